@@ -1,0 +1,43 @@
+/* The heap, as emitted code and the library see it.
+ *
+ * Promises: memory is zeroed and aligned to 16 bytes; size 0 gives an address of its own; sizes beyond
+ * PTRDIFF_MAX, negative counts and products that overflow are treated as memory that is not there. `lee_heap_try_*`
+ * return null then, the others fault (`out of memory`). All may be called from any thread.
+ *
+ * Interim: objects are never given back and never move; the collector takes this interface over. The variable
+ * LEE_MEMORY (bytes, or with a suffix K, M, G) limits what the heap takes from the system. */
+#ifndef LEE_HEAP_H
+#define LEE_HEAP_H
+
+#include <lee/fault.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LEE_ALLOCATES __attribute__((malloc, warn_unused_result, assume_aligned(16)))
+
+/* `size` zeroed bytes. */
+LEE_ALLOCATES void *lee_heap_alloc(const struct lee_site *site, size_t size) __attribute__((returns_nonnull));
+LEE_ALLOCATES void *lee_heap_try_alloc(size_t size);
+
+/* `count * elem_size + extra` zeroed bytes. `extra` is for what the elements alone do not count: a string's
+ * hidden zero, or the struct before a flexible array. */
+LEE_ALLOCATES void *lee_heap_alloc_array(const struct lee_site *site, int64_t count, size_t elem_size, size_t extra)
+    __attribute__((returns_nonnull));
+LEE_ALLOCATES void *lee_heap_try_alloc_array(int64_t count, size_t elem_size, size_t extra);
+
+/* A fresh object of `count * elem_size + extra` bytes that starts with what `old` held (as much as the elements
+ * take; the rest is zero). `old` is null or the start of an object, and is left as it is. */
+LEE_ALLOCATES void *lee_heap_realloc_array(const struct lee_site *site, const void *old, int64_t count, size_t elem_size,
+                                           size_t extra) __attribute__((returns_nonnull));
+LEE_ALLOCATES void *lee_heap_try_realloc_array(const void *old, int64_t count, size_t elem_size, size_t extra);
+
+/* The bytes asked for when the object that starts at `object` was made. */
+size_t lee_heap_size(const void *object);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
