@@ -4,6 +4,7 @@
  * Each object is preceded by a header of one alignment step that holds its size, so that `realloc` and the
  * collector that takes over need no help from the program. Under AddressSanitizer what was not handed out, headers
  * included, is poisoned, so that unchecked code is caught at the first byte beside an object. */
+#define _GNU_SOURCE
 #include <lee/heap.h>
 
 #include <stdatomic.h>

@@ -1,0 +1,497 @@
+//! MIR: a control-flow graph per function. Every access is to an explicit place, every check is a statement, every statement
+//! keeps its source span. Analyses reject or annotate MIR, transforms rewrite it, the back end prints it as C.
+//!
+//! Evaluation order is the order of statements. Operands have no side effects; an operand that reads memory reads it when its
+//! statement runs.
+
+use rustc_hash::FxHashMap;
+use source::{Span, Symbol};
+use typing::tree::{ConstAddr, FuncId, FuncRef, GlobalId, StrId};
+use typing::types::{FormatTy, Qty, Ty, TypeStore};
+
+/// Everything the back end needs for one object file.
+#[derive(Debug, Default)]
+pub struct Program {
+    /// Types.
+    pub types: TypeStore,
+    /// Functions by `FuncId`, bodies moved into `bodies`.
+    pub functions: Vec<typing::tree::Function>,
+    /// Globals by `GlobalId`.
+    pub globals: Vec<typing::tree::Global>,
+    /// String literals by `StrId`.
+    pub strings: Vec<typing::tree::StringLit>,
+    /// File-level assembly.
+    pub asm: Vec<Vec<u8>>,
+    /// Bodies as written: one for each defined function, generic ones included (`args` empty).
+    pub bodies: Vec<Body>,
+    /// Instances of generics that are reachable from non-generic code, made by substitution.
+    pub instances: Vec<Body>,
+}
+
+/// Number of a local.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Local(pub u32);
+/// Number of a basic block; block 0 is the entry.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct BlockId(pub u32);
+/// Number of a lexical scope; scope 0 is the function's (parameters).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ScopeId(pub u32);
+
+/// The body of a function or of an instance.
+#[derive(Clone, Debug)]
+pub struct Body {
+    /// Which function, with its type arguments (none in a generic body itself).
+    pub func: FuncRef,
+    /// Locals; the first `params` are the parameters.
+    pub locals: Vec<LocalDecl>,
+    /// Number of parameters.
+    pub params: u32,
+    /// Lexical scopes: parent and span. Scope 0 has none.
+    pub scopes: Vec<Scope>,
+    /// The graph.
+    pub blocks: Vec<Block>,
+    /// Plain C: no checks, no analyses.
+    pub unchecked: bool,
+    /// Variadic format contract, as on the typed tree.
+    pub format: Option<FormatTy>,
+    /// Labels whose address is taken (`&&l`, plain C).
+    pub address_labels: Vec<(Symbol, BlockId)>,
+    /// The declaration.
+    pub span: Span,
+    /// The closing brace.
+    pub end: Span,
+}
+
+/// A lexical scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// The scope around it.
+    pub parent: Option<ScopeId>,
+    /// Its braces.
+    pub span: Span,
+}
+
+/// What a local is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalKind {
+    /// A parameter as it arrives. A `counted_by` parameter arrives in a one-word `Param` local and is copied into a fat
+    /// `Var` of the same name at entry.
+    Param,
+    /// A variable of the program.
+    Var,
+    /// Made by lowering; assigned before each use by construction.
+    Temp,
+}
+
+/// A local.
+#[derive(Clone, Debug)]
+pub struct LocalDecl {
+    /// Its name in the source.
+    pub name: Option<Symbol>,
+    /// Its type.
+    pub ty: Qty,
+    /// What it is.
+    pub kind: LocalKind,
+    /// The scope at whose end it dies.
+    pub scope: ScopeId,
+    /// Whether its address is taken anywhere (`AddrOf`).
+    pub address_taken: bool,
+    /// Annotated `@heap`.
+    pub heap: bool,
+    /// `alignas`
+    pub align: Option<u64>,
+    /// Its declaration.
+    pub span: Span,
+}
+
+/// A basic block.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Statements in order.
+    pub stmts: Vec<Stmt>,
+    /// How it ends.
+    pub term: Terminator,
+}
+
+/// A statement with its place in the source.
+#[derive(Clone, Debug)]
+pub struct Stmt {
+    /// What it does.
+    pub kind: StmtKind,
+    /// Where it comes from.
+    pub span: Span,
+    /// Stands in `unsafe` code: analyses that guard safe code skip it.
+    pub is_unsafe: bool,
+}
+
+/// Kinds of statements.
+#[derive(Clone, Debug)]
+pub enum StmtKind {
+    /// `place = value`
+    Assign(Place, Rvalue),
+    /// `dest = callee(args)`. Arguments are whole values (a fat pointer is one argument); the back end splits them.
+    Call {
+        /// Where the result goes; `None` if it is dropped or void.
+        dest: Option<Place>,
+        /// What is called.
+        callee: Callee,
+        /// The arguments; a variadic tail is included.
+        args: Vec<Operand>,
+        /// The function type called through.
+        ty: Ty,
+    },
+    /// A run-time check; faults if it fails.
+    Check(Check),
+    /// A static obligation that a later analysis discharges, or reports.
+    Prove(Proof),
+    /// The local comes to life, unassigned (aggregates: see `Zero`).
+    StorageLive(Local),
+    /// The local's scope ends.
+    StorageDead(Local),
+    /// Fills the place with zero bytes (null pointers, zero numbers).
+    Zero(Place),
+    /// Copies `count` elements (operand of type `size_t`) from one thin pointer to another (used for realloc, views).
+    CopyElements {
+        /// Thin destination.
+        to: Operand,
+        /// Thin source.
+        from: Operand,
+        /// Elements.
+        count: Operand,
+    },
+    /// Sets the tag of a tagged union place to the member.
+    SetTag(Place, u32),
+    /// `va_start` on a `va_list` place; the last named parameter is the function's.
+    VaStart(Place),
+    /// `va_end`
+    VaEnd(Place),
+    /// `va_copy(dst, src)`
+    VaCopy(Place, Place),
+    /// Inline assembly (`unsafe`, plain C).
+    Asm(Box<Asm>),
+    /// Nothing (left by a transform).
+    Nop,
+}
+
+/// Inline assembly with places and operands.
+#[derive(Clone, Debug)]
+pub struct Asm {
+    /// `volatile`
+    pub volatile: bool,
+    /// The template.
+    pub template: Vec<u8>,
+    /// Outputs: name, constraint, place.
+    pub outputs: Vec<(Option<Symbol>, Vec<u8>, Place)>,
+    /// Inputs.
+    pub inputs: Vec<(Option<Symbol>, Vec<u8>, Operand)>,
+    /// Clobbers.
+    pub clobbers: Vec<Vec<u8>>,
+}
+
+/// What is called.
+#[derive(Clone, Debug)]
+pub enum Callee {
+    /// A function or instance.
+    Direct(FuncRef),
+    /// A function pointer operand.
+    Pointer(Operand),
+    /// A C builtin by name.
+    Builtin(Symbol),
+}
+
+/// A place in memory or in locals.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Where it starts.
+    pub base: PlaceBase,
+    /// Steps from there.
+    pub proj: Vec<Proj>,
+}
+
+/// Where a place starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PlaceBase {
+    /// A local.
+    Local(Local),
+    /// A global or static local.
+    Global(GlobalId),
+    /// A string literal's array.
+    Str(StrId),
+}
+
+/// A step of a place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Proj {
+    /// Through the pointer found so far (its address word).
+    Deref,
+    /// Field number `n` of the record found so far. Of a tagged union: its member's payload, no tag test.
+    Field(u32),
+    /// Element of the array found so far; no test (a `Check` stands before). The operand is a local or a constant.
+    Index(Operand),
+}
+
+/// An input of a statement.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Operand {
+    /// Reads a place.
+    Copy(Place),
+    /// Reads a place that is not used again (owned values; made by "Regions and ownership").
+    Move(Place),
+    /// A constant.
+    Const(Const),
+}
+
+/// Constants.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Const {
+    /// Integer, bool, enumeration.
+    Int(i128, Ty),
+    /// Floating constant as C text.
+    Float(Symbol, Ty),
+    /// A null pointer of any pointer type (all words null).
+    Null(Ty),
+    /// A function.
+    Func(FuncRef),
+    /// `sizeof`, a `size_t`.
+    SizeOf(Ty),
+    /// `alignof`, a `size_t`.
+    AlignOf(Ty),
+    /// Offset of a field path, a `size_t`.
+    OffsetOf(Ty, Vec<u32>),
+    /// A constant of the given type that is an address (of a global, a literal) plus bytes.
+    Addr(ConstAddrKey, i64, Ty),
+}
+
+/// Hashable form of a constant address.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ConstAddrKey {
+    /// A global.
+    Global(GlobalId),
+    /// A string literal.
+    Str(StrId),
+}
+
+impl ConstAddrKey {
+    /// The key of a typed-tree address, if it is one that MIR names as a constant.
+    pub fn from_tree(addr: &ConstAddr) -> Option<ConstAddrKey> {
+        match addr {
+            ConstAddr::Global(g) => Some(ConstAddrKey::Global(*g)),
+            ConstAddr::Str(s) => Some(ConstAddrKey::Str(*s)),
+            _ => None,
+        }
+    }
+}
+
+/// Binary operators on two operands of one type. Arithmetic wraps. `Shl`/`Shr` mask the count. `Div`/`Rem` need a `Check`
+/// before them. Comparisons give `int` 0 or 1; on pointers they compare addresses.
+pub use typing::tree::BinOp;
+/// Unary operators on values.
+pub use typing::tree::UnOp;
+
+/// The right side of an assignment.
+#[derive(Clone, Debug)]
+pub enum Rvalue {
+    /// A copy of an operand.
+    Use(Operand),
+    /// One operand.
+    Unary(UnOp, Operand),
+    /// Two operands; the type is that of the left one.
+    Binary(BinOp, Operand, Operand, Ty),
+    /// Numeric conversion to the type, C's rules; float to integer saturates in checked code.
+    Numeric(Operand, Ty),
+    /// Same bits as another one-word type (pointer casts, pointer to integer and back).
+    Bits(Operand, Ty),
+    /// Thin pointer to a place.
+    AddrOf(Place),
+    /// A fat pointer of the type from three thin ones.
+    MakeFat {
+        /// The fat type.
+        ty: Ty,
+        /// Address.
+        ptr: Operand,
+        /// First element.
+        lo: Operand,
+        /// One past the last (string objects: the hidden zero).
+        hi: Operand,
+    },
+    /// A word of a fat pointer or of a typed `void *`, as a thin pointer of the given type.
+    Part(Operand, Part, Ty),
+    /// A typed `void *` from a thin pointer and the remembered type; the last field is the `void *` type.
+    MakeTypedVoid(Operand, Ty, Ty),
+    /// Address plus elements; a fat operand keeps its bounds. The count is signed 64-bit; wraps.
+    Offset(Operand, Operand),
+    /// Difference of two addresses in elements (`ptrdiff_t`).
+    Difference(Operand, Operand),
+    /// Number of whole elements from the address of a fat pointer to its end, 0 if it is outside (`size_t`): `lengthof`.
+    Remaining(Operand),
+    /// Elements of a terminated string in front of its zero (`size_t`).
+    Measure(Operand),
+    /// Allocates `count` zeroed elements in the heap, and one more zero behind them for character blocks; gives a thin pointer
+    /// to `elem`. Faults when there is no room, or gives null if fallible.
+    Alloc {
+        /// Element type.
+        elem: Ty,
+        /// Elements (signed 64-bit; negative is no room).
+        count: Operand,
+        /// Bytes beyond, for a flexible tail (`size_t`).
+        extra: Option<Operand>,
+        /// One hidden zero element behind the last.
+        hidden_zero: bool,
+        /// Null instead of a fault.
+        fallible: bool,
+    },
+    /// The tag of a tagged union place: member number (`int`).
+    Tag(Place),
+    /// Whether a scalar is not zero, as `int` 0 or 1.
+    Truth(Operand),
+    /// `va_arg(place, T)`
+    VaArg(Place, Ty),
+    /// A call of a pure C builtin on numbers.
+    Builtin(Symbol, Vec<Operand>, Ty),
+    /// Address of a label whose address is taken (plain C).
+    LabelAddr(BlockId, Ty),
+}
+
+/// A word of a multi-word pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// The address.
+    Ptr,
+    /// First element.
+    Lo,
+    /// End.
+    Hi,
+    /// Remembered type of a `void *`.
+    Type,
+}
+
+/// Run-time checks. If one fails the process faults at the statement's span.
+#[derive(Clone, Debug)]
+pub enum Check {
+    /// `0 <= index < length`; index signed or unsigned integer operand, length `size_t`.
+    Index(Operand, Operand),
+    /// From the address of the fat pointer `count` elements lie within its bounds.
+    Access(Operand, Operand),
+    /// Address of the fat pointer is between its first element and its end, both included (string objects, `&p[i]`).
+    Within(Operand),
+    /// At least `want` elements of `have` (both `size_t`): a count at a call or a conversion.
+    Enough {
+        /// Wanted.
+        want: Operand,
+        /// There.
+        have: Operand,
+    },
+    /// The pointer's address is not null.
+    NotNull(Operand),
+    /// Divisor not zero and, for signed types, not `MIN / -1`.
+    Divide(Operand, Operand),
+    /// The typed `void *` is null or remembers the type.
+    Type(Operand, Ty),
+    /// The tagged union place has this member.
+    Tag(Place, u32),
+    /// The tag field operand of a `tagged_by` union is among the values that select the member; the member's name follows.
+    TagValue(Operand, Vec<i128>, Symbol),
+    /// A zero lies between the address and the end of a fat character pointer.
+    HasTerminator(Operand),
+    /// A character about to be stored through a terminated pointer (first operand, address of the store second... ) is allowed: the
+    /// old value is not the terminator or the new one is zero. Operands: the place's old value, the new value.
+    Terminator(Operand, Operand),
+    /// `new <= old` for a count field that shrinks (signed 64-bit): (new, there).
+    Count(Operand, Operand),
+    /// Alignment and size of a view: pointer operand (fat or thin) as a pointer to the type.
+    View(Operand, Ty),
+    /// Control never gets here.
+    Unreachable,
+}
+
+/// Static obligations.
+#[derive(Clone, Debug)]
+pub enum Proof {
+    /// The pointer operand (a local) is not null here.
+    NonNull(Operand),
+}
+
+/// How a block ends.
+#[derive(Clone, Debug)]
+pub struct Terminator {
+    /// What it does.
+    pub kind: TermKind,
+    /// Where it comes from.
+    pub span: Span,
+}
+
+/// Kinds of terminators.
+#[derive(Clone, Debug)]
+pub enum TermKind {
+    /// To a block.
+    Goto(BlockId),
+    /// On a scalar operand: not zero, zero.
+    If(Operand, BlockId, BlockId),
+    /// On an integer operand: inclusive ranges, else.
+    Switch(Operand, Vec<(i128, i128, BlockId)>, BlockId),
+    /// Leaves the function.
+    Return(Option<Operand>),
+    /// Falls off the end of a function that must return a value; the analyses report it if it can be reached.
+    MissingReturn,
+    /// Never reached (after a `noreturn` call or a `Check::Unreachable`).
+    Unreachable,
+    /// `goto *e` (plain C).
+    GotoComputed(Operand),
+}
+
+impl Place {
+    /// A local.
+    pub fn local(local: Local) -> Place {
+        Place {
+            base: PlaceBase::Local(local),
+            proj: vec![],
+        }
+    }
+    /// A global.
+    pub fn global(global: GlobalId) -> Place {
+        Place {
+            base: PlaceBase::Global(global),
+            proj: vec![],
+        }
+    }
+    /// One step further.
+    pub fn then(&self, step: Proj) -> Place {
+        let mut place = self.clone();
+        place.proj.push(step);
+        place
+    }
+    /// The local, if the place is one whole local.
+    pub fn as_local(&self) -> Option<Local> {
+        match (self.base, self.proj.is_empty()) {
+            (PlaceBase::Local(l), true) => Some(l),
+            _ => None,
+        }
+    }
+}
+
+impl Operand {
+    /// Reads a local.
+    pub fn local(local: Local) -> Operand {
+        Operand::Copy(Place::local(local))
+    }
+    /// The place read.
+    pub fn place(&self) -> Option<&Place> {
+        match self {
+            Operand::Copy(p) | Operand::Move(p) => Some(p),
+            Operand::Const(_) => None,
+        }
+    }
+}
+
+/// Substitution of type parameters when an instance is made.
+pub type Substitution = FxHashMap<u32, Ty>;
+
+/// Where instances come from: the generic's body and the arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct InstanceKey {
+    /// The generic.
+    pub func: FuncId,
+    /// Its arguments.
+    pub args: Vec<Ty>,
+}

@@ -1,0 +1,3 @@
+//! The mid-level IR: data, text form, structural verifier.
+
+pub mod ir;

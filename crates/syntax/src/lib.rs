@@ -1,0 +1,3 @@
+//! Text to syntax tree: tokens, the tree, and the recursive-descent parser, for plain C and Leeward from one grammar.
+
+pub mod ast;

@@ -1,0 +1,573 @@
+//! The typed tree: every name resolved, every implicit conversion explicit, every type known. Lowering to MIR reads nothing else.
+//!
+//! In the body of a generic, types mention `TyKind::Param`; lowering makes generic MIR, instances are made from that.
+
+use crate::types::{FormatTy, Qty, RecordId, Ty, TypeStore};
+use source::{Span, Symbol};
+use std::rc::Rc;
+
+/// Number of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct FuncId(pub u32);
+/// Number of a global or static local.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct GlobalId(pub u32);
+/// Number of a local within its function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct LocalId(pub u32);
+/// Number of a string literal.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct StrId(pub u32);
+/// Number of a label within its function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct LabelId(pub u32);
+
+/// A checked translation unit.
+#[derive(Debug, Default)]
+pub struct Program {
+    /// All types.
+    pub types: TypeStore,
+    /// Functions by number: declared, defined, foreign, trusted.
+    pub functions: Vec<Function>,
+    /// Globals and static locals by number.
+    pub globals: Vec<Global>,
+    /// String literals by number.
+    pub strings: Vec<StringLit>,
+    /// File-level assembly (plain C).
+    pub asm: Vec<Vec<u8>>,
+}
+
+/// A string literal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct StringLit {
+    /// Code units, the final zero included.
+    pub units: Vec<u32>,
+    /// Element type (`char`, `char16_t` ... as integer types).
+    pub elem: Ty,
+}
+
+/// Linkage of a symbol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Linkage {
+    /// `static`
+    Internal,
+    /// Ordinary.
+    External,
+    /// One of equal copies in several objects (inline functions, generic instances): linked as COMDAT.
+    Shared,
+}
+
+/// Who vouches for a function or global.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trust {
+    /// Leeward, checked; external symbols carry a digest.
+    Checked,
+    /// `trusted`: C code behind a checked type; no digest.
+    Trusted,
+    /// C code: usable in `unsafe` only; no digest.
+    Foreign,
+    /// Leeward code under `extern "C"`: checked body, C's calling convention, no digest.
+    Exported,
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name in the source.
+    pub name: Symbol,
+    /// The C symbol (asm label), if another.
+    pub symbol: Option<Symbol>,
+    /// Its type (`TyKind::Func`).
+    pub ty: Ty,
+    /// Number of type parameters; 0 if it is not generic.
+    pub type_params: u32,
+    /// Linkage.
+    pub linkage: Linkage,
+    /// Trust.
+    pub trust: Trust,
+    /// Attributes that are handed to the C compiler (`noinline`, `always_inline`, `cold`, `section(...)` ...), as C text.
+    pub attrs: Vec<String>,
+    /// Names of the parameters, for the prototype.
+    pub param_names: Vec<Option<Symbol>>,
+    /// The body, if it is defined here.
+    pub body: Option<Box<Body>>,
+    /// Whether anything in the unit uses it.
+    pub used: bool,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// A global or static local.
+#[derive(Clone, Debug)]
+pub struct Global {
+    /// Its name in the source.
+    pub name: Symbol,
+    /// The C symbol, if another (asm label; static locals get a unique one from the emitter).
+    pub symbol: Option<Symbol>,
+    /// Its type; arrays are complete where it is defined.
+    pub ty: Qty,
+    /// Linkage.
+    pub linkage: Linkage,
+    /// Trust.
+    pub trust: Trust,
+    /// `None`: only declared here. `Some(Zero)`: tentative or zero.
+    pub init: Option<ConstInit>,
+    /// `thread_local`
+    pub thread_local: bool,
+    /// `alignas`
+    pub align: Option<u64>,
+    /// C attributes as text.
+    pub attrs: Vec<String>,
+    /// The function that it is a static local of.
+    pub owner: Option<FuncId>,
+    /// Whether anything in the unit uses it.
+    pub used: bool,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// A constant initialiser.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ConstInit {
+    /// All zero bytes / null.
+    Zero,
+    /// An integer, `bool` or enumeration value.
+    Int(i128),
+    /// A floating value: C text of the constant, in its type.
+    Float(Symbol),
+    /// The address of something plus bytes.
+    Addr(ConstAddr, i64),
+    /// A fat pointer: base, and byte offsets of the address, the first element and the end.
+    Fat(ConstAddr, i64, i64, i64),
+    /// A Leeward `void *`: the address and the remembered type.
+    TypedVoid(ConstAddr, i64, Ty),
+    /// Fields or elements by index, rising; the rest is zero. Of a union: the one member.
+    Aggregate(Vec<(u64, ConstInit)>),
+    /// A tagged union's member and its value.
+    Tagged(u32, Box<ConstInit>),
+    /// A character array from a literal; padded with zeros or cut to the array's length.
+    Str(StrId),
+}
+
+/// What a constant address is relative to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConstAddr {
+    /// A global.
+    Global(GlobalId),
+    /// A function (instance).
+    Func(FuncRef),
+    /// A string literal.
+    Str(StrId),
+    /// A label of the function that the static local belongs to (plain C).
+    Label(LabelId),
+    /// An absolute address (plain C, `unsafe`).
+    Absolute,
+}
+
+/// A function with its type arguments.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct FuncRef {
+    /// The function.
+    pub func: FuncId,
+    /// Type arguments, one for each type parameter.
+    pub args: Rc<[Ty]>,
+}
+
+/// The body of a function.
+#[derive(Clone, Debug)]
+pub struct Body {
+    /// All locals; the first ones are the parameters in order.
+    pub locals: Vec<Local>,
+    /// Number of parameters.
+    pub params: u32,
+    /// Labels by number: their names.
+    pub labels: Vec<Symbol>,
+    /// The statements.
+    pub block: Block,
+    /// Whether the function is plain C (unchecked): no checks are made, C's semantics hold.
+    pub unchecked: bool,
+    /// Declared `trusted` with a body: as if all of it stood in `unsafe`.
+    pub is_unsafe: bool,
+    /// The variadic format contract of this function, if it has one.
+    pub format: Option<FormatTy>,
+    /// The closing brace.
+    pub end: Span,
+}
+
+/// A local variable or parameter.
+#[derive(Clone, Debug)]
+pub struct Local {
+    /// Its name; `None` for a temporary of the front end and for unnamed parameters.
+    pub name: Option<Symbol>,
+    /// Its type. A `counted_by` parameter is `fat` here (its bounds are made at entry); `Body` and `FuncTy` differ in that.
+    pub ty: Qty,
+    /// Where it is declared.
+    pub span: Span,
+    /// `register`, `volatile` etc. need nothing; `alignas` does.
+    pub align: Option<u64>,
+    /// Annotated `@heap`: only pointers into the heap may be stored in it.
+    pub heap: bool,
+}
+
+/// Statements in a scope of their own.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    /// The statements.
+    pub stmts: Vec<Stmt>,
+    /// The block with its braces.
+    pub span: Span,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub struct Stmt {
+    /// What it is.
+    pub kind: StmtKind,
+    /// Where.
+    pub span: Span,
+    /// Whether checks are off here (`unsafe { }`).
+    pub is_unsafe: bool,
+}
+
+/// Kinds of statements.
+#[derive(Clone, Debug)]
+pub enum StmtKind {
+    /// Nothing.
+    Empty,
+    /// Evaluate and drop.
+    Expr(Expr),
+    /// Declare a local; its scope is the rest of the block.
+    Declare(LocalId, Option<Init>),
+    /// A block.
+    Block(Block),
+    /// `if`
+    If(Expr, Box<Stmt>, Option<Box<Stmt>>),
+    /// `while`
+    While(Expr, Box<Stmt>),
+    /// `do while`
+    DoWhile(Box<Stmt>, Expr),
+    /// `for`: the init statements stand in a scope around the loop.
+    For(Vec<Stmt>, Option<Expr>, Option<Expr>, Box<Stmt>),
+    /// `switch` over an integer (promoted type). `Case` and `Default` statements are inside the body.
+    Switch(Expr, Box<Stmt>),
+    /// `switch` over a tagged union place: cases in source order. Falls through as C does unless a member is bound.
+    SwitchTagged(Expr, Box<Stmt>),
+    /// `case lo ... hi:`
+    Case(i128, i128, Box<Stmt>),
+    /// `case .member(binding):`; the binding is declared and set at the label.
+    CaseMember(u32, Option<LocalId>, Box<Stmt>),
+    /// `default:`
+    Default(Box<Stmt>),
+    /// `break`
+    Break,
+    /// `continue`
+    Continue,
+    /// `return`
+    Return(Option<Expr>),
+    /// `goto`
+    Goto(LabelId),
+    /// `goto *e`
+    GotoComputed(Expr),
+    /// `label:`
+    Label(LabelId, Box<Stmt>),
+    /// `defer`: runs when the enclosing block is left.
+    Defer(Box<Stmt>),
+    /// `a :=: b`
+    Swap(Expr, Expr),
+    /// Adjacent assignments to a record's `counted_by` pointers and the fields that count them: stored in order without the
+    /// checks that a single assignment gets; behind the last one each stored pointer must hold the elements that its count,
+    /// read then, asks for. (An old pointer that a `realloc` among the values reads was saved in a local in front.)
+    CountGroup(Vec<(Expr, Expr)>),
+    /// Inline assembly (plain C, `unsafe`).
+    Asm(Box<Asm>),
+    /// `va_start(place)`, the va_list place.
+    VaStart(Expr),
+    /// `va_end(place)`
+    VaEnd(Expr),
+    /// `va_copy(dst, src)`
+    VaCopy(Expr, Expr),
+}
+
+/// Inline assembly.
+#[derive(Clone, Debug)]
+pub struct Asm {
+    /// `volatile`
+    pub volatile: bool,
+    /// Template.
+    pub template: Vec<u8>,
+    /// Output places with name and constraint.
+    pub outputs: Vec<(Option<Symbol>, Vec<u8>, Expr)>,
+    /// Inputs.
+    pub inputs: Vec<(Option<Symbol>, Vec<u8>, Expr)>,
+    /// Clobbers.
+    pub clobbers: Vec<Vec<u8>>,
+    /// Labels of `asm goto`.
+    pub labels: Vec<LabelId>,
+}
+
+/// An initialiser of a local, a compound literal or `new`.
+#[derive(Clone, Debug)]
+pub enum Init {
+    /// A value (also a whole struct).
+    Expr(Expr),
+    /// A character array from a literal.
+    Str(StrId),
+    /// Fields or elements by index in evaluation order; what is not mentioned is zero. Ranges were expanded, but a long run
+    /// of one constant may be `Repeat`.
+    List(Vec<(u64, Init)>),
+    /// A tagged union's member.
+    Tagged(u32, Box<Init>),
+    /// Elements `lo..=hi` get the value, evaluated once.
+    Repeat(u64, u64, Box<Init>),
+}
+
+/// An expression. A *place* expression (Local, Global, Deref, Field of a place, Index, CompoundLit, StrLit) denotes the
+/// place; `Load` reads it. All else is a value.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What it is.
+    pub kind: Box<ExprKind>,
+    /// Its type; for places with the place's qualifiers.
+    pub ty: Qty,
+    /// Where.
+    pub span: Span,
+    /// Whether checks are off for this node (`unsafe`).
+    pub is_unsafe: bool,
+}
+
+/// Arithmetic and bitwise operators on two operands of one type (shifts: the right operand has its own promoted type).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum BinOp {
+    Mul,
+    Div,
+    Rem,
+    Add,
+    Sub,
+    Shl,
+    Shr,
+    BitAnd,
+    BitXor,
+    BitOr,
+    Lt,
+    Gt,
+    Le,
+    Ge,
+    Eq,
+    Ne,
+}
+
+/// Unary operators on values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum UnOp {
+    Neg,
+    BitNot,
+    /// Logical not; result `int`, operand any scalar.
+    Not,
+    Real,
+    Imag,
+}
+
+/// Kinds of expressions.
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// After an error.
+    Error,
+    // ---- places
+    /// A local.
+    Local(LocalId),
+    /// A global or static local.
+    Global(GlobalId),
+    /// `*p`: `p` is a pointer value. Access is to one element at `p`: lowering checks as `p`'s bounds ask.
+    Deref(Expr),
+    /// Field `n` of a record place or record value. Of a tagged union: reading checks the tag, assigning sets it.
+    Field(Expr, u32),
+    /// Element of an array *place* (constant length, flexible, or variable); the index is a value of any integer type.
+    /// A flexible array with a count is checked against the count field of the same record.
+    IndexArray(Expr, Expr),
+    /// `p[i]` with a pointer value (fat, terminated, counted; thin in unsafe code or with constant 0).
+    IndexPointer(Expr, Expr),
+    /// A compound literal: a fresh unnamed local of the enclosing block, initialised each time it is reached.
+    CompoundLit(LocalId, Init),
+    /// A string literal as an array place.
+    StrLit(StrId),
+    // ---- values
+    /// Reads a place. Type without qualifiers. A `counted_by` field read as a value is `fat` (this node's type), made from the
+    /// pointer and its sibling counts; so is a `counted_by` flexible array when it decays.
+    Load(Expr),
+    /// An integer, `bool` or enumeration constant.
+    Int(i128),
+    /// A floating constant as C text.
+    Float(Symbol),
+    /// A null pointer (any pointer type).
+    Null,
+    /// A function as a value of function pointer type (thin, nonnull).
+    Func(FuncRef),
+    /// Size of a type that is not known yet (mentions a type parameter) or of a variable-length array.
+    SizeOf(Ty),
+    /// Alignment of a type that mentions a type parameter.
+    AlignOf(Ty),
+    /// Offset of a field path in a type that mentions a type parameter.
+    OffsetOf(Ty, Vec<u32>),
+    /// `&place`: a thin nonnull pointer; of an array element with known bounds (`&a[i]`, `&p[i]`) a fat pointer to the same
+    /// bounds if the type says so. One past the end is allowed for fat results.
+    AddrOf(Expr),
+    /// Array place to pointer to its first element; the type says which bounds (fat with the array's length, string object,
+    /// thin for arrays of unknown length in unsafe code).
+    Decay(Expr),
+    /// Operator on one value.
+    Unary(UnOp, Expr),
+    /// Operator on two values of one arithmetic type, or a comparison of two pointers of one type.
+    Binary(BinOp, Expr, Expr),
+    /// `p + i`, `p - i` (`true`): pointer value of the result's type; `i` any integer type.
+    PtrAdd(Expr, Expr, bool),
+    /// `p - q` in elements.
+    PtrDiff(Expr, Expr),
+    /// `a && b`
+    And(Expr, Expr),
+    /// `a || b`
+    Or(Expr, Expr),
+    /// `c ? a : b`
+    Cond(Expr, Expr, Expr),
+    /// `a ?: b`: `a` evaluated once; the local holds it.
+    CondOmitted(LocalId, Expr, Expr),
+    /// `a, b`
+    Comma(Expr, Expr),
+    /// `place = value`; the right side is evaluated first. The value is the new value.
+    Assign(Expr, Expr),
+    /// `place op= value`: computed in the type of the second field, then converted back to the place's type. For pointers
+    /// (`p += i`) the compute type is the pointer type.
+    AssignOp(BinOp, Ty, Expr, Expr),
+    /// `++`/`--`: increment?, prefix?
+    IncDec(Expr, bool, bool),
+    /// A conversion.
+    Convert(Conv, Expr),
+    /// A call. For a `counted_by` parameter the argument is a `fat` value: lowering evaluates all arguments in order, then checks
+    /// each such argument against its count expression over the others, and passes the address.
+    Call(Callee, Vec<Expr>),
+    /// `({ ... e; })`: statements, then the value of the last one.
+    StmtExpr(Block, Option<Expr>),
+    /// `&&label`
+    LabelAddr(LabelId),
+    /// `va_arg(place, T)`
+    VaArg(Expr),
+    /// `new`: allocates in the heap.
+    New(New),
+    /// `malloc`, `calloc`: element type, bytes (or count and size), zeroed always. Type: pointer with the block's bounds.
+    Alloc(Alloc),
+    /// `lengthof(p)` of a pointer value or array place: `size_t`.
+    Lengthof(Expr),
+    /// `free(place)` of a shared pointer: sets the place to null (interim); of a value: evaluated only.
+    Free(Expr),
+    /// A C builtin that is handed through by name (`__builtin_clz` ...), in safe code only the pure ones on numbers.
+    Builtin(Symbol, Vec<Expr>),
+    /// `__builtin_unreachable()`: in safe code a fault.
+    Unreachable,
+}
+
+/// What is called.
+#[derive(Clone, Debug)]
+pub enum Callee {
+    /// A function by name.
+    Direct(FuncRef),
+    /// A function pointer value.
+    Pointer(Expr),
+}
+
+/// `new`.
+#[derive(Clone, Debug)]
+pub struct New {
+    /// The type made (element type of arrays).
+    pub elem: Ty,
+    /// Number of elements of an array (any integer type), or of the flexible array member.
+    pub count: Option<Expr>,
+    /// The initialiser (of the one object, or of the record in front of a flexible array).
+    pub init: Option<Init>,
+    /// `new?`: null when there is no room.
+    pub fallible: bool,
+    /// Flexible array member: record whose last field it is.
+    pub flexible: Option<RecordId>,
+}
+
+/// C's allocation functions.
+#[derive(Clone, Debug)]
+pub struct Alloc {
+    /// Element type of the result.
+    pub elem: Ty,
+    /// What is asked for.
+    pub size: AllocSize,
+    /// `malloc?` and friends: null when there is no room.
+    pub fallible: bool,
+    /// `realloc`: the old pointer value; its first elements are copied. Null is allowed.
+    pub old: Option<Expr>,
+    /// `elem` is a record with a flexible array: the bytes cover the record and its tail.
+    pub flexible: bool,
+}
+
+/// The size of an allocation.
+#[derive(Clone, Debug)]
+pub enum AllocSize {
+    /// In bytes (`size_t`).
+    Bytes(Expr),
+    /// `calloc(count, size)`; the product is checked.
+    Product(Expr, Expr),
+}
+
+/// Conversions. The result type is the node's type; the operand's type is the operand's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Conv {
+    /// Between integer (bool, enum) and floating types, C's rules; to `bool` compares with zero. Float to integer out of
+    /// range saturates in checked code.
+    Numeric,
+    /// Any scalar to `bool`/truth value.
+    ToBool,
+    /// To `void`: evaluated and dropped.
+    Void,
+    /// Pointer to integer.
+    PtrToInt,
+    /// Between pointer types with the same target (up to qualifiers of the target): changes of bounds, nullness, region.
+    /// Lowering makes the check that the pair of types needs: fat to thin checks one element (null passes), fat to counted
+    /// checks the count, terminated to fat measures, fat to terminated looks for a zero within bounds.
+    Pointer,
+    /// Nullable to `nonnull`: the flow analysis must prove it.
+    ProveNonnull,
+    /// `T *` to Leeward's `void *`: remembers `T`.
+    ToTypedVoid,
+    /// Leeward's `void *` to `T *`: compares the remembered type with `T`.
+    FromTypedVoid,
+    /// A pointer to plain data as a pointer to other plain data: checks size and alignment; `void *counted_by(n)` parameters of
+    /// trusted functions take any plain pointer in this way (bounds in bytes).
+    View,
+    /// Reinterpretation in `unsafe` code or plain C: pointer to pointer, integer to pointer.
+    Unchecked,
+    /// Struct pointer to a struct whose first member it is, checked by descriptor (`container_of`): not before the heap.
+    SameBits,
+}
+
+impl Expr {
+    /// An expression.
+    pub fn new(kind: ExprKind, ty: Qty, span: Span) -> Expr {
+        Expr {
+            kind: Box::new(kind),
+            ty,
+            span,
+            is_unsafe: false,
+        }
+    }
+
+    /// Whether it denotes a place.
+    pub fn is_place(&self) -> bool {
+        match &*self.kind {
+            ExprKind::Local(_)
+            | ExprKind::Global(_)
+            | ExprKind::Deref(_)
+            | ExprKind::IndexArray(..)
+            | ExprKind::IndexPointer(..)
+            | ExprKind::CompoundLit(..)
+            | ExprKind::StrLit(_) => true,
+            ExprKind::Field(base, _) => base.is_place(),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,669 @@
+//! Types. Interned: two `Ty` are equal iff the types are the same (with every qualifier behind them).
+
+use rustc_hash::FxHashMap;
+use source::{Span, Symbol};
+use std::rc::Rc;
+
+/// An interned type without the qualifiers of its outermost level.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Ty(pub u32);
+
+/// C's qualifiers of a place.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub struct Quals {
+    /// `const`
+    pub is_const: bool,
+    /// `volatile`
+    pub is_volatile: bool,
+    /// `_Atomic`
+    pub is_atomic: bool,
+}
+
+/// A type with the qualifiers of its outermost level.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Qty {
+    /// The type.
+    pub ty: Ty,
+    /// The qualifiers.
+    pub quals: Quals,
+}
+
+impl Qty {
+    /// Without qualifiers.
+    pub fn plain(ty: Ty) -> Qty {
+        Qty {
+            ty,
+            quals: Quals::default(),
+        }
+    }
+    /// With `const` added.
+    pub fn with_const(self) -> Qty {
+        Qty {
+            quals: Quals {
+                is_const: true,
+                ..self.quals
+            },
+            ..self
+        }
+    }
+}
+
+/// Integer types. `Char` is a type of its own, signed or not as the target says.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum IntKind {
+    Char,
+    SChar,
+    UChar,
+    Short,
+    UShort,
+    Int,
+    UInt,
+    Long,
+    ULong,
+    LongLong,
+    ULongLong,
+    Int128,
+    UInt128,
+}
+
+impl IntKind {
+    /// Size in bytes (LP64).
+    pub fn size(self) -> u64 {
+        use IntKind::*;
+        match self {
+            Char | SChar | UChar => 1,
+            Short | UShort => 2,
+            Int | UInt => 4,
+            Long | ULong | LongLong | ULongLong => 8,
+            Int128 | UInt128 => 16,
+        }
+    }
+    /// Whether it is signed (`char` is on x86-64, the target that the tests run on).
+    pub fn signed(self) -> bool {
+        use IntKind::*;
+        match self {
+            Char => cfg!(target_arch = "x86_64"),
+            SChar | Short | Int | Long | LongLong | Int128 => true,
+            UChar | UShort | UInt | ULong | ULongLong | UInt128 => false,
+        }
+    }
+    /// `char`, `signed char` or `unsigned char`.
+    pub fn is_character(self) -> bool {
+        self.size() == 1
+    }
+    /// Brings `value` into the range of the type, wrapping.
+    pub fn wrap(self, value: i128) -> i128 {
+        let bits = self.size() * 8;
+        if bits == 128 {
+            return value;
+        }
+        let shift = 128 - bits;
+        if self.signed() {
+            (value << shift) >> shift
+        } else {
+            ((value as u128) << shift >> shift) as i128
+        }
+    }
+}
+
+/// Floating types.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum FloatKind {
+    Float16,
+    Float,
+    Double,
+    LongDouble,
+    Float128,
+}
+
+impl FloatKind {
+    /// Size in bytes.
+    pub fn size(self) -> u64 {
+        match self {
+            FloatKind::Float16 => 2,
+            FloatKind::Float => 4,
+            FloatKind::Double => 8,
+            FloatKind::LongDouble | FloatKind::Float128 => 16,
+        }
+    }
+}
+
+/// What a pointer's type knows about the extent of its target.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Bounds {
+    /// Exactly one target (or null). One word.
+    Thin,
+    /// Carries first and last. Three words.
+    Fat,
+    /// Readable up to and including the terminating zero. One word.
+    Terminated,
+    /// A string object: `fat null_terminated`. Three words; `hi` points at a zero that no view reaches.
+    FatTerminated,
+    /// As many as the expression over sibling parameters or fields says. One word.
+    Counted(CountId),
+}
+
+impl Bounds {
+    /// Whether values carry `lo` and `hi`.
+    pub fn is_fat(self) -> bool {
+        matches!(self, Bounds::Fat | Bounds::FatTerminated)
+    }
+    /// Whether a terminating zero is known to be there.
+    pub fn is_terminated(self) -> bool {
+        matches!(self, Bounds::Terminated | Bounds::FatTerminated)
+    }
+    /// Whether a number of elements is known, now or at run time.
+    pub fn has_bounds(self) -> bool {
+        matches!(
+            self,
+            Bounds::Fat | Bounds::FatTerminated | Bounds::Counted(_)
+        )
+    }
+}
+
+/// An interned count expression.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct CountId(pub u32);
+
+/// The `e` of `counted_by(e)`. Evaluated as signed 64-bit with overflow leading to a fault; negative counts as 0.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum CountExpr {
+    /// A constant.
+    Const(i64),
+    /// Parameter number, from 0.
+    Param(u32),
+    /// Field number of the record that the pointer is a field of.
+    Field(u32),
+    /// A sum.
+    Add(CountId, CountId),
+    /// A difference.
+    Sub(CountId, CountId),
+    /// A product.
+    Mul(CountId, CountId),
+    /// A quotient by a positive constant.
+    Div(CountId, i64),
+}
+
+/// How a pointer's target is managed. Only `Shared` until "Regions and ownership".
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum Own {
+    Shared,
+    Unique,
+    Rc,
+    View,
+    Any,
+}
+
+/// The region of a pointer's target.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Region {
+    /// The collected heap, globals, statics, literals. Every pointer in memory is of this region for now.
+    Heap,
+    /// A region variable of its own: the outermost pointer of an unannotated parameter, and of a local (whose region
+    /// the escape check finds).
+    Var,
+}
+
+/// A pointer type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Pointer {
+    /// What it points to.
+    pub target: Qty,
+    /// Its bounds.
+    pub bounds: Bounds,
+    /// Never null.
+    pub nonnull: bool,
+    /// Ownership.
+    pub own: Own,
+    /// Region.
+    pub region: Region,
+    /// A `void *` (or pointer to an incomplete type's storage) as C has it: one word, not usable in safe code. Set in foreign
+    /// and `extern "C"` declarations for pointers to `void` only.
+    pub raw: bool,
+}
+
+/// The length of an array.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ArrayLen {
+    /// A constant.
+    Const(u64),
+    /// `[]` of an extern declaration or before the initialiser is known.
+    Unknown,
+    /// A flexible array member with its count over sibling fields.
+    Flexible(Option<CountId>),
+    /// A variable-length array (plain C, unsafe code): the local that holds the element count.
+    Variable(u32),
+}
+
+/// Who calls how.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Abi {
+    /// Multi-word values are split into scalars (docs/internals/abi.md).
+    Leeward,
+    /// C's own.
+    C,
+}
+
+/// A parameter's type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ParamTy {
+    /// The type, after array and function adjustment.
+    pub ty: Ty,
+    /// `consume`
+    pub consume: bool,
+    /// `[[lee::optional]]`: null is accepted whatever the count.
+    pub optional: bool,
+}
+
+/// `format(printf, m, n)`: parameter numbers from 0.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FormatTy {
+    /// scanf, not printf.
+    pub scanf: bool,
+    /// The format parameter.
+    pub format: u32,
+    /// The first checked argument; `None` for the `v...` forms.
+    pub first: Option<u32>,
+}
+
+/// A function type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct FuncTy {
+    /// Result.
+    pub ret: Ty,
+    /// Parameters.
+    pub params: Vec<ParamTy>,
+    /// `...`
+    pub variadic: bool,
+    /// No prototype (C before C23).
+    pub unprototyped: bool,
+    /// Calling convention.
+    pub abi: Abi,
+    /// `[[noreturn]]`; not part of C's type, kept so that calls through the type know.
+    pub noreturn: bool,
+    /// Format attribute.
+    pub format: Option<FormatTy>,
+    /// `[[lee::into(p)]]`: the parameter whose object the result points into.
+    pub into: Option<u32>,
+    /// `[[lee::end_into(p, out)]]`: `*out` is set to a pointer into `p`.
+    pub end_into: Option<(u32, u32)>,
+    /// `[[lee::copies(dst, src)]]`
+    pub copies: Option<(u32, u32)>,
+}
+
+/// Number of a record (a struct, union or tagged union; each instance of a generic one has its own).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct RecordId(pub u32);
+
+/// Number of an enumeration.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct EnumId(pub u32);
+
+/// A type parameter of a generic: its number within the generic item, and its name for messages.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TypeParam {
+    /// Position among the type parameters of its generic.
+    pub index: u32,
+    /// Its name.
+    pub name: Symbol,
+    /// `T: heap`
+    pub heap: bool,
+    /// `T: move`
+    pub moves: bool,
+}
+
+/// The shape of a type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum TyKind {
+    /// After an error; compatible with everything so that one mistake gives one report.
+    Error,
+    /// `void`
+    Void,
+    /// `bool`
+    Bool,
+    /// Integers.
+    Int(IntKind),
+    /// Real floating types.
+    Float(FloatKind),
+    /// Complex types.
+    Complex(FloatKind),
+    /// Enumerations.
+    Enum(EnumId),
+    /// Pointers.
+    Ptr(Pointer),
+    /// Arrays.
+    Array {
+        /// Element.
+        elem: Qty,
+        /// Length, the terminating zero of a `null_terminated` array included.
+        len: ArrayLen,
+        /// `char b[16] null_terminated`, and string literals: the last element is a zero that views do not reach.
+        terminated: bool,
+    },
+    /// Functions.
+    Func(Rc<FuncTy>),
+    /// Structs, unions, tagged unions.
+    Record(RecordId),
+    /// A type parameter inside a generic.
+    Param(TypeParam),
+    /// `va_list`
+    VaList,
+    /// The type of `nullptr`.
+    NullPtr,
+}
+
+/// Struct, union or tagged union.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum RecordKind {
+    Struct,
+    Union,
+    Tagged,
+}
+
+/// A field.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// Its name; `None` for an anonymous record or padding bit-field.
+    pub name: Option<Symbol>,
+    /// Its type.
+    pub ty: Qty,
+    /// Bit-field width.
+    pub width: Option<u32>,
+    /// `alignas`
+    pub align: Option<u64>,
+    /// `union {...} u tagged_by(kind) {...}`: which tag values select which member.
+    pub tagged_by: Option<Rc<TaggedBy>>,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// The binding of a union field to a sibling tag field.
+#[derive(Clone, Debug)]
+pub struct TaggedBy {
+    /// Field number of the tag in the enclosing record.
+    pub tag: u32,
+    /// Tag value and member number of the union.
+    pub arms: Vec<(i128, u32)>,
+}
+
+/// A record.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Kind.
+    pub kind: RecordKind,
+    /// Its tag, or the typedef that first names it.
+    pub tag: Option<Symbol>,
+    /// Arguments, if it is an instance of a generic.
+    pub args: Vec<Ty>,
+    /// Fields, once complete.
+    pub fields: Option<Rc<Vec<Field>>>,
+    /// `__attribute__((packed))`
+    pub packed: bool,
+    /// `__attribute__((aligned(n)))`, `alignas`
+    pub align: Option<u64>,
+    /// Declared in a system header or in `extern "C"`: laid out by C alone, pointers are one word.
+    pub foreign: bool,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// An enumeration.
+#[derive(Clone, Debug)]
+pub struct Enum {
+    /// Tag.
+    pub tag: Option<Symbol>,
+    /// The compatible integer type.
+    pub underlying: IntKind,
+    /// Enumerators.
+    pub items: Vec<(Symbol, i128)>,
+    /// Whether its list has been seen.
+    pub complete: bool,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// Size and alignment in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// Size.
+    pub size: u64,
+    /// Alignment.
+    pub align: u64,
+}
+
+/// Owns all types of a translation unit.
+#[derive(Debug)]
+pub struct TypeStore {
+    kinds: Vec<TyKind>,
+    ids: FxHashMap<TyKind, Ty>,
+    /// Records by number.
+    pub records: Vec<Record>,
+    /// Enumerations by number.
+    pub enums: Vec<Enum>,
+    counts: Vec<CountExpr>,
+    count_ids: FxHashMap<CountExpr, CountId>,
+    /// Instances of generic records: generic definition number and arguments.
+    pub instances: FxHashMap<(u32, Vec<Ty>), RecordId>,
+    /// For an instance, the generic definition that it comes from.
+    pub instance_of: FxHashMap<RecordId, u32>,
+    /// For a generic definition, its instance at its own parameters, which holds the fields that others are made from.
+    pub generic_self: FxHashMap<u32, RecordId>,
+    /// Often used types.
+    pub common: Common,
+}
+
+/// Often used types.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct Common {
+    pub error: Ty,
+    pub void: Ty,
+    pub bool_: Ty,
+    pub char_: Ty,
+    pub schar: Ty,
+    pub uchar: Ty,
+    pub short: Ty,
+    pub ushort: Ty,
+    pub int: Ty,
+    pub uint: Ty,
+    pub long: Ty,
+    pub ulong: Ty,
+    pub longlong: Ty,
+    pub ulonglong: Ty,
+    pub float: Ty,
+    pub double: Ty,
+    pub long_double: Ty,
+    pub nullptr: Ty,
+    pub va_list: Ty,
+}
+
+impl Default for TypeStore {
+    fn default() -> Self {
+        TypeStore::new()
+    }
+}
+
+impl TypeStore {
+    /// A store with the common types.
+    pub fn new() -> TypeStore {
+        let placeholder = Ty(0);
+        let common = Common {
+            error: placeholder,
+            void: placeholder,
+            bool_: placeholder,
+            char_: placeholder,
+            schar: placeholder,
+            uchar: placeholder,
+            short: placeholder,
+            ushort: placeholder,
+            int: placeholder,
+            uint: placeholder,
+            long: placeholder,
+            ulong: placeholder,
+            longlong: placeholder,
+            ulonglong: placeholder,
+            float: placeholder,
+            double: placeholder,
+            long_double: placeholder,
+            nullptr: placeholder,
+            va_list: placeholder,
+        };
+        let mut store = TypeStore {
+            kinds: vec![],
+            ids: FxHashMap::default(),
+            records: vec![],
+            enums: vec![],
+            counts: vec![],
+            count_ids: FxHashMap::default(),
+            instances: FxHashMap::default(),
+            instance_of: FxHashMap::default(),
+            generic_self: FxHashMap::default(),
+            common,
+        };
+        store.common = Common {
+            error: store.intern(TyKind::Error),
+            void: store.intern(TyKind::Void),
+            bool_: store.intern(TyKind::Bool),
+            char_: store.int(IntKind::Char),
+            schar: store.int(IntKind::SChar),
+            uchar: store.int(IntKind::UChar),
+            short: store.int(IntKind::Short),
+            ushort: store.int(IntKind::UShort),
+            int: store.int(IntKind::Int),
+            uint: store.int(IntKind::UInt),
+            long: store.int(IntKind::Long),
+            ulong: store.int(IntKind::ULong),
+            longlong: store.int(IntKind::LongLong),
+            ulonglong: store.int(IntKind::ULongLong),
+            float: store.intern(TyKind::Float(FloatKind::Float)),
+            double: store.intern(TyKind::Float(FloatKind::Double)),
+            long_double: store.intern(TyKind::Float(FloatKind::LongDouble)),
+            nullptr: store.intern(TyKind::NullPtr),
+            va_list: store.intern(TyKind::VaList),
+        };
+        store
+    }
+
+    /// The type of this shape.
+    pub fn intern(&mut self, kind: TyKind) -> Ty {
+        if let Some(&ty) = self.ids.get(&kind) {
+            return ty;
+        }
+        let ty = Ty(self.kinds.len() as u32);
+        self.kinds.push(kind.clone());
+        self.ids.insert(kind, ty);
+        ty
+    }
+
+    /// An integer type.
+    pub fn int(&mut self, kind: IntKind) -> Ty {
+        self.intern(TyKind::Int(kind))
+    }
+
+    /// The shape of `ty`.
+    pub fn kind(&self, ty: Ty) -> &TyKind {
+        self.kinds.get(ty.0 as usize).unwrap_or(&TyKind::Error)
+    }
+
+    /// All interned types, in order.
+    pub fn all(&self) -> impl Iterator<Item = Ty> + '_ {
+        (0..self.kinds.len() as u32).map(Ty)
+    }
+
+    /// The interned count expression.
+    pub fn count(&mut self, expr: CountExpr) -> CountId {
+        if let Some(&id) = self.count_ids.get(&expr) {
+            return id;
+        }
+        let id = CountId(self.counts.len() as u32);
+        self.counts.push(expr.clone());
+        self.count_ids.insert(expr, id);
+        id
+    }
+
+    /// The count expression behind `id`.
+    pub fn count_expr(&self, id: CountId) -> &CountExpr {
+        self.counts
+            .get(id.0 as usize)
+            .unwrap_or(&CountExpr::Const(0))
+    }
+
+    /// The record behind `id`.
+    pub fn record(&self, id: RecordId) -> &Record {
+        &self.records[id.0 as usize]
+    }
+
+    /// The enumeration behind `id`.
+    pub fn enumeration(&self, id: EnumId) -> &Enum {
+        &self.enums[id.0 as usize]
+    }
+
+    /// A pointer type.
+    pub fn pointer(&mut self, pointer: Pointer) -> Ty {
+        self.intern(TyKind::Ptr(pointer))
+    }
+
+    /// A shared nullable pointer with the given bounds, region `Heap`.
+    pub fn pointer_to(&mut self, target: Qty, bounds: Bounds) -> Ty {
+        self.pointer(Pointer {
+            target,
+            bounds,
+            nonnull: false,
+            own: Own::Shared,
+            region: Region::Heap,
+            raw: false,
+        })
+    }
+
+    /// The pointer shape of `ty`, if it is one.
+    pub fn as_pointer(&self, ty: Ty) -> Option<Pointer> {
+        match self.kind(ty) {
+            TyKind::Ptr(p) => Some(*p),
+            _ => None,
+        }
+    }
+
+    /// The function shape of `ty`, if it is one.
+    pub fn as_func(&self, ty: Ty) -> Option<Rc<FuncTy>> {
+        match self.kind(ty) {
+            TyKind::Func(f) => Some(f.clone()),
+            _ => None,
+        }
+    }
+
+    /// The record number of `ty`, if it is one.
+    pub fn as_record(&self, ty: Ty) -> Option<RecordId> {
+        match self.kind(ty) {
+            TyKind::Record(r) => Some(*r),
+            _ => None,
+        }
+    }
+
+    /// The integer kind that `ty` is stored as (`bool` and enumerations included).
+    pub fn as_int(&self, ty: Ty) -> Option<IntKind> {
+        match self.kind(ty) {
+            TyKind::Bool => Some(IntKind::UChar),
+            TyKind::Int(k) => Some(*k),
+            TyKind::Enum(e) => Some(self.enumeration(*e).underlying),
+            _ => None,
+        }
+    }
+
+    /// How many machine words a value of pointer type has when it is split into scalars: 1, 2 (`void *`) or 3 (fat).
+    pub fn words(&self, ty: Ty) -> u32 {
+        match self.kind(ty) {
+            TyKind::Ptr(p) if p.bounds.is_fat() => 3,
+            TyKind::Ptr(p) if self.is_typed_void(p) => 2,
+            _ => 1,
+        }
+    }
+
+    /// Whether `p` is Leeward's `void *`: address and type.
+    pub fn is_typed_void(&self, p: &Pointer) -> bool {
+        !p.raw && p.bounds == Bounds::Thin && matches!(self.kind(p.target.ty), TyKind::Void)
+    }
+}

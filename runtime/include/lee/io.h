@@ -1,0 +1,120 @@
+/* Input and output: the C functions behind the library's <stdio.h>, <dirent.h> and their kin.
+ *
+ * Promises: a `struct lee_file` and a `struct lee_dir` stay what they are for the life of the program, closed or
+ * not, so a stale pointer to one is never a pointer to something else: its use is the fault `use of a closed file`.
+ * A null one is the fault `null pointer`. Output is written out at `exit`, at a return of `main` and at a fault.
+ * A file is used by one thread at a time. Apart from that, each function does what C or POSIX says of the one
+ * whose name follows `lee_io_`; differences stand here. No function writes through its pointers beyond what its
+ * type in library/include states.
+ *
+ * A string object that a function makes comes back as address, lower and upper bound (docs/internals/abi.md). */
+#ifndef LEE_IO_H
+#define LEE_IO_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct dirent;
+struct lee_file;
+struct lee_dir;
+
+/* A `char *fat null_terminated` variable as it lies in memory. */
+struct lee_io_string {
+    char *p, *lo, *hi;
+};
+
+/* A position in a file; <stdio.h> calls it fpos_t. */
+struct lee_io_position {
+    int64_t offset;
+};
+
+enum { LEE_IO_FULL = 0, LEE_IO_LINE = 1, LEE_IO_NONE = 2 }; /* setvbuf's modes: _IOFBF, _IOLBF, _IONBF */
+
+/* Opening and closing (io.c) */
+struct lee_file *lee_io_stdin(void);
+struct lee_file *lee_io_stdout(void);
+struct lee_file *lee_io_stderr(void);
+struct lee_file *lee_io_fopen(const char *path, const char *mode);
+struct lee_file *lee_io_fdopen(int fd, const char *mode);
+struct lee_file *lee_io_freopen(const char *path, const char *mode, struct lee_file *f);
+struct lee_file *lee_io_tmpfile(void);
+int lee_io_fclose(struct lee_file *f);
+int lee_io_fflush(struct lee_file *f); /* null: every file */
+/* Only the mode counts: a file always has its own buffer, so that nobody else can give that away. */
+int lee_io_setvbuf(struct lee_file *f, char *buffer, int mode, size_t size);
+void lee_io_setbuf(struct lee_file *f, char *buffer);
+void lee_io_setlinebuf(struct lee_file *f);
+int lee_io_fileno(struct lee_file *f);
+int lee_io_feof(struct lee_file *f);
+int lee_io_ferror(struct lee_file *f);
+void lee_io_clearerr(struct lee_file *f);
+int lee_io_fseek(struct lee_file *f, long offset, int whence);
+int lee_io_fseeko(struct lee_file *f, off_t offset, int whence);
+long lee_io_ftell(struct lee_file *f);
+off_t lee_io_ftello(struct lee_file *f);
+void lee_io_rewind(struct lee_file *f);
+int lee_io_fgetpos(struct lee_file *f, struct lee_io_position *position);
+int lee_io_fsetpos(struct lee_file *f, const struct lee_io_position *position);
+
+/* Programs at the other end of a pipe (io_pipe.c) */
+struct lee_file *lee_io_popen(const char *command, const char *mode);
+int lee_io_pclose(struct lee_file *f);
+
+/* Bytes and lines (io_text.c) */
+int lee_io_getc(struct lee_file *f);
+int lee_io_getchar(void);
+int lee_io_ungetc(int c, struct lee_file *f);
+int lee_io_putc(int c, struct lee_file *f);
+int lee_io_putchar(int c);
+size_t lee_io_fread(void *p, size_t size, size_t count, struct lee_file *f);
+size_t lee_io_fwrite(const void *p, size_t size, size_t count, struct lee_file *f);
+char *lee_io_fgets(char *s, int n, struct lee_file *f);
+int lee_io_fputs(const char *s, struct lee_file *f);
+int lee_io_puts(const char *s);
+/* `*line` is a string object that grows by being replaced; the collector has the old one. */
+ssize_t lee_io_getline(struct lee_io_string *line, size_t *capacity, struct lee_file *f);
+ssize_t lee_io_getdelim(struct lee_io_string *line, size_t *capacity, int delimiter, struct lee_file *f);
+void lee_io_perror(const char *s);
+
+/* Formats (io_format.c); what a format asks for was compared with the arguments by the compiler. The result may
+ * overlap the arguments: it is then what it would be if it did not. */
+int lee_io_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int lee_io_fprintf(struct lee_file *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int lee_io_dprintf(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int lee_io_snprintf(char *s, size_t n, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int lee_io_vprintf(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
+int lee_io_vfprintf(struct lee_file *f, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+int lee_io_vdprintf(int fd, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+int lee_io_vsnprintf(char *s, size_t n, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
+/* A new string object instead of C's asprintf, which hands out memory of libc's malloc. */
+char *lee_io_format(char **ret_lo, char **ret_hi, const char *format, ...) __attribute__((format(printf, 3, 4)));
+char *lee_io_vformat(const char *format, va_list args, char **ret_lo, char **ret_hi) __attribute__((format(printf, 1, 0)));
+
+/* Scanning (scan.c). `%s` and `%[` need a width, `%n` and `%m` are not there. */
+int lee_io_scanf(const char *format, ...) __attribute__((format(scanf, 1, 2)));
+int lee_io_fscanf(struct lee_file *f, const char *format, ...) __attribute__((format(scanf, 2, 3)));
+int lee_io_sscanf(const char *s, const char *format, ...) __attribute__((format(scanf, 2, 3)));
+int lee_io_vscanf(const char *format, va_list args) __attribute__((format(scanf, 1, 0)));
+int lee_io_vfscanf(struct lee_file *f, const char *format, va_list args) __attribute__((format(scanf, 2, 0)));
+int lee_io_vsscanf(const char *s, const char *format, va_list args) __attribute__((format(scanf, 2, 0)));
+
+/* Directories (dir.c). What readdir returns is overwritten by the next call for the same directory. */
+struct lee_dir *lee_dir_open(const char *path);
+struct lee_dir *lee_dir_fdopen(int fd);
+struct dirent *lee_dir_read(struct lee_dir *d);
+int lee_dir_close(struct lee_dir *d);
+int lee_dir_fd(struct lee_dir *d);
+void lee_dir_rewind(struct lee_dir *d);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,240 @@
+/* backtrace.c: see backtrace.h.
+ *
+ * Emitted code and the runtime keep frame pointers, so the walk is the chain of them. libc does not: where its code
+ * stands between (a callback of a library function, a trap inside one) the words of the stack are searched for the
+ * next address that follows a call instruction of the program. What a call left behind earlier may be found so in its
+ * stead; a backtrace is a hint there, while the place of an explicit check always comes from the check itself. */
+#define _GNU_SOURCE
+#include "backtrace.h"
+
+#include <string.h>
+
+#include "line_table.h"
+#include "maps.h"
+#include "objects.h"
+
+enum {
+    WORD = sizeof(uintptr_t),
+    SEARCHED_BYTES = 64 << 10 /* of stack, for one frame of a library */
+};
+
+/* The part of the stack that may hold frames; it shrinks from below as the walk goes outwards. */
+struct stack {
+    uintptr_t low, high;
+};
+
+static bool on_stack(const struct stack *stack, uintptr_t address, size_t words) {
+    return address % WORD == 0 && address >= stack->low && address < stack->high &&
+           stack->high - address >= words * WORD;
+}
+
+/* Under AddressSanitizer stacks hold bytes that are poisoned, and reading frames goes over all of it. */
+__attribute__((no_sanitize("address"))) static uintptr_t word_at(uintptr_t address) {
+    return *(const volatile uintptr_t *)address;
+}
+
+#if defined(__x86_64__)
+__attribute__((no_sanitize("address"))) static bool follows_call(uintptr_t pc) {
+    const uint8_t *code = (const uint8_t *)pc;
+    if (!lee_objects_has_code(pc - 1, 7))
+        return false;
+    if (code[-5] == 0xe8) /* call relative */
+        return true;
+    static const int lengths[] = {2, 3, 4, 6, 7}; /* call through a register or memory: ff /2 */
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        const uint8_t *call = code - lengths[i];
+        if (call[0] == 0xff && (call[1] >> 3 & 7) == 2)
+            return true;
+    }
+    return false;
+}
+#elif defined(__aarch64__)
+__attribute__((no_sanitize("address"))) static bool follows_call(uintptr_t pc) {
+    if (pc % 4 != 0 || !lee_objects_has_code(pc - 1, 3))
+        return false;
+    uint32_t instruction = ((const uint32_t *)pc)[-1];
+    return (instruction & 0xfc000000) == 0x94000000 || (instruction & 0xfffffc1f) == 0xd63f0000; /* bl, blr */
+}
+#else
+#error "Leeward's runtime knows x86-64 and aarch64 only"
+#endif
+
+/* Whether `fp` holds a frame: the caller's frame pointer, then the return address. */
+static bool is_frame(const struct stack *stack, uintptr_t fp) {
+    return on_stack(stack, fp, 2) && follows_call(word_at(fp + WORD));
+}
+
+static bool in_program(uintptr_t pc) {
+    uint64_t address;
+    return lee_object_has_lines(lee_objects_find(pc - 1, &address));
+}
+
+/* The frame pointer of a caller whose callees did not keep it: they saved it somewhere below its frame. */
+static uintptr_t saved_frame_pointer(const struct stack *stack, uintptr_t from, uintptr_t to) {
+    uintptr_t best = 0;
+    for (uintptr_t at = from; at < to; at += WORD) {
+        uintptr_t word = word_at(at);
+        if (word >= to && (best == 0 || word < best) && is_frame(stack, word))
+            best = word;
+    }
+    return best;
+}
+
+/* The next frame of the program's own code above `frame`. */
+static bool search_caller(struct stack *stack, struct lee_frame *frame) {
+    uintptr_t from = (stack->low + WORD - 1) & ~(uintptr_t)(WORD - 1);
+    for (uintptr_t at = from; on_stack(stack, at, 1) && at - from < SEARCHED_BYTES; at += WORD) {
+        uintptr_t word = word_at(at);
+        if (!follows_call(word) || !in_program(word))
+            continue;
+        uintptr_t fp = frame->fp > at && is_frame(stack, frame->fp) ? frame->fp : saved_frame_pointer(stack, from, at);
+        *frame = (struct lee_frame){.pc = word, .fp = fp, .sp = at + WORD, .pc_is_a_return = true};
+        stack->low = frame->sp;
+        return true;
+    }
+    return false;
+}
+
+static bool follow_chain(struct stack *stack, struct lee_frame *frame) {
+    if (!is_frame(stack, frame->fp))
+        return false;
+    uintptr_t fp = frame->fp;
+    *frame = (struct lee_frame){
+        .pc = word_at(fp + WORD), .fp = word_at(fp), .sp = fp + 2 * WORD, .pc_is_a_return = true};
+    stack->low = frame->sp;
+    return true;
+}
+
+/* The mapping that holds the frame, from the frame on. Overflow leaves sp just below it. */
+static struct stack stack_of(const struct lee_frame *frame) {
+    static struct lee_mapping mapping;
+    struct stack stack = {.low = frame->sp};
+    if (lee_maps_find(frame->sp, &mapping) && !mapping.readable)
+        lee_maps_find(mapping.end, &mapping);
+    if (!mapping.readable)
+        return (struct stack){0, 0};
+    if (stack.low < mapping.start)
+        stack.low = mapping.start;
+    stack.high = mapping.end;
+    return stack;
+}
+
+/* Calling a null pointer leaves no code at the program counter; the call is where the return address says. */
+static void step_out_of_nowhere(struct stack *stack, struct lee_frame *frame) {
+#if defined(__x86_64__)
+    if (!frame->pc_is_a_return && !lee_objects_has_code(frame->pc, 0) && on_stack(stack, frame->sp, 1) &&
+        follows_call(word_at(frame->sp))) {
+        frame->pc = word_at(frame->sp);
+        frame->sp += WORD;
+        frame->pc_is_a_return = true;
+        stack->low = frame->sp;
+    }
+#else
+    (void)stack;
+    (void)frame;
+#endif
+}
+
+/* Of a return address the call is wanted, which is before it: what follows a call that never returns may be
+ * another line or function. */
+static const struct lee_object *locate(const struct lee_frame *frame, struct lee_location *location) {
+    *location = (struct lee_location){.address = 0};
+    return lee_objects_find(frame->pc - frame->pc_is_a_return, &location->address);
+}
+
+bool lee_backtrace_is_ours(struct lee_frame frame) {
+    struct lee_location location;
+    lee_objects_refresh();
+    const struct lee_object *object = locate(&frame, &location);
+    if (object == NULL)
+        return false;
+    lee_lines_find(&object->image, &location, 1);
+    return location.file != NULL;
+}
+
+/* A line is not known for code of libc that is linked into the program. */
+static bool has_line(const struct lee_frame *frame) {
+    struct lee_location location;
+    const struct lee_object *object = locate(frame, &location);
+    if (object != NULL)
+        lee_lines_find(&object->image, &location, 1);
+    return object != NULL && location.file != NULL;
+}
+
+static size_t walk(struct lee_frame frame, struct lee_frame frames[LEE_BACKTRACE_FRAMES]) {
+    struct stack stack = stack_of(&frame);
+    step_out_of_nowhere(&stack, &frame);
+    bool library = !frame.pc_is_a_return && !has_line(&frame);
+    size_t count = 0;
+    frames[count++] = frame;
+    while (count < LEE_BACKTRACE_FRAMES) {
+        if (library ? !search_caller(&stack, &frame) : !follow_chain(&stack, &frame) && !search_caller(&stack, &frame))
+            break;
+        library = !in_program(frame.pc);
+        frames[count++] = frame;
+    }
+    return count;
+}
+
+/* Fills in the locations of all calls of one object together: the tables are read once. */
+static void find_locations(struct lee_call *calls, const struct lee_object **of, size_t count) {
+    static struct lee_location locations[LEE_BACKTRACE_FRAMES];
+    static size_t places[LEE_BACKTRACE_FRAMES];
+    for (size_t first = 0; first < count; first++) {
+        const struct lee_object *object = of[first];
+        size_t found = 0;
+        for (size_t i = first; object != NULL && i < count; i++) {
+            if (of[i] != object)
+                continue;
+            places[found] = i;
+            locations[found++] = calls[i].location;
+            of[i] = NULL;
+        }
+        if (found == 0)
+            continue;
+        lee_image_find_functions(&object->image, locations, found);
+        lee_lines_find(&object->image, locations, found);
+        for (size_t i = 0; i < found; i++) {
+            calls[places[i]].location = locations[i];
+            calls[places[i]].object = object->path;
+        }
+    }
+}
+
+/* The directory of a file's path: what `directory` names, and what stands before the last slash of `file`. */
+static bool same_directory(const struct lee_location *a, const struct lee_location *b) {
+    if (a->file == NULL || b->file == NULL)
+        return false;
+    const char *of_a = a->directory == NULL ? "" : a->directory, *of_b = b->directory == NULL ? "" : b->directory;
+    const char *end_a = strrchr(a->file, '/'), *end_b = strrchr(b->file, '/');
+    size_t length_a = end_a == NULL ? 0 : (size_t)(end_a - a->file), length_b = end_b == NULL ? 0 : (size_t)(end_b - b->file);
+    return strcmp(of_a, of_b) == 0 && length_a == length_b && memcmp(a->file, b->file, length_a) == 0;
+}
+
+/* The runtime's functions are known by their names, and those without the prefix by being in a file beside this one. */
+static void mark_runtime(struct lee_call *calls, size_t count) {
+    struct lee_frame here = {.pc = (uintptr_t)lee_backtrace};
+    struct lee_location own;
+    const struct lee_object *object = locate(&here, &own);
+    if (object != NULL)
+        lee_lines_find(&object->image, &own, 1);
+    for (size_t i = 0; i < count; i++) {
+        const struct lee_location *location = &calls[i].location;
+        calls[i].runtime = (location->function != NULL && strncmp(location->function, "lee_", 4) == 0) ||
+                           (same_directory(location, &own) && strstr(location->file, ".lee") == NULL);
+    }
+}
+
+size_t lee_backtrace(struct lee_frame frame, struct lee_call calls[LEE_BACKTRACE_FRAMES]) {
+    static struct lee_frame frames[LEE_BACKTRACE_FRAMES];
+    static const struct lee_object *of[LEE_BACKTRACE_FRAMES];
+    lee_objects_refresh();
+    size_t count = walk(frame, frames);
+    for (size_t i = 0; i < count; i++) {
+        calls[i] = (struct lee_call){.object = NULL};
+        of[i] = locate(&frames[i], &calls[i].location);
+    }
+    find_locations(calls, of, count);
+    mark_runtime(calls, count);
+    return count;
+}

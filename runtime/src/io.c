@@ -1,0 +1,474 @@
+/* Files over descriptors: opening, buffering, positions, closing.
+ *
+ * Why not libc's: a FILE that is used after fclose must be found out, whatever the program does, and libc's frees
+ * it. Here a closed file's descriptor object stays (about 100 bytes); its buffer is given back. */
+#include "io_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct lee_file lee_io_standard[3] = {
+    {.fd = 0, .flags = IO_OPEN | IO_READ},
+    {.fd = 1, .flags = IO_OPEN | IO_WRITE},
+    {.fd = 2, .flags = IO_OPEN | IO_WRITE | IO_DECIDED, .mode = LEE_IO_NONE},
+};
+
+static struct lee_file *open_files;
+
+struct lee_file *lee_io_stdin(void) {
+    return &lee_io_standard[0];
+}
+
+struct lee_file *lee_io_stdout(void) {
+    return &lee_io_standard[1];
+}
+
+struct lee_file *lee_io_stderr(void) {
+    return &lee_io_standard[2];
+}
+
+static void unlink_file(struct lee_file *f) {
+    if (f->link == NULL)
+        return;
+    *f->link = f->next;
+    if (f->next != NULL)
+        f->next->link = f->link;
+    f->next = NULL;
+    f->link = NULL;
+}
+
+struct lee_file *io_new(int fd, unsigned flags) {
+    struct lee_file *f = calloc(1, sizeof *f);
+    if (f == NULL)
+        return NULL;
+    f->fd = fd;
+    f->flags = flags | IO_OPEN;
+    f->next = open_files;
+    f->link = &open_files;
+    if (open_files != NULL)
+        open_files->link = &f->next;
+    open_files = f;
+    return f;
+}
+
+int io_mode(const char *mode, unsigned *flags) {
+    int how = 0;
+    switch (*mode++) {
+    case 'r': *flags = IO_READ; break;
+    case 'w': *flags = IO_WRITE, how = O_CREAT | O_TRUNC; break;
+    case 'a': *flags = IO_WRITE | IO_APPEND, how = O_CREAT | O_APPEND; break;
+    default: errno = EINVAL; return -1;
+    }
+    for (; *mode != '\0' && *mode != ','; mode++) {
+        if (*mode == '+')
+            *flags |= IO_READ | IO_WRITE;
+        else if (*mode == 'x')
+            how |= O_EXCL;
+        else if (*mode == 'e')
+            how |= O_CLOEXEC;
+    }
+    if ((*flags & (IO_READ | IO_WRITE)) == (IO_READ | IO_WRITE))
+        return how | O_RDWR;
+    return how | (*flags & IO_WRITE ? O_WRONLY : O_RDONLY);
+}
+
+static int open_retrying(const char *path, int how) {
+    int fd;
+    do
+        fd = open(path, how, 0666);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+struct lee_file *lee_io_fopen(const char *path, const char *mode) {
+    if (path == NULL || mode == NULL)
+        lee_fault_null(NULL);
+    unsigned flags;
+    int how = io_mode(mode, &flags);
+    if (how < 0)
+        return NULL;
+    int fd = open_retrying(path, how);
+    if (fd < 0)
+        return NULL;
+    struct lee_file *f = io_new(fd, flags);
+    if (f == NULL)
+        close(fd);
+    return f;
+}
+
+struct lee_file *lee_io_fdopen(int fd, const char *mode) {
+    if (mode == NULL)
+        lee_fault_null(NULL);
+    unsigned flags;
+    if (io_mode(mode, &flags) < 0)
+        return NULL;
+    int have = fcntl(fd, F_GETFL);
+    if (have < 0)
+        return NULL;
+    int access = have & O_ACCMODE;
+    if ((flags & IO_READ && access == O_WRONLY) || (flags & IO_WRITE && access == O_RDONLY)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    if (flags & IO_APPEND && !(have & O_APPEND) && fcntl(fd, F_SETFL, have | O_APPEND) < 0)
+        return NULL;
+    return io_new(fd, flags);
+}
+
+struct lee_file *lee_io_freopen(const char *path, const char *mode, struct lee_file *f) {
+    if (mode == NULL)
+        lee_fault_null(NULL);
+    io_check(f);
+    unsigned flags;
+    int how = io_mode(mode, &flags);
+    int fd = -1;
+    io_flush(f);
+    if (how >= 0 && path == NULL)
+        errno = EINVAL; /* a new mode for the same file needs a name that the system does not give */
+    else if (how >= 0)
+        fd = open_retrying(path, how);
+    if (fd >= 0 && fd != f->fd) {
+        int moved = dup3(fd, f->fd, how & O_CLOEXEC);
+        int why = errno;
+        close(fd);
+        errno = why;
+        fd = moved;
+    }
+    if (fd < 0) {
+        int why = errno;
+        lee_io_fclose(f);
+        errno = why;
+        return NULL;
+    }
+    f->rpos = f->rend = f->wpos = f->wend = NULL;
+    f->flags = flags | IO_OPEN | (f->mode == LEE_IO_NONE ? IO_DECIDED : 0);
+    if (f->mode == LEE_IO_LINE)
+        f->mode = LEE_IO_FULL; /* until it is known whether the new one is a terminal */
+    return f;
+}
+
+struct lee_file *lee_io_tmpfile(void) {
+    int fd = open("/tmp", O_TMPFILE | O_RDWR | O_EXCL, 0600);
+    if (fd < 0) {
+        char path[] = "/tmp/leeXXXXXX";
+        fd = mkstemp(path);
+        if (fd < 0)
+            return NULL;
+        unlink(path);
+    }
+    struct lee_file *f = io_new(fd, IO_READ | IO_WRITE);
+    if (f == NULL)
+        close(fd);
+    return f;
+}
+
+/* The buffer, made when it is first needed: programs open more files than they read. */
+static bool have_buffer(struct lee_file *f) {
+    if (IO_LIKELY(f->buffer != NULL))
+        return true;
+    unsigned char *block = malloc(IO_PUSHBACK + IO_BUFFER);
+    if (block == NULL) {
+        f->flags |= IO_ERROR;
+        return false;
+    }
+    f->buffer = block + IO_PUSHBACK;
+    return true;
+}
+
+static void decide_mode(struct lee_file *f) {
+    if (f->flags & IO_DECIDED)
+        return;
+    int why = errno;
+    struct stat st;
+    if (fstat(f->fd, &st) == 0 && S_ISCHR(st.st_mode) && isatty(f->fd))
+        f->mode = LEE_IO_LINE;
+    f->flags |= IO_DECIDED;
+    errno = why;
+}
+
+/* Gives back what was read ahead, so that the descriptor stands where the program believes to be. */
+static bool drop_read_ahead(struct lee_file *f) {
+    off_t ahead = f->rend - f->rpos;
+    f->rpos = f->rend = NULL;
+    return ahead == 0 || lseek(f->fd, -ahead, SEEK_CUR) >= 0;
+}
+
+bool io_start_reading(struct lee_file *f) {
+    io_check(f);
+    if (IO_LIKELY(f->rpos != NULL))
+        return true;
+    if (!(f->flags & IO_READ)) {
+        errno = EBADF;
+        f->flags |= IO_ERROR;
+        return false;
+    }
+    if (!io_flush(f) || !have_buffer(f))
+        return false;
+    f->wpos = f->wend = NULL;
+    f->rpos = f->rend = f->buffer;
+    return true;
+}
+
+bool io_start_writing(struct lee_file *f) {
+    io_check(f);
+    if (IO_LIKELY(f->wpos != NULL))
+        return true;
+    if (!(f->flags & IO_WRITE)) {
+        errno = EBADF;
+        f->flags |= IO_ERROR;
+        return false;
+    }
+    if (!have_buffer(f))
+        return false;
+    drop_read_ahead(f); /* a pipe cannot go back; what was read ahead is then lost, as in libc */
+    f->flags &= ~(unsigned)IO_EOF;
+    decide_mode(f);
+    f->wpos = f->buffer;
+    f->wend = f->mode == LEE_IO_FULL ? f->buffer + IO_BUFFER : NULL;
+    return true;
+}
+
+/* A question on a terminal is seen before its answer is awaited. */
+static void flush_before_reading(void) {
+    struct lee_file *out = &lee_io_standard[1];
+    if (out->wpos != NULL && out->mode == LEE_IO_LINE)
+        io_flush(out);
+}
+
+size_t io_read_direct(struct lee_file *f, void *p, size_t n) {
+    if (f->flags & IO_EOF)
+        return 0;
+    flush_before_reading();
+    ssize_t got;
+    do
+        got = read(f->fd, p, n < SSIZE_MAX ? n : SSIZE_MAX);
+    while (got < 0 && errno == EINTR);
+    if (got > 0)
+        return (size_t)got;
+    f->flags |= got == 0 ? IO_EOF : IO_ERROR;
+    return 0;
+}
+
+bool io_fill(struct lee_file *f) {
+    if (f->rpos != f->rend)
+        return true;
+    size_t got = io_read_direct(f, f->buffer, f->mode == LEE_IO_NONE && f->flags & IO_DECIDED ? 1 : IO_BUFFER);
+    f->rpos = f->buffer;
+    f->rend = f->buffer + got;
+    return got != 0;
+}
+
+/* Writes `n` bytes at `p` to the descriptor; returns how many got out. */
+static size_t write_out(struct lee_file *f, const unsigned char *p, size_t n) {
+    size_t done = 0;
+    while (done < n) {
+        ssize_t put = write(f->fd, p + done, n - done);
+        if (put >= 0) {
+            done += (size_t)put;
+        } else if (errno != EINTR) {
+            f->flags |= IO_ERROR;
+            break;
+        }
+    }
+    return done;
+}
+
+bool io_flush(struct lee_file *f) {
+    if (f->wpos == NULL)
+        return true;
+    size_t held = (size_t)(f->wpos - f->buffer);
+    size_t out = write_out(f, f->buffer, held);
+    memmove(f->buffer, f->buffer + out, held - out);
+    f->wpos = f->buffer + (held - out);
+    return out == held;
+}
+
+/* Behind the last line end; 0 if there is none. */
+static size_t whole_lines(const unsigned char *p, size_t n) {
+    while (n > 0 && p[n - 1] != '\n')
+        n--;
+    return n;
+}
+
+static size_t write_buffered(struct lee_file *f, const unsigned char *p, size_t n) {
+    size_t room = (size_t)(f->buffer + IO_BUFFER - f->wpos);
+    if (n > room) {
+        if (!io_flush(f))
+            return 0;
+        if (n >= IO_BUFFER)
+            return write_out(f, p, n);
+    }
+    memcpy(f->wpos, p, n);
+    f->wpos += n;
+    return n;
+}
+
+size_t io_write(struct lee_file *f, const unsigned char *p, size_t n) {
+    if (f->mode == LEE_IO_FULL)
+        return write_buffered(f, p, n);
+    size_t now = f->mode == LEE_IO_NONE ? n : whole_lines(p, n);
+    if (now == 0)
+        return write_buffered(f, p, n);
+    if (write_buffered(f, p, now) != now || !io_flush(f))
+        return 0;
+    return now + write_buffered(f, p + now, n - now);
+}
+
+bool io_finish(struct lee_file *f) {
+    int why = errno;
+    bool good = io_flush(f);
+    if (good)
+        errno = why; /* where it failed, the reason stays */
+    why = errno;
+    drop_read_ahead(f);
+    f->rpos = f->rend = f->wpos = f->wend = NULL;
+    unlink_file(f);
+    if (f->buffer != NULL)
+        free(f->buffer - IO_PUSHBACK);
+    f->buffer = NULL;
+    f->flags = 0;
+    errno = why;
+    return good;
+}
+
+int lee_io_fclose(struct lee_file *f) {
+    io_check(f);
+    bool good = io_finish(f);
+    int why = errno;
+    if (close(f->fd) < 0 && errno != EINTR)
+        return IO_END;
+    errno = why;
+    return good ? 0 : IO_END;
+}
+
+int lee_io_fflush(struct lee_file *f) {
+    if (f != NULL) {
+        io_check(f);
+        if (f->rpos != NULL) {
+            drop_read_ahead(f);
+            return 0;
+        }
+        return io_flush(f) ? 0 : IO_END;
+    }
+    bool good = true;
+    for (int i = 0; i < 3; i++)
+        good &= io_flush(&lee_io_standard[i]);
+    for (f = open_files; f != NULL; f = f->next)
+        good &= io_flush(f);
+    return good ? 0 : IO_END;
+}
+
+int lee_io_setvbuf(struct lee_file *f, char *buffer, int mode, size_t size) {
+    (void)buffer, (void)size;
+    io_check(f);
+    if (mode != LEE_IO_FULL && mode != LEE_IO_LINE && mode != LEE_IO_NONE) {
+        errno = EINVAL;
+        return IO_END;
+    }
+    f->mode = mode;
+    f->flags |= IO_DECIDED;
+    if (f->wpos != NULL) {
+        io_flush(f);
+        f->wend = mode == LEE_IO_FULL ? f->buffer + IO_BUFFER : NULL;
+    }
+    return 0;
+}
+
+void lee_io_setbuf(struct lee_file *f, char *buffer) {
+    lee_io_setvbuf(f, buffer, buffer != NULL ? LEE_IO_FULL : LEE_IO_NONE, 0);
+}
+
+void lee_io_setlinebuf(struct lee_file *f) {
+    lee_io_setvbuf(f, NULL, LEE_IO_LINE, 0);
+}
+
+int lee_io_fileno(struct lee_file *f) {
+    io_check(f);
+    return f->fd;
+}
+
+int lee_io_feof(struct lee_file *f) {
+    io_check(f);
+    return (f->flags & IO_EOF) != 0;
+}
+
+int lee_io_ferror(struct lee_file *f) {
+    io_check(f);
+    return (f->flags & IO_ERROR) != 0;
+}
+
+void lee_io_clearerr(struct lee_file *f) {
+    io_check(f);
+    f->flags &= ~(unsigned)(IO_EOF | IO_ERROR);
+}
+
+off_t lee_io_ftello(struct lee_file *f) {
+    io_check(f);
+    off_t held = f->wpos != NULL ? f->wpos - f->buffer : 0;
+    off_t at = lseek(f->fd, 0, f->flags & IO_APPEND && held != 0 ? SEEK_END : SEEK_CUR);
+    if (at < 0)
+        return -1;
+    at += held - (f->rend - f->rpos);
+    return at < 0 ? 0 : at; /* ungetc at the start of the file */
+}
+
+long lee_io_ftell(struct lee_file *f) {
+    return lee_io_ftello(f);
+}
+
+int lee_io_fseeko(struct lee_file *f, off_t offset, int whence) {
+    io_check(f);
+    if (!io_flush(f))
+        return -1;
+    if (whence == SEEK_CUR && f->rpos != NULL && __builtin_sub_overflow(offset, f->rend - f->rpos, &offset)) {
+        errno = EOVERFLOW;
+        return -1;
+    }
+    if (lseek(f->fd, offset, whence) < 0)
+        return -1;
+    f->rpos = f->rend = f->wpos = f->wend = NULL;
+    f->flags &= ~(unsigned)IO_EOF;
+    return 0;
+}
+
+int lee_io_fseek(struct lee_file *f, long offset, int whence) {
+    return lee_io_fseeko(f, offset, whence);
+}
+
+void lee_io_rewind(struct lee_file *f) {
+    lee_io_fseeko(f, 0, SEEK_SET);
+    f->flags &= ~(unsigned)IO_ERROR;
+}
+
+int lee_io_fgetpos(struct lee_file *f, struct lee_io_position *position) {
+    off_t at = lee_io_ftello(f);
+    if (at < 0)
+        return -1;
+    position->offset = at;
+    return 0;
+}
+
+int lee_io_fsetpos(struct lee_file *f, const struct lee_io_position *position) {
+    return lee_io_fseeko(f, position->offset, SEEK_SET);
+}
+
+static void flush_for_fault(void) {
+    lee_io_fflush(NULL);
+}
+
+__attribute__((constructor)) static void install_flush(void) {
+    lee_fault_flush = flush_for_fault;
+}
+
+/* Runs after the functions that the program gave to atexit. Standard input goes back to where the program stopped
+ * reading, for the next reader of the same file. */
+__attribute__((destructor)) static void flush_at_exit(void) {
+    lee_io_fflush(NULL);
+    if (lee_io_standard[0].rpos != NULL)
+        drop_read_ahead(&lee_io_standard[0]);
+}

@@ -1,0 +1,82 @@
+/* The inside of a FILE, for the files of runtime/src that read and write it.
+ *
+ * A file is idle, reading or writing. Reading: `rpos <= rend` bound what was read ahead, `wpos` and `wend` are null.
+ * Writing: `buffer <= wpos` bound what is not written out, `rpos` and `rend` are null. Idle: all four are null. So
+ * the two short ways (`rpos < rend`: take a byte; `wpos < wend`: put one) need no test of the state, and closing a
+ * file closes them too. A file that must look at each byte (line buffered, unbuffered) keeps `wend` null.
+ *
+ * The buffer has PUSHBACK bytes in front of it: ungetc works even where nothing was read. */
+#ifndef LEE_IO_FILE_H
+#define LEE_IO_FILE_H
+
+#include <lee/fault.h>
+#include <lee/io.h>
+
+#define IO_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define IO_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+enum {
+    IO_BUFFER = 32768, /* bytes; large enough that the cost of the system call disappears, small enough for the cache */
+    IO_PUSHBACK = 8,
+    IO_END = -1, /* C's EOF; <stdio.h> of libc is for io_format.c alone */
+};
+
+enum io_flags {
+    IO_READ = 1,     /* was opened for reading */
+    IO_WRITE = 2,    /* was opened for writing */
+    IO_APPEND = 4,   /* each write goes to the end */
+    IO_EOF = 8,
+    IO_ERROR = 16,
+    IO_OPEN = 32,
+    IO_DECIDED = 64, /* `mode` was set, by setvbuf or by looking whether this is a terminal */
+};
+
+struct lee_file {
+    unsigned char *rpos, *rend;
+    unsigned char *wpos, *wend;
+    unsigned char *buffer; /* null until it is needed */
+    int fd;
+    unsigned flags;
+    int mode;      /* LEE_IO_FULL, _LINE or _NONE */
+    pid_t child;   /* of popen, else 0 */
+    struct lee_file *next, **link; /* among the open files; not for the standard ones */
+};
+
+/* The standard files, by descriptor. */
+extern struct lee_file lee_io_standard[3];
+
+/* Faults unless `f` is an open file. */
+static inline void io_check(const struct lee_file *f) {
+    if (IO_UNLIKELY(f == NULL))
+        lee_fault_null(NULL);
+    if (IO_UNLIKELY(!(f->flags & IO_OPEN)))
+        lee_fault_closed(NULL);
+}
+
+/* A new open file over `fd`; null and errno if there is no memory. `flags` of io_mode. */
+struct lee_file *io_new(int fd, unsigned flags);
+
+/* Reads fopen's `mode` into flags for open(2); -1 and EINVAL if it is none. `*flags` are those of a file. */
+int io_mode(const char *mode, unsigned *flags);
+
+/* Makes the file ready to read (write); false, errno and the error flag if it cannot be. */
+bool io_start_reading(struct lee_file *f);
+bool io_start_writing(struct lee_file *f);
+
+/* Reads ahead when `rpos == rend`; false at the end or on an error. */
+bool io_fill(struct lee_file *f);
+
+/* Reads at most `n` bytes past the buffer into `p`, of a file that is reading and whose buffer is empty. Returns
+ * how many; 0 at the end or on an error. */
+size_t io_read_direct(struct lee_file *f, void *p, size_t n);
+
+/* Writes out what the buffer holds. After a failure the rest stays in the buffer. */
+bool io_flush(struct lee_file *f);
+
+/* Appends `n` bytes; returns how many were taken. The file is writing. */
+size_t io_write(struct lee_file *f, const unsigned char *p, size_t n);
+
+/* Closes the file but for its descriptor; false if what it held could not be written. */
+bool io_finish(struct lee_file *f);
+
+#endif

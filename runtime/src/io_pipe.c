@@ -1,0 +1,68 @@
+/* popen and pclose: a shell command at the other end of a pipe. posix_spawn, because fork would copy a program
+ * that may have several threads. */
+#include "io_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Starts `sh -c command` with `theirs` as its descriptor `number`; 0, or an errno. */
+static int start_shell(const char *command, int theirs, int number, pid_t *child) {
+    posix_spawn_file_actions_t actions;
+    int why = posix_spawn_file_actions_init(&actions);
+    if (why != 0)
+        return why;
+    why = posix_spawn_file_actions_adddup2(&actions, theirs, number);
+    char *arguments[] = {"sh", "-c", (char *)(uintptr_t)command, NULL};
+    if (why == 0)
+        why = posix_spawn(child, "/bin/sh", &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return why;
+}
+
+struct lee_file *lee_io_popen(const char *command, const char *mode) {
+    if (command == NULL || mode == NULL)
+        lee_fault_null(NULL);
+    bool reading = mode[0] == 'r';
+    if (!reading && mode[0] != 'w') {
+        errno = EINVAL;
+        return NULL;
+    }
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return NULL;
+    int ours = reading ? ends[0] : ends[1], theirs = reading ? ends[1] : ends[0];
+    struct lee_file *f = io_new(ours, reading ? IO_READ : IO_WRITE);
+    int why = f == NULL ? ENOMEM : start_shell(command, theirs, reading ? 1 : 0, &f->child);
+    close(theirs);
+    if (why == 0) {
+        if (strchr(mode, 'e') == NULL)
+            fcntl(ours, F_SETFD, 0);
+        return f;
+    }
+    if (f != NULL)
+        io_finish(f);
+    close(ours);
+    errno = why;
+    return NULL;
+}
+
+int lee_io_pclose(struct lee_file *f) {
+    io_check(f);
+    pid_t child = f->child;
+    lee_io_fclose(f);
+    if (child == 0) {
+        errno = ECHILD;
+        return -1;
+    }
+    int status;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return status;
+}
