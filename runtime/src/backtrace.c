@@ -109,9 +109,10 @@ static bool follow_chain(struct stack *stack, struct lee_frame *frame) {
 static struct stack stack_of(const struct lee_frame *frame) {
     static struct lee_mapping mapping;
     struct stack stack = {.low = frame->sp};
-    if (lee_maps_find(frame->sp, &mapping) && !mapping.readable)
-        lee_maps_find(mapping.end, &mapping);
-    if (!mapping.readable)
+    bool found = lee_maps_find(frame->sp, &mapping);
+    if (found && !mapping.readable)
+        found = lee_maps_find(mapping.end, &mapping);
+    if (!found || !mapping.readable)
         return (struct stack){0, 0};
     if (stack.low < mapping.start)
         stack.low = mapping.start;

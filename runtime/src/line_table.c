@@ -264,7 +264,7 @@ static bool next_unit(struct unit *unit, const struct lee_image *image, struct l
 
 /* The rows of one sequence: addresses only grow in it. */
 struct sequence {
-    struct row row, last; /* what the program builds, and the last row that names a line */
+    struct row row, last; /* what the program builds, and the last row that names a line that counts */
     bool started, dead;   /* dead: its code was thrown away by the linker, or its addresses do not grow */
     uint64_t last_address;
     uint64_t lowest, highest; /* of the addresses that are looked for */
@@ -286,6 +286,8 @@ static void settle(struct sequence *sequence, uint64_t end) {
     for (size_t i = 0; i < sequence->count; i++) {
         struct lee_location *location = &sequence->locations[i];
         if (location->address < sequence->last_address || location->address >= end)
+            continue;
+        if (last->address < location->function_start) /* that line is another function's */
             continue;
         location->line = last->line;
         location->column = last->column;

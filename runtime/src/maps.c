@@ -55,7 +55,7 @@ static bool read_mapping(struct reader *reader, struct lee_mapping *mapping) {
     next_character(reader);
     mapping->offset = hexadecimal(reader, &c);
     for (int blanks = 0; blanks < 2 && c != '\n' && c != -1; c = next_character(reader))
-        blanks += c == ' ' && blanks < 2;
+        blanks += c == ' ';
     while (c != ' ' && c != '\n' && c != -1)
         c = next_character(reader);
     while (c == ' ')

@@ -17,17 +17,22 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "backtrace.h"
+
 enum { FAULT_STATUS = 134 }; /* what shells show for SIGABRT */
 
-enum step { IDLE, FLUSHING, PRINTING };
+enum step { IDLE, FLUSHING, LOCATING, PRINTING };
 
 void (*lee_fault_flush)(void);
 
 static atomic_int step;
 static atomic_long reporter; /* the thread that reports; valid once `step` is not IDLE */
 
+static struct lee_call calls[LEE_BACKTRACE_FRAMES];
+static size_t call_count; /* 0 until the calls are known */
+
 static struct {
-    struct lee_site site;
+    struct lee_site site; /* without a file: to be found */
     struct lee_text message;
     struct lee_frame frame;
 } report;
@@ -59,22 +64,137 @@ static _Noreturn void end(void) {
     _exit(FAULT_STATUS);
 }
 
+static void add_place(struct lee_text *line, const char *directory, const char *file, unsigned number) {
+    if (directory != NULL) {
+        lee_text_string(line, directory);
+        lee_text_string(line, "/");
+    }
+    lee_text_string(line, file == NULL ? "?" : file);
+    if (number != 0) {
+        lee_text_string(line, ":");
+        lee_text_unsigned(line, number);
+    }
+}
+
+/* The first frame of the program's own code, for a fault that no check found. */
+static const struct lee_location *first_place(void) {
+    for (size_t i = 0; i < call_count; i++) {
+        if (!calls[i].runtime && calls[i].location.file != NULL)
+            return &calls[i].location;
+    }
+    return NULL;
+}
+
 static void print_message(void) {
-    struct lee_text line = {.length = 0};
-    lee_text_string(&line, report.site.file == NULL ? "?" : report.site.file);
-    lee_text_string(&line, ":");
-    if (report.site.line != 0) {
-        lee_text_unsigned(&line, report.site.line);
+    static struct lee_text line;
+    const struct lee_location *place = report.site.file == NULL ? first_place() : NULL;
+    line.length = 0;
+    unsigned column = place != NULL ? place->column : report.site.line == 0 ? 0 : report.site.column;
+    if (place != NULL)
+        add_place(&line, place->directory, place->file, place->line);
+    else
+        add_place(&line, NULL, report.site.file, report.site.line);
+    if (column != 0) {
         lee_text_string(&line, ":");
+        lee_text_unsigned(&line, column);
     }
-    if (report.site.line != 0 && report.site.column != 0) {
-        lee_text_unsigned(&line, report.site.column);
-        lee_text_string(&line, ":");
-    }
-    lee_text_string(&line, " fault: ");
+    lee_text_string(&line, ": fault: ");
     lee_text_span(&line, report.message.bytes, report.message.length);
+    lee_text_write(&line);
+    line.length = 0;
     lee_text_string(&line, "\n");
     lee_text_write(&line);
+}
+
+/* Names of functions are shown as in the source: what follows a dot was added by the C compiler. */
+static size_t name_length(const char *name) {
+    const char *dot = strchr(name, '.');
+    return dot != NULL && dot != name ? (size_t)(dot - name) : strlen(name);
+}
+
+static void print_call(const struct lee_call *call) {
+    static struct lee_text line;
+    const struct lee_location *location = &call->location;
+    line.length = 0;
+    lee_text_string(&line, "  at ");
+    if (location->function != NULL)
+        lee_text_span(&line, location->function, name_length(location->function));
+    else
+        lee_text_string(&line, "?");
+    if (location->file != NULL) {
+        lee_text_string(&line, " (");
+        add_place(&line, location->directory, location->file, location->line);
+        lee_text_string(&line, ")");
+    } else if (call->object != NULL) {
+        const char *slash = strrchr(call->object, '/');
+        lee_text_string(&line, " (");
+        lee_text_string(&line, slash == NULL ? call->object : slash + 1);
+        lee_text_string(&line, ")");
+    }
+    lee_text_string(&line, "\n");
+    lee_text_write(&line);
+}
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* Recursion shows the same call again and again. */
+static bool same_call(const struct lee_call *a, const struct lee_call *b) {
+    return a->location.line == b->location.line && same_text(a->location.function, b->location.function) &&
+           same_text(a->location.file, b->location.file) && same_text(a->location.directory, b->location.directory);
+}
+
+static void print_repeats(size_t repeats) {
+    static struct lee_text line;
+    if (repeats == 0)
+        return;
+    line.length = 0;
+    lee_text_string(&line, "  ... ");
+    lee_text_unsigned(&line, repeats);
+    lee_text_string(&line, repeats == 1 ? " more call from there\n" : " more calls from there\n");
+    lee_text_write(&line);
+}
+
+/* The check knows its place better than the tables do: optimisers merge and move the calls that report. */
+static void place_first_call(void) {
+    size_t first = 0;
+    while (first < call_count && calls[first].runtime)
+        first++;
+    if (first == call_count || report.site.file == NULL)
+        return;
+    calls[first].location.directory = NULL;
+    calls[first].location.file = report.site.file;
+    calls[first].location.line = report.site.line;
+}
+
+/* Without what calls `main`, which is there to see when the call of a function was the last that `main` did. */
+static size_t calls_to_show(void) {
+    size_t count = call_count;
+    while (count > 0 && calls[count - 1].location.file == NULL)
+        count--;
+    return count == 0 ? call_count : count;
+}
+
+static void print_calls(void) {
+    const struct lee_call *last = NULL;
+    size_t repeats = 0, count = calls_to_show();
+    for (size_t i = 0; i < count; i++) {
+        const char *function = calls[i].location.function;
+        if (calls[i].runtime)
+            continue;
+        if (last != NULL && same_call(last, &calls[i])) {
+            repeats++;
+            continue;
+        }
+        print_repeats(repeats);
+        repeats = 0;
+        print_call(&calls[i]);
+        last = &calls[i];
+        if (function != NULL && strcmp(function, "main") == 0)
+            return;
+    }
+    print_repeats(repeats);
 }
 
 static _Noreturn void go_on(enum step next) {
@@ -85,9 +205,15 @@ static _Noreturn void go_on(enum step next) {
         if (lee_fault_flush != NULL)
             lee_fault_flush();
         __attribute__((fallthrough));
+    case LOCATING:
+        atomic_store(&step, LOCATING);
+        call_count = lee_backtrace(report.frame, calls);
+        __attribute__((fallthrough));
     case PRINTING:
         atomic_store(&step, PRINTING);
         print_message();
+        place_first_call();
+        print_calls();
     }
     end();
 }

@@ -1,8 +1,57 @@
-/* start.c: what emitted `main` calls first. */
+/* start.c: what emitted `main` calls first.
+ *
+ * Promises: what lee/fault.h says of `lee_start`. The environment is read once, here. */
 #include <lee/fault.h>
 
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "heap_limit.h"
+#include "signals.h"
+#include "text.h"
+
+/* `64M`, `1G`, `4096`: digits and at most one suffix. */
+static bool parse_bytes(const char *string, size_t *bytes) {
+    const char *at = string;
+    size_t number = 0, unit = 1;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (__builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, (size_t)(*at - '0'), &number))
+            return false;
+    }
+    if (at == string)
+        return false;
+    if (*at == 'K' || *at == 'M' || *at == 'G') {
+        unit <<= *at == 'K' ? 10 : *at == 'M' ? 20 : 30;
+        at++;
+    }
+    return *at == 0 && !__builtin_mul_overflow(number, unit, bytes);
+}
+
+/* A limit that cannot be read must not be taken for no limit. */
+static void read_memory_limit(void) {
+    const char *value = getenv("LEE_MEMORY");
+    size_t bytes;
+    if (value == NULL || value[0] == 0)
+        return;
+    if (!parse_bytes(value, &bytes)) {
+        struct lee_text text = {.length = 0};
+        lee_text_string(&text, "error: LEE_MEMORY is '");
+        lee_text_string(&text, value);
+        lee_text_string(&text, "'; give a number of bytes, or one with K, M or G, such as 64M\n");
+        lee_text_write(&text);
+        exit(2);
+    }
+    lee_heap_limit(bytes);
+}
+
 int lee_start(int argc, char **argv) {
+    static bool started;
     (void)argc;
     (void)argv;
+    if (started)
+        return 0;
+    started = true;
+    read_memory_limit();
+    lee_signals_install();
     return 0;
 }
