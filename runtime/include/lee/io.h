@@ -113,6 +113,26 @@ int lee_dir_close(struct lee_dir *d);
 int lee_dir_fd(struct lee_dir *d);
 void lee_dir_rewind(struct lee_dir *d);
 
+/* The rest of C's library, where libc's own functions could write or read out of bounds or hand out memory that it
+ * takes back. A `fat` parameter is address, lower and upper bound; what does not fit is a fault, whose place is that
+ * of the caller in emitted code. Arguments may overlap. */
+
+/* Strings (strings.c) */
+char *lee_strcpy(char *d, char *lo, char *hi, const char *s);
+char *lee_stpcpy(char *d, char *lo, char *hi, const char *s);
+char *lee_strcat(char *d, char *lo, char *hi, const char *s);
+char *lee_strncat(char *d, char *lo, char *hi, const char *s, size_t n);
+char *lee_strncpy(char *d, const char *s, size_t n);
+size_t lee_strlcpy(char *d, const char *s, size_t n);
+size_t lee_strlcat(char *d, const char *s, size_t n);
+char *lee_strdup(const char *s, char **ret_lo, char **ret_hi);
+char *lee_strndup(const char *s, size_t n, char **ret_lo, char **ret_hi);
+char *lee_strtok_r(char *s, const char *delimiters, char **save); /* `*save` is read only if `s` is null */
+char *lee_strsep(char **s, const char *delimiters);
+const char *lee_strerror(int number);
+const char *lee_strsignal(int number);
+int lee_strerror_r(int number, char *buffer, size_t n); /* POSIX's, not GNU's */
+
 #ifdef __cplusplus
 }
 #endif

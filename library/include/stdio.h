@@ -1,0 +1,125 @@
+/* Input and output. A full replacement of the system's header: a FILE is the runtime's (runtime/include/lee/io.h),
+ * its use after fclose is a fault. */
+#ifndef LEE_STDIO_H
+#define LEE_STDIO_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+#ifndef __FILE_defined
+#define __FILE_defined 1
+struct lee_file;
+typedef struct lee_file FILE;
+#endif
+#ifndef __ssize_t_defined
+#define __ssize_t_defined
+typedef __PTRDIFF_TYPE__ ssize_t;
+#endif
+#ifndef __off_t_defined
+#define __off_t_defined
+typedef long off_t;
+#endif
+typedef struct lee_io_position { long offset; } fpos_t;
+
+#define EOF (-1)
+#define BUFSIZ 8192
+#define FILENAME_MAX 4096
+#define FOPEN_MAX 1024
+#define L_tmpnam 20
+#define TMP_MAX 238328
+#define P_tmpdir "/tmp"
+#define _IOFBF 0
+#define _IOLBF 1
+#define _IONBF 2
+#ifndef SEEK_SET
+#define SEEK_SET 0
+#define SEEK_CUR 1
+#define SEEK_END 2
+#endif
+
+trusted FILE *nonnull lee_stdin(void) __asm__("lee_io_stdin");
+trusted FILE *nonnull lee_stdout(void) __asm__("lee_io_stdout");
+trusted FILE *nonnull lee_stderr(void) __asm__("lee_io_stderr");
+#define stdin lee_stdin()
+#define stdout lee_stdout()
+#define stderr lee_stderr()
+
+/* Opening and closing */
+trusted FILE *fopen(const char *path, const char *mode) __asm__("lee_io_fopen");
+trusted FILE *fdopen(int fd, const char *mode) __asm__("lee_io_fdopen");
+trusted FILE *freopen(const char *path, const char *mode, FILE *f) __asm__("lee_io_freopen");
+trusted FILE *tmpfile(void) __asm__("lee_io_tmpfile");
+trusted int fclose(FILE *f) __asm__("lee_io_fclose");
+trusted int fflush(FILE *f) __asm__("lee_io_fflush");
+trusted int setvbuf(FILE *f, [[lee::optional]] char *counted_by(size) buffer, int mode, size_t size) __asm__("lee_io_setvbuf");
+trusted void setbuf(FILE *f, char *buffer) __asm__("lee_io_setbuf");
+trusted void setlinebuf(FILE *f) __asm__("lee_io_setlinebuf");
+trusted int fileno(FILE *f) __asm__("lee_io_fileno");
+trusted FILE *popen(const char *command, const char *mode) __asm__("lee_io_popen");
+trusted int pclose(FILE *f) __asm__("lee_io_pclose");
+trusted int remove(const char *path);
+trusted int rename(const char *from, const char *to);
+
+/* Position and state */
+trusted int fseek(FILE *f, long offset, int whence) __asm__("lee_io_fseek");
+trusted int fseeko(FILE *f, off_t offset, int whence) __asm__("lee_io_fseeko");
+trusted long ftell(FILE *f) __asm__("lee_io_ftell");
+trusted off_t ftello(FILE *f) __asm__("lee_io_ftello");
+trusted void rewind(FILE *f) __asm__("lee_io_rewind");
+trusted int fgetpos(FILE *f, fpos_t *nonnull position) __asm__("lee_io_fgetpos");
+trusted int fsetpos(FILE *f, const fpos_t *nonnull position) __asm__("lee_io_fsetpos");
+trusted int feof(FILE *f) __asm__("lee_io_feof");
+trusted int ferror(FILE *f) __asm__("lee_io_ferror");
+trusted void clearerr(FILE *f) __asm__("lee_io_clearerr");
+
+/* Bytes and lines */
+trusted int fgetc(FILE *f) __asm__("lee_io_getc");
+trusted int getc(FILE *f) __asm__("lee_io_getc");
+trusted int getc_unlocked(FILE *f) __asm__("lee_io_getc");
+trusted int getchar(void) __asm__("lee_io_getchar");
+trusted int getchar_unlocked(void) __asm__("lee_io_getchar");
+trusted int ungetc(int c, FILE *f) __asm__("lee_io_ungetc");
+trusted int fputc(int c, FILE *f) __asm__("lee_io_putc");
+trusted int putc(int c, FILE *f) __asm__("lee_io_putc");
+trusted int putc_unlocked(int c, FILE *f) __asm__("lee_io_putc");
+trusted int putchar(int c) __asm__("lee_io_putchar");
+trusted int putchar_unlocked(int c) __asm__("lee_io_putchar");
+trusted size_t fread(void *counted_by(size * count) p, size_t size, size_t count, FILE *f) __asm__("lee_io_fread");
+trusted size_t fwrite(const void *counted_by(size * count) p, size_t size, size_t count, FILE *f) __asm__("lee_io_fwrite");
+[[lee::into(s)]] trusted char *fgets(char *counted_by(n) s, int n, FILE *f) __asm__("lee_io_fgets");
+trusted int fputs(const char *s, FILE *f) __asm__("lee_io_fputs");
+trusted int puts(const char *s) __asm__("lee_io_puts");
+trusted ssize_t getline(char *fat null_terminated *nonnull line, size_t *nonnull capacity, FILE *f) __asm__("lee_io_getline");
+trusted ssize_t getdelim(char *fat null_terminated *nonnull line, size_t *nonnull capacity, int delimiter, FILE *f)
+    __asm__("lee_io_getdelim");
+trusted void perror(const char *s) __asm__("lee_io_perror");
+
+/* Formats */
+trusted int printf(const char *format, ...) __asm__("lee_io_printf") __attribute__((format(printf, 1, 2)));
+trusted int fprintf(FILE *f, const char *format, ...) __asm__("lee_io_fprintf") __attribute__((format(printf, 2, 3)));
+trusted int dprintf(int fd, const char *format, ...) __asm__("lee_io_dprintf") __attribute__((format(printf, 2, 3)));
+trusted int snprintf(char *counted_by(n) s, size_t n, const char *format, ...)
+    __asm__("lee_io_snprintf") __attribute__((format(printf, 3, 4)));
+trusted int vprintf(const char *format, va_list args) __asm__("lee_io_vprintf") __attribute__((format(printf, 1, 0)));
+trusted int vfprintf(FILE *f, const char *format, va_list args)
+    __asm__("lee_io_vfprintf") __attribute__((format(printf, 2, 0)));
+trusted int vdprintf(int fd, const char *format, va_list args)
+    __asm__("lee_io_vdprintf") __attribute__((format(printf, 2, 0)));
+trusted int vsnprintf(char *counted_by(n) s, size_t n, const char *format, va_list args)
+    __asm__("lee_io_vsnprintf") __attribute__((format(printf, 3, 0)));
+trusted int scanf(const char *format, ...) __asm__("lee_io_scanf") __attribute__((format(scanf, 1, 2)));
+trusted int fscanf(FILE *f, const char *format, ...) __asm__("lee_io_fscanf") __attribute__((format(scanf, 2, 3)));
+trusted int sscanf(const char *s, const char *format, ...) __asm__("lee_io_sscanf") __attribute__((format(scanf, 2, 3)));
+trusted int vscanf(const char *format, va_list args) __asm__("lee_io_vscanf") __attribute__((format(scanf, 1, 0)));
+trusted int vfscanf(FILE *f, const char *format, va_list args)
+    __asm__("lee_io_vfscanf") __attribute__((format(scanf, 2, 0)));
+trusted int vsscanf(const char *s, const char *format, va_list args)
+    __asm__("lee_io_vsscanf") __attribute__((format(scanf, 2, 0)));
+
+/* A new string with what the format comes to. Instead of C's asprintf, which returns libc's memory. */
+trusted char *fat null_terminated lee_format(const char *format, ...)
+    __asm__("lee_io_format") __attribute__((format(printf, 1, 2)));
+trusted char *fat null_terminated lee_vformat(const char *format, va_list args)
+    __asm__("lee_io_vformat") __attribute__((format(printf, 1, 0)));
+
+#endif

@@ -1,0 +1,175 @@
+/* The functions of <string.h> that write where only their caller knows how much room there is, that keep a
+ * position between calls, or that hand out memory. libc's own serve for the rest. */
+#include <lee/heap.h>
+#include <lee/io.h>
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The bytes from `d` to its upper bound. */
+static size_t room_at(const char *d, const char *lo, const char *hi) {
+    if (d == NULL)
+        lee_fault_null(NULL);
+    size_t have = (size_t)((uintptr_t)hi - (uintptr_t)lo), at = (size_t)((uintptr_t)d - (uintptr_t)lo);
+    if (at > have)
+        lee_fault_pointer(NULL, d, lo, hi, 1);
+    return have - at;
+}
+
+/* The length of the string that already stands at `d`. */
+static size_t length_within(const char *d, size_t room) {
+    size_t length = strnlen(d, room);
+    if (length == room)
+        lee_fault_string(NULL);
+    return length;
+}
+
+/* Puts `n` characters of `s` and a zero to `d`, which has `room` bytes. memmove: they may overlap. */
+static char *put(char *d, size_t room, const char *s, size_t n) {
+    if (n >= room)
+        lee_fault_range(NULL, n + 1, room);
+    memmove(d, s, n);
+    d[n] = '\0';
+    return d + n;
+}
+
+char *lee_stpcpy(char *d, char *lo, char *hi, const char *s) {
+    if (s == NULL)
+        lee_fault_null(NULL);
+    return put(d, room_at(d, lo, hi), s, strlen(s));
+}
+
+char *lee_strcpy(char *d, char *lo, char *hi, const char *s) {
+    lee_stpcpy(d, lo, hi, s);
+    return d;
+}
+
+char *lee_strncat(char *d, char *lo, char *hi, const char *s, size_t n) {
+    if (s == NULL && n != 0)
+        lee_fault_null(NULL);
+    size_t room = room_at(d, lo, hi), length = length_within(d, room);
+    put(d + length, room - length, s, n == 0 ? 0 : strnlen(s, n));
+    return d;
+}
+
+char *lee_strcat(char *d, char *lo, char *hi, const char *s) {
+    if (s == NULL)
+        lee_fault_null(NULL);
+    return lee_strncat(d, lo, hi, s, strlen(s));
+}
+
+char *lee_strncpy(char *d, const char *s, size_t n) {
+    if (n == 0)
+        return d;
+    if (s == NULL)
+        lee_fault_null(NULL);
+    size_t length = strnlen(s, n);
+    memmove(d, s, length);
+    memset(d + length, 0, n - length);
+    return d;
+}
+
+size_t lee_strlcpy(char *d, const char *s, size_t n) {
+    if (s == NULL)
+        lee_fault_null(NULL);
+    size_t length = strlen(s);
+    if (n != 0)
+        put(d, n, s, length < n ? length : n - 1);
+    return length;
+}
+
+size_t lee_strlcat(char *d, const char *s, size_t n) {
+    if (s == NULL)
+        lee_fault_null(NULL);
+    size_t length = n == 0 ? 0 : strnlen(d, n), more = strlen(s);
+    if (length < n)
+        put(d + length, n - length, s, more < n - length ? more : n - length - 1);
+    return length + more;
+}
+
+/* A new string object with `length` characters of `s`. */
+static char *new_string(const char *s, size_t length, char **ret_lo, char **ret_hi) {
+    char *copy = lee_heap_alloc_array(NULL, (int64_t)length, 1, 1);
+    if (length != 0)
+        memcpy(copy, s, length);
+    *ret_lo = copy;
+    *ret_hi = copy + length;
+    return copy;
+}
+
+/* The view of what strdup makes has room for the zero too, as in C; the hidden zero comes after it. */
+char *lee_strndup(const char *s, size_t n, char **ret_lo, char **ret_hi) {
+    if (s == NULL)
+        lee_fault_null(NULL);
+    size_t length = strnlen(s, n);
+    char *copy = lee_heap_alloc_array(NULL, (int64_t)length + 1, 1, 1);
+    memcpy(copy, s, length);
+    *ret_lo = copy;
+    *ret_hi = copy + length + 1;
+    return copy;
+}
+
+char *lee_strdup(const char *s, char **ret_lo, char **ret_hi) {
+    return lee_strndup(s, SIZE_MAX, ret_lo, ret_hi);
+}
+
+char *lee_strtok_r(char *s, const char *delimiters, char **save) {
+    if (delimiters == NULL || save == NULL)
+        lee_fault_null(NULL);
+    if (s == NULL)
+        s = *save;
+    if (s == NULL)
+        return NULL;
+    s += strspn(s, delimiters);
+    char *end = s + strcspn(s, delimiters);
+    if (end == s) {
+        *save = end;
+        return NULL;
+    }
+    bool last = *end == '\0';
+    *end = '\0';
+    *save = last ? end : end + 1;
+    return s;
+}
+
+char *lee_strsep(char **s, const char *delimiters) {
+    if (s == NULL || delimiters == NULL)
+        lee_fault_null(NULL);
+    char *start = *s;
+    if (start == NULL)
+        return NULL;
+    char *end = start + strcspn(start, delimiters);
+    *s = *end == '\0' ? NULL : end + 1;
+    *end = '\0';
+    return start;
+}
+
+/* A string of its own, for messages that libc has no constant for. */
+static const char *numbered(const char *what, int number) {
+    char text[64], *lo, *hi;
+    int length = snprintf(text, sizeof text, "%s %d", what, number);
+    return new_string(text, (size_t)length, &lo, &hi);
+}
+
+const char *lee_strerror(int number) {
+    const char *text = strerrordesc_np(number);
+    return text != NULL ? text : numbered("Unknown error", number);
+}
+
+const char *lee_strsignal(int number) {
+    const char *text = sigdescr_np(number);
+    return text != NULL ? text : numbered("Unknown signal", number);
+}
+
+int lee_strerror_r(int number, char *buffer, size_t n) {
+    char unknown[64];
+    const char *text = strerrordesc_np(number);
+    int result = text != NULL ? 0 : EINVAL;
+    if (text == NULL) {
+        snprintf(unknown, sizeof unknown, "Unknown error %d", number);
+        text = unknown;
+    }
+    return lee_strlcpy(buffer, text, n) < n ? result : ERANGE;
+}
