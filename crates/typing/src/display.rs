@@ -1,0 +1,189 @@
+//! Types as a programmer would write them.
+
+use crate::types::*;
+
+impl IntKind {
+    /// C's name.
+    pub fn name(self) -> &'static str {
+        use IntKind::*;
+        match self {
+            Char => "char",
+            SChar => "signed char",
+            UChar => "unsigned char",
+            Short => "short",
+            UShort => "unsigned short",
+            Int => "int",
+            UInt => "unsigned",
+            Long => "long",
+            ULong => "unsigned long",
+            LongLong => "long long",
+            ULongLong => "unsigned long long",
+            Int128 => "__int128",
+            UInt128 => "unsigned __int128",
+        }
+    }
+}
+
+impl FloatKind {
+    /// C's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            FloatKind::Float16 => "_Float16",
+            FloatKind::Float => "float",
+            FloatKind::Double => "double",
+            FloatKind::LongDouble => "long double",
+            FloatKind::Float128 => "_Float128",
+        }
+    }
+}
+
+impl TypeStore {
+    /// The type as text: `const char *null_terminated`, `int[4]`, `struct list<int>`.
+    pub fn show(&self, ty: Ty) -> String {
+        self.show_qty(Qty::plain(ty))
+    }
+
+    /// The type with its qualifiers.
+    pub fn show_qty(&self, qty: Qty) -> String {
+        self.declare(qty, String::new())
+    }
+
+    /// A declaration of `inner` with this type.
+    fn declare(&self, qty: Qty, inner: String) -> String {
+        let quals = self.quals(qty.quals);
+        match self.kind(qty.ty) {
+            TyKind::Ptr(p) => {
+                let mut words = String::from("*");
+                for word in self.pointer_words(p) {
+                    if words.len() > 1 {
+                        words.push(' ');
+                    }
+                    words.push_str(&word);
+                }
+                if !quals.is_empty() {
+                    if words.len() > 1 {
+                        words.push(' ');
+                    }
+                    words.push_str(quals.trim_end());
+                }
+                let space = if words.len() > 1 && inner.starts_with(|c: char| c.is_alphanumeric() || c == '_') { " " } else { "" };
+                let inner = format!("{words}{space}{inner}");
+                match self.kind(p.target.ty) {
+                    TyKind::Func(_) | TyKind::Array { .. } => self.declare(p.target, format!("({inner})")),
+                    _ => self.declare(p.target, inner),
+                }
+            }
+            TyKind::Array { elem, len, terminated } => {
+                let size = match len {
+                    ArrayLen::Const(n) => n.to_string(),
+                    ArrayLen::Unknown | ArrayLen::Flexible(_) => String::new(),
+                    ArrayLen::Variable(_) => "*".into(),
+                };
+                let word = if *terminated { " null_terminated" } else { "" };
+                self.declare(*elem, format!("{inner}[{size}]{word}"))
+            }
+            TyKind::Func(f) => {
+                let mut params: Vec<String> = f
+                    .params
+                    .iter()
+                    .map(|p| format!("{}{}", if p.consume { "consume " } else { "" }, self.show(p.ty)))
+                    .collect();
+                if f.variadic {
+                    params.push("...".into());
+                }
+                let params = if params.is_empty() { "void".into() } else { params.join(", ") };
+                self.declare(Qty::plain(f.ret), format!("{inner}({params})"))
+            }
+            kind => {
+                let base = format!("{quals}{}", self.base_name(kind));
+                if inner.is_empty() {
+                    base
+                } else {
+                    format!("{base} {inner}")
+                }
+            }
+        }
+    }
+
+    fn base_name(&self, kind: &TyKind) -> String {
+        match kind {
+            TyKind::Error => "?".into(),
+            TyKind::Void => "void".into(),
+            TyKind::Bool => "bool".into(),
+            TyKind::Int(k) => k.name().into(),
+            TyKind::Float(k) => k.name().into(),
+            TyKind::Complex(k) => format!("_Complex {}", k.name()),
+            TyKind::Enum(e) => {
+                self.enumeration(*e).tag.map_or("enum <unnamed>".into(), |t| format!("enum {t}"))
+            }
+            TyKind::Record(id) => {
+                let record = self.record(*id);
+                let word = match record.kind {
+                    RecordKind::Struct => "struct",
+                    RecordKind::Union => "union",
+                    RecordKind::Tagged => "tagged union",
+                };
+                let tag = record.tag.map_or("<unnamed>".to_string(), |t| t.to_string());
+                if record.args.is_empty() {
+                    format!("{word} {tag}")
+                } else {
+                    let args: Vec<String> = record.args.iter().map(|&a| self.show(a)).collect();
+                    format!("{word} {tag}<{}>", args.join(", "))
+                }
+            }
+            TyKind::Param(p) => p.name.to_string(),
+            TyKind::VaList => "va_list".into(),
+            TyKind::NullPtr => "nullptr_t".into(),
+            TyKind::Ptr(_) | TyKind::Array { .. } | TyKind::Func(_) => String::new(),
+        }
+    }
+
+    fn quals(&self, quals: Quals) -> String {
+        let mut text = String::new();
+        if quals.is_const {
+            text.push_str("const ");
+        }
+        if quals.is_volatile {
+            text.push_str("volatile ");
+        }
+        if quals.is_atomic {
+            text.push_str("_Atomic ");
+        }
+        text
+    }
+
+    fn pointer_words(&self, p: &Pointer) -> Vec<String> {
+        let mut words = vec![];
+        match p.bounds {
+            Bounds::Thin => {}
+            Bounds::Fat => words.push("fat".into()),
+            Bounds::Terminated => words.push("null_terminated".into()),
+            Bounds::FatTerminated => words.push("fat null_terminated".into()),
+            Bounds::Counted(e) => words.push(format!("counted_by({})", self.show_count(e))),
+        }
+        if p.nonnull {
+            words.push("nonnull".into());
+        }
+        match p.own {
+            Own::Shared => {}
+            Own::Unique => words.push("unique".into()),
+            Own::Rc => words.push("rc".into()),
+            Own::View => words.push("view".into()),
+            Own::Any => words.push("any".into()),
+        }
+        words
+    }
+
+    /// A count expression; parameters and fields by number.
+    pub fn show_count(&self, id: CountId) -> String {
+        match *self.count_expr(id) {
+            CountExpr::Const(n) => n.to_string(),
+            CountExpr::Param(n) => format!("parameter {}", n + 1),
+            CountExpr::Field(n) => format!("field {}", n + 1),
+            CountExpr::Add(a, b) => format!("{} + {}", self.show_count(a), self.show_count(b)),
+            CountExpr::Sub(a, b) => format!("{} - {}", self.show_count(a), self.show_count(b)),
+            CountExpr::Mul(a, b) => format!("{} * {}", self.show_count(a), self.show_count(b)),
+            CountExpr::Div(a, n) => format!("{} / {n}", self.show_count(a)),
+        }
+    }
+}

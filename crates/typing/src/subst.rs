@@ -1,0 +1,93 @@
+//! Substitution of type parameters, and instances of generic records.
+
+use crate::types::*;
+use std::rc::Rc;
+
+/// Instances inside instances inside instances ... end here; a generic that grows without end is reported by its user.
+const MAX_NESTING: usize = 64;
+
+impl TypeStore {
+    /// `ty` with type parameter number `i` replaced by `args[i]`.
+    pub fn subst(&mut self, ty: Ty, args: &[Ty]) -> Ty {
+        if args.is_empty() || !self.mentions_param(ty) {
+            return ty;
+        }
+        match self.kind(ty).clone() {
+            TyKind::Param(p) => args.get(p.index as usize).copied().unwrap_or(ty),
+            TyKind::Ptr(p) => {
+                let target = Qty { ty: self.subst(p.target.ty, args), ..p.target };
+                self.pointer(Pointer { target, ..p })
+            }
+            TyKind::Array { elem, len, terminated } => {
+                let elem = Qty { ty: self.subst(elem.ty, args), ..elem };
+                self.intern(TyKind::Array { elem, len, terminated })
+            }
+            TyKind::Func(f) => {
+                let mut f = (*f).clone();
+                f.ret = self.subst(f.ret, args);
+                for p in &mut f.params {
+                    p.ty = self.subst(p.ty, args);
+                }
+                self.intern(TyKind::Func(Rc::new(f)))
+            }
+            TyKind::Record(id) => {
+                let Some(&generic) = self.instance_of.get(&id) else { return ty };
+                let inner: Vec<Ty> = self.record(id).args.clone().iter().map(|&a| self.subst(a, args)).collect();
+                let id = self.instance(generic, inner);
+                self.intern(TyKind::Record(id))
+            }
+            _ => ty,
+        }
+    }
+
+    /// The instance of generic record number `generic` at `args`. Its fields are there if the generic is complete.
+    pub fn instance(&mut self, generic: u32, args: Vec<Ty>) -> RecordId {
+        if let Some(&id) = self.instances.get(&(generic, args.clone())) {
+            return id;
+        }
+        let Some(&this) = self.generic_self.get(&generic) else { return RecordId(0) };
+        let id = RecordId(self.records.len() as u32);
+        let record = Record { args: args.clone(), fields: None, ..self.record(this).clone() };
+        self.records.push(record);
+        self.instances.insert((generic, args), id);
+        self.instance_of.insert(id, generic);
+        self.complete_instance(id);
+        id
+    }
+
+    /// Fills in the fields of an instance whose generic has become complete.
+    pub fn complete_instance(&mut self, id: RecordId) {
+        let Some(generic) = self.instance_of.get(&id) else { return };
+        let Some(&this) = self.generic_self.get(generic) else { return };
+        let args = self.record(id).args.clone();
+        if this == id || self.record(id).fields.is_some() || args.iter().any(|&a| self.nesting(a) > MAX_NESTING) {
+            return;
+        }
+        let Some(fields) = self.record(this).fields.clone() else { return };
+        let mut own: Vec<Field> = fields.to_vec();
+        for field in &mut own {
+            field.ty.ty = self.subst(field.ty.ty, &args);
+        }
+        self.records[id.0 as usize].fields = Some(Rc::new(own));
+    }
+
+    /// Fills in all instances of a generic record.
+    pub fn complete_instances(&mut self, generic: u32) {
+        let mut ids: Vec<RecordId> =
+            self.instance_of.iter().filter(|(_, &g)| g == generic).map(|(&id, _)| id).collect();
+        ids.sort();
+        for id in ids {
+            self.complete_instance(id);
+        }
+    }
+
+    /// How deeply generic instances nest in `ty`.
+    pub fn nesting(&self, ty: Ty) -> usize {
+        match self.kind(ty) {
+            TyKind::Ptr(p) => self.nesting(p.target.ty),
+            TyKind::Array { elem, .. } => self.nesting(elem.ty),
+            TyKind::Record(id) => self.record(*id).args.iter().map(|&a| 1 + self.nesting(a)).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+}
