@@ -443,17 +443,11 @@ pub enum TermKind {
 impl Place {
     /// A local.
     pub fn local(local: Local) -> Place {
-        Place {
-            base: PlaceBase::Local(local),
-            proj: vec![],
-        }
+        Place { base: PlaceBase::Local(local), proj: vec![] }
     }
     /// A global.
     pub fn global(global: GlobalId) -> Place {
-        Place {
-            base: PlaceBase::Global(global),
-            proj: vec![],
-        }
+        Place { base: PlaceBase::Global(global), proj: vec![] }
     }
     /// One step further.
     pub fn then(&self, step: Proj) -> Place {

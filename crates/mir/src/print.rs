@@ -1,0 +1,396 @@
+//! MIR as text: one statement a line, tables of types and symbols in front, so that a MIR file stands alone. `parse` reads
+//! it back; printing what was parsed gives the same text.
+
+use crate::ir::*;
+use crate::print_types::{
+    format_text, func_text, global_text, local_text, quoted, quoted_name, write_args, write_qty, write_tables, write_ty,
+};
+use source::{SourceMap, Span, Symbol};
+use std::fmt::Write;
+use typing::types::Ty;
+
+/// The whole program. With a map, each statement carries its source place as a comment.
+pub fn program(program: &Program, map: Option<&SourceMap>) -> String {
+    let mut out = String::new();
+    write_tables(&mut out, program);
+    for (word, bodies) in [("body", &program.bodies), ("instance", &program.instances)] {
+        for body in bodies {
+            out.push('\n');
+            Printer { program, body, map }.body(&mut out, word);
+        }
+    }
+    out
+}
+
+/// One body.
+pub fn body(program: &Program, body: &Body, map: Option<&SourceMap>) -> String {
+    let mut out = String::new();
+    Printer { program, body, map }.body(&mut out, "body");
+    out
+}
+
+/// One statement.
+pub fn stmt(program: &Program, body: &Body, stmt: &Stmt) -> String {
+    printer(program, body).stmt(stmt)
+}
+
+/// One terminator.
+pub fn terminator(program: &Program, body: &Body, kind: &TermKind) -> String {
+    printer(program, body).term(kind)
+}
+
+/// One place.
+pub fn place(program: &Program, body: &Body, place: &Place) -> String {
+    printer(program, body).place(place)
+}
+
+/// One operand.
+pub fn operand(program: &Program, body: &Body, operand: &Operand) -> String {
+    printer(program, body).operand(operand)
+}
+
+fn printer<'a>(program: &'a Program, body: &'a Body) -> Printer<'a> {
+    Printer { program, body, map: None }
+}
+
+struct Printer<'a> {
+    program: &'a Program,
+    body: &'a Body,
+    map: Option<&'a SourceMap>,
+}
+
+/// The notation's word for a binary operator.
+pub(crate) fn bin_word(op: BinOp) -> &'static str {
+    match op {
+        BinOp::Mul => "mul",
+        BinOp::Div => "div",
+        BinOp::Rem => "rem",
+        BinOp::Add => "add",
+        BinOp::Sub => "sub",
+        BinOp::Shl => "shl",
+        BinOp::Shr => "shr",
+        BinOp::BitAnd => "and",
+        BinOp::BitXor => "xor",
+        BinOp::BitOr => "or",
+        BinOp::Lt => "lt",
+        BinOp::Gt => "gt",
+        BinOp::Le => "le",
+        BinOp::Ge => "ge",
+        BinOp::Eq => "eq",
+        BinOp::Ne => "ne",
+    }
+}
+
+/// The notation's word for a unary operator.
+pub(crate) fn un_word(op: UnOp) -> &'static str {
+    match op {
+        UnOp::Neg => "neg",
+        UnOp::BitNot => "bitnot",
+        UnOp::Not => "not",
+        UnOp::Real => "real",
+        UnOp::Imag => "imag",
+    }
+}
+
+/// The notation's word for a word of a pointer.
+pub(crate) fn part_word(part: Part) -> &'static str {
+    match part {
+        Part::Ptr => "ptr",
+        Part::Lo => "lo",
+        Part::Hi => "hi",
+        Part::Type => "type",
+    }
+}
+
+impl Printer<'_> {
+    fn body(&self, out: &mut String, word: &str) {
+        let body = self.body;
+        let _ = write!(out, "{word} {}", func_text(self.program, &body.func));
+        let _ = write!(out, " params {}", body.params);
+        out.push_str(if body.unchecked { " unchecked" } else { "" });
+        if let Some(format) = &body.format {
+            let _ = write!(out, " format {}", format_text(format));
+        }
+        out.push_str(" {");
+        self.comment(out, body.span);
+        for (n, scope) in body.scopes.iter().enumerate() {
+            let _ = write!(out, "  scope {n}");
+            if let Some(parent) = scope.parent {
+                let _ = write!(out, " in {}", parent.0);
+            }
+            self.comment(out, scope.span);
+        }
+        for (n, decl) in body.locals.iter().enumerate() {
+            self.decl(out, Local(n as u32), decl);
+        }
+        for (name, block) in &body.address_labels {
+            let _ = writeln!(out, "  label {} bb{}", quoted_name(*name), block.0);
+        }
+        for (n, block) in body.blocks.iter().enumerate() {
+            let _ = writeln!(out, "bb{n}:");
+            for stmt in &block.stmts {
+                let _ = write!(out, "  {}", self.stmt(stmt));
+                self.comment(out, stmt.span);
+            }
+            let _ = write!(out, "  {}", self.term(&block.term.kind));
+            self.comment(out, block.term.span);
+        }
+        out.push('}');
+        self.comment(out, body.end);
+    }
+
+    fn comment(&self, out: &mut String, span: Span) {
+        if let Some(map) = self.map {
+            if span != Span::NONE {
+                let at = map.locate(span);
+                let _ = write!(out, "  // {}:{}", at.line, at.column);
+            }
+        }
+        out.push('\n');
+    }
+
+    fn decl(&self, out: &mut String, number: Local, decl: &LocalDecl) {
+        let word = match decl.kind {
+            LocalKind::Param => "param",
+            LocalKind::Var => "var",
+            LocalKind::Temp => "temp",
+        };
+        let _ = write!(out, "  {word} {}: ", local_text(decl.name, number));
+        write_qty(out, &self.program.types, decl.ty);
+        let _ = write!(out, " scope {}", decl.scope.0);
+        out.push_str(if decl.address_taken { " address" } else { "" });
+        out.push_str(if decl.heap { " heap" } else { "" });
+        if let Some(align) = decl.align {
+            let _ = write!(out, " align {align}");
+        }
+        self.comment(out, decl.span);
+    }
+
+    fn ty(&self, ty: Ty) -> String {
+        let mut out = String::new();
+        write_ty(&mut out, &self.program.types, ty);
+        out
+    }
+
+    fn local(&self, local: Local) -> String {
+        let name = self.body.locals.get(local.0 as usize).and_then(|decl| decl.name);
+        local_text(name, local)
+    }
+
+    fn place(&self, place: &Place) -> String {
+        let mut out = match place.base {
+            PlaceBase::Local(l) => self.local(l),
+            PlaceBase::Global(g) => global_text(self.program, g),
+            PlaceBase::Str(s) => format!("${}", s.0),
+        };
+        for step in &place.proj {
+            match step {
+                Proj::Deref => out.push_str(".*"),
+                Proj::Field(n) => {
+                    let _ = write!(out, ".{n}");
+                }
+                Proj::Index(index) => {
+                    let _ = write!(out, "[{}]", self.operand(index));
+                }
+            }
+        }
+        out
+    }
+
+    fn operand(&self, operand: &Operand) -> String {
+        match operand {
+            Operand::Copy(place) => self.place(place),
+            Operand::Move(place) => format!("move {}", self.place(place)),
+            Operand::Const(constant) => self.constant(constant),
+        }
+    }
+
+    fn operands(&self, operands: &[Operand]) -> String {
+        let texts: Vec<String> = operands.iter().map(|o| self.operand(o)).collect();
+        texts.join(", ")
+    }
+
+    fn constant(&self, constant: &Const) -> String {
+        match constant {
+            Const::Int(n, ty) => format!("{n}:{}", self.ty(*ty)),
+            Const::Float(text, ty) => format!("float {}:{}", quoted_name(*text), self.ty(*ty)),
+            Const::Null(ty) => format!("null:{}", self.ty(*ty)),
+            Const::Func(func) => func_text(self.program, func),
+            Const::SizeOf(ty) => format!("sizeof({})", self.ty(*ty)),
+            Const::AlignOf(ty) => format!("alignof({})", self.ty(*ty)),
+            Const::OffsetOf(ty, path) => {
+                let steps: Vec<String> = path.iter().map(u32::to_string).collect();
+                format!("offsetof({}, {})", self.ty(*ty), steps.join("."))
+            }
+            Const::Addr(key, offset, ty) => {
+                let base = match key {
+                    ConstAddrKey::Global(g) => global_text(self.program, *g),
+                    ConstAddrKey::Str(s) => format!("${}", s.0),
+                };
+                format!("&{base}+{offset}:{}", self.ty(*ty))
+            }
+        }
+    }
+
+    fn value(&self, value: &Rvalue) -> String {
+        let op = |o: &Operand| self.operand(o);
+        match value {
+            Rvalue::Use(a) => op(a),
+            Rvalue::Unary(word, a) => format!("{}({})", un_word(*word), op(a)),
+            Rvalue::Binary(word, a, b, ty) => {
+                format!("{}({}, {}, {})", bin_word(*word), op(a), op(b), self.ty(*ty))
+            }
+            Rvalue::Numeric(a, ty) => format!("numeric({}, {})", op(a), self.ty(*ty)),
+            Rvalue::Bits(a, ty) => format!("bits({}, {})", op(a), self.ty(*ty)),
+            Rvalue::AddrOf(place) => format!("addr({})", self.place(place)),
+            Rvalue::MakeFat { ty, ptr, lo, hi } => {
+                format!("fat({}, {}, {}, {})", self.ty(*ty), op(ptr), op(lo), op(hi))
+            }
+            Rvalue::Part(a, part, ty) => {
+                format!("part({}, {}, {})", op(a), part_word(*part), self.ty(*ty))
+            }
+            Rvalue::MakeTypedVoid(a, of, ty) => {
+                format!("typed({}, {}, {})", op(a), self.ty(*of), self.ty(*ty))
+            }
+            Rvalue::Offset(a, n) => format!("offset({}, {})", op(a), op(n)),
+            Rvalue::Difference(a, b) => format!("difference({}, {})", op(a), op(b)),
+            Rvalue::Remaining(a) => format!("remaining({})", op(a)),
+            Rvalue::Measure(a) => format!("measure({})", op(a)),
+            Rvalue::Alloc { elem, count, extra, hidden_zero, fallible } => {
+                let mut out = format!("alloc({}, {}", self.ty(*elem), op(count));
+                if let Some(extra) = extra {
+                    let _ = write!(out, ", extra {}", op(extra));
+                }
+                out.push_str(if *hidden_zero { ", hidden_zero" } else { "" });
+                out.push_str(if *fallible { ", fallible)" } else { ")" });
+                out
+            }
+            Rvalue::Tag(place) => format!("tag({})", self.place(place)),
+            Rvalue::Truth(a) => format!("truth({})", op(a)),
+            Rvalue::VaArg(place, ty) => format!("va_arg({}, {})", self.place(place), self.ty(*ty)),
+            Rvalue::Builtin(name, args, ty) => {
+                let mut out = format!("builtin({}, {}", quoted_name(*name), self.ty(*ty));
+                for arg in args {
+                    let _ = write!(out, ", {}", op(arg));
+                }
+                out.push(')');
+                out
+            }
+            Rvalue::LabelAddr(block, ty) => format!("label(bb{}, {})", block.0, self.ty(*ty)),
+        }
+    }
+
+    fn stmt(&self, stmt: &Stmt) -> String {
+        let text = self.stmt_kind(&stmt.kind);
+        if stmt.is_unsafe {
+            format!("unsafe {text}")
+        } else {
+            text
+        }
+    }
+
+    fn stmt_kind(&self, kind: &StmtKind) -> String {
+        match kind {
+            StmtKind::Assign(place, value) => {
+                format!("{} = {}", self.place(place), self.value(value))
+            }
+            StmtKind::Call { dest, callee, args, ty } => {
+                let dest = dest.as_ref().map_or(String::new(), |place| format!("{} = ", self.place(place)));
+                let callee = match callee {
+                    Callee::Direct(func) => func_text(self.program, func),
+                    Callee::Pointer(operand) => format!("*{}", self.operand(operand)),
+                    Callee::Builtin(name) => format!("builtin {}", quoted_name(*name)),
+                };
+                format!("{dest}call {callee}({}): {}", self.operands(args), self.ty(*ty))
+            }
+            StmtKind::Check(check) => format!("check {}", self.check(check)),
+            StmtKind::Prove(Proof::NonNull(a)) => format!("prove nonnull({})", self.operand(a)),
+            StmtKind::StorageLive(l) => format!("live {}", self.local(*l)),
+            StmtKind::StorageDead(l) => format!("dead {}", self.local(*l)),
+            StmtKind::Zero(place) => format!("zero {}", self.place(place)),
+            StmtKind::CopyElements { to, from, count } => {
+                format!("copy_elements({}, {}, {})", self.operand(to), self.operand(from), self.operand(count))
+            }
+            StmtKind::SetTag(place, member) => format!("set_tag({}, {member})", self.place(place)),
+            StmtKind::VaStart(place) => format!("va_start({})", self.place(place)),
+            StmtKind::VaEnd(place) => format!("va_end({})", self.place(place)),
+            StmtKind::VaCopy(to, from) => {
+                format!("va_copy({}, {})", self.place(to), self.place(from))
+            }
+            StmtKind::Asm(asm) => self.asm(asm),
+            StmtKind::Nop => "nop".into(),
+        }
+    }
+
+    fn asm(&self, asm: &Asm) -> String {
+        let mut out = String::from("asm ");
+        out.push_str(if asm.volatile { "volatile " } else { "" });
+        out.push_str(&quoted(&asm.template));
+        let name = |n: Option<Symbol>| n.map_or("-".into(), quoted_name);
+        let outputs: Vec<String> =
+            asm.outputs.iter().map(|(n, c, p)| format!("{} {} {}", name(*n), quoted(c), self.place(p))).collect();
+        let inputs: Vec<String> =
+            asm.inputs.iter().map(|(n, c, o)| format!("{} {} {}", name(*n), quoted(c), self.operand(o))).collect();
+        let clobbers: Vec<String> = asm.clobbers.iter().map(|c| quoted(c)).collect();
+        let _ = write!(out, " ({}) ({}) ({})", outputs.join(", "), inputs.join(", "), clobbers.join(", "));
+        out
+    }
+
+    fn check(&self, check: &Check) -> String {
+        let op = |o: &Operand| self.operand(o);
+        match check {
+            Check::Index(i, n) => format!("index({}, {})", op(i), op(n)),
+            Check::Access(p, n) => format!("access({}, {})", op(p), op(n)),
+            Check::Within(p) => format!("within({})", op(p)),
+            Check::Enough { want, have } => format!("enough({}, {})", op(want), op(have)),
+            Check::NotNull(p) => format!("not_null({})", op(p)),
+            Check::Divide(a, b) => format!("divide({}, {})", op(a), op(b)),
+            Check::Type(p, ty) => format!("type({}, {})", op(p), self.ty(*ty)),
+            Check::Tag(place, member) => format!("tag({}, {member})", self.place(place)),
+            Check::TagValue(tag, values, member) => {
+                let values: Vec<String> = values.iter().map(i128::to_string).collect();
+                format!("tag_value({}, [{}], {})", op(tag), values.join(", "), quoted_name(*member))
+            }
+            Check::HasTerminator(p) => format!("has_terminator({})", op(p)),
+            Check::Terminator(old, new) => format!("terminator({}, {})", op(old), op(new)),
+            Check::Count(new, there) => format!("count({}, {})", op(new), op(there)),
+            Check::View(p, ty) => format!("view({}, {})", op(p), self.ty(*ty)),
+            Check::Unreachable => "unreachable()".into(),
+        }
+    }
+
+    fn term(&self, kind: &TermKind) -> String {
+        match kind {
+            TermKind::Goto(block) => format!("goto bb{}", block.0),
+            TermKind::If(a, yes, no) => {
+                format!("if {} bb{} else bb{}", self.operand(a), yes.0, no.0)
+            }
+            TermKind::Switch(a, arms, other) => {
+                let mut out = format!("switch {} {{ ", self.operand(a));
+                for (lo, hi, block) in arms {
+                    if lo == hi {
+                        let _ = write!(out, "{lo}: bb{}, ", block.0);
+                    } else {
+                        let _ = write!(out, "{lo}..{hi}: bb{}, ", block.0);
+                    }
+                }
+                let _ = write!(out, "else: bb{} }}", other.0);
+                out
+            }
+            TermKind::Return(None) => "return".into(),
+            TermKind::Return(Some(a)) => format!("return {}", self.operand(a)),
+            TermKind::MissingReturn => "missing_return".into(),
+            TermKind::Unreachable => "unreachable".into(),
+            TermKind::GotoComputed(a) => format!("goto *{}", self.operand(a)),
+        }
+    }
+}
+
+/// A function with type arguments, for messages of tools that list instances.
+pub fn func_name(program: &Program, func: &typing::tree::FuncRef) -> String {
+    let mut out = program.functions.get(func.func.0 as usize).map_or("?".into(), |f| f.name.to_string());
+    if !func.args.is_empty() {
+        write_args(&mut out, &program.types, &func.args);
+    }
+    out
+}

@@ -1,0 +1,291 @@
+//! Types of places, operands and values, computed from the IR alone. Nothing here asks the front end, so the verifier that
+//! builds on it is a second opinion on what lowering did.
+
+use crate::ir::*;
+use typing::types::{ArrayLen, Bounds, Pointer, Qty, Quals, Ty, TyKind, TypeStore};
+
+/// Why a place or value has no type.
+pub type TyError = String;
+
+/// The type of a value as far as its rvalue determines it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ValueTy {
+    /// Exactly this type.
+    Known(Ty),
+    /// A thin pointer to this; nullness, region and ownership are left to the destination.
+    ThinTo(Qty),
+}
+
+/// How many machine words a pointer has, and what they mean. Values of one class can be copied into each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PointerClass {
+    /// One word: thin, terminated, counted, raw.
+    One,
+    /// Three words.
+    Fat,
+    /// Address and remembered type.
+    TypedVoid,
+}
+
+/// The class of a pointer type.
+pub fn pointer_class(types: &TypeStore, pointer: &Pointer) -> PointerClass {
+    if pointer.bounds.is_fat() {
+        PointerClass::Fat
+    } else if types.is_typed_void(pointer) {
+        PointerClass::TypedVoid
+    } else {
+        PointerClass::One
+    }
+}
+
+/// The declaration behind a local number.
+pub fn local(body: &Body, local: Local) -> Result<&LocalDecl, TyError> {
+    body.locals.get(local.0 as usize).ok_or_else(|| format!("there is no local _{}", local.0))
+}
+
+/// The type of a place, with its qualifiers.
+pub fn place_ty(program: &Program, body: &Body, place: &Place) -> Result<Qty, TyError> {
+    let mut ty = base_ty(program, body, place.base)?;
+    for step in &place.proj {
+        ty = step_ty(&program.types, body, program, ty, step)?;
+    }
+    Ok(ty)
+}
+
+/// The type of the place that the first `steps` projections lead to.
+pub fn prefix_ty(program: &Program, body: &Body, place: &Place, steps: usize) -> Result<Qty, TyError> {
+    let mut ty = base_ty(program, body, place.base)?;
+    for step in place.proj.iter().take(steps) {
+        ty = step_ty(&program.types, body, program, ty, step)?;
+    }
+    Ok(ty)
+}
+
+fn base_ty(program: &Program, body: &Body, base: PlaceBase) -> Result<Qty, TyError> {
+    match base {
+        PlaceBase::Local(l) => Ok(local(body, l)?.ty),
+        PlaceBase::Global(g) => program
+            .globals
+            .get(g.0 as usize)
+            .map(|global| global.ty)
+            .ok_or_else(|| format!("there is no global @{}", g.0)),
+        PlaceBase::Str(s) => {
+            let literal = program.strings.get(s.0 as usize).ok_or_else(|| format!("there is no string ${}", s.0))?;
+            Ok(literal_ty(&program.types, literal))
+        }
+    }
+}
+
+/// The array type of a literal if it is interned, else its element type's error twin. Lowering interns the array types of the
+/// literals that it indexes.
+fn literal_ty(types: &TypeStore, literal: &typing::tree::StringLit) -> Qty {
+    let len = ArrayLen::Const(literal.units.len() as u64);
+    let found = types.all().find(
+        |&ty| matches!(types.kind(ty), TyKind::Array { elem, len: l, .. } if elem.ty == literal.elem && *l == len),
+    );
+    Qty::plain(found.unwrap_or(types.common.error))
+}
+
+fn step_ty(types: &TypeStore, body: &Body, program: &Program, ty: Qty, step: &Proj) -> Result<Qty, TyError> {
+    let kind = types.kind(ty.ty);
+    if *kind == TyKind::Error {
+        return Ok(ty);
+    }
+    match (step, kind) {
+        (Proj::Deref, TyKind::Ptr(p)) => match types.kind(p.target.ty) {
+            TyKind::Void if !p.raw => Err("dereference of a typed `void *`".into()),
+            _ => Ok(p.target),
+        },
+        (Proj::Deref, _) => Err("dereference of what is no pointer".into()),
+        (Proj::Field(n), TyKind::Record(r)) => {
+            let fields = types
+                .records
+                .get(r.0 as usize)
+                .and_then(|record| record.fields.clone())
+                .ok_or("field of an incomplete record")?;
+            let field = fields.get(*n as usize).ok_or_else(|| format!("the record has no field {n}"))?;
+            Ok(with_quals(field.ty, ty.quals))
+        }
+        (Proj::Field(_), _) => Err("field of what is no record".into()),
+        (Proj::Index(index), TyKind::Array { elem, .. }) => {
+            let index_ty = operand_ty(program, body, index)?;
+            if types.as_int(index_ty).is_none() && *types.kind(index_ty) != TyKind::Error {
+                return Err("the index is no integer".into());
+            }
+            Ok(with_quals(*elem, ty.quals))
+        }
+        (Proj::Index(_), _) => Err("index into what is no array".into()),
+    }
+}
+
+/// Qualifiers of an outer place hold for its parts.
+fn with_quals(part: Qty, outer: Quals) -> Qty {
+    Qty {
+        ty: part.ty,
+        quals: Quals {
+            is_const: part.quals.is_const || outer.is_const,
+            is_volatile: part.quals.is_volatile || outer.is_volatile,
+            is_atomic: part.quals.is_atomic,
+        },
+    }
+}
+
+/// The type of an operand.
+pub fn operand_ty(program: &Program, body: &Body, operand: &Operand) -> Result<Ty, TyError> {
+    let types = &program.types;
+    match operand {
+        Operand::Copy(place) | Operand::Move(place) => Ok(place_ty(program, body, place)?.ty),
+        Operand::Const(constant) => match constant {
+            Const::Int(_, ty) | Const::Float(_, ty) | Const::Null(ty) | Const::Addr(_, _, ty) => Ok(*ty),
+            Const::Func(f) => program
+                .functions
+                .get(f.func.0 as usize)
+                .map(|function| function.ty)
+                .ok_or_else(|| format!("there is no function #{}", f.func.0)),
+            Const::SizeOf(_) | Const::AlignOf(_) | Const::OffsetOf(..) => Ok(types.common.ulong),
+        },
+    }
+}
+
+/// The type of a value.
+pub fn rvalue_ty(program: &Program, body: &Body, value: &Rvalue) -> Result<ValueTy, TyError> {
+    let common = &program.types.common;
+    let known = |ty| Ok(ValueTy::Known(ty));
+    match value {
+        Rvalue::Use(operand) => known(operand_ty(program, body, operand)?),
+        Rvalue::Unary(UnOp::Not, _) | Rvalue::Truth(_) | Rvalue::Tag(_) => known(common.int),
+        Rvalue::Unary(UnOp::Real | UnOp::Imag, operand) => {
+            let ty = operand_ty(program, body, operand)?;
+            known(match program.types.kind(ty) {
+                TyKind::Complex(kind) => float_ty(&program.types, *kind),
+                _ => ty,
+            })
+        }
+        Rvalue::Unary(_, operand) => known(operand_ty(program, body, operand)?),
+        Rvalue::Binary(op, _, _, ty) => known(if is_comparison(*op) { common.int } else { *ty }),
+        Rvalue::Numeric(_, ty)
+        | Rvalue::Bits(_, ty)
+        | Rvalue::Part(_, _, ty)
+        | Rvalue::MakeTypedVoid(_, _, ty)
+        | Rvalue::VaArg(_, ty)
+        | Rvalue::Builtin(_, _, ty)
+        | Rvalue::LabelAddr(_, ty)
+        | Rvalue::MakeFat { ty, .. } => known(*ty),
+        Rvalue::AddrOf(place) => Ok(ValueTy::ThinTo(place_ty(program, body, place)?)),
+        Rvalue::Offset(pointer, _) => known(operand_ty(program, body, pointer)?),
+        Rvalue::Difference(..) => known(common.long),
+        Rvalue::Remaining(_) | Rvalue::Measure(_) => known(common.ulong),
+        Rvalue::Alloc { elem, .. } => Ok(ValueTy::ThinTo(Qty::plain(*elem))),
+    }
+}
+
+fn float_ty(types: &TypeStore, kind: typing::types::FloatKind) -> Ty {
+    types.all().find(|&ty| *types.kind(ty) == TyKind::Float(kind)).unwrap_or(types.common.error)
+}
+
+/// Whether the operator gives a truth value.
+pub fn is_comparison(op: BinOp) -> bool {
+    matches!(op, BinOp::Lt | BinOp::Gt | BinOp::Le | BinOp::Ge | BinOp::Eq | BinOp::Ne)
+}
+
+/// Whether a value of type `value` may be stored in a place of type `dest` as it is: the same type up to qualifiers and to
+/// what a pointer promises (nullness, region, and bounds of one class).
+pub fn assignable(types: &TypeStore, dest: Ty, value: ValueTy) -> bool {
+    match value {
+        ValueTy::Known(ty) => same_shape(types, dest, ty),
+        ValueTy::ThinTo(target) => match types.kind(dest) {
+            TyKind::Error => true,
+            TyKind::Ptr(p) => pointer_class(types, p) == PointerClass::One && same_shape(types, p.target.ty, target.ty),
+            _ => false,
+        },
+    }
+}
+
+/// Whether two types are the same up to qualifiers and to what pointers promise.
+pub fn same_shape(types: &TypeStore, a: Ty, b: Ty) -> bool {
+    if a == b {
+        return true;
+    }
+    match (types.kind(a), types.kind(b)) {
+        (TyKind::Error, _) | (_, TyKind::Error) => true,
+        (TyKind::NullPtr, TyKind::Ptr(_)) | (TyKind::Ptr(_), TyKind::NullPtr) => true,
+        (TyKind::Int(x), TyKind::Int(y)) => x == y,
+        (TyKind::Enum(_), TyKind::Enum(_) | TyKind::Int(_)) | (TyKind::Int(_), TyKind::Enum(_)) => {
+            types.as_int(a) == types.as_int(b)
+        }
+        (TyKind::Ptr(p), TyKind::Ptr(q)) => {
+            pointer_class(types, p) == pointer_class(types, q) && same_shape(types, p.target.ty, q.target.ty)
+        }
+        // A function used as a value is a pointer to it.
+        (TyKind::Ptr(p), TyKind::Func(_)) => same_shape(types, p.target.ty, b),
+        (TyKind::Func(_), TyKind::Ptr(q)) => same_shape(types, a, q.target.ty),
+        (TyKind::Array { elem: x, len: m, .. }, TyKind::Array { elem: y, len: n, .. }) => {
+            same_shape(types, x.ty, y.ty) && same_length(*m, *n)
+        }
+        (TyKind::Func(f), TyKind::Func(g)) => {
+            same_shape(types, f.ret, g.ret)
+                && (f.unprototyped
+                    || g.unprototyped
+                    || f.params.len() == g.params.len()
+                        && f.params.iter().zip(&g.params).all(|(x, y)| same_shape(types, x.ty, y.ty)))
+        }
+        _ => false,
+    }
+}
+
+fn same_length(a: ArrayLen, b: ArrayLen) -> bool {
+    a == b || !matches!((a, b), (ArrayLen::Const(_), ArrayLen::Const(_)))
+}
+
+/// Whether a type is a number, a truth value, an enumeration or a pointer.
+pub fn is_scalar(types: &TypeStore, ty: Ty) -> bool {
+    matches!(
+        types.kind(ty),
+        TyKind::Bool
+            | TyKind::Int(_)
+            | TyKind::Float(_)
+            | TyKind::Complex(_)
+            | TyKind::Enum(_)
+            | TyKind::Ptr(_)
+            | TyKind::NullPtr
+    )
+}
+
+/// Whether a value of the type holds a `nonnull` pointer that all zero bytes would break: such a type must be assigned
+/// whole. A tagged union counts by its first member, which zero bytes select.
+pub fn has_nonnull(types: &TypeStore, ty: Ty) -> bool {
+    holds_nonnull(types, ty, 0)
+}
+
+fn holds_nonnull(types: &TypeStore, ty: Ty, depth: u32) -> bool {
+    // By-value nesting is finite in every correct type; the limit guards against what an error left behind.
+    if depth > 100 {
+        return false;
+    }
+    match types.kind(ty) {
+        TyKind::Ptr(p) => p.nonnull,
+        TyKind::Array { elem, len: ArrayLen::Const(n), .. } => *n > 0 && holds_nonnull(types, elem.ty, depth + 1),
+        TyKind::Record(r) => {
+            let Some(record) = types.records.get(r.0 as usize) else {
+                return false;
+            };
+            let Some(fields) = &record.fields else {
+                return false;
+            };
+            let first_only = record.kind == typing::types::RecordKind::Tagged;
+            let count = if first_only { 1 } else { fields.len() };
+            fields.iter().take(count).any(|f| holds_nonnull(types, f.ty.ty, depth + 1))
+        }
+        _ => false,
+    }
+}
+
+/// Whether the pointer can be compared, tested and dereferenced as one word.
+pub fn is_one_word(types: &TypeStore, ty: Ty) -> bool {
+    matches!(types.kind(ty), TyKind::Ptr(p) if pointer_class(types, p) == PointerClass::One)
+}
+
+/// Whether the type's bounds are those of a terminated string of one word.
+pub fn is_terminated(types: &TypeStore, ty: Ty) -> bool {
+    matches!(types.kind(ty), TyKind::Ptr(p) if p.bounds == Bounds::Terminated)
+}
