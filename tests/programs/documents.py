@@ -1,6 +1,6 @@
 """Compares json with Python's json module: documents.py JSON."""
-import glob
 import json
+import os
 import random
 import subprocess
 import sys
@@ -57,6 +57,17 @@ def packages():
     return result
 
 
+def found(folders, most):
+    """The first JSON files below the folders."""
+    names = []
+    for folder in folders:
+        for at, _, files in os.walk(folder):
+            names += [os.path.join(at, f) for f in files if f.endswith(".json")]
+            if len(names) >= most:
+                return names[:most]
+    return names
+
+
 def random_value(depth):
     kind = random.randrange(8 if depth else 6)
     if kind == 0:
@@ -74,7 +85,7 @@ def random_value(depth):
 
 
 random.seed(1)
-for name in glob.glob("/usr/**/*.json", recursive=True)[:25]:
+for name in found(("/usr/lib/python3", "/usr/share", "/usr/lib"), 20):
     text = open(name, "rb").read(300000)
     try:
         json.loads(text)
