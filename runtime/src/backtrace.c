@@ -120,22 +120,6 @@ static struct stack stack_of(const struct lee_frame *frame) {
     return stack;
 }
 
-/* Calling a null pointer leaves no code at the program counter; the call is where the return address says. */
-static void step_out_of_nowhere(struct stack *stack, struct lee_frame *frame) {
-#if defined(__x86_64__)
-    if (!frame->pc_is_a_return && !lee_objects_has_code(frame->pc, 0) && on_stack(stack, frame->sp, 1) &&
-        follows_call(word_at(frame->sp))) {
-        frame->pc = word_at(frame->sp);
-        frame->sp += WORD;
-        frame->pc_is_a_return = true;
-        stack->low = frame->sp;
-    }
-#else
-    (void)stack;
-    (void)frame;
-#endif
-}
-
 /* Of a return address the call is wanted, which is before it: what follows a call that never returns may be
  * another line or function. */
 static const struct lee_object *locate(const struct lee_frame *frame, struct lee_location *location) {
@@ -143,14 +127,94 @@ static const struct lee_object *locate(const struct lee_frame *frame, struct lee
     return lee_objects_find(frame->pc - frame->pc_is_a_return, &location->address);
 }
 
-bool lee_backtrace_is_ours(struct lee_frame frame) {
+/* Where the function that `pc` trapped in was called, if it has no frame: 0 if nothing says so. */
+static uintptr_t frameless_caller(const struct stack *stack, const struct lee_frame *frame, uintptr_t *at) {
+#if defined(__x86_64__)
+    for (*at = frame->sp; *at <= frame->sp + WORD; *at += WORD) { /* before or after `push %rbp` */
+        if (on_stack(stack, *at, 1) && follows_call(word_at(*at)))
+            return word_at(*at);
+    }
+    return 0;
+#else
+    (void)stack;
+    *at = frame->sp - WORD;
+    return follows_call(frame->link) ? frame->link : 0;
+#endif
+}
+
+/* Whether the code from `start` up to `pc` sets the frame pointer: `mov %rsp, %rbp` or `add x29, sp, #n`. */
+__attribute__((no_sanitize("address"))) static bool makes_frame(uintptr_t start, uintptr_t pc) {
+#if defined(__x86_64__)
+    for (uintptr_t at = start; at + 3 <= pc; at++) {
+        const volatile uint8_t *code = (const volatile uint8_t *)at;
+        if (code[0] == 0x48 && code[1] == 0x89 && code[2] == 0xe5)
+            return true;
+    }
+#else
+    for (uintptr_t at = start; at + 4 <= pc; at += 4) {
+        if ((*(const volatile uint32_t *)at & 0xffc003ff) == 0x910003fd)
+            return true;
+    }
+#endif
+    return false;
+}
+
+/* Whether the frame seems to be given up already at `pc`: an instruction between `pop %rbp` and `ret`, where
+ * compilers move the last load of a function. */
+__attribute__((no_sanitize("address"))) static bool gave_up_frame(uintptr_t start, uintptr_t pc) {
+    enum { NEAR = 12 }; /* bytes: two or three instructions */
+#if defined(__x86_64__)
+    bool popped = false, returns = false;
+    for (uintptr_t at = pc - start > NEAR ? pc - NEAR : start; at < pc; at++)
+        popped |= *(const volatile uint8_t *)at == 0x5d || *(const volatile uint8_t *)at == 0xc9;
+    for (uintptr_t at = pc; at < pc + NEAR && lee_objects_has_code(at, 0); at++)
+        returns |= *(const volatile uint8_t *)at == 0xc3;
+    return popped && returns;
+#else
+    for (uintptr_t at = pc - start > NEAR ? pc - NEAR : start; at < pc; at += 4) {
+        if ((*(const volatile uint32_t *)at & 0xffc07fff) == 0xa8c07bfd) /* ldp x29, x30, [sp], #n */
+            return true;
+    }
+    return false;
+#endif
+}
+
+/* The start of the function that `frame` is in, 0 if not known. A part that was split off a function has none: it
+ * relies on the frame that the rest has made. */
+static uintptr_t function_start(const struct lee_frame *frame) {
     struct lee_location location;
-    lee_objects_refresh();
-    const struct lee_object *object = locate(&frame, &location);
+    const struct lee_object *object = locate(frame, &location);
     if (object == NULL)
+        return 0;
+    lee_image_find_functions(&object->image, &location, 1);
+    uintptr_t length = location.address - location.function_start, pc = frame->pc - frame->pc_is_a_return;
+    if (location.function == NULL || strchr(location.function, '.') != NULL || !lee_objects_has_code(pc, length))
+        return 0;
+    return pc - length;
+}
+
+/* A function that was compiled without a frame pointer: the runtime's own may be, depending on flags. */
+static bool keeps_no_frame(const struct lee_frame *frame) {
+    uintptr_t start = function_start(frame);
+    return start != 0 && !makes_frame(start, frame->pc);
+}
+
+/* Finds the caller of a function that trapped before it made its frame, or after it gave it up; the chain of frame
+ * pointers lacks that caller. A call of a null pointer is the case in which there is no function at all: there the
+ * frame of the call takes the place of the trap's. */
+static bool find_trap_caller(struct stack *stack, struct lee_frame *frame, struct lee_frame *caller) {
+    bool nowhere = !lee_objects_has_code(frame->pc, 0);
+    uintptr_t at = 0, start = nowhere ? 0 : function_start(frame);
+    if (!nowhere && (start == 0 || (makes_frame(start, frame->pc) && !gave_up_frame(start, frame->pc))))
         return false;
-    lee_lines_find(&object->image, &location, 1);
-    return location.file != NULL;
+    uintptr_t pc = frameless_caller(stack, frame, &at);
+    if (pc == 0)
+        return false;
+    *caller = (struct lee_frame){.pc = pc, .fp = frame->fp, .sp = at + WORD, .pc_is_a_return = true};
+    stack->low = caller->sp;
+    if (nowhere)
+        *frame = *caller;
+    return !nowhere;
 }
 
 /* A line is not known for code of libc that is linked into the program. */
@@ -162,15 +226,36 @@ static bool has_line(const struct lee_frame *frame) {
     return object != NULL && location.file != NULL;
 }
 
+bool lee_backtrace_is_ours(struct lee_frame frame) {
+    struct lee_frame caller;
+    lee_objects_refresh();
+    struct stack stack = stack_of(&frame);
+    find_trap_caller(&stack, &frame, &caller);
+    return has_line(&frame);
+}
+
+/* From `frame` to the one that called it. */
+static bool step_outwards(struct stack *stack, struct lee_frame *frame, bool library) {
+    if (library || keeps_no_frame(frame))
+        return search_caller(stack, frame);
+    return follow_chain(stack, frame) || search_caller(stack, frame);
+}
+
 static size_t walk(struct lee_frame frame, struct lee_frame frames[LEE_BACKTRACE_FRAMES]) {
     struct stack stack = stack_of(&frame);
-    step_out_of_nowhere(&stack, &frame);
-    bool library = !frame.pc_is_a_return && !has_line(&frame);
+    struct lee_frame caller;
     size_t count = 0;
+    bool library = false;
+    if (!frame.pc_is_a_return) {
+        bool found = find_trap_caller(&stack, &frame, &caller);
+        library = !has_line(&frame);
+        if (found && !library) {
+            frames[count++] = frame;
+            frame = caller;
+        }
+    }
     frames[count++] = frame;
-    while (count < LEE_BACKTRACE_FRAMES) {
-        if (library ? !search_caller(&stack, &frame) : !follow_chain(&stack, &frame) && !search_caller(&stack, &frame))
-            break;
+    while (count < LEE_BACKTRACE_FRAMES && step_outwards(&stack, &frame, library)) {
         library = !in_program(frame.pc);
         frames[count++] = frame;
     }

@@ -90,7 +90,8 @@ bool lee_image_has_code(const struct lee_image *image, uint64_t address) {
 /* A symbol without a size (hand-written assembly) reaches up to the next symbol. */
 static void offer_function(const struct lee_image *image, const Elf64_Sym *symbol, struct lee_location *location) {
     bool inside = location->address >= symbol->st_value &&
-                  (symbol->st_size == 0 || location->address - symbol->st_value < symbol->st_size);
+                  (symbol->st_size == 0 ? lee_image_has_code(image, location->address)
+                                        : location->address - symbol->st_value < symbol->st_size);
     if (!inside || (location->function != NULL && location->function_start >= symbol->st_value))
         return;
     const char *name = lee_cursor_string_at(&image->symbol_names, symbol->st_name);

@@ -14,6 +14,7 @@ struct lee_frame {
     uintptr_t pc;       /* the code that runs here */
     uintptr_t fp;       /* its frame pointer */
     uintptr_t sp;       /* nothing of the frame lies below */
+    uintptr_t link;     /* aarch64: the link register, of a trap */
     bool pc_is_a_return; /* pc follows a call; else it is the instruction that trapped */
 };
 

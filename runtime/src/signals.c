@@ -41,13 +41,11 @@ static struct lee_frame trapped_frame(const void *context) {
         .sp = (uintptr_t)machine->gregs[REG_RSP],
     };
 #else
-    /* A jump to nowhere leaves the place of the call in the link register. */
-    bool nowhere = machine->pc < NULL_PAGE;
     return (struct lee_frame){
-        .pc = nowhere ? machine->regs[30] : machine->pc,
+        .pc = machine->pc,
         .fp = machine->regs[29],
         .sp = machine->sp,
-        .pc_is_a_return = nowhere,
+        .link = machine->regs[30],
     };
 #endif
 }

@@ -15,7 +15,9 @@
 extern "C" {
 #endif
 
-#define LEE_ALLOCATES __attribute__((malloc, warn_unused_result, assume_aligned(16)))
+/* `malloc` also promises that the memory holds no pointer to anything, which is not so of reallocated memory. */
+#define LEE_ALLOCATES __attribute__((malloc, assume_aligned(16)))
+#define LEE_REALLOCATES __attribute__((assume_aligned(16)))
 
 /* `size` zeroed bytes. */
 LEE_ALLOCATES void *lee_heap_alloc(const struct lee_site *site, size_t size) __attribute__((returns_nonnull));
@@ -29,9 +31,9 @@ LEE_ALLOCATES void *lee_heap_try_alloc_array(int64_t count, size_t elem_size, si
 
 /* A fresh object of `count * elem_size + extra` bytes that starts with what `old` held (as much as the elements
  * take; the rest is zero). `old` is null or the start of an object, and is left as it is. */
-LEE_ALLOCATES void *lee_heap_realloc_array(const struct lee_site *site, const void *old, int64_t count, size_t elem_size,
-                                           size_t extra) __attribute__((returns_nonnull));
-LEE_ALLOCATES void *lee_heap_try_realloc_array(const void *old, int64_t count, size_t elem_size, size_t extra);
+LEE_REALLOCATES void *lee_heap_realloc_array(const struct lee_site *site, const void *old, int64_t count,
+                                             size_t elem_size, size_t extra) __attribute__((returns_nonnull));
+LEE_REALLOCATES void *lee_heap_try_realloc_array(const void *old, int64_t count, size_t elem_size, size_t extra);
 
 /* The bytes asked for when the object that starts at `object` was made. */
 size_t lee_heap_size(const void *object);

@@ -1,0 +1,176 @@
+/* The heap: zeroed, aligned, apart; sizes that cannot be; LEE_MEMORY; threads. */
+#include <pthread.h>
+#include <stdint.h>
+
+#include <lee/lee.h>
+
+#include "check.h"
+
+static const struct lee_site site = {"heap.lee", 5, 2};
+
+#if UNDER_ASAN
+int __asan_address_is_poisoned(void const volatile *address);
+#endif
+
+static bool all_zero(const unsigned char *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] != 0)
+            return false;
+    }
+    return true;
+}
+
+static void test_objects(void) {
+    enum { OBJECTS = 3000 };
+    static unsigned char *objects[OBJECTS];
+    for (size_t i = 0; i < OBJECTS; i++) {
+        size_t size = i * 7 % 3001 * (i % 50 == 0 ? 400 : 1); /* some of them large */
+        objects[i] = lee_heap_alloc(&site, size);
+        CHECK((uintptr_t)objects[i] % 16 == 0);
+        CHECK(lee_heap_size(objects[i]) == size);
+        CHECK(all_zero(objects[i], size));
+        memset(objects[i], (int)(i % 251), size);
+    }
+    for (size_t i = 0; i < OBJECTS; i++) {
+        size_t size = lee_heap_size(objects[i]);
+        for (size_t at = 0; at < size; at++) {
+            if (objects[i][at] != i % 251) {
+                CHECK(!"objects overlap");
+                return;
+            }
+        }
+    }
+}
+
+static void test_empty(void) {
+    void *a = lee_heap_alloc(&site, 0), *b = lee_heap_alloc(&site, 0), *c = lee_heap_alloc_array(&site, 0, 8, 0);
+    CHECK(a != NULL && b != NULL && a != b && b != c);
+    CHECK(lee_heap_size(a) == 0);
+}
+
+static void test_impossible(void) {
+    CHECK(lee_heap_try_alloc(SIZE_MAX) == NULL);
+    CHECK(lee_heap_try_alloc((size_t)PTRDIFF_MAX) == NULL);
+    CHECK(lee_heap_try_alloc((size_t)PTRDIFF_MAX + 1) == NULL);
+    CHECK(lee_heap_try_alloc((size_t)1 << 60) == NULL);
+    CHECK(lee_heap_try_alloc_array(-1, 1, 0) == NULL);
+    CHECK(lee_heap_try_alloc_array(INT64_MAX, 2, 0) == NULL);
+    CHECK(lee_heap_try_alloc_array(INT64_MAX, 1, 1) == NULL);
+    CHECK(lee_heap_try_alloc_array(2, SIZE_MAX, 0) == NULL);
+    CHECK(lee_heap_try_alloc_array(1, SIZE_MAX, 1) == NULL);
+    CHECK(lee_heap_try_realloc_array(NULL, -1, 1, 0) == NULL);
+    CHECK(lee_heap_try_alloc_array(INT64_MIN, 0, 0) == NULL);
+    void *object = lee_heap_try_alloc_array(0, SIZE_MAX, 3);
+    CHECK(object != NULL && lee_heap_size(object) == 3);
+}
+
+static void test_realloc(void) {
+    char *text = lee_heap_realloc_array(&site, NULL, 5, 1, 1);
+    CHECK(lee_heap_size(text) == 6);
+    memcpy(text, "abcde", 5);
+    char *longer = lee_heap_realloc_array(&site, text, 9, 1, 1);
+    CHECK(longer != text && strcmp(longer, "abcde") == 0 && all_zero((unsigned char *)longer + 5, 5));
+    char *shorter = lee_heap_realloc_array(&site, text, 2, 1, 1);
+    CHECK(strcmp(shorter, "ab") == 0 && lee_heap_size(shorter) == 3);
+    CHECK(strcmp(text, "abcde") == 0);
+}
+
+static void test_poisoned(void) {
+#if UNDER_ASAN
+    char *object = lee_heap_alloc(&site, 13);
+    CHECK(__asan_address_is_poisoned(object - 1));
+    CHECK(!__asan_address_is_poisoned(object) && !__asan_address_is_poisoned(object + 12));
+    CHECK(__asan_address_is_poisoned(object + 13));
+#endif
+}
+
+static void ask(void *size) {
+    lee_start(0, NULL);
+    lee_heap_alloc(&site, *(size_t *)size);
+}
+
+static void grow(void *unused) {
+    char *text = NULL;
+    (void)unused;
+    lee_start(0, NULL);
+    for (int64_t size = 1;; size *= 2)
+        text = lee_heap_realloc_array(&site, text, size, 1, 1);
+}
+
+static void try_only(void *unused) {
+    size_t total = 0;
+    (void)unused;
+    lee_start(0, NULL);
+    while (lee_heap_try_alloc(1000) != NULL)
+        total += 1000;
+    fprintf(stderr, "%zu\n", total);
+}
+
+static void test_limit(void) {
+    static struct child child;
+    size_t size = SIZE_MAX;
+    run_child(&child, ask, &size);
+    CHECK(child.status == 134);
+    CHECK(strncmp(child.output, "heap.lee:5:2: fault: out of memory (18446744073709551615 bytes)\n", 63) == 0);
+    setenv("LEE_MEMORY", "8M", 1);
+    size = 9 << 20;
+    run_child(&child, ask, &size);
+    CHECK(child.status == 134);
+    check_holds("limit", child.output, "out of memory (9437184 bytes)");
+    size = 7 << 20;
+    run_child(&child, ask, &size);
+    CHECK(child.status == 0);
+    run_child(&child, grow, NULL);
+    CHECK(child.status == 134);
+    check_holds("limit", child.output, "out of memory (4194305 bytes)");
+    check_holds("limit", child.output, "  at grow (heap.lee:5)\n");
+    run_child(&child, try_only, NULL);
+    CHECK(child.status == 0);
+    CHECK(atoi(child.output) > 7 << 20 && atoi(child.output) <= 8 << 20);
+    static const char *const wrong[] = {"x", "-1", "8MB", "8 M", "99999999999999999999", "17179869184G", "M"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        setenv("LEE_MEMORY", wrong[i], 1);
+        size = 1;
+        run_child(&child, ask, &size);
+        CHECK(child.status == 2);
+        check_holds(wrong[i], child.output, "error: LEE_MEMORY is '");
+    }
+    unsetenv("LEE_MEMORY");
+}
+
+static void *allocate_many(void *number) {
+    enum { MANY = 2000 };
+    static _Thread_local unsigned char *objects[MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        objects[i] = lee_heap_alloc(&site, i % 200 + 1);
+        memset(objects[i], *(int *)number, i % 200 + 1);
+    }
+    for (size_t i = 0; i < MANY; i++) {
+        if (objects[i][0] != *(int *)number || objects[i][i % 200] != *(int *)number)
+            return "overlap";
+    }
+    return NULL;
+}
+
+static void test_threads(void) {
+    pthread_t threads[4];
+    int numbers[4] = {1, 2, 3, 4};
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, allocate_many, &numbers[i]);
+    for (int i = 0; i < 4; i++) {
+        void *result;
+        pthread_join(threads[i], &result);
+        CHECK(result == NULL);
+    }
+}
+
+int main(void) {
+    test_limit(); /* first: the limit counts what the parent took before */
+    test_objects();
+    test_empty();
+    test_impossible();
+    test_realloc();
+    test_poisoned();
+    test_threads();
+    return check_end();
+}
