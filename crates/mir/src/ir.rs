@@ -55,7 +55,7 @@ pub struct Body {
     pub unchecked: bool,
     /// Variadic format contract, as on the typed tree.
     pub format: Option<FormatTy>,
-    /// Labels whose address is taken (`&&l`, plain C).
+    /// Labels whose address is taken (`&&l`, plain C). If any is, all labels of the function are here, by `LabelId`.
     pub address_labels: Vec<(Symbol, BlockId)>,
     /// The declaration.
     pub span: Span,
@@ -130,7 +130,7 @@ pub struct Stmt {
 pub enum StmtKind {
     /// `place = value`
     Assign(Place, Rvalue),
-    /// `dest = callee(args)`. Arguments are whole values (a fat pointer is one argument); the back end splits them.
+    /// `dest = callee(args)`; `dest` is a whole local. Arguments are whole values (a fat pointer is one argument); the back end splits them.
     Call {
         /// Where the result goes; `None` if it is dropped or void.
         dest: Option<Place>,
@@ -327,6 +327,22 @@ pub enum Rvalue {
     Remaining(Operand),
     /// Elements of a terminated string in front of its zero (`size_t`).
     Measure(Operand),
+    /// A fat pointer of the type from a thin pointer to the first element and a count (signed 64-bit). A null address or a
+    /// count below 1 gives no elements; null gives the null value.
+    MakeCounted {
+        /// The fat type.
+        ty: Ty,
+        /// Address and first element.
+        ptr: Operand,
+        /// Elements.
+        count: Operand,
+    },
+    /// A count (signed 64-bit) as `size_t`; negative is 0.
+    Clamp(Operand),
+    /// Arithmetic of count expressions on signed 64-bit operands; an overflow is a fault (count).
+    CountArith(BinOp, Operand, Operand),
+    /// Bytes asked for when the heap object that starts at the thin pointer was made, 0 if it is none (`size_t`).
+    BlockSize(Operand),
     /// Allocates `count` zeroed elements in the heap, and one more zero behind them for character blocks; gives a thin pointer
     /// to `elem`. Faults when there is no room, or gives null if fallible.
     Alloc {
@@ -384,7 +400,7 @@ pub enum Check {
     },
     /// The pointer's address is not null.
     NotNull(Operand),
-    /// Divisor not zero and, for signed types, not `MIN / -1`.
+    /// Dividend and divisor: divisor not zero and, for signed types, not `MIN / -1`.
     Divide(Operand, Operand),
     /// The typed `void *` is null or remembers the type.
     Type(Operand, Ty),
@@ -399,8 +415,13 @@ pub enum Check {
     Terminator(Operand, Operand),
     /// `new <= old` for a count field that shrinks (signed 64-bit): (new, there).
     Count(Operand, Operand),
-    /// Alignment and size of a view: pointer operand (fat or thin) as a pointer to the type.
+    /// A view: the address of the pointer operand (fat or thin) is aligned for the type; null is. That there is room for an
+    /// element is checked by the statements behind it.
     View(Operand, Ty),
+    /// The element that a terminated pointer points at is not the zero: it may be stepped over (bounds).
+    Step(Operand),
+    /// A byte count (`size_t`) is a multiple of the size of the type (cast).
+    Multiple(Operand, Ty),
     /// Control never gets here.
     Unreachable,
 }
@@ -426,7 +447,7 @@ pub struct Terminator {
 pub enum TermKind {
     /// To a block.
     Goto(BlockId),
-    /// On a scalar operand: not zero, zero.
+    /// On a scalar operand: not zero, zero. Of a pointer of several words the address counts (as in `Truth`).
     If(Operand, BlockId, BlockId),
     /// On an integer operand: inclusive ranges, else.
     Switch(Operand, Vec<(i128, i128, BlockId)>, BlockId),

@@ -256,6 +256,10 @@ impl Printer<'_> {
             Rvalue::Difference(a, b) => format!("difference({}, {})", op(a), op(b)),
             Rvalue::Remaining(a) => format!("remaining({})", op(a)),
             Rvalue::Measure(a) => format!("measure({})", op(a)),
+            Rvalue::MakeCounted { ty, ptr, count } => format!("counted({}, {}, {})", op(ptr), op(count), self.ty(*ty)),
+            Rvalue::Clamp(a) => format!("clamp({})", op(a)),
+            Rvalue::CountArith(word, a, b) => format!("count_{}({}, {})", bin_word(*word), op(a), op(b)),
+            Rvalue::BlockSize(a) => format!("block_size({})", op(a)),
             Rvalue::Alloc { elem, count, extra, hidden_zero, fallible } => {
                 let mut out = format!("alloc({}, {}", self.ty(*elem), op(count));
                 if let Some(extra) = extra {
@@ -354,6 +358,8 @@ impl Printer<'_> {
             Check::HasTerminator(p) => format!("has_terminator({})", op(p)),
             Check::Terminator(old, new) => format!("terminator({}, {})", op(old), op(new)),
             Check::Count(new, there) => format!("count({}, {})", op(new), op(there)),
+            Check::Step(p) => format!("step({})", op(p)),
+            Check::Multiple(n, ty) => format!("multiple({}, {})", op(n), self.ty(*ty)),
             Check::View(p, ty) => format!("view({}, {})", op(p), self.ty(*ty)),
             Check::Unreachable => "unreachable()".into(),
         }

@@ -174,7 +174,9 @@ pub fn rvalue_ty(program: &Program, body: &Body, value: &Rvalue) -> Result<Value
         Rvalue::AddrOf(place) => Ok(ValueTy::ThinTo(place_ty(program, body, place)?)),
         Rvalue::Offset(pointer, _) => known(operand_ty(program, body, pointer)?),
         Rvalue::Difference(..) => known(common.long),
-        Rvalue::Remaining(_) | Rvalue::Measure(_) => known(common.ulong),
+        Rvalue::MakeCounted { ty, .. } => known(*ty),
+        Rvalue::CountArith(..) => known(common.long),
+        Rvalue::Remaining(_) | Rvalue::Measure(_) | Rvalue::Clamp(_) | Rvalue::BlockSize(_) => known(common.ulong),
         Rvalue::Alloc { elem, .. } => Ok(ValueTy::ThinTo(Qty::plain(*elem))),
     }
 }
