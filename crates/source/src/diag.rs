@@ -67,18 +67,12 @@ impl Diagnostic {
 
     /// A warning at `span`.
     pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
-        Diagnostic {
-            level: Level::Warning,
-            ..Diagnostic::error(code, span, message)
-        }
+        Diagnostic { level: Level::Warning, ..Diagnostic::error(code, span, message) }
     }
 
     /// Adds a second place.
     pub fn label(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
-        self.labels.push(Label {
-            span,
-            text: text.into(),
-        });
+        self.labels.push(Label { span, text: text.into() });
         self
     }
 

@@ -37,10 +37,7 @@ impl Span {
         if end == Span::NONE {
             return self;
         }
-        Span {
-            lo: self.lo.min(end.lo),
-            hi: self.hi.max(end.hi),
-        }
+        Span { lo: self.lo.min(end.lo), hi: self.hi.max(end.hi) }
     }
 }
 

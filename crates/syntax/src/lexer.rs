@@ -122,7 +122,8 @@ impl<'a> Lexer<'a> {
             None => {
                 self.at = self.bytes.len();
                 let span = Span::new(lo as u32, lo as u32 + 2);
-                self.sink.push(Diagnostic::error(codes::UNTERMINATED, span, "this comment has no end").help("add `*/`"));
+                self.sink
+                    .push(Diagnostic::error(codes::UNTERMINATED, span, "this comment has no end").help("add `*/`"));
             }
         }
     }
@@ -278,7 +279,9 @@ impl<'a> Lexer<'a> {
             let message = format!("byte 0x{byte:02x} outside of a literal");
             let span = Span::new(at as u32, (at + c.len_utf8()) as u32);
             let note = "further bytes of this kind are not reported";
-            self.sink.push(Diagnostic::error(codes::INVALID_CHARACTER, span, message).note(note).help("is this a text file?"));
+            self.sink.push(
+                Diagnostic::error(codes::INVALID_CHARACTER, span, message).note(note).help("is this a text file?"),
+            );
         } else {
             let span = Span::new(at as u32, (at + c.len_utf8()) as u32);
             let message = format!("character `{c}` begins no token");

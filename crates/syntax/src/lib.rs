@@ -1,3 +1,11 @@
 //! Text to syntax tree: tokens, the tree, and the recursive-descent parser, for plain C and Leeward from one grammar.
 
 pub mod ast;
+pub mod codes;
+pub mod lexer;
+pub mod literal;
+mod parser;
+mod scope;
+pub mod token;
+
+pub use parser::{parse, Dialect, ParseOptions, MAX_CHAIN, MAX_DEPTH};

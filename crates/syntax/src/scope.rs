@@ -42,6 +42,11 @@ impl Names {
         }
     }
 
+    /// How many scopes are open.
+    pub fn depth(&self) -> usize {
+        self.scopes.len()
+    }
+
     /// Opens a scope.
     pub fn enter(&mut self) {
         self.scopes.push(self.hidden.len());

@@ -128,14 +128,4 @@ impl Kind {
     pub(crate) fn is_later_type(self) -> bool {
         (self >= Kind::Key && self <= Kind::Emap) || self == Kind::Arena || self == Kind::Reap
     }
-
-    /// The closing partner of an opening bracket.
-    pub(crate) fn closing(self) -> Option<Kind> {
-        match self {
-            Kind::LParen => Some(Kind::RParen),
-            Kind::LBracket => Some(Kind::RBracket),
-            Kind::LBrace => Some(Kind::RBrace),
-            _ => None,
-        }
-    }
 }
