@@ -1,5 +1,7 @@
 /* printf and its kin. The conversions are libc's: vsnprintf writes straight into the file's buffer, or, where the
  * result could overlap what is read, into memory of our own first. */
+#define _POSIX_C_SOURCE 200809L
+
 #include "io_file.h"
 
 #include <errno.h>

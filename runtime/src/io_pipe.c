@@ -1,5 +1,7 @@
 /* popen and pclose: a shell command at the other end of a pipe. posix_spawn, because fork would copy a program
  * that may have several threads. */
+#define _GNU_SOURCE
+
 #include "io_file.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* The functions of <string.h> that write where only their caller knows how much room there is, that keep a
  * position between calls, or that hand out memory. libc's own serve for the rest. */
+#define _GNU_SOURCE
+
 #include <lee/heap.h>
 #include <lee/io.h>
 

@@ -1,0 +1,74 @@
+/* Directories: libc's, behind an object that outlives closedir, so that its use after that is found out. The entry
+ * that readdir shows is a copy in that object: a pointer to it stays good, its content is that of the last call. */
+#define _GNU_SOURCE
+
+#include <lee/fault.h>
+#include <lee/heap.h>
+#include <lee/io.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+struct lee_dir {
+    DIR *open; /* null: closed */
+    struct dirent entry;
+};
+
+static struct lee_dir *new_dir(DIR *open) {
+    if (open == NULL)
+        return NULL;
+    struct lee_dir *d = lee_heap_alloc(NULL, sizeof *d);
+    d->open = open;
+    return d;
+}
+
+static DIR *check(struct lee_dir *d) {
+    if (d == NULL)
+        lee_fault_null(NULL);
+    if (d->open == NULL)
+        lee_fault_closed(NULL);
+    return d->open;
+}
+
+struct lee_dir *lee_dir_open(const char *path) {
+    if (path == NULL)
+        lee_fault_null(NULL);
+    return new_dir(opendir(path));
+}
+
+struct lee_dir *lee_dir_fdopen(int fd) {
+    return new_dir(fdopendir(fd));
+}
+
+struct dirent *lee_dir_read(struct lee_dir *d) {
+    const struct dirent *found = readdir(check(d));
+    if (found == NULL)
+        return NULL;
+    size_t length = strlen(found->d_name);
+    if (length >= sizeof d->entry.d_name) { /* no Linux file system has such names, but nothing forbids them */
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    d->entry.d_ino = found->d_ino;
+    d->entry.d_off = found->d_off;
+    d->entry.d_reclen = sizeof d->entry;
+    d->entry.d_type = found->d_type;
+    memcpy(d->entry.d_name, found->d_name, length + 1);
+    return &d->entry;
+}
+
+int lee_dir_close(struct lee_dir *d) {
+    DIR *open = check(d);
+    d->open = NULL;
+    return closedir(open);
+}
+
+int lee_dir_fd(struct lee_dir *d) {
+    return dirfd(check(d));
+}
+
+void lee_dir_rewind(struct lee_dir *d) {
+    rewinddir(check(d));
+}

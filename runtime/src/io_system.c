@@ -1,0 +1,126 @@
+/* The system's functions whose C types say too little: variable arguments, results in memory of libc's, buffers
+ * whose size is not given. Each does what the function of its name does, within what its checked type allows. */
+#define _GNU_SOURCE
+
+#include <lee/heap.h>
+#include <lee/io.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/select.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+int *lee_errno(void) {
+    return &errno;
+}
+
+void lee_assert_failed(const char *text, const char *file, unsigned line) {
+    lee_fault_assert(&(struct lee_site){file, line, 0}, text);
+}
+
+void lee_library_fault(const char *message) {
+    lee_fault_message(NULL, message);
+}
+
+/* The string `s` as a new string object whose view has room for the zero; null stays null. */
+static char *copy_string(const char *s, char **ret_lo, char **ret_hi) {
+    *ret_lo = *ret_hi = NULL;
+    return s == NULL ? NULL : lee_strdup(s, ret_lo, ret_hi);
+}
+
+char *lee_getenv(const char *name, char **ret_lo, char **ret_hi) {
+    if (name == NULL)
+        lee_fault_null(NULL);
+    return copy_string(getenv(name), ret_lo, ret_hi);
+}
+
+char *lee_secure_getenv(const char *name, char **ret_lo, char **ret_hi) {
+    if (name == NULL)
+        lee_fault_null(NULL);
+    return copy_string(secure_getenv(name), ret_lo, ret_hi);
+}
+
+char *lee_realpath(const char *path, char *resolved, char *lo, char *hi, char **ret_lo, char **ret_hi) {
+    if (path == NULL)
+        lee_fault_null(NULL);
+    char *found = realpath(path, NULL);
+    char *copy = copy_string(found, ret_lo, ret_hi);
+    free(found);
+    if (copy != NULL && resolved != NULL)
+        lee_strcpy(resolved, lo, hi, copy);
+    return copy;
+}
+
+char *lee_getcwd(char *buffer, size_t size, char **ret_lo, char **ret_hi) {
+    char *found = getcwd(NULL, 0);
+    if (found != NULL && buffer != NULL && lee_strlcpy(buffer, found, size) >= size) {
+        free(found);
+        found = NULL;
+        errno = size == 0 ? EINVAL : ERANGE;
+    }
+    int why = errno;
+    char *copy = copy_string(found, ret_lo, ret_hi);
+    free(found);
+    errno = why;
+    return copy;
+}
+
+/* open's mode is there only if the flags ask for it. */
+static mode_t creation_mode(int flags, va_list args) {
+    return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(args, mode_t) : 0;
+}
+
+int lee_open(const char *path, int flags, ...) {
+    va_list args;
+    va_start(args, flags);
+    int fd = open(path, flags, creation_mode(flags, args));
+    va_end(args);
+    return fd;
+}
+
+int lee_openat(int directory, const char *path, int flags, ...) {
+    va_list args;
+    va_start(args, flags);
+    int fd = openat(directory, path, flags, creation_mode(flags, args));
+    va_end(args);
+    return fd;
+}
+
+/* The commands whose argument is a number, or that have none. The others read or write through a pointer whose type
+ * depends on the command. */
+int lee_fcntl(int fd, int command, ...) {
+    va_list args;
+    va_start(args, command);
+    int argument = 0;
+    switch (command) {
+    case F_DUPFD: case F_DUPFD_CLOEXEC: case F_SETFD: case F_SETFL: case F_SETOWN: case F_SETPIPE_SZ:
+        argument = va_arg(args, int);
+        break;
+    case F_GETFD: case F_GETFL: case F_GETOWN: case F_GETPIPE_SZ:
+        break;
+    default:
+        va_end(args);
+        errno = EINVAL;
+        return -1;
+    }
+    va_end(args);
+    return fcntl(fd, command, argument);
+}
+
+int lee_gettimeofday(struct timeval *now, void *zone) {
+    (void)zone;
+    return gettimeofday(now, NULL);
+}
+
+/* A set has FD_SETSIZE members, and the kernel goes by the number it is told. */
+int lee_select(int count, fd_set *readable, fd_set *writable, fd_set *exceptional, struct timeval *timeout) {
+    if (count > FD_SETSIZE) {
+        errno = EINVAL;
+        return -1;
+    }
+    return select(count, readable, writable, exceptional, timeout);
+}
