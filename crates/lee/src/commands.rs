@@ -1,0 +1,275 @@
+//! The commands.
+
+use crate::failure::{Failure, Outcome};
+use crate::options::{self, Command, Emit, Item, Options, Parsed};
+use crate::pipeline::{Product, Until};
+use crate::scratch::Scratch;
+use crate::session::{protected, Session};
+use crate::{cc, help, home, link, object, report, run_process};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// Runs the command line (the program's name first); gives the exit status.
+pub fn main(words: Vec<OsString>) -> i32 {
+    match dispatch(words) {
+        Ok(status) => status,
+        Err(failure) => {
+            if !failure.message.is_empty() {
+                report::line(&failure.message);
+            }
+            failure.status
+        }
+    }
+}
+
+fn dispatch(words: Vec<OsString>) -> Outcome<i32> {
+    let mut words = words.into_iter();
+    let own_name = words.next().unwrap_or_default();
+    if Path::new(&own_name).file_name() == Some(OsStr::new("lee-cc")) {
+        return cc::main(words.collect());
+    }
+    let Some(command) = words.next() else {
+        report::output(help::GENERAL);
+        return Err(Failure { message: String::new(), status: 2 });
+    };
+    let rest: Vec<OsString> = words.collect();
+    match &*command.to_string_lossy() {
+        "run" => with_options(Command::Run, rest, run),
+        "build" => with_options(Command::Build, rest, build),
+        "check" => with_options(Command::Check, rest, check),
+        "cc" => cc::main(rest),
+        "explain" => explain(&rest),
+        "help" | "--help" | "-h" => show_help(&rest),
+        "--version" | "-V" | "version" => {
+            report::output(concat!("lee ", env!("CARGO_PKG_VERSION"), "\n"));
+            Ok(0)
+        }
+        other => Err(Failure::usage(format!("unknown command '{other}'; see 'lee help'"))),
+    }
+}
+
+fn with_options(command: Command, rest: Vec<OsString>, work: fn(Session) -> Outcome<i32>) -> Outcome<i32> {
+    match options::parse(command, rest)? {
+        Parsed::Help(text) => {
+            report::output(text);
+            Ok(0)
+        }
+        Parsed::Work(options) => {
+            missing_files(&options)?;
+            work(Session::new(*options)?)
+        }
+    }
+}
+
+/// Says at once which file cannot be read.
+fn missing_files(options: &Options) -> Outcome<()> {
+    for file in options.files() {
+        let opened = std::fs::File::open(file).and_then(|f| f.metadata());
+        match opened {
+            Ok(meta) if meta.is_dir() => {
+                return Err(Failure::error(format!("cannot read '{}': Is a directory", file.display())))
+            }
+            Ok(_) => {}
+            Err(error) => return Err(Failure::file("read", file, &error)),
+        }
+    }
+    Ok(())
+}
+
+fn is_leeward(file: &Path) -> bool {
+    file.extension().is_some_and(|e| e == "lee")
+}
+
+// ---- check ----
+
+fn check(session: Session) -> Outcome<i32> {
+    let mut status = 0;
+    for file in session.options.files() {
+        let until = session.options.emit.map_or(Until::Checked, until);
+        match session.compile(file, until, &[]) {
+            Ok(Product::Text(text) | Product::C(text)) => report::output(&text),
+            Ok(Product::Nothing) => {}
+            Err(failure) => {
+                if !failure.message.is_empty() {
+                    report::line(&failure.message);
+                }
+                status = failure.status;
+            }
+        }
+    }
+    Ok(status)
+}
+
+fn until(emit: Emit) -> Until {
+    match emit {
+        Emit::Ast => Until::Ast,
+        Emit::Types => Until::Types,
+        Emit::Mir => Until::Mir,
+        Emit::C => Until::C,
+    }
+}
+
+// ---- build and run ----
+
+fn build(session: Session) -> Outcome<i32> {
+    if let Some(emit) = session.options.emit {
+        return emit_files(&session, emit);
+    }
+    let output = match &session.options.output {
+        Some(output) => output.clone(),
+        None => default_output(&session.options)?,
+    };
+    let scratch = Scratch::new()?;
+    let program = scratch.file("program");
+    make(&session, &scratch, &program)?;
+    install(&program, &output)?;
+    Ok(0)
+}
+
+fn run(session: Session) -> Outcome<i32> {
+    let scratch = Scratch::new()?;
+    let name = session.options.files().next().and_then(|f| f.file_stem()).unwrap_or(OsStr::new("program"));
+    let program = scratch.file(&format!("{}.out", name.to_string_lossy()));
+    make(&session, &scratch, &program)?;
+    run_process::run_as_self(std::process::Command::new(&program).args(&session.options.arguments))
+}
+
+/// Compiles and links everything the options name.
+fn make(session: &Session, scratch: &Scratch, program: &Path) -> Outcome<()> {
+    let mut words: Vec<OsString> = vec![];
+    let mut compiling = vec![];
+    let mut problem = None;
+    for (number, item) in session.options.items.iter().enumerate() {
+        match item {
+            Item::Link(word) => words.push(word.clone()),
+            Item::File(file) if is_leeward(file) => {
+                let object = scratch.file(&format!("{number}.o"));
+                match session.compile(file, Until::C, &[]) {
+                    Ok(Product::C(c)) => compiling.push(object::start(session, c, file, "-c", object.as_os_str())?),
+                    Ok(_) => {}
+                    // The other files may have errors of their own to show.
+                    Err(failure) => problem = problem.or(Some(failure)),
+                }
+                words.push(object.into());
+            }
+            Item::File(file) => words.push(protected(file).into()),
+        }
+    }
+    for child in compiling {
+        child.finish()?;
+    }
+    if let Some(failure) = problem {
+        return Err(failure);
+    }
+    let variant = session.options.variant();
+    let mut line: Vec<OsString> = session.options.profile.flags().iter().map(OsString::from).collect();
+    line.extend(session.options.preprocessor.iter().cloned());
+    line.extend(variant.iter().map(OsString::from));
+    line.extend(session.compiler.semantics().iter().map(OsString::from));
+    line.extend(words);
+    line.extend(link::runtime_words(session, &variant)?);
+    line.extend([OsString::from("-o"), program.into()]);
+    link::link(session, &line)
+}
+
+/// The first source's name without its ending, in the current folder.
+fn default_output(options: &Options) -> Outcome<PathBuf> {
+    let first = options.files().find(|f| is_leeward(f)).or_else(|| options.files().next());
+    let output = first.and_then(|f| f.file_stem()).map(PathBuf::from).unwrap_or_else(|| PathBuf::from("a.out"));
+    if options.files().any(|f| *f == output) {
+        return Err(Failure::usage(format!("the program would overwrite '{}': name it with -o", output.display())));
+    }
+    Ok(output)
+}
+
+/// Puts the program in its place at once, so that one that runs under this name is not disturbed.
+fn install(made: &Path, output: &Path) -> Outcome<()> {
+    let cannot = |e: std::io::Error| Failure::file("write", output, &e);
+    match std::fs::metadata(output) {
+        Ok(meta) if !meta.is_file() => {
+            // A device such as /dev/null keeps its name.
+            std::fs::read(made).and_then(|bytes| std::fs::write(output, bytes)).map_err(cannot)
+        }
+        _ => {
+            let other = home::beside(output);
+            let copied = std::fs::copy(made, &other).and_then(|_| std::fs::rename(&other, output));
+            if copied.is_err() {
+                let _ = std::fs::remove_file(&other);
+            }
+            copied.map_err(cannot)
+        }
+    }
+}
+
+/// `lee build --emit`: the texts of all files, one after the other.
+fn emit_files(session: &Session, emit: Emit) -> Outcome<i32> {
+    let mut all = String::new();
+    for file in session.options.files().filter(|f| is_leeward(f)) {
+        match session.compile(file, until(emit), &[])? {
+            Product::Text(text) | Product::C(text) => all.push_str(&text),
+            Product::Nothing => {}
+        }
+    }
+    match &session.options.output {
+        Some(output) => std::fs::write(output, all).map_err(|e| Failure::file("write", output, &e))?,
+        None => report::output(&all),
+    }
+    Ok(0)
+}
+
+// ---- help and explain ----
+
+fn show_help(rest: &[OsString]) -> Outcome<i32> {
+    let topic = rest.first().map(|w| w.to_string_lossy().into_owned()).unwrap_or_default();
+    let text = match &*topic {
+        "" => help::GENERAL,
+        "run" => help::of(Command::Run),
+        "build" => help::of(Command::Build),
+        "check" => help::of(Command::Check),
+        "cc" => help::CC,
+        "explain" => help::EXPLAIN,
+        other => return Err(Failure::usage(format!("no help on '{other}'; see 'lee help'"))),
+    };
+    report::output(text);
+    Ok(0)
+}
+
+/// All codes of the compiler.
+pub fn codes() -> Vec<source::Code> {
+    let mut all = syntax::codes::ALL.to_vec();
+    all.sort_by_key(|code| code.id);
+    all
+}
+
+/// The page of a code, if it is written.
+pub fn page(code: &str) -> Option<&'static str> {
+    let file = format!("docs/errors/{code}.md");
+    let (_, bytes) = home::PAGES.iter().find(|(path, _)| *path == file)?;
+    std::str::from_utf8(bytes).ok()
+}
+
+fn explain(rest: &[OsString]) -> Outcome<i32> {
+    match rest {
+        [] => {
+            let list: String = codes().iter().map(|code| format!("{}  {}\n", code.id, code.title)).collect();
+            report::output(&list);
+            Ok(0)
+        }
+        [word] if matches!(&*word.to_string_lossy(), "-h" | "--help") => {
+            report::output(help::EXPLAIN);
+            Ok(0)
+        }
+        [word] => {
+            let name = word.to_string_lossy().to_uppercase();
+            let code = codes().into_iter().find(|code| code.id == name);
+            let code = code
+                .ok_or_else(|| Failure::usage(format!("no error has the code '{name}'; 'lee explain' lists them")))?;
+            match page(code.id) {
+                Some(text) => report::output(text),
+                None => report::output(&format!("# {}: {}\n", code.id, code.title)),
+            }
+            Ok(0)
+        }
+        _ => Err(Failure::usage("explain takes one code; see 'lee help explain'")),
+    }
+}

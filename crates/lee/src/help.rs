@@ -1,0 +1,102 @@
+//! What `lee help` prints.
+
+use crate::options::Command;
+
+/// The whole command.
+pub const GENERAL: &str = "\
+lee - compiles and runs Leeward, a memory-safe dialect of C
+
+usage: lee COMMAND ...
+
+  run FILE [ARGS]      compile a program and run it
+  build FILES          make a program of .lee, .c, .o and .a files
+  check FILES          report errors and warnings only
+  cc ...               stand in for gcc, in Makefiles and CMake (also as 'lee-cc')
+  explain [CODE]       the page of an error code, or the list of all
+  help [COMMAND]       this text, or a command's options
+  --version            the version
+
+LEE_CC names the C compiler, LEE_HOME a folder with runtime/ and library/ to use instead of the built-in ones.
+";
+
+const RUN: &str = "\
+usage: lee run [OPTIONS] FILE [ARGS]
+
+Compiles the program and runs it with ARGS. The status is the program's; 128 and the signal's number if a signal ended it.
+
+  --release                   optimise
+  --sanitize LIST             build with -fsanitize=LIST
+  -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR
+                              for the preprocessor
+  -l NAME, -L DIR             libraries (in front of FILE)
+  --cc PROGRAM                the C compiler
+  -W no-NAME, -w              warnings that are not wanted; none at all
+  --time-passes               print how long each pass took
+  --verify                    check the intermediate code after each pass
+  --color auto|always|never   colours in messages
+  --message-format text|json|gcc
+";
+
+const BUILD: &str = "\
+usage: lee build [OPTIONS] FILES
+
+Makes a program of .lee and .c sources, .o objects and .a libraries. Without -o it is called as the first source.
+
+  -o FILE                     the program, or what --emit writes
+  --release                   optimise
+  --sanitize LIST             build with -fsanitize=LIST
+  --emit ast|types|mir|c      print that instead
+  --single                    for use inside a C program
+  -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR
+                              for the preprocessor
+  -l NAME, -L DIR             libraries
+  --cc PROGRAM                the C compiler
+  -W no-NAME, -w              warnings that are not wanted; none at all
+  --time-passes               print how long each pass took
+  --verify                    check the intermediate code after each pass
+  --color auto|always|never   colours in messages
+  --message-format text|json|gcc
+";
+
+const CHECK: &str = "\
+usage: lee check [OPTIONS] FILES
+
+Reports errors and warnings. The status is 1 if there are errors; warnings do not change it.
+
+  --message-format text|json|gcc
+                              json: one object a line on standard output
+  --emit ast|types|mir|c      print that stage's result
+  --single                    for use inside a C program
+  -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR
+                              for the preprocessor
+  --cc PROGRAM                the C compiler (for its preprocessor)
+  -W no-NAME, -w              warnings that are not wanted; none at all
+  --time-passes               print how long each pass took
+  --verify                    check the intermediate code after each pass
+  --color auto|always|never   colours in messages
+";
+
+/// `lee cc`.
+pub const CC: &str = "\
+usage: lee cc [GCC'S OPTIONS] FILES
+
+Compiles .lee files and hands everything else to the C compiler: -c -o -S -E -I -D -U -O -g -l -L -W -f -m -std -include
+-isystem -M... -shared -static -pthread -x -Wl,... @FILE and what else gcc knows. Use it as CC in Makefiles and as
+CMAKE_C_COMPILER (a link called 'lee-cc' is 'lee cc'). LEE_CC names the C compiler.
+";
+
+/// `lee explain`.
+pub const EXPLAIN: &str = "\
+usage: lee explain [CODE]
+
+Prints the page of an error code (L0101), or the list of all codes.
+";
+
+/// The options of a command.
+pub fn of(command: Command) -> &'static str {
+    match command {
+        Command::Run => RUN,
+        Command::Build => BUILD,
+        Command::Check => CHECK,
+    }
+}

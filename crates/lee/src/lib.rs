@@ -1,0 +1,20 @@
+//! The `lee` command: reads command lines, calls the stages of the compiler, the C compiler and the linker. It owns no
+//! rule of the language.
+
+pub mod cc;
+pub mod commands;
+pub mod failure;
+pub mod hash;
+pub mod help;
+pub mod home;
+pub mod link;
+pub mod object;
+pub mod options;
+pub mod pipeline;
+pub mod report;
+pub mod run_process;
+pub mod runtime;
+pub mod scratch;
+pub mod session;
+pub mod timing;
+pub mod toolchain;

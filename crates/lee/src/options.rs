@@ -1,0 +1,229 @@
+//! The command line of `lee run`, `build` and `check`.
+
+use crate::failure::{Failure, Outcome};
+use crate::help;
+use crate::toolchain::Profile;
+use lexopt::{Arg, Parser, ValueExt};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A stage whose result can be printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Emit {
+    /// Syntax tree.
+    Ast,
+    /// Typed tree.
+    Types,
+    /// MIR after the analyses.
+    Mir,
+    /// C.
+    C,
+}
+
+/// Whether to colour messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Color {
+    /// On a terminal only.
+    #[default]
+    Auto,
+    /// Also in files.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+/// How diagnostics are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Format {
+    /// For people, on standard error.
+    #[default]
+    Text,
+    /// One JSON object a line, on standard output.
+    Json,
+    /// As gcc writes them: one line each, on standard error.
+    Gcc,
+}
+
+/// Something that the linker sees, in order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Item {
+    /// A source, object or library file.
+    File(PathBuf),
+    /// An option for the linker (`-lm`, `-Ldir`).
+    Link(OsString),
+}
+
+/// What is common to all commands that compile.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// `--cc`
+    pub cc: Option<String>,
+    /// `--release`
+    pub profile: Profile,
+    /// `--color`
+    pub color: Color,
+    /// `--message-format`
+    pub format: Format,
+    /// `--time-passes`
+    pub time_passes: bool,
+    /// `--verify`
+    pub verify: bool,
+    /// `--emit`
+    pub emit: Option<Emit>,
+    /// `--single`
+    pub single: bool,
+    /// `-I`, `-D`, `-U`, `-include`, `-isystem`, as the preprocessor takes them.
+    pub preprocessor: Vec<OsString>,
+    /// More flags for the compilation of emitted C, in front of ours.
+    pub code: Vec<String>,
+    /// `--sanitize`
+    pub sanitize: Option<String>,
+    /// `-W...`, without the `-W`.
+    pub warnings: Vec<String>,
+    /// `-w`
+    pub no_warnings: bool,
+    /// `-o`
+    pub output: Option<PathBuf>,
+    /// Files and linker options.
+    pub items: Vec<Item>,
+    /// Arguments of the program that is run.
+    pub arguments: Vec<OsString>,
+}
+
+impl Options {
+    /// The files.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.items.iter().filter_map(|item| match item {
+            Item::File(path) => Some(path),
+            Item::Link(_) => None,
+        })
+    }
+
+    /// The flags that the runtime and the program must agree on.
+    pub fn variant(&self) -> Vec<String> {
+        self.sanitize.iter().map(|list| format!("-fsanitize={list}")).collect()
+    }
+}
+
+/// Which command the options are for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Command {
+    /// `lee run`
+    Run,
+    /// `lee build`
+    Build,
+    /// `lee check`
+    Check,
+}
+
+impl Command {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Command::Run => "run",
+            Command::Build => "build",
+            Command::Check => "check",
+        }
+    }
+}
+
+/// What the command line asks for.
+pub enum Parsed {
+    /// To print this text.
+    Help(&'static str),
+    /// To work.
+    Work(Box<Options>),
+}
+
+/// Reads the arguments behind the command's name.
+pub fn parse(command: Command, arguments: Vec<OsString>) -> Outcome<Parsed> {
+    let wrong = |why: String| Failure::usage(format!("{why}; see 'lee help {}'", command.name()));
+    let mut parser = Parser::from_args(arguments);
+    let mut options = Options { verify: cfg!(debug_assertions), ..Options::default() };
+    loop {
+        let argument = match parser.next() {
+            Ok(Some(argument)) => argument,
+            Ok(None) => break,
+            Err(error) => return Err(wrong(error.to_string())),
+        };
+        match argument {
+            Arg::Short('h') | Arg::Long("help") => return Ok(Parsed::Help(help::of(command))),
+            Arg::Value(file) => {
+                options.items.push(Item::File(PathBuf::from(file)));
+                if command == Command::Run {
+                    let rest = parser.raw_args().map_err(|e| wrong(e.to_string()))?;
+                    options.arguments = rest.collect();
+                }
+            }
+            option => {
+                // The option borrows the parser, so its name is kept as text.
+                let name = match &option {
+                    Arg::Long(name) => format!("--{name}"),
+                    Arg::Short(letter) => format!("-{letter}"),
+                    Arg::Value(_) => String::new(),
+                };
+                set(command, &mut options, &name, &mut parser).map_err(|e| wrong(e.to_string()))?;
+            }
+        }
+    }
+    if options.files().next().is_none() {
+        return Err(wrong("no file is named".to_string()));
+    }
+    Ok(Parsed::Work(Box::new(options)))
+}
+
+/// Sets one option.
+fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser) -> Result<(), lexopt::Error> {
+    let links = command != Command::Check;
+    let joined = |flag: &str, value: OsString| {
+        let mut text = OsString::from(flag);
+        text.push(value);
+        text
+    };
+    match name {
+        "-I" | "-D" | "-U" => options.preprocessor.push(joined(name, parser.value()?)),
+        "--include" | "--isystem" => {
+            // The preprocessor spells them with one dash.
+            options.preprocessor.extend([OsString::from(&name[1..]), parser.value()?]);
+        }
+        "-l" | "-L" if links => {
+            let flag = joined(name, parser.value()?);
+            options.items.push(Item::Link(flag));
+        }
+        "-o" | "--output" if command == Command::Build => options.output = Some(parser.value()?.into()),
+        "--release" if links => options.profile = Profile::Release,
+        "--sanitize" if links => options.sanitize = Some(parser.value()?.string()?),
+        "-W" => options.warnings.push(parser.value()?.string()?),
+        "-w" => options.no_warnings = true,
+        "--cc" => options.cc = Some(parser.value()?.string()?),
+        "--time-passes" => options.time_passes = true,
+        "--verify" => options.verify = true,
+        "--single" => options.single = true,
+        "--color" => {
+            options.color =
+                choice(name, parser, &[("auto", Color::Auto), ("always", Color::Always), ("never", Color::Never)])?;
+        }
+        "--message-format" => {
+            options.format =
+                choice(name, parser, &[("text", Format::Text), ("json", Format::Json), ("gcc", Format::Gcc)])?;
+        }
+        "--emit" if command != Command::Run => {
+            let stages = [("ast", Emit::Ast), ("types", Emit::Types), ("mir", Emit::Mir), ("c", Emit::C)];
+            options.emit = Some(choice(name, parser, &stages)?);
+        }
+        _ => return Err(format!("unknown option '{name}'").into()),
+    }
+    Ok(())
+}
+
+/// The value of an option that has a few.
+fn choice<T: Copy>(name: &str, parser: &mut Parser, values: &[(&str, T)]) -> Result<T, lexopt::Error> {
+    let said = parser.value()?.string()?;
+    match values.iter().find(|(word, _)| *word == said) {
+        Some((_, value)) => Ok(*value),
+        None => {
+            let words: Vec<&str> = values.iter().map(|(word, _)| *word).collect();
+            Err(format!("{name} is one of {}, not '{said}'", words.join(", ")).into())
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Printing diagnostics and messages.
+
+use crate::options::{Color, Format, Options};
+use source::{Diagnostic, Level, Sink, SourceMap};
+use std::io::{IsTerminal, Write};
+
+/// Prints a message of the command itself.
+pub fn line(message: &str) {
+    // Nothing can be done about standard error being closed.
+    let _ = writeln!(std::io::stderr(), "lee: {message}");
+}
+
+/// Prints text on standard output; a reader that went away is no error.
+pub fn output(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// Prints what was found; true if there are errors.
+pub fn diagnostics(options: &Options, map: &SourceMap, sink: &Sink) -> bool {
+    let mut text = String::new();
+    for diagnostic in sink.all.iter().filter(|d| wanted(options, d)) {
+        text.push_str(&one(options, map, diagnostic));
+    }
+    if options.format == Format::Json {
+        output(&text);
+    } else {
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+    sink.has_errors()
+}
+
+/// Whether to colour what goes to standard error.
+pub fn coloured(options: &Options) -> bool {
+    match options.color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+    }
+}
+
+/// Warnings can be switched off: all, or by code (`-Wno-l0301`).
+fn wanted(options: &Options, diagnostic: &Diagnostic) -> bool {
+    let off =
+        |name: &String| name.strip_prefix("no-").is_some_and(|code| code.eq_ignore_ascii_case(diagnostic.code.id));
+    diagnostic.level == Level::Error || !(options.no_warnings || options.warnings.iter().any(off))
+}
+
+fn one(options: &Options, map: &SourceMap, diagnostic: &Diagnostic) -> String {
+    let at = map.locate(diagnostic.span);
+    let level = match diagnostic.level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Note => "note",
+    };
+    let id = diagnostic.code.id;
+    match options.format {
+        Format::Json => format!(
+            "{{\"level\":\"{level}\",\"code\":\"{id}\",\"message\":{},\"file\":{},\"line\":{},\"column\":{}}}\n",
+            quoted(&diagnostic.message),
+            quoted(&at.file),
+            at.line,
+            at.column
+        ),
+        _ => format!("{}:{}:{}: {level}: {} [{id}]\n", at.file, at.line, at.column, diagnostic.message),
+    }
+}
+
+/// A JSON string.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c < ' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

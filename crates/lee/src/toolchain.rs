@@ -1,0 +1,160 @@
+//! The C compiler: finding it, and the flags that Leeward's semantics need (docs/internals/abi.md).
+
+use crate::failure::{Failure, Outcome};
+use crate::hash::Hash;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Which family of options the compiler takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// GNU.
+    Gcc,
+    /// LLVM.
+    Clang,
+}
+
+/// A C compiler that was found.
+#[derive(Clone, Debug)]
+pub struct Compiler {
+    /// The program, and arguments that always stand first (`ccache gcc`).
+    pub program: Vec<OsString>,
+    /// Its family.
+    pub family: Family,
+    /// Changes when the compiler does.
+    pub identity: String,
+}
+
+/// How fast and how debuggable the result is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Profile {
+    /// Steps in a debugger like the source.
+    #[default]
+    Debug,
+    /// Optimised.
+    Release,
+}
+
+impl Profile {
+    /// Its flags.
+    pub fn flags(self) -> &'static [&'static str] {
+        match self {
+            Profile::Debug => &["-O1", "-g"],
+            Profile::Release => &["-O2", "-g1"],
+        }
+    }
+}
+
+impl Compiler {
+    /// Finds the compiler: the one named, else `LEE_CC`, else the first of cc, gcc, clang.
+    pub fn find(named: Option<&str>) -> Outcome<Compiler> {
+        let from_env = env::var("LEE_CC").ok().filter(|v| !v.trim().is_empty());
+        match named.map(str::to_string).or(from_env) {
+            Some(name) => Compiler::named(&name),
+            None => ["cc", "gcc", "clang"].iter().find_map(|name| Compiler::at(&[name])).ok_or_else(|| {
+                Failure::error(
+                    "no C compiler was found (cc, gcc or clang): install one, or name it with --cc or LEE_CC",
+                )
+            }),
+        }
+    }
+
+    /// A name or path, or several words (`ccache gcc`).
+    fn named(name: &str) -> Outcome<Compiler> {
+        let words: Vec<&str> = name.split_whitespace().collect();
+        Compiler::at(&[name]).or_else(|| Compiler::at(&words)).ok_or_else(|| {
+            Failure::error(format!(
+                "the C compiler '{name}' was not found: install it, or name another with --cc or LEE_CC"
+            ))
+        })
+    }
+
+    fn at(words: &[&str]) -> Option<Compiler> {
+        let (first, rest) = words.split_first()?;
+        let path = which(first)?;
+        let real = path.canonicalize().ok()?;
+        let own = env::current_exe().and_then(|exe| exe.canonicalize()).ok();
+        if own.as_deref() == Some(&real) {
+            return None;
+        }
+        let mut hash = Hash::default();
+        for word in words {
+            hash.field(word.as_bytes());
+        }
+        hash.field(real.as_os_str().as_encoded_bytes());
+        let meta = real.metadata().ok()?;
+        for number in [meta.len() as i64, meta.mtime(), meta.mtime_nsec()] {
+            hash.field(&number.to_le_bytes());
+        }
+        let mut program = vec![path.into_os_string()];
+        program.extend(rest.iter().map(OsString::from));
+        let family = family(&real, &program);
+        Some(Compiler { program, family, identity: hash.name() })
+    }
+
+    /// A command that runs it.
+    pub fn command(&self) -> Command {
+        let mut words = self.program.iter();
+        let mut command = Command::new(words.next().map_or(OsStr::new("cc"), |w| w));
+        command.args(words);
+        command
+    }
+
+    /// Its name for messages.
+    pub fn name(&self) -> String {
+        self.program.iter().map(|w| w.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// What every piece of emitted C and the runtime is compiled with: the defined semantics (wrapping, untyped memory),
+    /// traps that cannot be optimised away, and frames that a backtrace can walk.
+    pub fn semantics(&self) -> Vec<&'static str> {
+        let mut flags = vec![
+            "-fwrapv",
+            "-fno-strict-aliasing",
+            "-fno-delete-null-pointer-checks",
+            "-fstack-clash-protection",
+            "-fno-omit-frame-pointer",
+            "-fno-fast-math",
+            "-ffp-contract=off",
+        ];
+        if self.family == Family::Clang {
+            flags.push("-fno-finite-loops");
+        }
+        if cfg!(target_arch = "x86_64") {
+            flags.extend(["-mno-omit-leaf-frame-pointer", "-fcf-protection=none"]);
+        }
+        flags
+    }
+}
+
+/// The program of that name or path, as the shell would find it.
+fn which(name: &str) -> Option<PathBuf> {
+    let runs = |path: &Path| path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
+    if name.contains('/') {
+        let path = PathBuf::from(name);
+        return runs(&path).then_some(path);
+    }
+    env::split_paths(&env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| runs(path))
+}
+
+/// By the program's name; a wrapper is asked.
+fn family(real: &Path, program: &[OsString]) -> Family {
+    let file = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if program.len() == 1 && file.contains("clang") {
+        return Family::Clang;
+    }
+    if program.len() == 1 && file.contains("gcc") {
+        return Family::Gcc;
+    }
+    let mut words = program.iter();
+    let mut command = Command::new(words.next().map_or(OsStr::new("cc"), |w| w));
+    let said = command.args(words).arg("--version").output().map(|out| out.stdout).unwrap_or_default();
+    if String::from_utf8_lossy(&said).contains("clang") {
+        Family::Clang
+    } else {
+        Family::Gcc
+    }
+}
