@@ -64,9 +64,11 @@ static bool is_frame(const struct stack *stack, uintptr_t fp) {
     return on_stack(stack, fp, 2) && follows_call(word_at(fp + WORD));
 }
 
+/* Whether `pc` may be in the program's own code: it is in the program, or in a library that has lines. */
 static bool in_program(uintptr_t pc) {
     uint64_t address;
-    return lee_object_has_lines(lee_objects_find(pc - 1, &address));
+    const struct lee_object *object = lee_objects_find(pc - 1, &address);
+    return object != NULL && (object->program || lee_object_has_lines(object));
 }
 
 /* The frame pointer of a caller whose callees did not keep it: they saved it somewhere below its frame. */
@@ -82,6 +84,10 @@ static uintptr_t saved_frame_pointer(const struct stack *stack, uintptr_t from, 
 
 /* The next frame of the program's own code above `frame`. */
 static bool search_caller(struct stack *stack, struct lee_frame *frame) {
+    if (in_program(frame->link) && follows_call(frame->link)) { /* a function that calls none keeps it there */
+        *frame = (struct lee_frame){.pc = frame->link, .fp = frame->fp, .sp = stack->low, .pc_is_a_return = true};
+        return true;
+    }
     uintptr_t from = (stack->low + WORD - 1) & ~(uintptr_t)(WORD - 1);
     for (uintptr_t at = from; on_stack(stack, at, 1) && at - from < SEARCHED_BYTES; at += WORD) {
         uintptr_t word = word_at(at);
@@ -137,7 +143,7 @@ static uintptr_t frameless_caller(const struct stack *stack, const struct lee_fr
     return 0;
 #else
     (void)stack;
-    *at = frame->sp - WORD;
+    *at = frame->sp - WORD; /* nothing was pushed */
     return follows_call(frame->link) ? frame->link : 0;
 #endif
 }
@@ -217,13 +223,17 @@ static bool find_trap_caller(struct stack *stack, struct lee_frame *frame, struc
     return !nowhere;
 }
 
-/* A line is not known for code of libc that is linked into the program. */
-static bool has_line(const struct lee_frame *frame) {
+/* Whether `frame` is of the program's own code. A line is not known for code of libc that is linked into the program;
+ * of a program without any lines all counts as its own. */
+static bool is_own(const struct lee_frame *frame) {
     struct lee_location location;
     const struct lee_object *object = locate(frame, &location);
-    if (object != NULL)
-        lee_lines_find(&object->image, &location, 1);
-    return object != NULL && location.file != NULL;
+    if (object == NULL)
+        return false;
+    if (!lee_object_has_lines(object))
+        return object->program;
+    lee_lines_find(&object->image, &location, 1);
+    return location.file != NULL;
 }
 
 bool lee_backtrace_is_ours(struct lee_frame frame) {
@@ -231,7 +241,7 @@ bool lee_backtrace_is_ours(struct lee_frame frame) {
     lee_objects_refresh();
     struct stack stack = stack_of(&frame);
     find_trap_caller(&stack, &frame, &caller);
-    return has_line(&frame);
+    return is_own(&frame);
 }
 
 /* From `frame` to the one that called it. */
@@ -247,11 +257,12 @@ static size_t walk(struct lee_frame frame, struct lee_frame frames[LEE_BACKTRACE
     size_t count = 0;
     bool library = false;
     if (!frame.pc_is_a_return) {
-        bool found = find_trap_caller(&stack, &frame, &caller);
-        library = !has_line(&frame);
-        if (found && !library) {
+        if (find_trap_caller(&stack, &frame, &caller)) {
             frames[count++] = frame;
             frame = caller;
+            library = !in_program(frame.pc);
+        } else {
+            library = !is_own(&frame);
         }
     }
     frames[count++] = frame;
@@ -283,6 +294,7 @@ static void find_locations(struct lee_call *calls, const struct lee_object **of,
         for (size_t i = 0; i < found; i++) {
             calls[places[i]].location = locations[i];
             calls[places[i]].object = object->path;
+            calls[places[i]].program = object->program;
         }
     }
 }

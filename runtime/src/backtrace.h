@@ -13,13 +13,14 @@ enum { LEE_BACKTRACE_FRAMES = 64 };
 struct lee_call {
     struct lee_location location;
     const char *object; /* the path of the program or library that holds the code; null if not known */
+    bool program;       /* that is the program itself */
     bool runtime;       /* a function of the runtime, which users do not want to see */
 };
 
 /* The calls from `frame` outwards, at most LEE_BACKTRACE_FRAMES. */
 size_t lee_backtrace(struct lee_frame frame, struct lee_call calls[LEE_BACKTRACE_FRAMES]);
 
-/* Whether lines are known for the code that ran in `frame`: it is the program's or the runtime's, not a library's. */
+/* Whether the code that ran in `frame` is the program's or the runtime's, not a library's. */
 bool lee_backtrace_is_ours(struct lee_frame frame);
 
 #endif

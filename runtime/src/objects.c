@@ -29,7 +29,8 @@ static char program[sizeof objects->path]; /* the path of the program as /proc/s
 
 /* The program itself is opened through /proc, where it is found also after it was moved or deleted. */
 static void open_object(struct lee_object *object) {
-    const char *path = strcmp(object->path, program) == 0 ? "/proc/self/exe" : object->path;
+    object->program = strcmp(object->path, program) == 0;
+    const char *path = object->program ? "/proc/self/exe" : object->path;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat status;
     if (file < 0)

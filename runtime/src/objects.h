@@ -10,6 +10,7 @@
 struct lee_object {
     char path[1024];
     bool readable; /* `image` is filled in */
+    bool program;  /* the program itself, not a library */
     struct lee_image image;
 };
 
@@ -23,7 +24,7 @@ const struct lee_object *lee_objects_find(uintptr_t pc, uint64_t *address);
 /* Whether `pc` is in code that may be read, with `before` bytes of code in front of it. */
 bool lee_objects_has_code(uintptr_t pc, size_t before);
 
-/* Whether lines are known for code in this object: it may be the program's. */
+/* Whether lines are known for code in this object. */
 static inline bool lee_object_has_lines(const struct lee_object *object) {
     return object != NULL && object->readable && lee_cursor_left(&object->image.line) > 0;
 }

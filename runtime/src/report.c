@@ -168,10 +168,15 @@ static void place_first_call(void) {
     calls[first].location.line = report.site.line;
 }
 
-/* Without what calls `main`, which is there to see when the call of a function was the last that `main` did. */
+/* What calls `main`: libc's start. It is there to see when the call of a function was the last that `main` did. */
+static bool is_before_main(const struct lee_call *call) {
+    const char *function = call->location.function;
+    return call->location.file == NULL && (!call->program || (function != NULL && strcmp(function, "_start") == 0));
+}
+
 static size_t calls_to_show(void) {
     size_t count = call_count;
-    while (count > 0 && calls[count - 1].location.file == NULL)
+    while (count > 0 && is_before_main(&calls[count - 1]))
         count--;
     return count == 0 ? call_count : count;
 }

@@ -65,10 +65,10 @@ static void test_sample(const char *path) {
     size_t size;
     uint8_t *data = read_file(path, &size);
     CHECK(lee_image_parse(&image, data, size));
-    check_function(&image, path, "plain", "plain.lee", 20, 21);
-    check_function(&image, path, "in_folder", "some/folder/in.lee", 40, 41);
-    check_function(&image, path, "absolute", "/abs/olute.lee", 60, 61);
-    check_function(&image, path, "beyond", "../up/beyond.lee", 70000, 70001);
+    check_function(&image, path, "plain", "plain.lee", 20, 22);
+    check_function(&image, path, "in_folder", "some/folder/in.lee", 40, 42);
+    check_function(&image, path, "absolute", "/abs/olute.lee", 60, 62);
+    check_function(&image, path, "beyond", "../up/beyond.lee", 70000, 70002);
     struct lee_location nowhere = {.address = UINT64_MAX};
     lee_image_find_functions(&image, &nowhere, 1);
     lee_lines_find(&image, &nowhere, 1);
