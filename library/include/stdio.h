@@ -66,8 +66,8 @@ trusted int fseeko(FILE *f, off_t offset, int whence) __asm__("lee_io_fseeko");
 trusted long ftell(FILE *f) __asm__("lee_io_ftell");
 trusted off_t ftello(FILE *f) __asm__("lee_io_ftello");
 trusted void rewind(FILE *f) __asm__("lee_io_rewind");
-trusted int fgetpos(FILE *f, fpos_t *nonnull position) __asm__("lee_io_fgetpos");
-trusted int fsetpos(FILE *f, const fpos_t *nonnull position) __asm__("lee_io_fsetpos");
+trusted int fgetpos(FILE *f, fpos_t *position) __asm__("lee_io_fgetpos");
+trusted int fsetpos(FILE *f, const fpos_t *position) __asm__("lee_io_fsetpos");
 trusted int feof(FILE *f) __asm__("lee_io_feof");
 trusted int ferror(FILE *f) __asm__("lee_io_ferror");
 trusted void clearerr(FILE *f) __asm__("lee_io_clearerr");
@@ -89,8 +89,8 @@ trusted size_t fwrite(const void *counted_by(size * count) p, size_t size, size_
 [[lee::into(s)]] trusted char *fgets(char *counted_by(n) s, int n, FILE *f) __asm__("lee_io_fgets");
 trusted int fputs(const char *s, FILE *f) __asm__("lee_io_fputs");
 trusted int puts(const char *s) __asm__("lee_io_puts");
-trusted ssize_t getline(char *fat null_terminated *nonnull line, size_t *nonnull capacity, FILE *f) __asm__("lee_io_getline");
-trusted ssize_t getdelim(char *fat null_terminated *nonnull line, size_t *nonnull capacity, int delimiter, FILE *f)
+trusted ssize_t getline(char *fat null_terminated *line, size_t *capacity, FILE *f) __asm__("lee_io_getline");
+trusted ssize_t getdelim(char *fat null_terminated *line, size_t *capacity, int delimiter, FILE *f)
     __asm__("lee_io_getdelim");
 trusted void perror(const char *s) __asm__("lee_io_perror");
 

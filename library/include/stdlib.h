@@ -46,7 +46,7 @@ trusted int getloadavg(double *counted_by(n) averages, int n);
 /* Random numbers */
 trusted int rand(void);
 trusted void srand(unsigned seed);
-trusted int rand_r(unsigned *nonnull seed);
+trusted int rand_r(unsigned *seed);
 trusted long random(void);
 trusted void srandom(unsigned seed);
 trusted double drand48(void);

@@ -41,9 +41,9 @@ trusted size_t strcspn(const char *s, const char *set);
 [[lee::into(dst)]] trusted char *strncpy(char *counted_by(n) dst, [[lee::at_most(n)]] const char *s, size_t n) __asm__("lee_strncpy");
 trusted size_t strlcpy(char *counted_by(n) dst, const char *s, size_t n) __asm__("lee_strlcpy");
 trusted size_t strlcat(char *counted_by(n) dst, const char *s, size_t n) __asm__("lee_strlcat");
-[[lee::advances(save, s)]] trusted char *strtok_r(char *null_terminated s, const char *delimiters, char **nonnull save)
+[[lee::advances(save, s)]] trusted char *strtok_r(char *null_terminated s, const char *delimiters, char **save)
     __asm__("lee_strtok_r");
-[[lee::advances(s)]] trusted char *strsep(char **nonnull s, const char *delimiters) __asm__("lee_strsep");
+[[lee::advances(s)]] trusted char *strsep(char **s, const char *delimiters) __asm__("lee_strsep");
 
 /* New strings */
 trusted char *fat null_terminated strdup(const char *s) __asm__("lee_strdup") __attribute__((malloc));

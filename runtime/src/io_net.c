@@ -5,6 +5,7 @@
 #include <lee/heap.h>
 #include <lee/io.h>
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <stdlib.h>
@@ -105,4 +106,29 @@ int lee_getaddrinfo(const char *node, const char *service, const struct addrinfo
 
 void lee_freeaddrinfo(struct addrinfo *list) {
     (void)list; /* the collector's */
+}
+
+/* Whether the `n` bytes of an Internet address are there. */
+static bool check_address(int family, const char *p, const char *lo, const char *hi) {
+    if (family != AF_INET && family != AF_INET6) {
+        errno = EAFNOSUPPORT;
+        return false;
+    }
+    socklen_t n = family == AF_INET ? 4 : 16;
+    if (p == NULL)
+        lee_fault_null(NULL);
+    socklen_t room = room_for(p, lo, hi, &n);
+    if (room < n)
+        lee_fault_range(NULL, n, room);
+    return true;
+}
+
+int lee_inet_pton(int family, const char *text, char *address, char *lo, char *hi) {
+    if (text == NULL)
+        lee_fault_null(NULL);
+    return check_address(family, address, lo, hi) ? inet_pton(family, text, address) : -1;
+}
+
+const char *lee_inet_ntop(int family, const char *address, const char *lo, const char *hi, char *text, socklen_t n) {
+    return check_address(family, address, lo, hi) ? inet_ntop(family, address, text, n) : NULL;
 }

@@ -1,0 +1,9 @@
+/* Locks on whole files. */
+#ifndef LEE_SYS_FILE_H
+#define LEE_SYS_FILE_H
+
+#include_next <sys/file.h>
+
+trusted int flock(int fd, int operation);
+
+#endif

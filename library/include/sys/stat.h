@@ -1,0 +1,20 @@
+/* Facts about files. */
+#ifndef LEE_SYS_STAT_H
+#define LEE_SYS_STAT_H
+
+#include_next <sys/stat.h>
+
+trusted int stat(const char *path, struct stat *facts);
+trusted int lstat(const char *path, struct stat *facts);
+trusted int fstat(int fd, struct stat *facts);
+trusted int fstatat(int directory, const char *path, struct stat *facts, int flags);
+trusted int chmod(const char *path, mode_t mode);
+trusted int fchmod(int fd, mode_t mode);
+trusted int fchmodat(int directory, const char *path, mode_t mode, int flags);
+trusted int mkdir(const char *path, mode_t mode);
+trusted int mkdirat(int directory, const char *path, mode_t mode);
+trusted int mkfifo(const char *path, mode_t mode);
+trusted int utimensat(int directory, const char *path, [[lee::optional]] const struct timespec *counted_by(2) times, int flags);
+trusted int futimens(int fd, [[lee::optional]] const struct timespec *counted_by(2) times);
+
+#endif

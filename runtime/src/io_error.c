@@ -1,0 +1,64 @@
+/* err, warn and their kin. */
+#define _GNU_SOURCE
+
+#include <lee/io.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* `NAME: MESSAGE` and, if `number` is not 0, `: ` and what that error means. */
+__attribute__((format(printf, 2, 0))) static void report(int number, const char *format, va_list args) {
+    struct lee_file *out = lee_io_stderr();
+    lee_io_fprintf(out, "%s: ", program_invocation_short_name);
+    if (format != NULL)
+        lee_io_vfprintf(out, format, args);
+    if (number != 0)
+        lee_io_fprintf(out, "%s%s", format != NULL ? ": " : "", lee_strerror(number));
+    lee_io_putc('\n', out);
+}
+
+void lee_vwarn(const char *format, va_list args) {
+    int number = errno;
+    report(number, format, args);
+    errno = number;
+}
+
+void lee_vwarnx(const char *format, va_list args) {
+    report(0, format, args);
+}
+
+_Noreturn void lee_verr(int status, const char *format, va_list args) {
+    report(errno, format, args);
+    exit(status);
+}
+
+_Noreturn void lee_verrx(int status, const char *format, va_list args) {
+    report(0, format, args);
+    exit(status);
+}
+
+void lee_warn(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    lee_vwarn(format, args);
+    va_end(args);
+}
+
+void lee_warnx(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    lee_vwarnx(format, args);
+    va_end(args);
+}
+
+_Noreturn void lee_err(int status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    lee_verr(status, format, args);
+}
+
+_Noreturn void lee_errx(int status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    lee_verrx(status, format, args);
+}

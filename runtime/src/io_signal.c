@@ -1,0 +1,48 @@
+/* Signals without handlers in the program: a count for each, that a handler of ours raises. */
+#define _GNU_SOURCE
+
+#include <lee/io.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+static atomic_int caught[_NSIG];
+
+static void note(int number) {
+    atomic_fetch_add_explicit(&caught[number], 1, memory_order_relaxed);
+}
+
+/* Signals that mean a fault are the runtime's. */
+static bool is_ours_to_change(int number) {
+    switch (number) {
+    case SIGSEGV: case SIGBUS: case SIGFPE: case SIGILL: case SIGTRAP: case SIGABRT: case SIGSYS:
+        break;
+    default:
+        if (number > 0 && number < _NSIG)
+            return true;
+    }
+    errno = EINVAL;
+    return false;
+}
+
+static int set(int number, void (*handler)(int)) {
+    struct sigaction action = {.sa_handler = handler};
+    return is_ours_to_change(number) ? sigaction(number, &action, NULL) : -1;
+}
+
+int lee_signal_catch(int number) {
+    return set(number, note);
+}
+
+int lee_signal_ignore(int number) {
+    return set(number, SIG_IGN);
+}
+
+int lee_signal_default(int number) {
+    return set(number, SIG_DFL);
+}
+
+int lee_signal_caught(int number) {
+    return is_ours_to_change(number) ? atomic_exchange_explicit(&caught[number], 0, memory_order_relaxed) : -1;
+}
