@@ -1,6 +1,15 @@
 //! The mid-level IR: data, text form, structural verifier.
 
+pub mod bits;
+pub mod cfg;
 pub mod ir;
+pub mod parse;
+mod parse_body;
+mod parse_types;
 pub mod print;
 pub mod print_types;
 pub mod ty;
+pub mod verify;
+mod verify_order;
+mod verify_types;
+pub mod visit;

@@ -1,0 +1,289 @@
+//! Reads types of the MIR notation (see `print_types`).
+
+use crate::parse::{int_kind, Parser, Res};
+use std::rc::Rc;
+use typing::tree::{FuncId, FuncRef};
+use typing::types::*;
+
+/// How deep types and initialisers may nest.
+const MAX_DEPTH: u32 = 200;
+
+impl Parser<'_> {
+    pub(crate) fn enter(&mut self) -> Res<()> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return self.error("nested too deeply");
+        }
+        Ok(())
+    }
+
+    pub(crate) fn qty(&mut self) -> Res<Qty> {
+        let mut quals = Quals::default();
+        loop {
+            if self.take_word("const") {
+                quals.is_const = true;
+            } else if self.take_word("volatile") {
+                quals.is_volatile = true;
+            } else if self.take_word("atomic") {
+                quals.is_atomic = true;
+            } else {
+                return Ok(Qty { ty: self.ty()?, quals });
+            }
+        }
+    }
+
+    pub(crate) fn ty(&mut self) -> Res<Ty> {
+        self.enter()?;
+        let ty = self.ty_inner();
+        self.depth -= 1;
+        ty
+    }
+
+    fn ty_inner(&mut self) -> Res<Ty> {
+        if self.take("*") {
+            return self.pointer();
+        }
+        if self.take("[") {
+            return self.array();
+        }
+        match self.mark_behind_word() {
+            b'%' => {
+                let id = self.numbered('%')?;
+                return Ok(self.program.types.intern(TyKind::Record(RecordId(id))));
+            }
+            b'^' => {
+                let id = self.numbered('^')?;
+                return Ok(self.program.types.intern(TyKind::Enum(EnumId(id))));
+            }
+            _ => {}
+        }
+        let word = self.word()?;
+        if let Some(kind) = int_kind(word) {
+            return Ok(self.program.types.int(kind));
+        }
+        if let Some(kind) = float_kind(word) {
+            return Ok(self.program.types.intern(TyKind::Float(kind)));
+        }
+        let kind = match word {
+            "error" => TyKind::Error,
+            "void" => TyKind::Void,
+            "bool" => TyKind::Bool,
+            "va_list" => TyKind::VaList,
+            "nullptr" => TyKind::NullPtr,
+            "fn" => self.func()?,
+            "param" => self.param()?,
+            "complex" => {
+                self.want("(")?;
+                let Some(kind) = float_kind(self.word()?) else {
+                    return self.error("expected a floating type");
+                };
+                self.want(")")?;
+                TyKind::Complex(kind)
+            }
+            other => return self.error(format!("`{other}` is no type")),
+        };
+        Ok(self.program.types.intern(kind))
+    }
+
+    fn param(&mut self) -> Res<TyKind> {
+        self.want("(")?;
+        let index = self.number()?;
+        self.want(",")?;
+        let name = self.quoted()?;
+        let mut param = TypeParam { index, name, heap: false, moves: false };
+        while self.take(",") {
+            match self.word()? {
+                "heap" => param.heap = true,
+                "move" => param.moves = true,
+                _ => return self.error("expected `heap` or `move`"),
+            }
+        }
+        self.want(")")?;
+        Ok(TyKind::Param(param))
+    }
+
+    fn pointer(&mut self) -> Res<Ty> {
+        let mut bounds = Bounds::Thin;
+        let (mut nonnull, mut own, mut region, mut raw) = (false, Own::Shared, Region::Heap, false);
+        // `*[16]char` is a pointer to an array: qualifier words never begin with a digit, `?`, `flex` or `var`.
+        if self.pointer_words_follow() {
+            self.want("[")?;
+            while !self.take("]") {
+                match self.word()? {
+                    "fat" => bounds = Bounds::Fat,
+                    "zero" => bounds = Bounds::Terminated,
+                    "fatzero" => bounds = Bounds::FatTerminated,
+                    "count" => bounds = Bounds::Counted(self.count()?),
+                    "nonnull" => nonnull = true,
+                    "unique" => own = Own::Unique,
+                    "rc" => own = Own::Rc,
+                    "view" => own = Own::View,
+                    "any" => own = Own::Any,
+                    "region" => region = Region::Var,
+                    "raw" => raw = true,
+                    other => return self.error(format!("`{other}` says nothing about a pointer")),
+                }
+            }
+        }
+        let target = self.qty()?;
+        Ok(self.program.types.pointer(Pointer { target, bounds, nonnull, own, region, raw }))
+    }
+
+    fn pointer_words_follow(&mut self) -> bool {
+        let start = self.at;
+        let follows = self.take("[") && !matches!(self.peek_word(), "" | "flex" | "var");
+        self.at = start;
+        follows
+    }
+
+    fn array(&mut self) -> Res<Ty> {
+        let len = if self.take("?") {
+            ArrayLen::Unknown
+        } else if self.take_word("flex") {
+            self.skip();
+            let bare = self.rest().starts_with(']') || self.peek_word() == "zero";
+            ArrayLen::Flexible(if bare { None } else { Some(self.count()?) })
+        } else if self.take_word("var") {
+            ArrayLen::Variable(self.number()?)
+        } else {
+            ArrayLen::Const(self.number()?)
+        };
+        let terminated = self.take_word("zero");
+        self.want("]")?;
+        let elem = self.qty()?;
+        Ok(self.program.types.intern(TyKind::Array { elem, len, terminated }))
+    }
+
+    fn count(&mut self) -> Res<CountId> {
+        self.enter()?;
+        let count = self.count_inner();
+        self.depth -= 1;
+        count
+    }
+
+    fn count_inner(&mut self) -> Res<CountId> {
+        let expr = if self.take("(") {
+            let left = self.count()?;
+            self.skip();
+            let op = self.rest().as_bytes().first().copied().unwrap_or(0);
+            self.at += usize::from(op.is_ascii() && op != 0);
+            let expr = match op {
+                b'+' => CountExpr::Add(left, self.count()?),
+                b'-' => CountExpr::Sub(left, self.count()?),
+                b'*' => CountExpr::Mul(left, self.count()?),
+                b'/' => CountExpr::Div(left, self.number()?),
+                _ => return self.error("expected an operator of a count"),
+            };
+            self.want(")")?;
+            expr
+        } else {
+            let word = self.peek_word();
+            let digits = word.get(1..).unwrap_or("").parse();
+            match (word.as_bytes().first(), digits) {
+                (Some(b'p'), Ok(n)) => {
+                    self.at += word.len();
+                    CountExpr::Param(n)
+                }
+                (Some(b'f'), Ok(n)) => {
+                    self.at += word.len();
+                    CountExpr::Field(n)
+                }
+                _ => CountExpr::Const(self.number()?),
+            }
+        };
+        Ok(self.program.types.count(expr))
+    }
+
+    fn func(&mut self) -> Res<TyKind> {
+        let mut func = FuncTy {
+            ret: self.program.types.common.void,
+            params: vec![],
+            variadic: false,
+            unprototyped: false,
+            abi: Abi::Leeward,
+            noreturn: false,
+            format: None,
+            into: None,
+            end_into: None,
+            copies: None,
+        };
+        if self.take("[") {
+            self.list("]", |p| p.func_word(&mut func))?;
+        }
+        self.want("(")?;
+        if !self.take(")") {
+            loop {
+                if self.take("...") {
+                    func.variadic = true;
+                    self.want(")")?;
+                    break;
+                }
+                let consume = self.take_word("consume");
+                let optional = self.take_word("optional");
+                func.params.push(ParamTy { ty: self.ty()?, consume, optional });
+                if self.take(")") {
+                    break;
+                }
+                self.want(",")?;
+            }
+        }
+        self.want("->")?;
+        func.ret = self.ty()?;
+        Ok(TyKind::Func(Rc::new(func)))
+    }
+
+    fn func_word(&mut self, func: &mut FuncTy) -> Res<()> {
+        match self.peek_word() {
+            "printf" | "scanf" => {
+                func.format = Some(self.format()?);
+                return Ok(());
+            }
+            _ => {}
+        }
+        match self.word()? {
+            "c" => func.abi = Abi::C,
+            "noreturn" => func.noreturn = true,
+            "unprototyped" => func.unprototyped = true,
+            "into" => func.into = Some(self.number()?),
+            "end_into" => func.end_into = Some((self.number()?, self.number()?)),
+            "copies" => func.copies = Some((self.number()?, self.number()?)),
+            other => return self.error(format!("`{other}` says nothing about a function type")),
+        }
+        Ok(())
+    }
+
+    /// `printf 0 1`, `scanf 0 -`.
+    pub(crate) fn format(&mut self) -> Res<FormatTy> {
+        let scanf = match self.word()? {
+            "printf" => false,
+            "scanf" => true,
+            _ => return self.error("expected `printf` or `scanf`"),
+        };
+        let format = self.number()?;
+        let first = if self.take("-") { None } else { Some(self.number()?) };
+        Ok(FormatTy { scanf, format, first })
+    }
+
+    /// `name#3<int>`
+    pub(crate) fn func_ref(&mut self) -> Res<FuncRef> {
+        let func = FuncId(self.numbered('#')?);
+        let args = if self.rest().starts_with('<') {
+            self.want("<")?;
+            self.list(">", Self::ty)?
+        } else {
+            vec![]
+        };
+        Ok(FuncRef { func, args: args.into() })
+    }
+}
+
+fn float_kind(word: &str) -> Option<FloatKind> {
+    Some(match word {
+        "f16" => FloatKind::Float16,
+        "float" => FloatKind::Float,
+        "double" => FloatKind::Double,
+        "ldouble" => FloatKind::LongDouble,
+        "f128" => FloatKind::Float128,
+        _ => return None,
+    })
+}
