@@ -40,6 +40,9 @@ impl Parser<'_> {
                 break;
             }
         }
+        if mode == Mode::Named && self.at(Kind::LParen) && self.starts_parameters() {
+            return Err(self.missing_name(&pointers));
+        }
         if self.at(Kind::LParen) && self.is_grouping(mode) {
             let open = self.advance().span();
             self.deeper(|p| p.declarator_into(mode, declarator))?;
@@ -76,6 +79,15 @@ impl Parser<'_> {
                 self.report(diagnostic.help(help))
             }
             _ => self.expected("a name"),
+        }
+    }
+
+    /// Whether the `(` here can only open parameters, so that the name before it is missing.
+    fn starts_parameters(&self) -> bool {
+        match self.kind(1) {
+            Kind::RParen => true,
+            Kind::Attribute => false,
+            _ => self.starts_type(self.at + 1) && self.kind_of_name(self.at + 1).is_none(),
         }
     }
 
