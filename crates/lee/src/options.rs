@@ -105,6 +105,11 @@ impl Options {
     }
 }
 
+/// Whether MIR is verified without being asked: where bugs are looked for.
+pub fn verify_by_default() -> bool {
+    cfg!(debug_assertions) || std::env::var_os("LEE_VERIFY").is_some_and(|v| !v.is_empty())
+}
+
 /// Which command the options are for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
@@ -139,7 +144,7 @@ pub enum Parsed {
 pub fn parse(command: Command, arguments: Vec<OsString>) -> Outcome<Parsed> {
     let wrong = |why: String| Failure::usage(format!("{why}; see 'lee help {}'", command.name()));
     let mut parser = Parser::from_args(arguments);
-    let mut options = Options { verify: cfg!(debug_assertions), ..Options::default() };
+    let mut options = Options { verify: verify_by_default(), ..Options::default() };
     loop {
         let argument = match parser.next() {
             Ok(Some(argument)) => argument,

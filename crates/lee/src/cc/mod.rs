@@ -4,7 +4,7 @@ mod arguments;
 mod dependencies;
 
 use crate::failure::{Failure, Outcome};
-use crate::options::{Format, Options};
+use crate::options::{verify_by_default, Format, Options};
 use crate::pipeline::{Product, Until};
 use crate::scratch::Scratch;
 use crate::session::Session;
@@ -67,7 +67,7 @@ impl Line {
 
 /// What the line asks of `.lee` files.
 fn options(line: &Line) -> Outcome<Options> {
-    let mut options = Options { format: Format::Gcc, verify: cfg!(debug_assertions), ..Options::default() };
+    let mut options = Options { format: Format::Gcc, verify: verify_by_default(), ..Options::default() };
     for argument in &line.arguments {
         match argument {
             Argument::Preprocessor(words) => options.preprocessor.extend(words.iter().cloned()),

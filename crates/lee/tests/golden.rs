@@ -1,0 +1,172 @@
+//! Golden tests: each file of tests/run, tests/fault and tests/reject says in comments what is expected of it, in the words
+//! of the conformance cases (shared/cases/README.md). `LEE_GOLDEN=full` runs the whole matrix of compilers and flags,
+//! `LEE_BLESS=1` writes the expected text of rejections anew.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use support::{directives, field, files, lee, root, run, run_with, Ran};
+
+/// One way to compile.
+struct Way {
+    name: &'static str,
+    flags: &'static [&'static str],
+    /// Whether faults are looked at too: sanitizers report them in words of their own.
+    faults: bool,
+}
+
+const WAYS: &[Way] = &[
+    Way { name: "gcc-debug", flags: &["--cc", "gcc"], faults: true },
+    Way { name: "clang-release", flags: &["--cc", "clang-19", "--release"], faults: true },
+];
+
+const MORE_WAYS: &[Way] = &[
+    Way { name: "gcc-release", flags: &["--cc", "gcc", "--release"], faults: true },
+    Way { name: "clang-debug", flags: &["--cc", "clang-19"], faults: true },
+    Way { name: "sanitized", flags: &["--cc", "clang-19", "--sanitize", "address,undefined"], faults: false },
+];
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let mut ways: Vec<&'static Way> = WAYS.iter().collect();
+    if std::env::var("LEE_GOLDEN").is_ok_and(|v| v == "full") {
+        ways.extend(MORE_WAYS);
+    }
+    let tests = root().join("tests");
+    let mut trials = vec![];
+    for folder in ["run", "fault"] {
+        for file in files(&tests.join(folder), "lee") {
+            for way in ways.iter().filter(|way| folder == "run" || way.faults) {
+                let (file, way) = (file.clone(), *way);
+                trials.push(Trial::test(format!("{folder}/{}/{}", name(&file), way.name), move || {
+                    outcome(executes(&file, way))
+                }));
+            }
+        }
+    }
+    for file in files(&tests.join("reject"), "lee") {
+        trials.push(Trial::test(format!("reject/{}", name(&file)), move || outcome(is_rejected(&file))));
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn outcome(result: Result<(), String>) -> Result<(), Failed> {
+    result.map_err(Failed::from)
+}
+
+fn name(file: &Path) -> String {
+    file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn tail(text: &str) -> String {
+    let skip = text.chars().count().saturating_sub(400);
+    text.chars().skip(skip).collect()
+}
+
+// ---- programs that run ----
+
+fn executes(file: &Path, way: &Way) -> Result<(), String> {
+    let text = fs::read_to_string(file).map_err(|e| e.to_string())?;
+    let program =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{}-{}", name(file), way.name, std::process::id()));
+    let built =
+        run(Command::new(lee()).arg("build").args(way.flags).arg("-o").arg(&program).arg(file).env("LEE_VERIFY", "1"));
+    if built.status != 0 {
+        return Err(format!("build ends with {}: {}", built.status, tail(&built.err)));
+    }
+    let input: String = directives(&text, "in").iter().map(|line| format!("{line}\n")).collect();
+    let arguments = directives(&text, "args").join(" ");
+    let mut command = Command::new(&program);
+    command.args(arguments.split_whitespace()).current_dir(file.parent().unwrap_or(Path::new(".")));
+    command
+        .env("ASAN_OPTIONS", "detect_leaks=0:handle_segv=0:detect_stack_use_after_return=0")
+        .env("UBSAN_OPTIONS", "halt_on_error=1");
+    let ran = run_with(&mut command, &input);
+    let _ = fs::remove_file(&program);
+    match directives(&text, "fault").first() {
+        Some(word) => faults(&ran, word, file),
+        None => succeeds(&ran, &directives(&text, "out")),
+    }
+}
+
+fn succeeds(ran: &Ran, wanted: &[String]) -> Result<(), String> {
+    if ran.status != 0 {
+        return Err(format!("ends with {}: {}", ran.status, tail(&ran.err)));
+    }
+    let mut lines = ran.out.lines().map(str::trim);
+    for want in wanted {
+        if !lines.any(|line| line == want) {
+            return Err(format!("the output lacks {want:?} (in order); it ends with {:?}", tail(&ran.out)));
+        }
+    }
+    Ok(())
+}
+
+fn faults(ran: &Ran, word: &str, file: &Path) -> Result<(), String> {
+    if ran.status != 134 {
+        return Err(format!("ends with {}, not 134: {}", ran.status, tail(&ran.err)));
+    }
+    let file_name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let said = ran.err.find("fault:").map_or("", |at| &ran.err[at..]).replace(&file_name, "").to_lowercase();
+    let place = format!("{file_name}:");
+    let has_line = ran
+        .err
+        .match_indices(&place)
+        .any(|(at, _)| ran.err[at + place.len()..].starts_with(|c: char| c.is_ascii_digit()));
+    if !said.contains(&word.to_lowercase()) || !has_line {
+        return Err(format!("the report lacks {word:?} or the line: {}", tail(&ran.err)));
+    }
+    Ok(())
+}
+
+// ---- programs that are rejected ----
+
+fn is_rejected(file: &Path) -> Result<(), String> {
+    let text = fs::read_to_string(file).map_err(|e| e.to_string())?;
+    let check = |format: &str| {
+        let mut command = Command::new(lee());
+        command
+            .args(["check", "--color", "never", "--message-format", format])
+            .arg(file.file_name().unwrap_or_default());
+        run(command.current_dir(file.parent().unwrap_or(Path::new("."))).env("LEE_VERIFY", "1"))
+    };
+    let json = check("json");
+    let report = check("text");
+    if json.status != 1 || report.status != 1 {
+        return Err(format!("check ends with {}, not 1: {}", json.status, tail(&report.err)));
+    }
+    let messages: Vec<&str> = json.out.lines().filter(|line| line.starts_with('{')).collect();
+    let errors = messages.iter().filter(|m| field(m, "level").is_some_and(|l| l == "error"));
+    let got: BTreeSet<usize> = errors.filter_map(|m| field(m, "line")?.parse().ok()).collect();
+    let lines = text.lines().enumerate();
+    let want: BTreeSet<usize> =
+        lines.filter(|(_, line)| line.trim_end().ends_with("//~")).map(|(n, _)| n + 1).collect();
+    if got != want {
+        return Err(format!("errors on lines {got:?}, expected {want:?}: {}", tail(&report.err)));
+    }
+    let said = messages.iter().filter_map(|m| field(m, "message")).collect::<Vec<_>>().join(" ").to_lowercase();
+    let word = directives(&text, "reject").into_iter().next().unwrap_or_default();
+    if !said.contains(&word.to_lowercase()) {
+        return Err(format!("the messages lack {word:?}: {said}"));
+    }
+    matches_snapshot(&file.with_extension("stderr"), &report.err)
+}
+
+fn matches_snapshot(file: &Path, got: &str) -> Result<(), String> {
+    let want = fs::read_to_string(file).unwrap_or_default();
+    if want == got {
+        return Ok(());
+    }
+    if std::env::var_os("LEE_BLESS").is_some() {
+        return fs::write(file, got).map_err(|e| e.to_string());
+    }
+    Err(format!(
+        "the report differs from {} ('./dev bless' accepts it):\n--- expected\n{want}--- got\n{got}",
+        file.display()
+    ))
+}
