@@ -103,16 +103,33 @@ generic <T: heap> void lee_sort_insertion(T *counted_by(n) a, size_t n, size_t l
     }
 }
 
+/* Which of three elements is the median. */
+generic <T: heap> size_t lee_sort_median(T *counted_by(n) a, size_t n, size_t i, size_t j, size_t k,
+                                         int (*compare)(const void *, const void *)) {
+    if (compare(&a[i], &a[j]) < 0) {
+        if (compare(&a[j], &a[k]) < 0) return j;
+        return compare(&a[i], &a[k]) < 0 ? k : i;
+    }
+    if (compare(&a[i], &a[k]) < 0) return i;
+    return compare(&a[j], &a[k]) < 0 ? k : j;
+}
+
 /* Splits a[low .. high) of at least three elements: what lies before the result is not above a[result], what lies
- * behind is not below. The pivot is the median of the first, middle and last. Every index is bounded by a test, so a
- * `compare` that contradicts itself gives a wrong order and no more. */
+ * behind is not below. The pivot is the median of three, or of three such medians. Every index is bounded by a test,
+ * so a `compare` that contradicts itself gives a wrong order and no more. */
 generic <T: heap> size_t lee_sort_split(T *counted_by(n) a, size_t n, size_t low, size_t high,
                                         int (*compare)(const void *, const void *)) {
     size_t middle = low + (high - low) / 2;
     size_t last = high - 1;
-    if (compare(&a[middle], &a[low]) < 0) { T moved = a[middle]; a[middle] = a[low]; a[low] = moved; }
-    if (compare(&a[last], &a[low]) < 0) { T moved = a[last]; a[last] = a[low]; a[low] = moved; }
-    if (compare(&a[last], &a[middle]) < 0) { T moved = a[last]; a[last] = a[middle]; a[middle] = moved; }
+    size_t step = (high - low) / 8;
+    if (step >= 8) {
+        size_t left = lee_sort_median(a, n, low, low + step, low + 2 * step, compare);
+        size_t right = lee_sort_median(a, n, last, last - step, last - 2 * step, compare);
+        middle = lee_sort_median(a, n, middle - step, middle, middle + step, compare);
+        middle = lee_sort_median(a, n, left, middle, right, compare);
+    } else {
+        middle = lee_sort_median(a, n, low, middle, last, compare);
+    }
     T pivot = a[middle];
     a[middle] = a[low];
     a[low] = pivot;
@@ -138,7 +155,7 @@ generic <T: heap> void qsort(T *counted_by(n) base, size_t n, size_t size, int (
     if (size != sizeof(T)) lee_library_fault("cast: qsort is told a size that is not that of the elements");
     size_t lows[64];
     size_t highs[64];
-    int bad[64];
+    int budgets[64];
     int waiting = 0;
     size_t low = 0;
     size_t high = n;
@@ -148,7 +165,7 @@ generic <T: heap> void qsort(T *counted_by(n) base, size_t n, size_t size, int (
         while (high - low > 12 && splits > 0) {
             splits--;
             size_t at = lee_sort_split(base, n, low, high, compare);
-            bad[waiting] = splits;
+            budgets[waiting] = splits;
             if (at - low > high - at - 1) {
                 lows[waiting] = low;
                 highs[waiting] = at;
@@ -166,7 +183,7 @@ generic <T: heap> void qsort(T *counted_by(n) base, size_t n, size_t size, int (
         waiting--;
         low = lows[waiting];
         high = highs[waiting];
-        splits = bad[waiting];
+        splits = budgets[waiting];
     }
 }
 

@@ -24,6 +24,8 @@ struct lee_file lee_io_standard[3] = {
     {.fd = 2, .flags = IO_OPEN | IO_WRITE | IO_DECIDED, .mode = LEE_IO_NONE},
 };
 
+struct lee_file *const lee_io_standard_input = &lee_io_standard[0], *const lee_io_standard_output = &lee_io_standard[1];
+
 static struct lee_file *open_files;
 
 /* Buffers that no file has at present. */

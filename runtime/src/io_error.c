@@ -1,7 +1,7 @@
 /* err, warn and their kin. */
 #define _GNU_SOURCE
 
-#include <lee/io.h>
+#include "io_library.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,8 +2,9 @@
  * program claims. getaddrinfo's list is copied to the heap, so that freeaddrinfo has nothing to invalidate. */
 #define _GNU_SOURCE
 
+#include "io_library.h"
+
 #include <lee/heap.h>
-#include <lee/io.h>
 
 #include <arpa/inet.h>
 #include <errno.h>

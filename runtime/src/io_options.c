@@ -3,8 +3,9 @@
  * stands, which the program may forget. */
 #define _GNU_SOURCE
 
+#include "io_library.h"
+
 #include <lee/fault.h>
-#include <lee/io.h>
 
 #include <getopt.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* Signals without handlers in the program: a count for each, that a handler of ours raises. */
 #define _GNU_SOURCE
 
-#include <lee/io.h>
+#include "io_library.h"
 
 #include <errno.h>
 #include <signal.h>

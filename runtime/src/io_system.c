@@ -2,8 +2,9 @@
  * whose size is not given. Each does what the function of its name does, within what its checked type allows. */
 #define _GNU_SOURCE
 
+#include "io_library.h"
+
 #include <lee/heap.h>
-#include <lee/io.h>
 
 #include <errno.h>
 #include <fcntl.h>

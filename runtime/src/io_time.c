@@ -2,8 +2,9 @@
  * overwrites; here each call has its own. */
 #define _GNU_SOURCE
 
+#include "io_library.h"
+
 #include <lee/heap.h>
-#include <lee/io.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,24 +1,15 @@
 /* Strings, dates, addresses: against libc where it does the same, and the faults where it would not stop. */
 #define _GNU_SOURCE
 
+#include "../src/io_library.h"
 #include "check.h"
 
 #include <errno.h>
 #include <lee/fault.h>
-#include <lee/io.h>
 #include <limits.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <time.h>
-
-char *lee_getcwd(char *buffer, size_t size, char **ret_lo, char **ret_hi);
-char *lee_realpath(const char *path, char *resolved, char *lo, char *hi, char **ret_lo, char **ret_hi);
-char *lee_getenv(const char *name, char **ret_lo, char **ret_hi);
-size_t lee_strftime(char *s, size_t n, const char *format, const struct tm *tm);
-char *lee_asctime_r(const struct tm *tm, char *buffer);
-struct tm *lee_gmtime(const time_t *t);
-int lee_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result);
-int lee_getsockname(int fd, char *address, char *lo, char *hi, socklen_t *length);
 
 static void test_copies(void) {
     char d[8];

@@ -38,6 +38,7 @@ struct lee_io_position {
 enum { LEE_IO_FULL = 0, LEE_IO_LINE = 1, LEE_IO_NONE = 2 }; /* setvbuf's modes: _IOFBF, _IOLBF, _IONBF */
 
 /* Opening and closing (io.c) */
+extern struct lee_file *const lee_io_standard_input, *const lee_io_standard_output;
 struct lee_file *lee_io_stdin(void);
 struct lee_file *lee_io_stdout(void);
 struct lee_file *lee_io_stderr(void);
@@ -112,6 +113,32 @@ struct dirent *lee_dir_read(struct lee_dir *d);
 int lee_dir_close(struct lee_dir *d);
 int lee_dir_fd(struct lee_dir *d);
 void lee_dir_rewind(struct lee_dir *d);
+
+#ifdef LEE_IO_INLINE
+/* The short ways of the four functions that loops over bytes are made of, for code that defines LEE_IO_INLINE: a
+ * comparison and a move where it is called. The functions themselves are what else happens. These are the first
+ * members of a `struct lee_file`; runtime/src/io_file.h says what they mean. A null file traps at the first load. */
+struct lee_file_ends {
+    unsigned char *rpos, *rend, *wpos, *wend;
+};
+
+#define LEE_IO_SHORT extern inline __attribute__((gnu_inline, always_inline, artificial))
+
+LEE_IO_SHORT int lee_io_get_short(struct lee_file *f) {
+    struct lee_file_ends *e = (struct lee_file_ends *)(void *)f;
+    return __builtin_expect(e->rpos < e->rend, 1) ? *e->rpos++ : (lee_io_getc)(f);
+}
+
+LEE_IO_SHORT int lee_io_put_short(int c, struct lee_file *f) {
+    struct lee_file_ends *e = (struct lee_file_ends *)(void *)f;
+    return __builtin_expect(e->wpos < e->wend, 1) ? *e->wpos++ = (unsigned char)c : (lee_io_putc)(c, f);
+}
+
+#define lee_io_getc(f) lee_io_get_short(f)
+#define lee_io_putc(c, f) lee_io_put_short(c, f)
+#define lee_io_getchar() lee_io_get_short(lee_io_standard_input)
+#define lee_io_putchar(c) lee_io_put_short(c, lee_io_standard_output)
+#endif
 
 /* The rest of C's library, where libc's own functions could write or read out of bounds or hand out memory that it
  * takes back. A `fat` parameter is address, lower and upper bound; what does not fit is a fault, whose place is that

@@ -1,0 +1,78 @@
+/* The functions that only library/include names (in its __asm__ labels) and that need types of the system: what
+ * io_system.c, io_time.c, io_net.c, io_options.c, io_signal.c and io_error.c promise. A `fat` argument is address,
+ * lower and upper bound; a new string object is its address, the bounds go through the last two parameters. */
+#ifndef LEE_IO_LIBRARY_H
+#define LEE_IO_LIBRARY_H
+
+#include <lee/io.h>
+
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <time.h>
+
+struct addrinfo;
+struct option;
+
+/* The program (io_system.c) */
+int *lee_errno(void);
+_Noreturn void lee_assert_failed(const char *text, const char *file, unsigned line);
+_Noreturn void lee_library_fault(const char *message);
+char *lee_getenv(const char *name, char **ret_lo, char **ret_hi);
+char *lee_secure_getenv(const char *name, char **ret_lo, char **ret_hi);
+char *lee_realpath(const char *path, char *resolved, char *lo, char *hi, char **ret_lo, char **ret_hi);
+char *lee_getcwd(char *buffer, size_t size, char **ret_lo, char **ret_hi);
+int lee_open(const char *path, int flags, ...);
+int lee_openat(int directory, const char *path, int flags, ...);
+int lee_fcntl(int fd, int command, ...);
+int lee_gettimeofday(struct timeval *now, void *zone);
+int lee_select(int count, fd_set *readable, fd_set *writable, fd_set *exceptional, struct timeval *timeout);
+
+/* Dates (io_time.c) */
+struct tm *lee_gmtime(const time_t *t);
+struct tm *lee_localtime(const time_t *t);
+char *lee_asctime_r(const struct tm *tm, char *buffer);
+char *lee_ctime_r(const time_t *t, char *buffer);
+char *lee_asctime(const struct tm *tm, char **ret_lo, char **ret_hi);
+char *lee_ctime(const time_t *t, char **ret_lo, char **ret_hi);
+size_t lee_strftime(char *s, size_t n, const char *format, const struct tm *tm);
+
+/* Sockets (io_net.c) */
+int lee_accept(int fd, char *address, char *lo, char *hi, socklen_t *length);
+int lee_accept4(int fd, char *address, char *lo, char *hi, socklen_t *length, int flags);
+int lee_getsockname(int fd, char *address, char *lo, char *hi, socklen_t *length);
+int lee_getpeername(int fd, char *address, char *lo, char *hi, socklen_t *length);
+ssize_t lee_recvfrom(int fd, void *buffer, size_t n, int flags, char *address, char *lo, char *hi, socklen_t *length);
+int lee_getsockopt(int fd, int level, int name, char *value, char *lo, char *hi, socklen_t *length);
+int lee_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result);
+void lee_freeaddrinfo(struct addrinfo *list);
+int lee_inet_pton(int family, const char *text, char *address, char *lo, char *hi);
+const char *lee_inet_ntop(int family, const char *address, const char *lo, const char *hi, char *text, socklen_t n);
+
+/* Options (io_options.c) */
+char *lee_optarg(void);
+int *lee_optind(void);
+int *lee_opterr(void);
+int *lee_optopt(void);
+int lee_getopt(int argc, char *const *argv, const char *options);
+int lee_getopt_long(int argc, char *const *argv, const char *options, const struct option *longer, const struct option *lo,
+                    const struct option *hi, int *which);
+int lee_getopt_long_only(int argc, char *const *argv, const char *options, const struct option *longer,
+                         const struct option *lo, const struct option *hi, int *which);
+
+/* Signals (io_signal.c) */
+int lee_signal_catch(int number);
+int lee_signal_caught(int number);
+int lee_signal_ignore(int number);
+int lee_signal_default(int number);
+
+/* Messages (io_error.c) */
+void lee_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void lee_warnx(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void lee_vwarn(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
+void lee_vwarnx(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
+_Noreturn void lee_err(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+_Noreturn void lee_errx(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+_Noreturn void lee_verr(int status, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+_Noreturn void lee_verrx(int status, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+
+#endif
