@@ -17,16 +17,18 @@ pub fn output(text: &str) {
 
 /// Prints what was found; true if there are errors.
 pub fn diagnostics(options: &Options, map: &SourceMap, sink: &Sink) -> bool {
-    let mut text = String::new();
-    for diagnostic in sink.all.iter().filter(|d| wanted(options, d)) {
-        text.push_str(&one(options, map, diagnostic));
-    }
+    let text = render(options, map, sink);
     if options.format == Format::Json {
         output(&text);
     } else {
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
     sink.has_errors()
+}
+
+/// The text of what was found, in the format asked for.
+pub fn render(options: &Options, map: &SourceMap, sink: &Sink) -> String {
+    sink.all.iter().filter(|d| wanted(options, d)).map(|d| one(options, map, d)).collect()
 }
 
 /// Whether to colour what goes to standard error.

@@ -1,0 +1,277 @@
+//! The command line: statuses, one-line errors, streams, the cache.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use support::{files, fresh, lee, lee_in, run, run_with, Ran};
+
+const HELLO: &str = "#include <stdio.h>\nint main(void) { printf(\"hello\\n\"); return 0; }\n";
+
+fn write(folder: &Path, name: &str, text: &str) {
+    fs::write(folder.join(name), text).expect("written");
+}
+
+/// Fails unless the command says exactly one line that has all the parts, and nothing on standard output.
+fn one_line(ran: &Ran, parts: &[&str]) {
+    assert_eq!(ran.out, "", "standard output");
+    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+    for part in parts {
+        assert!(ran.err.contains(part), "lacks {part:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn wrong_usage_is_one_line_and_status_2() {
+    let folder = fresh("usage");
+    write(&folder, "a.lee", HELLO);
+    for (words, part) in [
+        (&["frobnicate"][..], "frobnicate"),
+        (&["run"], "no file"),
+        (&["build", "--frob", "a.lee"], "--frob"),
+        (&["check", "-Z", "a.lee"], "-Z"),
+        (&["check", "--color=pink", "a.lee"], "auto, always, never"),
+        (&["check", "--message-format", "xml", "a.lee"], "text, json"),
+        (&["check", "--emit", "tea", "a.lee"], "ast, types, mir, c"),
+        (&["build", "-o"], "-o"),
+        (&["run", "-o", "x", "a.lee"], "-o"),
+        (&["explain", "L9999"], "L9999"),
+        (&["help", "tea"], "tea"),
+        (&["cc", "-c", "-o"], "-o"),
+        (&["cc", "-c", "a.lee", "b.lee", "-o", "x.o"], "-o"),
+    ] {
+        let ran = lee_in(&folder, words).expect(2);
+        one_line(&ran, &["lee: ", part]);
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_one_line_and_status_1() {
+    let folder = fresh("cannot");
+    write(&folder, "a.lee", HELLO);
+    write(&folder, "a.c", "int main(void) { return 0; }\n");
+    for (words, part) in [
+        (&["run", "nowhere.lee"][..], "nowhere.lee"),
+        (&["build", "a.c", "nowhere.o"], "nowhere.o"),
+        (&["check", "."], "directory"),
+        (&["build", "--cc", "no-such-cc", "a.c"], "no-such-cc"),
+        (&["build", "-o", "no/such/folder/x", "a.c"], "no/such/folder/x"),
+    ] {
+        one_line(&lee_in(&folder, words).expect(1), &["lee: ", part]);
+    }
+    let ran = run(Command::new(lee()).args(["run", "a.c"]).current_dir(&folder).env("PATH", "/nowhere"));
+    one_line(&ran.expect(1), &["no C compiler"]);
+    let ran = run(Command::new(lee()).args(["run", "a.c"]).current_dir(&folder).env("LEE_HOME", "/nowhere"));
+    one_line(&ran.expect(1), &["LEE_HOME", "/nowhere"]);
+}
+
+#[test]
+fn help_and_version_succeed() {
+    let folder = fresh("help");
+    assert!(lee_in(&folder, &["--version"]).expect(0).out.starts_with("lee "));
+    for words in [
+        &["help"][..],
+        &["--help"],
+        &["run", "--help"],
+        &["help", "build"],
+        &["check", "-h"],
+        &["cc", "--help"],
+        &["explain", "--help"],
+    ] {
+        assert!(lee_in(&folder, words).expect(0).out.contains("usage: lee"), "{words:?}");
+    }
+    let list = lee_in(&folder, &["explain"]).expect(0).out;
+    assert!(list.lines().count() > 10 && list.lines().all(|l| l.starts_with('L')), "{list}");
+    assert!(lee_in(&folder, &["explain", "l0101"]).expect(0).out.contains("L0101"));
+}
+
+#[test]
+fn run_is_the_program() {
+    let folder = fresh("run");
+    write(
+        &folder,
+        "echo.c",
+        "#include <stdio.h>\n#include <string.h>\n#include <signal.h>\n#include <stdlib.h>\nint main(int c, char **v) {\n\
+         if (c > 1 && !strcmp(v[1], \"die\")) raise(atoi(v[2]));\nint ch, n = 0; while ((ch = getchar()) != EOF) n++;\n\
+         for (int i = 1; i < c; i++) printf(\"[%s]\", v[i]);\nfprintf(stderr, \"err\\n\"); return n; }\n",
+    );
+    let ran = run_with(
+        Command::new(lee()).args(["run", "echo.c", "--release", "-o", "a b", "--", ""]).current_dir(&folder),
+        "12345",
+    );
+    assert_eq!((ran.status, ran.out.as_str(), ran.err.as_str()), (5, "[--release][-o][a b][--][]", "err\n"));
+    lee_in(&folder, &["run", "echo.c", "die", "6"]).expect(134);
+    lee_in(&folder, &["run", "echo.c", "die", "9"]).expect(137);
+    assert_eq!(files(&folder, "out"), Vec::<std::path::PathBuf>::new(), "nothing is left behind");
+}
+
+#[test]
+fn a_hello_runs_from_any_place() {
+    let folder = fresh("a place with blanks");
+    write(&folder, "hello world.lee", HELLO);
+    fs::copy(lee(), folder.join("the command")).expect("copied");
+    let there = |cache: &Path| {
+        let mut command = Command::new(folder.join("the command"));
+        command
+            .args(["run", "hello world.lee"])
+            .current_dir(&folder)
+            .env("XDG_CACHE_HOME", cache)
+            .env("TMPDIR", &folder);
+        run(&mut command)
+    };
+    let cache = folder.join("a cache");
+    assert_eq!(there(&cache).expect(0).out, "hello\n");
+    // What a cleaner takes away comes back.
+    fs::remove_dir_all(cache.join("lee/runtimes")).expect("removed");
+    for entry in fs::read_dir(cache.join("lee")).expect("the cache").flatten() {
+        fs::remove_file(entry.path().join("library/include/stdio.h")).expect("removed");
+    }
+    assert_eq!(there(&cache).expect(0).out, "hello\n");
+    // A cache that cannot be made: a folder for temporary files serves.
+    assert_eq!(there(Path::new("/proc/nowhere")).expect(0).out, "hello\n");
+}
+
+#[test]
+fn many_may_start_at_once_with_an_empty_cache() {
+    let folder = fresh("at-once");
+    write(&folder, "hello.lee", HELLO);
+    let cache = folder.join("cache");
+    let start = || {
+        let (folder, cache) = (folder.clone(), cache.clone());
+        std::thread::spawn(move || {
+            run(Command::new(lee()).args(["run", "hello.lee"]).current_dir(folder).env("XDG_CACHE_HOME", cache))
+        })
+    };
+    let all: Vec<_> = (0..6).map(|_| start()).collect();
+    for thread in all {
+        assert_eq!(thread.join().expect("no panic").expect(0).out, "hello\n");
+    }
+    let runtimes = fs::read_dir(cache.join("lee/runtimes")).expect("the cache").flatten().collect::<Vec<_>>();
+    assert_eq!(runtimes.len(), 1);
+    let mut left: Vec<_> =
+        fs::read_dir(runtimes[0].path()).expect("the cache").flatten().map(|e| e.file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["liblee.a", "lock"]);
+}
+
+#[test]
+fn errors_have_status_1_and_warnings_0() {
+    let folder = fresh("status");
+    write(&folder, "bad.lee", "int main(void) {\n    return x;\n}\n");
+    write(&folder, "bad too.lee", "int f( { }\n");
+    let ran = lee_in(&folder, &["check", "bad.lee", "bad too.lee"]).expect(1);
+    assert!(ran.err.contains("bad.lee:2:12: error") || ran.err.contains("bad.lee:2:12"), "{}", ran.err);
+    assert!(ran.err.contains("bad too.lee:1"), "{}", ran.err);
+    assert!(!ran.err.contains('\u{1b}'), "no colours in a file");
+    assert!(lee_in(&folder, &["check", "--color", "always", "bad.lee"]).expect(1).err.contains('\u{1b}'));
+    let json = lee_in(&folder, &["check", "--message-format", "json", "bad.lee"]).expect(1);
+    let line = json.out.lines().find(|l| l.starts_with('{')).expect("a message");
+    assert!(
+        line.starts_with("{\"level\":\"error\",\"code\":\"L") && line.contains("\"line\":2,\"column\":12"),
+        "{line}"
+    );
+    let keys = ["\"level\":", "\"code\":", "\"message\":", "\"file\":", "\"line\":", "\"column\":"];
+    let places: Vec<_> = keys.iter().map(|key| line.find(key).expect("a key")).collect();
+    assert!(places.is_sorted(), "{line}");
+    lee_in(&folder, &["run", "bad.lee"]).expect(1);
+    lee_in(&folder, &["build", "bad.lee"]).expect(1);
+    assert!(!folder.join("bad").exists());
+}
+
+#[test]
+fn stages_can_be_printed() {
+    let folder = fresh("emit");
+    write(&folder, "a.lee", "int twice(int x) { return x * 2; }\n");
+    for stage in ["ast", "types", "mir", "c"] {
+        let text = lee_in(&folder, &["check", "--emit", stage, "a.lee"]).expect(0).out;
+        assert!(text.contains("twice"), "{stage}: {text}");
+        assert_eq!(lee_in(&folder, &["build", "--emit", stage, "a.lee"]).expect(0).out, text, "{stage}");
+    }
+    lee_in(&folder, &["build", "--emit", "c", "-o", "a.c", "a.lee"]).expect(0);
+    assert!(fs::read_to_string(folder.join("a.c")).expect("the C").contains("twice"));
+    let timed = lee_in(&folder, &["check", "--time-passes", "--single", "a.lee"]).expect(0);
+    for pass in ["preprocess", "parse", "check types", "lower", "verify", "total"] {
+        assert!(timed.err.contains(pass), "{pass}: {}", timed.err);
+    }
+}
+
+#[test]
+fn build_mixes_sources_and_objects() {
+    let folder = fresh("build");
+    write(&folder, "main.lee", "#include <stdio.h>\nint half(int x);\ntrusted int third(int x);\nint main(void) { printf(\"%d\\n\", half(10) + third(9)); return 0; }\n");
+    write(&folder, "half.lee", "int half(int x) { return x / 2; }\n");
+    write(&folder, "third.c", "int third(int x) { return x / 3; }\n");
+    lee_in(&folder, &["cc", "-c", "third.c"]).expect(0);
+    lee_in(&folder, &["build", "main.lee", "half.lee", "third.o"]).expect(0);
+    assert_eq!(run(&mut Command::new(folder.join("main"))).expect(0).out, "8\n");
+    run(Command::new("ar").args(["rcs", "libthird.a", "third.o"]).current_dir(&folder)).expect(0);
+    for words in [
+        &["build", "--release", "-o", "out put", "main.lee", "half.lee", "third.c"][..],
+        &["build", "-o", "out put", "main.lee", "half.lee", "libthird.a"],
+        &["build", "-o", "out put", "main.lee", "half.lee", "-L.", "-lthird"],
+        &["cc", "-O2", "-o", "out put", "main.lee", "half.lee", "third.c"],
+    ] {
+        let _ = fs::remove_file(folder.join("out put"));
+        lee_in(&folder, words).expect(0);
+        assert_eq!(run(&mut Command::new(folder.join("out put"))).expect(0).out, "8\n", "{words:?}");
+    }
+    lee_in(&folder, &["build", "-o", "/dev/null", "main.lee", "half.lee", "third.c"]).expect(0);
+}
+
+#[test]
+fn cc_writes_what_gcc_writes() {
+    let folder = fresh("cc");
+    write(&folder, "own.h", "#define N 3\n");
+    write(&folder, "a.lee", "#include \"own.h\"\n#include <stdio.h>\nint a(void) { return N + M; }\n");
+    write(&folder, "b.c", "#include \"own.h\"\nint b(void) { return N; }\n");
+    write(&folder, "bad.lee", "int x = ;\n");
+    lee_in(&folder, &["cc", "-c", "-DM=1", "-MMD", "a.lee", "b.c"]).expect(0);
+    let rule = |name: &str| fs::read_to_string(folder.join(name)).expect("a dependency file");
+    assert_eq!(rule("a.d"), "a.o: a.lee own.h\n");
+    assert_eq!(rule("b.d"), "b.o: b.c own.h\n");
+    assert!(folder.join("a.o").is_file() && folder.join("b.o").is_file());
+    lee_in(&folder, &["cc", "-c", "-DM=1", "-MD", "-MF", "x y.d", "-MT", "goal", "-o", "sub.o", "a.lee"]).expect(0);
+    let whole = rule("x y.d");
+    assert!(
+        whole.starts_with("goal: a.lee") && whole.contains("own.h") && !whole.contains("library/include"),
+        "{whole}"
+    );
+    assert!(lee_in(&folder, &["cc", "-MM", "-DM=1", "a.lee"]).expect(0).out.starts_with("a.o: a.lee own.h"));
+    assert!(lee_in(&folder, &["cc", "-E", "-DM=7", "a.lee"]).expect(0).out.contains("return 3 + 7;"));
+    lee_in(&folder, &["cc", "-S", "-DM=1", "a.lee"]).expect(0);
+    assert!(rule("a.s").contains(".globl"));
+    write(&folder, "words", "-c -DM=1 \"a.lee\"\n -o\tr.o");
+    lee_in(&folder, &["cc", "@words"]).expect(0);
+    assert!(folder.join("r.o").is_file());
+    let ran = lee_in(&folder, &["cc", "-c", "bad.lee"]).expect(1);
+    assert!(ran.err.starts_with("bad.lee:1:9: error: "), "{}", ran.err);
+    assert!(lee_in(&folder, &["cc", "-c", "-m32", "a.lee", "-DM=1"]).expect(1).err.contains("-m32"));
+    assert!(lee_in(&folder, &["cc", "--version"]).expect(0).out.contains("cc"));
+}
+
+#[test]
+fn cc_makes_shared_libraries_and_sanitized_programs() {
+    let folder = fresh("cc-shared");
+    write(&folder, "lib.lee", "extern \"C\" int third(int x) { return x / 3; }\n");
+    write(
+        &folder,
+        "main.c",
+        "#include <stdio.h>\nint third(int);\nint main(void) { printf(\"%d\\n\", third(9)); return 0; }\n",
+    );
+    lee_in(&folder, &["cc", "-shared", "-fPIC", "-o", "libt.so", "lib.lee"]).expect(0);
+    lee_in(&folder, &["cc", "-o", "main", "main.c", "-L.", "-lt", "-Wl,-rpath,$ORIGIN"]).expect(0);
+    assert_eq!(run(&mut Command::new(folder.join("main"))).expect(0).out, "3\n");
+    lee_in(&folder, &["cc", "-fsanitize=address,undefined", "-g", "-o", "safe", "main.c", "lib.lee"]).expect(0);
+    assert_eq!(run(&mut Command::new(folder.join("safe"))).expect(0).out, "3\n");
+}
+
+#[test]
+fn lee_cc_is_lee_cc() {
+    let folder = fresh("shim");
+    write(&folder, "a.c", "int main(void) { return 7; }\n");
+    std::os::unix::fs::symlink(lee(), folder.join("lee-cc")).expect("a link");
+    run(Command::new(folder.join("lee-cc")).args(["a.c", "-o", "a"]).current_dir(&folder)).expect(0);
+    run(&mut Command::new(folder.join("a"))).expect(7);
+}
