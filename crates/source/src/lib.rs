@@ -4,10 +4,15 @@
 //! user's file, line and column through the preprocessor's line markers.
 
 pub mod diag;
+pub mod files;
 pub mod map;
+mod markers;
+mod origin;
+pub mod render;
 pub mod symbol;
 
 pub use diag::{Code, Diagnostic, Label, Level, Sink};
+pub use files::{Disk, Files, Memory};
 pub use map::{Location, SourceMap};
 pub use symbol::Symbol;
 
