@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 /* The bytes from `d` to its upper bound. */
@@ -91,16 +90,6 @@ size_t lee_strlcat(char *d, const char *s, size_t n) {
     return length + more;
 }
 
-/* A new string object with `length` characters of `s`. */
-static char *new_string(const char *s, size_t length, char **ret_lo, char **ret_hi) {
-    char *copy = lee_heap_alloc_array(NULL, (int64_t)length, 1, 1);
-    if (length != 0)
-        memcpy(copy, s, length);
-    *ret_lo = copy;
-    *ret_hi = copy + length;
-    return copy;
-}
-
 /* The view of what strdup makes has room for the zero too, as in C; the hidden zero comes after it. */
 char *lee_strndup(const char *s, size_t n, char **ret_lo, char **ret_hi) {
     if (s == NULL)
@@ -143,35 +132,29 @@ char *lee_strsep(char **s, const char *delimiters) {
     if (start == NULL)
         return NULL;
     char *end = start + strcspn(start, delimiters);
-    *s = *end == '\0' ? NULL : end + 1;
-    *end = '\0';
+    if (*end == '\0') {
+        *s = NULL;
+    } else {
+        *end = '\0';
+        *s = end + 1;
+    }
     return start;
 }
 
-/* A string of its own, for messages that libc has no constant for. */
-static const char *numbered(const char *what, int number) {
-    char text[64], *lo, *hi;
-    int length = snprintf(text, sizeof text, "%s %d", what, number);
-    return new_string(text, (size_t)length, &lo, &hi);
-}
-
+/* libc has constants for the errors that it knows; for others it needs a buffer, and the answer a string of its own. */
 const char *lee_strerror(int number) {
-    const char *text = strerrordesc_np(number);
-    return text != NULL ? text : numbered("Unknown error", number);
+    char own[64], *lo, *hi;
+    const char *text = strerror_r(number, own, sizeof own);
+    return text == own ? lee_strdup(own, &lo, &hi) : text;
 }
 
 const char *lee_strsignal(int number) {
-    const char *text = sigdescr_np(number);
-    return text != NULL ? text : numbered("Unknown signal", number);
+    char *lo, *hi;
+    return lee_strdup(strsignal(number), &lo, &hi); /* libc's may be overwritten by its next call */
 }
 
 int lee_strerror_r(int number, char *buffer, size_t n) {
-    char unknown[64];
-    const char *text = strerrordesc_np(number);
-    int result = text != NULL ? 0 : EINVAL;
-    if (text == NULL) {
-        snprintf(unknown, sizeof unknown, "Unknown error %d", number);
-        text = unknown;
-    }
-    return lee_strlcpy(buffer, text, n) < n ? result : ERANGE;
+    char own[64];
+    const char *text = strerror_r(number, own, sizeof own);
+    return lee_strlcpy(buffer, text, n) >= n ? ERANGE : text == own ? EINVAL : 0;
 }
