@@ -103,7 +103,7 @@ char *lee_strndup(const char *s, size_t n, char **ret_lo, char **ret_hi) {
 }
 
 char *lee_strdup(const char *s, char **ret_lo, char **ret_hi) {
-    return lee_strndup(s, SIZE_MAX, ret_lo, ret_hi);
+    return lee_strndup(s, PTRDIFF_MAX, ret_lo, ret_hi);
 }
 
 char *lee_strtok_r(char *s, const char *delimiters, char **save) {
