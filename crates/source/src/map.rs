@@ -125,6 +125,44 @@ impl SourceMap {
         }
     }
 
+    /// A span for a place that the text may not have, because the preprocessor stopped: blank text is added for it. The
+    /// `#include` lines that lead there are given innermost first.
+    pub fn add_place(&mut self, file: &str, line: u32, column: u32, included_from: &[(String, u32)]) -> Span {
+        let mut parent = 0;
+        for (file, line) in included_from.iter().rev() {
+            let from = (self.file_id(file), *line, parent);
+            parent = self.entries.len() as u32;
+            self.entries.push(markers::Entry { system: false, from: Some(from) });
+        }
+        let file = self.file_id(file);
+        self.text.push('\n');
+        let lo = self.text.len() as u32;
+        self.lines.push(lo);
+        self.segments.push(Segment { lo, file, line, entry: parent });
+        let column = column.clamp(1, 10_000);
+        self.text.extend(std::iter::repeat_n(' ', column as usize));
+        Span::new(lo + column - 1, lo + column)
+    }
+
+    fn file_id(&mut self, name: &str) -> u32 {
+        let known = self.files.iter().position(|f| f == name);
+        known.unwrap_or_else(|| {
+            self.files.push(name.to_string());
+            self.files.len() - 1
+        }) as u32
+    }
+
+    /// The first place in the text that stands for a line of a file.
+    pub fn find_line(&self, file: &str, line: u32) -> Option<Span> {
+        let file = self.files.iter().position(|f| f == file)? as u32;
+        let ends = self.segments.iter().skip(1).map(|s| s.lo).chain([self.text.len() as u32]);
+        self.segments.iter().zip(ends).find_map(|(segment, end)| {
+            let index = self.line_index(segment.lo) + line.checked_sub(segment.line)? as usize;
+            let lo = *self.lines.get(index)?;
+            (segment.file == file && lo < end).then(|| Span::new(lo, lo + 1))
+        })
+    }
+
     fn segment(&self, at: u32) -> Segment {
         let index = self.segments.partition_point(|s| s.lo <= at);
         self.segments.get(index.saturating_sub(1)).copied().unwrap_or_default()

@@ -5,6 +5,7 @@ pub mod codes;
 pub mod lexer;
 pub mod literal;
 mod parser;
+pub mod preprocess;
 pub mod print;
 mod scope;
 pub mod token;
