@@ -90,11 +90,9 @@ size_t lee_strlcat(char *d, const char *s, size_t n) {
     return length + more;
 }
 
-/* The view of what strdup makes has room for the zero too, as in C; the hidden zero comes after it. */
-char *lee_strndup(const char *s, size_t n, char **ret_lo, char **ret_hi) {
-    if (s == NULL)
-        lee_fault_null(NULL);
-    size_t length = strnlen(s, n);
+/* A new string object with `length` characters of `s`. Its view has room for the zero, as in C; the hidden zero comes
+ * after that. */
+static char *new_string(const char *s, size_t length, char **ret_lo, char **ret_hi) {
     char *copy = lee_heap_alloc_array(NULL, (int64_t)length + 1, 1, 1);
     memcpy(copy, s, length);
     *ret_lo = copy;
@@ -103,7 +101,15 @@ char *lee_strndup(const char *s, size_t n, char **ret_lo, char **ret_hi) {
 }
 
 char *lee_strdup(const char *s, char **ret_lo, char **ret_hi) {
-    return lee_strndup(s, PTRDIFF_MAX, ret_lo, ret_hi);
+    if (s == NULL)
+        lee_fault_null(NULL);
+    return new_string(s, strlen(s), ret_lo, ret_hi);
+}
+
+char *lee_strndup(const char *s, size_t n, char **ret_lo, char **ret_hi) {
+    if (s == NULL)
+        lee_fault_null(NULL);
+    return new_string(s, strnlen(s, n), ret_lo, ret_hi);
 }
 
 char *lee_strtok_r(char *s, const char *delimiters, char **save) {
