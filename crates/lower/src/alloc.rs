@@ -1,0 +1,315 @@
+//! `new` and C's allocation functions.
+
+use crate::builder::Lower;
+use crate::effects;
+use crate::place::const_int;
+use mir::ir::*;
+use typing::tree::{self, AllocSize, Expr, ExprKind, Init, New};
+use typing::types::*;
+
+impl<'t> Lower<'t, '_> {
+    /// `new`; the pointer of type `ty` goes to `dest`.
+    pub fn new_object(&mut self, dest: Local, ty: Ty, new: &'t New) {
+        let thin = self.thin(ty);
+        if let (Some(record), Some(count)) = (new.flexible, &new.count) {
+            return self.new_flexible(dest, ty, new, record, count);
+        }
+        let long = self.common().long;
+        let Some(count) = &new.count else {
+            let one = self.int(1, long);
+            let object = self.allocate(new.elem, one, None, false, new.fallible, thin);
+            self.init_new(&object, new.fallible, |this, object| {
+                if let Some(init) = &new.init {
+                    this.init_object(object, new.elem, init);
+                }
+            });
+            let value = self.convert_pointer(object, thin, ty);
+            self.assign(Place::local(dest), Rvalue::Use(value));
+            return;
+        };
+        let count = self.operand(count);
+        let count = self.freeze(count);
+        let count = self.numeric(count, long);
+        let hidden = self.pointer_of(ty).is_some_and(|p| p.bounds == Bounds::FatTerminated);
+        let first = self.allocate(new.elem, count.clone(), None, hidden, new.fallible, thin);
+        self.assign(Place::local(dest), Rvalue::MakeCounted { ty, ptr: first, count });
+        if let Some(init) = &new.init {
+            let array = Operand::local(dest);
+            let guarded = new.fallible;
+            self.init_new(&array, guarded, |this, array| this.init_elements(array, ty, new.elem, init));
+        }
+    }
+
+    fn allocate(
+        &mut self,
+        elem: Ty,
+        count: Operand,
+        extra: Option<Operand>,
+        hidden_zero: bool,
+        fallible: bool,
+        thin: Ty,
+    ) -> Operand {
+        self.temp_of(Rvalue::Alloc { elem, count, extra, hidden_zero, fallible }, thin)
+    }
+
+    /// Initialises what was allocated, if there was room.
+    fn init_new(&mut self, object: &Operand, fallible: bool, init: impl FnOnce(&mut Self, &Operand)) {
+        if fallible {
+            let inner = object.clone();
+            self.when(object.clone(), |this| init(this, &inner));
+        } else {
+            init(self, object);
+        }
+    }
+
+    /// The object is zero; the initialiser adds what is not.
+    fn init_object(&mut self, object: &Operand, elem: Ty, init: &'t Init) {
+        if let Some(place) = object.place() {
+            self.init_place(&place.then(Proj::Deref), Qty::plain(elem), init, true);
+        }
+    }
+
+    /// The elements of a new array.
+    fn init_elements(&mut self, array: &Operand, ty: Ty, elem: Ty, init: &'t Init) {
+        let items: Vec<(u64, u64, &Init)> = match init {
+            Init::List(items) => items
+                .iter()
+                .map(|(i, item)| match item {
+                    Init::Repeat(lo, hi, inner) => (*lo, *hi, &**inner),
+                    _ => (*i, *i, item),
+                })
+                .collect(),
+            Init::Repeat(lo, hi, inner) => vec![(*lo, *hi, &**inner)],
+            other => vec![(0, 0, other)],
+        };
+        let long = self.common().long;
+        for (lo, hi, item) in items {
+            for i in lo..=hi {
+                let index = self.int(i128::from(i), long);
+                let at = if i == 0 { array.clone() } else { self.temp_of(Rvalue::Offset(array.clone(), index), ty) };
+                let one = self.size(1);
+                self.check(Check::Access(at.clone(), one));
+                self.init_object(&at, elem, item);
+            }
+        }
+    }
+
+    /// `new struct msg[.len = n]`
+    fn new_flexible(&mut self, dest: Local, ty: Ty, new: &'t New, record: RecordId, count: &'t Expr) {
+        let (long, ulong) = (self.common().long, self.common().ulong);
+        let thin = self.thin(ty);
+        let count = self.operand(count);
+        let count = self.freeze(count);
+        let wide = self.numeric(count.clone(), long);
+        let member = self.program.types.flexible_member(record);
+        let size = member.map_or(self.size(1), |(_, elem, _)| self.size_of(elem.ty));
+        let size = self.numeric(size, long);
+        let extra = match (const_int(&wide), const_int(&size)) {
+            (Some(n), Some(s)) if n.checked_mul(s).is_some_and(|b| i64::try_from(b).is_ok()) => self.int(n * s, long),
+            _ => self.temp_of(Rvalue::CountArith(BinOp::Mul, wide, size), long),
+        };
+        let extra = self.numeric(extra, ulong);
+        let one = self.int(1, long);
+        let object = self.allocate(new.elem, one, Some(extra), false, new.fallible, thin);
+        self.init_new(&object, new.fallible, |this, object| {
+            if let Some(init) = &new.init {
+                this.init_object(object, new.elem, init);
+            }
+            let Some((_, _, Some(id))) = member else { return };
+            let CountExpr::Field(n) = *this.program.types.count_expr(id) else { return };
+            let Some((_, fields)) = this.fields_of(new.elem) else { return };
+            let (Some(field), Some(place)) = (fields.get(n as usize), object.place()) else { return };
+            let value = this.numeric(count, field.ty.ty);
+            this.assign(place.then(Proj::Deref).then(Proj::Field(n)), Rvalue::Use(value));
+        });
+        let value = self.convert_pointer(object, thin, ty);
+        self.assign(Place::local(dest), Rvalue::Use(value));
+    }
+
+    /// `malloc`, `calloc`, `realloc`.
+    pub fn alloc(&mut self, dest: Local, ty: Ty, alloc: &'t tree::Alloc) {
+        let old = alloc.old.as_ref().map(|old| {
+            let busy = match &alloc.size {
+                AllocSize::Bytes(e) => effects::has_effects(e),
+                AllocSize::Product(a, b) => effects::has_effects(a) || effects::has_effects(b),
+            };
+            let op = self.operand(old);
+            (if busy { self.freeze(op) } else { op }, old.ty.ty)
+        });
+        let (long, ulong) = (self.common().long, self.common().ulong);
+        let thin = self.thin(ty);
+        if alloc.flexible {
+            let bytes = self.total_bytes(&alloc.size);
+            return self.alloc_flexible(dest, ty, alloc, bytes, old);
+        }
+        let count = match self.whole_elements(&alloc.size, alloc.elem) {
+            Some(count) => {
+                let count = self.operand(count);
+                let count = self.freeze(count);
+                self.numeric(count, long)
+            }
+            None => {
+                let bytes = self.total_bytes(&alloc.size);
+                let size = self.size_of(alloc.elem);
+                self.divided(bytes, size, ulong, long)
+            }
+        };
+        let pointer = self.pointer_of(ty);
+        let fat = pointer.is_some_and(|p| p.bounds.is_fat());
+        let hidden = pointer.is_some_and(|p| p.bounds == Bounds::FatTerminated);
+        if !fat && const_int(&count).is_none_or(|n| n < 1) {
+            let have = self.clamp(count.clone());
+            let want = self.size(1);
+            self.check(Check::Enough { want, have });
+        }
+        let block = self.allocate(alloc.elem, count.clone(), None, hidden, alloc.fallible, thin);
+        if let Some((old, old_ty)) = old {
+            let new = block.clone();
+            let amount = count.clone();
+            self.when(block.clone(), |this| this.copy_old(old, old_ty, new, amount, thin));
+        }
+        let value = if fat {
+            Rvalue::MakeCounted { ty, ptr: block, count }
+        } else {
+            Rvalue::Use(self.convert_pointer(block, thin, ty))
+        };
+        self.assign(Place::local(dest), value);
+    }
+
+    /// Bytes divided by an element size, as signed 64-bit.
+    fn divided(&mut self, bytes: Operand, size: Operand, ulong: Ty, long: Ty) -> Operand {
+        if let (Some(b), Some(s)) = (const_int(&bytes), const_int(&size)) {
+            if s > 0 {
+                return self.int(b / s, long);
+            }
+        }
+        if const_int(&size) == Some(1) {
+            return self.numeric(bytes, long);
+        }
+        let count = self.temp_of(Rvalue::Binary(BinOp::Div, bytes, size, ulong), ulong);
+        self.numeric(count, long)
+    }
+
+    /// The count of `calloc(n, sizeof(T))`, when the size is the element's: it needs no product.
+    fn whole_elements(&self, size: &'t AllocSize, elem: Ty) -> Option<&'t Expr> {
+        let AllocSize::Product(count, each) = size else { return None };
+        let layout = self.program.types.layout(elem).map(|l| i128::from(l.size));
+        let is_size = |e: &Expr| match &*e.kind {
+            ExprKind::SizeOf(ty) => *ty == elem,
+            ExprKind::Int(n) => layout == Some(*n),
+            _ => false,
+        };
+        match (is_size(each), is_size(count)) {
+            (true, _) => Some(count),
+            (_, true) => Some(each),
+            _ => None,
+        }
+    }
+
+    /// The bytes asked for; a product that overflows is more than there is.
+    fn total_bytes(&mut self, size: &'t AllocSize) -> Operand {
+        let (ulong, int) = (self.common().ulong, self.common().int);
+        match size {
+            AllocSize::Bytes(e) => {
+                let bytes = self.operand(e);
+                let bytes = self.freeze(bytes);
+                self.numeric(bytes, ulong)
+            }
+            AllocSize::Product(a, b) => {
+                let x = self.operand_before(a, &[b]);
+                let x = self.numeric(x, ulong);
+                let y = self.operand(b);
+                let y = self.numeric(y, ulong);
+                if let (Some(m), Some(n)) = (const_int(&x), const_int(&y)) {
+                    let bytes = m.checked_mul(n).filter(|b| *b <= i128::from(i64::MAX));
+                    return self.int(bytes.unwrap_or(i128::from(i64::MAX)), ulong);
+                }
+                let bytes = self.temp(ulong);
+                self.assign(Place::local(bytes), Rvalue::Binary(BinOp::Mul, x.clone(), y.clone(), ulong));
+                self.when(x.clone(), |this| {
+                    let max = this.size(i64::MAX as u64);
+                    let most = this.temp_of(Rvalue::Binary(BinOp::Div, max.clone(), x, ulong), ulong);
+                    let over = this.temp_of(Rvalue::Binary(BinOp::Gt, y, most, ulong), int);
+                    this.when(over, |this| this.assign(Place::local(bytes), Rvalue::Use(max)));
+                });
+                Operand::local(bytes)
+            }
+        }
+    }
+
+    /// Copies what fits of an old block into a new one.
+    fn copy_old(&mut self, old: Operand, old_ty: Ty, new: Operand, count: Operand, thin: Ty) {
+        if let Operand::Const(_) = old {
+            return;
+        }
+        self.when(old.clone(), |this| {
+            let (ulong, int) = (this.common().ulong, this.common().int);
+            let have = match this.pointer_of(old_ty).map(|p| p.bounds) {
+                Some(Bounds::Fat | Bounds::FatTerminated) => this.temp_of(Rvalue::Remaining(old.clone()), ulong),
+                Some(Bounds::Terminated) => this.temp_of(Rvalue::Measure(old.clone()), ulong),
+                _ => this.size(1),
+            };
+            let from = this.address(old, thin);
+            let amount = this.temp(ulong);
+            let want = this.clamp(count);
+            this.assign(Place::local(amount), Rvalue::Use(want.clone()));
+            let less = this.temp_of(Rvalue::Binary(BinOp::Lt, have.clone(), want, ulong), int);
+            this.when(less, |this| this.assign(Place::local(amount), Rvalue::Use(have)));
+            this.emit(StmtKind::CopyElements { to: new, from, count: Operand::local(amount) });
+        });
+    }
+
+    /// A record with a flexible tail from a number of bytes.
+    fn alloc_flexible(
+        &mut self,
+        dest: Local,
+        ty: Ty,
+        alloc: &'t tree::Alloc,
+        bytes: Operand,
+        old: Option<(Operand, Ty)>,
+    ) {
+        let (ulong, long) = (self.common().ulong, self.common().long);
+        let thin = self.thin(ty);
+        let size = self.size_of(alloc.elem);
+        self.check(Check::Enough { want: size.clone(), have: bytes.clone() });
+        let extra = self.temp_of(Rvalue::Binary(BinOp::Sub, bytes, size, ulong), ulong);
+        let one = self.int(1, long);
+        let block = self.allocate(alloc.elem, one, Some(extra.clone()), false, alloc.fallible, thin);
+        if let (Some((old, old_ty)), Some(record)) = (old, self.program.types.as_record(alloc.elem)) {
+            let new = block.clone();
+            self.when(block.clone(), |this| this.copy_flexible(old, old_ty, new, extra, alloc.elem, record));
+        }
+        let value = self.convert_pointer(block, thin, ty);
+        self.assign(Place::local(dest), Rvalue::Use(value));
+    }
+
+    /// Copies a record and the elements that its count says; they must fit.
+    fn copy_flexible(&mut self, old: Operand, old_ty: Ty, new: Operand, extra: Operand, elem: Ty, record: RecordId) {
+        if let Operand::Const(_) = old {
+            return;
+        }
+        let thin = self.thin_to(Qty::plain(elem));
+        self.when(old.clone(), |this| {
+            let (ulong, long) = (this.common().ulong, this.common().long);
+            let old = this.convert_pointer(old, old_ty, thin);
+            let old = this.simple(old);
+            let Some(at) = old.place().map(|p| p.then(Proj::Deref)) else { return };
+            let mut bytes = this.size_of(elem);
+            if let Some((_, item, Some(count))) = this.program.types.flexible_member(record) {
+                let count = this.count_of_fields(count, &at);
+                let count = this.clamp(count);
+                let size = this.size_of(item.ty);
+                let room = this.divided(extra, size.clone(), ulong, long);
+                let signed = this.numeric(count.clone(), long);
+                this.check(Check::Count(signed, room));
+                let tail = this.temp_of(Rvalue::Binary(BinOp::Mul, count, size, ulong), ulong);
+                bytes = this.temp_of(Rvalue::Binary(BinOp::Add, bytes, tail, ulong), ulong);
+            }
+            let byte = this.common().uchar;
+            let byte_ptr = this.thin_to(Qty::plain(byte));
+            let to = this.temp_of(Rvalue::Bits(new, byte_ptr), byte_ptr);
+            let from = this.temp_of(Rvalue::Bits(old, byte_ptr), byte_ptr);
+            this.emit(StmtKind::CopyElements { to, from, count: bytes });
+        });
+    }
+}

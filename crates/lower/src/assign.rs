@@ -1,0 +1,469 @@
+//! Assignments, with what a store to a counted, tagged or terminated place must keep true.
+
+use crate::builder::Lower;
+use crate::effects;
+use crate::place::{const_int, Access, Guard, Use};
+use crate::pointer::CountRef;
+use mir::ir::*;
+use typing::tree::{Expr, ExprKind};
+use typing::types::*;
+
+impl<'t> Lower<'t, '_> {
+    /// `place = value`: the right side first, then the place, then the store.
+    pub fn assign_expr(&mut self, place: &'t Expr, value: &'t Expr, want: bool) -> Option<Operand> {
+        if let ExprKind::Local(l) = &*place.kind {
+            let local = self.local(*l);
+            self.into(local, value);
+            return want.then(|| Operand::local(local));
+        }
+        let busy = effects::has_effects(place);
+        let right = self.rvalue(value);
+        let right = match right {
+            Rvalue::Use(op) if self.is_simple(&op) && !busy => Rvalue::Use(op),
+            Rvalue::Use(op) if !busy && !want && !self.is_special(place) => Rvalue::Use(op),
+            right if busy || want || self.is_special(place) => {
+                let op = match right {
+                    Rvalue::Use(op) => self.freeze(op),
+                    right => self.temp_of(right, value.ty.ty),
+                };
+                Rvalue::Use(op)
+            }
+            right => right,
+        };
+        let access = self.place(place, Use::Write);
+        match right {
+            Rvalue::Use(op) => {
+                self.store(&access, op.clone());
+                want.then(|| if self.is_bit_field(&access) { Operand::Copy(access.place.clone()) } else { op })
+            }
+            right if matches!(access.guard, Guard::None | Guard::Field(..)) => {
+                self.store_rvalue(&access, right, value.ty.ty);
+                None
+            }
+            right => {
+                let op = self.temp_of(right, value.ty.ty);
+                self.store(&access, op);
+                None
+            }
+        }
+    }
+
+    /// Whether a store to the place looks at the value more than once, or overlaps what the value may read.
+    fn is_special(&self, place: &Expr) -> bool {
+        match &*place.kind {
+            ExprKind::Field(base, _) => match self.program.types.as_record(base.ty.ty) {
+                Some(id) => self.program.types.record(id).kind != RecordKind::Struct,
+                None => false,
+            },
+            _ => false,
+        }
+    }
+
+    fn is_bit_field(&self, access: &Access) -> bool {
+        match &access.guard {
+            Guard::Field(_, id, n) => self
+                .program
+                .types
+                .record(*id)
+                .fields
+                .as_ref()
+                .and_then(|f| f.get(*n as usize))
+                .is_some_and(|f| f.width.is_some()),
+            _ => false,
+        }
+    }
+
+    fn store_rvalue(&mut self, access: &Access, value: Rvalue, ty: Ty) {
+        if self.field_is_plain(access) {
+            self.assign(access.place.clone(), value);
+        } else {
+            let op = self.temp_of(value, ty);
+            self.store(access, op);
+        }
+    }
+
+    /// Whether a store to the field needs nothing but the store.
+    fn field_is_plain(&self, access: &Access) -> bool {
+        match &access.guard {
+            Guard::None => true,
+            Guard::Field(_, id, n) => {
+                !self.is_counted(access.qty.ty) && self.counting(*id, *n).is_empty() && self.tag_of(*id, *n).is_empty()
+            }
+            _ => false,
+        }
+    }
+
+    /// Stores a value in a computed place.
+    pub fn store(&mut self, access: &Access, value: Operand) {
+        if self.field_is_plain(access) {
+            self.assign(access.place.clone(), Rvalue::Use(value));
+            return;
+        }
+        let value = self.simple(value);
+        match &access.guard {
+            Guard::None => {}
+            Guard::SetTag(union, member) => self.emit(StmtKind::SetTag(union.clone(), *member)),
+            Guard::Terminated => {
+                if !self.is_zero_op(&value) {
+                    let old = Operand::Copy(access.place.clone());
+                    self.check(Check::Terminator(old, value.clone()));
+                }
+            }
+            Guard::StringObject(at) => self.guard_end(access, at.clone(), &value),
+            Guard::LastElement(index, n) => self.guard_last(access, index.clone(), *n, &value),
+            Guard::Field(record, id, n) => {
+                let (record, id, n) = (record.clone(), *id, *n);
+                if self.is_counted(access.qty.ty) && self.is_fat(self.operand_ty(&value)) {
+                    self.check_enough(&record, access.qty.ty, &value);
+                    let word = self.address(value, access.qty.ty);
+                    self.assign(access.place.clone(), Rvalue::Use(word));
+                    return;
+                }
+                self.before_count_store(&record, id, n, &value, &[]);
+                self.before_tag_store(&record, id, n, &value);
+            }
+        }
+        self.assign(access.place.clone(), Rvalue::Use(value));
+    }
+
+    fn is_zero_op(&self, op: &Operand) -> bool {
+        matches!(op, Operand::Const(Const::Int(0, _) | Const::Null(_)))
+    }
+
+    /// At the hidden zero of a string object only zero is stored.
+    fn guard_end(&mut self, access: &Access, at: Operand, value: &Operand) {
+        if self.checks_off() || self.is_zero_op(value) {
+            return;
+        }
+        let ty = self.operand_ty(&at);
+        let thin = self.thin(ty);
+        let here = self.temp_of(Rvalue::Part(at.clone(), Part::Ptr, thin), thin);
+        let end = self.temp_of(Rvalue::Part(at, Part::Hi, thin), thin);
+        let int = self.common().int;
+        let last = self.temp_of(Rvalue::Binary(BinOp::Eq, here, end, thin), int);
+        let check = Check::Terminator(Operand::Copy(access.place.clone()), value.clone());
+        self.when(last, |this| this.check(check));
+    }
+
+    /// In the last element of a terminated array only zero is stored.
+    fn guard_last(&mut self, access: &Access, index: Operand, n: u64, value: &Operand) {
+        if self.checks_off() || self.is_zero_op(value) {
+            return;
+        }
+        let last = i128::from(n) - 1;
+        let check = Check::Terminator(Operand::Copy(access.place.clone()), value.clone());
+        match const_int(&index) {
+            Some(i) if i == last => self.check(check),
+            Some(_) => {}
+            None => {
+                let ty = self.operand_ty(&index);
+                let int = self.common().int;
+                let last = self.int(last, ty);
+                let is_last = self.temp_of(Rvalue::Binary(BinOp::Eq, index, last, ty), int);
+                self.when(is_last, |this| this.check(check));
+            }
+        }
+    }
+
+    // ---- counts
+
+    /// Checks that a fat value, unless null, has as many elements as the counted field's count says.
+    fn check_enough(&mut self, record: &Place, counted: Ty, value: &Operand) {
+        if self.checks_off() || self.is_zero_op(value) {
+            return;
+        }
+        let Some(Pointer { bounds: Bounds::Counted(id), .. }) = self.pointer_of(counted) else { return };
+        let record = record.clone();
+        let value = value.clone();
+        self.when(value.clone(), move |this| {
+            let count = this.count_of_fields(id, &record);
+            let want = this.clamp(count);
+            let ulong = this.common().ulong;
+            let have = this.temp_of(Rvalue::Remaining(value), ulong);
+            this.check(Check::Enough { want, have });
+        });
+    }
+
+    /// The fields of the record whose count mentions field `n`: number and count.
+    fn counting(&self, id: RecordId, n: u32) -> Vec<(u32, CountId)> {
+        let types = &self.program.types;
+        let Some(fields) = types.record(id).fields.clone() else { return vec![] };
+        let mut found = vec![];
+        for (i, field) in fields.iter().enumerate() {
+            let count = match types.kind(field.ty.ty) {
+                TyKind::Ptr(Pointer { bounds: Bounds::Counted(c), .. }) => *c,
+                TyKind::Array { len: ArrayLen::Flexible(Some(c)), .. } => *c,
+                _ => continue,
+            };
+            if mentions_field(types, count, n) {
+                found.push((i as u32, count));
+            }
+        }
+        found
+    }
+
+    /// A store to a field that counts others must not let a count grow, except of pointers in `together`.
+    fn before_count_store(&mut self, record: &Place, id: RecordId, n: u32, value: &Operand, together: &[u32]) {
+        if self.checks_off() {
+            return;
+        }
+        for (field, count) in self.counting(id, n) {
+            if together.contains(&field) {
+                continue;
+            }
+            let Some((_, fields)) = self.record_fields(id) else { return };
+            let Some(ty) = fields.get(field as usize).map(|f| f.ty.ty) else { continue };
+            let counted = record.then(Proj::Field(field));
+            let (record, value) = (record.clone(), value.clone());
+            if let TyKind::Array { elem, .. } = *self.program.types.kind(ty) {
+                self.check_flexible(&record, id, field, elem.ty, count, n, &value);
+                continue;
+            }
+            self.when(Operand::Copy(counted), move |this| {
+                let there = this.count_of_fields(count, &record);
+                let new = this.count_with(count, &record, n, &value);
+                this.check(Check::Count(new, there));
+            });
+        }
+    }
+
+    /// The count over the fields with field `n` replaced by a value.
+    fn count_with(&mut self, count: CountId, record: &Place, n: u32, value: &Operand) -> Operand {
+        self.count(count, &|leaf| match leaf {
+            CountRef::Field(m) if m == n => Some(value.clone()),
+            CountRef::Field(m) => Some(Operand::Copy(record.then(Proj::Field(m)))),
+            CountRef::Param(_) => None,
+        })
+    }
+
+    /// The count of a flexible array grows only as far as the block reaches that was allocated for the record.
+    #[allow(clippy::too_many_arguments)]
+    fn check_flexible(
+        &mut self,
+        record: &Place,
+        id: RecordId,
+        field: u32,
+        elem: Ty,
+        count: CountId,
+        n: u32,
+        value: &Operand,
+    ) {
+        let (int, long) = (self.common().int, self.common().long);
+        let new = self.count_with(count, record, n, value);
+        let there = self.count_of_fields(count, record);
+        let grows = self.temp_of(Rvalue::Binary(BinOp::Gt, new.clone(), there, long), int);
+        let record = record.clone();
+        self.when(grows, move |this| {
+            let record_ty = this.program.types.intern(TyKind::Record(id));
+            let thin = this.thin_to(Qty::plain(record_ty));
+            let ulong = this.common().ulong;
+            let start = this.temp_of(Rvalue::AddrOf(record), thin);
+            let bytes = this.temp_of(Rvalue::BlockSize(start), ulong);
+            let bytes = this.numeric(bytes, long);
+            let offset = Operand::Const(Const::OffsetOf(record_ty, vec![field]));
+            let offset = this.numeric(offset, long);
+            let room = this.temp_of(Rvalue::Binary(BinOp::Sub, bytes, offset, long), long);
+            let size = this.size_of(elem);
+            let size = this.numeric(size, long);
+            let have = this.temp_of(Rvalue::Binary(BinOp::Div, room, size, long), long);
+            this.check(Check::Count(new, have));
+        });
+    }
+
+    fn record_fields(&self, id: RecordId) -> Option<(RecordId, std::rc::Rc<Vec<Field>>)> {
+        Some((id, self.program.types.record(id).fields.clone()?))
+    }
+
+    /// `StmtKind::CountGroup`: stores without their single checks, then each pointer is checked against its count.
+    pub fn count_group(&mut self, list: &'t [(Expr, Expr)]) {
+        let together: Vec<u32> = list
+            .iter()
+            .filter_map(|(place, _)| match &*place.kind {
+                ExprKind::Field(_, n) if self.is_counted(place.ty.ty) => Some(*n),
+                _ => None,
+            })
+            .collect();
+        let mut stored = vec![];
+        for (place, value) in list {
+            let saved = self.enter(place.span.to(value.span), place.is_unsafe);
+            let op = self.operand(value);
+            let op = self.freeze(op);
+            let access = self.place(place, Use::Write);
+            match &access.guard {
+                Guard::Field(record, _, _) if self.is_counted(access.qty.ty) => {
+                    if self.is_fat(self.operand_ty(&op)) {
+                        stored.push((record.clone(), access.qty.ty, op.clone(), self.span, self.is_unsafe));
+                    }
+                    let word = self.address(op, access.qty.ty);
+                    self.assign(access.place.clone(), Rvalue::Use(word));
+                }
+                Guard::Field(record, id, n) => {
+                    let (record, id, n) = (record.clone(), *id, *n);
+                    self.before_count_store(&record, id, n, &op, &together);
+                    self.before_tag_store(&record, id, n, &op);
+                    self.assign(access.place.clone(), Rvalue::Use(op));
+                }
+                _ => self.store(&access, op),
+            }
+            self.leave(saved);
+        }
+        for (record, ty, value, span, is_unsafe) in stored {
+            let saved = self.enter(span, is_unsafe);
+            self.check_enough(&record, ty, &value);
+            self.leave(saved);
+        }
+    }
+
+    /// Checks all counted pointers of a record that was just initialised field by field; `stored` holds their fat values.
+    pub fn check_counts(&mut self, record: &Place, stored: Vec<(Ty, Operand)>) {
+        for (ty, value) in stored {
+            self.check_enough(record, ty, &value);
+        }
+    }
+
+    // ---- tags
+
+    /// The unions of the record that field `n` is the tag of.
+    fn tag_of(&self, id: RecordId, n: u32) -> Vec<u32> {
+        let Some(fields) = self.program.types.record(id).fields.clone() else { return vec![] };
+        let tagged = |f: &Field| f.tagged_by.as_ref().is_some_and(|t| t.tag == n);
+        fields.iter().enumerate().filter(|(_, f)| tagged(f)).map(|(i, _)| i as u32).collect()
+    }
+
+    /// A store of another value to the tag clears the union that it selects in.
+    fn before_tag_store(&mut self, record: &Place, id: RecordId, n: u32, value: &Operand) {
+        if self.body.unchecked {
+            return;
+        }
+        for union in self.tag_of(id, n) {
+            let tag = Operand::Copy(record.then(Proj::Field(n)));
+            let ty = self.operand_ty(&tag);
+            let int = self.common().int;
+            let differs = self.temp_of(Rvalue::Binary(BinOp::Ne, tag, value.clone(), ty), int);
+            let place = record.then(Proj::Field(union));
+            self.when(differs, move |this| this.emit(StmtKind::Zero(place)));
+        }
+    }
+
+    // ---- compound assignment
+
+    /// `place op= value`; gives the new value.
+    pub fn assign_op(
+        &mut self,
+        op: BinOp,
+        compute: Ty,
+        place: &'t Expr,
+        value: &'t Expr,
+        want: bool,
+    ) -> Option<Operand> {
+        let right = self.operand_before(value, &[place]);
+        let access = self.place(place, Use::Read);
+        let ty = place.ty.ty;
+        let old = self.old_value(&access, ty);
+        let new = if self.pointer_of(ty).is_some() {
+            let old = self.simple(old);
+            Rvalue::Use(self.pointer_add(old, ty, right, op == BinOp::Sub))
+        } else {
+            let old = self.numeric(old, compute);
+            let shift = matches!(op, BinOp::Shl | BinOp::Shr);
+            let right = if shift { right } else { self.numeric(right, compute) };
+            let result = self.arithmetic(op, old, right, compute);
+            self.back_to(result, compute, ty)
+        };
+        self.store_new(&access, new, ty, want)
+    }
+
+    /// `++`, `--`; gives the new value (prefix) or the old one.
+    pub fn inc_dec(&mut self, place: &'t Expr, up: bool, prefix: bool, want: bool) -> Option<Operand> {
+        let access = self.place(place, Use::Read);
+        let ty = place.ty.ty;
+        let mut old = self.old_value(&access, ty);
+        if want && !prefix {
+            old = self.freeze(old);
+        }
+        let kept = old.clone();
+        let new = if self.pointer_of(ty).is_some() {
+            let one = self.int(1, self.common().int);
+            let old = self.simple(old);
+            Rvalue::Use(self.pointer_add(old, ty, one, !up))
+        } else {
+            let op = if up { BinOp::Add } else { BinOp::Sub };
+            let compute = self.promoted(ty);
+            let one = self.int(1, self.common().int);
+            let one = self.numeric(one, compute);
+            let old = self.numeric(old, compute);
+            self.back_to(Rvalue::Binary(op, old, one, compute), compute, ty)
+        };
+        let result = self.store_new(&access, new, ty, want && prefix);
+        if want && !prefix {
+            Some(kept)
+        } else {
+            result
+        }
+    }
+
+    fn old_value(&mut self, access: &Access, ty: Ty) -> Operand {
+        let op = Operand::Copy(access.place.clone());
+        if access.qty.quals.is_volatile {
+            return self.temp_of(Rvalue::Use(op), ty);
+        }
+        op
+    }
+
+    /// The type that `++` computes in: at least `int`.
+    fn promoted(&self, ty: Ty) -> Ty {
+        match self.program.types.as_int(ty) {
+            Some(kind) if kind.size() < 4 => self.common().int,
+            Some(_) => match self.program.types.kind(ty) {
+                TyKind::Enum(e) => match self.program.types.enumeration(*e).underlying {
+                    IntKind::UInt => self.common().uint,
+                    IntKind::Long => self.common().long,
+                    IntKind::ULong => self.common().ulong,
+                    IntKind::LongLong => self.common().longlong,
+                    IntKind::ULongLong => self.common().ulonglong,
+                    _ => self.common().int,
+                },
+                _ => ty,
+            },
+            None => ty,
+        }
+    }
+
+    /// A computed value in the type of its place.
+    fn back_to(&mut self, value: Rvalue, from: Ty, to: Ty) -> Rvalue {
+        if from == to {
+            return value;
+        }
+        let op = self.temp_of(value, from);
+        Rvalue::Numeric(op, to)
+    }
+
+    fn store_new(&mut self, access: &Access, new: Rvalue, ty: Ty, want: bool) -> Option<Operand> {
+        if let Some(local) = access.place.as_local() {
+            self.assign(access.place.clone(), new);
+            return want.then(|| Operand::local(local));
+        }
+        if !want && self.field_is_plain(access) {
+            self.assign(access.place.clone(), new);
+            return None;
+        }
+        let op = match new {
+            Rvalue::Use(op) => self.simple(op),
+            new => self.temp_of(new, ty),
+        };
+        self.store(access, op.clone());
+        want.then(|| if self.is_bit_field(access) { Operand::Copy(access.place.clone()) } else { op })
+    }
+}
+
+/// Whether the count mentions the field.
+fn mentions_field(types: &TypeStore, id: CountId, n: u32) -> bool {
+    match *types.count_expr(id) {
+        CountExpr::Field(m) => m == n,
+        CountExpr::Const(_) | CountExpr::Param(_) => false,
+        CountExpr::Add(a, b) | CountExpr::Sub(a, b) | CountExpr::Mul(a, b) => {
+            mentions_field(types, a, n) || mentions_field(types, b, n)
+        }
+        CountExpr::Div(a, _) => mentions_field(types, a, n),
+    }
+}

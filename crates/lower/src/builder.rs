@@ -1,0 +1,470 @@
+//! The state of lowering one function, and the small steps that all else is made of.
+
+use crate::effects;
+use crate::scopes::LiveNode;
+use mir::ir::{self, *};
+use source::Span;
+use std::rc::Rc;
+use typing::tree::{self, FuncId, FuncRef, LocalId};
+use typing::types::*;
+
+/// Lowers one function.
+pub(crate) struct Lower<'t, 'p> {
+    /// Types, functions, globals and literals.
+    pub program: &'p mut Program,
+    /// What is lowered.
+    pub tree: &'t tree::Body,
+    /// What comes out.
+    pub body: ir::Body,
+    /// The block that statements go to.
+    pub current: BlockId,
+    /// The span of what is being lowered.
+    pub span: Span,
+    /// Whether it stands in `unsafe` code.
+    pub is_unsafe: bool,
+    /// The innermost scope.
+    pub scope: ScopeId,
+    /// Innermost of what the scopes around hold: a path in the tree `lives`.
+    pub live: usize,
+    /// All locals and defers in their nesting.
+    pub lives: Vec<LiveNode<'t>>,
+    /// Where each tree local is.
+    pub locals: Vec<Local>,
+    /// Tree locals whose address is taken.
+    pub taken: Vec<bool>,
+    /// Labels: block and what is live there, once seen.
+    pub labels: Vec<(Option<BlockId>, Option<usize>)>,
+    /// Jumps to labels, finished at the end.
+    pub gotos: Vec<Jump>,
+    /// Loops and switches around.
+    pub frames: Vec<Frame>,
+    /// The switch statements around.
+    pub switches: Vec<Switch>,
+}
+
+/// A jump whose target's scopes are not known yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Jump {
+    /// The block of the jump.
+    pub block: BlockId,
+    /// What is live at the jump.
+    pub live: usize,
+    /// The scope of the jump.
+    pub scope: ScopeId,
+    /// The label.
+    pub label: u32,
+    /// The jump.
+    pub span: Span,
+}
+
+/// Where `break` and `continue` go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    /// Behind the statement.
+    pub on_break: BlockId,
+    /// The next round; `None` for `switch`.
+    pub on_continue: Option<BlockId>,
+    /// What is live there.
+    pub live: usize,
+}
+
+/// A `switch` being lowered.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Switch {
+    /// Ranges, blocks and what is live at the label.
+    pub cases: Vec<(i128, i128, BlockId, usize)>,
+    /// `default`
+    pub default: Option<(BlockId, usize)>,
+    /// The place of a tagged switch.
+    pub place: Option<(Place, Qty)>,
+    /// The binding of the last label.
+    pub binding: Option<usize>,
+}
+
+impl<'t, 'p> Lower<'t, 'p> {
+    /// Lowers the body of function `number`.
+    pub fn function(program: &'p mut Program, number: u32, tree: &'t tree::Body) -> ir::Body {
+        let span = program.functions.get(number as usize).map_or(Span::NONE, |f| f.span);
+        let body = ir::Body {
+            func: FuncRef { func: FuncId(number), args: Rc::from([]) },
+            locals: vec![],
+            params: tree.params,
+            scopes: vec![Scope { parent: None, span: span.to(tree.end) }],
+            blocks: vec![],
+            unchecked: tree.unchecked,
+            format: tree.format,
+            address_labels: vec![],
+            span,
+            end: tree.end,
+        };
+        let mut this = Lower {
+            program,
+            tree,
+            body,
+            current: BlockId(0),
+            span,
+            is_unsafe: tree.is_unsafe,
+            scope: ScopeId(0),
+            live: 0,
+            lives: vec![LiveNode::root()],
+            locals: vec![],
+            taken: effects::address_taken(tree),
+            labels: vec![(None, None); tree.labels.len()],
+            gotos: vec![],
+            frames: vec![],
+            switches: vec![],
+        };
+        this.entry();
+        this.block_stmts(&tree.block);
+        this.function_end();
+        this.finish_gotos();
+        this.address_labels(number);
+        crate::control::prune(&mut this.body);
+        this.body
+    }
+
+    /// Declares the locals, copies counted parameters into fat variables.
+    fn entry(&mut self) {
+        self.current = self.new_block();
+        let params: Vec<Ty> = self.func_ty().map_or(vec![], |f| f.params.iter().map(|p| p.ty).collect());
+        let mut counted = vec![];
+        for (i, local) in self.tree.locals.iter().enumerate() {
+            let is_param = (i as u32) < self.tree.params;
+            let mut ty = local.ty;
+            if is_param {
+                if let Some(&outside) = params.get(i) {
+                    if self.is_counted(outside) && !self.is_counted(ty.ty) {
+                        ty = Qty { ty: outside, ..ty };
+                        counted.push(i);
+                    }
+                }
+            }
+            self.body.locals.push(LocalDecl {
+                name: local.name,
+                ty,
+                kind: if is_param { LocalKind::Param } else { LocalKind::Var },
+                scope: ScopeId(0),
+                address_taken: self.taken.get(i).copied().unwrap_or(false),
+                heap: local.heap,
+                align: local.align,
+                span: local.span,
+            });
+            self.locals.push(Local(i as u32));
+        }
+        let arrived: Vec<Operand> = (0..self.tree.params).map(|i| Operand::local(Local(i))).collect();
+        for i in counted {
+            self.counted_param(i, &arrived);
+        }
+    }
+
+    /// A `counted_by` parameter becomes a fat variable; its count is read here, at entry.
+    fn counted_param(&mut self, i: usize, arrived: &[Operand]) {
+        let Some(tree_local) = self.tree.locals.get(i) else { return };
+        let param = Local(i as u32);
+        let counted = self.local_ty(param);
+        let var = Local(self.body.locals.len() as u32);
+        let mut decl = self.body.locals[i].clone();
+        decl.ty = tree_local.ty;
+        decl.kind = LocalKind::Var;
+        self.body.locals.push(decl);
+        self.body.locals[i].address_taken = false;
+        self.locals[i] = var;
+        let saved = self.enter(tree_local.span, false);
+        if let Some(Pointer { bounds: Bounds::Counted(id), .. }) = self.pointer_of(counted) {
+            let count = self.count_of_args(id, arrived);
+            self.declare_live(var);
+            let value = Rvalue::MakeCounted { ty: tree_local.ty.ty, ptr: Operand::local(param), count };
+            self.assign(Place::local(var), value);
+        }
+        self.leave(saved);
+    }
+
+    /// The function's type.
+    pub fn func_ty(&self) -> Option<Rc<FuncTy>> {
+        let function = self.program.functions.get(self.body.func.func.0 as usize)?;
+        self.program.types.as_func(function.ty)
+    }
+
+    // ---- statements and blocks
+
+    /// A new, empty block.
+    pub fn new_block(&mut self) -> BlockId {
+        let id = BlockId(self.body.blocks.len() as u32);
+        let term = Terminator { kind: TermKind::Unreachable, span: self.span };
+        self.body.blocks.push(ir::Block { stmts: vec![], term });
+        id
+    }
+
+    /// Statements go to `block` from now on.
+    pub fn start(&mut self, block: BlockId) {
+        self.current = block;
+    }
+
+    /// Adds a statement.
+    pub fn emit(&mut self, kind: StmtKind) {
+        let stmt = ir::Stmt { kind, span: self.span, is_unsafe: self.is_unsafe };
+        if let Some(block) = self.body.blocks.get_mut(self.current.0 as usize) {
+            block.stmts.push(stmt);
+        }
+    }
+
+    /// Ends the block; what follows goes to a block that nothing reaches yet.
+    pub fn terminate(&mut self, kind: TermKind) {
+        let term = Terminator { kind, span: self.span };
+        if let Some(block) = self.body.blocks.get_mut(self.current.0 as usize) {
+            block.term = term;
+        }
+        self.current = self.new_block();
+    }
+
+    /// Ends the block with a jump and goes on at `next`.
+    pub fn goto_and_start(&mut self, target: BlockId, next: BlockId) {
+        self.set_term(TermKind::Goto(target));
+        self.current = next;
+    }
+
+    /// Ends the block without starting another.
+    pub fn set_term(&mut self, kind: TermKind) {
+        let term = Terminator { kind, span: self.span };
+        if let Some(block) = self.body.blocks.get_mut(self.current.0 as usize) {
+            block.term = term;
+        }
+    }
+
+    /// `place = value`
+    pub fn assign(&mut self, place: Place, value: Rvalue) {
+        self.emit(StmtKind::Assign(place, value));
+    }
+
+    /// A check, unless checks are off.
+    pub fn check(&mut self, check: Check) {
+        if !self.checks_off() {
+            self.emit(StmtKind::Check(check));
+        }
+    }
+
+    /// A tree that should not exist, or `__builtin_unreachable()`.
+    pub fn unreachable(&mut self) {
+        if !self.body.unchecked {
+            self.emit(StmtKind::Check(Check::Unreachable));
+        }
+        self.terminate(TermKind::Unreachable);
+    }
+
+    /// Whether checks are off: `unsafe`, plain C.
+    pub fn checks_off(&self) -> bool {
+        self.is_unsafe || self.body.unchecked
+    }
+
+    /// Enters a node: statements carry its span and mode until `leave`.
+    pub fn enter(&mut self, span: Span, is_unsafe: bool) -> (Span, bool) {
+        let saved = (self.span, self.is_unsafe);
+        if span != Span::NONE {
+            self.span = span;
+        }
+        self.is_unsafe |= is_unsafe;
+        saved
+    }
+
+    /// Leaves a node.
+    pub fn leave(&mut self, saved: (Span, bool)) {
+        (self.span, self.is_unsafe) = saved;
+    }
+
+    /// Runs `then` only if the operand is not null or zero.
+    pub fn when(&mut self, op: Operand, then: impl FnOnce(&mut Self)) {
+        let yes = self.new_block();
+        let join = self.new_block();
+        self.set_term(TermKind::If(op, yes, join));
+        self.start(yes);
+        then(self);
+        self.goto_and_start(join, join);
+    }
+
+    // ---- locals and operands
+
+    /// A new temporary.
+    pub fn temp(&mut self, ty: Ty) -> Local {
+        let local = Local(self.body.locals.len() as u32);
+        self.body.locals.push(LocalDecl {
+            name: None,
+            ty: Qty::plain(ty),
+            kind: LocalKind::Temp,
+            scope: self.scope,
+            address_taken: false,
+            heap: false,
+            align: None,
+            span: self.span,
+        });
+        local
+    }
+
+    /// The value in a new temporary.
+    pub fn temp_of(&mut self, value: Rvalue, ty: Ty) -> Operand {
+        let temp = self.temp(ty);
+        self.assign(Place::local(temp), value);
+        Operand::local(temp)
+    }
+
+    /// Where a tree local is.
+    pub fn local(&mut self, id: LocalId) -> Local {
+        self.locals.get(id.0 as usize).copied().unwrap_or(Local(0))
+    }
+
+    /// The type of a MIR local.
+    pub fn local_ty(&self, local: Local) -> Ty {
+        self.body.locals.get(local.0 as usize).map_or(self.program.types.common.error, |l| l.ty.ty)
+    }
+
+    /// The type of an operand.
+    pub fn operand_ty(&self, op: &Operand) -> Ty {
+        mir::ty::operand_ty(self.program, &self.body, op).unwrap_or(self.program.types.common.error)
+    }
+
+    /// Whether an operand may stay as it is while other statements run that do not assign to it: a constant or (a field of) a
+    /// local that is not volatile.
+    pub fn is_simple(&self, op: &Operand) -> bool {
+        match op {
+            Operand::Const(_) => true,
+            Operand::Copy(place) | Operand::Move(place) => match place.base {
+                PlaceBase::Local(l) => {
+                    place.proj.iter().all(|step| matches!(step, Proj::Field(_)))
+                        && self.body.locals.get(l.0 as usize).is_some_and(|decl| !decl.ty.quals.is_volatile)
+                }
+                _ => false,
+            },
+        }
+    }
+
+    /// The operand, in a temporary unless it is simple.
+    pub fn simple(&mut self, op: Operand) -> Operand {
+        if self.is_simple(&op) {
+            return op;
+        }
+        let ty = self.operand_ty(&op);
+        self.temp_of(Rvalue::Use(op), ty)
+    }
+
+    /// The operand in a temporary if it reads a variable.
+    pub fn freeze(&mut self, op: Operand) -> Operand {
+        match &op {
+            Operand::Const(_) => op,
+            Operand::Copy(p) | Operand::Move(p) => match p.base {
+                PlaceBase::Local(l)
+                    if p.proj.is_empty()
+                        && self.body.locals.get(l.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp) =>
+                {
+                    op
+                }
+                _ => {
+                    let ty = self.operand_ty(&op);
+                    self.temp_of(Rvalue::Use(op), ty)
+                }
+            },
+        }
+    }
+
+    /// Notes that a place's address is taken.
+    pub fn take_address(&mut self, place: &Place) {
+        if place.proj.contains(&Proj::Deref) {
+            return;
+        }
+        if let PlaceBase::Local(l) = place.base {
+            if let Some(decl) = self.body.locals.get_mut(l.0 as usize) {
+                decl.address_taken = true;
+            }
+        }
+    }
+
+    // ---- constants and types
+
+    /// Often used types.
+    pub fn common(&self) -> Common {
+        self.program.types.common
+    }
+
+    /// An integer constant.
+    pub fn int(&self, value: i128, ty: Ty) -> Operand {
+        Operand::Const(Const::Int(value, ty))
+    }
+
+    /// A `size_t` constant.
+    pub fn size(&self, value: u64) -> Operand {
+        self.int(i128::from(value), self.common().ulong)
+    }
+
+    /// `sizeof` as an operand, a number if it is known.
+    pub fn size_of(&self, ty: Ty) -> Operand {
+        match self.program.types.layout(ty) {
+            Some(layout) if !self.is_variable(ty) => self.size(layout.size),
+            _ => Operand::Const(Const::SizeOf(ty)),
+        }
+    }
+
+    fn is_variable(&self, ty: Ty) -> bool {
+        matches!(self.program.types.kind(ty), TyKind::Array { len: ArrayLen::Variable(_), .. })
+    }
+
+    /// The pointer shape of a type.
+    pub fn pointer_of(&self, ty: Ty) -> Option<Pointer> {
+        self.program.types.as_pointer(ty)
+    }
+
+    /// Whether the type is a one-word `counted_by` pointer.
+    pub fn is_counted(&self, ty: Ty) -> bool {
+        matches!(self.pointer_of(ty), Some(Pointer { bounds: Bounds::Counted(_), .. }))
+    }
+
+    /// Whether the type is a pointer with bounds words.
+    pub fn is_fat(&self, ty: Ty) -> bool {
+        self.pointer_of(ty).is_some_and(|p| p.bounds.is_fat())
+    }
+
+    /// Whether the type is Leeward's two-word `void *`.
+    pub fn is_typed_void(&self, ty: Ty) -> bool {
+        self.pointer_of(ty).is_some_and(|p| self.program.types.is_typed_void(&p))
+    }
+
+    /// The one-word pointer to the same target (its `raw` form for `void`).
+    pub fn thin(&mut self, ty: Ty) -> Ty {
+        match self.pointer_of(ty) {
+            Some(p) => self.thin_to(p.target),
+            None => ty,
+        }
+    }
+
+    /// A one-word pointer to `target`.
+    pub fn thin_to(&mut self, target: Qty) -> Ty {
+        let raw = matches!(self.program.types.kind(target.ty), TyKind::Void);
+        self.program.types.pointer(Pointer {
+            target,
+            bounds: Bounds::Thin,
+            nonnull: false,
+            own: Own::Shared,
+            region: Region::Heap,
+            raw,
+        })
+    }
+
+    /// Zero or null of a scalar type.
+    pub fn zero(&self, ty: Ty) -> Option<Operand> {
+        Some(Operand::Const(match self.program.types.kind(ty) {
+            TyKind::Bool | TyKind::Int(_) | TyKind::Enum(_) => Const::Int(0, ty),
+            TyKind::Float(_) => Const::Float("0.0".into(), ty),
+            TyKind::Ptr(_) | TyKind::NullPtr => Const::Null(ty),
+            _ => return None,
+        }))
+    }
+
+    /// Whether the type is an array, struct or union: what is zeroed when it is not initialised.
+    pub fn is_aggregate(&self, ty: Ty) -> bool {
+        matches!(self.program.types.kind(ty), TyKind::Array { .. } | TyKind::Record(_))
+    }
+
+    /// The fields of a record type.
+    pub fn fields_of(&self, ty: Ty) -> Option<(RecordId, Rc<Vec<Field>>)> {
+        let id = self.program.types.as_record(ty)?;
+        let fields = self.program.types.record(id).fields.clone()?;
+        Some((id, fields))
+    }
+}

@@ -1,0 +1,307 @@
+//! Calls: arguments in order, then what their counts ask for, then the call; results that point into an argument get its bounds.
+
+use crate::builder::Lower;
+use crate::effects;
+use crate::place::const_int;
+use mir::ir::*;
+use std::rc::Rc;
+use typing::tree::{self, Conv, Expr, ExprKind};
+use typing::types::*;
+
+/// An evaluated argument.
+struct Arg {
+    /// What is passed (a fat value for a counted parameter, until the counts are checked).
+    op: Operand,
+    /// The operand with the widest bounds that the passed one was made from.
+    source: Operand,
+}
+
+/// A pointer that a call sets through a parameter, `[[lee::end_into]]`.
+struct EndInto {
+    /// Where the program wants it.
+    out: Operand,
+    /// The type there.
+    wanted: Ty,
+    /// What C writes.
+    raw: Local,
+}
+
+impl<'t> Lower<'t, '_> {
+    /// A call; the result goes to `dest`.
+    pub fn call(&mut self, e: &'t Expr, callee: &'t tree::Callee, args: &'t [Expr], dest: Option<Local>) {
+        let error = self.common().error;
+        let (callee, fty, guard) = match callee {
+            tree::Callee::Direct(f) => {
+                let ty = self.program.functions.get(f.func.0 as usize).map_or(error, |f| f.ty);
+                let ty = self.program.types.subst(ty, &f.args);
+                (Callee::Direct(f.clone()), ty, None)
+            }
+            tree::Callee::Pointer(p) => {
+                let op = self.operand(p);
+                let op = if args.iter().any(effects::has_effects) { self.freeze(op) } else { op };
+                match self.pointer_of(p.ty.ty) {
+                    Some(pointer) => {
+                        let guard = (!pointer.nonnull).then(|| op.clone());
+                        (Callee::Pointer(op), pointer.target.ty, guard)
+                    }
+                    None => (Callee::Pointer(op), p.ty.ty, None),
+                }
+            }
+        };
+        let Some(func) = self.program.types.as_func(fty) else { return self.unreachable() };
+        let interesting: Vec<u32> = [func.into, func.end_into.map(|(p, _)| p)].into_iter().flatten().collect();
+        let mut values: Vec<Arg> = vec![];
+        for (i, arg) in args.iter().enumerate() {
+            let later: Vec<&Expr> = args.iter().skip(i + 1).collect();
+            let keep = interesting.contains(&(i as u32)) || func.copies.is_some();
+            values.push(self.argument(arg, &later, keep));
+        }
+        self.check_args(&func, args, &mut values);
+        let end_into = self.prepare_end_into(&func, args, &mut values);
+        if let Some(pointer) = guard {
+            self.check(Check::NotNull(pointer));
+        }
+        let operands: Vec<Operand> = values.iter().map(|a| a.op.clone()).collect();
+        let is_void = self.is_void(func.ret);
+        let (raw, wanted) = match dest {
+            None => (None, None),
+            Some(_) if is_void => (None, None),
+            Some(dest) if self.needs_bounds(func.ret, e.ty.ty) => (Some(self.temp(func.ret)), Some(dest)),
+            Some(dest) => (Some(dest), None),
+        };
+        self.emit(StmtKind::Call { dest: raw.map(Place::local), callee, args: operands, ty: fty });
+        if func.noreturn {
+            self.terminate(TermKind::Unreachable);
+            return;
+        }
+        if let Some(end) = end_into {
+            let into = func.end_into.and_then(|(p, _)| values.get(p as usize)).map(|a| a.source.clone());
+            let out = end.out.clone();
+            self.when(out, |this| {
+                let value = this.with_bounds(Operand::local(end.raw), into, end.wanted);
+                if let Some(place) = end.out.place() {
+                    this.assign(place.then(Proj::Deref), Rvalue::Use(value));
+                }
+            });
+        }
+        if let (Some(raw), Some(dest)) = (raw, wanted) {
+            let into = func.into.and_then(|p| values.get(p as usize)).map(|a| a.source.clone());
+            let value = self.with_bounds(Operand::local(raw), into, e.ty.ty);
+            self.assign(Place::local(dest), Rvalue::Use(value));
+        }
+    }
+
+    /// Whether a result of type `raw` is not yet a value of type `wanted`.
+    fn needs_bounds(&self, raw: Ty, wanted: Ty) -> bool {
+        match (self.pointer_of(raw), self.pointer_of(wanted)) {
+            (Some(r), Some(w)) => {
+                r.bounds.is_fat() != w.bounds.is_fat()
+                    || mir::ty::pointer_class(&self.program.types, &r)
+                        != mir::ty::pointer_class(&self.program.types, &w)
+                    || !mir::ty::same_shape(&self.program.types, raw, wanted)
+            }
+            _ => false,
+        }
+    }
+
+    /// Evaluates an argument. `keep`: what its bounds were is needed after the call.
+    fn argument(&mut self, arg: &'t Expr, later: &[&'t Expr], keep: bool) -> Arg {
+        let mut conversions = vec![];
+        let mut inner = arg;
+        if keep {
+            while let ExprKind::Convert(conv @ (Conv::Pointer | Conv::View | Conv::ProveNonnull), from) = &*inner.kind {
+                if self.pointer_of(from.ty.ty).is_none() {
+                    break;
+                }
+                conversions.push((*conv, inner));
+                inner = from;
+            }
+        }
+        let source = self.operand_before(inner, later);
+        let mut op = source.clone();
+        let mut from = inner.ty.ty;
+        while let Some((conv, node)) = conversions.pop() {
+            let saved = self.enter(node.span, node.is_unsafe);
+            op = self.convert(conv, op, from, node.ty.ty);
+            from = node.ty.ty;
+            self.leave(saved);
+        }
+        Arg { op, source }
+    }
+
+    /// Checks each argument of a counted parameter against its count, and passes its address.
+    fn check_args(&mut self, func: &Rc<FuncTy>, args: &'t [Expr], values: &mut [Arg]) {
+        let plain: Vec<Operand> = values.iter().map(|a| a.op.clone()).collect();
+        for (i, param) in func.params.iter().enumerate() {
+            let Some(Pointer { bounds: Bounds::Counted(id), .. }) = self.pointer_of(param.ty) else { continue };
+            let (Some(value), Some(arg)) = (plain.get(i).cloned(), args.get(i)) else { continue };
+            let saved = self.enter(arg.span, arg.is_unsafe);
+            let fat = self.is_fat(self.operand_ty(&value));
+            if fat && !self.checks_off() {
+                let count = self.count_of_args(id, &plain);
+                let copies = func.copies.is_some_and(|(to, from)| to == i as u32 || from == i as u32);
+                if copies {
+                    self.check_copies(&count, values.get(i).map(|v| v.source.clone()));
+                }
+                let known = match (const_int(&count), known_length(self, arg)) {
+                    (Some(want), Some(have)) => want <= i128::from(have),
+                    _ => false,
+                };
+                if !known {
+                    let want = self.clamp(count);
+                    let pointer = value.clone();
+                    let check = |this: &mut Self| {
+                        let ulong = this.common().ulong;
+                        let have = this.temp_of(Rvalue::Remaining(pointer), ulong);
+                        this.check(Check::Enough { want, have });
+                    };
+                    if param.optional {
+                        self.when(value.clone(), check);
+                    } else {
+                        check(self);
+                    }
+                }
+            }
+            if let Some(slot) = values.get_mut(i) {
+                slot.op = self.address(value, param.ty);
+            }
+            self.leave(saved);
+        }
+    }
+
+    /// What is not plain data is copied in whole elements.
+    fn check_copies(&mut self, count: &Operand, source: Option<Operand>) {
+        let Some(source) = source else { return };
+        let ty = self.operand_ty(&source);
+        let Some(pointer) = self.pointer_of(ty) else { return };
+        let elem = pointer.target.ty;
+        if self.is_void(elem) || self.program.types.is_plain(elem) {
+            return;
+        }
+        let bytes = self.clamp(count.clone());
+        self.check(Check::Multiple(bytes, elem));
+    }
+
+    /// A parameter that C sets to a pointer of one word where the program wants bounds: C gets a temporary.
+    fn prepare_end_into(&mut self, func: &Rc<FuncTy>, args: &'t [Expr], values: &mut [Arg]) -> Option<EndInto> {
+        let (_, out) = func.end_into?;
+        let param = func.params.get(out as usize)?.ty;
+        let arg = args.get(out as usize)?;
+        let value = values.get_mut(out as usize)?;
+        let given = self.pointer_of(self.operand_ty(&value.op)).or_else(|| self.pointer_of(arg.ty.ty))?;
+        let word = self.pointer_of(param)?.target.ty;
+        let wanted = given.target.ty;
+        if !self.needs_bounds(word, wanted) || matches!(value.op, Operand::Const(Const::Null(_))) {
+            return None;
+        }
+        let raw = self.temp(word);
+        let null = Operand::Const(Const::Null(word));
+        self.assign(Place::local(raw), Rvalue::Use(null));
+        self.take_address(&Place::local(raw));
+        let mut op = self.simple(value.op.clone());
+        if self.is_fat(self.operand_ty(&op)) {
+            let thin = self.thin(self.operand_ty(&op));
+            op = self.address(op, thin);
+        }
+        let passed = self.temp(param);
+        if given.nonnull {
+            self.assign(Place::local(passed), Rvalue::AddrOf(Place::local(raw)));
+        } else {
+            let null = Operand::Const(Const::Null(param));
+            self.assign(Place::local(passed), Rvalue::Use(null));
+            self.when(op.clone(), |this| {
+                this.assign(Place::local(passed), Rvalue::AddrOf(Place::local(raw)));
+            });
+        }
+        value.op = Operand::local(passed);
+        Some(EndInto { out: op, wanted, raw })
+    }
+
+    /// A pointer that points into the object of `source` as a value of type `to`, with its bounds; null stays null.
+    fn with_bounds(&mut self, raw: Operand, source: Option<Operand>, to: Ty) -> Operand {
+        let from = self.operand_ty(&raw);
+        let source_fat = source.filter(|s| self.is_fat(self.operand_ty(s)));
+        let Some(source) = source_fat.filter(|_| self.is_fat(to) && !self.is_fat(from)) else {
+            if self.is_fat(from) == self.is_fat(to) && !self.is_fat(to) && !self.is_typed_void(to) {
+                return self.address(raw, to);
+            }
+            return self.convert_pointer(raw, from, to);
+        };
+        let out = self.temp(to);
+        let null = Operand::Const(Const::Null(to));
+        self.assign(Place::local(out), Rvalue::Use(null));
+        self.when(raw.clone(), |this| {
+            let thin = this.thin(to);
+            let ptr = this.address(raw, thin);
+            let lo = this.temp_of(Rvalue::Part(source.clone(), Part::Lo, thin), thin);
+            let hi = this.temp_of(Rvalue::Part(source, Part::Hi, thin), thin);
+            this.assign(Place::local(out), Rvalue::MakeFat { ty: to, ptr, lo, hi });
+        });
+        Operand::local(out)
+    }
+
+    /// A C builtin.
+    pub fn builtin(&mut self, e: &'t Expr) -> Rvalue {
+        let ExprKind::Builtin(name, args) = &*e.kind else {
+            return Rvalue::Use(self.int(0, self.common().int));
+        };
+        let mut operands = vec![];
+        for (i, arg) in args.iter().enumerate() {
+            let later: Vec<&Expr> = args.iter().skip(i + 1).collect();
+            operands.push(self.operand_before(arg, &later));
+        }
+        let ty = e.ty.ty;
+        if !self.checks_off() && !self.is_void(ty) {
+            return Rvalue::Builtin(*name, operands, ty);
+        }
+        // In plain C and unsafe code it may be any function of the C compiler.
+        let params = args.iter().map(|a| ParamTy { ty: a.ty.ty, consume: false, optional: false }).collect();
+        let func = FuncTy {
+            ret: ty,
+            params,
+            variadic: false,
+            unprototyped: false,
+            abi: Abi::C,
+            noreturn: false,
+            format: None,
+            into: None,
+            end_into: None,
+            copies: None,
+        };
+        let fty = self.program.types.intern(TyKind::Func(Rc::new(func)));
+        let dest = if self.is_void(ty) { None } else { Some(self.temp(ty)) };
+        self.emit(StmtKind::Call {
+            dest: dest.map(Place::local),
+            callee: Callee::Builtin(*name),
+            args: operands,
+            ty: fty,
+        });
+        match dest {
+            Some(dest) => Rvalue::Use(Operand::local(dest)),
+            None => Rvalue::Use(self.int(0, self.common().int)),
+        }
+    }
+}
+
+/// The number of elements behind an argument that is an array, if it is constant: its bytes if seen as bytes.
+fn known_length(lower: &Lower, arg: &Expr) -> Option<u64> {
+    match &*arg.kind {
+        ExprKind::Decay(array) => match *lower.program.types.kind(array.ty.ty) {
+            TyKind::Array { len: ArrayLen::Const(n), terminated, .. } => Some(n.saturating_sub(u64::from(terminated))),
+            _ => None,
+        },
+        ExprKind::Convert(Conv::Pointer, inner) if lower.is_fat(inner.ty.ty) => known_length(lower, inner),
+        ExprKind::Convert(Conv::View, inner) if lower.is_fat(inner.ty.ty) => {
+            let size = |ty| {
+                let target = lower.pointer_of(ty)?.target.ty;
+                if lower.is_void(target) {
+                    return Some(1);
+                }
+                lower.program.types.layout(target).map(|l| l.size)
+            };
+            let (from, to) = (size(inner.ty.ty)?, size(arg.ty.ty)?);
+            known_length(lower, inner)?.checked_mul(from)?.checked_div(to)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,118 @@
+//! Graph clean-up: blocks that nothing reaches are dropped, and the rest numbered anew.
+
+use mir::ir::*;
+
+/// The blocks that a terminator can go to.
+fn successors(term: &mut Terminator, f: &mut dyn FnMut(&mut BlockId)) {
+    match &mut term.kind {
+        TermKind::Goto(b) => f(b),
+        TermKind::If(_, a, b) => {
+            f(a);
+            f(b);
+        }
+        TermKind::Switch(_, cases, default) => {
+            cases.iter_mut().for_each(|(_, _, b)| f(b));
+            f(default);
+        }
+        TermKind::Return(_) | TermKind::MissingReturn | TermKind::Unreachable | TermKind::GotoComputed(_) => {}
+    }
+}
+
+/// Where a chain of empty blocks that only jump on ends.
+fn skip_empty(blocks: &[Block], from: BlockId) -> BlockId {
+    let mut at = from;
+    for _ in 0..blocks.len() {
+        match blocks.get(at.0 as usize) {
+            Some(Block { stmts, term: Terminator { kind: TermKind::Goto(next), .. } }) if stmts.is_empty() => {
+                at = *next
+            }
+            _ => return at,
+        }
+    }
+    from
+}
+
+/// Drops blocks that cannot be reached and jumps that only lead to jumps.
+pub(crate) fn prune(body: &mut Body) {
+    let kept: Vec<BlockId> = body.address_labels.iter().map(|(_, b)| *b).collect();
+    for i in 0..body.blocks.len() {
+        let mut term = body.blocks[i].term.clone();
+        successors(&mut term, &mut |b| {
+            if !kept.contains(b) {
+                *b = skip_empty(&body.blocks, *b);
+            }
+        });
+        body.blocks[i].term = term;
+    }
+    join_chains(body, &kept);
+    let mut reached = vec![false; body.blocks.len()];
+    let mut work = vec![BlockId(0)];
+    work.extend(&kept);
+    while let Some(block) = work.pop() {
+        let Some(seen) = reached.get_mut(block.0 as usize) else { continue };
+        if !std::mem::replace(seen, true) {
+            successors(&mut body.blocks[block.0 as usize].term, &mut |b| work.push(*b));
+        }
+    }
+    let mut numbers = vec![BlockId(0); body.blocks.len()];
+    let mut next = 0;
+    for (i, reached) in reached.iter().enumerate() {
+        if *reached {
+            numbers[i] = BlockId(next);
+            next += 1;
+        }
+    }
+    let old = std::mem::take(&mut body.blocks);
+    for (mut block, reached) in old.into_iter().zip(reached) {
+        if reached {
+            successors(&mut block.term, &mut |b| *b = numbers[b.0 as usize]);
+            for stmt in &mut block.stmts {
+                if let StmtKind::Assign(_, Rvalue::LabelAddr(b, _)) = &mut stmt.kind {
+                    *b = numbers[b.0 as usize];
+                }
+            }
+            body.blocks.push(block);
+        }
+    }
+    for (_, block) in &mut body.address_labels {
+        *block = numbers[block.0 as usize];
+    }
+}
+
+/// Appends each block that has one predecessor, which only jumps to it, to that predecessor.
+fn join_chains(body: &mut Body, kept: &[BlockId]) {
+    let count = body.blocks.len();
+    let mut reached = vec![false; count];
+    let mut entries = vec![0u32; count];
+    let mut work = vec![BlockId(0)];
+    work.extend(kept);
+    for block in &work {
+        entries[block.0 as usize] += 1;
+    }
+    while let Some(block) = work.pop() {
+        if std::mem::replace(&mut reached[block.0 as usize], true) {
+            continue;
+        }
+        successors(&mut body.blocks[block.0 as usize].term, &mut |b| {
+            entries[b.0 as usize] += 1;
+            work.push(*b);
+        });
+    }
+    for i in 0..count {
+        if !reached[i] {
+            continue;
+        }
+        while let TermKind::Goto(next) = body.blocks[i].term.kind {
+            let n = next.0 as usize;
+            if n == i || entries[n] != 1 || !reached[n] {
+                break;
+            }
+            reached[n] = false;
+            let unreachable = Terminator { kind: TermKind::Unreachable, span: body.blocks[n].term.span };
+            let mut stmts = std::mem::take(&mut body.blocks[n].stmts);
+            let term = std::mem::replace(&mut body.blocks[n].term, unreachable);
+            body.blocks[i].stmts.append(&mut stmts);
+            body.blocks[i].term = term;
+        }
+    }
+}

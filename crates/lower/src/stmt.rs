@@ -1,0 +1,443 @@
+//! Statements and control flow.
+
+use crate::builder::{Frame, Jump, Lower, Switch};
+use crate::effects;
+use crate::place::Use;
+use crate::scopes::Item;
+use mir::ir::{self, *};
+use source::Span;
+use typing::tree::{self, Expr, ExprKind, Init, LabelId, LocalId};
+use typing::tree::{Stmt, StmtKind as Tree};
+use typing::types::*;
+
+impl<'t> Lower<'t, '_> {
+    /// The statements of a block, in the current scope.
+    pub fn block_stmts(&mut self, block: &'t tree::Block) {
+        for stmt in &block.stmts {
+            self.stmt(stmt);
+        }
+    }
+
+    /// A statement.
+    pub fn stmt(&mut self, s: &'t Stmt) {
+        let saved = self.enter(s.span, s.is_unsafe);
+        match &s.kind {
+            Tree::Empty => {}
+            Tree::Expr(e) => self.effect(e),
+            Tree::Declare(local, init) => self.declare(*local, init.as_ref()),
+            Tree::Block(block) => {
+                let scope = self.open_scope(block.span);
+                self.block_stmts(block);
+                self.close_scope(scope);
+            }
+            Tree::If(..) => self.if_chain(s),
+            Tree::While(c, body) => {
+                let (head, inside, exit) = (self.new_block(), self.new_block(), self.new_block());
+                self.goto_and_start(head, head);
+                self.branch(c, inside, exit);
+                self.start(inside);
+                self.loop_body(body, exit, head);
+                self.goto_and_start(head, exit);
+            }
+            Tree::DoWhile(body, c) => {
+                let (head, next, exit) = (self.new_block(), self.new_block(), self.new_block());
+                self.goto_and_start(head, head);
+                self.loop_body(body, exit, next);
+                self.goto_and_start(next, next);
+                self.branch(c, head, exit);
+                self.start(exit);
+            }
+            Tree::For(start, c, step, body) => self.for_loop(s.span, start, c.as_ref(), step.as_ref(), body),
+            Tree::Switch(e, body) => {
+                let op = self.operand(e);
+                let op = self.freeze(op);
+                self.switch(op, None, body);
+            }
+            Tree::SwitchTagged(e, body) => {
+                let access = self.place(e, Use::Read);
+                let int = self.common().int;
+                let tag = self.temp_of(Rvalue::Tag(access.place.clone()), int);
+                self.switch(tag, Some((access.place, access.qty)), body);
+            }
+            Tree::Case(lo, hi, inner) => {
+                let block = self.case_label();
+                let live = self.live;
+                if let Some(switch) = self.switches.last_mut() {
+                    switch.cases.push((*lo, *hi, block, live));
+                }
+                self.stmt(inner);
+            }
+            Tree::Default(inner) => {
+                let block = self.case_label();
+                let live = self.live;
+                if let Some(switch) = self.switches.last_mut() {
+                    switch.default = Some((block, live));
+                }
+                self.stmt(inner);
+            }
+            Tree::CaseMember(member, binding, inner) => {
+                self.case_member(*member, *binding);
+                self.stmt(inner);
+            }
+            Tree::Break => {
+                let target = self.frames.last().map(|f| (f.on_break, f.live));
+                self.jump(target);
+            }
+            Tree::Continue => {
+                let frame = self.frames.iter().rev().find_map(|f| f.on_continue.map(|b| (b, f.live)));
+                self.jump(frame);
+            }
+            Tree::Return(value) => self.return_(value.as_ref()),
+            Tree::Goto(label) => {
+                let jump =
+                    Jump { block: self.current, live: self.live, scope: self.scope, label: label.0, span: self.span };
+                self.gotos.push(jump);
+                self.current = self.new_block();
+            }
+            Tree::GotoComputed(e) => {
+                let op = self.operand(e);
+                self.terminate(TermKind::GotoComputed(op));
+            }
+            Tree::Label(label, inner) => {
+                let block = self.label_block(*label);
+                let live = self.live;
+                if let Some(slot) = self.labels.get_mut(label.0 as usize) {
+                    slot.1 = Some(live);
+                }
+                self.goto_and_start(block, block);
+                self.stmt(inner);
+            }
+            Tree::Defer(inner) => {
+                self.push_live(Item::Defer(inner));
+            }
+            Tree::Swap(a, b) => self.swap(a, b),
+            Tree::CountGroup(list) => self.count_group(list),
+            Tree::Asm(asm) => self.asm(asm),
+            Tree::VaStart(e) => {
+                let place = self.place(e, Use::Read).place;
+                self.emit(StmtKind::VaStart(place));
+            }
+            Tree::VaEnd(e) => {
+                let place = self.place(e, Use::Read).place;
+                self.emit(StmtKind::VaEnd(place));
+            }
+            Tree::VaCopy(a, b) => {
+                let first = self.prepare(a, effects::has_effects(b));
+                let from = self.place(b, Use::Read).place;
+                let to = self.finish(first, Use::Read).place;
+                self.emit(StmtKind::VaCopy(to, from));
+            }
+        }
+        self.leave(saved);
+    }
+
+    fn declare(&mut self, id: LocalId, init: Option<&'t Init>) {
+        let local = self.local(id);
+        self.declare_live(local);
+        let Some(tree_local) = self.tree.locals.get(id.0 as usize) else { return };
+        let ty = tree_local.ty;
+        match init {
+            None => self.zero_uninitialised(local),
+            Some(Init::Expr(e)) => self.into(local, e),
+            Some(init) => self.init_place(&Place::local(local), ty, init, false),
+        }
+    }
+
+    /// `if` with all its `else if`s, as one loop: the chain may be long.
+    fn if_chain(&mut self, first: &'t Stmt) {
+        let join = self.new_block();
+        let mut at = first;
+        while let Tree::If(c, then, otherwise) = &at.kind {
+            let saved = self.enter(at.span, at.is_unsafe);
+            let yes = self.new_block();
+            let no = if otherwise.is_some() { self.new_block() } else { join };
+            self.branch(c, yes, no);
+            self.start(yes);
+            self.stmt(then);
+            self.goto_and_start(join, no);
+            self.leave(saved);
+            match otherwise {
+                None => break,
+                Some(next) => match &next.kind {
+                    Tree::If(..) => at = next,
+                    _ => {
+                        self.stmt(next);
+                        self.goto_and_start(join, join);
+                        return;
+                    }
+                },
+            }
+        }
+        self.start(join);
+    }
+
+    fn loop_body(&mut self, body: &'t Stmt, on_break: BlockId, on_continue: BlockId) {
+        self.frames.push(Frame { on_break, on_continue: Some(on_continue), live: self.live });
+        self.stmt(body);
+        self.frames.pop();
+    }
+
+    fn for_loop(&mut self, span: Span, start: &'t [Stmt], c: Option<&'t Expr>, step: Option<&'t Expr>, body: &'t Stmt) {
+        let scope = self.open_scope(span);
+        for s in start {
+            self.stmt(s);
+        }
+        let (head, inside, next, exit) = (self.new_block(), self.new_block(), self.new_block(), self.new_block());
+        self.goto_and_start(head, head);
+        match c {
+            Some(c) => self.branch(c, inside, exit),
+            None => self.set_term(TermKind::Goto(inside)),
+        }
+        self.start(inside);
+        self.loop_body(body, exit, next);
+        self.goto_and_start(next, next);
+        if let Some(step) = step {
+            self.effect(step);
+        }
+        self.goto_and_start(head, exit);
+        self.close_scope(scope);
+    }
+
+    fn jump(&mut self, target: Option<(BlockId, usize)>) {
+        match target {
+            Some((block, live)) => {
+                self.unwind(live);
+                self.terminate(TermKind::Goto(block));
+            }
+            None => self.unreachable(),
+        }
+    }
+
+    fn return_(&mut self, value: Option<&'t Expr>) {
+        let result = match value {
+            Some(e) if self.is_void(e.ty.ty) => {
+                self.effect(e);
+                None
+            }
+            Some(e) => {
+                let op = self.direct(e);
+                Some(if self.anything_live() { self.freeze(op) } else { op })
+            }
+            None => None,
+        };
+        self.unwind(0);
+        self.terminate(TermKind::Return(result));
+    }
+
+    /// What happens behind the last statement of the function.
+    pub fn function_end(&mut self) {
+        let end = self.tree.end;
+        let saved = self.enter(end, false);
+        self.unwind(0);
+        let ret = self.func_ty().map(|f| f.ret);
+        let function = self.program.functions.get(self.body.func.func.0 as usize);
+        let is_main = function.is_some_and(|f| f.name.as_str() == "main");
+        let kind = match ret {
+            Some(ty) if !self.is_void(ty) => match self.zero(ty) {
+                Some(zero) if is_main || self.body.unchecked => TermKind::Return(Some(zero)),
+                _ => TermKind::MissingReturn,
+            },
+            _ => TermKind::Return(None),
+        };
+        self.set_term(kind);
+        self.leave(saved);
+    }
+
+    // ---- switch
+
+    fn switch(&mut self, op: Operand, place: Option<(Place, Qty)>, body: &'t Stmt) {
+        let head = self.current;
+        let exit = self.new_block();
+        let outer_live = self.live;
+        let is_tagged = place.is_some();
+        self.frames.push(Frame { on_break: exit, on_continue: None, live: outer_live });
+        self.switches.push(Switch { place, ..Switch::default() });
+        // In front of the first label nothing runs.
+        self.current = self.new_block();
+        self.stmt(body);
+        self.goto_and_start(exit, exit);
+        self.frames.pop();
+        let Switch { cases, default, .. } = self.switches.pop().unwrap_or_default();
+        let mut edges = vec![];
+        for (lo, hi, block, live) in cases {
+            let target = self.case_edge(block, live);
+            edges.push((lo, hi, target));
+        }
+        let otherwise = match default {
+            Some((block, live)) => self.case_edge(block, live),
+            None if is_tagged => {
+                // Exhaustive: the checker has seen to it.
+                let never = self.new_block();
+                self.start(never);
+                self.set_term(TermKind::Unreachable);
+                never
+            }
+            None => exit,
+        };
+        self.start(head);
+        self.set_term(TermKind::Switch(op, edges, otherwise));
+        self.start(exit);
+    }
+
+    /// The edge from the head of a `switch` to a label: brings to life what it jumps past.
+    fn case_edge(&mut self, block: BlockId, live: usize) -> BlockId {
+        if live == self.live {
+            return block;
+        }
+        let edge = self.new_block();
+        self.start(edge);
+        self.travel(live);
+        self.set_term(TermKind::Goto(block));
+        edge
+    }
+
+    /// Starts the block of a label; the one before falls through.
+    fn case_label(&mut self) -> BlockId {
+        self.end_binding();
+        let block = self.new_block();
+        self.goto_and_start(block, block);
+        block
+    }
+
+    /// The variable that the last label bound is gone, unless something else was declared behind it.
+    fn end_binding(&mut self) {
+        let Some(switch) = self.switches.last_mut() else { return };
+        if let Some(binding) = switch.binding.take() {
+            if binding == self.live {
+                let parent = self.lives[binding].parent;
+                self.unwind(parent);
+                self.live = parent;
+            }
+        }
+    }
+
+    fn case_member(&mut self, member: u32, binding: Option<LocalId>) {
+        self.end_binding();
+        let block = self.new_block();
+        // Nothing falls into a label that binds.
+        let before = match (binding, self.frames.last()) {
+            (Some(_), Some(frame)) => {
+                let (exit, live) = (frame.on_break, frame.live);
+                self.unwind(live);
+                exit
+            }
+            _ => block,
+        };
+        self.goto_and_start(before, block);
+        let live = self.live;
+        let mut place = None;
+        if let Some(switch) = self.switches.last_mut() {
+            switch.cases.push((i128::from(member), i128::from(member), block, live));
+            place = switch.place.clone();
+        }
+        if let (Some(id), Some((place, _))) = (binding, place) {
+            let local = self.local(id);
+            self.declare_live(local);
+            let bound = self.live;
+            if let Some(switch) = self.switches.last_mut() {
+                switch.binding = Some(bound);
+            }
+            let payload = Operand::Copy(place.then(Proj::Field(member)));
+            self.assign(Place::local(local), Rvalue::Use(payload));
+        }
+    }
+
+    // ---- labels
+
+    /// The block of a label.
+    pub fn label_block(&mut self, label: LabelId) -> BlockId {
+        if let Some(&(Some(block), _)) = self.labels.get(label.0 as usize) {
+            return block;
+        }
+        let block = self.new_block();
+        if let Some(slot) = self.labels.get_mut(label.0 as usize) {
+            slot.0 = Some(block);
+        }
+        block
+    }
+
+    /// Lists the labels if the address of one is taken, in code or by a static local.
+    pub fn address_labels(&mut self, function: u32) {
+        let in_code = self
+            .body
+            .blocks
+            .iter()
+            .flat_map(|b| &b.stmts)
+            .any(|s| matches!(s.kind, StmtKind::Assign(_, Rvalue::LabelAddr(..))));
+        let in_statics =
+            self.program.globals.iter().any(|g| {
+                g.owner.is_some_and(|owner| owner.0 == function) && g.init.as_ref().is_some_and(mentions_label)
+            });
+        if !in_code && !in_statics {
+            return;
+        }
+        for (i, name) in self.tree.labels.iter().enumerate() {
+            let block = self.label_block(LabelId(i as u32));
+            self.body.address_labels.push((*name, block));
+        }
+    }
+
+    // ---- the rest
+
+    fn swap(&mut self, a: &'t Expr, b: &'t Expr) {
+        let first = self.prepare(a, effects::has_effects(b));
+        let second = self.prepare(b, false);
+        let x = self.finish(first, Use::Read);
+        let y = self.finish(second, Use::Read);
+        let old_x = self.temp_of(Rvalue::Use(Operand::Copy(x.place.clone())), x.qty.ty);
+        let old_y = self.temp_of(Rvalue::Use(Operand::Copy(y.place.clone())), y.qty.ty);
+        self.store(&x, old_y);
+        self.store(&y, old_x);
+    }
+
+    fn asm(&mut self, asm: &'t tree::Asm) {
+        if !asm.labels.is_empty() {
+            // `asm goto` has no form in MIR: a program that gets here ends.
+            self.emit(StmtKind::Check(Check::Unreachable));
+            return;
+        }
+        let mut inputs = vec![];
+        for (name, constraint, e) in &asm.inputs {
+            let op = self.operand(e);
+            inputs.push((*name, constraint.clone(), self.freeze(op)));
+        }
+        let mut outputs = vec![];
+        for (name, constraint, e) in &asm.outputs {
+            let access = self.place(e, Use::Read);
+            self.take_address(&access.place);
+            outputs.push((*name, constraint.clone(), access.place));
+        }
+        let asm = ir::Asm {
+            volatile: asm.volatile,
+            template: asm.template.clone(),
+            outputs,
+            inputs,
+            clobbers: asm.clobbers.clone(),
+        };
+        self.emit(StmtKind::Asm(Box::new(asm)));
+    }
+
+    /// `free` of a shared pointer: the place is set to null. Of a value: evaluated only.
+    pub fn free(&mut self, e: &'t Expr) {
+        if e.is_place() {
+            let access = self.place(e, Use::Write);
+            let null = Operand::Const(Const::Null(access.qty.ty));
+            self.store(&access, null);
+            return;
+        }
+        match &*e.kind {
+            ExprKind::Load(place) => self.free(place),
+            _ => self.effect(e),
+        }
+    }
+}
+
+fn mentions_label(init: &tree::ConstInit) -> bool {
+    use tree::{ConstAddr, ConstInit};
+    match init {
+        ConstInit::Addr(ConstAddr::Label(_), _) => true,
+        ConstInit::Aggregate(items) => items.iter().any(|(_, item)| mentions_label(item)),
+        ConstInit::Tagged(_, inner) => mentions_label(inner),
+        _ => false,
+    }
+}
