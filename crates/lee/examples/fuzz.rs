@@ -190,8 +190,7 @@ fn main() {
 
 fn work(seconds: u64, seed: u64, files: &[PathBuf]) -> i32 {
     let session = Session::new(Options::default()).expect("a compiler");
-    let library = Some(session.home.library_headers());
-    let settings = Settings { until: Until::C, library, verify: true };
+    let settings = Settings { verify: true, ..session.settings(Until::C, Path::new("fuzz.lee")) };
     let last_panic = Arc::new(Mutex::new(String::new()));
     let slot = last_panic.clone();
     std::panic::set_hook(Box::new(move |panic| {
@@ -266,7 +265,8 @@ fn corpus(session: &Session) -> Vec<Program> {
     files.retain(|f| f.extension().is_some_and(|e| e == "lee"));
     let mut programs = vec![];
     for file in files {
-        let Ok(text) = session.preprocess(&file, &[]) else { continue };
+        let mut sink = Sink::default();
+        let Ok(SourceMap { text, .. }) = session.preprocess(&file, &[], &mut sink) else { continue };
         // The user's part is what stands behind the last marker that returns to the file.
         let mark = format!("\"{}\" 2\n", file.display());
         let at = text.rfind(&mark).map_or(0, |at| at + mark.len());
@@ -311,7 +311,8 @@ impl Fuzz {
 
     fn mutate(&self, tokens: &mut Vec<String>, random: &mut Random) {
         let at = random.below(tokens.len());
-        let length = 1 + random.below(1 + random.below(12));
+        let longest = 1 + random.below(12);
+        let length = 1 + random.below(longest);
         let end = (at + length).min(tokens.len());
         match random.below(12) {
             0 | 1 => drop(tokens.drain(at..end)),
@@ -362,7 +363,7 @@ impl Fuzz {
 
     /// Whether the C compiler takes what was made of an accepted program; asked now and then.
     fn compiles(&self, c: &str) -> Verdict {
-        if !self.accepted.fetch_add(1, Ordering::Relaxed).is_multiple_of(COMPILE_EVERY) {
+        if self.accepted.fetch_add(1, Ordering::Relaxed) % COMPILE_EVERY != 0 {
             return Verdict::Fine;
         }
         self.compiled.fetch_add(1, Ordering::Relaxed);

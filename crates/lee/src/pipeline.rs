@@ -28,6 +28,12 @@ pub struct Settings {
     pub library: Option<PathBuf>,
     /// Run the verifier of MIR behind each pass that makes or changes it.
     pub verify: bool,
+    /// Keep what only a debugger looks at.
+    pub debug: bool,
+    /// One process, for use inside a C program.
+    pub single: bool,
+    /// The file's name.
+    pub source_name: String,
 }
 
 /// What comes out.
@@ -52,7 +58,7 @@ pub fn compile(
     parse_options.library_dir = settings.library.clone();
     let unit = timer.pass("parse", || syntax::parse(map, parse_options, sink));
     if settings.until == Until::Ast {
-        return Ok(Some(Product::Text(format!("{unit:#?}\n"))));
+        return Ok(Some(Product::Text(syntax::print::print_own(&unit))));
     }
     if sink.has_errors() {
         return Ok(None);

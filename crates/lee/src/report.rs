@@ -1,6 +1,7 @@
 //! Printing diagnostics and messages.
 
 use crate::options::{Color, Format, Options};
+use source::render::{self, Style};
 use source::{Diagnostic, Level, Sink, SourceMap};
 use std::io::{IsTerminal, Write};
 
@@ -8,6 +9,11 @@ use std::io::{IsTerminal, Write};
 pub fn line(message: &str) {
     // Nothing can be done about standard error being closed.
     let _ = writeln!(std::io::stderr(), "lee: {message}");
+}
+
+/// Prints text on standard error.
+pub fn note(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// Prints text on standard output; a reader that went away is no error.
@@ -21,7 +27,7 @@ pub fn diagnostics(options: &Options, map: &SourceMap, sink: &Sink) -> bool {
     if options.format == Format::Json {
         output(&text);
     } else {
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        note(&text);
     }
     sink.has_errors()
 }
@@ -48,35 +54,32 @@ fn wanted(options: &Options, diagnostic: &Diagnostic) -> bool {
 }
 
 fn one(options: &Options, map: &SourceMap, diagnostic: &Diagnostic) -> String {
-    let at = map.locate(diagnostic.span);
+    match options.format {
+        Format::Json => render::json(map, diagnostic) + "\n",
+        Format::Text => render::text(map, diagnostic, Style { colour: coloured(options) }),
+        Format::Gcc => gcc_line(map, diagnostic),
+    }
+}
+
+/// One line for the report and one for each further place, as editors and build systems read them.
+fn gcc_line(map: &SourceMap, diagnostic: &Diagnostic) -> String {
     let level = match diagnostic.level {
         Level::Error => "error",
         Level::Warning => "warning",
         Level::Note => "note",
     };
-    let id = diagnostic.code.id;
-    match options.format {
-        Format::Json => format!(
-            "{{\"level\":\"{level}\",\"code\":\"{id}\",\"message\":{},\"file\":{},\"line\":{},\"column\":{}}}\n",
-            quoted(&diagnostic.message),
-            quoted(&at.file),
-            at.line,
-            at.column
-        ),
-        _ => format!("{}:{}:{}: {level}: {} [{id}]\n", at.file, at.line, at.column, diagnostic.message),
+    let line = |span, level: &str, text: &str| {
+        let at = map.locate(span);
+        format!("{}:{}:{}: {level}: {text}", at.file, at.line, at.column)
+    };
+    let mut out = format!("{} [{}]\n", line(diagnostic.span, level, &diagnostic.message), diagnostic.code.id);
+    for label in &diagnostic.labels {
+        out.push_str(&line(label.span, "note", &label.text));
+        out.push('\n');
     }
-}
-
-/// A JSON string.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c < ' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
-            c => out.push(c),
-        }
+    for note in diagnostic.notes.iter().chain(&diagnostic.help) {
+        out.push_str(&line(diagnostic.span, "note", note));
+        out.push('\n');
     }
-    out.push('"');
     out
 }

@@ -1,16 +1,17 @@
 //! What one run of the command works with, and taking one source file through the compiler.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{reason, Failure, Outcome};
 use crate::home::Home;
 use crate::options::Options;
-use crate::pipeline::{self, Product, Settings};
+use crate::pipeline::{self, Product, Settings, Until};
 use crate::report;
 use crate::timing::Timer;
-use crate::toolchain::Compiler;
+use crate::toolchain::{Compiler, Profile};
 use source::{Sink, SourceMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use syntax::preprocess::{Request, SystemCompiler};
+use syntax::Dialect;
 
 /// The installation, the C compiler and the user's choices.
 pub struct Session {
@@ -29,17 +30,18 @@ impl Session {
         Ok(Session { home: Home::open()?, compiler, options })
     }
 
-    /// Compiles `file` up to `until`, prints what was found, and fails if there were errors.
-    pub fn compile(&self, file: &Path, until: pipeline::Until, dependencies: &[OsString]) -> Outcome<Product> {
+    /// Compiles `file` up to `until`, prints what was found, and fails if there were errors. `dependencies` are options of the
+    /// preprocessor that make it write a dependency file.
+    pub fn compile(&self, file: &Path, until: Until, dependencies: &[OsString]) -> Outcome<Product> {
         let mut timer = Timer::default();
         let mut sink = Sink::default();
-        let text = timer.pass("preprocess", || self.preprocess(file, dependencies))?;
-        let map = timer.pass("read markers", || SourceMap::new(&file.to_string_lossy(), text));
-        let settings = Settings { until, library: Some(self.home.library_headers()), verify: self.options.verify };
-        let product = pipeline::compile(&map, &settings, &mut sink, &mut timer);
+        let map = timer.pass("preprocess", || self.preprocess(file, dependencies, &mut sink))?;
+        let settings = self.settings(until, file);
+        let product =
+            if sink.has_errors() { Ok(None) } else { pipeline::compile(&map, &settings, &mut sink, &mut timer) };
         let bad = report::diagnostics(&self.options, &map, &sink);
         if self.options.time_passes {
-            eprint!("{}", timer.table(&file.display().to_string()));
+            report::note(&timer.table(&file.display().to_string()));
         }
         match product {
             Ok(Some(product)) if !bad => Ok(product),
@@ -48,22 +50,30 @@ impl Session {
         }
     }
 
-    /// The text behind the preprocessor.
-    pub fn preprocess(&self, file: &Path, dependencies: &[OsString]) -> Outcome<String> {
-        std::fs::File::open(file).map_err(|e| Failure::file("read", file, &e))?;
-        let mut command = self.compiler.command();
-        command.args(["-E", "-std=c2x", "-D__NO_CTYPE", "-x", "c"]).args(dependencies).args(&self.options.preprocessor);
-        command.arg("-isystem").arg(self.home.library_headers()).arg(protected(file));
-        let out = command
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|e| Failure::file("run", Path::new(&self.compiler.name()), &e))?;
-        let said = String::from_utf8_lossy(&out.stderr);
-        if out.status.success() {
-            Ok(String::from_utf8_lossy(&out.stdout).into_owned())
-        } else {
-            Err(Failure::error(said.trim_end().to_string()))
+    /// What the passes are told.
+    pub fn settings(&self, until: Until, file: &Path) -> Settings {
+        Settings {
+            until,
+            library: Some(self.home.library_headers()),
+            verify: self.options.verify,
+            debug: self.options.profile == Profile::Debug,
+            single: self.options.single,
+            source_name: file.display().to_string(),
         }
+    }
+
+    /// Runs the preprocessor over a Leeward file. Its complaints are diagnostics.
+    pub fn preprocess(&self, file: &Path, dependencies: &[OsString], sink: &mut Sink) -> Outcome<SourceMap> {
+        std::fs::File::open(file).map_err(|e| Failure::file("read", file, &e))?;
+        let runner = SystemCompiler { program: self.compiler.program.clone() };
+        let request = Request {
+            file: file.to_path_buf(),
+            dialect: Dialect::Leeward,
+            library_dir: Some(self.home.library_headers()),
+            user: dependencies.iter().chain(&self.options.preprocessor).cloned().collect(),
+        };
+        syntax::preprocess::preprocess(&runner, &request, sink)
+            .map_err(|e| Failure::error(format!("cannot run '{}': {}", self.compiler.name(), reason(&e))))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::scratch::Scratch;
 use crate::session::Session;
 use crate::{help, link, object, report, run_process};
 use arguments::{Argument, Line, Stop};
+use source::Sink;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -219,13 +220,18 @@ fn start(
 
 /// `-E`, `-M`, `-MM`.
 fn preprocess(session: &Session, line: &Line, file: &Path) -> Outcome<()> {
-    let text = session.preprocess(file, &line.dependency_words())?;
+    let mut sink = Sink::default();
+    let map = session.preprocess(file, &line.dependency_words(), &mut sink)?;
+    if report::diagnostics(&session.options, &map, &sink) {
+        return Err(Failure::reported());
+    }
+    let text = &map.text;
     match line.output() {
         Some(output) if output != Path::new("-") => {
             std::fs::write(output, text).map_err(|e| Failure::file("write", output, &e))
         }
         _ => {
-            report::output(&text);
+            report::output(text);
             Ok(())
         }
     }

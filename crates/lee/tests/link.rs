@@ -1,0 +1,99 @@
+//! Separate compilation: one program of three Leeward files with a generic container and a C file, built by `lee build`, by
+//! Make and by CMake; and what is said when two files disagree about a function.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use support::{fresh, lee, lee_in, root, run};
+
+/// A copy of tests/link.
+fn copy(name: &str) -> PathBuf {
+    let folder = fresh(name);
+    for entry in fs::read_dir(root().join("tests/link")).expect("tests/link").flatten() {
+        if entry.path().is_file() {
+            fs::copy(entry.path(), folder.join(entry.file_name())).expect("copied");
+        }
+    }
+    std::os::unix::fs::symlink(lee().canonicalize().expect("lee"), folder.join("lee-cc")).expect("a link");
+    folder
+}
+
+fn works(program: &Path) {
+    let ran = run(Command::new(program).args(["2 3 4 * +", "2 10 ^ 1 -", "1 +"])).expect(0);
+    let wanted = "2 3 4 * + = 14\n2 10 ^ 1 - = 1023\n1 +: not an expression of +-*^\ntwo three\n";
+    assert_eq!(ran.out, wanted);
+}
+
+#[test]
+fn by_lee_build() {
+    let folder = copy("link build");
+    for release in [&[][..], &["--release"]] {
+        let words =
+            [&["build", "-o", "calculate"], release, &["main.lee", "evaluate.lee", "names.lee", "power.c"]].concat();
+        lee_in(&folder, &words).expect(0);
+        works(&folder.join("calculate"));
+    }
+}
+
+#[test]
+fn by_make() {
+    let folder = copy("link-make");
+    let make = || run(Command::new("make").arg("CC=./lee-cc").current_dir(&folder)).expect(0).out;
+    make();
+    works(&folder.join("calculate"));
+    assert!(make().contains("up to date"), "nothing is made twice");
+    // A header that one file includes.
+    let header = folder.join("names.lh");
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
+    fs::File::options().append(true).open(header).and_then(|f| f.set_modified(later)).expect("touched");
+    let said = make();
+    assert!(said.contains("main.lee") && said.contains("names.lee") && !said.contains("evaluate.lee"), "{said}");
+    works(&folder.join("calculate"));
+}
+
+#[test]
+fn by_cmake() {
+    let folder = copy("link-cmake");
+    let out = folder.join("out");
+    for compiler in
+        [format!("{};cc", lee().canonicalize().expect("lee").display()), folder.join("lee-cc").display().to_string()]
+    {
+        let _ = fs::remove_dir_all(&out);
+        let mut configure = Command::new("cmake");
+        configure.arg("-S").arg(&folder).arg("-B").arg(&out).arg(format!("-DCMAKE_C_COMPILER={compiler}"));
+        run(configure.args(["-G", "Unix Makefiles", "-DCMAKE_BUILD_TYPE=Release"])).expect(0);
+        run(Command::new("cmake").arg("--build").arg(&out)).expect(0);
+        works(&out.join("calculate"));
+    }
+}
+
+#[test]
+fn by_plain_gcc_from_objects() {
+    let folder = copy("link-gcc");
+    lee_in(&folder, &["cc", "-c", "main.lee", "evaluate.lee", "names.lee", "power.c"]).expect(0);
+    lee_in(&folder, &["cc", "-o", "calculate", "main.o", "evaluate.o", "names.o", "power.o"]).expect(0);
+    works(&folder.join("calculate"));
+}
+
+#[test]
+fn two_types_for_one_function_do_not_link() {
+    let mismatch = root().join("tests/link/mismatch");
+    let folder = fresh("link-mismatch");
+    let words = ["build", "-o", "x", "user.lee", "maker.lee"];
+    for file in ["user.lee", "maker.lee"] {
+        fs::copy(mismatch.join(file), folder.join(file)).expect("copied");
+    }
+    let said = |err: &str| {
+        for part in ["measure", "int n", "long n", "user.lee:3", "maker.lee:3"] {
+            assert!(err.contains(part), "lacks {part:?}: {err}");
+        }
+        assert!(!err.contains("undefined reference"), "{err}");
+    };
+    said(&lee_in(&folder, &words).expect(1).err);
+    lee_in(&folder, &["cc", "-c", "user.lee", "maker.lee"]).expect(0);
+    said(&lee_in(&folder, &["cc", "-o", "x", "user.o", "maker.o"]).expect(1).err);
+    assert!(!folder.join("x").exists());
+}
