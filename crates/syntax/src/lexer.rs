@@ -269,7 +269,11 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// Reports a character that begins no token. A token stands for it, so that the parser is silent about the place.
     fn invalid(&mut self, c: char, at: usize) {
+        if self.out.all.last().is_none_or(|last| last.kind != Kind::Invalid) {
+            self.push(Kind::Invalid, at);
+        }
         let raw = (c as u32).checked_sub(INVALID_BYTE_BASE).filter(|&b| b <= 0xff);
         if raw.is_some() || c.is_control() {
             if std::mem::replace(&mut self.reported_bytes, true) {

@@ -60,7 +60,7 @@ const fn first(spellings: &[&'static str]) -> &'static str {
 }
 
 kinds! {
-    plain { Eof Ident Number Char Str }
+    plain { Eof Ident Number Char Str Invalid }
     punct {
         LParen "(" RParen ")" LBracket "[" RBracket "]" LBrace "{" RBrace "}" Dot "." Arrow "->" Ellipsis "..."
         PlusPlus "++" MinusMinus "--" Amp "&" Star "*" Plus "+" Minus "-" Tilde "~" Bang "!"

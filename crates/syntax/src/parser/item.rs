@@ -46,7 +46,6 @@ impl Parser<'_> {
         let lo = self.here();
         self.leeward = self.options.dialect == Dialect::Leeward && !self.in_plain_header(lo.lo);
         let foreign = self.foreign || !self.leeward;
-        let errors = self.last_error;
         match self.item_kind(items) {
             Ok(Some((kind, trusted))) => {
                 let origin = if foreign && !trusted { Origin::Foreign } else { Origin::Leeward };
@@ -54,9 +53,6 @@ impl Parser<'_> {
             }
             Ok(None) => {}
             Err(Stop) => {
-                debug_assert!(
-                    self.given_up || self.last_error != errors || self.quiet > 0 || self.last_error.is_some()
-                );
                 self.recover(from);
                 // A stray `}` behind the mistake closes what was opened in it.
                 if self.raw(0) == Kind::RBrace && !self.foreign {
@@ -79,7 +75,7 @@ impl Parser<'_> {
 
     fn item_kind(&mut self, items: &mut Vec<Item>) -> Parsed<Option<(ItemKind, bool)>> {
         if self.at(Kind::Extern) && self.raw(1) == Kind::Str {
-            return self.linkage(items).map(|()| None);
+            return self.deeper(|p| p.linkage(items)).map(|()| None);
         }
         while self.at(Kind::Extension) {
             self.advance();
@@ -93,7 +89,6 @@ impl Parser<'_> {
         if let Some(word) = self.later_item() {
             return Ok(Some((ItemKind::Unsupported(word), false)));
         }
-        let prefix_at = self.at;
         if self.at(Kind::GenericWord) || self.at(Kind::Trusted) {
             self.names.enter();
             self.generic_scope = true;
@@ -107,7 +102,6 @@ impl Parser<'_> {
                     self.declare(name, kind);
                 }
             }
-            debug_assert!(self.at > prefix_at || result.is_err());
             return result.map(Some);
         }
         self.external_declaration(Prefix::default()).map(|kind| Some((kind, false)))

@@ -56,9 +56,13 @@ impl ParseOptions {
 
 /// Parses the unit. Whatever the text is, a tree comes back; what did not parse was reported.
 pub fn parse(map: &SourceMap, options: ParseOptions, sink: &mut Sink) -> Unit {
-    let tokens = lexer::lex(&map.text, sink);
-    let mut parser = Parser::new(map, options, tokens, sink);
-    parser.unit()
+    let mut found = Sink::default();
+    let tokens = lexer::lex(&map.text, &mut found);
+    let unit = Parser::new(map, options, tokens, &mut found).unit();
+    // What the lexer found and what the parser found belong together, line by line.
+    found.all.sort_by_key(|diagnostic| diagnostic.span.lo);
+    sink.all.append(&mut found.all);
+    unit
 }
 
 /// A rule failed; it was reported.
@@ -254,7 +258,8 @@ impl<'a> Parser<'a> {
 
     /// Reports at `span`. While a rule is only tried, and at a place that was reported already, nothing is.
     fn report(&mut self, diagnostic: Diagnostic) -> Stop {
-        let repeated = self.last_error == Some(self.at);
+        // The lexer has reported what an invalid token stands for.
+        let repeated = self.last_error == Some(self.at) || self.raw(0) == Kind::Invalid;
         if self.quiet == 0 && !self.given_up && !repeated {
             self.last_error = Some(self.at);
             self.sink.push(diagnostic);

@@ -38,11 +38,11 @@ impl Parser<'_> {
     /// Whether a declaration starts at `index`.
     pub(super) fn starts_declaration(&self, index: usize) -> bool {
         use Kind::*;
+        let index = self.behind_extension(index);
         match self.kind_at(index) {
             Typedef | Extern | Static | Register | Auto | AutoType | Inline | Noreturn | UThreadLocal | ThreadLocal
             | Constexpr | Alignas | UAlignas | Attribute | UStaticAssert | StaticAssert => true,
             LBracket => self.token_at(index + 1).kind == LBracket,
-            Extension => self.starts_declaration(index + 1),
             _ => self.starts_type(index),
         }
     }
@@ -50,17 +50,27 @@ impl Parser<'_> {
     /// Whether a type name starts at `index`.
     pub(super) fn starts_type(&self, index: usize) -> bool {
         use Kind::*;
+        let index = self.behind_extension(index);
         match self.kind_at(index) {
             Void | CharWord | Short | Int | Long | Float | Double | Signed | Unsigned | UBool | Bool | Complex
             | Imaginary | BitInt | Decimal | Float16 | Float32 | Float64 | Float80 | Float128 | Int128 | Int128T
             | UInt128T | VaList | Struct | Union | Enum | Typeof | UTypeofUnqual | TypeofUnqual | Const | Volatile
             | Restrict | Atomic | Byte => true,
-            Extension => self.starts_type(index + 1),
             Tagged => self.token_at(index + 1).kind == Union,
             Ident => self.names_type(index),
             kind if kind.is_soft() => self.later_type_at(index, kind) || self.contract_type_at(index),
             _ => false,
         }
+    }
+
+    /// The index behind any number of `__extension__`.
+    #[inline]
+    fn behind_extension(&self, index: usize) -> usize {
+        let mut index = index;
+        while self.token_at(index).kind == Kind::Extension {
+            index += 1;
+        }
+        index
     }
 
     fn names_type(&self, index: usize) -> bool {
