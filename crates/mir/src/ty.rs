@@ -2,7 +2,7 @@
 //! builds on it is a second opinion on what lowering did.
 
 use crate::ir::*;
-use typing::types::{ArrayLen, Bounds, Pointer, Qty, Quals, Ty, TyKind, TypeStore};
+use typing::types::{ArrayLen, Bounds, Pointer, Qty, Quals, RecordKind, Ty, TyKind, TypeStore};
 
 /// Why a place or value has no type.
 pub type TyError = String;
@@ -254,7 +254,7 @@ pub fn is_scalar(types: &TypeStore, ty: Ty) -> bool {
 }
 
 /// Whether a value of the type holds a `nonnull` pointer that all zero bytes would break: such a type must be assigned
-/// whole. A tagged union counts by its first member, which zero bytes select.
+/// whole. Of a union the first member counts, which zero bytes select.
 pub fn has_nonnull(types: &TypeStore, ty: Ty) -> bool {
     holds_nonnull(types, ty, 0)
 }
@@ -266,16 +266,11 @@ fn holds_nonnull(types: &TypeStore, ty: Ty, depth: u32) -> bool {
     }
     match types.kind(ty) {
         TyKind::Ptr(p) => p.nonnull,
-        TyKind::Array { elem, len: ArrayLen::Const(n), .. } => *n > 0 && holds_nonnull(types, elem.ty, depth + 1),
+        TyKind::Array { elem, .. } => holds_nonnull(types, elem.ty, depth + 1),
         TyKind::Record(r) => {
-            let Some(record) = types.records.get(r.0 as usize) else {
-                return false;
-            };
-            let Some(fields) = &record.fields else {
-                return false;
-            };
-            let first_only = record.kind == typing::types::RecordKind::Tagged;
-            let count = if first_only { 1 } else { fields.len() };
+            let Some(record) = types.records.get(r.0 as usize) else { return false };
+            let Some(fields) = &record.fields else { return false };
+            let count = if record.kind == RecordKind::Struct { fields.len() } else { 1 };
             fields.iter().take(count).any(|f| holds_nonnull(types, f.ty.ty, depth + 1))
         }
         _ => false,

@@ -112,8 +112,12 @@ fn storage(verifier: &mut Verifier, cfg: &Cfg) {
     let mut ends = BitSet::empty(body.locals.len());
     for stmt in body.blocks.iter().flat_map(|block| &block.stmts) {
         match stmt.kind {
-            StmtKind::StorageLive(l) => drop(tracked.insert(l.0 as usize)),
-            StmtKind::StorageDead(l) => drop(ends.insert(l.0 as usize)),
+            StmtKind::StorageLive(l) => {
+                tracked.insert(l.0 as usize);
+            }
+            StmtKind::StorageDead(l) => {
+                ends.insert(l.0 as usize);
+            }
             _ => {}
         }
     }
@@ -122,7 +126,9 @@ fn storage(verifier: &mut Verifier, cfg: &Cfg) {
         verifier.error(format!("_{local} dies but is never brought to life"));
     }
     let step = |stmt: &StmtKind, state: &mut BitSet| match stmt {
-        StmtKind::StorageLive(l) => drop(state.insert(l.0 as usize)),
+        StmtKind::StorageLive(l) => {
+            state.insert(l.0 as usize);
+        }
         StmtKind::StorageDead(l) => state.remove(l.0 as usize),
         _ => {}
     };

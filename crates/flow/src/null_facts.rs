@@ -1,0 +1,500 @@
+//! Null facts: which pointer locals are null, or not, at which point.
+//!
+//! Lattice: for each pointer local whose address is not taken, the set of {null, not null} that it may be; the empty set is
+//! "unassigned". Beside them a few relations between locals that hold now: "a is a copy of b", "t is true iff p is (not)
+//! null"; they let a test of a copy, or through a temporary, tell about the variable. Join: union of the sets, what both sides
+//! have of the relations.
+//!
+//! Only explicit tests, checks and types give facts. That an access through a pointer did not trap gives none: the C
+//! compiler may drop or move a load whose result is not needed, so a check behind it would be removed for nothing.
+//! Memory, globals and address-taken locals have no facts (rules.md, H31).
+//!
+//! Needs: verified MIR, safe bodies. Changes: `Prove(NonNull)` that holds and `Check::NotNull` that cannot fail become `Nop`;
+//! a branch with one possible outcome becomes a jump. Guarantees: each remaining `Prove` was reported.
+
+use crate::codes::MAY_BE_NULL;
+use crate::framework::{solve, Analysis, Direction, Edge, Item, Point};
+use mir::bits::BitSet;
+use mir::cfg::Cfg;
+use mir::ir::*;
+use mir::visit::{stmt_places, Access};
+use source::{Diagnostic, Span};
+use typing::types::{Bounds, Ty, TyKind, TypeStore};
+
+/// How many relations are kept: those that matter are a few statements old.
+const MAX_RELATIONS: usize = 16;
+
+/// What is known at a point.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Facts {
+    may_null: BitSet,
+    may_not: BitSet,
+    relations: Vec<Relation>,
+}
+
+/// Something that holds between two locals.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Relation {
+    /// Both hold the same pointer, up to bounds.
+    Copy(Local, Local),
+    /// The first is not zero iff the second is not null (`true`) or null (`false`).
+    Test(Local, Local, bool),
+}
+
+impl Relation {
+    fn mentions(self, local: Local) -> bool {
+        match self {
+            Relation::Copy(a, b) | Relation::Test(a, b, _) => a == local || b == local,
+        }
+    }
+}
+
+/// What a pointer value may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Nullness {
+    /// Not assigned (reported elsewhere), or control does not get here.
+    Nothing,
+    /// Null.
+    Null,
+    /// Not null.
+    NonNull,
+    /// Either.
+    Unknown,
+}
+
+impl Facts {
+    /// What is known of a local.
+    pub fn of(&self, local: Local) -> Nullness {
+        let n = local.0 as usize;
+        match (self.may_null.contains(n), self.may_not.contains(n)) {
+            (false, false) => Nullness::Nothing,
+            (true, false) => Nullness::Null,
+            (false, true) => Nullness::NonNull,
+            (true, true) => Nullness::Unknown,
+        }
+    }
+
+    fn set(&mut self, local: Local, fact: Nullness) {
+        let n = local.0 as usize;
+        self.may_null.remove(n);
+        self.may_not.remove(n);
+        if matches!(fact, Nullness::Null | Nullness::Unknown) {
+            self.may_null.insert(n);
+        }
+        if matches!(fact, Nullness::NonNull | Nullness::Unknown) {
+            self.may_not.insert(n);
+        }
+    }
+
+    fn forget(&mut self, local: Local) {
+        self.relations.retain(|r| !r.mentions(local));
+    }
+
+    fn relate(&mut self, relation: Relation) {
+        if self.relations.len() >= MAX_RELATIONS {
+            self.relations.remove(0);
+        }
+        self.relations.push(relation);
+    }
+
+    /// Learns that the pointer is (not) null; `false` if that cannot be.
+    fn learn(&mut self, local: Local, not_null: bool, depth: u32) -> bool {
+        let fact = self.of(local);
+        let (wanted, impossible) =
+            if not_null { (Nullness::NonNull, Nullness::Null) } else { (Nullness::Null, Nullness::NonNull) };
+        if fact == impossible {
+            return false;
+        }
+        if fact == wanted {
+            return true;
+        }
+        if fact == Nullness::Unknown {
+            self.set(local, wanted);
+        }
+        // Copies of copies are few; the limit ends cycles among locals without facts.
+        if depth > 4 {
+            return true;
+        }
+        let copies: Vec<Local> = self
+            .relations
+            .iter()
+            .filter_map(|r| match *r {
+                Relation::Copy(a, b) if a == local => Some(b),
+                Relation::Copy(a, b) if b == local => Some(a),
+                _ => None,
+            })
+            .collect();
+        copies.into_iter().all(|copy| self.learn(copy, not_null, depth + 1))
+    }
+}
+
+/// The analysis of one body.
+pub struct NullFacts<'a> {
+    types: &'a TypeStore,
+    program: &'a Program,
+    body: &'a Body,
+    /// Pointer locals whose address is not taken and that are not `volatile`.
+    tracked: BitSet,
+}
+
+impl<'a> NullFacts<'a> {
+    /// For `body`, one of `program`'s.
+    pub fn new(program: &'a Program, body: &'a Body) -> NullFacts<'a> {
+        let mut tracked = BitSet::empty(body.locals.len());
+        for (n, decl) in body.locals.iter().enumerate() {
+            let steady = !decl.address_taken && !decl.ty.quals.is_volatile;
+            if steady && matches!(program.types.kind(decl.ty.ty), TyKind::Ptr(_)) {
+                tracked.insert(n);
+            }
+        }
+        NullFacts { types: &program.types, program, body, tracked }
+    }
+
+    fn is_tracked(&self, local: Local) -> bool {
+        self.tracked.contains(local.0 as usize)
+    }
+
+    fn tracked_operand(&self, operand: &Operand) -> Option<Local> {
+        crate::framework::whole_local(operand).filter(|&l| self.is_tracked(l))
+    }
+
+    fn by_type(&self, ty: Ty) -> Nullness {
+        match self.types.kind(ty) {
+            TyKind::Ptr(p) if p.nonnull => Nullness::NonNull,
+            _ => Nullness::Unknown,
+        }
+    }
+
+    fn local_ty(&self, local: Local) -> Ty {
+        self.body.locals.get(local.0 as usize).map_or(self.types.common.error, |d| d.ty.ty)
+    }
+
+    /// What an operand may be.
+    pub fn operand(&self, facts: &Facts, operand: &Operand) -> Nullness {
+        match operand {
+            Operand::Const(Const::Null(_) | Const::Int(0, _)) => Nullness::Null,
+            Operand::Const(Const::Func(_) | Const::Addr(..)) => Nullness::NonNull,
+            Operand::Const(_) => Nullness::Unknown,
+            Operand::Copy(place) | Operand::Move(place) => match place.as_local().filter(|&l| self.is_tracked(l)) {
+                Some(local) => facts.of(local),
+                None => mir::ty::place_ty(self.program, self.body, place)
+                    .map_or(Nullness::Unknown, |qty| self.by_type(qty.ty)),
+            },
+        }
+    }
+
+    fn value(&self, facts: &Facts, value: &Rvalue) -> Nullness {
+        match value {
+            Rvalue::Use(a)
+            | Rvalue::Bits(a, _)
+            | Rvalue::Part(a, Part::Ptr | Part::Lo, _)
+            | Rvalue::MakeTypedVoid(a, _, _)
+            | Rvalue::MakeFat { ptr: a, .. }
+            | Rvalue::MakeCounted { ptr: a, .. } => self.operand(facts, a),
+            Rvalue::AddrOf(place) => self.address(facts, place),
+            Rvalue::Alloc { fallible, .. } => {
+                if *fallible {
+                    Nullness::Unknown
+                } else {
+                    Nullness::NonNull
+                }
+            }
+            // A fat pointer may be moved to address 0; a string stays within its bounds (checks stand around the move).
+            Rvalue::Offset(a, _) => {
+                let stays = mir::ty::operand_ty(self.program, self.body, a)
+                    .ok()
+                    .and_then(|ty| self.types.as_pointer(ty))
+                    .is_some_and(|p| p.bounds.is_terminated() || matches!(p.bounds, Bounds::Thin));
+                if stays && self.operand(facts, a) == Nullness::NonNull {
+                    Nullness::NonNull
+                } else {
+                    Nullness::Unknown
+                }
+            }
+            _ => Nullness::Unknown,
+        }
+    }
+
+    /// The address of a place is null only if it is reached through a null pointer without an access.
+    fn address(&self, facts: &Facts, place: &Place) -> Nullness {
+        let Some(last) = place.proj.iter().rposition(|step| *step == Proj::Deref) else {
+            return Nullness::NonNull;
+        };
+        let base = Place { base: place.base, proj: place.proj.iter().take(last).cloned().collect() };
+        match self.operand(facts, &Operand::Copy(base)) {
+            Nullness::NonNull => Nullness::NonNull,
+            _ => Nullness::Unknown,
+        }
+    }
+
+    /// The pointer whose nullness the value has, and a test that it makes.
+    fn relation(&self, facts: &Facts, dest: Local, value: &Rvalue) -> Option<Relation> {
+        match value {
+            Rvalue::Use(a)
+            | Rvalue::Bits(a, _)
+            | Rvalue::Part(a, Part::Ptr, _)
+            | Rvalue::MakeTypedVoid(a, _, _)
+            | Rvalue::MakeCounted { ptr: a, .. }
+                if self.is_tracked(dest) =>
+            {
+                self.tracked_operand(a).map(|from| Relation::Copy(dest, from))
+            }
+            Rvalue::Use(a) | Rvalue::Truth(a) | Rvalue::Numeric(a, _) => self.test(facts, dest, a, true),
+            Rvalue::Unary(UnOp::Not, a) => self.test(facts, dest, a, false),
+            Rvalue::Binary(op @ (BinOp::Eq | BinOp::Ne), a, b, _) => {
+                let is_zero = |o: &Operand| matches!(o, Operand::Const(Const::Null(_) | Const::Int(0, _)));
+                let tested = match (is_zero(a), is_zero(b)) {
+                    (false, true) => a,
+                    (true, false) => b,
+                    _ => return None,
+                };
+                self.test(facts, dest, tested, *op == BinOp::Ne)
+            }
+            _ => None,
+        }
+    }
+
+    /// `dest` is true iff `operand` (a pointer, or the result of a test) is (`same`) true.
+    fn test(&self, facts: &Facts, dest: Local, operand: &Operand, same: bool) -> Option<Relation> {
+        if let Some(pointer) = self.tracked_operand(operand) {
+            return Some(Relation::Test(dest, pointer, same));
+        }
+        let test = crate::framework::whole_local(operand)?;
+        facts.relations.iter().find_map(|r| match *r {
+            Relation::Test(t, p, when) if t == test => Some(Relation::Test(dest, p, when == same)),
+            _ => None,
+        })
+    }
+
+    fn assign(&self, facts: &mut Facts, dest: &Place, value: &Rvalue) {
+        let Some(local) = dest.as_local() else { return };
+        let fact = match self.by_type(self.local_ty(local)) {
+            Nullness::NonNull => Nullness::NonNull,
+            _ => self.value(facts, value),
+        };
+        let relation = self.relation(facts, local, value).filter(|r| match *r {
+            Relation::Copy(a, b) | Relation::Test(a, b, _) => a != b,
+        });
+        facts.forget(local);
+        if self.is_tracked(local) {
+            facts.set(local, fact);
+        }
+        if let Some(relation) = relation {
+            if !self.is_address_taken(local) {
+                facts.relate(relation);
+            }
+        }
+    }
+
+    fn is_address_taken(&self, local: Local) -> bool {
+        self.body.locals.get(local.0 as usize).is_none_or(|d| d.address_taken)
+    }
+
+    fn check(&self, facts: &mut Facts, check: &Check) {
+        let passed = match check {
+            Check::NotNull(p) | Check::Step(p) => Some(p),
+            Check::Access(p, Operand::Const(Const::Int(n, _))) if *n > 0 => Some(p),
+            _ => None,
+        };
+        if let Some(local) = passed.and_then(|p| self.tracked_operand(p)) {
+            facts.learn(local, true, 0);
+        }
+    }
+}
+
+impl Analysis for NullFacts<'_> {
+    type State = Facts;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn entry(&self) -> Facts {
+        let locals = self.body.locals.len();
+        let mut facts = Facts { may_null: BitSet::empty(locals), may_not: BitSet::empty(locals), relations: vec![] };
+        for n in 0..self.body.params {
+            if self.is_tracked(Local(n)) {
+                facts.set(Local(n), self.by_type(self.local_ty(Local(n))));
+            }
+        }
+        facts
+    }
+
+    fn join(&self, into: &mut Facts, from: &Facts, _rounds: u32) -> bool {
+        let mut changed = into.may_null.union(&from.may_null);
+        changed |= into.may_not.union(&from.may_not);
+        let before = into.relations.len();
+        into.relations.retain(|r| from.relations.contains(r));
+        changed | (into.relations.len() != before)
+    }
+
+    fn statement(&self, facts: &mut Facts, _at: Point, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::Assign(dest, value) => self.assign(facts, dest, value),
+            StmtKind::Check(check) => self.check(facts, check),
+            StmtKind::Prove(Proof::NonNull(operand)) => {
+                // Proven or reported: what follows is not reported again.
+                if let Some(local) = self.tracked_operand(operand) {
+                    facts.learn(local, true, 0);
+                }
+            }
+            StmtKind::StorageLive(local) => {
+                facts.forget(*local);
+                facts.set(*local, Nullness::Nothing);
+            }
+            StmtKind::Zero(place) => {
+                if let Some(local) = place.as_local() {
+                    facts.forget(local);
+                    if self.is_tracked(local) {
+                        facts.set(local, Nullness::Null);
+                    }
+                }
+            }
+            other => stmt_places(other, &mut |place, access| {
+                let Some(local) = place.as_local().filter(|_| access == Access::Write) else { return };
+                facts.forget(local);
+                if self.is_tracked(local) {
+                    facts.set(local, self.by_type(self.local_ty(local)));
+                }
+            }),
+        }
+    }
+
+    fn edge(&self, facts: &mut Facts, _from: BlockId, _to: BlockId, edge: Edge) -> bool {
+        let (operand, holds) = match edge {
+            Edge::Branch(operand, holds) => (operand, holds),
+            _ => return true,
+        };
+        if let Some(pointer) = self.tracked_operand(operand) {
+            return facts.learn(pointer, holds, 0);
+        }
+        let Some(test) = crate::framework::whole_local(operand) else { return true };
+        let found = facts.relations.iter().find_map(|r| match *r {
+            Relation::Test(t, p, when) if t == test => Some((p, when)),
+            _ => None,
+        });
+        match found {
+            Some((pointer, when)) => facts.learn(pointer, when == holds, 0),
+            None => true,
+        }
+    }
+}
+
+/// A pointer that is not proven, for a report once it is known which variables were reported already.
+#[derive(Clone, Debug)]
+pub struct Unproven {
+    /// The variable that the pointer comes from, if it is one.
+    pub variable: Option<Local>,
+    /// Whether it is certainly null.
+    pub is_null: bool,
+    /// Where.
+    pub span: Span,
+}
+
+/// What the analysis found out, to be applied to the body.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// Statements that are not needed.
+    discharged: Vec<Point>,
+    /// Branches of which one outcome is impossible: the outcome that is left.
+    decided: Vec<(BlockId, BlockId)>,
+    /// Proofs that failed.
+    pub unproven: Vec<Unproven>,
+}
+
+/// Solves and looks at every statement.
+pub fn find(program: &Program, body: &Body, cfg: &Cfg) -> Findings {
+    let analysis = NullFacts::new(program, body);
+    let results = solve(&analysis, body, cfg);
+    let mut findings = Findings::default();
+    results.visit(&analysis, body, &mut |at, facts, item| match item {
+        Item::Stmt(stmt) => analysis.look(facts, at, stmt, &mut findings),
+        Item::Term(term) => analysis.decide(facts, at.block, &term.kind, &mut findings),
+    });
+    findings
+}
+
+impl NullFacts<'_> {
+    fn look(&self, facts: &Facts, at: Point, stmt: &Stmt, findings: &mut Findings) {
+        let (operand, proof) = match &stmt.kind {
+            StmtKind::Prove(Proof::NonNull(operand)) => (operand, true),
+            StmtKind::Check(Check::NotNull(operand)) => (operand, false),
+            _ => return,
+        };
+        let fact = self.operand(facts, operand);
+        if fact == Nullness::NonNull || proof && (fact == Nullness::Nothing || stmt.is_unsafe) {
+            findings.discharged.push(at);
+        } else if proof {
+            let local = operand.place().and_then(|place| place.as_local());
+            findings.unproven.push(Unproven {
+                variable: local.map(|l| self.named(facts, l)),
+                is_null: fact == Nullness::Null,
+                span: stmt.span,
+            });
+        }
+    }
+
+    /// The variable that a temporary is a copy of.
+    fn named(&self, facts: &Facts, local: Local) -> Local {
+        let has_name = |l: Local| self.body.locals.get(l.0 as usize).is_some_and(|d| d.name.is_some());
+        if has_name(local) {
+            return local;
+        }
+        let copy = facts.relations.iter().find_map(|r| match *r {
+            Relation::Copy(a, b) if a == local && has_name(b) => Some(b),
+            Relation::Copy(a, b) if b == local && has_name(a) => Some(a),
+            _ => None,
+        });
+        copy.unwrap_or(local)
+    }
+
+    fn decide(&self, facts: &Facts, block: BlockId, term: &TermKind, findings: &mut Findings) {
+        let TermKind::If(operand, yes, no) = term else { return };
+        if matches!(operand, Operand::Const(_)) {
+            return;
+        }
+        let possible = |to: BlockId, holds: bool| {
+            let mut facts = facts.clone();
+            self.edge(&mut facts, block, to, Edge::Branch(operand, holds))
+        };
+        match (possible(*yes, true), possible(*no, false)) {
+            (true, false) => findings.decided.push((block, *yes)),
+            (false, true) => findings.decided.push((block, *no)),
+            _ => {}
+        }
+    }
+}
+
+/// Puts the findings into the body.
+pub fn apply(body: &mut Body, findings: &Findings) {
+    for at in &findings.discharged {
+        let stmt = body.blocks.get_mut(at.block.0 as usize).and_then(|b| b.stmts.get_mut(at.stmt));
+        if let Some(stmt) = stmt {
+            stmt.kind = StmtKind::Nop;
+        }
+    }
+    for (block, to) in &findings.decided {
+        if let Some(block) = body.blocks.get_mut(block.0 as usize) {
+            block.term.kind = TermKind::Goto(*to);
+        }
+    }
+}
+
+/// The report about a failed proof.
+pub fn report(body: &Body, unproven: &Unproven) -> Diagnostic {
+    let decl = unproven.variable.and_then(|l| body.locals.get(l.0 as usize));
+    let name = decl.and_then(|d| d.name);
+    let what = name.map_or("the pointer".to_string(), |n| format!("`{n}`"));
+    let state = if unproven.is_null { "is" } else { "may be" };
+    let message = format!("{what} {state} null, and a `nonnull` pointer is wanted here");
+    let mut diagnostic = Diagnostic::error(MAY_BE_NULL, unproven.span, message);
+    if let (Some(decl), Some(_)) = (decl, name) {
+        diagnostic = diagnostic.label(decl.span, format!("{what} is declared here, without `nonnull`"));
+        let address = decl.address_taken;
+        diagnostic = diagnostic.help(if address {
+            format!("the address of {what} is taken, so a test of it does not last: copy it into a local and test that")
+        } else {
+            format!("test it first: `if ({}) ...`", name.map_or("p", |n| n.as_str()))
+        });
+    } else {
+        diagnostic = diagnostic.help("store it in a local and test it first: `if (p) ...`");
+    }
+    diagnostic
+}

@@ -1,0 +1,79 @@
+//! The passes over MIR, in order.
+
+use crate::{escape, framework, initialised, null_facts};
+use mir::bits::BitSet;
+use mir::cfg::Cfg;
+use mir::ir::{Body, Program};
+use mir::verify::{self, VerifyError};
+use source::Sink;
+use std::time::{Duration, Instant};
+
+/// How to run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Run the structural verifier in front of and behind the passes.
+    pub verify: bool,
+}
+
+/// What came out besides diagnostics.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Time in each pass, all bodies together.
+    pub times: Vec<(&'static str, Duration)>,
+    /// What the verifier found: bugs of the compiler.
+    pub verify: Vec<VerifyError>,
+}
+
+impl Report {
+    fn timed<T>(&mut self, pass: &'static str, run: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = run();
+        let spent = start.elapsed();
+        match self.times.iter_mut().find(|(name, _)| *name == pass) {
+            Some((_, sum)) => *sum += spent,
+            None => self.times.push((pass, spent)),
+        }
+        result
+    }
+}
+
+/// Analyses all safe bodies as written, generic ones once; instances are made from the results.
+pub fn check(program: &mut Program, sink: &mut Sink, options: Options) -> Report {
+    let mut report = Report::default();
+    if options.verify {
+        report.verify = report.timed("verify", || verify::program(program));
+        if !report.verify.is_empty() {
+            return report;
+        }
+    }
+    let mut bodies = std::mem::take(&mut program.bodies);
+    for body in bodies.iter_mut().filter(|body| !body.unchecked) {
+        check_body(program, body, sink, &mut report);
+    }
+    program.bodies = bodies;
+    if options.verify {
+        report.verify = report.timed("verify", || verify::program(program));
+    }
+    report
+}
+
+/// The list of passes. Each one's header says what it needs, changes and guarantees.
+fn check_body(program: &Program, body: &mut Body, sink: &mut Sink, report: &mut Report) {
+    // Variables that were reported: one mistake, one error.
+    let mut reported = BitSet::empty(body.locals.len());
+
+    report.timed("fold conditions", || framework::fold_conditions(body));
+    let facts = report.timed("null facts", || {
+        let facts = null_facts::find(program, body, &Cfg::new(body));
+        null_facts::apply(body, &facts);
+        facts
+    });
+    report.timed("initialised", || initialised::run(program, body, sink, &mut reported));
+    for unproven in &facts.unproven {
+        let new = unproven.variable.is_none_or(|local| reported.insert(local.0 as usize));
+        if new {
+            sink.push(null_facts::report(body, unproven));
+        }
+    }
+    report.timed("escape", || escape::run(program, body, sink, &mut reported));
+}
