@@ -74,6 +74,13 @@ impl Home {
         self.root.join("library/include")
     }
 
+    /// Foreign functions that have no checked type, each with what to use instead.
+    pub fn advice(&self) -> Vec<(String, String)> {
+        let text = fs::read_to_string(self.root.join("library/unsafe.txt")).unwrap_or_default();
+        let lines = text.lines().filter_map(|line| line.split_once('\t'));
+        lines.map(|(name, advice)| (name.to_string(), advice.to_string())).collect()
+    }
+
     /// What emitted C includes.
     pub fn runtime_headers(&self) -> PathBuf {
         self.root.join("runtime/include")

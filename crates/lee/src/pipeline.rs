@@ -26,6 +26,8 @@ pub struct Settings {
     pub until: Until,
     /// Folder of Leeward's own headers.
     pub library: Option<PathBuf>,
+    /// Names of foreign functions with what to use instead.
+    pub advice: Vec<(String, String)>,
     /// Run the verifier of MIR behind each pass that makes or changes it.
     pub verify: bool,
     /// Keep what only a debugger looks at.

@@ -55,6 +55,7 @@ impl Session {
         Settings {
             until,
             library: Some(self.home.library_headers()),
+            advice: self.home.advice(),
             verify: self.options.verify,
             debug: self.options.profile == Profile::Debug,
             single: self.options.single,

@@ -17,6 +17,11 @@ impl Timer {
         result
     }
 
+    /// Adds times that were measured elsewhere.
+    pub fn add(&mut self, rows: &[(&'static str, Duration)]) {
+        self.rows.extend_from_slice(rows);
+    }
+
     /// A table, the sum last.
     pub fn table(&self, title: &str) -> String {
         let total: Duration = self.rows.iter().map(|(_, time)| *time).sum();
