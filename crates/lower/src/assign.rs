@@ -104,9 +104,8 @@ impl<'t> Lower<'t, '_> {
             Guard::None => {}
             Guard::SetTag(union, member) => self.emit(StmtKind::SetTag(union.clone(), *member)),
             Guard::Terminated => {
-                if !self.is_zero_op(&value) {
-                    let old = Operand::Copy(access.place.clone());
-                    self.check(Check::Terminator(old, value.clone()));
+                if !self.is_zero_op(&value) && !self.checks_off() {
+                    self.check_terminator(access, &value);
                 }
             }
             Guard::StringObject(at) => self.guard_end(access, at.clone(), &value),
@@ -141,8 +140,19 @@ impl<'t> Lower<'t, '_> {
         let end = self.temp_of(Rvalue::Part(at, Part::Hi, thin), thin);
         let int = self.common().int;
         let last = self.temp_of(Rvalue::Binary(BinOp::Eq, here, end, thin), int);
-        let check = Check::Terminator(Operand::Copy(access.place.clone()), value.clone());
-        self.when(last, |this| this.check(check));
+        self.when(last, |this| this.check_terminator(access, value));
+    }
+
+    /// Checks that a store does not replace the zero of a string (of pointers: the null) by something else.
+    fn check_terminator(&mut self, access: &Access, value: &Operand) {
+        let mut old = Operand::Copy(access.place.clone());
+        let mut new = value.clone();
+        if self.program.types.as_int(access.qty.ty).is_none() {
+            let int = self.common().int;
+            old = self.temp_of(Rvalue::Truth(old), int);
+            new = self.temp_of(Rvalue::Truth(new), int);
+        }
+        self.check(Check::Terminator(old, new));
     }
 
     /// In the last element of a terminated array only zero is stored.
@@ -151,16 +161,15 @@ impl<'t> Lower<'t, '_> {
             return;
         }
         let last = i128::from(n) - 1;
-        let check = Check::Terminator(Operand::Copy(access.place.clone()), value.clone());
         match const_int(&index) {
-            Some(i) if i == last => self.check(check),
+            Some(i) if i == last => self.check_terminator(access, value),
             Some(_) => {}
             None => {
                 let ty = self.operand_ty(&index);
                 let int = self.common().int;
                 let last = self.int(last, ty);
                 let is_last = self.temp_of(Rvalue::Binary(BinOp::Eq, index, last, ty), int);
-                self.when(is_last, |this| this.check(check));
+                self.when(is_last, |this| this.check_terminator(access, value));
             }
         }
     }

@@ -243,11 +243,17 @@ impl<'t, 'p> Lower<'t, 'p> {
         }
     }
 
-    /// A tree that should not exist, or `__builtin_unreachable()`.
+    /// `__builtin_unreachable()`, or a jump to nowhere.
     pub fn unreachable(&mut self) {
         if !self.body.unchecked {
             self.emit(StmtKind::Check(Check::Unreachable));
         }
+        self.terminate(TermKind::Unreachable);
+    }
+
+    /// A tree that the checker should not have let through: the program ends if it gets here.
+    pub fn impossible(&mut self) {
+        self.emit(StmtKind::Check(Check::Unreachable));
         self.terminate(TermKind::Unreachable);
     }
 
@@ -362,6 +368,15 @@ impl<'t, 'p> Lower<'t, 'p> {
                 }
             },
         }
+    }
+
+    /// The operand, in a temporary unless it is a constant or a whole local.
+    pub fn whole(&mut self, op: Operand) -> Operand {
+        let op = self.simple(op);
+        if op.place().is_none_or(|place| place.as_local().is_some()) {
+            return op;
+        }
+        self.freeze(op)
     }
 
     /// Notes that a place's address is taken.

@@ -1,6 +1,8 @@
-//! Graph clean-up: blocks that nothing reaches are dropped, and the rest numbered anew.
+//! Clean-up: blocks that nothing reaches are dropped and the rest numbered anew; values that only pass through a temporary go
+//! where they are wanted.
 
 use mir::ir::*;
+use mir::visit::{stmt_places, term_places, Access};
 
 /// The blocks that a terminator can go to.
 fn successors(term: &mut Terminator, f: &mut dyn FnMut(&mut BlockId)) {
@@ -45,6 +47,7 @@ pub(crate) fn prune(body: &mut Body) {
         body.blocks[i].term = term;
     }
     join_chains(body, &kept);
+    fold_copies(body);
     let mut reached = vec![false; body.blocks.len()];
     let mut work = vec![BlockId(0)];
     work.extend(&kept);
@@ -114,5 +117,44 @@ fn join_chains(body: &mut Body, kept: &[BlockId]) {
             body.blocks[i].stmts.append(&mut stmts);
             body.blocks[i].term = term;
         }
+    }
+}
+
+/// Turns `t = value; place = t` into `place = value` where nothing else uses the temporary.
+fn fold_copies(body: &mut Body) {
+    let mut uses = vec![0u32; body.locals.len()];
+    let mut count = |place: &Place, _: Access| {
+        if let Some(slot) = place.base_local().and_then(|l| uses.get_mut(l.0 as usize)) {
+            *slot += 1;
+        }
+    };
+    for block in &body.blocks {
+        block.stmts.iter().for_each(|s| stmt_places(&s.kind, &mut count));
+        term_places(&block.term.kind, &mut count);
+    }
+    let locals = &body.locals;
+    let once = |local: Local| {
+        let n = local.0 as usize;
+        uses.get(n) == Some(&2) && locals.get(n).is_some_and(|d| d.kind == LocalKind::Temp)
+    };
+    for block in &mut body.blocks {
+        let mut kept: Vec<Stmt> = Vec::with_capacity(block.stmts.len());
+        for mut stmt in block.stmts.drain(..) {
+            if let (StmtKind::Assign(_, value @ Rvalue::Use(_)), Some(before)) = (&mut stmt.kind, kept.last_mut()) {
+                let copied = match value {
+                    Rvalue::Use(Operand::Copy(place)) => place.as_local().filter(|l| once(*l)),
+                    _ => None,
+                };
+                if let (Some(temp), StmtKind::Assign(dest, source)) = (copied, &mut before.kind) {
+                    if dest.as_local() == Some(temp) && stmt.is_unsafe == before.is_unsafe {
+                        *value = std::mem::replace(source, Rvalue::Use(Operand::local(temp)));
+                        stmt.span = before.span;
+                        kept.pop();
+                    }
+                }
+            }
+            kept.push(stmt);
+        }
+        block.stmts = kept;
     }
 }

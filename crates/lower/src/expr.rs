@@ -370,7 +370,7 @@ impl<'t> Lower<'t, '_> {
         match conv {
             Conv::Pointer => self.convert_pointer(op, from, ty),
             Conv::ProveNonnull => {
-                let op = self.simple(op);
+                let op = self.whole(op);
                 if !self.checks_off() {
                     self.emit(StmtKind::Prove(Proof::NonNull(op.clone())));
                 }

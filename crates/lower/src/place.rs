@@ -131,6 +131,7 @@ impl<'t> Lower<'t, '_> {
 
     fn index_value(&mut self, index: &'t Expr, later: bool) -> Operand {
         let op = self.operand(index);
+        let op = self.whole(op);
         if later {
             self.freeze(op)
         } else {
@@ -329,7 +330,7 @@ impl<'t> Lower<'t, '_> {
                 Some(Bounds::Terminated) => guard = Guard::Terminated,
                 _ => {
                     // Only unsafe code indexes these; the checker has said so.
-                    self.check(Check::Unreachable);
+                    self.impossible();
                 }
             }
         }
@@ -350,7 +351,7 @@ impl<'t> Lower<'t, '_> {
 
     /// Stands for a place that a correct tree does not have.
     fn bad_place(&mut self, qty: Qty) -> Access {
-        self.emit(StmtKind::Check(Check::Unreachable));
+        self.impossible();
         let temp = self.temp(qty.ty);
         Access { place: Place::local(temp), qty, guard: Guard::None }
     }

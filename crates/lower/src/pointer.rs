@@ -16,7 +16,7 @@ impl<'t> Lower<'t, '_> {
         }
         let long = self.common().long;
         let Some(pointer) = self.pointer_of(ty) else {
-            self.emit(StmtKind::Check(Check::Unreachable));
+            self.impossible();
             return p;
         };
         let checked = !self.checks_off();
@@ -355,7 +355,7 @@ impl<'t> Lower<'t, '_> {
         match op {
             Some(op) => self.numeric(op, long),
             None => {
-                self.emit(StmtKind::Check(Check::Unreachable));
+                self.impossible();
                 self.int(0, long)
             }
         }
@@ -379,7 +379,7 @@ impl<'t> Lower<'t, '_> {
         let access = self.place(array, Use::Address);
         let array_ty = access.qty.ty;
         let TyKind::Array { elem, len, terminated } = self.program.types.kind(array_ty).clone() else {
-            self.emit(StmtKind::Check(Check::Unreachable));
+            self.impossible();
             return Operand::Const(Const::Null(to));
         };
         let dest = self.pointer_of(to);

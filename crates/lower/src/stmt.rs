@@ -25,6 +25,7 @@ impl<'t> Lower<'t, '_> {
             Tree::Empty => {}
             Tree::Expr(e) => self.effect(e),
             Tree::Declare(local, init) => self.declare(*local, init.as_ref()),
+            Tree::Block(block) if block.span == Span::NONE => self.block_stmts(block),
             Tree::Block(block) => {
                 let scope = self.open_scope(block.span);
                 self.block_stmts(block);
@@ -393,8 +394,7 @@ impl<'t> Lower<'t, '_> {
     fn asm(&mut self, asm: &'t tree::Asm) {
         if !asm.labels.is_empty() {
             // `asm goto` has no form in MIR: a program that gets here ends.
-            self.emit(StmtKind::Check(Check::Unreachable));
-            return;
+            return self.impossible();
         }
         let mut inputs = vec![];
         for (name, constraint, e) in &asm.inputs {
