@@ -142,6 +142,7 @@ pub enum GenericParam {
 
 /// An argument between `<` and `>`.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)]
 pub enum GenericArg {
     /// A type.
     Type(TypeName),

@@ -33,11 +33,18 @@ fn escape_error(message: impl Into<String>) -> LiteralError {
     LiteralError { code: codes::INVALID_ESCAPE, message: message.into(), help: None }
 }
 
+/// The start of a token, for messages.
+fn short(text: &str) -> String {
+    let start: String = text.chars().take(40).collect();
+    let rest = if start.len() < text.len() { "..." } else { "" };
+    format!("`{start}{rest}`")
+}
+
 /// Reads a number token.
 pub fn number(text: &str) -> Result<NumberLit, LiteralError> {
     if text.contains("...") {
         let help = Some("put blanks around `...`");
-        return Err(LiteralError { help, ..number_error(format!("`{text}` is read as one number")) });
+        return Err(LiteralError { help, ..number_error(format!("{} is read as one number", short(text))) });
     }
     let clean: String = text.chars().filter(|&c| c != '\'').collect();
     let lower = clean.to_ascii_lowercase();
@@ -59,17 +66,17 @@ pub fn number(text: &str) -> Result<NumberLit, LiteralError> {
     let end = body.find(|c: char| !c.is_digit(radix.max(10))).unwrap_or(body.len());
     let (number, suffix) = (body.get(..end).unwrap_or(""), body.get(end..).unwrap_or(""));
     if number.is_empty() {
-        return Err(number_error(format!("`{text}` has no digits")));
+        return Err(number_error(format!("{} has no digits", short(text))));
     }
     if let Some(bad) = number.chars().find(|c| !c.is_digit(radix)) {
         let kind = if radix == 8 { "an octal" } else { "a binary" };
         return Err(number_error(format!("`{bad}` is no digit of {kind} number")));
     }
     let Ok(value) = u128::from_str_radix(number, radix) else {
-        return Err(number_error(format!("`{text}` is too large for any integer type")));
+        return Err(number_error(format!("{} is too large for any integer type", short(text))));
     };
     if value > u128::from(u64::MAX) {
-        return Err(number_error(format!("`{text}` is too large for any integer type")));
+        return Err(number_error(format!("{} is too large for any integer type", short(text))));
     }
     int_suffix(text, &clean, suffix, value, radix)
 }
@@ -94,10 +101,10 @@ fn int_suffix(text: &str, clean: &str, suffix: &str, value: u128, radix: u32) ->
         // `lL` and `Ll` are not suffixes.
         "ll" | "ull" | "llu" if !clean.contains("lL") && !clean.contains("Ll") => (suffix.len() == 3, 2),
         "wb" | "uwb" | "wbu" => {
-            let message = format!("`{text}`: bit-precise integers (`_BitInt`) are not supported");
+            let message = format!("{}: bit-precise integers (`_BitInt`) are not supported", short(text));
             return Err(number_error(message));
         }
-        _ => return Err(number_error(format!("`{suffix}` is no suffix of an integer"))),
+        _ => return Err(number_error(format!("{} is no suffix of an integer", short(suffix)))),
     };
     Ok(NumberLit::Int(IntLit { value, unsigned, longs, non_decimal: radix != 10 }))
 }
@@ -105,7 +112,8 @@ fn int_suffix(text: &str, clean: &str, suffix: &str, value: u128, radix: u32) ->
 fn float(text: &str, clean: &str, lower: &str, hex: bool) -> Result<NumberLit, LiteralError> {
     let end = float_end(lower, hex).ok_or_else(|| {
         number_error(format!(
-            "`{text}`: {}",
+            "{}: {}",
+            short(text),
             if hex { "a hexadecimal floating constant needs an exponent: `p0`" } else { "the exponent has no digits" }
         ))
     })?;
@@ -121,8 +129,10 @@ fn float(text: &str, clean: &str, lower: &str, hex: bool) -> Result<NumberLit, L
         "l" | "f64x" | "w" => Builtin::LongDouble,
         "f16" => Builtin::Float16,
         "f128" | "q" => Builtin::Float128,
-        "df" | "dd" | "dl" => return Err(number_error(format!("`{text}`: decimal floating types are not supported"))),
-        _ => return Err(number_error(format!("`{suffix}` is no suffix of a floating constant"))),
+        "df" | "dd" | "dl" => {
+            return Err(number_error(format!("{}: decimal floating types are not supported", short(text))))
+        }
+        _ => return Err(number_error(format!("{} is no suffix of a floating constant", short(suffix)))),
     };
     let value = if hex { hex_value(lower.get(2..end).unwrap_or("")) } else { digits.parse().unwrap_or(0.0) };
     Ok(NumberLit::Float(FloatLit { text: Symbol::new(digits), value, ty, imaginary }))

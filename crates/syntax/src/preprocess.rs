@@ -73,7 +73,7 @@ pub fn arguments(request: &Request) -> Vec<OsString> {
             }
         }
         Dialect::C => {
-            if !request.user.iter().any(|a| is_standard(a)) {
+            if !request.user.iter().any(is_standard) {
                 all.push("-std=gnu17".into());
             }
             all.extend(request.user.iter().cloned());

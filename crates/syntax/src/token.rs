@@ -81,8 +81,7 @@ kinds! {
         Complex "_Complex" "__complex" "__complex__", Imaginary "_Imaginary", UGeneric "_Generic",
         Noreturn "_Noreturn", UStaticAssert "_Static_assert", UThreadLocal "_Thread_local" "__thread",
         BitInt "_BitInt", Decimal "_Decimal32" "_Decimal64" "_Decimal128",
-        Float16 "_Float16", Float32 "_Float32", Float64 "_Float64" "_Float32x", Float80 "_Float64x" "__float80",
-        Float128 "_Float128" "__float128", Int128 "__int128", Int128T "__int128_t", UInt128T "__uint128_t",
+        Int128 "__int128", Int128T "__int128_t", UInt128T "__uint128_t",
         VaList "__builtin_va_list", VaArg "__builtin_va_arg", Offsetof "__builtin_offsetof",
         TypesCompatible "__builtin_types_compatible_p", ChooseExpr "__builtin_choose_expr", AutoType "__auto_type",
         Attribute "__attribute__" "__attribute", Extension "__extension__", UAsm "__asm__" "__asm",
@@ -94,7 +93,10 @@ kinds! {
         Alignas "alignas", Alignof "alignof", Bool "bool", Constexpr "constexpr", False "false", Nullptr "nullptr",
         StaticAssert "static_assert", ThreadLocal "thread_local", True "true", TypeofUnqual "typeof_unqual",
     }
-    gnu { Asm "asm", }
+    gnu {
+        Asm "asm", Float16 "_Float16", Float32 "_Float32", Float64 "_Float64", Float32x "_Float32x", Float64x "_Float64x",
+        Float80 "__float80", Float128 "_Float128", Quad "__float128", BFloat "__bf16",
+    }
     words {
         Fat "fat", CountedBy "counted_by", NullTerminated "null_terminated", Nonnull "nonnull", Unique "unique",
         Rc "rc", View "view", Any "any", GenericWord "generic", Own "own", Trusted "trusted", Unsafe "unsafe",
@@ -112,6 +114,11 @@ impl Kind {
     /// A keyword of C23 that older C leaves to the program.
     pub(crate) fn is_c23_word(self) -> bool {
         self >= Kind::Alignas && self <= Kind::TypeofUnqual
+    }
+
+    /// A floating type of GNU C that a header may declare by a typedef where the compiler does not know it.
+    pub(crate) fn is_gnu_float(self) -> bool {
+        self >= Kind::Float16 && self <= Kind::BFloat
     }
 
     /// A word that Leeward predeclares.

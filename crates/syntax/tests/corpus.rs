@@ -87,7 +87,8 @@ fn system_headers_parse_in_both_dialects() {
         let Some(text) = preprocess(args, &text) else { return };
         assert!(text.len() > 100_000, "the preprocessor gave {} bytes", text.len());
         let (unit, errors) = parse_in(ParseOptions::new(dialect), "headers.c", text);
-        assert_eq!(errors, Vec::<String>::new(), "{dialect:?} {args:?}");
+        let errors: Vec<&String> = errors.iter().take(5).collect();
+        assert_eq!(errors, Vec::<&String>::new(), "{dialect:?} {args:?}");
         assert!(unit.items.len() > 2000);
         assert!(unit.items.iter().all(|i| i.origin == syntax::ast::Origin::Foreign));
     }

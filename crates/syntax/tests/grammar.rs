@@ -496,3 +496,19 @@ declare struct s {...}
   declare t: unsupported pid = (unsupported start)");
     lee("generic <T> void f(weak<T> *w, cell<struct list<T>> *c, task *t, arena r);", "generic <T> declare f: function(w: pointer to unsupported weak, c: pointer to unsupported cell, t: pointer to unsupported task, r: unsupported arena) returning void");
 }
+
+#[test]
+fn floating_types_of_gnu_c_may_be_declared_by_headers() {
+    c(
+        "typedef float _Float32; _Float32 a; extern _Float64x b(int);",
+        "typedef _Float32: float
+declare a: _Float32
+declare extern b: function(_: int) returning long double",
+    );
+    c(
+        "_Complex _Float128 a; __bf16 b;",
+        "declare a: _Complex _Float128
+declare b: unsupported __bf16",
+    );
+    expression("__builtin_convertvector((T)a, T) + 1", "(+ (unsupported __builtin_convertvector) 1)");
+}

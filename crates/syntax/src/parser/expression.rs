@@ -3,7 +3,7 @@
 use super::{Parsed, Parser};
 use crate::ast::*;
 use crate::token::Kind;
-use source::Span;
+use source::{Span, Symbol};
 
 impl Parser<'_> {
     /// An expression with commas.
@@ -187,8 +187,16 @@ impl Parser<'_> {
             let kind = match self.raw(0) {
                 Kind::LParen => {
                     let open = self.advance().span();
-                    let args = self.arguments(open)?;
-                    ExprKind::Call { callee: Box::new(left), args, question: false }
+                    match self.builtin_with_type(&left) {
+                        Some(name) => {
+                            self.builtin_arguments(open)?;
+                            ExprKind::Unsupported(name)
+                        }
+                        None => {
+                            let args = self.arguments(open)?;
+                            ExprKind::Call { callee: Box::new(left), args, question: false }
+                        }
+                    }
                 }
                 Kind::LBracket => {
                     let open = self.advance().span();
@@ -217,6 +225,47 @@ impl Parser<'_> {
             self.raise(height)?;
             left = Expr { span: self.since(lo), kind };
         }
+    }
+
+    /// The name of a builtin of the C compiler whose arguments, from here on, have a type among them
+    /// (`__builtin_convertvector(v, T)`): the tree has no node for it.
+    fn builtin_with_type(&self, callee: &Expr) -> Option<Symbol> {
+        let ExprKind::Ident(name) = callee.kind else { return None };
+        if !name.as_str().starts_with("__builtin_") {
+            return None;
+        }
+        let mut index = self.at;
+        let mut open = 0u32;
+        loop {
+            let starts = self.token_at(index.saturating_sub(1)).kind;
+            if open == 0 && matches!(starts, Kind::LParen | Kind::Comma) && self.starts_type(index) {
+                return Some(name);
+            }
+            match self.token_at(index).kind {
+                Kind::LParen | Kind::LBracket | Kind::LBrace => open += 1,
+                Kind::RParen | Kind::RBracket | Kind::RBrace if open > 0 => open -= 1,
+                Kind::RParen | Kind::RBracket | Kind::RBrace | Kind::Semi | Kind::Eof => return None,
+                _ => {}
+            }
+            index += 1;
+        }
+    }
+
+    /// Arguments of which some are types, and the `)`.
+    fn builtin_arguments(&mut self, open: Span) -> Parsed<()> {
+        loop {
+            if self.starts_type(self.at) {
+                self.deeper(Self::type_name)?;
+            } else {
+                self.assignment()?;
+            }
+            if self.eat(Kind::Comma).is_none() {
+                break;
+            }
+        }
+        self.close(Kind::RParen, open)?;
+        self.height = 0;
+        Ok(())
     }
 
     /// Arguments of a call and its `)`.

@@ -20,6 +20,13 @@ struct Words {
     complex: bool,
 }
 
+impl Words {
+    /// Whether the words so far are a type.
+    fn is_complete(&self) -> bool {
+        self.base.is_some() || self.long > 0 || self.short || self.signed || self.unsigned
+    }
+}
+
 impl DeclSpecs {
     /// Whether nothing was written.
     pub(super) fn is_empty(&self) -> bool {
@@ -53,11 +60,11 @@ impl Parser<'_> {
         let index = self.behind_extension(index);
         match self.kind_at(index) {
             Void | CharWord | Short | Int | Long | Float | Double | Signed | Unsigned | UBool | Bool | Complex
-            | Imaginary | BitInt | Decimal | Float16 | Float32 | Float64 | Float80 | Float128 | Int128 | Int128T
-            | UInt128T | VaList | Struct | Union | Enum | Typeof | UTypeofUnqual | TypeofUnqual | Const | Volatile
-            | Restrict | Atomic | Byte => true,
+            | Imaginary | BitInt | Decimal | Int128 | Int128T | UInt128T | VaList | Struct | Union | Enum | Typeof
+            | UTypeofUnqual | TypeofUnqual | Const | Volatile | Restrict | Atomic | Byte => true,
             Tagged => self.token_at(index + 1).kind == Union,
             Ident => self.names_type(index),
+            kind if kind.is_gnu_float() => true,
             kind if kind.is_soft() => self.later_type_at(index, kind) || self.contract_type_at(index),
             _ => false,
         }
@@ -213,8 +220,9 @@ impl Parser<'_> {
             Complex => words.complex = true,
             _ if is_base_word(kind) => {
                 let span = self.here();
-                // In older C `bool` is a name that a typedef may declare behind a type.
-                if kind == Bool && self.options.dialect == Dialect::C && words.span.is_some() {
+                // Names that older compilers leave to a typedef: it declares them behind a type.
+                let declarable = kind.is_gnu_float() || (kind == Bool && self.options.dialect == Dialect::C);
+                if declarable && words.is_complete() {
                     return false;
                 }
                 if let Some((base, _)) = words.base {
@@ -261,7 +269,7 @@ impl Parser<'_> {
         let complete = words.span.is_some() || !matches!(specs.ty, TypeSpec::Missing | TypeSpec::Infer);
         let starts = match kind {
             Struct | Union | Enum | Typeof | UTypeofUnqual | TypeofUnqual | Atomic | AutoType | BitInt | Decimal
-            | Imaginary => true,
+            | Imaginary | BFloat => true,
             Tagged => self.raw(1) == Union,
             Byte => !complete,
             Ident => !complete && (self.names_type(self.at) || self.is_unknown_type()),
@@ -302,7 +310,7 @@ impl Parser<'_> {
                 }
                 TypeSpec::Unsupported(ident)
             }
-            Decimal | Imaginary => TypeSpec::Unsupported(self.word_ident()),
+            Decimal | Imaginary | BFloat => TypeSpec::Unsupported(self.word_ident()),
             Byte => {
                 self.advance();
                 TypeSpec::Builtin(Builtin::Byte)
@@ -433,29 +441,16 @@ pub(super) fn error_type(span: Span) -> TypeSpec {
 
 fn is_type_word(kind: Kind) -> bool {
     use Kind::*;
-    matches!(kind, Long | Short | Signed | Unsigned | Complex) || (is_base_word(kind) && kind != Bool)
+    matches!(kind, Long | Short | Signed | Unsigned | Complex)
+        || (is_base_word(kind) && kind != Bool && !kind.is_gnu_float())
 }
 
 fn is_base_word(kind: Kind) -> bool {
     use Kind::*;
-    matches!(
-        kind,
-        Void | CharWord
-            | Int
-            | Float
-            | Double
-            | UBool
-            | Bool
-            | Float16
-            | Float32
-            | Float64
-            | Float80
-            | Float128
-            | Int128
-            | Int128T
-            | UInt128T
-            | VaList
-    )
+    let float = kind.is_gnu_float() && kind != BFloat;
+    let word =
+        matches!(kind, Void | CharWord | Int | Float | Double | UBool | Bool | Int128 | Int128T | UInt128T | VaList);
+    float || word
 }
 
 /// The type that the words name together.
@@ -473,9 +468,9 @@ fn builtin(words: &Words) -> Option<Builtin> {
         return match (base, words.long) {
             (Some(Kind::Float | Kind::Float32), 0) => Some(B::ComplexFloat),
             // `_Complex` alone is `_Complex double` (GNU).
-            (None | Some(Kind::Double | Kind::Float64), 0) => Some(B::ComplexDouble),
-            (Some(Kind::Double), 1) | (Some(Kind::Float80), 0) => Some(B::ComplexLongDouble),
-            (Some(Kind::Float128), 0) => Some(B::ComplexFloat128),
+            (None | Some(Kind::Double | Kind::Float64 | Kind::Float32x), 0) => Some(B::ComplexDouble),
+            (Some(Kind::Double), 1) | (Some(Kind::Float80 | Kind::Float64x), 0) => Some(B::ComplexLongDouble),
+            (Some(Kind::Float128 | Kind::Quad), 0) => Some(B::ComplexFloat128),
             _ => None,
         };
     }
@@ -494,9 +489,9 @@ fn builtin(words: &Words) -> Option<Builtin> {
             Kind::UBool | Kind::Bool => Some(B::Bool),
             Kind::Float16 => Some(B::Float16),
             Kind::Float | Kind::Float32 => Some(B::Float),
-            Kind::Double | Kind::Float64 => Some(B::Double),
-            Kind::Float80 => Some(B::LongDouble),
-            Kind::Float128 => Some(B::Float128),
+            Kind::Double | Kind::Float64 | Kind::Float32x => Some(B::Double),
+            Kind::Float80 | Kind::Float64x => Some(B::LongDouble),
+            Kind::Float128 | Kind::Quad => Some(B::Float128),
             Kind::Int128T => Some(B::Int128),
             Kind::UInt128T => Some(B::UInt128),
             Kind::VaList => Some(B::VaList),
