@@ -84,13 +84,12 @@ impl<'a> Parser<'a> {
         self.blank(true);
     }
 
-    /// Takes the punctuation if it comes next.
+    /// Takes the punctuation if it comes next; else stays, so that an end of line is still seen.
     pub(crate) fn take(&mut self, text: &str) -> bool {
+        let start = self.at;
         self.skip();
         let found = self.rest().starts_with(text);
-        if found {
-            self.at += text.len();
-        }
+        self.at = if found { self.at + text.len() } else { start };
         found
     }
 
