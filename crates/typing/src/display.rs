@@ -66,7 +66,11 @@ impl TypeStore {
                     }
                     words.push_str(quals.trim_end());
                 }
-                let space = if words.len() > 1 && inner.starts_with(|c: char| c.is_alphanumeric() || c == '_') { " " } else { "" };
+                let space = if words.len() > 1 && inner.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
+                    " "
+                } else {
+                    ""
+                };
                 let inner = format!("{words}{space}{inner}");
                 match self.kind(p.target.ty) {
                     TyKind::Func(_) | TyKind::Array { .. } => self.declare(p.target, format!("({inner})")),
@@ -113,9 +117,7 @@ impl TypeStore {
             TyKind::Int(k) => k.name().into(),
             TyKind::Float(k) => k.name().into(),
             TyKind::Complex(k) => format!("_Complex {}", k.name()),
-            TyKind::Enum(e) => {
-                self.enumeration(*e).tag.map_or("enum <unnamed>".into(), |t| format!("enum {t}"))
-            }
+            TyKind::Enum(e) => self.enumeration(*e).tag.map_or("enum <unnamed>".into(), |t| format!("enum {t}")),
             TyKind::Record(id) => {
                 let record = self.record(*id);
                 let word = match record.kind {

@@ -46,7 +46,8 @@ impl TypeStore {
     pub fn record_layout(&self, id: RecordId) -> Option<(Layout, Vec<FieldPlace>)> {
         let record = self.record(id);
         let fields = record.fields.as_ref()?;
-        let mut at = RecordBuilder { packed: record.packed, union: record.kind != RecordKind::Struct, ..Default::default() };
+        let mut at =
+            RecordBuilder { packed: record.packed, union: record.kind != RecordKind::Struct, ..Default::default() };
         for field in fields.iter() {
             let layout = self.layout(field.ty.ty)?;
             at.add(field, layout)?;
@@ -150,7 +151,9 @@ impl TypeStore {
         let fields = self.record(id).fields.clone()?;
         let last = fields.last()?;
         match self.kind(last.ty.ty) {
-            TyKind::Array { elem, len: ArrayLen::Flexible(count), .. } => Some((fields.len() as u32 - 1, *elem, *count)),
+            TyKind::Array { elem, len: ArrayLen::Flexible(count), .. } => {
+                Some((fields.len() as u32 - 1, *elem, *count))
+            }
             _ => None,
         }
     }

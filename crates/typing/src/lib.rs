@@ -1,9 +1,32 @@
 //! Names, types, generics: syntax tree to typed tree.
+//!
+//! [`check`] walks a unit and gives the typed [`tree`] with every conversion explicit, and its reports. Checks that depend on
+//! paths (initialisation, null, escape) are not here but on MIR.
 
+mod alloc;
+mod calls;
+mod checker;
+pub mod codes;
+mod consteval;
+mod convert;
+mod counts;
+mod decls;
 pub mod display;
+mod exprs;
+mod format;
+mod function;
+mod infer;
+mod init;
 pub mod layout;
+mod ops;
+mod records;
+mod scope;
+mod specs;
+mod stmts;
 pub mod subst;
 pub mod tree;
 pub mod types;
+mod va;
 
+pub use checker::{check, Options};
 pub use types::{Qty, Ty, TyKind, TypeStore};

@@ -209,7 +209,7 @@ pub struct Local {
     pub heap: bool,
 }
 
-/// Statements in a scope of their own.
+/// Statements in a scope of their own (a block with the span `NONE` opens no scope: several declarators of one declaration).
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     /// The statements.
@@ -548,12 +548,7 @@ pub enum Conv {
 impl Expr {
     /// An expression.
     pub fn new(kind: ExprKind, ty: Qty, span: Span) -> Expr {
-        Expr {
-            kind: Box::new(kind),
-            ty,
-            span,
-            is_unsafe: false,
-        }
+        Expr { kind: Box::new(kind), ty, span, is_unsafe: false }
     }
 
     /// Whether it denotes a place.

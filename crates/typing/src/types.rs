@@ -31,20 +31,11 @@ pub struct Qty {
 impl Qty {
     /// Without qualifiers.
     pub fn plain(ty: Ty) -> Qty {
-        Qty {
-            ty,
-            quals: Quals::default(),
-        }
+        Qty { ty, quals: Quals::default() }
     }
     /// With `const` added.
     pub fn with_const(self) -> Qty {
-        Qty {
-            quals: Quals {
-                is_const: true,
-                ..self.quals
-            },
-            ..self
-        }
+        Qty { quals: Quals { is_const: true, ..self.quals }, ..self }
     }
 }
 
@@ -156,10 +147,7 @@ impl Bounds {
     }
     /// Whether a number of elements is known, now or at run time.
     pub fn has_bounds(self) -> bool {
-        matches!(
-            self,
-            Bounds::Fat | Bounds::FatTerminated | Bounds::Counted(_)
-        )
+        matches!(self, Bounds::Fat | Bounds::FatTerminated | Bounds::Counted(_))
     }
 }
 
@@ -292,6 +280,10 @@ pub struct FuncTy {
     pub end_into: Option<(u32, u32)>,
     /// `[[lee::copies(dst, src)]]`
     pub copies: Option<(u32, u32)>,
+    /// `[[lee::fills(p, c)]]`: bytes of `p` are set to `c` (or to zero).
+    pub fills: Option<(u32, Option<u32>)>,
+    /// The string argument is kept behind the call, so a check for its zero at the call is not enough.
+    pub keeps_string: Option<u32>,
 }
 
 /// Number of a record (a struct, union or tagged union; each instance of a generic one has its own).
@@ -587,9 +579,7 @@ impl TypeStore {
 
     /// The count expression behind `id`.
     pub fn count_expr(&self, id: CountId) -> &CountExpr {
-        self.counts
-            .get(id.0 as usize)
-            .unwrap_or(&CountExpr::Const(0))
+        self.counts.get(id.0 as usize).unwrap_or(&CountExpr::Const(0))
     }
 
     /// The record behind `id`.
@@ -609,14 +599,7 @@ impl TypeStore {
 
     /// A shared nullable pointer with the given bounds, region `Heap`.
     pub fn pointer_to(&mut self, target: Qty, bounds: Bounds) -> Ty {
-        self.pointer(Pointer {
-            target,
-            bounds,
-            nonnull: false,
-            own: Own::Shared,
-            region: Region::Heap,
-            raw: false,
-        })
+        self.pointer(Pointer { target, bounds, nonnull: false, own: Own::Shared, region: Region::Heap, raw: false })
     }
 
     /// The pointer shape of `ty`, if it is one.

@@ -1,0 +1,697 @@
+//! Calls: by name, through pointers, generic, of builtins.
+
+use crate::checker::Checker;
+use crate::codes;
+use crate::convert::Why;
+use crate::scope::Entity;
+use crate::tree::*;
+use crate::types::*;
+use source::{Diagnostic, Span, Symbol};
+use std::rc::Rc;
+use syntax::ast;
+
+impl Checker<'_> {
+    /// `callee(args)`
+    pub(crate) fn call(
+        &mut self,
+        callee: &ast::Expr,
+        args: &[ast::Expr],
+        question: bool,
+        span: Span,
+        expected: Option<Ty>,
+    ) -> Expr {
+        if let ast::ExprKind::Ident(name) = callee.kind {
+            if self.is_allocator(name) {
+                return self.allocate(name, args, question, span, expected);
+            }
+            if self.scopes.lookup(name).is_none() {
+                if let Some(out) = self.builtin(name, args, span, expected) {
+                    return out;
+                }
+            }
+            if let Some(Entity::Func(id)) = self.scopes.lookup(name).cloned() {
+                return self.call_function(id, callee.span, args, span, expected);
+            }
+        }
+        if question {
+            self.error(codes::OPERANDS, span, "`?` stands behind `malloc`, `calloc`, `realloc` and `new` only");
+        }
+        let value = self.value(callee);
+        if self.is_error(value.ty.ty) {
+            for arg in args {
+                self.expr(arg);
+            }
+            return self.error_node(span);
+        }
+        let function = self.program.types.as_pointer(value.ty.ty).and_then(|p| self.program.types.as_func(p.target.ty));
+        let Some(fty) = function else {
+            let text = self.show(value.ty.ty);
+            self.error(codes::OPERANDS, callee.span, format!("`{text}` is not a function"));
+            return self.error_node(span);
+        };
+        let why = Why::Arg;
+        let values = self.arguments(&fty, args, why, span, None);
+        self.finish_call(Callee::Pointer(value), &fty, values, span)
+    }
+
+    fn call_function(&mut self, id: FuncId, at: Span, args: &[ast::Expr], span: Span, expected: Option<Ty>) -> Expr {
+        let function = &mut self.program.functions[id.0 as usize];
+        function.used = true;
+        let (ty, trust, name, generic) = (function.ty, function.trust, function.name, function.type_params);
+        if trust == Trust::Foreign && self.checked() {
+            self.foreign_use(name, at);
+            return self.error_node(span);
+        }
+        let mut type_args: Rc<[Ty]> = Rc::from([]);
+        if generic > 0 {
+            match self.infer_arguments(id, args, expected, span) {
+                Some(found) => type_args = found,
+                None => return self.error_node(span),
+            }
+        }
+        let ty = self.types().subst(ty, &type_args);
+        let Some(fty) = self.program.types.as_func(ty) else { return self.error_node(span) };
+        let why = if trust == Trust::Trusted { Why::TrustedArg } else { Why::Arg };
+        let values = self.arguments(&fty, args, why, span, Some(name));
+        self.finish_call(Callee::Direct(FuncRef { func: id, args: type_args }), &fty, values, span)
+    }
+
+    /// The arguments, converted to the parameters' types; with each the value before conversion.
+    fn arguments(
+        &mut self,
+        fty: &FuncTy,
+        args: &[ast::Expr],
+        why: Why,
+        span: Span,
+        name: Option<Symbol>,
+    ) -> Vec<(Expr, Ty)> {
+        let wrong = args.len() < fty.params.len() || (args.len() > fty.params.len() && !fty.variadic);
+        if wrong && !fty.unprototyped {
+            let what = name.map_or("this function".to_string(), |n| format!("`{n}`"));
+            let few = if args.len() < fty.params.len() { "too few" } else { "too many" };
+            self.error(
+                codes::ARGUMENTS,
+                span,
+                format!(
+                    "{few} arguments: {what} takes {}{}, and {} are given",
+                    fty.params.len(),
+                    if fty.variadic { " or more" } else { "" },
+                    args.len()
+                ),
+            );
+        }
+        let mut out = vec![];
+        for (at, arg) in args.iter().enumerate() {
+            let Some(param) = fty.params.get(at) else {
+                out.push((self.variadic_argument(arg), self.program.types.common.error));
+                continue;
+            };
+            let value = self.expr_expecting(arg, Some(param.ty));
+            let value = self.rvalue(value);
+            let from = value.ty.ty;
+            if fty.end_into.is_some_and(|(_, out)| out == at as u32) {
+                out.push((self.end_argument(value, param.ty, &out, fty), from));
+                continue;
+            }
+            if fty.copies.is_some_and(|(d, s)| d == at as u32 || s == at as u32) {
+                out.push((self.copied_argument(value, param.ty, why), from));
+                continue;
+            }
+            if matches!(self.kind(param.ty), TyKind::VaList) {
+                out.push((self.va_argument(value, fty, &out), from));
+                continue;
+            }
+            if fty.fills.is_some_and(|(p, _)| p == at as u32) {
+                out.push((self.filled_argument(value, param.ty, why), from));
+                continue;
+            }
+            let why = if fty.keeps_string == Some(at as u32) { Why::Store } else { why };
+            out.push((self.coerce(value, param.ty, why), from));
+        }
+        if wrong {
+            return vec![];
+        }
+        if why == Why::Arg {
+            self.check_string_aliases(fty, &out);
+        }
+        self.check_copies(fty, &out, span);
+        self.check_fills(fty, &out, span);
+        if let Some(format) = fty.format {
+            self.check_format(fty, format, &mut out, span);
+        } else if fty.variadic
+            && self.checked()
+            && out.len() > fty.params.len()
+            && !(why == Why::TrustedArg && self.only_numbers(&out, fty))
+        {
+            self.error_help(
+                codes::VARIADIC,
+                span,
+                "the variable arguments of this function are not checked by a format",
+                "only printf-like functions are variadic in safe code",
+            );
+        }
+        out
+    }
+
+    fn only_numbers(&self, out: &[(Expr, Ty)], fty: &FuncTy) -> bool {
+        out.iter().skip(fty.params.len()).all(|(e, _)| self.is_arithmetic(e.ty.ty) || self.is_error(e.ty.ty))
+    }
+
+    /// A variable argument after C's default promotions.
+    fn variadic_argument(&mut self, arg: &ast::Expr) -> Expr {
+        let value = self.value(arg);
+        let value = self.promote(value);
+        let double = self.program.types.common.double;
+        match *self.kind(value.ty.ty) {
+            TyKind::Float(FloatKind::Float | FloatKind::Float16) => self.convert(Conv::Numeric, value, double),
+            TyKind::Ptr(p) if !self.checked() => {
+                if self.program.types.is_typed_void(&p) {
+                    let ty = self.types().pointer(Pointer { raw: true, ..p });
+                    return self.convert(Conv::Unchecked, value, ty);
+                }
+                let bounds = if p.bounds.is_terminated() { Bounds::Terminated } else { Bounds::Thin };
+                self.with_bounds(value, bounds)
+            }
+            TyKind::NullPtr => {
+                let void = self.program.types.common.void;
+                let ty = self.raw_void(void);
+                self.node(ExprKind::Null, ty, value.span)
+            }
+            _ => value,
+        }
+    }
+
+    /// C's `void *`.
+    pub(crate) fn raw_void(&mut self, void: Ty) -> Ty {
+        self.types().pointer(Pointer {
+            target: Qty::plain(void).with_const(),
+            bounds: Bounds::Thin,
+            nonnull: false,
+            own: Own::Shared,
+            region: Region::Var,
+            raw: true,
+        })
+    }
+
+    /// `&end` of `strtol(s, &end, 10)`: the local gets the bounds of `s`.
+    fn end_argument(&mut self, value: Expr, param: Ty, before: &[(Expr, Ty)], fty: &FuncTy) -> Expr {
+        if self.is_null_constant(&value) || !self.checked() {
+            return self.coerce(value, param, Why::TrustedArg);
+        }
+        let span = value.span;
+        let source = fty.end_into.and_then(|(n, _)| before.get(n as usize)).map(|(_, ty)| *ty);
+        let local = match &*value.kind {
+            ExprKind::AddrOf(place) => match *place.kind {
+                ExprKind::Local(id) => Some(id),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (Some(local), Some(source)) = (local, source) else {
+            self.error_help(
+                codes::TYPE,
+                span,
+                "this argument is `&p` of a local pointer, or null",
+                "declare a local pointer for the end",
+            );
+            return self.error_node(span);
+        };
+        let Some(p) = self.program.types.as_pointer(source) else { return self.error_node(span) };
+        let bounds = match p.bounds {
+            Bounds::Counted(_) | Bounds::Thin => Bounds::Fat,
+            other => other,
+        };
+        self.fix_local(local, bounds);
+        let declared = self.f.as_ref().and_then(|f| f.locals.get(local.0 as usize)).map(|l| l.ty);
+        let have = declared.and_then(|q| self.program.types.as_pointer(q.ty));
+        let fits = have.is_some_and(|h| {
+            self.program.types.is_character(h.target.ty)
+                && (h.bounds == bounds || !h.bounds.has_bounds() && bounds.is_terminated())
+        });
+        if !fits {
+            let text = declared.map_or(String::new(), |q| self.show(q.ty));
+            self.error(codes::TYPE, span, format!("type: `{text}` cannot take a pointer into `{}`", self.show(source)));
+            return self.error_node(span);
+        }
+        if p.target.quals.is_const && !have.is_some_and(|h| h.target.quals.is_const) && !self.is_default_cast(param) {
+            self.report(Diagnostic::warning(
+                codes::CONST,
+                span,
+                "the end points into a const string: make it `const char *`",
+            ));
+        }
+        value
+    }
+
+    fn is_default_cast(&self, param: Ty) -> bool {
+        // strtol's own type drops const; a string that is only read through the end pointer is common C.
+        self.program.types.as_pointer(param).is_some()
+    }
+
+    /// An argument of `memcpy` and friends: bytes, or one same copyable type on both sides.
+    fn copied_argument(&mut self, value: Expr, param: Ty, why: Why) -> Expr {
+        let Some(p) = self.program.types.as_pointer(value.ty.ty) else { return self.coerce(value, param, why) };
+        if !self.checked()
+            || self.program.types.is_plain(p.target.ty)
+            || matches!(self.kind(p.target.ty), TyKind::Void | TyKind::Func(_))
+        {
+            return self.coerce(value, param, why);
+        }
+        let Some(q) = self.program.types.as_pointer(param) else { return self.error_node(value.span) };
+        if p.target.quals.is_const && !q.target.quals.is_const {
+            return self.coerce(value, param, why);
+        }
+        self.need_bounds(&value);
+        let bounds = if p.bounds.is_fat() { p.bounds } else { Bounds::Fat };
+        self.with_bounds(value, bounds)
+    }
+
+    /// `memset(&x, 0, sizeof x)`: any type whose zero is valid.
+    fn filled_argument(&mut self, value: Expr, param: Ty, why: Why) -> Expr {
+        let (Some(p), Some(q)) = (self.program.types.as_pointer(value.ty.ty), self.program.types.as_pointer(param))
+        else {
+            return self.coerce(value, param, why);
+        };
+        let zeroable = !self.program.types.needs_init(p.target.ty) && self.program.types.is_complete(p.target.ty);
+        let special = matches!(self.kind(p.target.ty), TyKind::Void | TyKind::Func(_) | TyKind::Param(_));
+        if !self.checked()
+            || self.program.types.is_plain(p.target.ty)
+            || special
+            || !zeroable
+            || p.target.quals.is_const
+        {
+            return self.coerce(value, param, why);
+        }
+        self.bytes_view(value, q.target.quals)
+    }
+
+    fn check_fills(&mut self, fty: &FuncTy, out: &[(Expr, Ty)], span: Span) {
+        let Some((p, c)) = fty.fills else { return };
+        let Some(target) =
+            out.get(p as usize).and_then(|(_, ty)| self.program.types.as_pointer(*ty)).map(|p| p.target.ty)
+        else {
+            return;
+        };
+        if !self.checked()
+            || self.program.types.is_plain(target)
+            || matches!(self.kind(target), TyKind::Void | TyKind::Param(_))
+        {
+            return;
+        }
+        let zero = c.is_none_or(|c| out.get(c as usize).is_some_and(|(e, _)| matches!(*e.kind, ExprKind::Int(0))));
+        let size = self.program.types.layout(target).map_or(0, |l| i128::from(l.size));
+        let whole = out.last().and_then(|(e, _)| self.int_of(e)).is_some_and(|n| size > 0 && n % size == 0);
+        if !zero || !whole {
+            let text = self.show(target);
+            self.error_help(
+                codes::TYPE,
+                span,
+                format!("type: `{text}` is not plain data: only whole ones can be filled, and only with zero"),
+                "write `memset(p, 0, sizeof *p)`, or assign `(T){ }`",
+            );
+        }
+    }
+
+    fn check_copies(&mut self, fty: &FuncTy, out: &[(Expr, Ty)], span: Span) {
+        let Some((d, s)) = fty.copies else { return };
+        let (Some((_, a)), Some((_, b))) = (out.get(d as usize), out.get(s as usize)) else { return };
+        let (Some(p), Some(q)) = (self.program.types.as_pointer(*a), self.program.types.as_pointer(*b)) else { return };
+        if !self.checked() {
+            return;
+        }
+        let plain = self.program.types.is_plain(p.target.ty) && self.program.types.is_plain(q.target.ty);
+        if !plain && p.target.ty != q.target.ty {
+            let (x, y) = (self.show(*a), self.show(*b));
+            self.error(
+                codes::TYPE,
+                span,
+                format!(
+                    "type: bytes are not copied from `{y}` to `{x}`: only plain data, or one same type on both sides"
+                ),
+            );
+        }
+    }
+
+    /// A local array passed as a string to a Leeward function: nothing else that the call gets may write to it.
+    fn check_string_aliases(&mut self, fty: &FuncTy, out: &[(Expr, Ty)]) {
+        for (at, (arg, from)) in out.iter().enumerate() {
+            let Some(param) = fty.params.get(at).and_then(|p| self.program.types.as_pointer(p.ty)) else { continue };
+            let Some(p) = self.program.types.as_pointer(*from) else { continue };
+            if !param.bounds.is_terminated()
+                || p.bounds.is_terminated()
+                || self.is_null_constant(arg)
+                || !self.checked()
+            {
+                continue;
+            }
+            for (other_at, (other, other_from)) in out.iter().enumerate() {
+                let Some(q) = self.program.types.as_pointer(*other_from) else { continue };
+                if other_at == at || q.target.quals.is_const || !self.rooted_in_local(other) {
+                    continue;
+                }
+                let same = match (root_local(arg), root_local(other)) {
+                    (Some(a), Some(b)) => a == b,
+                    _ => true,
+                };
+                if same {
+                    self.error_help(
+                        codes::TERMINATOR,
+                        arg.span,
+                        "this array is passed as a string and, in another argument, for writing: its zero could be written over",
+                        "declare the array `null_terminated`, or pass different arrays",
+                    );
+                }
+            }
+        }
+    }
+
+    fn finish_call(&mut self, callee: Callee, fty: &FuncTy, values: Vec<(Expr, Ty)>, span: Span) -> Expr {
+        let mut ty = fty.ret;
+        if let Some(n) = fty.into.filter(|_| self.checked()) {
+            if let Some((_, from)) = values.get(n as usize) {
+                let copies = fty.copies.is_some();
+                ty = self.into_type(fty.ret, *from, copies);
+            }
+        }
+        let args = values.into_iter().map(|(e, _)| e).collect();
+        self.node(ExprKind::Call(callee, args), ty, span)
+    }
+
+    /// The type of a result that points into an argument of type `from`.
+    fn into_type(&mut self, ret: Ty, from: Ty, copies: bool) -> Ty {
+        let (Some(r), Some(p)) = (self.program.types.as_pointer(ret), self.program.types.as_pointer(from)) else {
+            return ret;
+        };
+        let c = self.program.types.common;
+        let raw = matches!(self.kind(r.target.ty), TyKind::Void);
+        let same = self.program.types.is_character(p.target.ty) || (raw && copies) || p.target.ty == r.target.ty;
+        let mut target =
+            if same { p.target } else { Qty { ty: if raw { c.uchar } else { r.target.ty }, quals: p.target.quals } };
+        target.quals.is_const = p.target.quals.is_const;
+        let bounds = match p.bounds {
+            Bounds::Counted(_) => Bounds::Fat,
+            Bounds::Thin if copies => Bounds::Thin,
+            Bounds::Thin => Bounds::Fat,
+            b if b.is_terminated() && !same => Bounds::Fat,
+            other => other,
+        };
+        self.types().pointer(Pointer {
+            target,
+            bounds,
+            nonnull: r.nonnull,
+            own: Own::Shared,
+            region: p.region,
+            raw: false,
+        })
+    }
+
+    /// Builtins of gcc and clang, and the words that C's headers expand to.
+    fn builtin(&mut self, name: Symbol, args: &[ast::Expr], span: Span, expected: Option<Ty>) -> Option<Expr> {
+        let c = self.program.types.common;
+        let text = name.as_str();
+        match text {
+            "__builtin_expect" | "__builtin_expect_with_probability" => {
+                let first = args.first()?;
+                let value = self.expr_expecting(first, Some(c.long));
+                Some(self.coerce(value, c.long, Why::Arg))
+            }
+            "__builtin_unreachable" | "__builtin_trap" | "__builtin_abort" => {
+                Some(self.node(ExprKind::Unreachable, c.void, span))
+            }
+            "__builtin_constant_p" => {
+                let n = self.try_constant_int(args.first()?);
+                Some(self.int_node(i128::from(n.is_some()), c.int, span))
+            }
+            "__builtin_offsetof" => None,
+            "lengthof" => None,
+            "__builtin_va_start" | "__builtin_c23_va_start" | "__builtin_va_end" | "__builtin_va_copy" => {
+                self.error(codes::VARIADIC, span, "`va_start`, `va_end` and `va_copy` are statements of their own");
+                Some(self.error_node(span))
+            }
+            _ if text.starts_with("__builtin_") || text.starts_with("__sync_") || text.starts_with("__atomic_") => {
+                self.library_builtin(name, args, span, expected)
+            }
+            _ => None,
+        }
+    }
+
+    /// Builtins that are functions: of numbers in safe code, any in `unsafe`.
+    fn library_builtin(&mut self, name: Symbol, args: &[ast::Expr], span: Span, expected: Option<Ty>) -> Option<Expr> {
+        let c = self.program.types.common;
+        let base = name.as_str().strip_prefix("__builtin_").unwrap_or(name.as_str());
+        let numeric = |result: Ty, param: Option<Ty>| Some((result, param));
+        let signature = match base {
+            "clz" | "ctz" | "popcount" | "parity" | "ffs" | "clrsb" => numeric(c.int, Some(c.uint)),
+            "clzl" | "ctzl" | "popcountl" | "parityl" | "ffsl" | "clrsbl" => numeric(c.int, Some(c.ulong)),
+            "clzll" | "ctzll" | "popcountll" | "parityll" | "ffsll" | "clrsbll" => numeric(c.int, Some(c.ulonglong)),
+            "bswap16" => numeric(c.ushort, Some(c.ushort)),
+            "bswap32" => numeric(c.uint, Some(c.uint)),
+            "bswap64" => numeric(c.ulong, Some(c.ulong)),
+            "huge_val" | "inf" | "nan_" => numeric(c.double, None),
+            "huge_valf" | "inff" => numeric(c.float, None),
+            "huge_vall" | "infl" => numeric(c.long_double, None),
+            "nan" | "nans" => return Some(self.constant_nan(c.double, span)),
+            "nanf" | "nansf" => return Some(self.constant_nan(c.float, span)),
+            "nanl" => return Some(self.constant_nan(c.long_double, span)),
+            "isnan" | "isinf" | "isfinite" | "isnormal" | "signbit" | "isinf_sign" | "signbitf" | "signbitl"
+            | "isgreater" | "isless" | "isgreaterequal" | "islessequal" | "islessgreater" | "isunordered"
+            | "fpclassify" => numeric(c.int, None),
+            "fabs" | "sqrt" | "floor" | "ceil" => numeric(c.double, Some(c.double)),
+            "fabsf" | "sqrtf" => numeric(c.float, Some(c.float)),
+            "fabsl" => numeric(c.long_double, Some(c.long_double)),
+            "add_overflow" | "sub_overflow" | "mul_overflow" => return Some(self.overflow_builtin(name, args, span)),
+            _ => None,
+        };
+        if let Some((result, param)) = signature {
+            let mut values = vec![];
+            for arg in args {
+                let value = self.value(arg);
+                if !self.is_arithmetic(value.ty.ty) && !self.is_error(value.ty.ty) {
+                    self.error(codes::OPERANDS, arg.span, format!("`{name}` takes numbers"));
+                    return Some(self.error_node(span));
+                }
+                values.push(match param {
+                    Some(param) => self.coerce(value, param, Why::Arg),
+                    None => self.promote(value),
+                });
+            }
+            return Some(self.node(ExprKind::Builtin(name, values), result, span));
+        }
+        if self.checked() {
+            // `__builtin_memcpy` and friends are the functions without the prefix.
+            if let Some(Entity::Func(id)) = self.scopes.lookup(Symbol::new(base)).cloned() {
+                return Some(self.call_function(id, span, args, span, expected));
+            }
+            self.error(codes::UNSAFE, span, format!("the builtin `{name}` is unsafe, or not known"));
+            return Some(self.error_node(span));
+        }
+        if let Some(Entity::Func(id)) = self.scopes.lookup(Symbol::new(base)).cloned() {
+            return Some(self.call_function(id, span, args, span, expected));
+        }
+        let values: Vec<Expr> = args.iter().map(|a| self.value(a)).collect();
+        let result = values.first().and_then(|v| self.program.types.as_pointer(v.ty.ty)).map_or(c.int, |p| p.target.ty);
+        Some(self.node(ExprKind::Builtin(name, values), result, span))
+    }
+
+    fn constant_nan(&mut self, ty: Ty, span: Span) -> Expr {
+        self.node(ExprKind::Float(Symbol::new("(__builtin_nan(\"\"))")), ty, span)
+    }
+
+    /// `__builtin_add_overflow(a, b, &r)` and `<stdckdint.h>`: numbers and the address of an integer.
+    fn overflow_builtin(&mut self, name: Symbol, args: &[ast::Expr], span: Span) -> Expr {
+        let bool_ = self.program.types.common.bool_;
+        if args.len() != 3 {
+            self.error(codes::ARGUMENTS, span, format!("`{name}` takes two integers and the address of a third"));
+            return self.error_node(span);
+        }
+        let mut values: Vec<Expr> = args.iter().map(|a| self.value(a)).collect();
+        if values.iter().any(|v| self.is_error(v.ty.ty)) {
+            return self.error_node(span);
+        }
+        let out = values.get(2).and_then(|v| self.program.types.as_pointer(v.ty.ty));
+        let fits = values.iter().take(2).all(|v| self.is_integer(v.ty.ty))
+            && out.is_some_and(|p| matches!(self.kind(p.target.ty), TyKind::Int(_)) && !p.target.quals.is_const);
+        if !fits {
+            self.error(codes::OPERANDS, span, format!("`{name}` takes two integers and the address of a third"));
+            return self.error_node(span);
+        }
+        if let Some(last) = values.pop() {
+            let last = self.with_bounds(last, Bounds::Thin);
+            values.push(last);
+        }
+        self.node(ExprKind::Builtin(name, values), bool_, span)
+    }
+
+    /// Type arguments of a generic function from its arguments, then from the context.
+    fn infer_arguments(
+        &mut self,
+        id: FuncId,
+        args: &[ast::Expr],
+        expected: Option<Ty>,
+        span: Span,
+    ) -> Option<Rc<[Ty]>> {
+        let params = self.generics_of.get(&id).cloned().unwrap_or_default();
+        let fty = self.program.types.as_func(self.program.functions[id.0 as usize].ty)?;
+        let mut found: Vec<Option<Ty>> = vec![None; params.len()];
+        // Arguments that allocate or name generic functions take their type from the parameter, so they come last.
+        let mut later = vec![];
+        for (param, arg) in fty.params.iter().zip(args) {
+            if self.mentions_own_param(param.ty, &params) {
+                if self.needs_context(arg) {
+                    later.push((param.ty, arg));
+                    continue;
+                }
+                let ty = self.probe(arg);
+                self.unify(param.ty, ty, &params, &mut found);
+            }
+        }
+        if let Some(expected) = expected {
+            if found.iter().any(|f| f.is_none()) {
+                self.unify(fty.ret, expected, &params, &mut found);
+            }
+        }
+        for (param, arg) in later {
+            if found.iter().any(|f| f.is_none()) {
+                let ty = self.probe(arg);
+                self.unify(param, ty, &params, &mut found);
+            }
+        }
+        let mut out = vec![];
+        for (param, ty) in params.iter().zip(&found) {
+            let Some(ty) = ty else {
+                let name = self.program.functions[id.0 as usize].name;
+                self.error_help(
+                    codes::GENERIC,
+                    span,
+                    format!("`{}` of the generic `{name}` cannot be inferred from this call", param.name),
+                    "give an argument that mentions it, or assign the result to a variable of the wanted type",
+                );
+                return None;
+            };
+            if !self.check_type_argument(*ty, param, span) {
+                return None;
+            }
+            out.push(*ty);
+        }
+        Some(Rc::from(out))
+    }
+
+    fn mentions_own_param(&self, ty: Ty, params: &[TypeParam]) -> bool {
+        !params.is_empty() && self.program.types.mentions_param(ty)
+    }
+
+    fn needs_context(&self, arg: &ast::Expr) -> bool {
+        match &arg.kind {
+            ast::ExprKind::Call { callee, .. } => {
+                matches!(callee.kind, ast::ExprKind::Ident(n) if self.is_allocator(n))
+            }
+            ast::ExprKind::Nullptr => true,
+            ast::ExprKind::Ident(name) => match self.scopes.lookup(*name) {
+                Some(Entity::Func(id)) => self.program.functions.get(id.0 as usize).is_some_and(|f| f.type_params > 0),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// The type of an argument, without reports.
+    fn probe(&mut self, arg: &ast::Expr) -> Ty {
+        self.muted += 1;
+        let used = self.f.as_ref().map(|f| f.used.clone());
+        let value = self.value(arg);
+        if let (Some(f), Some(used)) = (&mut self.f, used) {
+            f.used.extend(used);
+        }
+        self.muted -= 1;
+        value.ty.ty
+    }
+
+    /// Arguments of a generic function that is named without being called.
+    pub(crate) fn args_from_expected(&mut self, id: FuncId, expected: Option<Ty>, span: Span) -> Option<Rc<[Ty]>> {
+        let params = self.generics_of.get(&id).cloned().unwrap_or_default();
+        let mut found: Vec<Option<Ty>> = vec![None; params.len()];
+        let ty = self.program.functions[id.0 as usize].ty;
+        if let Some(wanted) = expected {
+            let wanted = self.program.types.as_pointer(wanted).map_or(wanted, |p| p.target.ty);
+            self.unify(ty, wanted, &params, &mut found);
+        }
+        let args: Option<Vec<Ty>> = found.into_iter().collect();
+        if args.is_none() {
+            let name = self.program.functions[id.0 as usize].name;
+            self.error_help(
+                codes::GENERIC,
+                span,
+                format!("the type arguments of `{name}` cannot be inferred here"),
+                "assign it to a function pointer of the wanted type, or call it",
+            );
+        }
+        args.map(Rc::from)
+    }
+
+    /// Matches a parameter's type against an argument's and notes what the type parameters must be.
+    fn unify(&mut self, pattern: Ty, actual: Ty, params: &[TypeParam], found: &mut [Option<Ty>]) {
+        if self.is_error(actual) {
+            return;
+        }
+        match (self.kind(pattern).clone(), self.kind(actual).clone()) {
+            (TyKind::Param(p), _) if params.get(p.index as usize) == Some(&p) => {
+                let bound = self.type_argument(actual);
+                if let Some(slot) = found.get_mut(p.index as usize) {
+                    slot.get_or_insert(bound);
+                }
+            }
+            (TyKind::Ptr(p), TyKind::Ptr(a)) => self.unify(p.target.ty, a.target.ty, params, found),
+            (TyKind::Array { elem: p, .. }, TyKind::Array { elem: a, .. }) => self.unify(p.ty, a.ty, params, found),
+            (TyKind::Record(p), TyKind::Record(a)) => {
+                let (x, y) = (self.program.types.instance_of.get(&p), self.program.types.instance_of.get(&a));
+                if x.is_some() && x == y {
+                    let (x, y) = (self.program.types.record(p).args.clone(), self.program.types.record(a).args.clone());
+                    for (x, y) in x.into_iter().zip(y) {
+                        self.unify(x, y, params, found);
+                    }
+                }
+            }
+            (TyKind::Func(p), TyKind::Func(a)) => {
+                self.unify(p.ret, a.ret, params, found);
+                for (x, y) in p.params.iter().zip(&a.params) {
+                    self.unify(x.ty, y.ty, params, found);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The type that a type parameter stands for, given a value's type: pointers forget what only this value knows.
+    fn type_argument(&mut self, ty: Ty) -> Ty {
+        let c = self.program.types.common;
+        match *self.kind(ty) {
+            TyKind::Ptr(p) => {
+                let bounds = match p.bounds {
+                    Bounds::FatTerminated if p.target.quals.is_const => Bounds::Terminated,
+                    Bounds::Counted(_) => Bounds::Fat,
+                    other => other,
+                };
+                self.types().pointer(Pointer { bounds, nonnull: false, region: Region::Heap, ..p })
+            }
+            TyKind::NullPtr => c.error,
+            _ => ty,
+        }
+    }
+}
+
+/// The local that a pointer value is directly into.
+fn root_local(e: &Expr) -> Option<LocalId> {
+    match &*e.kind {
+        ExprKind::Decay(p) | ExprKind::AddrOf(p) => place_root(p),
+        ExprKind::PtrAdd(p, ..) | ExprKind::Convert(_, p) => root_local(p),
+        _ => None,
+    }
+}
+
+fn place_root(e: &Expr) -> Option<LocalId> {
+    match &*e.kind {
+        ExprKind::Local(id) | ExprKind::CompoundLit(id, _) => Some(*id),
+        ExprKind::Field(base, _) | ExprKind::IndexArray(base, _) => place_root(base),
+        _ => None,
+    }
+}

@@ -1,0 +1,237 @@
+//! The checker's state and the walk over a unit's items.
+
+use crate::codes;
+use crate::function::FnCtx;
+use crate::scope::{Entity, GenericRecord, Scopes};
+use crate::specs::Siblings;
+use crate::tree::*;
+use crate::types::*;
+use rustc_hash::FxHashMap;
+use source::{Code, Diagnostic, Sink, SourceMap, Span, Symbol};
+use syntax::ast;
+
+/// What the caller chooses.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Plain C: same types, no checks.
+    pub plain_c: bool,
+    /// Names of foreign functions with advice what to use instead (`library/unsafe.txt`).
+    pub advice: Vec<(String, String)>,
+}
+
+/// Checks a unit. The tree is complete even when errors were reported, but is then not to be lowered.
+pub fn check(unit: &ast::Unit, map: &SourceMap, options: &Options, sink: &mut Sink) -> Program {
+    let mut checker = Checker::new(map, options);
+    for item in &unit.items {
+        checker.item(item);
+    }
+    checker.finish();
+    sink.all.append(&mut checker.sink.all);
+    checker.program
+}
+
+/// A value known at compile time, kept for `constexpr` and `const` scalars.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Known {
+    /// Integer.
+    Int(i128),
+    /// Floating, as C text.
+    Float(Symbol),
+}
+
+/// State of the walk.
+pub struct Checker<'a> {
+    pub(crate) map: &'a SourceMap,
+    pub(crate) options: &'a Options,
+    pub(crate) sink: Sink,
+    /// While above zero, reports are dropped (inference rounds, unevaluated tries).
+    pub(crate) muted: u32,
+    pub(crate) program: Program,
+    pub(crate) scopes: Scopes,
+    pub(crate) generic_records: Vec<GenericRecord>,
+    /// Bounds of the type parameters of the generic item at hand.
+    pub(crate) type_params: Vec<TypeParam>,
+    pub(crate) string_ids: FxHashMap<(Vec<u32>, Ty), StrId>,
+    pub(crate) known_globals: FxHashMap<GlobalId, Known>,
+    pub(crate) static_counter: u32,
+    /// Type parameters of each generic function.
+    pub(crate) generics_of: FxHashMap<FuncId, Vec<TypeParam>>,
+    /// The function at hand.
+    pub(crate) f: Option<FnCtx>,
+    /// Static locals by declaration, so that inference rounds make them once.
+    pub(crate) statics: FxHashMap<Span, GlobalId>,
+    /// Records and enumerations defined in function bodies, by the span of their specifier, for the same reason.
+    pub(crate) local_records: FxHashMap<Span, RecordId>,
+    pub(crate) local_enums: FxHashMap<Span, EnumId>,
+    /// What `counted_by` may mention.
+    pub(crate) siblings: Option<Siblings>,
+    /// Parameters of a `generic <...>` that the next record specifier with a tag takes.
+    pub(crate) pending_generic: Option<Vec<TypeParam>>,
+    /// Generic tags that are to be declared at file scope when the level of their parameters is closed.
+    pub(crate) generic_tags: Vec<(Symbol, u32)>,
+}
+
+impl<'a> Checker<'a> {
+    fn new(map: &'a SourceMap, options: &'a Options) -> Checker<'a> {
+        Checker {
+            map,
+            options,
+            sink: Sink::default(),
+            muted: 0,
+            program: Program::default(),
+            scopes: Scopes::default(),
+            generic_records: vec![],
+            type_params: vec![],
+            string_ids: FxHashMap::default(),
+            known_globals: FxHashMap::default(),
+            static_counter: 0,
+            generics_of: FxHashMap::default(),
+            f: None,
+            statics: FxHashMap::default(),
+            local_records: FxHashMap::default(),
+            local_enums: FxHashMap::default(),
+            siblings: None,
+            pending_generic: None,
+            generic_tags: vec![],
+        }
+    }
+
+    /// Reports, unless muted.
+    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
+        if self.muted == 0 {
+            self.sink.push(diagnostic);
+        }
+    }
+
+    /// Reports an error.
+    pub(crate) fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.report(Diagnostic::error(code, span, message));
+    }
+
+    /// Reports an error with advice.
+    pub(crate) fn error_help(&mut self, code: Code, span: Span, message: impl Into<String>, help: impl Into<String>) {
+        self.report(Diagnostic::error(code, span, message).help(help));
+    }
+
+    /// The types.
+    pub(crate) fn types(&mut self) -> &mut TypeStore {
+        &mut self.program.types
+    }
+
+    /// The shape of a type.
+    pub(crate) fn kind(&self, ty: Ty) -> &TyKind {
+        self.program.types.kind(ty)
+    }
+
+    /// A type as text.
+    pub(crate) fn show(&self, ty: Ty) -> String {
+        self.program.types.show(ty)
+    }
+
+    /// Whether the type is the error type.
+    pub(crate) fn is_error(&self, ty: Ty) -> bool {
+        matches!(self.kind(ty), TyKind::Error)
+    }
+
+    /// Whether code here is checked: a Leeward function outside `unsafe`.
+    pub(crate) fn checked(&self) -> bool {
+        match &self.f {
+            Some(f) => !f.unchecked && f.unsafe_depth == 0,
+            None => !self.options.plain_c,
+        }
+    }
+
+    /// The string literal's number.
+    pub(crate) fn string(&mut self, units: Vec<u32>, elem: Ty) -> StrId {
+        let next = StrId(self.program.strings.len() as u32);
+        let id = *self.string_ids.entry((units.clone(), elem)).or_insert(next);
+        if id == next {
+            self.program.strings.push(StringLit { units, elem });
+        }
+        id
+    }
+
+    fn item(&mut self, item: &ast::Item) {
+        let foreign = item.origin == ast::Origin::Foreign || self.options.plain_c;
+        match &item.kind {
+            ast::ItemKind::Decl(decl) => self.file_decl(decl, foreign),
+            ast::ItemKind::Function(def) => self.function_def(def, foreign, item.span),
+            ast::ItemKind::StaticAssert(assert) => self.static_assert(assert),
+            ast::ItemKind::Asm(text) => {
+                if !foreign {
+                    self.error(
+                        codes::UNSAFE,
+                        item.span,
+                        "inline assembly is not in the safe language: move it to a C file",
+                    );
+                }
+                self.program.asm.push(text.clone());
+            }
+            ast::ItemKind::Unsupported(word) => self.later(*word, item.span),
+        }
+    }
+
+    /// Reports a construct of a later issue.
+    pub(crate) fn later(&mut self, word: Symbol, span: Span) {
+        self.error_help(
+            codes::LATER,
+            span,
+            format!("`{word}` is not built yet"),
+            "docs/open-points.md says which parts of the language are still to come",
+        );
+    }
+
+    pub(crate) fn static_assert(&mut self, assert: &ast::StaticAssert) {
+        let value = self.constant_int(&assert.condition);
+        if value == Some(0) {
+            let text = assert.message.as_ref().map(|m| String::from_utf8_lossy(m).into_owned());
+            let message = match text {
+                Some(text) => format!("static assertion failed: {text}"),
+                None => "static assertion failed".to_string(),
+            };
+            self.error(codes::STATIC_ASSERT, assert.condition.span, message);
+        }
+    }
+
+    /// What remains to be said at the end of the unit.
+    fn finish(&mut self) {
+        for at in 0..self.program.globals.len() {
+            let global = &self.program.globals[at];
+            let (ty, span, defined) = (global.ty, global.span, global.init.is_some());
+            if !defined || global.trust == Trust::Foreign {
+                continue;
+            }
+            if let TyKind::Array { elem, len: ArrayLen::Unknown, terminated } = *self.kind(ty.ty) {
+                let one = self.types().intern(TyKind::Array { elem, len: ArrayLen::Const(1), terminated });
+                self.program.globals[at].ty.ty = one;
+            } else if !self.program.types.is_complete(ty.ty) && !self.is_error(ty.ty) {
+                let text = self.show(ty.ty);
+                self.error(codes::INCOMPLETE, span, format!("the type `{text}` is never completed"));
+            }
+        }
+        let unused: Vec<(Span, Symbol)> = self
+            .program
+            .functions
+            .iter()
+            .filter(|f| {
+                f.body.is_some()
+                    && !f.used
+                    && f.linkage == Linkage::Internal
+                    && f.trust == Trust::Checked
+                    && !f.attrs.iter().any(|a| a.contains("unused"))
+            })
+            .filter(|f| !self.map.is_system(f.span.lo))
+            .map(|f| (f.span, f.name))
+            .collect();
+        for (span, name) in unused {
+            self.report(Diagnostic::warning(codes::UNUSED, span, format!("the function `{name}` is never used")));
+        }
+    }
+
+    /// Declares a name that must not be reported again.
+    pub(crate) fn poison(&mut self, name: Option<ast::Ident>) {
+        if let Some(name) = name {
+            self.scopes.declare(name.name, Entity::Poison, name.span);
+        }
+    }
+}

@@ -1,0 +1,464 @@
+//! Constant expressions: integers, floats, addresses.
+
+use crate::checker::{Checker, Known};
+use crate::codes;
+use crate::convert::Why;
+use crate::tree::*;
+use crate::types::*;
+use source::{Span, Symbol};
+use syntax::ast;
+
+impl Checker<'_> {
+    /// An integer constant expression, or a report.
+    pub(crate) fn constant_int(&mut self, e: &ast::Expr) -> Option<i128> {
+        let before = self.sink.all.len();
+        let value = self.value(e);
+        if let Some(n) = self.int_of(&value) {
+            return Some(n);
+        }
+        if self.sink.all.len() == before && !self.is_error(value.ty.ty) {
+            self.error(
+                codes::CONSTANT,
+                e.span,
+                "this is not an integer constant: its value is not known at compile time",
+            );
+        }
+        None
+    }
+
+    /// An integer constant expression, without a report.
+    pub(crate) fn try_constant_int(&mut self, e: &ast::Expr) -> Option<i128> {
+        self.muted += 1;
+        let value = self.value(e);
+        self.muted -= 1;
+        self.int_of(&value)
+    }
+
+    /// The value of an integer constant.
+    pub(crate) fn int_of(&self, e: &Expr) -> Option<i128> {
+        match &*e.kind {
+            ExprKind::Int(n) => Some(*n),
+            ExprKind::Load(place) => match self.known_value(place)? {
+                Known::Int(n) => Some(n),
+                Known::Float(_) => None,
+            },
+            ExprKind::Convert(Conv::Numeric, inner) => {
+                if let ExprKind::Float(text) = &*inner.kind {
+                    let value: f64 = float_value(text.as_str())?;
+                    let kind = self.program.types.as_int(e.ty.ty)?;
+                    return Some(kind.wrap(value as i128));
+                }
+                let n = self.int_of(inner)?;
+                let kind = self.program.types.as_int(e.ty.ty)?;
+                Some(if matches!(self.kind(e.ty.ty), TyKind::Bool) { i128::from(n != 0) } else { kind.wrap(n) })
+            }
+            ExprKind::Convert(Conv::ToBool, inner) => Some(i128::from(self.int_of(inner)? != 0)),
+            ExprKind::Binary(op, a, b) => {
+                let kind = self.program.types.as_int(a.ty.ty)?;
+                crate::ops::fold(*op, self.int_of(a)?, self.int_of(b)?, kind)
+            }
+            ExprKind::Unary(op, a) => {
+                let n = self.int_of(a)?;
+                let kind = self.program.types.as_int(e.ty.ty)?;
+                match op {
+                    UnOp::Neg => Some(kind.wrap(n.wrapping_neg())),
+                    UnOp::BitNot => Some(kind.wrap(!n)),
+                    UnOp::Not => Some(i128::from(n == 0)),
+                    UnOp::Real | UnOp::Imag => None,
+                }
+            }
+            ExprKind::Cond(c, a, b) => {
+                if self.int_of(c)? != 0 {
+                    self.int_of(a)
+                } else {
+                    self.int_of(b)
+                }
+            }
+            ExprKind::And(a, b) => Some(i128::from(self.int_of(a)? != 0 && self.int_of(b)? != 0)),
+            ExprKind::Or(a, b) => Some(i128::from(self.int_of(a)? != 0 || self.int_of(b)? != 0)),
+            // The classic offsetof: the address of a member at null.
+            ExprKind::Convert(Conv::PtrToInt, inner) => {
+                let (addr, offset) = self.address_of_value(inner)?;
+                (addr == ConstAddr::Absolute).then_some(i128::from(offset))
+            }
+            _ => None,
+        }
+    }
+
+    /// A floating constant as C text.
+    fn float_of_value(&self, e: &Expr) -> Option<String> {
+        match &*e.kind {
+            ExprKind::Float(text) => Some(format!("{text}{}", self.float_suffix(e.ty.ty, text.as_str()))),
+            ExprKind::Int(n) => Some(n.to_string()),
+            ExprKind::Load(place) => match self.known_value(place)? {
+                Known::Float(text) => Some(text.to_string()),
+                Known::Int(n) => Some(n.to_string()),
+            },
+            ExprKind::Convert(Conv::Numeric, inner) => {
+                let text = self.float_of_value(inner)?;
+                Some(format!("({})({text})", self.show(e.ty.ty)))
+            }
+            ExprKind::Unary(UnOp::Neg, a) => Some(format!("(-{})", self.float_of_value(a)?)),
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.float_of_value(a)?, self.float_of_value(b)?);
+                let op = match op {
+                    BinOp::Add => "+",
+                    BinOp::Sub => "-",
+                    BinOp::Mul => "*",
+                    BinOp::Div => "/",
+                    _ => return None,
+                };
+                Some(format!("({a} {op} {b})"))
+            }
+            _ => None,
+        }
+    }
+
+    fn float_suffix(&self, ty: Ty, text: &str) -> &'static str {
+        if text.starts_with('(') {
+            return "";
+        }
+        match self.kind(ty) {
+            TyKind::Float(FloatKind::Float) => "f",
+            TyKind::Float(FloatKind::LongDouble) => "L",
+            TyKind::Float(FloatKind::Float128) => "f128",
+            _ => "",
+        }
+    }
+
+    /// The constant address that a pointer value is, with its offset in bytes.
+    fn address_of_value(&self, e: &Expr) -> Option<(ConstAddr, i64)> {
+        match &*e.kind {
+            ExprKind::Null => Some((ConstAddr::Absolute, 0)),
+            ExprKind::Func(f) => Some((ConstAddr::Func(FuncRef { func: f.func, args: f.args.clone() }), 0)),
+            ExprKind::LabelAddr(l) => Some((ConstAddr::Label(*l), 0)),
+            ExprKind::AddrOf(place) | ExprKind::Decay(place) => self.address_of_place(place),
+            ExprKind::PtrAdd(p, i, minus) => {
+                let (addr, at) = self.address_of_value(p)?;
+                let p = self.program.types.as_pointer(p.ty.ty)?;
+                let size = self.program.types.layout(p.target.ty).map_or(1, |l| l.size) as i64;
+                let n = i64::try_from(self.int_of(i)?).ok()?;
+                let bytes = n.checked_mul(size)?;
+                Some((addr, if *minus { at.checked_sub(bytes)? } else { at.checked_add(bytes)? }))
+            }
+            ExprKind::Convert(
+                Conv::Unchecked | Conv::Pointer | Conv::View | Conv::SameBits | Conv::ToTypedVoid | Conv::ProveNonnull,
+                inner,
+            ) => {
+                if self.is_integer(inner.ty.ty) {
+                    return Some((ConstAddr::Absolute, self.int_of(inner)? as i64));
+                }
+                self.address_of_value(inner)
+            }
+            ExprKind::Cond(c, a, b) => {
+                if self.int_of(c)? != 0 {
+                    self.address_of_value(a)
+                } else {
+                    self.address_of_value(b)
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn address_of_place(&self, e: &Expr) -> Option<(ConstAddr, i64)> {
+        match &*e.kind {
+            ExprKind::Global(id) => Some((ConstAddr::Global(*id), 0)),
+            ExprKind::StrLit(id) => Some((ConstAddr::Str(*id), 0)),
+            ExprKind::Field(base, n) => {
+                let (addr, at) = self.address_of_place(base)?;
+                let id = self.program.types.as_record(base.ty.ty)?;
+                Some((addr, at.checked_add(self.program.types.field_offset(id, *n)? as i64)?))
+            }
+            ExprKind::IndexArray(base, i) => {
+                let (addr, at) = self.address_of_place(base)?;
+                let TyKind::Array { elem, .. } = self.kind(base.ty.ty) else { return None };
+                let size = self.program.types.layout(elem.ty)?.size as i64;
+                let n = i64::try_from(self.int_of(i)?).ok()?;
+                Some((addr, at.checked_add(n.checked_mul(size)?)?))
+            }
+            ExprKind::Deref(p) => self.address_of_value(p),
+            ExprKind::IndexPointer(p, i) => {
+                let (addr, at) = self.address_of_value(p)?;
+                let pointer = self.program.types.as_pointer(p.ty.ty)?;
+                let size = self.program.types.layout(pointer.target.ty)?.size as i64;
+                let n = i64::try_from(self.int_of(i)?).ok()?;
+                Some((addr, at.checked_add(n.checked_mul(size)?)?))
+            }
+            _ => None,
+        }
+    }
+
+    /// First element and end of the object that a constant fat pointer is into, in bytes from its base.
+    fn extent_of(&self, e: &Expr) -> Option<(i64, i64)> {
+        match &*e.kind {
+            ExprKind::Decay(place) => {
+                let (_, at) = self.address_of_place(place)?;
+                let TyKind::Array { elem, len: ArrayLen::Const(n), terminated } = *self.kind(place.ty.ty) else {
+                    return None;
+                };
+                let size = self.program.types.layout(elem.ty)?.size;
+                let n = if terminated { n.saturating_sub(1) } else { n };
+                Some((at, at.checked_add(i64::try_from(n.checked_mul(size)?).ok()?)?))
+            }
+            ExprKind::AddrOf(place) => {
+                let (_, at) = self.address_of_place(place)?;
+                let size = self.program.types.layout(place.ty.ty)?.size as i64;
+                Some((at, at.checked_add(size)?))
+            }
+            ExprKind::PtrAdd(p, ..) => self.extent_of(p),
+            ExprKind::Convert(_, inner) => self.extent_of(inner),
+            _ => None,
+        }
+    }
+
+    /// A typed value as a constant initialiser of its type.
+    pub(crate) fn const_init(&mut self, e: &Expr) -> Option<ConstInit> {
+        let ty = e.ty.ty;
+        match self.kind(ty).clone() {
+            TyKind::Bool | TyKind::Int(_) | TyKind::Enum(_) => match self.int_of(e) {
+                Some(n) => Some(ConstInit::Int(n)),
+                None => self.address_as_int(e),
+            },
+            TyKind::Float(_) | TyKind::Complex(_) => {
+                let text = self.float_of_value(e)?;
+                Some(ConstInit::Float(Symbol::new(&text)))
+            }
+            TyKind::Ptr(p) => self.const_pointer(e, &p),
+            TyKind::NullPtr => Some(ConstInit::Zero),
+            TyKind::Record(_) => match &*e.kind {
+                ExprKind::Load(place) => match &*place.kind {
+                    ExprKind::Global(id)
+                        if place.ty.quals.is_const || !self.program.globals.get(id.0 as usize)?.used =>
+                    {
+                        self.program.globals.get(id.0 as usize)?.init.clone()
+                    }
+                    ExprKind::Global(id) => {
+                        let global = self.program.globals.get(id.0 as usize)?;
+                        if global.name.as_str().starts_with("literal_") {
+                            global.init.clone()
+                        } else {
+                            None
+                        }
+                    }
+                    _ => None,
+                },
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn address_as_int(&self, e: &Expr) -> Option<ConstInit> {
+        let ExprKind::Convert(Conv::PtrToInt, inner) = &*e.kind else { return None };
+        let (addr, offset) = self.address_of_value(inner)?;
+        Some(ConstInit::Addr(addr, offset))
+    }
+
+    fn const_pointer(&mut self, e: &Expr, p: &Pointer) -> Option<ConstInit> {
+        let (addr, at) = self.address_of_value(e)?;
+        if addr == ConstAddr::Absolute && at == 0 {
+            return Some(ConstInit::Zero);
+        }
+        if p.bounds.is_fat() {
+            let (lo, hi) = self.extent_of(e)?;
+            return Some(ConstInit::Fat(addr, at, lo, hi));
+        }
+        if self.program.types.is_typed_void(p) {
+            let target = pointee(&self.program.types, e)?;
+            return Some(ConstInit::TypedVoid(addr, at, target));
+        }
+        Some(ConstInit::Addr(addr, at))
+    }
+
+    /// A static initialiser, and the type with an array's length filled in.
+    pub(crate) fn static_initialiser(&mut self, init: &ast::Initializer, ty: Qty, span: Span) -> (ConstInit, Qty) {
+        let before = self.sink.all.len();
+        // Functions and rounds aside: addresses taken here are of globals.
+        let (tree, whole) = match init {
+            ast::Initializer::Expr(e) if !matches!(self.kind(ty.ty), TyKind::Array { .. }) => {
+                let value = self.expr_expecting(e, Some(ty.ty));
+                let value = self.coerce(value, ty.ty, Why::Store);
+                (Init::Expr(value), ty.ty)
+            }
+            _ => self.initialiser(init, ty.ty, span),
+        };
+        let out = self.const_tree(&tree, whole);
+        let out = match out {
+            Ok(out) => out,
+            Err(at) => {
+                if self.sink.all.len() == before && !self.is_error(whole) {
+                    self.error_help(
+                        codes::CONSTANT,
+                        if at == Span::NONE { span } else { at },
+                        "the initialiser of a static or global is a constant, and this is not one",
+                        "assign it at run time, for instance at the start of `main`",
+                    );
+                }
+                ConstInit::Zero
+            }
+        };
+        (out, Qty { ty: whole, ..ty })
+    }
+
+    fn const_tree(&mut self, init: &Init, ty: Ty) -> Result<ConstInit, Span> {
+        match init {
+            Init::Expr(e) => {
+                if let (TyKind::Array { .. }, ExprKind::StrLit(id)) = (self.kind(ty), &*e.kind) {
+                    return Ok(ConstInit::Str(*id));
+                }
+                if let ExprKind::Load(place) = &*e.kind {
+                    if let ExprKind::CompoundLit(_, init) = &*place.kind {
+                        let init = init.clone();
+                        return self.const_tree(&init, ty);
+                    }
+                }
+                // A counted field takes the address alone.
+                if let (Some(want), Some(have)) =
+                    (self.program.types.as_pointer(ty), self.program.types.as_pointer(e.ty.ty))
+                {
+                    if matches!(want.bounds, Bounds::Counted(_)) && have.bounds.is_fat() {
+                        let (addr, at) = self.address_of_value(e).ok_or(e.span)?;
+                        if addr == ConstAddr::Absolute && at == 0 {
+                            return Ok(ConstInit::Zero);
+                        }
+                        return Ok(ConstInit::Addr(addr, at));
+                    }
+                }
+                self.const_init(e).ok_or(e.span)
+            }
+            Init::Str(id) => Ok(ConstInit::Str(*id)),
+            Init::Tagged(n, inner) => {
+                let ty = self.member_type(ty, u64::from(*n));
+                Ok(ConstInit::Tagged(*n, Box::new(self.const_tree(inner, ty)?)))
+            }
+            Init::List(items) => {
+                let mut out: Vec<(u64, ConstInit)> = vec![];
+                for (at, item) in items {
+                    if let Init::Repeat(lo, hi, value) = item {
+                        let inner = self.member_type(ty, *lo);
+                        let value = self.const_tree(value, inner)?;
+                        if hi - lo > 1 << 20 && value != ConstInit::Zero {
+                            return Err(Span::NONE);
+                        }
+                        if value != ConstInit::Zero {
+                            for n in *lo..=*hi {
+                                out.retain(|(k, _)| *k != n);
+                                out.push((n, value.clone()));
+                            }
+                        }
+                        continue;
+                    }
+                    let inner = self.member_type(ty, *at);
+                    let value = self.const_tree(item, inner)?;
+                    if out.last().is_some_and(|(k, _)| k >= at) {
+                        out.retain(|(k, _)| k != at);
+                    }
+                    out.push((*at, value));
+                }
+                if !out.windows(2).all(|w| matches!(w, [a, b] if a.0 < b.0)) {
+                    out.sort_by_key(|(k, _)| *k);
+                }
+                self.check_const_counts(ty, &out);
+                Ok(ConstInit::Aggregate(out))
+            }
+            Init::Repeat(..) => Err(Span::NONE),
+        }
+    }
+
+    /// The type of field or element `n`.
+    pub(crate) fn member_type(&self, ty: Ty, n: u64) -> Ty {
+        match self.kind(ty) {
+            TyKind::Array { elem, .. } => elem.ty,
+            TyKind::Record(id) => {
+                let fields = &self.program.types.record(*id).fields;
+                fields.as_ref().and_then(|f| f.get(n as usize)).map_or(self.program.types.common.error, |f| f.ty.ty)
+            }
+            _ => self.program.types.common.error,
+        }
+    }
+
+    /// Counts of a constant record must hold: the pointers are to arrays of known length.
+    fn check_const_counts(&mut self, ty: Ty, items: &[(u64, ConstInit)]) {
+        let Some(id) = self.program.types.as_record(ty) else { return };
+        let record = self.program.types.record(id);
+        if record.foreign || !self.checked() {
+            return;
+        }
+        let Some(fields) = record.fields.clone() else { return };
+        for (n, field) in fields.iter().enumerate() {
+            let Some(Pointer { bounds: Bounds::Counted(count), target, .. }) =
+                self.program.types.as_pointer(field.ty.ty)
+            else {
+                continue;
+            };
+            let value = items.iter().find(|(k, _)| *k == n as u64).map(|(_, v)| v);
+            let Some(ConstInit::Addr(addr, at)) = value else { continue };
+            let Some(want) = self.const_count(count, items) else { continue };
+            let size = self.program.types.layout(target.ty).map_or(1, |l| l.size.max(1)) as i128;
+            let total = match addr {
+                ConstAddr::Global(g) => {
+                    self.program.types.layout(self.program.globals[g.0 as usize].ty.ty).map(|l| l.size)
+                }
+                ConstAddr::Str(s) => self.program.strings.get(s.0 as usize).map(|s| s.units.len() as u64),
+                _ => None,
+            };
+            let have = (i128::from(total.unwrap_or(0)) - i128::from(*at)) / size;
+            if want > have {
+                self.error(
+                    codes::COUNT,
+                    field.span,
+                    format!(
+                        "the count of `{}` is {want} here, and {have} elements are there",
+                        field.name.map_or("?", |n| n.as_str())
+                    ),
+                );
+            }
+        }
+    }
+
+    fn const_count(&self, count: CountId, items: &[(u64, ConstInit)]) -> Option<i128> {
+        match *self.program.types.count_expr(count) {
+            CountExpr::Const(n) => Some(i128::from(n)),
+            CountExpr::Param(_) => None,
+            CountExpr::Field(n) => match items.iter().find(|(k, _)| *k == u64::from(n)) {
+                Some((_, ConstInit::Int(v))) => Some(*v),
+                None => Some(0),
+                _ => None,
+            },
+            CountExpr::Add(a, b) => Some(self.const_count(a, items)? + self.const_count(b, items)?),
+            CountExpr::Sub(a, b) => Some(self.const_count(a, items)? - self.const_count(b, items)?),
+            CountExpr::Mul(a, b) => Some(self.const_count(a, items)? * self.const_count(b, items)?),
+            CountExpr::Div(a, n) => Some(self.const_count(a, items)? / i128::from(n)),
+        }
+    }
+}
+
+/// What a constant `void *` remembers: the target of the pointer below its conversion.
+fn pointee(types: &TypeStore, e: &Expr) -> Option<Ty> {
+    match &*e.kind {
+        ExprKind::Convert(Conv::ToTypedVoid, inner) => types.as_pointer(inner.ty.ty).map(|p| p.target.ty),
+        ExprKind::Convert(_, inner) => pointee(types, inner),
+        _ => None,
+    }
+}
+
+/// The value of a floating constant in C syntax.
+fn float_value(text: &str) -> Option<f64> {
+    if let Ok(value) = text.parse::<f64>() {
+        return Some(value);
+    }
+    let (sign, rest) = match text.strip_prefix('-') {
+        Some(rest) => (-1.0, rest),
+        None => (1.0, text),
+    };
+    let rest = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X"))?;
+    let (mantissa, exponent) = rest.split_once(['p', 'P'])?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let mut value = 0.0f64;
+    for c in whole.chars().chain(fraction.chars()) {
+        value = value * 16.0 + f64::from(c.to_digit(16)?);
+    }
+    let scale = exponent.parse::<i32>().ok()? - 4 * fraction.len() as i32;
+    Some(sign * value * 2f64.powi(scale))
+}

@@ -1,0 +1,823 @@
+//! Conversions: places to values, promotions, and the conversion of a value to the type that its context wants.
+
+use crate::checker::Checker;
+use crate::codes;
+use crate::tree::*;
+use crate::types::*;
+use source::{Diagnostic, Span, Symbol};
+
+/// Where a value goes; decides which conversions are open to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// Initialiser or assignment.
+    Store,
+    /// Argument of a trusted foreign function.
+    TrustedArg,
+    /// Argument of a Leeward function.
+    Arg,
+    /// Result of the function.
+    Return,
+    /// A cast that the programmer wrote.
+    Cast,
+}
+
+impl Checker<'_> {
+    /// An expression node with the `unsafe` state of the place where the checker is.
+    pub(crate) fn node(&self, kind: ExprKind, ty: Ty, span: Span) -> Expr {
+        Expr { kind: Box::new(kind), ty: Qty::plain(ty), span, is_unsafe: !self.checked() }
+    }
+
+    /// A place node.
+    pub(crate) fn place_node(&self, kind: ExprKind, ty: Qty, span: Span) -> Expr {
+        Expr { kind: Box::new(kind), ty, span, is_unsafe: !self.checked() }
+    }
+
+    /// A node after an error.
+    pub(crate) fn error_node(&self, span: Span) -> Expr {
+        Expr::new(ExprKind::Error, Qty::plain(self.program.types.common.error), span)
+    }
+
+    /// An integer constant node.
+    pub(crate) fn int_node(&self, value: i128, ty: Ty, span: Span) -> Expr {
+        self.node(ExprKind::Int(value), ty, span)
+    }
+
+    /// A conversion node; constants fold.
+    pub(crate) fn convert(&mut self, conv: Conv, e: Expr, ty: Ty) -> Expr {
+        if let ExprKind::Int(value) = *e.kind {
+            let to = self.program.types.as_int(ty);
+            match conv {
+                Conv::ToBool => return self.int_node(i128::from(value != 0), ty, e.span),
+                Conv::Numeric if matches!(self.kind(ty), TyKind::Bool) => {
+                    return self.int_node(i128::from(value != 0), ty, e.span);
+                }
+                Conv::Numeric => {
+                    if let Some(kind) = to {
+                        return self.int_node(kind.wrap(value), ty, e.span);
+                    }
+                    if let TyKind::Float(_) = self.kind(ty) {
+                        let from = self.show(e.ty.ty);
+                        let _ = from;
+                        let text = format!("{value}.0");
+                        return self.node(ExprKind::Float(Symbol::new(&text)), ty, e.span);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let span = e.span;
+        self.node(ExprKind::Convert(conv, e), ty, span)
+    }
+
+    /// The value of an expression: reads places, lets arrays and functions decay.
+    pub(crate) fn rvalue(&mut self, e: Expr) -> Expr {
+        if let TyKind::Func(_) = self.kind(e.ty.ty) {
+            return self.function_value(e);
+        }
+        if let TyKind::Array { elem, len, terminated } = *self.kind(e.ty.ty) {
+            return self.decay(e, elem, len, terminated);
+        }
+        if !e.is_place() {
+            return Expr { ty: Qty::plain(e.ty.ty), ..e };
+        }
+        self.load(e)
+    }
+
+    fn load(&mut self, e: Expr) -> Expr {
+        let mut ty = e.ty.ty;
+        if let Some(p) = self.program.types.as_pointer(ty) {
+            let bounds = match p.bounds {
+                Bounds::Counted(_) if self.checked() => Bounds::Fat,
+                Bounds::Counted(_) => Bounds::Fat,
+                other => other,
+            };
+            ty = self.types().pointer(Pointer { bounds, ..p });
+        }
+        let span = e.span;
+        if self.union_pointer(&e) {
+            let what = self.show(e.ty.ty);
+            self.error_help(
+                codes::UNSAFE,
+                span,
+                format!("reading the pointer type `{what}` out of an untagged union is unsafe"),
+                "make it a `tagged union`, or bind it to its kind field with `tagged_by`",
+            );
+        }
+        self.node(ExprKind::Load(e), ty, span)
+    }
+
+    /// Whether a checked read of `e` takes something that is not plain data out of a union that nothing guards.
+    fn union_pointer(&self, e: &Expr) -> bool {
+        if !self.checked() || self.program.types.is_plain(e.ty.ty) || self.is_error(e.ty.ty) {
+            return false;
+        }
+        self.unguarded_union(e)
+    }
+
+    /// Whether a place lies inside a union without tag.
+    pub(crate) fn unguarded_union(&self, e: &Expr) -> bool {
+        match &*e.kind {
+            ExprKind::Field(base, n) => {
+                let _ = n;
+                if let Some(id) = self.program.types.as_record(base.ty.ty) {
+                    let record = self.program.types.record(id);
+                    if record.kind == RecordKind::Union {
+                        return !self.is_tagged_by(base);
+                    }
+                }
+                self.unguarded_union(base)
+            }
+            ExprKind::IndexArray(base, _) => self.unguarded_union(base),
+            _ => false,
+        }
+    }
+
+    /// Whether the union place is bound to a sibling tag field.
+    pub(crate) fn is_tagged_by(&self, e: &Expr) -> bool {
+        let ExprKind::Field(base, n) = &*e.kind else { return false };
+        let Some(id) = self.program.types.as_record(base.ty.ty) else { return false };
+        let Some(fields) = &self.program.types.record(id).fields else { return false };
+        fields.get(*n as usize).is_some_and(|f| f.tagged_by.is_some())
+    }
+
+    fn decay(&mut self, e: Expr, elem: Qty, len: ArrayLen, terminated: bool) -> Expr {
+        let span = e.span;
+        let quals = Quals {
+            is_const: elem.quals.is_const || e.ty.quals.is_const,
+            is_volatile: elem.quals.is_volatile || e.ty.quals.is_volatile,
+            is_atomic: elem.quals.is_atomic,
+        };
+        let target = Qty { ty: elem.ty, quals };
+        let bounds = match len {
+            _ if !self.checked() && self.f.as_ref().is_some_and(|f| f.unchecked) => Bounds::Thin,
+            _ if terminated => Bounds::FatTerminated,
+            ArrayLen::Const(_) | ArrayLen::Flexible(Some(_)) => Bounds::Fat,
+            _ => Bounds::Thin,
+        };
+        if !e.is_place() {
+            self.error(
+                codes::PLACE,
+                span,
+                "an array that is part of a call's result has no address: store the result in a variable first",
+            );
+            return self.error_node(span);
+        }
+        let pointer = Pointer { target, bounds, nonnull: true, own: Own::Shared, region: Region::Var, raw: false };
+        let ty = self.types().pointer(pointer);
+        self.node(ExprKind::Decay(e), ty, span)
+    }
+
+    /// A function designator as a pointer value.
+    fn function_value(&mut self, e: Expr) -> Expr {
+        let span = e.span;
+        let target = Qty::plain(e.ty.ty);
+        let pointer =
+            Pointer { target, bounds: Bounds::Thin, nonnull: true, own: Own::Shared, region: Region::Heap, raw: false };
+        let ty = self.types().pointer(pointer);
+        match *e.kind {
+            ExprKind::Func(f) => self.node(ExprKind::Func(f), ty, span),
+            ExprKind::Deref(p) => Expr { ty: Qty::plain(ty), ..p },
+            _ => self.error_node(span),
+        }
+    }
+
+    /// C's integer promotions.
+    pub(crate) fn promote(&mut self, e: Expr) -> Expr {
+        let c = self.program.types.common;
+        let width = self.bit_field_width(&e);
+        let to = match self.kind(e.ty.ty) {
+            TyKind::Bool => c.int,
+            TyKind::Int(k) if k.size() < 4 => c.int,
+            TyKind::Int(IntKind::UInt) if width.is_some_and(|w| w < 32) => c.int,
+            TyKind::Enum(id) => match self.program.types.enumeration(*id).underlying {
+                k if k.size() < 4 => c.int,
+                k => self.types().int(k),
+            },
+            _ => return e,
+        };
+        self.convert(Conv::Numeric, e, to)
+    }
+
+    fn bit_field_width(&self, e: &Expr) -> Option<u32> {
+        let ExprKind::Load(place) = &*e.kind else { return None };
+        let ExprKind::Field(base, n) = &*place.kind else { return None };
+        let id = self.program.types.as_record(base.ty.ty)?;
+        self.program.types.record(id).fields.as_ref()?.get(*n as usize)?.width
+    }
+
+    /// C's usual arithmetic conversions.
+    pub(crate) fn balance(&mut self, a: Expr, b: Expr) -> (Expr, Expr, Ty) {
+        let ty = match (self.float_rank(a.ty.ty), self.float_rank(b.ty.ty)) {
+            (Some(x), Some(y)) => {
+                let (best, complex) = (x.0.max(y.0), x.1 || y.1);
+                self.float_of(best, complex)
+            }
+            (Some(x), None) | (None, Some(x)) => self.float_of(x.0, x.1),
+            (None, None) => {
+                let (a2, b2) = (self.promote(a), self.promote(b));
+                let ty = self.common_int(a2.ty.ty, b2.ty.ty);
+                return (self.numeric(a2, ty), self.numeric(b2, ty), ty);
+            }
+        };
+        (self.numeric(a, ty), self.numeric(b, ty), ty)
+    }
+
+    fn float_rank(&self, ty: Ty) -> Option<(FloatKind, bool)> {
+        match self.kind(ty) {
+            TyKind::Float(FloatKind::Float16) => Some((FloatKind::Float, false)),
+            TyKind::Float(k) => Some((*k, false)),
+            TyKind::Complex(k) => Some((*k, true)),
+            _ => None,
+        }
+    }
+
+    fn float_of(&mut self, kind: FloatKind, complex: bool) -> Ty {
+        self.types().intern(if complex { TyKind::Complex(kind) } else { TyKind::Float(kind) })
+    }
+
+    fn common_int(&mut self, a: Ty, b: Ty) -> Ty {
+        let (Some(x), Some(y)) = (self.program.types.as_int(a), self.program.types.as_int(b)) else {
+            return a;
+        };
+        if x == y {
+            return self.types().int(x);
+        }
+        let rank = |k: IntKind| match k {
+            IntKind::Long | IntKind::ULong => 5,
+            IntKind::LongLong | IntKind::ULongLong => 6,
+            IntKind::Int128 | IntKind::UInt128 => 7,
+            k => k.size(),
+        };
+        let unsigned = |k: IntKind| match k {
+            IntKind::Int => IntKind::UInt,
+            IntKind::Long => IntKind::ULong,
+            IntKind::LongLong => IntKind::ULongLong,
+            IntKind::Int128 => IntKind::UInt128,
+            k => k,
+        };
+        let kind = if x.signed() == y.signed() {
+            if rank(x) >= rank(y) {
+                x
+            } else {
+                y
+            }
+        } else {
+            let (s, u) = if x.signed() { (x, y) } else { (y, x) };
+            if rank(u) >= rank(s) {
+                u
+            } else if s.size() > u.size() {
+                s
+            } else {
+                unsigned(s)
+            }
+        };
+        self.types().int(kind)
+    }
+
+    /// Numeric conversion if the types differ.
+    pub(crate) fn numeric(&mut self, e: Expr, ty: Ty) -> Expr {
+        if e.ty.ty == ty || self.is_error(e.ty.ty) {
+            return e;
+        }
+        self.convert(Conv::Numeric, e, ty)
+    }
+
+    /// Integer, floating, bool or enumeration type.
+    pub(crate) fn is_arithmetic(&self, ty: Ty) -> bool {
+        matches!(self.kind(ty), TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Complex(_) | TyKind::Enum(_))
+    }
+
+    /// Integer, bool or enumeration type.
+    pub(crate) fn is_integer(&self, ty: Ty) -> bool {
+        matches!(self.kind(ty), TyKind::Bool | TyKind::Int(_) | TyKind::Enum(_))
+    }
+
+    /// Arithmetic or pointer type.
+    pub(crate) fn is_scalar(&self, ty: Ty) -> bool {
+        self.is_arithmetic(ty) || matches!(self.kind(ty), TyKind::Ptr(_) | TyKind::NullPtr)
+    }
+
+    /// A scalar value as a truth value (`int` 0 or 1).
+    pub(crate) fn truth(&mut self, e: Expr) -> Expr {
+        let e = self.rvalue(e);
+        if self.is_error(e.ty.ty) {
+            return e;
+        }
+        if !self.is_scalar(e.ty.ty) {
+            let text = self.show(e.ty.ty);
+            self.error(codes::TYPE, e.span, format!("a condition is a number or a pointer, not `{text}`"));
+            return self.error_node(e.span);
+        }
+        let int = self.program.types.common.int;
+        match &*e.kind {
+            ExprKind::Binary(op, ..) if is_comparison(*op) => return e,
+            ExprKind::And(..) | ExprKind::Or(..) | ExprKind::Unary(UnOp::Not, _) => return e,
+            _ => {}
+        }
+        self.convert(Conv::ToBool, e, int)
+    }
+
+    /// Whether a value is a null pointer constant.
+    pub(crate) fn is_null_constant(&self, e: &Expr) -> bool {
+        match &*e.kind {
+            ExprKind::Null => true,
+            ExprKind::Int(0) => self.is_integer(e.ty.ty),
+            ExprKind::Convert(Conv::Unchecked | Conv::ToTypedVoid, inner) => {
+                self.program.types.as_pointer(e.ty.ty).is_some_and(|p| matches!(self.kind(p.target.ty), TyKind::Void))
+                    && self.is_null_constant(inner)
+            }
+            _ => false,
+        }
+    }
+
+    /// Converts a value to the type that its context wants, or reports why it cannot.
+    pub(crate) fn coerce(&mut self, e: Expr, to: Ty, why: Why) -> Expr {
+        let e = self.rvalue(e);
+        let from = e.ty.ty;
+        let span = e.span;
+        if self.is_error(from) || self.is_error(to) {
+            return Expr { ty: Qty::plain(to), ..e };
+        }
+        if from == to {
+            return e;
+        }
+        match (self.kind(from).clone(), self.kind(to).clone()) {
+            (_, TyKind::Void) => self.convert(Conv::Void, e, to),
+            (_, TyKind::Bool) if self.is_scalar(from) => self.convert(Conv::ToBool, e, to),
+            _ if self.is_arithmetic(from) && self.is_arithmetic(to) => self.convert(Conv::Numeric, e, to),
+            (_, TyKind::Ptr(q)) => self.coerce_pointer(e, q, to, why),
+            (TyKind::Ptr(_), _) if self.is_integer(to) && (why == Why::Cast || !self.checked()) => {
+                self.convert(Conv::PtrToInt, e, to)
+            }
+            (TyKind::NullPtr, TyKind::NullPtr) => e,
+            _ => {
+                self.mismatch(&e, to, why);
+                let _ = span;
+                self.error_node(span)
+            }
+        }
+    }
+
+    /// Reports that a value does not fit.
+    pub(crate) fn mismatch(&mut self, e: &Expr, to: Ty, why: Why) {
+        let (from, to) = (self.show(e.ty.ty), self.show(to));
+        let what = match why {
+            Why::Store => "is stored where",
+            Why::TrustedArg | Why::Arg => "is passed where",
+            Why::Return => "is returned where",
+            Why::Cast => "is cast where",
+        };
+        let message = if why == Why::Cast {
+            format!("type: `{from}` cannot be cast to `{to}`")
+        } else {
+            format!("type: a `{from}` {what} a `{to}` is needed")
+        };
+        self.error(codes::TYPE, e.span, message);
+    }
+
+    fn coerce_pointer(&mut self, e: Expr, q: Pointer, to: Ty, why: Why) -> Expr {
+        let span = e.span;
+        if self.is_null_constant(&e) {
+            if q.nonnull && self.checked() {
+                self.error(
+                    codes::NULL,
+                    span,
+                    format!("null is given where `{}` is needed, which is nonnull", self.show(to)),
+                );
+            }
+            return self.node(ExprKind::Null, to, span);
+        }
+        let Some(p) = self.program.types.as_pointer(e.ty.ty) else {
+            if self.is_integer(e.ty.ty) {
+                if !self.checked() {
+                    return self.convert(Conv::Unchecked, e, to);
+                }
+                self.error_help(
+                    codes::CAST,
+                    span,
+                    "cast: an integer does not become a pointer in safe code",
+                    "keep the pointer itself, or do this in `unsafe { }`",
+                );
+                return self.error_node(span);
+            }
+            self.mismatch(&e, to, why);
+            return self.error_node(span);
+        };
+        if !self.checked() {
+            return self.unchecked_pointer(e, p, q, to);
+        }
+        self.note_address(&e, &q);
+        let void_from = matches!(self.kind(p.target.ty), TyKind::Void);
+        let void_to = matches!(self.kind(q.target.ty), TyKind::Void);
+        match (void_from, void_to) {
+            (true, true) => self.void_to_void(e, p, q, to, why),
+            (false, true) if q.raw => self.to_raw_void(e, p, q, to, why),
+            (false, true) => self.to_typed_void(e, p, q, to, why),
+            (true, false) => self.from_void(e, p, q, to, why),
+            (false, false) => self.same_target(e, p, q, to, why),
+        }
+    }
+
+    /// In `unsafe` code and plain C any pointer becomes any other; words are made or dropped as needed.
+    fn unchecked_pointer(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty) -> Expr {
+        let from_typed = self.program.types.is_typed_void(&p);
+        let to_typed = self.program.types.is_typed_void(&q);
+        if p.target.ty == q.target.ty && !p.raw && !q.raw {
+            if e.ty.ty == to {
+                return e;
+            }
+            return self.convert(Conv::Pointer, e, to);
+        }
+        if to_typed && !from_typed {
+            let thin = self.with_bounds(e, Bounds::Thin);
+            return self.convert(Conv::ToTypedVoid, thin, to);
+        }
+        self.convert(Conv::Unchecked, e, to)
+    }
+
+    /// The value with other bounds, everything else kept.
+    pub(crate) fn with_bounds(&mut self, e: Expr, bounds: Bounds) -> Expr {
+        let Some(p) = self.program.types.as_pointer(e.ty.ty) else { return e };
+        if p.bounds == bounds {
+            return e;
+        }
+        let ty = self.types().pointer(Pointer { bounds, ..p });
+        self.convert(Conv::Pointer, e, ty)
+    }
+
+    fn const_lost(&mut self, p: &Pointer, q: &Pointer, span: Span) -> bool {
+        let lost = (p.target.quals.is_const && !q.target.quals.is_const)
+            || (p.target.quals.is_volatile && !q.target.quals.is_volatile);
+        if lost {
+            self.error_help(
+                codes::CONST,
+                span,
+                format!("const would be cast away: the pointer is to `{}`", self.program.types.show_qty(p.target)),
+                "make the destination point to `const`, or copy what is written",
+            );
+        }
+        lost
+    }
+
+    fn void_to_void(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty, why: Why) -> Expr {
+        let span = e.span;
+        if self.const_lost(&p, &q, span) {
+            return self.error_node(span);
+        }
+        if p.raw != q.raw {
+            let message = if p.raw {
+                "a `void *` of C does not say what it points to: this is unsafe"
+            } else {
+                "a `void *` is passed to C without its type: this is unsafe unless the type is known"
+            };
+            self.error_help(codes::VOID_POINTER, span, message, "convert it to a pointer to a type first");
+            return self.error_node(span);
+        }
+        let _ = why;
+        self.finish_pointer(e, p, q, to)
+    }
+
+    /// Plain data as the `void *` of a trusted function.
+    fn to_raw_void(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty, why: Why) -> Expr {
+        let span = e.span;
+        if why != Why::TrustedArg {
+            self.error(codes::UNSAFE, span, "giving a pointer to C's `void *` is unsafe");
+            return self.error_node(span);
+        }
+        if self.const_lost(&p, &q, span) {
+            return self.error_node(span);
+        }
+        if !self.program.types.is_plain(p.target.ty) && !self.is_param(p.target.ty) {
+            let text = self.show(p.target.ty);
+            self.error_help(
+                codes::TYPE,
+                span,
+                format!("type: only plain data goes through `void *` here, and `{text}` is not: it holds pointers, a bool or an enumeration"),
+                "work on its fields, or assign whole values",
+            );
+            return self.error_node(span);
+        }
+        let e = self.bytes_view(e, q.target.quals);
+        let _ = to;
+        e
+    }
+
+    /// A pointer to plain data as `fat` bytes.
+    pub(crate) fn bytes_view(&mut self, e: Expr, quals: Quals) -> Expr {
+        self.need_bounds(&e);
+        let c = self.program.types.common;
+        let p = self.program.types.as_pointer(e.ty.ty);
+        let nonnull = p.is_some_and(|p| p.nonnull);
+        let region = p.map_or(Region::Heap, |p| p.region);
+        let target = Qty { ty: c.uchar, quals };
+        let bytes = Pointer { target, bounds: Bounds::Fat, nonnull, own: Own::Shared, region, raw: false };
+        let ty = self.types().pointer(bytes);
+        if p.is_some_and(|p| p.target.ty == c.uchar) {
+            return if e.ty.ty == ty { e } else { self.convert(Conv::Pointer, e, ty) };
+        }
+        self.convert(Conv::View, e, ty)
+    }
+
+    fn is_param(&self, ty: Ty) -> bool {
+        matches!(self.kind(ty), TyKind::Param(_))
+    }
+
+    fn to_typed_void(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty, why: Why) -> Expr {
+        let span = e.span;
+        let _ = why;
+        if self.const_lost(&p, &q, span) {
+            return self.error_node(span);
+        }
+        if matches!(self.kind(p.target.ty), TyKind::Func(_)) || !self.program.types.is_complete(p.target.ty) {
+            let text = self.show(p.target.ty);
+            self.error(
+                codes::VOID_POINTER,
+                span,
+                format!("a `void *` remembers a complete type, and `{text}` is not one"),
+            );
+            return self.error_node(span);
+        }
+        let thin = self.with_bounds(e, Bounds::Thin);
+        let thin = self.prove(thin, q.nonnull);
+        self.convert(Conv::ToTypedVoid, thin, to)
+    }
+
+    fn from_void(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty, why: Why) -> Expr {
+        let span = e.span;
+        if p.raw {
+            self.error_help(
+                codes::VOID_POINTER,
+                span,
+                "a `void *` of C does not say what it points to: this is unsafe",
+                "cast it in `unsafe { }`, or give the C function a trusted declaration with a type",
+            );
+            return self.error_node(span);
+        }
+        let _ = why;
+        if self.const_lost(&p, &q, span) {
+            return self.error_node(span);
+        }
+        if !self.program.types.is_complete(q.target.ty) || matches!(self.kind(q.target.ty), TyKind::Func(_)) {
+            let text = self.show(q.target.ty);
+            self.error(
+                codes::VOID_POINTER,
+                span,
+                format!("a `void *` comes back as a pointer to a complete type, and `{text}` is not one"),
+            );
+            return self.error_node(span);
+        }
+        let thin = Pointer { bounds: Bounds::Thin, nonnull: p.nonnull, region: p.region, ..q };
+        let thin_ty = self.types().pointer(thin);
+        let e = self.convert(Conv::FromTypedVoid, e, thin_ty);
+        self.finish_pointer(e, thin, q, to)
+    }
+
+    fn same_target(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty, why: Why) -> Expr {
+        let span = e.span;
+        if !self.targets_agree(p.target.ty, q.target.ty, q.target.quals.is_const) {
+            return self.other_target(e, p, q, to, why);
+        }
+        if self.literal_to_char(&e, &p, &q) {
+            let text = "a literal becomes a `char *`: writing to it is a fault";
+            self.report(Diagnostic::warning(codes::LITERAL, span, text).help("make the pointer `const char *`"));
+        } else if self.const_lost(&p, &q, span) {
+            return self.error_node(span);
+        }
+        if !self.bounds_fit(&e, &p, &q, why) {
+            return self.error_node(span);
+        }
+        self.finish_pointer(e, p, q, to)
+    }
+
+    /// Whether two targets are the same; behind `const`, inner pointers of one representation convert too.
+    pub(crate) fn targets_agree(&self, from: Ty, to: Ty, behind_const: bool) -> bool {
+        if from == to {
+            return true;
+        }
+        match (self.kind(from), self.kind(to)) {
+            (TyKind::Error, _) | (_, TyKind::Error) => true,
+            (TyKind::Func(a), TyKind::Func(b)) => self.functions_agree(a, b),
+            (TyKind::Ptr(a), TyKind::Ptr(b)) if behind_const => {
+                let words = a.bounds == b.bounds
+                    || (a.bounds == Bounds::Terminated && b.bounds == Bounds::Thin)
+                    || (a.bounds == Bounds::FatTerminated && b.bounds == Bounds::Fat);
+                words
+                    && a.raw == b.raw
+                    && (a.nonnull || !b.nonnull)
+                    && (b.target.quals.is_const || !a.target.quals.is_const)
+                    && self.targets_agree(a.target.ty, b.target.ty, b.target.quals.is_const)
+            }
+            (TyKind::Ptr(a), TyKind::Ptr(b)) => {
+                // Function pointers differ in attributes only, or regions of inner pointers were inferred.
+                a.bounds == b.bounds
+                    && a.nonnull == b.nonnull
+                    && a.raw == b.raw
+                    && a.target.quals == b.target.quals
+                    && self.targets_agree(a.target.ty, b.target.ty, false)
+            }
+            (TyKind::Array { elem: a, len: x, terminated: s }, TyKind::Array { elem: b, len: y, terminated: t }) => {
+                (x == y || *y == ArrayLen::Unknown) && s == t && self.targets_agree(a.ty, b.ty, behind_const)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether functions of type `a` may be called as functions of type `b`.
+    pub(crate) fn functions_agree(&self, a: &FuncTy, b: &FuncTy) -> bool {
+        let one_word = |f: &FuncTy| {
+            !f.variadic
+                && std::iter::once(f.ret).chain(f.params.iter().map(|p| p.ty)).all(|t| self.program.types.words(t) == 1)
+        };
+        let abi = a.abi == b.abi || (one_word(a) && one_word(b));
+        abi && a.ret == b.ret
+            && a.variadic == b.variadic
+            && a.format == b.format
+            && a.params.len() == b.params.len()
+            && a.params
+                .iter()
+                .zip(&b.params)
+                .all(|(x, y)| x.consume == y.consume && (x.ty == y.ty || self.same_param(x.ty, y.ty)))
+    }
+
+    /// Parameters agree if they differ in the region only, and the callee asks for no more than the type promises.
+    fn same_param(&self, a: Ty, b: Ty) -> bool {
+        match (self.kind(a), self.kind(b)) {
+            (TyKind::Ptr(x), TyKind::Ptr(y)) => {
+                let region = x.region == y.region || x.region == Region::Var;
+                region && Pointer { region: y.region, ..*x } == *y
+            }
+            _ => false,
+        }
+    }
+
+    fn literal_to_char(&self, e: &Expr, p: &Pointer, q: &Pointer) -> bool {
+        p.target.quals.is_const
+            && !q.target.quals.is_const
+            && matches!(&*e.kind, ExprKind::Decay(inner) if matches!(&*inner.kind, ExprKind::StrLit(_)))
+    }
+
+    /// Whether the bounds of `p` give those of `q`; reports if not.
+    fn bounds_fit(&mut self, e: &Expr, p: &Pointer, q: &Pointer, why: Why) -> bool {
+        use Bounds::*;
+        match (p.bounds, q.bounds) {
+            (a, b) if a == b => true,
+            (FatTerminated, _) => {
+                if q.bounds != Terminated {
+                    self.need_bounds(e);
+                }
+                true
+            }
+            (Terminated, Thin) => true,
+            (Terminated, Fat | Counted(_)) => true,
+            (Thin, Fat | Counted(_)) => {
+                self.need_bounds(e);
+                true
+            }
+            (Fat, Thin | Counted(_)) => true,
+            (Counted(_), Fat | Thin | Counted(_)) => true,
+            (Fat | Counted(_), Terminated) => {
+                self.need_bounds(e);
+                match why {
+                    Why::TrustedArg | Why::Cast => true,
+                    Why::Arg if self.rooted_in_local(e) => true,
+                    _ => {
+                        self.error_help(
+                            codes::TERMINATOR,
+                            e.span,
+                            format!("`{}` is not null_terminated: a zero could be written over while it is read as a string", self.show(e.ty.ty)),
+                            "declare the array `null_terminated`, allocate it with `malloc` or `new char[n]`, or take the parameter as `fat`",
+                        );
+                        false
+                    }
+                }
+            }
+            (Thin, Terminated) => {
+                if self.need_bounds(e) {
+                    return true;
+                }
+                self.error_help(
+                    codes::TERMINATOR,
+                    e.span,
+                    format!("`{}` is not null_terminated: it points to exactly one element", self.show(e.ty.ty)),
+                    "annotate where it comes from with `null_terminated`",
+                );
+                false
+            }
+            (_, FatTerminated) => {
+                self.error_help(
+                    codes::TERMINATOR,
+                    e.span,
+                    format!("`{}` is not known to be a string object (`fat null_terminated`)", self.show(e.ty.ty)),
+                    "string objects come from `malloc`, `new char[n]` and arrays declared `null_terminated`",
+                );
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether a pointer value is into a local array or local of this function, directly.
+    pub(crate) fn rooted_in_local(&self, e: &Expr) -> bool {
+        match &*e.kind {
+            ExprKind::Decay(p) | ExprKind::AddrOf(p) => self.place_in_local(p),
+            ExprKind::PtrAdd(p, ..) | ExprKind::Convert(_, p) => self.rooted_in_local(p),
+            ExprKind::Load(p) => match &*p.kind {
+                // A local pointer that only ever holds addresses of locals: the escape check finds its region.
+                ExprKind::Local(id) => self.local_is_block(*id),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    fn place_in_local(&self, e: &Expr) -> bool {
+        match &*e.kind {
+            ExprKind::Local(_) | ExprKind::CompoundLit(..) => true,
+            ExprKind::Field(base, _) | ExprKind::IndexArray(base, _) => self.place_in_local(base),
+            _ => false,
+        }
+    }
+
+    /// Pointers to different types.
+    fn other_target(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty, why: Why) -> Expr {
+        let span = e.span;
+        let plain = self.program.types.is_plain(p.target.ty) && self.program.types.is_plain(q.target.ty);
+        let sized = self.program.types.is_complete(p.target.ty) && self.program.types.is_complete(q.target.ty);
+        let characters = self.program.types.is_character(p.target.ty) && self.program.types.is_character(q.target.ty);
+        if characters && plain && (why == Why::Cast || why == Why::TrustedArg || why == Why::Arg) {
+            return self.character_view(e, p, q, to, why);
+        }
+        if plain && sized && why == Why::Cast {
+            if self.const_lost(&p, &q, span) {
+                return self.error_node(span);
+            }
+            return self.plain_view(e, p, q, to);
+        }
+        if why == Why::Cast {
+            let (a, b) = (self.show(e.ty.ty), self.show(to));
+            let message = format!("cast: `{a}` cannot be viewed as `{b}` in safe code: views are for plain data only");
+            self.error_help(
+                codes::CAST,
+                span,
+                message,
+                "use a tagged union, a `void *` that remembers its type, or `unsafe { }`",
+            );
+        } else {
+            self.mismatch(&e, to, why);
+        }
+        self.error_node(span)
+    }
+
+    /// `char`, `signed char` and `unsigned char` sequences as each other: bounds and terminator stay.
+    fn character_view(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty, why: Why) -> Expr {
+        let span = e.span;
+        if self.const_lost(&p, &q, span) || !self.bounds_fit(&e, &p, &q, why) {
+            return self.error_node(span);
+        }
+        let same = Pointer { target: q.target, ..p };
+        let ty = self.types().pointer(same);
+        let e = self.convert(Conv::SameBits, e, ty);
+        self.finish_pointer(e, same, q, to)
+    }
+
+    fn plain_view(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty) -> Expr {
+        self.need_bounds(&e);
+        let view = Pointer { bounds: Bounds::Fat, nonnull: p.nonnull, region: p.region, ..q };
+        let ty = self.types().pointer(view);
+        let e = self.convert(Conv::View, e, ty);
+        self.finish_pointer(e, view, q, to)
+    }
+
+    /// Bounds, nullness and region: the last steps of a conversion that is otherwise settled.
+    fn finish_pointer(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty) -> Expr {
+        let e = self.prove(e, q.nonnull);
+        if e.ty.ty == to {
+            return e;
+        }
+        let _ = p;
+        let bounds = match q.bounds {
+            Bounds::Counted(_) => Bounds::Fat,
+            other => other,
+        };
+        let ty = self.types().pointer(Pointer { bounds, ..q });
+        if e.ty.ty == ty {
+            return e;
+        }
+        self.convert(Conv::Pointer, e, ty)
+    }
+
+    /// A nullable pointer as `nonnull`, if that is wanted.
+    pub(crate) fn prove(&mut self, e: Expr, wanted: bool) -> Expr {
+        let Some(p) = self.program.types.as_pointer(e.ty.ty) else { return e };
+        if !wanted || p.nonnull || !self.checked() {
+            return e;
+        }
+        let ty = self.types().pointer(Pointer { nonnull: true, ..p });
+        self.convert(Conv::ProveNonnull, e, ty)
+    }
+}
+
+/// Whether an operator compares.
+pub(crate) fn is_comparison(op: BinOp) -> bool {
+    matches!(op, BinOp::Lt | BinOp::Gt | BinOp::Le | BinOp::Ge | BinOp::Eq | BinOp::Ne)
+}

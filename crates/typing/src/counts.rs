@@ -1,0 +1,202 @@
+//! Adjacent assignments to `counted_by` pointers and the fields that count them (language.md section 2, "Counts").
+
+use crate::checker::Checker;
+use crate::convert::Why;
+use crate::tree::*;
+use crate::types::*;
+use source::Span;
+use syntax::ast;
+
+/// One assignment of a group.
+struct Store<'a> {
+    place: Expr,
+    value: std::borrow::Cow<'a, ast::Expr>,
+    base: Span,
+    field: u32,
+    pointer: bool,
+}
+
+impl Checker<'_> {
+    /// If a group of such assignments begins here: its statements, and how many it covers.
+    pub(crate) fn count_group(&mut self, stmts: &[ast::Stmt]) -> Option<(Vec<Stmt>, usize)> {
+        if !self.checked() {
+            return None;
+        }
+        let first = assignment(stmts.first()?)?;
+        assignment(stmts.get(1)?)?;
+        let first = self.counted_store(first)?;
+        let record = self.store_record(&first)?;
+        let base = self.map.snippet(first.base).to_string();
+        let mut group = vec![first];
+        for stmt in &stmts[1..] {
+            let Some(store) = assignment(stmt).and_then(|s| self.counted_store(s)) else { break };
+            let same = self.map.snippet(store.base) == base && self.store_record(&store) == Some(record);
+            if !same || group.iter().any(|s| s.field == store.field) {
+                break;
+            }
+            group.push(store);
+        }
+        let fields = self.program.types.record(record).fields.clone()?;
+        let complete = group.iter().any(|s| s.pointer)
+            && group.iter().any(|s| !s.pointer)
+            && group.iter().filter(|s| !s.pointer).all(|counter| {
+                fields.iter().enumerate().all(|(n, f)| {
+                    let mentions =
+                        self.pointer_count(f.ty.ty).is_some_and(|c| self.count_fields(c).contains(&counter.field));
+                    !mentions || group.iter().any(|s| s.field == n as u32)
+                })
+            });
+        if !complete {
+            return None;
+        }
+        let used = group.len();
+        let span = stmts.first()?.span.to(stmts.get(used - 1)?.span);
+        self.emit_group(group, span).map(|stmts| (stmts, used))
+    }
+
+    fn pointer_count(&self, ty: Ty) -> Option<CountId> {
+        match self.program.types.as_pointer(ty)?.bounds {
+            Bounds::Counted(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    fn store_record(&self, store: &Store) -> Option<RecordId> {
+        let ExprKind::Field(base, _) = &*store.place.kind else { return None };
+        self.program.types.as_record(base.ty.ty)
+    }
+
+    /// The assignment, if it is to a counted pointer or a counter of a record.
+    fn counted_store<'a>(
+        &mut self,
+        (place, op, value): (&'a ast::Expr, Option<ast::BinaryOp>, &'a ast::Expr),
+    ) -> Option<Store<'a>> {
+        let base = match &place.kind {
+            ast::ExprKind::Arrow(base, _) | ast::ExprKind::Dot(base, _) if is_pure(base) => base.span,
+            _ => return None,
+        };
+        self.muted += 1;
+        let typed = self.expr(place);
+        self.muted -= 1;
+        let ExprKind::Field(owner, n) = &*typed.kind else { return None };
+        let id = self.program.types.as_record(owner.ty.ty)?;
+        let record = self.program.types.record(id);
+        if record.kind != RecordKind::Struct {
+            return None;
+        }
+        let fields = record.fields.clone()?;
+        let pointer = self.pointer_count(fields.get(*n as usize)?.ty.ty).is_some();
+        if !pointer && !self.counters_of(&fields).contains(n) {
+            return None;
+        }
+        let field = *n;
+        let value = match op {
+            None => std::borrow::Cow::Borrowed(value),
+            Some(op) if !pointer => std::borrow::Cow::Owned(ast::Expr {
+                span: value.span,
+                kind: ast::ExprKind::Binary(op, Box::new(place.clone()), Box::new(value.clone())),
+            }),
+            Some(_) => return None,
+        };
+        Some(Store { place: typed, value, base, field, pointer })
+    }
+
+    fn emit_group(&mut self, group: Vec<Store>, span: Span) -> Option<Vec<Stmt>> {
+        let mut before = vec![];
+        let mut stores = vec![];
+        let mut counter_stored = false;
+        let mut stored: Vec<u32> = vec![];
+        for store in group {
+            let place = store.place.clone();
+            if self.guarded_place(&place) {
+                return Some(vec![]);
+            }
+            let value = self.expr_expecting(&store.value, Some(place.ty.ty));
+            let value = self.rvalue(value);
+            let mut value = self.coerce(value, place.ty.ty, Why::Store);
+            if !stored.is_empty() && !self.quiet_value(&value, &store) {
+                return None;
+            }
+            if store.pointer && counter_stored {
+                if let Some(old) = old_of(&mut value) {
+                    let saved = self.new_local(None, old.ty, Span::NONE, false);
+                    let place = self.place_node(ExprKind::Local(saved), old.ty, span);
+                    let load = self.node(ExprKind::Load(place), old.ty.ty, span);
+                    let taken = std::mem::replace(old, load);
+                    before.push(self.stmt_node(StmtKind::Declare(saved, Some(Init::Expr(taken))), span));
+                }
+            }
+            counter_stored |= !store.pointer;
+            stored.push(store.field);
+            stores.push((place, value));
+        }
+        before.push(self.stmt_node(StmtKind::CountGroup(stores), span));
+        Some(before)
+    }
+
+    /// Whether a later value of a group makes no call but the malloc family's, and reads a counted pointer only as
+    /// `realloc`'s argument.
+    fn quiet_value(&self, e: &Expr, store: &Store) -> bool {
+        match &*e.kind {
+            ExprKind::Call(..)
+            | ExprKind::StmtExpr(..)
+            | ExprKind::Assign(..)
+            | ExprKind::AssignOp(..)
+            | ExprKind::IncDec(..)
+            | ExprKind::Free(_) => false,
+            ExprKind::Load(place) => match &*place.kind {
+                ExprKind::Field(..) => self.pointer_count(place.ty.ty).is_none() || !store.pointer,
+                _ => true,
+            },
+            ExprKind::Alloc(alloc) => {
+                let sizes = match &alloc.size {
+                    AllocSize::Bytes(n) => self.quiet_value(n, store),
+                    AllocSize::Product(a, b) => self.quiet_value(a, store) && self.quiet_value(b, store),
+                };
+                sizes
+            }
+            ExprKind::New(new) => new.count.as_ref().is_none_or(|c| self.quiet_value(c, store)),
+            ExprKind::Convert(_, a) | ExprKind::Unary(_, a) | ExprKind::Lengthof(a) => self.quiet_value(a, store),
+            ExprKind::Binary(_, a, b)
+            | ExprKind::PtrAdd(a, b, _)
+            | ExprKind::PtrDiff(a, b)
+            | ExprKind::And(a, b)
+            | ExprKind::Or(a, b) => self.quiet_value(a, store) && self.quiet_value(b, store),
+            ExprKind::Cond(c, a, b) => {
+                self.quiet_value(c, store) && self.quiet_value(a, store) && self.quiet_value(b, store)
+            }
+            _ => true,
+        }
+    }
+}
+
+/// The old block of a `realloc` that a value is, through conversions.
+fn old_of(value: &mut Expr) -> Option<&mut Expr> {
+    match &mut *value.kind {
+        ExprKind::Convert(_, inner) => old_of(inner),
+        ExprKind::Alloc(alloc) => alloc.old.as_mut(),
+        _ => None,
+    }
+}
+
+/// `place = value;` or `place op= value;`
+fn assignment(stmt: &ast::Stmt) -> Option<(&ast::Expr, Option<ast::BinaryOp>, &ast::Expr)> {
+    let ast::StmtKind::Expr(e) = &stmt.kind else { return None };
+    let ast::ExprKind::Assign(op, place, value) = &e.kind else { return None };
+    matches!(place.kind, ast::ExprKind::Arrow(..) | ast::ExprKind::Dot(..)).then_some((
+        place.as_ref(),
+        *op,
+        value.as_ref(),
+    ))
+}
+
+/// Whether evaluating the expression twice is the same as once.
+fn is_pure(e: &ast::Expr) -> bool {
+    match &e.kind {
+        ast::ExprKind::Ident(_) | ast::ExprKind::Int(_) => true,
+        ast::ExprKind::Arrow(base, _) | ast::ExprKind::Dot(base, _) => is_pure(base),
+        ast::ExprKind::Unary(ast::UnaryOp::Deref | ast::UnaryOp::AddrOf, base) => is_pure(base),
+        ast::ExprKind::Index(a, b) => is_pure(a) && is_pure(b),
+        _ => false,
+    }
+}

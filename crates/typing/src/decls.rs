@@ -1,0 +1,600 @@
+//! Declarations at file scope and in blocks: typedefs, functions, globals, statics.
+
+use crate::checker::Checker;
+use crate::codes;
+use crate::scope::Entity;
+use crate::specs::{Declared, Place, Role};
+use crate::tree::*;
+use crate::types::*;
+use source::{Diagnostic, Span, Symbol};
+use syntax::ast;
+
+impl Checker<'_> {
+    /// A declaration at file scope.
+    pub(crate) fn file_decl(&mut self, decl: &ast::Decl, foreign: bool) {
+        let foreign = foreign && !decl.trusted;
+        let depth = self.open_generics(decl.generics.as_ref(), decl.declarators.is_empty());
+        let role = if decl.specs.storage == Some(ast::Storage::Typedef) { Role::Typedef } else { Role::Global };
+        let place = Place { role, foreign, trusted: decl.trusted };
+        let base = self.base_type(&decl.specs, place);
+        if decl.declarators.is_empty() {
+            self.check_empty_decl(decl);
+        }
+        for declarator in &decl.declarators {
+            self.file_declarator(decl, declarator, base, place);
+        }
+        self.close_generics(depth);
+    }
+
+    fn check_empty_decl(&mut self, decl: &ast::Decl) {
+        let useful = match &decl.specs.ty {
+            ast::TypeSpec::Record(r) => r.tag.is_some() || r.fields.is_none(),
+            ast::TypeSpec::Enum(_) | ast::TypeSpec::Unsupported(_) => true,
+            _ => false,
+        };
+        if !useful && !self.options.plain_c && !self.map.is_system(decl.span.lo) {
+            self.report(Diagnostic::warning(codes::DECLARATION, decl.span, "this declaration declares nothing"));
+        }
+    }
+
+    /// Opens the level of `generic <...>`; the depth to go back to.
+    fn open_generics(&mut self, generics: Option<&ast::Generics>, for_record: bool) -> usize {
+        let depth = self.scopes.depth();
+        let Some(generics) = generics else { return depth };
+        self.scopes.push();
+        let mut params: Vec<TypeParam> = vec![];
+        for param in &generics.params {
+            match param {
+                ast::GenericParam::Type { name, bounds } => {
+                    let mut p = TypeParam { index: params.len() as u32, name: name.name, heap: false, moves: false };
+                    for bound in bounds {
+                        match bound.name.as_str() {
+                            "heap" => p.heap = true,
+                            "move" => self.later(Symbol::new("T: move"), bound.span),
+                            _ => self.error(
+                                codes::GENERIC,
+                                bound.span,
+                                format!("`{}` is no bound of a type parameter: `heap` and `move` are", bound.name),
+                            ),
+                        }
+                    }
+                    let ty = self.types().intern(TyKind::Param(p));
+                    self.scopes.declare(name.name, Entity::TypeParam(ty), name.span);
+                    params.push(p);
+                }
+                ast::GenericParam::Own(name) => self.later(Symbol::new("own"), name.span),
+                ast::GenericParam::Region { name, .. } => {
+                    self.later(Symbol::new(&format!("@{}", name.name)), name.span)
+                }
+            }
+        }
+        self.type_params = params.clone();
+        if for_record {
+            self.pending_generic = Some(params);
+        }
+        depth
+    }
+
+    fn close_generics(&mut self, depth: usize) {
+        self.pending_generic = None;
+        if self.scopes.depth() == depth {
+            return;
+        }
+        self.type_params = vec![];
+        self.scopes.truncate(depth);
+        for (name, number) in std::mem::take(&mut self.generic_tags) {
+            self.scopes.declare_tag(name, crate::scope::Tag::Generic(number));
+        }
+    }
+
+    fn file_declarator(&mut self, decl: &ast::Decl, d: &ast::InitDeclarator, base: Qty, place: Place) {
+        let Some(name) = d.declarator.name else { return };
+        if matches!(decl.specs.ty, ast::TypeSpec::Infer) {
+            return self.inferred_global(decl, d, name);
+        }
+        let mut declared = self.declare_type(base, &d.declarator, place);
+        if place.role == Role::Typedef {
+            return self.declare_typedef(name, declared.ty, &d.declarator);
+        }
+        if matches!(self.kind(declared.ty.ty), TyKind::Func(_)) {
+            if d.init.is_some() {
+                self.error(codes::INITIALISER, name.span, "a function cannot be initialised");
+            }
+            self.attach_attributes(&mut declared, &decl.specs, &d.declarator);
+            self.declare_function(name, &declared, &decl.specs, &d.declarator, place, false);
+            return;
+        }
+        self.declare_global(name, &declared, decl, d, place);
+    }
+
+    fn inferred_global(&mut self, decl: &ast::Decl, d: &ast::InitDeclarator, name: ast::Ident) {
+        let Some(ast::Initializer::Expr(e)) = &d.init else {
+            self.error(codes::INITIALISER, name.span, "`auto` takes its type from an initialiser, and there is none");
+            return self.poison(Some(name));
+        };
+        let value = self.expr(e);
+        let value = self.rvalue(value);
+        let mut ty = value.ty;
+        ty.quals.is_const |= decl.specs.quals.is_const || decl.specs.constexpr;
+        if let Some(p) = self.program.types.as_pointer(ty.ty) {
+            ty.ty = self.types().pointer(Pointer { region: Region::Heap, nonnull: false, ..p });
+        }
+        let declared = Declared { ty, heap: true, params: vec![] };
+        let place = Place { role: Role::Global, foreign: false, trusted: false };
+        self.declare_global(name, &declared, decl, d, place);
+    }
+
+    fn declare_typedef(&mut self, name: ast::Ident, ty: Qty, declarator: &ast::Declarator) {
+        if let Some(id) = self.program.types.as_record(ty.ty) {
+            let align = self.alignment(&[], &declarator.attrs);
+            let record = &mut self.program.types.records[id.0 as usize];
+            if record.tag.is_none() {
+                record.tag = Some(name.name);
+            }
+            record.align = record.align.max(align);
+        }
+        if let Some((Entity::Typedef(old), span)) = self.scopes.lookup_here(name.name) {
+            let (old, span) = (*old, *span);
+            if old != ty && !self.is_error(old.ty) && !self.is_error(ty.ty) && !self.both_foreign(span, name.span) {
+                self.report(
+                    Diagnostic::error(
+                        codes::CONFLICT,
+                        name.span,
+                        format!("`{}` is declared as another type before", name.name),
+                    )
+                    .label(span, "declared here"),
+                );
+            }
+        }
+        self.scopes.declare(name.name, Entity::Typedef(ty), name.span);
+    }
+
+    fn both_foreign(&self, a: Span, b: Span) -> bool {
+        self.map.is_system(a.lo) || self.map.is_system(b.lo)
+    }
+
+    /// Attributes before and behind a function declarator become part of its type.
+    pub(crate) fn attach_attributes(
+        &mut self,
+        declared: &mut Declared,
+        specs: &ast::DeclSpecs,
+        declarator: &ast::Declarator,
+    ) {
+        let Some(f) = self.program.types.as_func(declared.ty.ty) else { return };
+        let mut f = (*f).clone();
+        f.noreturn |= specs.noreturn;
+        self.function_attributes(&mut f, &specs.attrs, &declared.params);
+        self.function_attributes(&mut f, &declarator.attrs, &declared.params);
+        declared.ty = Qty::plain(self.types().intern(TyKind::Func(std::rc::Rc::new(f))));
+    }
+
+    /// Declares a function and gives its number.
+    pub(crate) fn declare_function(
+        &mut self,
+        name: ast::Ident,
+        declared: &Declared,
+        specs: &ast::DeclSpecs,
+        declarator: &ast::Declarator,
+        place: Place,
+        defined: bool,
+    ) -> FuncId {
+        let mut ty = declared.ty.ty;
+        if name.name.as_str() == "main" && !place.foreign && self.scopes.depth() <= 2 {
+            ty = self.main_type(ty, name.span);
+        }
+        let system = self.map.is_system(name.span.lo);
+        let trust = match (place.trusted, place.foreign) {
+            (true, _) => Trust::Trusted,
+            (false, true) if defined && !system && !self.options.plain_c => Trust::Exported,
+            (false, true) => Trust::Foreign,
+            (false, false) => Trust::Checked,
+        };
+        let linkage = if specs.storage == Some(ast::Storage::Static) {
+            Linkage::Internal
+        } else if !self.type_params.is_empty() || (specs.inline && trust == Trust::Checked) {
+            Linkage::Shared
+        } else {
+            Linkage::External
+        };
+        if let Some((Entity::Func(old), old_span)) = self.scopes.lookup_file(name.name) {
+            let (old, old_span) = (*old, *old_span);
+            if let Some(id) = self.merge_function(old, old_span, name, ty, trust, linkage, defined, declared) {
+                return id;
+            }
+        } else if let Some((other, span)) = self.scopes.lookup_file(name.name) {
+            if !matches!(other, Entity::Poison) && !self.map.is_system(span.lo) {
+                let span = *span;
+                self.report(
+                    Diagnostic::error(
+                        codes::CONFLICT,
+                        name.span,
+                        format!("`{}` is already declared as something else", name.name),
+                    )
+                    .label(span, "declared here"),
+                );
+            }
+        }
+        let id = FuncId(self.program.functions.len() as u32);
+        self.program.functions.push(Function {
+            name: name.name,
+            symbol: declarator.asm_label.as_ref().map(|s| Symbol::new(&String::from_utf8_lossy(s))),
+            ty,
+            type_params: self.type_params.len() as u32,
+            linkage,
+            trust,
+            attrs: attribute_texts(&specs.attrs, &declarator.attrs),
+            param_names: declared.params.iter().map(|n| n.map(|n| n.name)).collect(),
+            body: None,
+            used: name.name.as_str() == "main",
+            span: name.span,
+        });
+        if !self.type_params.is_empty() {
+            self.generics_of.insert(id, self.type_params.clone());
+        }
+        self.scopes.declare_file(name.name, Entity::Func(id), name.span);
+        id
+    }
+
+    /// A function is declared again. `None` if the new declaration hides the old one.
+    #[allow(clippy::too_many_arguments)]
+    fn merge_function(
+        &mut self,
+        old: FuncId,
+        old_span: Span,
+        name: ast::Ident,
+        ty: Ty,
+        trust: Trust,
+        linkage: Linkage,
+        defined: bool,
+        declared: &Declared,
+    ) -> Option<FuncId> {
+        let function = &self.program.functions[old.0 as usize];
+        match (function.trust, trust) {
+            (Trust::Foreign, Trust::Foreign) => {
+                if function.body.is_none() && defined {
+                    self.program.functions[old.0 as usize].param_names =
+                        declared.params.iter().map(|n| n.map(|n| n.name)).collect();
+                }
+                return Some(old);
+            }
+            (Trust::Trusted, Trust::Foreign) => return Some(old),
+            (Trust::Trusted, Trust::Trusted) if self.map.is_system(old_span.lo) == self.map.is_system(name.span.lo) => {
+                return Some(old);
+            }
+            (Trust::Foreign | Trust::Trusted, _) => return None,
+            (Trust::Checked | Trust::Exported, Trust::Foreign | Trust::Trusted) if function.body.is_some() => {
+                return Some(old)
+            }
+            (Trust::Checked | Trust::Exported, Trust::Foreign | Trust::Trusted) => return Some(old),
+            (Trust::Checked | Trust::Exported, _) => {}
+        }
+        let known = function.ty;
+        let (has_body, old_linkage) = (function.body.is_some(), function.linkage);
+        if known != ty && !self.compatible_declarations(known, ty) && !self.is_error(ty) && !self.is_error(known) {
+            let (a, b) = (self.show(known), self.show(ty));
+            self.report(
+                Diagnostic::error(
+                    codes::CONFLICT,
+                    name.span,
+                    format!("`{}` is declared as `{b}` here and as `{a}` before", name.name),
+                )
+                .label(old_span, "declared here"),
+            );
+        }
+        if has_body && defined {
+            self.report(
+                Diagnostic::error(codes::CONFLICT, name.span, format!("`{}` is defined twice", name.name))
+                    .label(old_span, "defined here"),
+            );
+        }
+        let function = &mut self.program.functions[old.0 as usize];
+        if defined {
+            function.param_names = declared.params.iter().map(|n| n.map(|n| n.name)).collect();
+            function.span = name.span;
+        }
+        if old_linkage == Linkage::External && linkage == Linkage::Shared {
+            function.linkage = linkage;
+        }
+        if trust == Trust::Exported {
+            function.trust = trust;
+        }
+        if function.type_params == 0 && !self.type_params.is_empty() {
+            return None;
+        }
+        Some(old)
+    }
+
+    /// Types that differ in attributes only.
+    fn compatible_declarations(&self, a: Ty, b: Ty) -> bool {
+        match (self.kind(a), self.kind(b)) {
+            (TyKind::Func(a), TyKind::Func(b)) => {
+                a.ret == b.ret
+                    && a.variadic == b.variadic
+                    && a.abi == b.abi
+                    && a.params.iter().map(|p| p.ty).eq(b.params.iter().map(|p| p.ty))
+            }
+            _ => false,
+        }
+    }
+
+    /// `main`'s type is fixed: its second parameter is the argument vector, with bounds, whatever its C spelling.
+    fn main_type(&mut self, ty: Ty, span: Span) -> Ty {
+        let Some(f) = self.program.types.as_func(ty) else { return ty };
+        let c = self.program.types.common;
+        let mut f = (*f).clone();
+        f.abi = Abi::Leeward;
+        let wrong = f.ret != c.int || f.params.len() > 2 || f.params.first().is_some_and(|p| p.ty != c.int);
+        if wrong {
+            self.error_help(
+                codes::DECLARATION,
+                span,
+                "`main` is `int main(void)`, `int main(int argc)` or `int main(int argc, char **argv)`",
+                "write one of these",
+            );
+            return ty;
+        }
+        if let Some(argv) = f.params.get_mut(1) {
+            let Some(p) = self.program.types.as_pointer(argv.ty) else {
+                self.error(codes::DECLARATION, span, "the second parameter of `main` is `char **argv`");
+                return ty;
+            };
+            let string = self.program.types.pointer_to(Qty::plain(c.char_), Bounds::Terminated);
+            let argc = self.program.types.count(CountExpr::Param(0));
+            let one = self.program.types.count(CountExpr::Const(1));
+            let all = self.program.types.count(CountExpr::Add(argc, one));
+            let bounds = if matches!(p.bounds, Bounds::Counted(_)) { p.bounds } else { Bounds::Counted(all) };
+            argv.ty = self.program.types.pointer(Pointer {
+                target: Qty { ty: string, quals: p.target.quals },
+                bounds,
+                nonnull: p.nonnull,
+                own: Own::Shared,
+                region: Region::Heap,
+                raw: false,
+            });
+        }
+        self.types().intern(TyKind::Func(std::rc::Rc::new(f)))
+    }
+
+    /// A global variable.
+    fn declare_global(
+        &mut self,
+        name: ast::Ident,
+        declared: &Declared,
+        decl: &ast::Decl,
+        d: &ast::InitDeclarator,
+        place: Place,
+    ) {
+        let mut ty = declared.ty;
+        if decl.specs.constexpr {
+            ty.quals.is_const = true;
+        }
+        if matches!(self.kind(ty.ty), TyKind::Void) {
+            self.error(codes::INCOMPLETE, name.span, "a variable cannot be `void`");
+            return self.poison(Some(name));
+        }
+        let is_extern = decl.specs.storage == Some(ast::Storage::Extern);
+        let defined = d.init.is_some() || !(is_extern || place.trusted);
+        let trust = match (place.trusted, place.foreign) {
+            (true, _) => Trust::Trusted,
+            (_, true) if defined && !self.map.is_system(name.span.lo) && !self.options.plain_c => Trust::Exported,
+            (_, true) => Trust::Foreign,
+            _ => Trust::Checked,
+        };
+        let internal = decl.specs.storage == Some(ast::Storage::Static) || (decl.specs.constexpr && !place.foreign);
+        let linkage = if internal { Linkage::Internal } else { Linkage::External };
+        let id = self.global_entry(name, ty, trust, linkage, decl, d);
+        if let Some(init) = &d.init {
+            let (init, ty) = self.static_initialiser(init, ty, name.span);
+            let global = &mut self.program.globals[id.0 as usize];
+            if global.init.as_ref().is_some_and(|i| *i != ConstInit::Zero) {
+                let old = global.span;
+                self.report(
+                    Diagnostic::error(codes::CONFLICT, name.span, format!("`{}` is defined twice", name.name))
+                        .label(old, "defined here"),
+                );
+            }
+            self.known_global(id, &init, ty);
+            let global = &mut self.program.globals[id.0 as usize];
+            global.ty = ty;
+            global.init = Some(init);
+        } else if defined {
+            if decl.specs.constexpr {
+                self.error(codes::INITIALISER, name.span, "a `constexpr` object needs an initialiser");
+            }
+            if self.program.types.needs_init(ty.ty) && trust == Trust::Checked {
+                let text = self.show(ty.ty);
+                self.error(
+                    codes::NULL,
+                    name.span,
+                    format!("`{}` must be initialised: `{text}` holds a nonnull pointer", name.name),
+                );
+            }
+            let global = &mut self.program.globals[id.0 as usize];
+            global.init.get_or_insert(ConstInit::Zero);
+        }
+    }
+
+    fn known_global(&mut self, id: GlobalId, init: &ConstInit, ty: Qty) {
+        if !ty.quals.is_const {
+            return;
+        }
+        match init {
+            ConstInit::Int(n) => {
+                self.known_globals.insert(id, crate::checker::Known::Int(*n));
+            }
+            ConstInit::Float(f) => {
+                self.known_globals.insert(id, crate::checker::Known::Float(*f));
+            }
+            _ => {}
+        }
+    }
+
+    fn global_entry(
+        &mut self,
+        name: ast::Ident,
+        ty: Qty,
+        trust: Trust,
+        linkage: Linkage,
+        decl: &ast::Decl,
+        d: &ast::InitDeclarator,
+    ) -> GlobalId {
+        if let Some((Entity::Global(old), span)) = self.scopes.lookup_file(name.name) {
+            let (old, span) = (*old, *span);
+            let global = &self.program.globals[old.0 as usize];
+            let (known, known_trust) = (global.ty, global.trust);
+            if known_trust == Trust::Foreign || known_trust == Trust::Trusted {
+                if trust == Trust::Trusted {
+                    let global = &mut self.program.globals[old.0 as usize];
+                    global.trust = trust;
+                    global.ty = ty;
+                    return old;
+                }
+                if trust != Trust::Checked {
+                    return old;
+                }
+            } else {
+                let completed = self.completes(known.ty, ty.ty);
+                if known != ty && !completed && !self.is_error(ty.ty) && !self.is_error(known.ty) {
+                    let (a, b) = (self.show(known.ty), self.show(ty.ty));
+                    self.report(
+                        Diagnostic::error(
+                            codes::CONFLICT,
+                            name.span,
+                            format!("`{}` is declared as `{b}` here and as `{a}` before", name.name),
+                        )
+                        .label(span, "declared here"),
+                    );
+                }
+                if matches!(self.kind(known.ty), TyKind::Array { len: ArrayLen::Unknown, .. }) && completed {
+                    self.program.globals[old.0 as usize].ty = ty;
+                }
+                return old;
+            }
+        } else if let Some((other, span)) = self.scopes.lookup_file(name.name) {
+            if !matches!(other, Entity::Poison) && !self.map.is_system(span.lo) {
+                let span = *span;
+                self.report(
+                    Diagnostic::error(
+                        codes::CONFLICT,
+                        name.span,
+                        format!("`{}` is already declared as something else", name.name),
+                    )
+                    .label(span, "declared here"),
+                );
+            }
+        }
+        let align = self.alignment(&decl.specs.alignas, &d.declarator.attrs);
+        let id = GlobalId(self.program.globals.len() as u32);
+        self.program.globals.push(Global {
+            name: name.name,
+            symbol: d.declarator.asm_label.as_ref().map(|s| Symbol::new(&String::from_utf8_lossy(s))),
+            ty,
+            linkage,
+            trust,
+            init: None,
+            thread_local: decl.specs.thread_local,
+            align,
+            attrs: attribute_texts(&decl.specs.attrs, &d.declarator.attrs),
+            owner: None,
+            used: false,
+            span: name.span,
+        });
+        self.scopes.declare_file(name.name, Entity::Global(id), name.span);
+        id
+    }
+
+    /// Whether one type is the other with an array length filled in.
+    fn completes(&self, a: Ty, b: Ty) -> bool {
+        match (self.kind(a), self.kind(b)) {
+            (TyKind::Array { elem: x, len: l, .. }, TyKind::Array { elem: y, len: m, .. }) => {
+                x == y && (l == m || *l == ArrayLen::Unknown || *m == ArrayLen::Unknown)
+            }
+            _ => false,
+        }
+    }
+
+    /// A function definition at file scope.
+    pub(crate) fn function_def(&mut self, def: &ast::FunctionDef, foreign: bool, span: Span) {
+        let foreign = foreign && !def.trusted;
+        let depth = self.open_generics(def.generics.as_ref(), false);
+        let place = Place { role: Role::Global, foreign, trusted: false };
+        let base = self.base_type(&def.specs, place);
+        let mut declared = self.declare_type(base, &def.declarator, place);
+        self.attach_attributes(&mut declared, &def.specs, &def.declarator);
+        let (Some(name), true) = (def.declarator.name, matches!(self.kind(declared.ty.ty), TyKind::Func(_))) else {
+            self.close_generics(depth);
+            return;
+        };
+        if !def.old_style.is_empty() && !foreign {
+            self.error_help(
+                codes::DECLARATION,
+                span,
+                "old-style definitions are not in Leeward",
+                "write the types between the parentheses",
+            );
+        }
+        let id = self.declare_function(name, &declared, &def.specs, &def.declarator, place, true);
+        declared.ty.ty = self.program.functions[id.0 as usize].ty;
+        self.check_ret_complete(&declared, name.span);
+        // What is wrong in a system header is not for the user to mend.
+        let muted = self.map.is_system(name.span.lo);
+        self.muted += u32::from(muted);
+        self.function_body(id, def, &declared, foreign);
+        self.muted -= u32::from(muted);
+        self.close_generics(depth);
+    }
+
+    fn check_ret_complete(&mut self, declared: &Declared, span: Span) {
+        let Some(f) = self.program.types.as_func(declared.ty.ty) else { return };
+        if !matches!(self.kind(f.ret), TyKind::Void) && !self.program.types.is_complete(f.ret) && !self.is_error(f.ret)
+        {
+            let text = self.show(f.ret);
+            self.error(codes::INCOMPLETE, span, format!("a function cannot return the incomplete type `{text}`"));
+        }
+    }
+}
+
+/// Attributes that the C compiler is to see, as C text.
+pub(crate) fn attribute_texts(specs: &[ast::Attribute], declarator: &[ast::Attribute]) -> Vec<String> {
+    let kept = [
+        "noinline",
+        "always_inline",
+        "cold",
+        "hot",
+        "unused",
+        "maybe_unused",
+        "used",
+        "weak",
+        "section",
+        "visibility",
+        "constructor",
+        "destructor",
+        "flatten",
+    ];
+    specs
+        .iter()
+        .chain(declarator)
+        .filter(|a| a.namespace.is_none_or(|n| n.as_str() == "gnu") && kept.contains(&a.name.as_str()))
+        .map(|a| {
+            let name = if a.name.as_str() == "maybe_unused" { "unused" } else { a.name.as_str() };
+            let args: Vec<String> = a.args.iter().filter_map(attribute_argument).collect();
+            if args.is_empty() {
+                name.to_string()
+            } else {
+                format!("{name}({})", args.join(", "))
+            }
+        })
+        .collect()
+}
+
+fn attribute_argument(e: &ast::Expr) -> Option<String> {
+    match &e.kind {
+        ast::ExprKind::Int(i) => Some(i.value.to_string()),
+        ast::ExprKind::Ident(name) => Some(name.to_string()),
+        ast::ExprKind::Str(s) => {
+            let text: String = s.units.iter().filter_map(|&u| char::from_u32(u)).collect();
+            Some(format!("{text:?}"))
+        }
+        _ => None,
+    }
+}

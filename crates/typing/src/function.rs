@@ -1,0 +1,352 @@
+//! Function definitions: the rounds of inference, parameters, labels.
+
+use crate::checker::{Checker, Known};
+use crate::codes;
+use crate::infer::{Inferred, Phase};
+use crate::scope::Entity;
+use crate::specs::Declared;
+use crate::tree::*;
+use crate::types::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use source::{Diagnostic, Span, Symbol};
+use syntax::ast;
+
+/// Inference that has not settled after so many rounds is cut off: the lattice is finite, so this is never reached.
+const MAX_ROUNDS: usize = 64;
+
+/// State of the function at hand.
+#[derive(Debug, Default)]
+pub struct FnCtx {
+    /// Which.
+    pub func: Option<FuncId>,
+    /// Its result type.
+    pub ret: Option<Ty>,
+    /// Its locals.
+    pub locals: Vec<Local>,
+    /// Plain C.
+    pub unchecked: bool,
+    /// Depth of `unsafe`.
+    pub unsafe_depth: u32,
+    /// Labels by name.
+    pub labels: FxHashMap<Symbol, LabelState>,
+    /// Label names by number.
+    pub label_names: Vec<Symbol>,
+    /// What is known of unannotated pointer locals, by the span of their name.
+    pub inferred: FxHashMap<Span, Inferred>,
+    /// The key of each such local in this round.
+    pub local_keys: FxHashMap<LocalId, Span>,
+    /// What this round looks for.
+    pub phase: PhaseState,
+    /// Whether this round learned something.
+    pub changed: bool,
+    /// Enclosing statements that `break` and `continue` leave.
+    pub loops: Vec<LoopKind>,
+    /// Switches around.
+    pub switches: Vec<SwitchState>,
+    /// `defer` and other scopes that no jump enters: numbers of those that are open.
+    pub barriers: Vec<u32>,
+    /// Numbers given to barriers so far.
+    pub barrier_count: u32,
+    /// Variadic format contract.
+    pub format: Option<FormatTy>,
+    /// Local that is the format parameter.
+    pub format_local: Option<LocalId>,
+    /// Whether the function is variadic.
+    pub variadic: bool,
+    /// `va_list` bookkeeping of a printf-like function: started, uses.
+    pub va: VaState,
+    /// Locals that are read somewhere.
+    pub used: FxHashSet<LocalId>,
+    /// `constexpr` locals.
+    pub known: FxHashMap<LocalId, Known>,
+    /// How many `defer` bodies are open.
+    pub in_defer: u32,
+    /// Nesting of statement expressions.
+    pub result_name: Option<Symbol>,
+}
+
+/// The phase, with a default for `FnCtx`.
+pub type PhaseState = Phase;
+
+impl Default for Phase {
+    fn default() -> Self {
+        Phase::Final
+    }
+}
+
+/// A `va_list`'s life in a printf-like function.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct VaState {
+    /// `va_start` was seen.
+    pub started: bool,
+    /// Uses as an argument of a `v...printf`.
+    pub uses: u32,
+    /// Loops around `va_start`.
+    pub depth: usize,
+    /// Labels that stood before it.
+    pub labels: usize,
+}
+
+/// A label.
+#[derive(Clone, Debug)]
+pub struct LabelState {
+    /// Its number.
+    pub id: LabelId,
+    /// Where it stands, once seen.
+    pub defined: Option<Span>,
+    /// Open barriers where it stands.
+    pub barriers: Vec<u32>,
+    /// Jumps to it: place and open barriers there.
+    pub jumps: Vec<(Span, Vec<u32>)>,
+}
+
+/// What `break` or `continue` leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LoopKind {
+    /// A loop.
+    Loop,
+    /// A switch.
+    Switch,
+    /// The body of a `defer`: neither leaves it.
+    Defer,
+}
+
+/// A switch that is being checked.
+#[derive(Clone, Debug, Default)]
+pub struct SwitchState {
+    /// The record and its constness, of a tagged switch.
+    pub tagged: Option<(RecordId, bool)>,
+    /// Ranges seen.
+    pub cases: Vec<(i128, i128, Span)>,
+    /// Members seen.
+    pub members: Vec<u32>,
+    /// `default` seen.
+    pub default: Option<Span>,
+    /// Barriers open at the switch.
+    pub barriers: Vec<u32>,
+}
+
+impl Checker<'_> {
+    /// Checks the body of function `id`.
+    pub(crate) fn function_body(&mut self, id: FuncId, def: &ast::FunctionDef, declared: &Declared, foreign: bool) {
+        let Some(fty) = self.program.types.as_func(declared.ty.ty) else { return };
+        let unchecked = foreign && (self.options.plain_c || self.map.is_system(def.span.lo));
+        let mut inferred = FxHashMap::default();
+        let depth = self.scopes.depth();
+        let mut phases = vec![Phase::Available, Phase::Needed, Phase::Final];
+        if unchecked {
+            phases = vec![Phase::Final];
+        }
+        for phase in phases {
+            for _ in 0..MAX_ROUNDS {
+                let muted = phase != Phase::Final;
+                self.muted += u32::from(muted);
+                let body = self.round(id, def, declared, &fty, unchecked, phase, &mut inferred);
+                self.muted -= u32::from(muted);
+                self.scopes.truncate(depth);
+                match body {
+                    Some(body) if phase == Phase::Final => {
+                        self.program.functions[id.0 as usize].body = Some(Box::new(body));
+                        break;
+                    }
+                    Some(_) => break,
+                    None => {}
+                }
+            }
+            if inferred.is_empty() && phase == Phase::Available {
+                // Nothing to infer: one more walk, for the reports.
+                self.final_round(id, def, declared, &fty, unchecked, depth);
+                return;
+            }
+        }
+    }
+
+    fn final_round(
+        &mut self,
+        id: FuncId,
+        def: &ast::FunctionDef,
+        declared: &Declared,
+        fty: &FuncTy,
+        unchecked: bool,
+        depth: usize,
+    ) {
+        let mut inferred = FxHashMap::default();
+        let body = self.round(id, def, declared, fty, unchecked, Phase::Final, &mut inferred);
+        self.scopes.truncate(depth);
+        if let Some(body) = body {
+            self.program.functions[id.0 as usize].body = Some(Box::new(body));
+        }
+    }
+
+    /// One walk over the body. `None` if something was learned and another round is needed.
+    #[allow(clippy::too_many_arguments)]
+    fn round(
+        &mut self,
+        id: FuncId,
+        def: &ast::FunctionDef,
+        declared: &Declared,
+        fty: &FuncTy,
+        unchecked: bool,
+        phase: Phase,
+        inferred: &mut FxHashMap<Span, Inferred>,
+    ) -> Option<Body> {
+        self.f = Some(FnCtx {
+            func: Some(id),
+            ret: Some(fty.ret),
+            unchecked,
+            unsafe_depth: u32::from(def.trusted),
+            phase,
+            inferred: std::mem::take(inferred),
+            format: fty.format.or_else(|| self.implied_format(fty)),
+            variadic: fty.variadic,
+            result_name: Some(self.program.functions[id.0 as usize].name),
+            ..FnCtx::default()
+        });
+        self.scopes.push();
+        self.parameters(def, declared, fty, unchecked);
+        let block = self.block_stmts(&def.body);
+        self.check_labels();
+        self.check_returns(def, fty, &block);
+        self.report_unused_locals(fty.params.len());
+        self.scopes.pop();
+        let f = self.f.take()?;
+        *inferred = f.inferred;
+        if f.changed && phase != Phase::Final {
+            return None;
+        }
+        Some(Body {
+            locals: f.locals,
+            params: fty.params.len() as u32,
+            labels: f.label_names,
+            block,
+            unchecked,
+            is_unsafe: def.trusted,
+            format: f.format,
+            end: Span::new(def.body.span.hi.saturating_sub(1), def.body.span.hi),
+        })
+    }
+
+    /// A variadic function without a format attribute: its last parameter is the format if that is a string.
+    fn implied_format(&self, fty: &FuncTy) -> Option<FormatTy> {
+        if !fty.variadic {
+            return None;
+        }
+        let last = fty.params.len().checked_sub(1)?;
+        let p = self.program.types.as_pointer(fty.params.get(last)?.ty)?;
+        let string = p.bounds.is_terminated() && self.program.types.is_character(p.target.ty);
+        string.then_some(FormatTy { scanf: false, format: last as u32, first: Some(last as u32 + 1) })
+    }
+
+    fn parameters(&mut self, def: &ast::FunctionDef, declared: &Declared, fty: &FuncTy, unchecked: bool) {
+        let params = match def.declarator.derived.first() {
+            Some(ast::Derived::Function(list)) => list.params.as_slice(),
+            _ => &[],
+        };
+        for (at, param) in fty.params.iter().enumerate() {
+            let name = declared.params.get(at).copied().flatten();
+            let quals = params.get(at).map(|p| param_quals(p)).unwrap_or_default();
+            let mut ty = param.ty;
+            if let Some(p) = self.program.types.as_pointer(ty) {
+                if matches!(p.bounds, Bounds::Counted(_)) && !unchecked {
+                    ty = self.types().pointer(Pointer { bounds: Bounds::Fat, ..p });
+                }
+            }
+            let span = name.map_or(def.span, |n| n.span);
+            let heap = self.program.types.as_pointer(param.ty).is_some_and(|p| p.region == Region::Heap);
+            let id = self.new_local(name.map(|n| n.name), Qty { ty, quals }, span, heap);
+            if let Some(name) = name {
+                self.scopes.declare(name.name, Entity::Local(id), name.span);
+            } else if !unchecked && !self.program.types.is_complete(ty) {
+                let text = self.show(ty);
+                self.error(codes::INCOMPLETE, span, format!("a parameter cannot have the incomplete type `{text}`"));
+            }
+            let format = self.f.as_ref().and_then(|f| f.format);
+            if format.is_some_and(|f| f.format == at as u32) {
+                if let Some(f) = &mut self.f {
+                    f.format_local = Some(id);
+                }
+            }
+        }
+    }
+
+    /// A new local.
+    pub(crate) fn new_local(&mut self, name: Option<Symbol>, ty: Qty, span: Span, heap: bool) -> LocalId {
+        let Some(f) = &mut self.f else { return LocalId(0) };
+        let id = LocalId(f.locals.len() as u32);
+        f.locals.push(Local { name, ty, span, align: None, heap });
+        id
+    }
+
+    fn check_labels(&mut self) {
+        let Some(f) = &self.f else { return };
+        let mut labels: Vec<(Symbol, LabelState)> = f.labels.iter().map(|(n, l)| (*n, l.clone())).collect();
+        labels.sort_by_key(|(_, l)| l.id.0);
+        for (name, label) in labels {
+            if label.defined.is_none() {
+                if let Some((span, _)) = label.jumps.first() {
+                    self.error(codes::JUMP, *span, format!("there is no label `{name}` in this function"));
+                }
+                continue;
+            }
+            for (span, open) in &label.jumps {
+                if label.barriers.iter().any(|b| !open.contains(b)) {
+                    self.report(
+                        Diagnostic::error(
+                            codes::JUMP,
+                            *span,
+                            format!("this jump would enter the scope of a `defer` at `{name}`"),
+                        )
+                        .label(label.defined.unwrap_or_default(), "the label stands here")
+                        .help("put the label in front of the `defer`, or the jump behind it"),
+                    );
+                }
+            }
+        }
+    }
+
+    fn check_returns(&mut self, def: &ast::FunctionDef, fty: &FuncTy, block: &Block) {
+        let _ = block;
+        if self.is_error(fty.ret) || self.muted > 0 {
+            return;
+        }
+        let format = self.f.as_ref().map(|f| (f.va, f.variadic, f.unchecked));
+        if let Some((va, true, false)) = format {
+            if va.started && va.uses == 0 {
+                self.report(Diagnostic::warning(codes::UNUSED, def.span, "the variable arguments are never used"));
+            }
+        }
+    }
+
+    fn report_unused_locals(&mut self, params: usize) {
+        if self.muted > 0 {
+            return;
+        }
+        let Some(f) = &self.f else { return };
+        if f.unchecked {
+            return;
+        }
+        let unused: Vec<(Symbol, Span)> = f
+            .locals
+            .iter()
+            .enumerate()
+            .skip(params)
+            .filter(|(at, l)| l.name.is_some() && !f.used.contains(&LocalId(*at as u32)))
+            .filter_map(|(_, l)| l.name.map(|n| (n, l.span)))
+            .filter(|(_, span)| *span != Span::NONE)
+            .collect();
+        for (name, span) in unused {
+            self.report(Diagnostic::warning(codes::UNUSED, span, format!("the variable `{name}` is never used")));
+        }
+    }
+}
+
+/// Qualifiers of a parameter itself: of its pointer, or of its base type if it is not derived.
+fn param_quals(p: &ast::Param) -> Quals {
+    let quals = match p.declarator.derived.first() {
+        None => p.specs.quals,
+        Some(ast::Derived::Pointer(q)) => q.quals,
+        Some(ast::Derived::Array(a)) => a.quals,
+        Some(ast::Derived::Function(_)) => ast::Quals::default(),
+    };
+    Quals { is_const: quals.is_const, is_volatile: quals.is_volatile, is_atomic: quals.is_atomic }
+}

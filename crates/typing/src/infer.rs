@@ -1,0 +1,226 @@
+//! Inference of the bounds of locals (language.md section 2, "Defaults").
+//!
+//! The body of a function is checked in rounds until nothing changes, then once more for real. In the first rounds each
+//! unannotated pointer local is taken to have all bounds that could be (`fat null_terminated`), and loses what some value
+//! assigned to it lacks. Then all are taken to be thin, and become `fat` where bounds are needed and were found to be there.
+
+use crate::checker::Checker;
+use crate::tree::*;
+use crate::types::*;
+use source::Span;
+
+/// What is known of one unannotated pointer local.
+#[derive(Clone, Copy, Debug)]
+pub struct Inferred {
+    /// Every value assigned so far has bounds.
+    pub avail: bool,
+    /// Every value assigned so far is terminated.
+    pub terminated: bool,
+    /// Something was assigned that counts (not only null).
+    pub assigned: bool,
+    /// Bounds are needed somewhere.
+    pub needs: bool,
+    /// Its address is taken: its type is this.
+    pub fixed: Option<Bounds>,
+    /// Only ever holds addresses within this function's blocks.
+    pub block: bool,
+    /// The value that took the bounds away, for messages.
+    pub blame: Option<Span>,
+}
+
+/// What the rounds look for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// Which bounds are there.
+    Available,
+    /// Which bounds are needed.
+    Needed,
+    /// The real thing.
+    Final,
+}
+
+impl Checker<'_> {
+    /// Whether the bounds of a local declared with this pointer type are inferred.
+    pub(crate) fn inferable(&self, p: &Pointer) -> bool {
+        p.bounds == Bounds::Thin
+            && !p.raw
+            && !matches!(self.kind(p.target.ty), TyKind::Void | TyKind::Func(_))
+            && (self.program.types.is_complete(p.target.ty))
+    }
+
+    /// The type of a local in this round.
+    pub(crate) fn inferred_type(&mut self, key: Span, ty: Ty) -> Ty {
+        let Some(p) = self.program.types.as_pointer(ty) else { return ty };
+        if !self.inferable(&p) || !self.checked_function() {
+            return ty;
+        }
+        let is_char = self.program.types.is_character(p.target.ty);
+        let Some(f) = &mut self.f else { return ty };
+        let state = *f.inferred.entry(key).or_insert(Inferred {
+            avail: true,
+            terminated: is_char,
+            assigned: false,
+            needs: false,
+            fixed: None,
+            block: true,
+            blame: None,
+        });
+        let phase = f.phase;
+        let bounds = match (phase, state.fixed) {
+            (_, Some(bounds)) => bounds,
+            (Phase::Available, None) => both(state.avail, state.terminated),
+            (_, None) if !state.assigned => Bounds::Thin,
+            (_, None) => both(state.avail && state.needs, state.terminated),
+        };
+        self.types().pointer(Pointer { bounds, ..p })
+    }
+
+    fn checked_function(&self) -> bool {
+        self.f.as_ref().is_some_and(|f| !f.unchecked)
+    }
+
+    fn inferred_mut(&mut self, local: LocalId) -> Option<&mut Inferred> {
+        let f = self.f.as_mut()?;
+        let key = *f.local_keys.get(&local)?;
+        f.inferred.get_mut(&key)
+    }
+
+    /// A value is assigned to a local.
+    pub(crate) fn note_assigned(&mut self, local: LocalId, value: &Expr) {
+        if self.is_null_constant(value) || self.is_error(value.ty.ty) {
+            return;
+        }
+        let Some(p) = self.program.types.as_pointer(value.ty.ty) else { return };
+        let block = self.rooted_in_local(value);
+        let (bounds, span) = (p.bounds, value.span);
+        let Some(f) = &mut self.f else { return };
+        let phase = f.phase;
+        let Some(state) = self.inferred_mut(local) else { return };
+        let mut changed = !state.assigned;
+        state.assigned = true;
+        if state.block && !block {
+            state.block = false;
+            changed = true;
+        }
+        if phase == Phase::Available {
+            if state.avail && !bounds.has_bounds() {
+                state.avail = false;
+                state.blame = Some(span);
+                changed = true;
+            }
+            if state.terminated && !bounds.is_terminated() {
+                state.terminated = false;
+                changed = true;
+            }
+        }
+        if changed {
+            self.changed();
+        }
+    }
+
+    fn changed(&mut self) {
+        if let Some(f) = &mut self.f {
+            f.changed = true;
+        }
+    }
+
+    /// The value `e` is needed with bounds. Whether that can be had by making locals fat.
+    pub(crate) fn need_bounds(&mut self, e: &Expr) -> bool {
+        match &*e.kind {
+            ExprKind::Load(place) => match &*place.kind {
+                ExprKind::Local(id) => self.need_local(*id),
+                _ => false,
+            },
+            ExprKind::Convert(_, inner) | ExprKind::PtrAdd(inner, ..) => self.need_bounds(inner),
+            ExprKind::Cond(_, a, b) => {
+                let a = self.need_bounds(a);
+                self.need_bounds(b) || a
+            }
+            ExprKind::CondOmitted(_, a, b) => {
+                let a = self.need_bounds(a);
+                self.need_bounds(b) || a
+            }
+            ExprKind::Comma(_, b) => self.need_bounds(b),
+            ExprKind::Assign(place, _) | ExprKind::AssignOp(_, _, place, _) | ExprKind::IncDec(place, ..) => {
+                match &*place.kind {
+                    ExprKind::Local(id) => self.need_local(*id),
+                    _ => false,
+                }
+            }
+            ExprKind::Call(_, args) => {
+                // A result that points into an argument has that argument's bounds.
+                match self.into_argument(e) {
+                    Some(n) => match args.get(n as usize).cloned() {
+                        Some(arg) => self.need_bounds(&arg),
+                        None => false,
+                    },
+                    None => false,
+                }
+            }
+            _ => false,
+        }
+    }
+
+    /// The argument that a call's result points into.
+    pub(crate) fn into_argument(&self, e: &Expr) -> Option<u32> {
+        let ExprKind::Call(Callee::Direct(f), _) = &*e.kind else { return None };
+        let function = self.program.functions.get(f.func.0 as usize)?;
+        self.program.types.as_func(function.ty)?.into
+    }
+
+    fn need_local(&mut self, local: LocalId) -> bool {
+        let phase = match &self.f {
+            Some(f) => f.phase,
+            None => return false,
+        };
+        let Some(state) = self.inferred_mut(local) else { return false };
+        if !state.avail || state.fixed.is_some() || (!state.assigned && phase != Phase::Available) {
+            return false;
+        }
+        if phase == Phase::Needed && !state.needs {
+            state.needs = true;
+            self.changed();
+        }
+        true
+    }
+
+    /// `&p` of a local meets a parameter of a known type: that fixes the local's type.
+    pub(crate) fn note_address(&mut self, e: &Expr, wanted: &Pointer) {
+        let ExprKind::AddrOf(place) = &*e.kind else { return };
+        let ExprKind::Local(id) = *place.kind else { return };
+        let Some(inner) = self.program.types.as_pointer(wanted.target.ty) else { return };
+        self.fix_local(id, inner.bounds);
+    }
+
+    /// The address of a local is taken: its type no longer changes.
+    pub(crate) fn fix_local(&mut self, local: LocalId, bounds: Bounds) {
+        let Some(state) = self.inferred_mut(local) else { return };
+        if state.fixed.is_none() || (state.fixed == Some(Bounds::Thin) && bounds != Bounds::Thin) {
+            state.fixed = Some(bounds);
+            self.changed();
+        }
+    }
+
+    /// Whether the local is a pointer that only ever holds addresses within this function.
+    pub(crate) fn local_is_block(&self, local: LocalId) -> bool {
+        let Some(f) = &self.f else { return false };
+        f.local_keys.get(&local).and_then(|k| f.inferred.get(k)).is_some_and(|s| s.block && s.assigned)
+    }
+
+    /// Where a local lost its bounds, for a message.
+    pub(crate) fn bounds_blame(&self, e: &Expr) -> Option<Span> {
+        let ExprKind::Load(place) = &*e.kind else { return None };
+        let ExprKind::Local(id) = *place.kind else { return None };
+        let f = self.f.as_ref()?;
+        f.local_keys.get(&id).and_then(|k| f.inferred.get(k)).and_then(|s| s.blame)
+    }
+}
+
+fn both(fat: bool, terminated: bool) -> Bounds {
+    match (fat, terminated) {
+        (true, true) => Bounds::FatTerminated,
+        (true, false) => Bounds::Fat,
+        (false, true) => Bounds::Terminated,
+        (false, false) => Bounds::Thin,
+    }
+}

@@ -1,0 +1,692 @@
+//! Operators.
+
+use crate::checker::Checker;
+use crate::codes;
+use crate::convert::{is_comparison, Why};
+use crate::tree::*;
+use crate::types::*;
+use source::{Diagnostic, Span, Symbol};
+use syntax::ast;
+
+impl Checker<'_> {
+    /// A unary operator.
+    pub(crate) fn unary(&mut self, op: ast::UnaryOp, inner: &ast::Expr, span: Span, expected: Option<Ty>) -> Expr {
+        use ast::UnaryOp::*;
+        match op {
+            Extension => self.expr_expecting(inner, expected),
+            AddrOf => self.address_of(inner, span, expected),
+            Deref => {
+                let value = self.value(inner);
+                self.dereference(value, span)
+            }
+            Not => {
+                let value = self.condition(inner);
+                let int = self.program.types.common.int;
+                if let ExprKind::Int(n) = *value.kind {
+                    return self.int_node(i128::from(n == 0), int, span);
+                }
+                if self.is_error(value.ty.ty) {
+                    return value;
+                }
+                self.node(ExprKind::Unary(UnOp::Not, value), int, span)
+            }
+            Plus | Neg | BitNot => self.arithmetic_unary(op, inner, span),
+            Real | Imag => self.complex_part(op == Real, inner, span),
+            PreInc => self.step(inner, true, true, span),
+            PreDec => self.step(inner, false, true, span),
+            PostInc => self.step(inner, true, false, span),
+            PostDec => self.step(inner, false, false, span),
+        }
+    }
+
+    fn dereference(&mut self, value: Expr, span: Span) -> Expr {
+        if self.is_error(value.ty.ty) {
+            return value;
+        }
+        let Some(p) = self.program.types.as_pointer(value.ty.ty) else {
+            let text = self.show(value.ty.ty);
+            self.error(codes::OPERANDS, span, format!("`*` needs a pointer, and this is a `{text}`"));
+            return self.error_node(span);
+        };
+        self.deref_node(value, p, span)
+    }
+
+    fn arithmetic_unary(&mut self, op: ast::UnaryOp, inner: &ast::Expr, span: Span) -> Expr {
+        let value = self.value(inner);
+        if self.is_error(value.ty.ty) {
+            return value;
+        }
+        let fits = match op {
+            ast::UnaryOp::BitNot => self.is_integer(value.ty.ty),
+            _ => self.is_arithmetic(value.ty.ty),
+        };
+        if !fits {
+            let text = self.show(value.ty.ty);
+            let sign = match op {
+                ast::UnaryOp::Plus => "+",
+                ast::UnaryOp::Neg => "-",
+                _ => "~",
+            };
+            self.error(codes::OPERANDS, span, format!("`{sign}` does not work on `{text}`"));
+            return self.error_node(span);
+        }
+        let value = self.promote(value);
+        let ty = value.ty.ty;
+        if let (ExprKind::Int(n), Some(kind)) = (&*value.kind, self.program.types.as_int(ty)) {
+            let n = match op {
+                ast::UnaryOp::Neg => n.wrapping_neg(),
+                ast::UnaryOp::BitNot => !*n,
+                _ => *n,
+            };
+            return self.int_node(kind.wrap(n), ty, span);
+        }
+        match op {
+            ast::UnaryOp::Neg => match *value.kind {
+                ExprKind::Float(text) => {
+                    let text = match text.as_str().strip_prefix('-') {
+                        Some(rest) => rest.to_string(),
+                        None => format!("-{text}"),
+                    };
+                    self.node(ExprKind::Float(Symbol::new(&text)), ty, span)
+                }
+                _ => self.node(ExprKind::Unary(UnOp::Neg, value), ty, span),
+            },
+            ast::UnaryOp::BitNot => self.node(ExprKind::Unary(UnOp::BitNot, value), ty, span),
+            _ => Expr { span, ..value },
+        }
+    }
+
+    fn complex_part(&mut self, real: bool, inner: &ast::Expr, span: Span) -> Expr {
+        let value = self.value(inner);
+        match *self.kind(value.ty.ty) {
+            TyKind::Complex(k) => {
+                let ty = self.types().intern(TyKind::Float(k));
+                let op = if real { UnOp::Real } else { UnOp::Imag };
+                self.node(ExprKind::Unary(op, value), ty, span)
+            }
+            _ if real => value,
+            _ => {
+                let ty = value.ty.ty;
+                self.int_node(0, ty, span)
+            }
+        }
+    }
+
+    /// `&e`
+    fn address_of(&mut self, inner: &ast::Expr, span: Span, expected: Option<Ty>) -> Expr {
+        let place = self.expr(inner);
+        if self.is_error(place.ty.ty) {
+            return place;
+        }
+        if let TyKind::Func(_) = self.kind(place.ty.ty) {
+            return self.rvalue(place);
+        }
+        // `&*p` is `p`, `&p[i]` is `p + i`.
+        if let ExprKind::Deref(p) = &*place.kind {
+            return p.clone();
+        }
+        if let ExprKind::IndexPointer(p, i) = &*place.kind {
+            return self.pointer_plus(p.clone(), i.clone(), false, span);
+        }
+        if !place.is_place() {
+            self.error(codes::PLACE, span, "this is a value: it has no address");
+            return self.error_node(span);
+        }
+        if self.bit_field(&place) {
+            self.error(codes::PLACE, span, "a bit-field has no address");
+            return self.error_node(span);
+        }
+        if self.checked() && self.guarded_address(&place, span) {
+            return self.error_node(span);
+        }
+        if let ExprKind::IndexArray(base, index) = &*place.kind {
+            if matches!(self.kind(base.ty.ty), TyKind::Array { .. }) && self.checked() {
+                let base = self.rvalue(base.clone());
+                return self.pointer_plus(base, index.clone(), false, span);
+            }
+        }
+        if let ExprKind::Local(id) = *place.kind {
+            self.address_of_local(id, place.ty.ty, expected);
+        }
+        let mut target = place.ty;
+        if let Some(p) = self.program.types.as_pointer(target.ty) {
+            // Every pointer in memory that others can reach is into the heap.
+            target.ty = self.types().pointer(Pointer { region: Region::Heap, ..p });
+        }
+        let ty = self.types().pointer(Pointer {
+            target,
+            bounds: Bounds::Thin,
+            nonnull: true,
+            own: Own::Shared,
+            region: Region::Var,
+            raw: false,
+        });
+        self.node(ExprKind::AddrOf(place), ty, span)
+    }
+
+    fn address_of_local(&mut self, id: LocalId, ty: Ty, expected: Option<Ty>) {
+        let Some(p) = self.program.types.as_pointer(ty) else { return };
+        let wanted = expected
+            .and_then(|t| self.program.types.as_pointer(t))
+            .and_then(|q| self.program.types.as_pointer(q.target.ty));
+        match wanted {
+            Some(q) => self.fix_local(id, q.bounds),
+            None => {
+                let default = if self.is_default_string(&p) { Bounds::Terminated } else { Bounds::Thin };
+                self.fix_local(id, default);
+            }
+        }
+    }
+
+    fn is_default_string(&self, p: &Pointer) -> bool {
+        p.target.quals.is_const && matches!(self.kind(p.target.ty), TyKind::Int(IntKind::Char))
+    }
+
+    fn bit_field(&self, place: &Expr) -> bool {
+        let ExprKind::Field(base, n) = &*place.kind else { return false };
+        let Some(id) = self.program.types.as_record(base.ty.ty) else { return false };
+        let fields = &self.program.types.record(id).fields;
+        fields.as_ref().and_then(|f| f.get(*n as usize)).is_some_and(|f| f.width.is_some())
+    }
+
+    /// Places whose address would let somebody break an invariant.
+    fn guarded_address(&mut self, place: &Expr, span: Span) -> bool {
+        if let ExprKind::Local(id) = *place.kind {
+            if self.f.as_ref().and_then(|f| f.format_local) == Some(id) {
+                self.error(codes::VARIADIC, span, "the format parameter of a variadic function has no address taken");
+                return true;
+            }
+        }
+        if let ExprKind::Field(base, n) = &*place.kind {
+            if let Some(id) = self.program.types.as_record(base.ty.ty) {
+                let record = self.program.types.record(id);
+                let kind = record.kind;
+                let fields = record.fields.clone().unwrap_or_default();
+                if kind == RecordKind::Tagged {
+                    self.error_help(
+                        codes::TAGGED,
+                        span,
+                        "a member of a tagged union has no address taken: its tag could change behind the pointer",
+                        "copy the value, or bind it in a `switch`",
+                    );
+                    return true;
+                }
+                if kind == RecordKind::Union && (self.is_tagged_by(base) || !self.program.types.is_plain(place.ty.ty)) {
+                    self.error(codes::TAGGED, span, "a member of this union has no address taken: another member could be written behind the pointer");
+                    return true;
+                }
+                let field = fields.get(*n as usize);
+                if field.is_some_and(|f| f.tagged_by.is_some())
+                    || fields.iter().any(|f| f.tagged_by.as_ref().is_some_and(|t| t.tag == *n))
+                {
+                    self.error(
+                        codes::TAGGED,
+                        span,
+                        "a union that is `tagged_by` a field, and that field, have no address taken",
+                    );
+                    return true;
+                }
+                if self.counters_of(&fields).contains(n) {
+                    self.error(
+                        codes::COUNT,
+                        span,
+                        "a count field has no address taken: the count could become wrong behind the pointer",
+                    );
+                    return true;
+                }
+                if matches!(
+                    self.program.types.as_pointer(place.ty.ty),
+                    Some(Pointer { bounds: Bounds::Counted(_), .. })
+                ) {
+                    self.error(
+                        codes::COUNT,
+                        span,
+                        "a `counted_by` field has no address taken: read the pointer into a variable",
+                    );
+                    return true;
+                }
+            }
+        }
+        self.unguarded_union(place) && !self.program.types.is_plain(place.ty.ty) && {
+            self.error(
+                codes::UNSAFE,
+                span,
+                "the address of something in an untagged union is taken for plain data only",
+            );
+            true
+        }
+    }
+
+    /// Fields that counts of other fields mention.
+    pub(crate) fn counters_of(&self, fields: &[Field]) -> Vec<u32> {
+        let mut all = vec![];
+        for f in fields {
+            let count = match *self.kind(f.ty.ty) {
+                TyKind::Ptr(Pointer { bounds: Bounds::Counted(id), .. }) => Some(id),
+                TyKind::Array { len: ArrayLen::Flexible(count), .. } => count,
+                _ => None,
+            };
+            if let Some(count) = count {
+                all.extend(self.count_fields(count));
+            }
+        }
+        all
+    }
+
+    /// `++` and `--`
+    fn step(&mut self, inner: &ast::Expr, increment: bool, prefix: bool, span: Span) -> Expr {
+        let place = self.expr(inner);
+        if self.guarded_place(&place) {
+            return self.error_node(span);
+        }
+        let ty = place.ty.ty;
+        if let Some(p) = self.program.types.as_pointer(ty) {
+            let value = self.rvalue(place.clone());
+            if !self.check_arithmetic(&value, p, span) {
+                return self.error_node(span);
+            }
+            self.reject_counted_step(&place, span);
+            if let (ExprKind::Local(id), true) = (&*place.kind, p.bounds.is_fat()) {
+                self.note_assigned(*id, &value);
+            }
+        } else if !self.is_arithmetic(ty) {
+            let text = self.show(ty);
+            self.error(
+                codes::OPERANDS,
+                span,
+                format!("`{}` does not work on `{text}`", if increment { "++" } else { "--" }),
+            );
+            return self.error_node(span);
+        }
+        let ty = self.value_type(ty);
+        self.node(ExprKind::IncDec(place, increment, prefix), ty, span)
+    }
+
+    fn reject_counted_step(&mut self, place: &Expr, span: Span) {
+        if let Some(Pointer { bounds: Bounds::Counted(_), .. }) = self.program.types.as_pointer(place.ty.ty) {
+            if self.checked() {
+                self.error_help(
+                    codes::COUNT,
+                    span,
+                    "stepping a `counted_by` field would make its count wrong",
+                    "step a local copy of the pointer",
+                );
+            }
+        }
+    }
+
+    /// Whether arithmetic on the pointer is possible; reports if not.
+    fn check_arithmetic(&mut self, value: &Expr, p: Pointer, span: Span) -> bool {
+        if matches!(self.kind(p.target.ty), TyKind::Void | TyKind::Func(_)) {
+            if !self.checked() {
+                return true;
+            }
+            self.error(codes::VOID_POINTER, span, "arithmetic needs a pointer to a type of known size");
+            return false;
+        }
+        if !self.program.types.is_complete(p.target.ty) {
+            let text = self.show(p.target.ty);
+            self.error(
+                codes::INCOMPLETE,
+                span,
+                format!("arithmetic needs the size of `{text}`, which is not known here"),
+            );
+            return false;
+        }
+        if self.checked() && p.bounds == Bounds::Thin && !self.need_bounds(value) {
+            self.no_bounds(value, p, span, "moved");
+            return false;
+        }
+        if self.checked() {
+            self.need_bounds(value);
+        }
+        true
+    }
+
+    /// `p + i`, `p - i`
+    pub(crate) fn pointer_plus(&mut self, p: Expr, i: Expr, minus: bool, span: Span) -> Expr {
+        let Some(pointer) = self.program.types.as_pointer(p.ty.ty) else { return self.error_node(span) };
+        if !self.check_arithmetic(&p, pointer, span) {
+            return self.error_node(span);
+        }
+        let nonnull = pointer.nonnull;
+        let ty = self.types().pointer(Pointer { nonnull, ..pointer });
+        let i = self.promote(i);
+        self.node(ExprKind::PtrAdd(p, i, minus), ty, span)
+    }
+
+    /// A binary operator. Long chains of left operands are walked, not recursed into.
+    pub(crate) fn binary(&mut self, e: &ast::Expr) -> Expr {
+        let mut chain = vec![];
+        let mut at = e;
+        while let ast::ExprKind::Binary(op, a, b) = &at.kind {
+            if matches!(op, ast::BinaryOp::And | ast::BinaryOp::Or) {
+                break;
+            }
+            chain.push((*op, b.as_ref(), at.span));
+            at = a;
+        }
+        let mut left = match &at.kind {
+            ast::ExprKind::Binary(op, a, b) => self.logical(*op, a, b, at.span),
+            _ => self.expr(at),
+        };
+        if chain.is_empty() {
+            return left;
+        }
+        left = self.rvalue(left);
+        while let Some((op, right, span)) = chain.pop() {
+            let right = self.value(right);
+            left = self.binary_values(op, left, right, span);
+        }
+        left
+    }
+
+    fn logical(&mut self, op: ast::BinaryOp, a: &ast::Expr, b: &ast::Expr, span: Span) -> Expr {
+        let mut operands = vec![b];
+        let mut at = a;
+        while let ast::ExprKind::Binary(inner, x, y) = &at.kind {
+            if *inner != op {
+                break;
+            }
+            operands.push(y);
+            at = x;
+        }
+        let int = self.program.types.common.int;
+        let mut left = self.condition(at);
+        while let Some(right) = operands.pop() {
+            let right = self.condition(right);
+            let known = match (&*left.kind, op) {
+                (ExprKind::Int(0), ast::BinaryOp::And) => Some(0),
+                (ExprKind::Int(n), ast::BinaryOp::Or) if *n != 0 => Some(1),
+                (ExprKind::Int(_), _) => match &*right.kind {
+                    ExprKind::Int(n) => Some(i128::from(*n != 0)),
+                    _ => None,
+                },
+                _ => None,
+            };
+            left = match known {
+                Some(n) => self.int_node(n, int, span),
+                None if op == ast::BinaryOp::And => self.node(ExprKind::And(left, right), int, span),
+                None => self.node(ExprKind::Or(left, right), int, span),
+            };
+        }
+        left
+    }
+
+    /// A binary operator on two values.
+    pub(crate) fn binary_values(&mut self, op: ast::BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
+        use ast::BinaryOp as B;
+        if self.is_error(a.ty.ty) || self.is_error(b.ty.ty) {
+            return self.error_node(span);
+        }
+        let (pa, pb) = (self.is_pointer_like(&a), self.is_pointer_like(&b));
+        match op {
+            B::Add if pa && self.is_integer(b.ty.ty) => return self.pointer_plus(a, b, false, span),
+            B::Add if pb && self.is_integer(a.ty.ty) => return self.pointer_plus(b, a, false, span),
+            B::Sub if pa && self.is_integer(b.ty.ty) => return self.pointer_plus(a, b, true, span),
+            B::Sub if pa && pb => return self.pointer_difference(a, b, span),
+            B::Lt | B::Gt | B::Le | B::Ge | B::Eq | B::Ne if pa || pb => return self.compare_pointers(op, a, b, span),
+            _ => {}
+        }
+        let integers = self.is_integer(a.ty.ty) && self.is_integer(b.ty.ty);
+        let numbers = self.is_arithmetic(a.ty.ty) && self.is_arithmetic(b.ty.ty);
+        let needs_integers = matches!(op, B::Rem | B::Shl | B::Shr | B::BitAnd | B::BitXor | B::BitOr);
+        if !numbers || (needs_integers && !integers) {
+            let (x, y) = (self.show(a.ty.ty), self.show(b.ty.ty));
+            self.error(codes::OPERANDS, span, format!("`{}` does not work on `{x}` and `{y}`", sign(op)));
+            return self.error_node(span);
+        }
+        if matches!(op, B::Shl | B::Shr) {
+            let (a, b) = (self.promote(a), self.promote(b));
+            let ty = a.ty.ty;
+            return self.arithmetic(bin_op(op), a, b, ty, span);
+        }
+        let (a, b, ty) = self.balance(a, b);
+        self.arithmetic(bin_op(op), a, b, ty, span)
+    }
+
+    fn is_pointer_like(&self, e: &Expr) -> bool {
+        matches!(self.kind(e.ty.ty), TyKind::Ptr(_) | TyKind::NullPtr)
+    }
+
+    /// An operator on two values of type `ty`; constants fold.
+    fn arithmetic(&mut self, op: BinOp, a: Expr, b: Expr, ty: Ty, span: Span) -> Expr {
+        let int = self.program.types.common.int;
+        let result = if is_comparison(op) { int } else { ty };
+        if let (ExprKind::Int(x), ExprKind::Int(y), Some(kind)) = (&*a.kind, &*b.kind, self.program.types.as_int(ty)) {
+            if let Some(value) = fold(op, *x, *y, kind) {
+                return self.int_node(value, result, span);
+            }
+            if self.f.is_some() && self.checked() {
+                self.report(Diagnostic::warning(
+                    codes::SUSPICIOUS,
+                    span,
+                    "this division is by zero or overflows: it will fault",
+                ));
+            }
+        }
+        self.node(ExprKind::Binary(op, a, b), result, span)
+    }
+
+    fn pointer_difference(&mut self, a: Expr, b: Expr, span: Span) -> Expr {
+        let long = self.program.types.common.long;
+        let (Some(p), Some(q)) = (self.program.types.as_pointer(a.ty.ty), self.program.types.as_pointer(b.ty.ty))
+        else {
+            return self.error_node(span);
+        };
+        if p.target.ty != q.target.ty && self.checked() {
+            let (x, y) = (self.show(a.ty.ty), self.show(b.ty.ty));
+            self.error(
+                codes::OPERANDS,
+                span,
+                format!("the difference of `{x}` and `{y}` has no meaning: the elements differ"),
+            );
+            return self.error_node(span);
+        }
+        if !self.program.types.is_complete(p.target.ty) && self.checked() {
+            self.error(codes::INCOMPLETE, span, "a difference needs elements of known size");
+            return self.error_node(span);
+        }
+        self.node(ExprKind::PtrDiff(a, b), long, span)
+    }
+
+    fn compare_pointers(&mut self, op: ast::BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
+        let int = self.program.types.common.int;
+        let equality = matches!(op, ast::BinaryOp::Eq | ast::BinaryOp::Ne);
+        if self.is_null_constant(&a) && self.is_null_constant(&b) {
+            let value = i128::from((op == ast::BinaryOp::Eq) || matches!(op, ast::BinaryOp::Le | ast::BinaryOp::Ge));
+            return self.int_node(value, int, span);
+        }
+        if self.is_null_constant(&b) {
+            let null = self.node(ExprKind::Null, a.ty.ty, b.span);
+            return self.node(ExprKind::Binary(bin_op(op), a, null), int, span);
+        }
+        if self.is_null_constant(&a) {
+            let null = self.node(ExprKind::Null, b.ty.ty, a.span);
+            return self.node(ExprKind::Binary(bin_op(op), null, b), int, span);
+        }
+        let (Some(p), Some(q)) = (self.program.types.as_pointer(a.ty.ty), self.program.types.as_pointer(b.ty.ty))
+        else {
+            if !self.checked() {
+                let long = self.program.types.common.ulong;
+                let a = self.coerce(a, long, Why::Cast);
+                let b = self.coerce(b, long, Why::Cast);
+                return self.node(ExprKind::Binary(bin_op(op), a, b), int, span);
+            }
+            let (x, y) = (self.show(a.ty.ty), self.show(b.ty.ty));
+            self.error(
+                codes::OPERANDS,
+                span,
+                format!("`{x}` and `{y}` are not compared: one is a pointer, the other is not"),
+            );
+            return self.error_node(span);
+        };
+        let void = matches!(self.kind(p.target.ty), TyKind::Void) || matches!(self.kind(q.target.ty), TyKind::Void);
+        let same = p.target.ty == q.target.ty
+            || self.targets_agree(p.target.ty, q.target.ty, true)
+            || self.targets_agree(q.target.ty, p.target.ty, true);
+        if self.checked() && !same && !(void && equality) {
+            let (x, y) = (self.show(a.ty.ty), self.show(b.ty.ty));
+            self.error(
+                codes::OPERANDS,
+                span,
+                format!("`{x}` and `{y}` are not compared: they point to different types"),
+            );
+            return self.error_node(span);
+        }
+        self.node(ExprKind::Binary(bin_op(op), a, b), int, span)
+    }
+
+    /// `place op= value`
+    pub(crate) fn assign_op(&mut self, op: ast::BinaryOp, place: &ast::Expr, value: &ast::Expr, span: Span) -> Expr {
+        let place = self.expr(place);
+        let value = self.value(value);
+        if self.guarded_place(&place) || self.is_error(value.ty.ty) {
+            return self.error_node(span);
+        }
+        let ty = place.ty.ty;
+        if let Some(p) = self.program.types.as_pointer(ty) {
+            if !matches!(op, ast::BinaryOp::Add | ast::BinaryOp::Sub) || !self.is_integer(value.ty.ty) {
+                let (x, y) = (self.show(ty), self.show(value.ty.ty));
+                self.error(codes::OPERANDS, span, format!("`{}=` does not work on `{x}` and `{y}`", sign(op)));
+                return self.error_node(span);
+            }
+            let old = self.rvalue(place.clone());
+            if !self.check_arithmetic(&old, p, span) {
+                return self.error_node(span);
+            }
+            self.reject_counted_step(&place, span);
+            if let (ExprKind::Local(id), true) = (&*place.kind, p.bounds.is_fat()) {
+                self.note_assigned(*id, &old);
+            }
+            let value = self.promote(value);
+            let result = self.value_type(ty);
+            return self.node(ExprKind::AssignOp(bin_op(op), ty, place, value), result, span);
+        }
+        let integers = self.is_integer(ty) && self.is_integer(value.ty.ty);
+        let numbers = self.is_arithmetic(ty) && self.is_arithmetic(value.ty.ty);
+        let needs_integers = matches!(
+            op,
+            ast::BinaryOp::Rem
+                | ast::BinaryOp::Shl
+                | ast::BinaryOp::Shr
+                | ast::BinaryOp::BitAnd
+                | ast::BinaryOp::BitXor
+                | ast::BinaryOp::BitOr
+        );
+        if !numbers || (needs_integers && !integers) {
+            let (x, y) = (self.show(ty), self.show(value.ty.ty));
+            self.error(codes::OPERANDS, span, format!("`{}=` does not work on `{x}` and `{y}`", sign(op)));
+            return self.error_node(span);
+        }
+        let current = self.rvalue(place.clone());
+        let (compute, value) = if matches!(op, ast::BinaryOp::Shl | ast::BinaryOp::Shr) {
+            let current = self.promote(current);
+            (current.ty.ty, self.promote(value))
+        } else {
+            let (_, value, compute) = self.balance(current, value);
+            (compute, value)
+        };
+        self.node(ExprKind::AssignOp(bin_op(op), compute, place, value), ty, span)
+    }
+}
+
+/// The typed operator.
+pub(crate) fn bin_op(op: ast::BinaryOp) -> BinOp {
+    use ast::BinaryOp as B;
+    match op {
+        B::Mul => BinOp::Mul,
+        B::Div => BinOp::Div,
+        B::Rem => BinOp::Rem,
+        B::Add => BinOp::Add,
+        B::Sub => BinOp::Sub,
+        B::Shl => BinOp::Shl,
+        B::Shr => BinOp::Shr,
+        B::Lt => BinOp::Lt,
+        B::Gt => BinOp::Gt,
+        B::Le => BinOp::Le,
+        B::Ge => BinOp::Ge,
+        B::Eq => BinOp::Eq,
+        B::Ne => BinOp::Ne,
+        B::BitAnd | B::And => BinOp::BitAnd,
+        B::BitXor => BinOp::BitXor,
+        B::BitOr | B::Or => BinOp::BitOr,
+    }
+}
+
+fn sign(op: ast::BinaryOp) -> &'static str {
+    use ast::BinaryOp as B;
+    match op {
+        B::Mul => "*",
+        B::Div => "/",
+        B::Rem => "%",
+        B::Add => "+",
+        B::Sub => "-",
+        B::Shl => "<<",
+        B::Shr => ">>",
+        B::Lt => "<",
+        B::Gt => ">",
+        B::Le => "<=",
+        B::Ge => ">=",
+        B::Eq => "==",
+        B::Ne => "!=",
+        B::BitAnd => "&",
+        B::BitXor => "^",
+        B::BitOr => "|",
+        B::And => "&&",
+        B::Or => "||",
+    }
+}
+
+/// The operator on two constants of an integer type; `None` for a division that faults.
+pub(crate) fn fold(op: BinOp, x: i128, y: i128, kind: IntKind) -> Option<i128> {
+    let bits = kind.size() as u32 * 8;
+    let count = (y & i128::from(bits - 1)) as u32;
+    let unsigned_wide = kind == IntKind::UInt128;
+    let compare = |s: std::cmp::Ordering| -> std::cmp::Ordering {
+        if unsigned_wide {
+            (x as u128).cmp(&(y as u128))
+        } else {
+            s
+        }
+    };
+    let order = compare(x.cmp(&y));
+    let value = match op {
+        BinOp::Mul => x.wrapping_mul(y),
+        BinOp::Add => x.wrapping_add(y),
+        BinOp::Sub => x.wrapping_sub(y),
+        BinOp::Div | BinOp::Rem => {
+            if y == 0 {
+                return None;
+            }
+            let result = if unsigned_wide {
+                if op == BinOp::Div {
+                    ((x as u128) / (y as u128)) as i128
+                } else {
+                    ((x as u128) % (y as u128)) as i128
+                }
+            } else if op == BinOp::Div {
+                x.checked_div(y)?
+            } else {
+                x.checked_rem(y)?
+            };
+            if kind.signed() && y == -1 && kind.wrap(x.wrapping_neg()) == x && x != 0 {
+                return None;
+            }
+            result
+        }
+        BinOp::Shl => x.wrapping_shl(count),
+        BinOp::Shr if unsigned_wide => ((x as u128) >> count) as i128,
+        BinOp::Shr => x >> count,
+        BinOp::BitAnd => x & y,
+        BinOp::BitXor => x ^ y,
+        BinOp::BitOr => x | y,
+        BinOp::Lt => return Some(i128::from(order.is_lt())),
+        BinOp::Gt => return Some(i128::from(order.is_gt())),
+        BinOp::Le => return Some(i128::from(order.is_le())),
+        BinOp::Ge => return Some(i128::from(order.is_ge())),
+        BinOp::Eq => return Some(i128::from(x == y)),
+        BinOp::Ne => return Some(i128::from(x != y)),
+    };
+    Some(kind.wrap(value))
+}

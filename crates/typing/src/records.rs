@@ -1,0 +1,550 @@
+//! Struct, union, tagged union and enum specifiers.
+
+use crate::checker::Checker;
+use crate::codes;
+use crate::scope::{Entity, GenericRecord, Tag};
+use crate::specs::{Place, Role, Siblings};
+use crate::types::*;
+use source::{Span, Symbol};
+use std::rc::Rc;
+use syntax::ast;
+
+impl Checker<'_> {
+    /// The type that a record specifier names or defines.
+    pub(crate) fn record_spec(&mut self, spec: &ast::RecordSpec, place: Place) -> Ty {
+        let kind = match spec.kind {
+            ast::RecordKind::Struct => RecordKind::Struct,
+            ast::RecordKind::Union => RecordKind::Union,
+            ast::RecordKind::TaggedUnion => RecordKind::Tagged,
+        };
+        if let Some(region) = spec.args.iter().find_map(|a| match a {
+            ast::GenericArg::Region(r) | ast::GenericArg::Own(r) => Some(*r),
+            ast::GenericArg::Type(_) => None,
+        }) {
+            self.later(Symbol::new(&format!("@{}", region.name)), region.span);
+            return self.program.types.common.error;
+        }
+        if spec.has_args {
+            return self.generic_instance(spec);
+        }
+        let id = match self.find_record(spec, kind, place) {
+            Some(id) => id,
+            None => return self.program.types.common.error,
+        };
+        if spec.fields.is_some() {
+            self.define_record(id, spec, place);
+        }
+        self.types().intern(TyKind::Record(id))
+    }
+
+    /// `struct list<int>`
+    fn generic_instance(&mut self, spec: &ast::RecordSpec) -> Ty {
+        let error = self.program.types.common.error;
+        let args: Vec<Ty> = spec
+            .args
+            .iter()
+            .filter_map(|a| match a {
+                ast::GenericArg::Type(t) => Some(self.type_name(t).ty),
+                _ => None,
+            })
+            .collect();
+        let Some(tag) = spec.tag else { return error };
+        let Some(generic) = self.generic_tag(tag.name) else {
+            self.error(codes::GENERIC, tag.span, format!("`{}` is not a generic type here", tag.name));
+            return error;
+        };
+        self.instantiate_record(generic, args, spec.span)
+    }
+
+    /// The instance of a generic record, its arguments checked.
+    pub(crate) fn instantiate_record(&mut self, generic: u32, args: Vec<Ty>, span: Span) -> Ty {
+        let error = self.program.types.common.error;
+        let Some(record) = self.generic_records.get(generic as usize).cloned() else { return error };
+        if record.params.len() != args.len() {
+            let message = format!("{} type arguments are given, {} are needed", args.len(), record.params.len());
+            self.error(codes::GENERIC, span, message);
+            return error;
+        }
+        for (&arg, param) in args.iter().zip(&record.params) {
+            if !self.check_type_argument(arg, param, span) {
+                return error;
+            }
+        }
+        let id = self.types().instance(generic, args);
+        self.types().intern(TyKind::Record(id))
+    }
+
+    /// Whether `arg` may stand for the parameter.
+    pub(crate) fn check_type_argument(&mut self, arg: Ty, param: &TypeParam, span: Span) -> bool {
+        if self.is_error(arg) {
+            return true;
+        }
+        if !self.program.types.is_complete(arg) || matches!(self.kind(arg), TyKind::Array { .. } | TyKind::VaList) {
+            let text = self.show(arg);
+            self.error(
+                codes::GENERIC,
+                span,
+                format!("`{text}` cannot stand for `{}`: it is not a type of values that can be copied", param.name),
+            );
+            return false;
+        }
+        if let TyKind::Record(id) = self.kind(arg) {
+            if let Some((_, _, Some(_))) = self.program.types.flexible_member(*id) {
+                let text = self.show(arg);
+                self.error(
+                    codes::GENERIC,
+                    span,
+                    format!(
+                        "`{text}` cannot stand for `{}`: a struct with a counted flexible array is not copied",
+                        param.name
+                    ),
+                );
+                return false;
+            }
+        }
+        if self.program.types.nesting(arg) > 64 {
+            self.error(codes::GENERIC, span, "generic types nest too deeply here");
+            return false;
+        }
+        true
+    }
+
+    fn find_record(&mut self, spec: &ast::RecordSpec, kind: RecordKind, place: Place) -> Option<RecordId> {
+        if let Some(&id) = self.local_records.get(&spec.span) {
+            if let Some(tag) = spec.tag {
+                self.scopes.declare_tag(tag.name, Tag::Record(id));
+            }
+            return Some(id);
+        }
+        if let Some(tag) = spec.tag {
+            let found = if spec.fields.is_some() { self.scopes.tag_here(tag.name) } else { self.scopes.tag(tag.name) };
+            match found {
+                Some(Tag::Record(id)) => {
+                    if self.program.types.record(id).kind != kind {
+                        self.error(
+                            codes::CONFLICT,
+                            tag.span,
+                            format!("`{}` was declared as another kind of type", tag.name),
+                        );
+                        return None;
+                    }
+                    return Some(id);
+                }
+                Some(Tag::Generic(g)) => return self.use_generic_tag(spec, tag, g),
+                Some(Tag::Enum(_)) => {
+                    self.error(codes::CONFLICT, tag.span, format!("`{}` was declared as an enumeration", tag.name));
+                    return None;
+                }
+                None => {}
+            }
+        }
+        let generic = self.pending_generic.take().filter(|_| spec.tag.is_some());
+        let id = self.new_record(kind, spec, place);
+        match (spec.tag, generic) {
+            (Some(tag), Some(params)) => {
+                let number = self.generic_records.len() as u32;
+                let args: Vec<Ty> = params.iter().map(|p| self.program.types.intern(TyKind::Param(*p))).collect();
+                self.program.types.records[id.0 as usize].args = args.clone();
+                self.generic_records.push(GenericRecord { params, this: id });
+                self.program.types.generic_self.insert(number, id);
+                self.program.types.instance_of.insert(id, number);
+                self.program.types.instances.insert((number, args), id);
+                // The tag outlives the level that holds the type parameters.
+                self.generic_tags.push((tag.name, number));
+                self.scopes.declare_tag(tag.name, Tag::Generic(number));
+            }
+            (Some(tag), None) => self.scopes.declare_tag(tag.name, Tag::Record(id)),
+            _ => {}
+        }
+        if self.f.is_some() {
+            self.local_records.insert(spec.span, id);
+        }
+        Some(id)
+    }
+
+    /// `struct list` without arguments where `list` is generic: its definition, or an error.
+    fn use_generic_tag(&mut self, spec: &ast::RecordSpec, tag: ast::Ident, generic: u32) -> Option<RecordId> {
+        let this = self.generic_records.get(generic as usize)?.this;
+        if let Some(params) = self.pending_generic.take() {
+            if spec.fields.is_some() && self.program.types.record(this).fields.is_none() {
+                if params.len() == self.generic_records.get(generic as usize)?.params.len() {
+                    return Some(this);
+                }
+                self.error(
+                    codes::CONFLICT,
+                    tag.span,
+                    format!("`{}` was declared with other type parameters", tag.name),
+                );
+                return None;
+            }
+            if spec.fields.is_none() {
+                return Some(this);
+            }
+            self.error(codes::CONFLICT, tag.span, format!("`{}` is defined twice", tag.name));
+            return None;
+        }
+        self.error_help(
+            codes::GENERIC,
+            tag.span,
+            format!("`{}` is generic: its type arguments are missing", tag.name),
+            format!("write `struct {}<TYPE>`", tag.name),
+        );
+        None
+    }
+
+    fn new_record(&mut self, kind: RecordKind, spec: &ast::RecordSpec, place: Place) -> RecordId {
+        let id = RecordId(self.program.types.records.len() as u32);
+        self.program.types.records.push(Record {
+            kind,
+            tag: spec.tag.map(|t| t.name),
+            args: vec![],
+            fields: None,
+            packed: false,
+            align: None,
+            foreign: place.foreign,
+            span: spec.span,
+        });
+        id
+    }
+
+    fn define_record(&mut self, id: RecordId, spec: &ast::RecordSpec, place: Place) {
+        let Some(items) = &spec.fields else { return };
+        if self.program.types.record(id).fields.is_some() {
+            // An inference round, or the same text again (C23 allows equal redefinitions).
+            if !self.local_records.contains_key(&spec.span) && spec.tag.is_some() && !place.foreign {
+                let name = spec.tag.map_or(String::new(), |t| t.name.to_string());
+                self.error(codes::CONFLICT, spec.span, format!("`{name}` is defined twice"));
+            }
+            return;
+        }
+        let pending = self.pending_generic.take();
+        let names = field_names(items);
+        let outer = self.siblings.replace(Siblings::Fields(names));
+        let place = Place { role: Role::Field, trusted: false, ..place };
+        let mut fields = vec![];
+        for item in items {
+            match item {
+                ast::FieldItem::Fields(decl) => self.field_decl(decl, place, &mut fields),
+                ast::FieldItem::StaticAssert(assert) => self.static_assert(assert),
+                ast::FieldItem::Exists(name) => self.later(Symbol::new("exists"), name.span),
+            }
+        }
+        self.siblings = outer;
+        self.pending_generic = pending;
+        self.check_fields(spec, &mut fields);
+        let packed = spec.attrs.iter().any(|a| a.name.as_str() == "packed");
+        let align = self.alignment(&[], &spec.attrs);
+        let record = &mut self.program.types.records[id.0 as usize];
+        record.packed = packed;
+        record.align = align;
+        record.foreign = place.foreign;
+        record.fields = Some(Rc::new(fields));
+        if let Some(&generic) = self.program.types.instance_of.get(&id) {
+            self.types().complete_instances(generic);
+        }
+    }
+
+    fn field_decl(&mut self, decl: &ast::FieldDecl, place: Place, fields: &mut Vec<Field>) {
+        let base = self.base_type(&decl.specs, place);
+        let align = self.alignment(&decl.specs.alignas, &[]);
+        if decl.fields.is_empty() {
+            if matches!(self.kind(base.ty), TyKind::Record(_) | TyKind::Error) {
+                fields.push(Field { name: None, ty: base, width: None, align, tagged_by: None, span: decl.span });
+            }
+            return;
+        }
+        for field in &decl.fields {
+            let declared = self.declare_type(base, &field.declarator, place);
+            let mut ty = declared.ty;
+            let span = field.declarator.name.map_or(field.declarator.span, |n| n.span);
+            let flexible = matches!(self.kind(ty.ty), TyKind::Array { len: ArrayLen::Flexible(_), .. });
+            if !flexible && !self.program.types.is_complete(ty.ty) && !self.is_error(ty.ty) {
+                let text = self.show(ty.ty);
+                self.error_help(
+                    codes::INCOMPLETE,
+                    span,
+                    format!("a field cannot have the incomplete type `{text}`"),
+                    "a pointer to it can be a field",
+                );
+                ty = Qty::plain(self.program.types.common.error);
+            }
+            let width = field.width.as_ref().and_then(|w| self.bit_width(w, ty.ty));
+            let own = self.alignment(&[], &field.declarator.attrs);
+            let tagged_by = field.tagged_by.as_ref().and_then(|t| self.tagged_by(t, ty.ty));
+            fields.push(Field {
+                name: field.declarator.name.map(|n| n.name),
+                ty,
+                width,
+                align: align.max(own),
+                tagged_by,
+                span,
+            });
+        }
+    }
+
+    fn bit_width(&mut self, width: &ast::Expr, ty: Ty) -> Option<u32> {
+        let n = self.constant_int(width)?;
+        let Some(kind) = self.program.types.as_int(ty) else {
+            if !self.is_error(ty) {
+                self.error(codes::DECLARATION, width.span, "a bit-field has an integer type");
+            }
+            return None;
+        };
+        let max = if matches!(self.kind(ty), TyKind::Bool) { 1 } else { kind.size() as i128 * 8 };
+        if n < 0 || n > max {
+            self.error(codes::DECLARATION, width.span, format!("a bit-field of this type has at most {max} bits"));
+            return None;
+        }
+        Some(n as u32)
+    }
+
+    fn tagged_by(&mut self, spec: &ast::TaggedBy, ty: Ty) -> Option<Rc<TaggedBy>> {
+        let tag = match &self.siblings {
+            Some(Siblings::Fields(names)) => names.iter().position(|n| *n == Some(spec.tag.name)),
+            _ => None,
+        };
+        let Some(tag) = tag else {
+            self.error(codes::TAGGED, spec.tag.span, format!("`{}` is not a sibling field", spec.tag.name));
+            return None;
+        };
+        let Some(record) = self.program.types.as_record(ty) else {
+            self.error(codes::TAGGED, spec.span, "only a union can be `tagged_by` a field");
+            return None;
+        };
+        let mut arms: Vec<(i128, u32)> = vec![];
+        for (value, member) in &spec.arms {
+            let value_span = value.span;
+            let Some(value) = self.constant_int(value) else { continue };
+            let Some(n) = self.own_field(record, member.name) else {
+                self.error(codes::MEMBER, member.span, format!("the union has no member `{}`", member.name));
+                continue;
+            };
+            if arms.iter().any(|&(v, _)| v == value) {
+                self.error(codes::TAGGED, value_span, format!("the tag value {value} is bound twice"));
+                continue;
+            }
+            arms.push((value, n));
+        }
+        Some(Rc::new(TaggedBy { tag: tag as u32, arms }))
+    }
+
+    /// The number of a field that is declared in the record itself.
+    pub(crate) fn own_field(&self, record: RecordId, name: Symbol) -> Option<u32> {
+        let fields = self.program.types.record(record).fields.as_ref()?;
+        fields.iter().position(|f| f.name == Some(name)).map(|p| p as u32)
+    }
+
+    fn check_fields(&mut self, spec: &ast::RecordSpec, fields: &mut [Field]) {
+        let mut seen: Vec<Symbol> = vec![];
+        let last = fields.len().saturating_sub(1);
+        for (at, field) in fields.iter_mut().enumerate() {
+            if let Some(name) = field.name {
+                if seen.contains(&name) {
+                    self.error(codes::CONFLICT, field.span, format!("the field `{name}` is declared twice"));
+                }
+                seen.push(name);
+            }
+            if let TyKind::Array { elem, len: ArrayLen::Flexible(count), terminated } = *self.kind(field.ty.ty) {
+                if at != last || spec.kind != ast::RecordKind::Struct || at == 0 {
+                    let zero = self.types().intern(TyKind::Array { elem, len: ArrayLen::Const(0), terminated });
+                    if count.is_some() || at != last {
+                        self.error(
+                            codes::DECLARATION,
+                            field.span,
+                            "a flexible array is the last of several members of a struct",
+                        );
+                    }
+                    field.ty.ty = zero;
+                }
+            } else if let TyKind::Record(inner) = *self.kind(field.ty.ty) {
+                if let Some((_, _, Some(_))) = self.program.types.flexible_member(inner) {
+                    self.error(
+                        codes::COUNT,
+                        field.span,
+                        "a struct with a counted flexible array is not nested: keep a pointer to it",
+                    );
+                }
+            }
+            if spec.kind == ast::RecordKind::TaggedUnion && (field.name.is_none() || field.width.is_some()) {
+                self.error(codes::TAGGED, field.span, "a member of a tagged union has a name and is no bit-field");
+            }
+        }
+        self.check_counts(fields);
+    }
+
+    /// Fields that counts mention are integers.
+    fn check_counts(&mut self, fields: &[Field]) {
+        for field in fields {
+            let count = match *self.kind(field.ty.ty) {
+                TyKind::Ptr(Pointer { bounds: Bounds::Counted(id), .. }) => Some(id),
+                TyKind::Array { len: ArrayLen::Flexible(count), .. } => count,
+                _ => None,
+            };
+            let Some(count) = count else { continue };
+            for n in self.count_fields(count) {
+                let Some(counter) = fields.get(n as usize) else { continue };
+                if !matches!(self.kind(counter.ty.ty), TyKind::Int(_) | TyKind::Enum(_) | TyKind::Error) {
+                    self.error(codes::COUNT, field.span, "a count is an integer field");
+                }
+            }
+        }
+    }
+
+    /// The fields that a count expression mentions.
+    pub(crate) fn count_fields(&self, id: CountId) -> Vec<u32> {
+        match *self.program.types.count_expr(id) {
+            CountExpr::Field(n) => vec![n],
+            CountExpr::Const(_) | CountExpr::Param(_) => vec![],
+            CountExpr::Add(a, b) | CountExpr::Sub(a, b) | CountExpr::Mul(a, b) => {
+                let mut all = self.count_fields(a);
+                all.extend(self.count_fields(b));
+                all
+            }
+            CountExpr::Div(a, _) => self.count_fields(a),
+        }
+    }
+
+    /// The type that an enum specifier names or defines.
+    pub(crate) fn enum_spec(&mut self, spec: &ast::EnumSpec, place: Place) -> Ty {
+        let _ = place;
+        if let Some(&id) = self.local_enums.get(&spec.span) {
+            self.redeclare_enum(spec, id);
+            return self.types().intern(TyKind::Enum(id));
+        }
+        let found = spec.tag.and_then(|t| {
+            if spec.items.is_some() {
+                self.scopes.tag_here(t.name)
+            } else {
+                self.scopes.tag(t.name)
+            }
+        });
+        let id = match found {
+            Some(Tag::Enum(id)) => id,
+            Some(_) => {
+                let span = spec.tag.map_or(spec.span, |t| t.span);
+                self.error(codes::CONFLICT, span, "this tag was declared as another kind of type");
+                return self.program.types.common.error;
+            }
+            None => {
+                let id = EnumId(self.program.types.enums.len() as u32);
+                self.program.types.enums.push(Enum {
+                    tag: spec.tag.map(|t| t.name),
+                    underlying: IntKind::UInt,
+                    items: vec![],
+                    complete: false,
+                    span: spec.span,
+                });
+                if let Some(tag) = spec.tag {
+                    self.scopes.declare_tag(tag.name, Tag::Enum(id));
+                }
+                if self.f.is_some() {
+                    self.local_enums.insert(spec.span, id);
+                }
+                id
+            }
+        };
+        if let Some(underlying) = &spec.underlying {
+            let ty = self.type_name(underlying);
+            match self.program.types.as_int(ty.ty) {
+                Some(kind) => {
+                    self.program.types.enums[id.0 as usize].underlying = kind;
+                    self.program.types.enums[id.0 as usize].complete = true;
+                }
+                None => {
+                    self.error(codes::DECLARATION, underlying.span, "the type of an enumeration is an integer type")
+                }
+            }
+        }
+        if let Some(items) = &spec.items {
+            self.define_enum(id, items, spec);
+        }
+        self.types().intern(TyKind::Enum(id))
+    }
+
+    fn redeclare_enum(&mut self, spec: &ast::EnumSpec, id: EnumId) {
+        if let Some(tag) = spec.tag {
+            self.scopes.declare_tag(tag.name, Tag::Enum(id));
+        }
+        let int = self.program.types.common.int;
+        let ty = self.enum_constant_type(id, int);
+        for ((name, value), (ident, _)) in
+            self.program.types.enumeration(id).items.clone().into_iter().zip(spec.items.iter().flatten())
+        {
+            self.scopes.declare(name, Entity::Constant(value, ty), ident.span);
+        }
+    }
+
+    /// The type of enumerators: `int` if all fit, else the underlying type.
+    fn enum_constant_type(&mut self, id: EnumId, int: Ty) -> Ty {
+        let e = self.program.types.enumeration(id);
+        let fits = e.items.iter().all(|&(_, v)| v == IntKind::Int.wrap(v));
+        let underlying = e.underlying;
+        if fits {
+            int
+        } else {
+            self.types().int(underlying)
+        }
+    }
+
+    fn define_enum(&mut self, id: EnumId, items: &[(ast::Ident, Option<ast::Expr>)], spec: &ast::EnumSpec) {
+        let common = self.program.types.common;
+        let fixed = spec.underlying.is_some();
+        let mut next: i128 = 0;
+        let mut values = vec![];
+        for (name, value) in items {
+            if let Some(e) = value {
+                next = self.constant_int(e).unwrap_or(next);
+            }
+            values.push((name.name, next));
+            let ty = if next == IntKind::Int.wrap(next) { common.int } else { common.long };
+            self.declare_constant(*name, next, ty);
+            next = next.wrapping_add(1);
+        }
+        let (low, high) = values.iter().fold((0, 0), |(l, h), &(_, v)| (v.min(l), v.max(h)));
+        let candidates = [IntKind::UInt, IntKind::Int, IntKind::ULong, IntKind::Long];
+        let packed = spec.attrs.iter().any(|a| a.name.as_str() == "packed");
+        let small = [IntKind::UChar, IntKind::SChar, IntKind::UShort, IntKind::Short];
+        let kind = small
+            .into_iter()
+            .filter(|_| packed)
+            .chain(candidates)
+            .find(|k| k.wrap(low) == low && k.wrap(high) == high)
+            .unwrap_or(IntKind::Long);
+        let e = &mut self.program.types.enums[id.0 as usize];
+        e.items = values.clone();
+        e.complete = true;
+        if !fixed {
+            e.underlying = kind;
+        }
+        let ty = self.enum_constant_type(id, common.int);
+        for ((name, value), (ident, _)) in values.into_iter().zip(items) {
+            self.scopes.declare(name, Entity::Constant(value, ty), ident.span);
+        }
+    }
+
+    fn declare_constant(&mut self, name: ast::Ident, value: i128, ty: Ty) {
+        if let Some((Entity::Constant(old, _), _)) = self.scopes.lookup_here(name.name) {
+            if *old == value {
+                return;
+            }
+        }
+        if self.scopes.lookup_here(name.name).is_some() {
+            self.error(codes::CONFLICT, name.span, format!("`{}` is already declared in this scope", name.name));
+        }
+        self.scopes.declare(name.name, Entity::Constant(value, ty), name.span);
+    }
+}
+
+/// The names of a record's fields by number, as the fields will be numbered.
+fn field_names(items: &[ast::FieldItem]) -> Vec<Option<Symbol>> {
+    let mut names = vec![];
+    for item in items {
+        if let ast::FieldItem::Fields(decl) = item {
+            if decl.fields.is_empty() {
+                names.push(None);
+            }
+            names.extend(decl.fields.iter().map(|f| f.declarator.name.map(|n| n.name)));
+        }
+    }
+    names
+}

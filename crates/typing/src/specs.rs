@@ -1,0 +1,657 @@
+//! Declaration specifiers and declarators to types.
+
+use crate::checker::Checker;
+use crate::codes;
+use crate::scope::{Entity, Tag};
+use crate::types::*;
+use source::{Span, Symbol};
+use std::rc::Rc;
+use syntax::ast;
+
+/// What a declarator declares; decides the defaults of language.md section 2.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// A parameter.
+    Param,
+    /// A record's field.
+    Field,
+    /// A global or static.
+    Global,
+    /// A local, whose outermost bounds are inferred.
+    Local,
+    /// A typedef.
+    Typedef,
+    /// A type name in a cast, `sizeof`, `typeof`, `new`.
+    TypeName,
+}
+
+/// Where a declarator stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Its role.
+    pub role: Role,
+    /// In foreign code: pointers are C's.
+    pub foreign: bool,
+    /// In a trusted declaration: checked pointers, C's `void *`.
+    pub trusted: bool,
+}
+
+/// What `counted_by` may mention here.
+pub enum Siblings {
+    /// Parameters by position.
+    Params(Vec<Option<Symbol>>),
+    /// Fields by position.
+    Fields(Vec<Option<Symbol>>),
+}
+
+/// A declared type with what is not part of the type.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    /// The type.
+    pub ty: Qty,
+    /// Outermost pointer annotated `@heap`.
+    pub heap: bool,
+    /// Names of the parameters if it is a function.
+    pub params: Vec<Option<ast::Ident>>,
+}
+
+impl Checker<'_> {
+    /// The base type of specifiers.
+    pub(crate) fn base_type(&mut self, specs: &ast::DeclSpecs, place: Place) -> Qty {
+        let c = self.program.types.common;
+        let mut qty = match &specs.ty {
+            ast::TypeSpec::Builtin(b) => Qty::plain(self.builtin_type(*b)),
+            ast::TypeSpec::Named(name, args) => self.named_type(*name, args, place),
+            ast::TypeSpec::Record(spec) => Qty::plain(self.record_spec(spec, place)),
+            ast::TypeSpec::Enum(spec) => Qty::plain(self.enum_spec(spec, place)),
+            ast::TypeSpec::TypeofExpr(e, unqual) => {
+                let e = self.unevaluated(e);
+                if *unqual {
+                    Qty::plain(e.ty.ty)
+                } else {
+                    e.ty
+                }
+            }
+            ast::TypeSpec::TypeofType(t, unqual) => {
+                let ty = self.type_name(t);
+                if *unqual {
+                    Qty::plain(ty.ty)
+                } else {
+                    ty
+                }
+            }
+            ast::TypeSpec::Atomic(t) => {
+                let mut ty = self.type_name(t);
+                ty.quals.is_atomic = true;
+                ty
+            }
+            ast::TypeSpec::Infer => Qty::plain(c.error),
+            ast::TypeSpec::Unsupported(word) => {
+                self.later(word.name, word.span);
+                Qty::plain(c.error)
+            }
+            ast::TypeSpec::Missing => {
+                if !place.foreign {
+                    self.error_help(
+                        codes::DECLARATION,
+                        specs.span,
+                        "a type is missing here",
+                        "write `int` if that is meant",
+                    );
+                }
+                Qty::plain(c.int)
+            }
+        };
+        qty.quals.is_const |= specs.quals.is_const;
+        qty.quals.is_volatile |= specs.quals.is_volatile;
+        qty.quals.is_atomic |= specs.quals.is_atomic;
+        qty
+    }
+
+    fn builtin_type(&mut self, builtin: ast::Builtin) -> Ty {
+        use ast::Builtin::*;
+        let c = self.program.types.common;
+        match builtin {
+            Void => c.void,
+            Bool => c.bool_,
+            Char => c.char_,
+            SChar => c.schar,
+            UChar | Byte => c.uchar,
+            Short => c.short,
+            UShort => c.ushort,
+            Int => c.int,
+            UInt => c.uint,
+            Long => c.long,
+            ULong => c.ulong,
+            LongLong => c.longlong,
+            ULongLong => c.ulonglong,
+            Int128 => self.types().int(IntKind::Int128),
+            UInt128 => self.types().int(IntKind::UInt128),
+            Float16 => self.types().intern(TyKind::Float(FloatKind::Float16)),
+            Float => c.float,
+            Double => c.double,
+            LongDouble => c.long_double,
+            Float128 => self.types().intern(TyKind::Float(FloatKind::Float128)),
+            ComplexFloat => self.types().intern(TyKind::Complex(FloatKind::Float)),
+            ComplexDouble => self.types().intern(TyKind::Complex(FloatKind::Double)),
+            ComplexFloat128 => self.types().intern(TyKind::Complex(FloatKind::Float128)),
+            ComplexLongDouble => self.types().intern(TyKind::Complex(FloatKind::LongDouble)),
+            VaList => c.va_list,
+        }
+    }
+
+    fn named_type(&mut self, name: ast::Ident, args: &[ast::GenericArg], place: Place) -> Qty {
+        let c = self.program.types.common;
+        if !args.is_empty() {
+            self.later(name.name, name.span);
+            return Qty::plain(c.error);
+        }
+        match self.scopes.lookup(name.name) {
+            Some(Entity::Typedef(ty)) => *ty,
+            Some(Entity::TypeParam(ty)) => Qty::plain(*ty),
+            Some(Entity::Poison) => Qty::plain(c.error),
+            _ if name.name.as_str() == "byte" => Qty::plain(c.uchar),
+            _ if name.name.as_str() == "nullptr_t" => Qty::plain(c.nullptr),
+            _ => {
+                let _ = place;
+                self.error(codes::UNKNOWN_NAME, name.span, format!("`{}` is not a type here", name.name));
+                Qty::plain(c.error)
+            }
+        }
+    }
+
+    /// A type name. Bounds of its outermost pointer are as written.
+    pub(crate) fn type_name(&mut self, name: &ast::TypeName) -> Qty {
+        let foreign = self.f.as_ref().map_or(self.options.plain_c, |f| f.unchecked);
+        let place = Place { role: Role::TypeName, foreign, trusted: false };
+        let base = self.base_type(&name.specs, place);
+        self.declare_type(base, &name.declarator, place).ty
+    }
+
+    /// Applies a declarator to its base type.
+    pub(crate) fn declare_type(&mut self, base: Qty, declarator: &ast::Declarator, place: Place) -> Declared {
+        let mut ty = base;
+        let mut heap = false;
+        let mut params = vec![];
+        for (at, step) in declarator.derived.iter().enumerate().rev() {
+            let after_function = at > 0 && matches!(declarator.derived.get(at - 1), Some(ast::Derived::Function(_)));
+            let outermost = at == 0;
+            match step {
+                ast::Derived::Pointer(quals) => {
+                    heap = self.pointer_region(quals, outermost, place);
+                    ty = self.pointer_type(ty, quals, outermost, after_function, place);
+                }
+                ast::Derived::Array(array) => {
+                    ty = self.array_type(ty, array, outermost, place);
+                }
+                ast::Derived::Function(list) => {
+                    let (function, names) = self.function_type(ty, list, declarator, outermost, place);
+                    ty = Qty::plain(function);
+                    if outermost {
+                        params = names;
+                    }
+                }
+            }
+        }
+        if place.role == Role::Param {
+            ty = self.adjust_param(ty);
+        }
+        if declarator.derived.is_empty() {
+            ty = self.typedef_role(ty, place);
+        }
+        if matches!(place.role, Role::Param | Role::Local) && !heap {
+            if let Some(p) = self.program.types.as_pointer(ty.ty) {
+                ty.ty = self.types().pointer(Pointer { region: Region::Var, ..p });
+            }
+        }
+        Declared { ty, heap, params }
+    }
+
+    /// A name declared by a typedef alone: the default of an unannotated `char *` result or global does not reach it.
+    fn typedef_role(&mut self, ty: Qty, place: Place) -> Qty {
+        let _ = place;
+        ty
+    }
+
+    fn pointer_region(&mut self, quals: &ast::PointerQuals, outermost: bool, place: Place) -> bool {
+        let _ = place;
+        match quals.region {
+            Some(region) if region.name.as_str() == "heap" => outermost,
+            Some(region) => {
+                self.error_help(
+                    codes::LATER,
+                    region.span,
+                    format!("the region `@{}` is not built yet: only `@heap` is", region.name),
+                    "regions, keys and arenas come with \"Regions and ownership\" (docs/open-points.md)",
+                );
+                false
+            }
+            None => false,
+        }
+    }
+
+    fn pointer_type(
+        &mut self,
+        target: Qty,
+        quals: &ast::PointerQuals,
+        outermost: bool,
+        result: bool,
+        place: Place,
+    ) -> Qty {
+        let mut foreign = place.foreign;
+        if let Some(own) = quals.own {
+            self.error_help(
+                codes::LATER,
+                own.span,
+                format!("`{}` pointers are not built yet", own.name),
+                "ownership comes with \"Regions and ownership\"; until then every pointer is shared (docs/open-points.md)",
+            );
+        }
+        let annotated = quals.fat.is_some() || quals.null_terminated.is_some() || quals.counted_by.is_some();
+        let attribute = quals.attrs.iter().find(|a| a.name.as_str() == "counted_by").and_then(|a| a.args.first());
+        let bounds = match (quals.fat, quals.null_terminated, quals.counted_by.as_deref().or(attribute)) {
+            (Some(_), Some(_), None) => Bounds::FatTerminated,
+            (Some(_), None, None) => Bounds::Fat,
+            (None, Some(_), None) => Bounds::Terminated,
+            (None, None, Some(e)) => match self.count_expr(e) {
+                Some(id) => Bounds::Counted(id),
+                None => Bounds::Thin,
+            },
+            (None, None, None) => self.default_bounds(target, outermost, result, place),
+            _ => {
+                self.error(
+                    codes::DECLARATION,
+                    quals.span,
+                    "`counted_by` and `fat` or `null_terminated` exclude each other: keep one",
+                );
+                Bounds::Fat
+            }
+        };
+        if place.trusted && annotated {
+            foreign = false;
+        }
+        let is_void = matches!(self.kind(target.ty), TyKind::Void);
+        if is_void && bounds.is_fat() {
+            self.error_help(
+                codes::DECLARATION,
+                quals.span,
+                "a `void *` has no elements, so it cannot be `fat`",
+                "use `unsigned char *fat`",
+            );
+        }
+        if matches!(self.kind(target.ty), TyKind::Func(_)) && annotated {
+            self.error(codes::DECLARATION, quals.span, "a function pointer has no bounds");
+        }
+        if bounds.is_terminated() && !self.has_zero(target.ty) {
+            let text = self.show(target.ty);
+            self.error(
+                codes::TERMINATOR,
+                quals.span,
+                format!("`null_terminated` needs elements that can be zero, not `{text}`"),
+            );
+        }
+        let raw = is_void && (foreign || place.trusted);
+        let nonnull = quals.nonnull.is_some();
+        let pointer = Pointer { target, bounds, nonnull, own: Own::Shared, region: Region::Heap, raw };
+        let ty = self.types().pointer(pointer);
+        Qty {
+            ty,
+            quals: Quals {
+                is_const: quals.quals.is_const,
+                is_volatile: quals.quals.is_volatile,
+                is_atomic: quals.quals.is_atomic,
+            },
+        }
+    }
+
+    /// Whether a type has a zero that can end a sequence.
+    fn has_zero(&self, ty: Ty) -> bool {
+        match self.kind(ty) {
+            TyKind::Ptr(p) => !p.nonnull && self.program.types.words(ty) == 1,
+            TyKind::Int(_) | TyKind::Bool | TyKind::Enum(_) | TyKind::Error => true,
+            _ => false,
+        }
+    }
+
+    /// The default bounds of an unannotated pointer.
+    fn default_bounds(&self, target: Qty, outermost: bool, result: bool, place: Place) -> Bounds {
+        let is_char = matches!(self.kind(target.ty), TyKind::Int(IntKind::Char));
+        if !is_char || place.foreign {
+            return Bounds::Thin;
+        }
+        let inferred = outermost && matches!(place.role, Role::Local | Role::TypeName);
+        if target.quals.is_const && !inferred {
+            return Bounds::Terminated;
+        }
+        if result || (outermost && place.role == Role::Global) {
+            return Bounds::Terminated;
+        }
+        Bounds::Thin
+    }
+
+    fn array_type(&mut self, elem: Qty, array: &ast::ArrayDerived, outermost: bool, place: Place) -> Qty {
+        if !self.program.types.is_complete(elem.ty) && !self.is_error(elem.ty) {
+            let text = self.show(elem.ty);
+            self.error(
+                codes::INCOMPLETE,
+                array.span,
+                format!("an array cannot have elements of the incomplete type `{text}`"),
+            );
+            return Qty::plain(self.program.types.common.error);
+        }
+        if outermost && place.role == Role::Param {
+            return self.array_param(elem, array, place);
+        }
+        let terminated = array.null_terminated.is_some();
+        if terminated && !self.has_zero(elem.ty) {
+            let text = self.show(elem.ty);
+            self.error(
+                codes::TERMINATOR,
+                array.span,
+                format!("`null_terminated` needs elements that can be zero, not `{text}`"),
+            );
+        }
+        let len = match &array.size {
+            ast::ArraySize::Unknown if outermost && place.role == Role::Field => {
+                let count = array.counted_by.as_deref().and_then(|e| self.count_expr(e));
+                ArrayLen::Flexible(count)
+            }
+            ast::ArraySize::Unknown => ArrayLen::Unknown,
+            ast::ArraySize::Star => ArrayLen::Unknown,
+            ast::ArraySize::Expr(e) => self.array_length(e, place),
+        };
+        let elem_layout = self.program.types.layout(elem.ty);
+        if let (ArrayLen::Const(n), Some(layout)) = (len, elem_layout) {
+            if layout.size.checked_mul(n).is_none_or(|total| total > i64::MAX as u64) {
+                self.error(codes::DECLARATION, array.span, "this array is larger than memory can be");
+                return Qty::plain(self.program.types.common.error);
+            }
+        }
+        let ty = self.types().intern(TyKind::Array { elem, len, terminated });
+        Qty::plain(ty)
+    }
+
+    fn array_length(&mut self, e: &ast::Expr, place: Place) -> ArrayLen {
+        match self.try_constant_int(e) {
+            Some(n) if n < 0 => {
+                self.error(codes::DECLARATION, e.span, format!("an array cannot have {n} elements"));
+                ArrayLen::Const(1)
+            }
+            Some(n) => ArrayLen::Const(n as u64),
+            None => {
+                if self.f.is_some() && !place.foreign {
+                    self.error_help(
+                        codes::CONSTANT,
+                        e.span,
+                        "the length of an array is a constant in Leeward",
+                        "allocate it: `T *a = malloc(n * sizeof(T));` or `new T[n]`",
+                    );
+                } else if place.foreign && self.f.is_some() {
+                    return ArrayLen::Unknown;
+                } else {
+                    self.error(codes::CONSTANT, e.span, "the length of an array is a constant expression");
+                }
+                ArrayLen::Const(1)
+            }
+        }
+    }
+
+    fn array_param(&mut self, elem: Qty, array: &ast::ArrayDerived, place: Place) -> Qty {
+        let bounds = if array.null_terminated.is_some() {
+            Bounds::Terminated
+        } else if place.foreign {
+            Bounds::Thin
+        } else {
+            match &array.size {
+                ast::ArraySize::Unknown | ast::ArraySize::Star => Bounds::Fat,
+                ast::ArraySize::Expr(e) => self.count_expr(e).map_or(Bounds::Fat, Bounds::Counted),
+            }
+        };
+        let pointer =
+            Pointer { target: elem, bounds, nonnull: false, own: Own::Shared, region: Region::Heap, raw: false };
+        let ty = self.types().pointer(pointer);
+        Qty { ty, quals: Quals { is_const: array.quals.is_const, ..Quals::default() } }
+    }
+
+    /// Parameters of function type become pointers (arrays were seen to); qualifiers stay for the local.
+    fn adjust_param(&mut self, ty: Qty) -> Qty {
+        match *self.kind(ty.ty) {
+            TyKind::Func(_) => Qty::plain(self.types().pointer_to(Qty::plain(ty.ty), Bounds::Thin)),
+            TyKind::Array { elem, len, terminated } => {
+                let bounds = match len {
+                    _ if terminated => Bounds::Terminated,
+                    ArrayLen::Const(n) => {
+                        let id = self.types().count(CountExpr::Const(n as i64));
+                        Bounds::Counted(id)
+                    }
+                    _ => Bounds::Fat,
+                };
+                Qty::plain(self.types().pointer_to(elem, bounds))
+            }
+            _ => ty,
+        }
+    }
+
+    fn function_type(
+        &mut self,
+        ret: Qty,
+        list: &ast::ParamList,
+        declarator: &ast::Declarator,
+        outermost: bool,
+        place: Place,
+    ) -> (Ty, Vec<Option<ast::Ident>>) {
+        if matches!(self.kind(ret.ty), TyKind::Func(_) | TyKind::Array { .. }) {
+            self.error(
+                codes::DECLARATION,
+                list.span,
+                "a function cannot return a function or an array: return a pointer",
+            );
+        }
+        if let Some(Pointer { bounds: Bounds::Counted(_), .. }) = self.program.types.as_pointer(ret.ty) {
+            self.error_help(
+                codes::COUNT,
+                list.span,
+                "a result cannot be `counted_by`",
+                "use `fat`, which carries its bounds",
+            );
+        }
+        let names: Vec<Option<ast::Ident>> = list.params.iter().map(|p| p.declarator.name).collect();
+        let outer = self.siblings.replace(Siblings::Params(names.iter().map(|n| n.map(|n| n.name)).collect()));
+        let mut params = vec![];
+        for param in &list.params {
+            let place = Place { role: Role::Param, ..place };
+            let base = self.base_type(&param.specs, place);
+            let declared = self.declare_type(base, &param.declarator, place);
+            if let Some(span) = param.consume {
+                self.later(Symbol::new("consume"), span);
+            }
+            let ty = declared.ty.ty;
+            if matches!(self.kind(ty), TyKind::Void) {
+                self.error(codes::DECLARATION, param.span, "a parameter cannot be `void`");
+            }
+            let optional = param
+                .specs
+                .attrs
+                .iter()
+                .chain(&param.declarator.attrs)
+                .any(|a| a.namespace == Some(Symbol::new("lee")) && a.name.as_str() == "optional");
+            params.push(ParamTy { ty, consume: false, optional });
+        }
+        self.siblings = outer;
+        let attrs = if outermost { declarator.attrs.clone() } else { vec![] };
+        let mut f = FuncTy {
+            ret: ret.ty,
+            params,
+            variadic: list.variadic,
+            unprototyped: list.old_style && place.foreign,
+            abi: if place.foreign || place.trusted { Abi::C } else { Abi::Leeward },
+            noreturn: false,
+            format: None,
+            into: None,
+            end_into: None,
+            copies: None,
+            fills: None,
+            keeps_string: None,
+        };
+        self.function_attributes(&mut f, &attrs, &names);
+        (self.types().intern(TyKind::Func(Rc::new(f))), names)
+    }
+
+    /// Reads the attributes that belong to a function's type.
+    pub(crate) fn function_attributes(
+        &mut self,
+        f: &mut FuncTy,
+        attrs: &[ast::Attribute],
+        names: &[Option<ast::Ident>],
+    ) {
+        let position = |e: Option<&ast::Expr>| -> Option<u32> {
+            let ast::ExprKind::Ident(name) = e?.kind else { return None };
+            names.iter().position(|n| n.is_some_and(|n| n.name == name)).map(|p| p as u32)
+        };
+        for attr in attrs {
+            let lee = attr.namespace == Some(Symbol::new("lee"));
+            match attr.name.as_str() {
+                "noreturn" | "_Noreturn" => f.noreturn = true,
+                "into" if lee => f.into = position(attr.args.first()),
+                "end_into" if lee => f.end_into = position(attr.args.first()).zip(position(attr.args.get(1))),
+                "copies" if lee => f.copies = position(attr.args.first()).zip(position(attr.args.get(1))),
+                "fills" if lee => f.fills = position(attr.args.first()).zip(Some(position(attr.args.get(1)))),
+                "advances" if lee => {
+                    let (pointer, string) = (position(attr.args.first()), position(attr.args.get(1)));
+                    self.advancing(f, pointer, string);
+                }
+                "format" => f.format = self.format_attribute(attr),
+                _ => {}
+            }
+        }
+    }
+
+    /// `[[lee::advances(p, s)]]`: `*p` walks through a string that the caller keeps (`strtok_r`, `strsep`). What a pointer
+    /// variable with its address taken holds is in the heap, so the string must be, and stay, terminated there.
+    fn advancing(&mut self, f: &mut FuncTy, pointer: Option<u32>, string: Option<u32>) {
+        if let Some(param) = pointer.and_then(|n| f.params.get_mut(n as usize)) {
+            if let Some(p) = self.program.types.as_pointer(param.ty) {
+                if let Some(inner) = self.program.types.as_pointer(p.target.ty) {
+                    let inner = self.program.types.pointer(Pointer { bounds: Bounds::Terminated, ..inner });
+                    param.ty = self.program.types.pointer(Pointer { target: Qty { ty: inner, ..p.target }, ..p });
+                }
+            }
+        }
+        if let Some(param) = string.and_then(|n| f.params.get_mut(n as usize)) {
+            if let Some(p) = self.program.types.as_pointer(param.ty) {
+                param.ty = self.program.types.pointer(Pointer { region: Region::Heap, ..p });
+            }
+        }
+        f.keeps_string = string;
+    }
+
+    fn format_attribute(&mut self, attr: &ast::Attribute) -> Option<FormatTy> {
+        let ast::ExprKind::Ident(kind) = attr.args.first()?.kind else { return None };
+        let scanf = match kind.as_str().trim_matches('_') {
+            "printf" | "gnu_printf" => false,
+            "scanf" | "gnu_scanf" => true,
+            _ => return None,
+        };
+        let format = self.try_constant_int(attr.args.get(1)?)?;
+        let first = self.try_constant_int(attr.args.get(2)?)?;
+        let format = u32::try_from(format - 1).ok()?;
+        Some(FormatTy { scanf, format, first: if first > 0 { u32::try_from(first - 1).ok() } else { None } })
+    }
+
+    /// The `e` of `counted_by(e)`.
+    pub(crate) fn count_expr(&mut self, e: &ast::Expr) -> Option<CountId> {
+        let expr = self.count_tree(e);
+        if expr.is_none() {
+            self.error_help(
+                codes::COUNT,
+                e.span,
+                "a count is made of sibling parameters or fields, constants, `+`, `-`, `*` and `/` by a constant",
+                "name the parameter or field that holds the count",
+            );
+        }
+        expr
+    }
+
+    fn count_tree(&mut self, e: &ast::Expr) -> Option<CountId> {
+        if let ast::ExprKind::Ident(name) = e.kind {
+            let found = match &self.siblings {
+                Some(Siblings::Params(names)) => {
+                    names.iter().position(|n| *n == Some(name)).map(|p| CountExpr::Param(p as u32))
+                }
+                Some(Siblings::Fields(names)) => {
+                    names.iter().position(|n| *n == Some(name)).map(|p| CountExpr::Field(p as u32))
+                }
+                None => None,
+            };
+            if let Some(found) = found {
+                return Some(self.types().count(found));
+            }
+        }
+        match &e.kind {
+            ast::ExprKind::Binary(op, a, b) => {
+                if let Some(n) = self.try_constant_int(e) {
+                    return Some(self.types().count(CountExpr::Const(i64::try_from(n).ok()?)));
+                }
+                let a = self.count_tree(a)?;
+                if *op == ast::BinaryOp::Div {
+                    let n = i64::try_from(self.try_constant_int(b)?).ok().filter(|&n| n > 0)?;
+                    return Some(self.types().count(CountExpr::Div(a, n)));
+                }
+                let b = self.count_tree(b)?;
+                let expr = match op {
+                    ast::BinaryOp::Add => CountExpr::Add(a, b),
+                    ast::BinaryOp::Sub => CountExpr::Sub(a, b),
+                    ast::BinaryOp::Mul => CountExpr::Mul(a, b),
+                    _ => return None,
+                };
+                Some(self.types().count(expr))
+            }
+            ast::ExprKind::Cast(_, inner) => self.count_tree(inner),
+            _ => {
+                let n = i64::try_from(self.try_constant_int(e)?).ok()?;
+                Some(self.types().count(CountExpr::Const(n)))
+            }
+        }
+    }
+
+    /// Whether a tag is known as a generic record.
+    pub(crate) fn generic_tag(&self, name: Symbol) -> Option<u32> {
+        match self.scopes.tag(name) {
+            Some(Tag::Generic(g)) => Some(g),
+            _ => None,
+        }
+    }
+
+    /// An alignment from `alignas` specifiers and attributes, if any.
+    pub(crate) fn alignment(&mut self, alignas: &[ast::AlignAs], attrs: &[ast::Attribute]) -> Option<u64> {
+        let mut best = None;
+        for a in alignas {
+            let value = match a {
+                ast::AlignAs::Type(t) => {
+                    let ty = self.type_name(t);
+                    self.program.types.layout(ty.ty).map(|l| l.align)
+                }
+                ast::AlignAs::Expr(e) => self.constant_int(e).and_then(|n| self.check_alignment(n, e.span)),
+            };
+            best = best.max(value);
+        }
+        for attr in attrs.iter().filter(|a| a.name.as_str() == "aligned") {
+            let value = match attr.args.first() {
+                Some(e) => self.constant_int(e).and_then(|n| self.check_alignment(n, e.span)),
+                None => Some(16),
+            };
+            best = best.max(value);
+        }
+        best.filter(|&a| a > 0)
+    }
+
+    fn check_alignment(&mut self, n: i128, span: Span) -> Option<u64> {
+        match u64::try_from(n) {
+            Ok(n) if n == 0 || (n.is_power_of_two() && n <= 1 << 28) => Some(n),
+            _ => {
+                self.error(codes::DECLARATION, span, "an alignment is a power of two");
+                None
+            }
+        }
+    }
+}
