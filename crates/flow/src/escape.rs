@@ -350,11 +350,22 @@ impl Escape<'_> {
                 if let Some(dest) = dest {
                     self.stored(dest, result, stmt.span, found);
                 }
-                if let Some((local, origin)) = out {
-                    self.stored(&Place::local(local), origin, stmt.span, found);
+                match out {
+                    Some((local, origin)) => self.stored(&Place::local(local), origin, stmt.span, found),
+                    None => self.end_stored(args, *ty, stmt.span, found),
                 }
             }
             _ => {}
+        }
+    }
+
+    /// `end_into` stores through a pointer to no known local: into memory.
+    fn end_stored(&self, args: &[Operand], ty: Ty, span: Span, found: &mut Vec<(Span, Origin, Keeper)>) {
+        let Some((from, out)) = self.func_ty(ty).and_then(|f| f.end_into) else { return };
+        let origin = args.get(from as usize).map_or(HEAP, |a| self.operand(a));
+        let stores = !matches!(args.get(out as usize), None | Some(Operand::Const(Const::Null(_))));
+        if stores && !origin.is_heap() {
+            found.push((span, origin, Keeper::Memory));
         }
     }
 

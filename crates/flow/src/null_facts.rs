@@ -10,7 +10,8 @@
 //! Memory, globals and address-taken locals have no facts (rules.md, H31).
 //!
 //! Needs: verified MIR, safe bodies. Changes: `Prove(NonNull)` that holds and `Check::NotNull` that cannot fail become `Nop`;
-//! a branch with one possible outcome becomes a jump. Guarantees: each remaining `Prove` was reported.
+//! a branch with one possible outcome becomes a jump. Guarantees: each remaining `Prove` is reported, here or
+//! as a use of an unassigned variable.
 
 use crate::codes::MAY_BE_NULL;
 use crate::framework::{solve, Analysis, Direction, Edge, Item, Point};
@@ -419,9 +420,9 @@ impl NullFacts<'_> {
             _ => return,
         };
         let fact = self.operand(facts, operand);
-        if fact == Nullness::NonNull || proof && (fact == Nullness::Nothing || stmt.is_unsafe) {
+        if fact == Nullness::NonNull || proof && stmt.is_unsafe {
             findings.discharged.push(at);
-        } else if proof {
+        } else if proof && fact != Nullness::Nothing {
             let local = operand.place().and_then(|place| place.as_local());
             findings.unproven.push(Unproven {
                 variable: local.map(|l| self.named(facts, l)),

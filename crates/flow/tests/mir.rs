@@ -1,0 +1,125 @@
+//! Runs the MIR files of `tests/mir` through all passes.
+//!
+//! A file holds cases behind `//--- name`; the text in front of the first stands in front of each. `//~ CODE words` at the
+//! end of a line expects a report there whose message holds the words; there must be no others. `//> stmt` and `//< stmt`: the
+//! body that comes out has, or has not, a line that reads so.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use source::{Diagnostic, Sink};
+use std::path::Path;
+
+fn cases(text: &str) -> Vec<(String, String)> {
+    let mut parts = text.split("//---");
+    let prelude = parts.next().unwrap_or("").to_string();
+    let case = |part: &str| {
+        let (name, body) = part.split_once('\n').unwrap_or((part, ""));
+        (name.trim().to_string(), format!("{prelude}{body}"))
+    };
+    parts.map(case).collect()
+}
+
+fn line_of(text: &str, at: u32) -> usize {
+    text.bytes().take(at as usize).filter(|&b| b == b'\n').count() + 1
+}
+
+fn check_case(name: &str, text: &str) -> Vec<String> {
+    let mut program = match mir::parse::program(text) {
+        Ok(program) => program,
+        Err(error) => return vec![format!("{name}: {error}")],
+    };
+    let mut sink = Sink::default();
+    let report = flow::check(&mut program, &mut sink, flow::Options { verify: true });
+    let mut wrong: Vec<String> = report.verify.iter().map(|e| format!("{name}: verifier: {e}")).collect();
+    let mut left: Vec<&Diagnostic> = sink.all.iter().collect();
+    for (n, line) in text.lines().enumerate() {
+        let Some((_, want)) = line.split_once("//~ ") else { continue };
+        let (code, words) = want.split_once(' ').unwrap_or((want, ""));
+        let found = left
+            .iter()
+            .position(|d| line_of(text, d.span.lo) == n + 1 && d.code.id == code && d.message.contains(words.trim()));
+        match found {
+            Some(at) => drop(left.remove(at)),
+            None => wrong.push(format!("{name}: line {}: expected {want}", n + 1)),
+        }
+    }
+    for d in left {
+        wrong.push(format!("{name}: line {}: unexpected {} {}", line_of(text, d.span.lo), d.code.id, d.message));
+    }
+    let printed = mir::print::program(&program, None);
+    let has = |want: &str| printed.lines().any(|line| line.trim() == want);
+    for line in text.lines() {
+        if let Some((_, want)) = line.split_once("//> ") {
+            if !has(want.trim()) {
+                wrong.push(format!("{name}: `{want}` is missing in\n{printed}"));
+            }
+        }
+        if let Some((_, not)) = line.split_once("//< ") {
+            if has(not.trim()) {
+                wrong.push(format!("{name}: `{not}` is still there"));
+            }
+        }
+    }
+    wrong
+}
+
+fn run_file(file: &str, least: usize) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mir").join(file);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let cases = cases(&text);
+    let wrong: Vec<String> = cases.iter().flat_map(|(name, case)| check_case(name, case)).collect();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    assert!(cases.len() >= least, "only {} cases in {file}", cases.len());
+}
+
+#[test]
+fn initialised() {
+    run_file("initialised.mir", 15);
+}
+
+#[test]
+fn null_facts() {
+    run_file("null_facts.mir", 15);
+}
+
+#[test]
+fn escape() {
+    run_file("escape.mir", 15);
+}
+
+#[test]
+fn every_file_is_run() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mir");
+    let mut names: Vec<String> =
+        std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    assert_eq!(names, ["escape.mir", "initialised.mir", "null_facts.mir"]);
+}
+
+/// A function of many blocks, variables and loops is checked in a moment.
+#[test]
+fn large_functions_are_quick() {
+    const BLOCKS: usize = 10_000;
+    let mut locals = String::from("  param c_0: int scope 0\n  param p_1: *[region]int scope 0\n");
+    let mut code = String::new();
+    for n in 0..BLOCKS {
+        let (i, q, t) = (3 * n + 2, 3 * n + 3, 3 * n + 4);
+        locals.push_str(&format!("  var x_{i}: int scope 0\n  var q_{q}: *int scope 0\n  temp _{t}: int scope 0\n"));
+        let back = n / 7 * 7;
+        code.push_str(&format!(
+            "bb{n}:\n  live x_{i}\n  live q_{q}\n  x_{i} = add(c_0, {n}:int, int)\n  q_{q} = p_1\n  _{t} = ne(q_{q}, null:*int, *int)\n  dead q_{q}\n  dead x_{i}\n  if _{t} bb{} else bb{back}\n",
+            n + 1
+        ));
+    }
+    let text = format!(
+        "function f#0: fn(int, *[region]int) -> int\nbody f#0 params 2 {{\n  scope 0\n{locals}{code}bb{BLOCKS}:\n  return c_0\n}}\n"
+    );
+    let mut program = mir::parse::program(&text).unwrap();
+    let mut sink = Sink::default();
+    let start = std::time::Instant::now();
+    let report = flow::check(&mut program, &mut sink, flow::Options::default());
+    let spent = start.elapsed();
+    assert!(sink.all.is_empty(), "{:?}", sink.all);
+    eprintln!("{spent:?} {:?}", report.times);
+    assert!(spent < std::time::Duration::from_secs(20), "{spent:?} {:?}", report.times);
+}
