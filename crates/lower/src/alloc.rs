@@ -113,7 +113,8 @@ impl<'t> Lower<'t, '_> {
         let object = self.allocate(new.elem, one, Some(extra), false, new.fallible, thin);
         self.init_new(&object, new.fallible, |this, object| {
             if let Some(init) = &new.init {
-                this.init_object(object, new.elem, init);
+                // The count is one of the fields.
+                return this.init_object(object, new.elem, init);
             }
             let Some((_, _, Some(id))) = member else { return };
             let CountExpr::Field(n) = *this.program.types.count_expr(id) else { return };

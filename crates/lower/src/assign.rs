@@ -367,8 +367,8 @@ impl<'t> Lower<'t, '_> {
     ) -> Option<Operand> {
         let right = self.operand_before(value, &[place]);
         let access = self.place(place, Use::Read);
-        let ty = place.ty.ty;
-        let old = self.old_value(&access, ty);
+        let old = self.value_of(&access);
+        let ty = self.value_ty(place.ty.ty);
         let new = if self.pointer_of(ty).is_some() {
             let old = self.simple(old);
             Rvalue::Use(self.pointer_add(old, ty, right, op == BinOp::Sub))
@@ -385,8 +385,8 @@ impl<'t> Lower<'t, '_> {
     /// `++`, `--`; gives the new value (prefix) or the old one.
     pub fn inc_dec(&mut self, place: &'t Expr, up: bool, prefix: bool, want: bool) -> Option<Operand> {
         let access = self.place(place, Use::Read);
-        let ty = place.ty.ty;
-        let mut old = self.old_value(&access, ty);
+        let mut old = self.value_of(&access);
+        let ty = self.value_ty(place.ty.ty);
         if want && !prefix {
             old = self.freeze(old);
         }
@@ -411,12 +411,20 @@ impl<'t> Lower<'t, '_> {
         }
     }
 
-    fn old_value(&mut self, access: &Access, ty: Ty) -> Operand {
-        let op = Operand::Copy(access.place.clone());
-        if access.qty.quals.is_volatile {
-            return self.temp_of(Rvalue::Use(op), ty);
+    /// What a place holds, a counted field with its bounds.
+    pub fn value_of(&mut self, access: &Access) -> Operand {
+        let ty = self.value_ty(access.qty.ty);
+        self.load(access, ty)
+    }
+
+    /// The type of what is read from a place of type `ty`: counted pointers in safe code have their bounds.
+    fn value_ty(&mut self, ty: Ty) -> Ty {
+        match self.pointer_of(ty) {
+            Some(p @ Pointer { bounds: Bounds::Counted(_), .. }) if !self.body.unchecked => {
+                self.program.types.pointer(Pointer { bounds: Bounds::Fat, ..p })
+            }
+            _ => ty,
         }
-        op
     }
 
     /// The type that `++` computes in: at least `int`.

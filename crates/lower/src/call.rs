@@ -18,8 +18,9 @@ struct Arg {
 
 /// A pointer that a call sets through a parameter, `[[lee::end_into]]`.
 struct EndInto {
-    /// Where the program wants it.
-    out: Operand,
+    /// Where the program wants it, and the pointer there, unless that is known not to be null.
+    out: Place,
+    guard: Option<Operand>,
     /// The type there.
     wanted: Ty,
     /// What C writes.
@@ -53,7 +54,8 @@ impl<'t> Lower<'t, '_> {
         let mut values: Vec<Arg> = vec![];
         for (i, arg) in args.iter().enumerate() {
             let later: Vec<&Expr> = args.iter().skip(i + 1).collect();
-            let keep = interesting.contains(&(i as u32)) || func.copies.is_some();
+            let whole = func.copies.is_some() || func.fills.is_some();
+            let keep = interesting.contains(&(i as u32)) || whole;
             values.push(self.argument(arg, &later, keep));
         }
         self.check_args(&func, args, &mut values);
@@ -76,13 +78,14 @@ impl<'t> Lower<'t, '_> {
         }
         if let Some(end) = end_into {
             let into = func.end_into.and_then(|(p, _)| values.get(p as usize)).map(|a| a.source.clone());
-            let out = end.out.clone();
-            self.when(out, |this| {
+            let store = |this: &mut Self| {
                 let value = this.with_bounds(Operand::local(end.raw), into, end.wanted);
-                if let Some(place) = end.out.place() {
-                    this.assign(place.then(Proj::Deref), Rvalue::Use(value));
-                }
-            });
+                this.assign(end.out, Rvalue::Use(value));
+            };
+            match end.guard {
+                Some(pointer) => self.when(pointer, store),
+                None => store(self),
+            }
         }
         if let (Some(raw), Some(dest)) = (raw, wanted) {
             let into = func.into.and_then(|p| values.get(p as usize)).map(|a| a.source.clone());
@@ -117,13 +120,16 @@ impl<'t> Lower<'t, '_> {
                 inner = from;
             }
         }
-        let source = self.operand_before(inner, later);
+        let mut source = self.operand_before(inner, later);
         let mut op = source.clone();
         let mut from = inner.ty.ty;
         while let Some((conv, node)) = conversions.pop() {
             let saved = self.enter(node.span, node.is_unsafe);
             op = self.convert(conv, op, from, node.ty.ty);
             from = node.ty.ty;
+            if self.is_fat(from) && !self.is_fat(self.operand_ty(&source)) {
+                source = op.clone();
+            }
             self.leave(saved);
         }
         Arg { op, source }
@@ -133,13 +139,21 @@ impl<'t> Lower<'t, '_> {
     fn check_args(&mut self, func: &Rc<FuncTy>, args: &'t [Expr], values: &mut [Arg]) {
         let plain: Vec<Operand> = values.iter().map(|a| a.op.clone()).collect();
         for (i, param) in func.params.iter().enumerate() {
-            let Some(Pointer { bounds: Bounds::Counted(id), .. }) = self.pointer_of(param.ty) else { continue };
             let (Some(value), Some(arg)) = (plain.get(i).cloned(), args.get(i)) else { continue };
+            let Some(Pointer { bounds: Bounds::Counted(id), .. }) = self.pointer_of(param.ty) else {
+                let passed = self.same_words(value, param.ty);
+                if let Some(slot) = values.get_mut(i) {
+                    slot.op = passed;
+                }
+                continue;
+            };
             let saved = self.enter(arg.span, arg.is_unsafe);
+            let value = self.in_bytes(value, param.ty);
             let fat = self.is_fat(self.operand_ty(&value));
             if fat && !self.checks_off() {
                 let count = self.count_of_args(id, &plain);
-                let copies = func.copies.is_some_and(|(to, from)| to == i as u32 || from == i as u32);
+                let copies = func.copies.is_some_and(|(to, from)| to == i as u32 || from == i as u32)
+                    || func.fills.is_some_and(|(p, _)| p == i as u32);
                 if copies {
                     self.check_copies(&count, values.get(i).map(|v| v.source.clone()));
                 }
@@ -169,6 +183,32 @@ impl<'t> Lower<'t, '_> {
         }
     }
 
+    /// A value for a parameter that is not counted: with the parameter's words.
+    fn same_words(&mut self, value: Operand, param: Ty) -> Operand {
+        let ty = self.operand_ty(&value);
+        if !self.is_fat(ty) || mir::ty::same_shape(&self.program.types, ty, param) || self.pointer_of(param).is_none() {
+            return value;
+        }
+        if self.is_fat(param) {
+            let bytes = self.in_bytes(value, param);
+            let from = self.operand_ty(&bytes);
+            return self.convert_unchecked(bytes, from, param);
+        }
+        self.address(value, param)
+    }
+
+    /// What is passed to a `void *` is counted in bytes.
+    fn in_bytes(&mut self, value: Operand, param: Ty) -> Operand {
+        let ty = self.operand_ty(&value);
+        let (Some(from), Some(to)) = (self.pointer_of(ty), self.pointer_of(param)) else { return value };
+        if !from.bounds.is_fat() || !self.is_void(to.target.ty) || self.program.types.is_character(from.target.ty) {
+            return value;
+        }
+        let target = Qty { ty: self.common().uchar, ..from.target };
+        let bytes = self.program.types.pointer(Pointer { target, bounds: Bounds::Fat, ..from });
+        self.convert_view(value, ty, bytes)
+    }
+
     /// What is not plain data is copied in whole elements.
     fn check_copies(&mut self, count: &Operand, source: Option<Operand>) {
         let Some(source) = source else { return };
@@ -187,10 +227,19 @@ impl<'t> Lower<'t, '_> {
         let (_, out) = func.end_into?;
         let param = func.params.get(out as usize)?.ty;
         let arg = args.get(out as usize)?;
-        let value = values.get_mut(out as usize)?;
+        let value = values.get(out as usize)?;
         let given = self.pointer_of(self.operand_ty(&value.op)).or_else(|| self.pointer_of(arg.ty.ty))?;
         let word = self.pointer_of(param)?.target.ty;
-        let wanted = given.target.ty;
+        // The address of a variable: its type may have been found after the address was written.
+        let variable = match &*arg.kind {
+            ExprKind::AddrOf(place) => match &*place.kind {
+                ExprKind::Local(id) => Some(self.local(*id)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let wanted = variable.map_or(given.target.ty, |v| self.local_ty(v));
+        let value = values.get_mut(out as usize)?;
         if !self.needs_bounds(word, wanted) || matches!(value.op, Operand::Const(Const::Null(_))) {
             return None;
         }
@@ -204,7 +253,8 @@ impl<'t> Lower<'t, '_> {
             op = self.address(op, thin);
         }
         let passed = self.temp(param);
-        if given.nonnull {
+        let nonnull = variable.is_some() || given.nonnull;
+        if nonnull {
             self.assign(Place::local(passed), Rvalue::AddrOf(Place::local(raw)));
         } else {
             let null = Operand::Const(Const::Null(param));
@@ -214,7 +264,11 @@ impl<'t> Lower<'t, '_> {
             });
         }
         value.op = Operand::local(passed);
-        Some(EndInto { out: op, wanted, raw })
+        let out = match variable {
+            Some(variable) => Place::local(variable),
+            None => op.place()?.then(Proj::Deref),
+        };
+        Some(EndInto { out, guard: (!nonnull).then_some(op), wanted, raw })
     }
 
     /// A pointer that points into the object of `source` as a value of type `to`, with its bounds; null stays null.
@@ -225,6 +279,11 @@ impl<'t> Lower<'t, '_> {
             if self.is_fat(from) == self.is_fat(to) && !self.is_fat(to) && !self.is_typed_void(to) {
                 return self.address(raw, to);
             }
+            if self.is_fat(from) || self.is_typed_void(from) || self.is_typed_void(to) {
+                return self.convert_pointer(raw, from, to);
+            }
+            let word = self.thin(to);
+            let raw = self.address(raw, word);
             return self.convert_pointer(raw, from, to);
         };
         let out = self.temp(to);
@@ -251,7 +310,8 @@ impl<'t> Lower<'t, '_> {
             operands.push(self.operand_before(arg, &later));
         }
         let ty = e.ty.ty;
-        if !self.checks_off() && !self.is_void(ty) {
+        let pure = args.iter().all(|a| self.pointer_of(a.ty.ty).is_none());
+        if pure && !self.checks_off() && !self.is_void(ty) {
             return Rvalue::Builtin(*name, operands, ty);
         }
         // In plain C and unsafe code it may be any function of the C compiler.
@@ -267,6 +327,8 @@ impl<'t> Lower<'t, '_> {
             into: None,
             end_into: None,
             copies: None,
+            fills: None,
+            keeps_string: None,
         };
         let fty = self.program.types.intern(TyKind::Func(Rc::new(func)));
         let dest = if self.is_void(ty) { None } else { Some(self.temp(ty)) };

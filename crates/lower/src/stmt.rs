@@ -154,7 +154,7 @@ impl<'t> Lower<'t, '_> {
             let no = if otherwise.is_some() { self.new_block() } else { join };
             self.branch(c, yes, no);
             self.start(yes);
-            self.stmt(then);
+            self.sub_stmt(then);
             self.goto_and_start(join, no);
             self.leave(saved);
             match otherwise {
@@ -162,7 +162,7 @@ impl<'t> Lower<'t, '_> {
                 Some(next) => match &next.kind {
                     Tree::If(..) => at = next,
                     _ => {
-                        self.stmt(next);
+                        self.sub_stmt(next);
                         self.goto_and_start(join, join);
                         return;
                     }
@@ -174,8 +174,23 @@ impl<'t> Lower<'t, '_> {
 
     fn loop_body(&mut self, body: &'t Stmt, on_break: BlockId, on_continue: BlockId) {
         self.frames.push(Frame { on_break, on_continue: Some(on_continue), live: self.live });
-        self.stmt(body);
+        self.sub_stmt(body);
         self.frames.pop();
+    }
+
+    /// A statement that is a part of another: what it defers runs at its end.
+    fn sub_stmt(&mut self, s: &'t Stmt) {
+        let before = self.live;
+        self.stmt(s);
+        let mut node = self.live;
+        while node != before && node != 0 {
+            if let Item::Defer(_) = self.lives[node].item {
+                self.unwind(before);
+                self.live = before;
+                return;
+            }
+            node = self.lives[node].parent;
+        }
     }
 
     fn for_loop(&mut self, span: Span, start: &'t [Stmt], c: Option<&'t Expr>, step: Option<&'t Expr>, body: &'t Stmt) {
@@ -211,7 +226,7 @@ impl<'t> Lower<'t, '_> {
 
     fn return_(&mut self, value: Option<&'t Expr>) {
         let result = match value {
-            Some(e) if self.is_void(e.ty.ty) => {
+            Some(e) if self.is_void(e.ty.ty) || self.func_ty().is_some_and(|f| self.is_void(f.ret)) => {
                 self.effect(e);
                 None
             }
@@ -255,12 +270,15 @@ impl<'t> Lower<'t, '_> {
         self.switches.push(Switch { place, ..Switch::default() });
         // In front of the first label nothing runs.
         self.current = self.new_block();
-        self.stmt(body);
+        self.sub_stmt(body);
         self.goto_and_start(exit, exit);
         self.frames.pop();
         let Switch { cases, default, .. } = self.switches.pop().unwrap_or_default();
         let mut edges = vec![];
         for (lo, hi, block, live) in cases {
+            if lo > hi {
+                continue;
+            }
             let target = self.case_edge(block, live);
             edges.push((lo, hi, target));
         }
@@ -385,8 +403,10 @@ impl<'t> Lower<'t, '_> {
         let second = self.prepare(b, false);
         let x = self.finish(first, Use::Read);
         let y = self.finish(second, Use::Read);
-        let old_x = self.temp_of(Rvalue::Use(Operand::Copy(x.place.clone())), x.qty.ty);
-        let old_y = self.temp_of(Rvalue::Use(Operand::Copy(y.place.clone())), y.qty.ty);
+        let old_x = self.value_of(&x);
+        let old_x = self.freeze(old_x);
+        let old_y = self.value_of(&y);
+        let old_y = self.freeze(old_y);
         self.store(&x, old_y);
         self.store(&y, old_x);
     }
@@ -398,6 +418,13 @@ impl<'t> Lower<'t, '_> {
         }
         let mut inputs = vec![];
         for (name, constraint, e) in &asm.inputs {
+            if e.is_place() {
+                // A memory operand: the place itself.
+                let access = self.place(e, Use::Read);
+                self.take_address(&access.place);
+                inputs.push((*name, constraint.clone(), Operand::Copy(access.place)));
+                continue;
+            }
             let op = self.operand(e);
             inputs.push((*name, constraint.clone(), self.freeze(op)));
         }

@@ -1,5 +1,7 @@
 //! Trees made by hand, lowered, verified, and looked at as text.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod calls;
 mod flow;
 mod pointers;
@@ -97,6 +99,8 @@ impl Maker {
             into: None,
             end_into: None,
             copies: None,
+            fills: None,
+            keeps_string: None,
         })))
     }
 
