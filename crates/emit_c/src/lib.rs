@@ -1,1 +1,42 @@
-//! Being built.
+//! MIR to C: one self-contained GNU C11 translation unit that includes `lee/lee.h` and nothing else.
+//!
+//! `docs/internals/abi.md` says what values look like. Sizes and field offsets are left to the C compiler.
+
+mod bodies;
+mod body;
+mod calls;
+mod checks;
+mod ctype;
+pub mod digest;
+mod exprs;
+mod globals;
+mod inits;
+mod lines;
+mod link;
+mod locals;
+mod names;
+mod pending;
+mod places;
+mod prelude;
+mod reach;
+mod records;
+mod rvalues;
+mod unit;
+
+pub use digest::{digest, type_text};
+
+/// How to emit.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Keep what only a debugger looks at: definitions of records that code only passes pointers of.
+    pub debug: bool,
+    /// One process, for a library in a C program: a `main` of the program is emitted like any other function.
+    pub single: bool,
+    /// The source's name, for the comment on top.
+    pub source_name: String,
+}
+
+/// The C text of a program.
+pub fn emit(program: &mir::ir::Program, map: &source::SourceMap, options: &Options) -> String {
+    unit::Unit::new(program, map, options).emit()
+}

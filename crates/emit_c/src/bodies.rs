@@ -1,0 +1,208 @@
+//! Functions: prototypes, definitions, and the `main` of C.
+
+use crate::body::Emitter;
+use crate::ctype::{members, suffixes, Consts};
+use crate::globals;
+use crate::lines::Lines;
+use crate::locals::{self, Held};
+use crate::names::NameSet;
+use crate::unit::Unit;
+use mir::ir::*;
+use rustc_hash::FxHashSet;
+use std::fmt::Write;
+use typing::tree::{ConstInit, FuncRef, Function, GlobalId, Linkage, Trust};
+use typing::types::*;
+
+/// A shared function of at most this many statements may be copied into each object, so that it can be inlined there.
+/// Compilers do not inline what the linker may replace.
+const SMALL: usize = 16;
+
+/// The prototypes of all used functions.
+pub fn prototypes(unit: &mut Unit) -> String {
+    let mut out = String::new();
+    for func in unit.reach.functions.clone() {
+        let Some(function) = unit.program.functions.get(func.func.0 as usize) else { continue };
+        let name = unit.function_name(&func);
+        let consts = unit.prototype_consts(&func);
+        let f = unit.func_ty(&func);
+        let params = unit.c.params(&f, None, consts);
+        let head = unit.c.word(Qty::plain(f.ret), 0, &format!("{}({params})", name.ident), consts);
+        let storage = storage(unit, &func, function);
+        let mut attributes = attribute_text(&function.attrs, storage.contains("static"));
+        if f.noreturn {
+            attributes.push_str(" __attribute__((noreturn))");
+        }
+        let label = if storage.contains("static") { String::new() } else { name.label_text() };
+        let _ = writeln!(out, "{storage}{head}{label}{attributes};");
+    }
+    out
+}
+
+/// `static`, `weak` and so on, with a blank behind.
+fn storage(unit: &Unit, func: &FuncRef, function: &Function) -> &'static str {
+    match function.linkage {
+        Linkage::Internal => "static ",
+        Linkage::External if func.args.is_empty() => "",
+        _ if !unit.bodies.contains_key(func) => "",
+        _ if is_small(unit, func) => "static inline ",
+        _ => "__attribute__((weak)) ",
+    }
+}
+
+/// Whether a shared function is copied instead of shared: nothing but its speed tells the difference.
+fn is_small(unit: &Unit, func: &FuncRef) -> bool {
+    let Some(body) = unit.bodies.get(func) else { return false };
+    let statements: usize = body.blocks.iter().map(|b| b.stmts.len() + 1).sum();
+    let has_statics = unit.program.globals.iter().any(|g| g.owner == Some(func.func));
+    let function = unit.program.functions.get(func.func.0 as usize);
+    let checked = function.is_some_and(|f| f.trust == Trust::Checked);
+    checked && statements <= SMALL && !has_statics && !unit.reach.address_taken.contains(func)
+}
+
+fn attribute_text(attrs: &[String], is_static: bool) -> String {
+    let mut out = String::new();
+    for attr in attrs {
+        if is_static && attr.contains("weak") {
+            continue;
+        }
+        let _ = if attr.starts_with("__attribute__") {
+            write!(out, " {attr}")
+        } else {
+            write!(out, " __attribute__(({attr}))")
+        };
+    }
+    out
+}
+
+/// The definitions of all used functions that have a body.
+pub fn definitions(unit: &mut Unit, lines: &mut Lines) {
+    for func in unit.reach.functions.clone() {
+        let Some(&body) = unit.bodies.get(&func) else { continue };
+        let Some(function) = unit.program.functions.get(func.func.0 as usize) else { continue };
+        if function.type_params > 0 && func.args.is_empty() {
+            continue;
+        }
+        definition(unit, function, body, lines);
+    }
+}
+
+fn definition<'a>(unit: &mut Unit<'a>, function: &Function, body: &'a Body, lines: &mut Lines) {
+    let mut scratch = NameSet::default();
+    for suffix in ["ret__lo", "ret__hi", "ret__ty"] {
+        scratch.take(suffix);
+    }
+    let held = locals::name_locals(unit, body, &mut scratch);
+    let f = unit.func_ty(&body.func);
+    let names = param_names(unit, &f, &held);
+    let name = unit.function_name(&body.func);
+    let storage = storage(unit, &body.func, function);
+    let mut emitter = Emitter::new(unit, body, held, scratch);
+    let entry = objects_at_entry(&mut emitter, &f);
+    emitter.blocks();
+    let Emitter { held, declarations: own, lines: code, .. } = emitter;
+    for param in &f.params {
+        unit.c.need(param.ty);
+    }
+    unit.c.need(f.ret);
+    let params = unit.c.params(&f, Some(&names), Consts::Drop);
+    let head = unit.c.word(Qty::plain(f.ret), 0, &format!("{}({params})", name.ident), Consts::Drop);
+    let at = unit.locator.at(body.span);
+    lines.push(&unit.locator.files, at, 0, &format!("{storage}{head} {{"));
+    for declaration in locals::declarations(unit, body, &held).into_iter().chain(own) {
+        lines.plain(&format!("    {declaration}"));
+    }
+    unit.labels = body.address_labels.iter().map(|(_, block)| block.0).collect();
+    for text in label_tables(unit, &body.func) {
+        lines.plain(&format!("    {text}"));
+    }
+    for text in entry {
+        lines.plain(&format!("    {text}"));
+    }
+    lines.splice(code);
+    let end = unit.locator.at(body.end);
+    lines.push(&unit.locator.files, end, 0, "}");
+    unit.c.locals.clear();
+}
+
+/// The C names of each parameter's words.
+fn param_names(unit: &Unit, f: &FuncTy, held: &[Held]) -> Vec<Vec<String>> {
+    let mut out = vec![];
+    for (param, held) in f.params.iter().zip(held) {
+        let base = if held.object { format!("{}__in", held.name) } else { held.name.clone() };
+        let rest = suffixes(unit.types.words(param.ty)).iter().map(|s| format!("{base}{s}"));
+        out.push([base.clone()].into_iter().chain(rest).collect());
+    }
+    out
+}
+
+/// Multi-word parameters whose address is taken are put together.
+fn objects_at_entry(emitter: &mut Emitter, f: &FuncTy) -> Vec<String> {
+    let mut out = vec![];
+    for (n, param) in f.params.iter().enumerate() {
+        let Some(held) = emitter.held.get(n).filter(|h| h.object).cloned() else { continue };
+        let words = emitter.unit.types.words(param.ty);
+        let sources = [""].into_iter().chain(suffixes(words).iter().copied());
+        let line: Vec<String> = members(words)
+            .iter()
+            .zip(sources)
+            .map(|(member, suffix)| format!("{0}.{member} = {0}__in{suffix};", held.name))
+            .collect();
+        emitter.mark_used(Local(n as u32));
+        out.push(line.join(" "));
+    }
+    out
+}
+
+/// Static locals whose initialisers hold addresses of the function's labels are declared inside it.
+fn label_tables(unit: &mut Unit, func: &FuncRef) -> Vec<String> {
+    let mut out = vec![];
+    for id in unit.reach.globals.clone() {
+        if let Some(global) = unit.program.globals.get(id.0 as usize) {
+            let here = global.owner == Some(func.func) && global.init.as_ref().is_some_and(crate::reach::has_label);
+            if here {
+                out.push(globals::definition_text(unit, id, global));
+            }
+        }
+    }
+    out
+}
+
+/// C's `main`, if the program's is here.
+pub fn main_wrapper(unit: &mut Unit) -> String {
+    let Some(func) = unit.reach.functions.iter().find(|f| unit.is_main(f)).cloned() else { return String::new() };
+    let f = unit.func_ty(&func);
+    let mut args: Vec<String> = vec![];
+    for (n, param) in f.params.iter().enumerate() {
+        match n {
+            0 => args.push("argc".into()),
+            1 => args.extend(vector(unit, param.ty, "argv", "argv + argc + 1")),
+            _ => args.extend(vector(unit, param.ty, "envp", "envp")),
+        }
+    }
+    let envp = if f.params.len() > 2 { ", char **envp" } else { "" };
+    let call = format!("lee_main({})", args.join(", "));
+    let result = match unit.types.kind(f.ret) {
+        TyKind::Void => format!("    {call};\n    return 0;\n"),
+        _ => format!("    return {call};\n"),
+    };
+    format!("\nint main(int argc, char **argv{envp}) {{\n    lee_start(argc, argv);\n{result}}}\n")
+}
+
+/// An argument vector as the words that the parameter wants.
+fn vector(unit: &Unit, ty: Ty, name: &str, end: &str) -> Vec<String> {
+    match unit.types.words(ty) {
+        3 => vec![name.into(), name.into(), end.into()],
+        2 => vec![name.into(), "NULL".into()],
+        _ => vec![name.into()],
+    }
+}
+
+/// The globals that are declared inside functions.
+pub fn inside_functions(unit: &Unit) -> FxHashSet<GlobalId> {
+    let inside = |id: &&GlobalId| {
+        let global = unit.program.globals.get(id.0 as usize);
+        let init: Option<&ConstInit> = global.filter(|g| g.owner.is_some()).and_then(|g| g.init.as_ref());
+        init.is_some_and(crate::reach::has_label)
+    };
+    unit.reach.globals.iter().filter(inside).copied().collect()
+}

@@ -1,0 +1,596 @@
+//! The statements of one function.
+
+use crate::exprs::{int_text, Ex, Level};
+use crate::lines::{At, Lines};
+use crate::locals::Held;
+use crate::names::{escape, NameSet};
+use crate::pending::{Effect, Pending};
+use crate::unit::Unit;
+use mir::ir::*;
+use rustc_hash::FxHashMap;
+use source::Span;
+use std::rc::Rc;
+use typing::types::*;
+
+/// Emits one body.
+pub struct Emitter<'u, 'a> {
+    /// The unit.
+    pub unit: &'u mut Unit<'a>,
+    /// What is emitted.
+    pub body: &'a Body,
+    /// Its type.
+    pub signature: Rc<FuncTy>,
+    /// Its locals.
+    pub held: Vec<Held>,
+    /// Names that are free for variables of the emitter's own.
+    pub scratch: NameSet,
+    /// Declarations of such variables.
+    pub declarations: Vec<String>,
+    /// Those that receive results, by type.
+    pub results: FxHashMap<String, String>,
+    /// Values that wait.
+    pub pending: Vec<Pending>,
+    /// How often each local is read, if its value may wait.
+    pub uses: Vec<u32>,
+    /// Temporaries that are never read.
+    pub unread: Vec<bool>,
+    /// The text.
+    pub lines: Lines,
+    /// Where the current statement stands.
+    pub at: Option<At>,
+    /// The same as a span.
+    pub span: Span,
+    /// Targets of jumps, resolved through blocks that only jump on.
+    targets: Vec<u32>,
+}
+
+impl<'u, 'a> Emitter<'u, 'a> {
+    /// An emitter for `body`.
+    pub fn new(unit: &'u mut Unit<'a>, body: &'a Body, held: Vec<Held>, scratch: NameSet) -> Emitter<'u, 'a> {
+        let signature = unit.func_ty(&body.func);
+        let variable: Vec<bool> = held.iter().map(|h| h.variable).collect();
+        unit.c.locals = held.iter().map(|h| h.name.clone()).collect();
+        let mut emitter = Emitter {
+            unit,
+            body,
+            signature,
+            held,
+            scratch,
+            declarations: vec![],
+            results: FxHashMap::default(),
+            pending: vec![],
+            uses: vec![],
+            unread: vec![],
+            lines: Lines::default(),
+            at: None,
+            span: Span::NONE,
+            targets: targets(body, &variable),
+        };
+        let (uses, unread) = crate::pending::count_uses(body, &|n| emitter.is_array(n));
+        emitter.uses = uses;
+        emitter.unread = unread;
+        emitter
+    }
+
+    /// Adds a statement at the current place.
+    pub fn push(&mut self, text: &str) {
+        self.push_at(self.at, text);
+    }
+
+    /// Adds a statement at another place.
+    pub fn push_at(&mut self, at: Option<At>, text: &str) {
+        self.lines.push(&self.unit.locator.files, at, 1, text);
+    }
+
+    fn go_to(&mut self, span: Span) {
+        self.span = span;
+        if let Some(at) = self.unit.locator.at(span) {
+            self.at = Some(at);
+        }
+    }
+
+    /// All blocks that can be reached.
+    pub fn blocks(&mut self) {
+        let body = self.body;
+        let reachable = reachable(body, &self.targets);
+        let order: Vec<u32> =
+            (0..body.blocks.len() as u32).filter(|&n| reachable.get(n as usize) == Some(&true)).collect();
+        let jumped = self.jumped_to(&order);
+        for (at, &n) in order.iter().enumerate() {
+            let Some(block) = body.blocks.get(n as usize) else { continue };
+            let next = order.get(at + 1).copied();
+            let first = block.stmts.iter().map(|s| s.span).find(|&s| s != Span::NONE).unwrap_or(block.term.span);
+            self.go_to(first);
+            if jumped.get(n as usize) == Some(&true) {
+                self.push(&format!("b{n}:;"));
+            }
+            for stmt in &block.stmts {
+                self.go_to(stmt.span);
+                self.statement(&stmt.kind);
+            }
+            self.go_to(block.term.span);
+            self.terminator(block, next);
+            self.pending.clear();
+        }
+    }
+
+    /// Blocks that need a label: the target of some jump that is not written as falling through.
+    fn jumped_to(&self, order: &[u32]) -> Vec<bool> {
+        let mut jumped = vec![false; self.body.blocks.len()];
+        let mut mark = |n: u32| {
+            if let Some(slot) = jumped.get_mut(n as usize) {
+                *slot = true;
+            }
+        };
+        for (at, &n) in order.iter().enumerate() {
+            let next = order.get(at + 1).copied();
+            let Some(block) = self.body.blocks.get(n as usize) else { continue };
+            match &block.term.kind {
+                TermKind::Goto(b) => {
+                    let b = self.jump_target(*b);
+                    if Some(b) != next {
+                        mark(b);
+                    }
+                }
+                TermKind::If(_, yes, no) => {
+                    let (yes, no) = (self.jump_target(*yes), self.jump_target(*no));
+                    [yes, no].into_iter().filter(|&b| Some(b) != next).for_each(&mut mark);
+                }
+                TermKind::Switch(_, arms, other) => {
+                    arms.iter().for_each(|(_, _, b)| mark(self.jump_target(*b)));
+                    mark(self.jump_target(*other));
+                }
+                _ => {}
+            }
+            for stmt in &block.stmts {
+                if let StmtKind::Assign(_, Rvalue::LabelAddr(b, _)) = &stmt.kind {
+                    mark(b.0);
+                }
+            }
+        }
+        self.body.address_labels.iter().for_each(|(_, b)| mark(b.0));
+        jumped
+    }
+
+    fn jump_target(&self, block: BlockId) -> u32 {
+        self.targets.get(block.0 as usize).copied().unwrap_or(block.0)
+    }
+
+    fn statement(&mut self, kind: &StmtKind) {
+        match kind {
+            StmtKind::Assign(place, value) => self.assign(place, value),
+            StmtKind::Call { dest, callee, args, ty } => self.call(dest.as_ref(), callee, args, *ty),
+            StmtKind::Check(check) => self.check(check),
+            StmtKind::StorageLive(local) => self.live(*local),
+            StmtKind::StorageDead(local) => self.dead(*local),
+            StmtKind::Prove(_) | StmtKind::Nop => {}
+            StmtKind::Zero(place) => self.zero(place),
+            StmtKind::CopyElements { to, from, count } => self.copy_elements(to, from, count),
+            StmtKind::SetTag(place, member) => {
+                let loc = self.place(place, false);
+                self.unit.c.need(loc.ty.ty);
+                let text = format!("{} = {member};", self.tag_text(&loc));
+                self.settle(effect_of(place, self.body));
+                self.push(&text);
+            }
+            StmtKind::VaStart(place) => {
+                let last = self.last_param();
+                self.on_place(place, |text| format!("__builtin_va_start({text}, {last});"));
+            }
+            StmtKind::VaEnd(place) => self.on_place(place, |text| format!("__builtin_va_end({text});")),
+            StmtKind::VaCopy(to, from) => {
+                let loc = self.place(from, false);
+                let source = self.lvalue(&loc);
+                self.on_place(to, |text| format!("__builtin_va_copy({text}, {source});"));
+            }
+            StmtKind::Asm(asm) => self.asm(asm),
+        }
+    }
+
+    fn on_place(&mut self, place: &Place, text: impl FnOnce(&str) -> String) {
+        let loc = self.place(place, false);
+        let text = text(&self.lvalue(&loc));
+        self.settle(effect_of(place, self.body));
+        self.push(&text);
+    }
+
+    /// The last named parameter in C, for `va_start`.
+    fn last_param(&self) -> String {
+        let fallback = "0".to_string();
+        let Some(last) = self.body.params.checked_sub(1) else { return fallback };
+        let Some(held) = self.held.get(last as usize) else { return fallback };
+        let words = self.signature.params.last().map_or(1, |p| self.unit.types.words(p.ty));
+        let suffix = crate::ctype::suffixes(words).last().copied().unwrap_or("");
+        format!("{}{}{suffix}", held.name, if held.object { "__in" } else { "" })
+    }
+
+    // ---- assignments
+
+    fn assign(&mut self, place: &Place, value: &Rvalue) {
+        if let Rvalue::Use(Operand::Copy(from) | Operand::Move(from)) = value {
+            let ty = mir::ty::place_ty(self.unit.program, self.body, place).map(|q| q.ty);
+            let array = ty.is_ok_and(|ty| matches!(self.unit.types.kind(ty), TyKind::Array { .. }));
+            if array || (matches!(from.base, PlaceBase::Str(_)) && from.proj.is_empty()) {
+                self.copy_array(place, from);
+                return;
+            }
+        }
+        let unread = place.as_local().filter(|l| self.unread.get(l.0 as usize) == Some(&true));
+        let value = self.rvalue(value);
+        if unread.is_some() && value.pure {
+            return;
+        }
+        if let Some(local) = place.as_local().filter(|&l| value.pure && self.may_wait(l)) {
+            let ty = self.body.locals.get(local.0 as usize).map_or(self.unit.types.common.error, |l| l.ty.ty);
+            let words = self.converted(value.words, ty);
+            self.define(local, words);
+            return;
+        }
+        self.store(place, value.words, value.pure);
+    }
+
+    /// The words as the type's words.
+    fn converted(&mut self, words: Vec<Ex>, ty: Ty) -> Vec<Ex> {
+        let is_pointer = matches!(self.unit.types.kind(ty), TyKind::Ptr(_));
+        if !is_pointer {
+            return words
+                .into_iter()
+                .map(|w| if w.pointer.is_some() { Ex { pointer: None, ..w } } else { w })
+                .collect();
+        }
+        let count = self.unit.types.words(ty);
+        let cast = self.unit.c.cast(ty);
+        let convert = |(n, w): (usize, Ex)| if count == 2 && n == 1 { w } else { w.coerce(&cast) };
+        words.into_iter().take(count as usize).enumerate().map(convert).collect()
+    }
+
+    fn store(&mut self, place: &Place, words: Vec<Ex>, pure: bool) {
+        let loc = self.place(place, words.len() > 1);
+        let ty = loc.ty.ty;
+        self.unit.c.need(ty);
+        let words = self.converted(words, ty);
+        let texts = self.word_texts(&loc);
+        let parts: Vec<(String, Ex)> = texts.into_iter().zip(words).filter(|(t, w)| *t != w.text || !pure).collect();
+        self.settle(effect_of(place, self.body));
+        let tangled = match loc.simple {
+            Some(local) => parts.iter().skip(1).any(|(_, w)| w.deps.locals.contains(&local)),
+            None => loc.through_memory || parts.iter().skip(1).any(|(_, w)| w.deps.memory),
+        };
+        if parts.len() > 1 && tangled {
+            let address = self.address(&loc).cast("void **").text;
+            self.store_tangled(&loc.simple.map(|_| ()).is_some(), &parts, &address);
+            return;
+        }
+        let line: Vec<String> = parts.iter().map(|(text, word)| format!("{text} = {};", word.text)).collect();
+        if !line.is_empty() {
+            self.push(&line.join(" "));
+        }
+    }
+
+    /// Words that read what the first stores change are computed before anything is stored.
+    fn store_tangled(&mut self, named: &bool, parts: &[(String, Ex)], address: &str) {
+        let mut line = String::from("{");
+        if !named {
+            line.push_str(&format!(" void **lee__at = {address};"));
+        }
+        for (n, (_, word)) in parts.iter().enumerate() {
+            line.push_str(&format!(" void *lee__{n} = (void *){};", word.at(Level::Unary)));
+        }
+        for (n, (text, _)) in parts.iter().enumerate() {
+            let target = if *named { text.clone() } else { format!("lee__at[{n}]") };
+            line.push_str(&format!(" {target} = lee__{n};"));
+        }
+        line.push_str(" }");
+        self.push(&line);
+    }
+
+    fn copy_array(&mut self, place: &Place, from: &Place) {
+        let source = self.place(from, true);
+        let target = self.place(place, true);
+        let size = |loc: &crate::places::Loc, unit: &Unit| unit.types.layout(loc.ty.ty).map(|l| l.size);
+        let have = match (from.base, from.proj.is_empty()) {
+            (PlaceBase::Str(id), true) => self
+                .unit
+                .program
+                .strings
+                .get(id.0 as usize)
+                .map(|s| s.units.len() as u64 * self.unit.types.as_int(s.elem).map_or(1, IntKind::size)),
+            _ => size(&source, self.unit),
+        };
+        let room = size(&target, self.unit);
+        self.unit.c.need(target.ty.ty);
+        let (to, source) = (self.lvalue(&target), self.lvalue(&source));
+        self.settle(effect_of(place, self.body));
+        match (have, room) {
+            (Some(have), Some(room)) if have < room => {
+                self.push(&format!("__builtin_memset(&{to}, 0, {room});"));
+                self.push(&format!("__builtin_memcpy(&{to}, &{source}, {have});"));
+            }
+            (_, Some(room)) => self.push(&format!("__builtin_memcpy(&{to}, &{source}, {room});")),
+            _ => self.push(&format!("__builtin_memcpy(&{to}, &{source}, sizeof({to}));")),
+        }
+    }
+
+    fn zero(&mut self, place: &Place) {
+        let loc = self.place(place, true);
+        self.unit.c.need(loc.ty.ty);
+        let texts = self.word_texts(&loc);
+        self.settle(effect_of(place, self.body));
+        match self.unit.types.kind(loc.ty.ty) {
+            TyKind::Array { .. } | TyKind::Record(_) | TyKind::VaList => {
+                let text = self.lvalue(&loc);
+                let cast = if loc.ty.quals.is_volatile { "(void *)" } else { "" };
+                self.push(&format!("__builtin_memset({cast}&{text}, 0, sizeof({text}));"));
+            }
+            TyKind::Ptr(_) if texts.len() > 1 && loc.through_memory => {
+                let address = self.address(&loc).cast("void *").text;
+                let bytes = texts.len() * 8;
+                self.push(&format!("__builtin_memset({address}, 0, {bytes});"));
+            }
+            TyKind::Ptr(_) => {
+                let line: Vec<String> = texts.iter().map(|t| format!("{t} = NULL;")).collect();
+                self.push(&line.join(" "));
+            }
+            _ => self.push(&texts.iter().map(|t| format!("{t} = 0;")).collect::<Vec<_>>().join(" ")),
+        }
+    }
+
+    fn copy_elements(&mut self, to: &Operand, from: &Operand, count: &Operand) {
+        let target = self.target_of(to);
+        let (to, from, count) = (self.value(to), self.value(from), self.value_twice(count));
+        let size = Ex::atom(self.unit.c.sizeof_text(target));
+        let bytes = count.binary("*", &size);
+        self.settle(Effect { memory: true, local: None });
+        let text = format!("__builtin_memmove({}, {}, {});", to.text, from.text, bytes.text);
+        self.push(&format!("if ({} != 0) {text}", count.at(Level::Unary)));
+    }
+
+    fn target_of(&self, pointer: &Operand) -> Ty {
+        let ty = self.operand_ty(pointer);
+        self.unit.types.as_pointer(ty).map_or(self.unit.types.common.char_, |p| p.target.ty)
+    }
+
+    // ---- variable-length arrays
+
+    fn live(&mut self, local: Local) {
+        let Some(held) = self.held.get(local.0 as usize).filter(|h| h.variable).cloned() else { return };
+        let Some(decl) = self.body.locals.get(local.0 as usize) else { return };
+        self.mark_used(local);
+        let name = held.name;
+        let size = self.unit.c.sizeof_text(decl.ty.ty);
+        self.settle(Effect { memory: true, local: Some(local.0) });
+        self.push(&format!("{name}__stack = __builtin_stack_save(); {name} = __builtin_alloca({size});"));
+    }
+
+    fn dead(&mut self, local: Local) {
+        let Some(held) = self.held.get(local.0 as usize).filter(|h| h.variable).cloned() else { return };
+        self.settle(Effect { memory: true, local: Some(local.0) });
+        let name = held.name;
+        self.push(&format!("if ({name}__stack != NULL) __builtin_stack_restore({name}__stack);"));
+    }
+
+    // ---- assembly
+
+    fn asm(&mut self, asm: &Asm) {
+        let outputs: Vec<String> = asm
+            .outputs
+            .iter()
+            .map(|(name, constraint, place)| {
+                let loc = self.place(place, false);
+                let text = self.lvalue(&loc);
+                asm_operand(*name, constraint, &text)
+            })
+            .collect();
+        let inputs: Vec<String> = asm
+            .inputs
+            .iter()
+            .map(|(name, constraint, operand)| {
+                let text = match operand {
+                    // A memory constraint wants the place itself.
+                    Operand::Copy(place) | Operand::Move(place) if constraint.contains(&b'm') => {
+                        let loc = self.place(place, false);
+                        self.lvalue(&loc)
+                    }
+                    _ => self.value(operand).text,
+                };
+                asm_operand(*name, constraint, &text)
+            })
+            .collect();
+        let clobbers: Vec<String> = asm.clobbers.iter().map(|c| format!("\"{}\"", escape(c))).collect();
+        for (_, _, place) in &asm.outputs {
+            self.settle(effect_of(place, self.body));
+        }
+        self.settle(Effect { memory: true, local: None });
+        let volatile = if asm.volatile { " volatile" } else { "" };
+        let template = escape(&asm.template);
+        // Without operands it is a basic asm statement, in which `%` stands for itself.
+        let tail = if outputs.is_empty() && inputs.is_empty() && clobbers.is_empty() {
+            String::new()
+        } else {
+            format!(" : {} : {} : {}", outputs.join(", "), inputs.join(", "), clobbers.join(", "))
+        };
+        self.push(&format!("__asm__{volatile}(\"{template}\"{tail});"));
+    }
+
+    // ---- ends of blocks
+
+    fn terminator(&mut self, block: &Block, next: Option<u32>) {
+        match &block.term.kind {
+            TermKind::Goto(b) => {
+                let b = self.jump_target(*b);
+                if Some(b) != next {
+                    self.push(&format!("goto b{b};"));
+                }
+            }
+            TermKind::If(operand, yes, no) => self.branch(operand, self.jump_target(*yes), self.jump_target(*no), next),
+            TermKind::Switch(operand, arms, other) => self.switch(operand, arms, self.jump_target(*other)),
+            TermKind::Return(operand) => self.give_back(operand.as_ref()),
+            TermKind::MissingReturn if self.body.unchecked => self.return_zero(),
+            TermKind::MissingReturn => self.unreachable(),
+            TermKind::Unreachable => {
+                let faulted = matches!(block.stmts.last().map(|s| &s.kind), Some(StmtKind::Check(Check::Unreachable)));
+                if !faulted {
+                    self.unreachable();
+                }
+            }
+            TermKind::GotoComputed(operand) => {
+                let value = self.value(operand).cast("void *");
+                self.push(&format!("goto *{};", value.at(Level::Unary)));
+            }
+        }
+    }
+
+    fn unreachable(&mut self) {
+        if self.body.unchecked {
+            self.push("__builtin_unreachable();");
+        } else {
+            let site = self.unit.site(self.span);
+            self.push(&format!("lee_fault_unreachable({site});"));
+        }
+    }
+
+    /// C lets a function end without a value as long as nobody looks at it.
+    fn return_zero(&mut self) {
+        let ret = self.signature.ret;
+        let text = match self.unit.types.kind(ret) {
+            TyKind::Void => "return;".to_string(),
+            TyKind::Record(_) => {
+                format!("return ({}){{}};", self.unit.c.object(Qty::plain(ret), "", crate::ctype::Consts::Drop))
+            }
+            _ => "return 0;".to_string(),
+        };
+        self.push(&text);
+    }
+
+    fn branch(&mut self, operand: &Operand, yes: u32, no: u32, next: Option<u32>) {
+        let condition = self.value(operand).text;
+        if yes == no {
+            if Some(yes) != next {
+                self.push(&format!("goto b{yes};"));
+            }
+            return;
+        }
+        let text = if Some(no) == next {
+            format!("if ({condition}) goto b{yes};")
+        } else if Some(yes) == next {
+            format!("if (!({condition})) goto b{no};")
+        } else {
+            format!("if ({condition}) goto b{yes}; else goto b{no};")
+        };
+        self.push(&text);
+    }
+
+    fn switch(&mut self, operand: &Operand, arms: &[(i128, i128, BlockId)], other: u32) {
+        let kind = self.unit.types.as_int(self.operand_ty(operand)).unwrap_or(IntKind::Int);
+        if kind.size() == 16 {
+            self.wide_switch(operand, arms, other, kind);
+            return;
+        }
+        let mut value = self.value(operand);
+        if matches!(self.unit.types.kind(self.operand_ty(operand)), TyKind::Enum(_)) {
+            value = value.cast(kind.name());
+        }
+        let mut line = format!("switch ({}) {{", value.text);
+        for (lo, hi, block) in arms {
+            let block = self.jump_target(*block);
+            let (first, last) = (int_text(*lo, kind).text, int_text(*hi, kind).text);
+            if lo == hi {
+                line.push_str(&format!(" case {first}: goto b{block};"));
+            } else {
+                line.push_str(&format!(" case {first} ... {last}: goto b{block};"));
+            }
+        }
+        line.push_str(&format!(" default: goto b{other}; }}"));
+        self.push(&line);
+    }
+
+    /// `switch` takes no 128-bit operand.
+    fn wide_switch(&mut self, operand: &Operand, arms: &[(i128, i128, BlockId)], other: u32, kind: IntKind) {
+        let value = self.value_twice(operand).at(Level::Unary);
+        for (lo, hi, block) in arms {
+            let block = self.jump_target(*block);
+            let (first, last) = (int_text(*lo, kind).text, int_text(*hi, kind).text);
+            self.push(&format!("if ({value} >= {first} && {value} <= {last}) goto b{block};"));
+        }
+        self.push(&format!("goto b{other};"));
+    }
+}
+
+fn asm_operand(name: Option<source::Symbol>, constraint: &[u8], text: &str) -> String {
+    let name = name.map_or(String::new(), |n| format!("[{n}] "));
+    format!("{name}\"{}\"({text})", escape(constraint))
+}
+
+/// What a store to the place changes.
+pub fn effect_of(place: &Place, body: &Body) -> Effect {
+    match place.base {
+        PlaceBase::Local(local) if place.proj.first() != Some(&Proj::Deref) && !place.proj.contains(&Proj::Deref) => {
+            let taken = body.locals.get(local.0 as usize).is_none_or(|l| l.address_taken);
+            Effect { memory: taken, local: Some(local.0) }
+        }
+        _ => Effect { memory: true, local: None },
+    }
+}
+
+/// Where a jump to each block ends up, behind blocks that hold nothing but a jump.
+fn targets(body: &Body, variable: &[bool]) -> Vec<u32> {
+    let step = |n: u32| match body.blocks.get(n as usize) {
+        Some(Block { stmts, term: Terminator { kind: TermKind::Goto(next), .. } })
+            if stmts.iter().all(|s| is_silent(&s.kind, variable)) && next.0 != n =>
+        {
+            Some(next.0)
+        }
+        _ => None,
+    };
+    (0..body.blocks.len() as u32)
+        .map(|start| {
+            let mut at = start;
+            // A loop of empty blocks stays one: after as many steps as there are blocks the search gives up.
+            for _ in 0..body.blocks.len() {
+                match step(at) {
+                    Some(next) => at = next,
+                    None => return at,
+                }
+            }
+            start
+        })
+        .collect()
+}
+
+/// Statements that write nothing.
+fn is_silent(kind: &StmtKind, variable: &[bool]) -> bool {
+    match kind {
+        StmtKind::Prove(_) | StmtKind::Nop => true,
+        StmtKind::StorageLive(local) | StmtKind::StorageDead(local) => variable.get(local.0 as usize) == Some(&false),
+        _ => false,
+    }
+}
+
+fn reachable(body: &Body, targets: &[u32]) -> Vec<bool> {
+    let mut seen = vec![false; body.blocks.len()];
+    let mut work = vec![0u32];
+    work.extend(body.address_labels.iter().map(|(_, b)| b.0));
+    while let Some(n) = work.pop() {
+        match seen.get_mut(n as usize) {
+            Some(slot) if !*slot => *slot = true,
+            _ => continue,
+        }
+        let Some(block) = body.blocks.get(n as usize) else { continue };
+        let mut go = |b: &BlockId| work.push(targets.get(b.0 as usize).copied().unwrap_or(b.0));
+        match &block.term.kind {
+            TermKind::Goto(b) => go(b),
+            TermKind::If(_, yes, no) => [yes, no].into_iter().for_each(go),
+            TermKind::Switch(_, arms, other) => {
+                arms.iter().for_each(|(_, _, b)| go(b));
+                go(other);
+            }
+            _ => {}
+        }
+        for stmt in &block.stmts {
+            if let StmtKind::Assign(_, Rvalue::LabelAddr(b, _)) = &stmt.kind {
+                work.push(b.0);
+            }
+        }
+    }
+    seen
+}

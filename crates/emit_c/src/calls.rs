@@ -1,0 +1,138 @@
+//! Calls and returns: multi-word values are split into scalars.
+
+use crate::body::Emitter;
+use crate::ctype::{suffixes, Consts};
+use crate::exprs::{Ex, Level};
+use crate::pending::Effect;
+use mir::ir::*;
+use std::rc::Rc;
+use typing::types::*;
+
+impl Emitter<'_, '_> {
+    /// A call statement.
+    pub fn call(&mut self, dest: Option<&Place>, callee: &Callee, args: &[Operand], ty: Ty) {
+        let signature = self.unit.signature(ty);
+        let consts = match callee {
+            Callee::Direct(func) => self.unit.prototype_consts(func),
+            _ => Consts::Drop,
+        };
+        let function = match callee {
+            Callee::Direct(func) => self.unit.function_name(func).ident,
+            Callee::Builtin(name) => name.to_string(),
+            Callee::Pointer(operand) => self.value(operand).at(Level::Primary),
+        };
+        let mut words = self.arguments(args, signature.as_deref(), consts);
+        let ret = signature.as_ref().map_or(self.unit.types.common.void, |s| s.ret);
+        let outs = self.result_words(ret);
+        words.extend(outs.iter().map(|name| format!("&{name}")));
+        let text = format!("{function}({})", words.join(", "));
+        let local = dest.and_then(Place::as_local);
+        self.settle(Effect { memory: true, local: local.map(|l| l.0) });
+        let is_void = matches!(self.unit.types.kind(ret), TyKind::Void);
+        let result = match dest {
+            Some(place) if !is_void => place,
+            _ => {
+                self.push(&format!("{text};"));
+                return;
+            }
+        };
+        let pointer = matches!(self.unit.types.kind(ret), TyKind::Ptr(_)).then(|| self.unit.c.cast_as(ret, consts));
+        let first = Ex { pointer, ..Ex::new(text, Level::Primary) };
+        let mut values = vec![first];
+        values.extend(outs.into_iter().map(|name| Ex::atom(name).of_pointer(Rc::from("void *"))));
+        self.store_result(result, values);
+    }
+
+    /// The result's first word is the call itself, so it is stored first, and the place must not be touched before.
+    fn store_result(&mut self, dest: &Place, values: Vec<Ex>) {
+        let loc = self.place(dest, values.len() > 1);
+        let texts = self.word_texts(&loc);
+        let is_pointer = matches!(self.unit.types.kind(loc.ty.ty), TyKind::Ptr(_));
+        let cast = self.unit.c.cast(loc.ty.ty);
+        let three = self.unit.types.words(loc.ty.ty) == 3;
+        let mut line = String::new();
+        for (n, (text, value)) in texts.iter().zip(values).enumerate() {
+            let value =
+                if is_pointer && (n == 0 || (three && value.pointer.is_none())) { value.coerce(&cast) } else { value };
+            line.push_str(&format!("{}{text} = {};", if n > 0 { " " } else { "" }, value.text));
+        }
+        self.push(&line);
+    }
+
+    /// Variables that receive the words behind the first one of a result. They are copied from at once, so that no variable
+    /// of the program has its address taken by a call.
+    fn result_words(&mut self, ret: Ty) -> Vec<String> {
+        let words = self.unit.types.words(ret);
+        let mut names = vec![];
+        for (n, suffix) in suffixes(words).iter().enumerate() {
+            let declaration = self.unit.c.word(Qty::plain(ret), n + 1, "", Consts::Drop);
+            let key = format!("{declaration}{suffix}");
+            let name = match self.results.get(&key) {
+                Some(name) => name.clone(),
+                None => {
+                    let name = self.scratch.claim(&format!("result{suffix}"));
+                    let text = self.unit.c.word(Qty::plain(ret), n + 1, &name, Consts::Drop);
+                    self.declarations.push(format!("{text};"));
+                    self.results.insert(key, name.clone());
+                    name
+                }
+            };
+            names.push(name);
+        }
+        names
+    }
+
+    fn arguments(&mut self, args: &[Operand], signature: Option<&FuncTy>, consts: Consts) -> Vec<String> {
+        let mut out = vec![];
+        for (n, arg) in args.iter().enumerate() {
+            let words = self.operand(arg, false);
+            let Some(param) = signature.and_then(|s| s.params.get(n)) else {
+                // Through `...` only the address goes.
+                out.extend(words.into_iter().next().map(|w| w.text));
+                continue;
+            };
+            let is_pointer = matches!(self.unit.types.kind(param.ty), TyKind::Ptr(_));
+            let cast = self.unit.c.cast_as(param.ty, consts);
+            let plain = self.unit.c.cast(param.ty);
+            let count = self.unit.types.words(param.ty) as usize;
+            self.unit.c.need(param.ty);
+            for (n, word) in words.into_iter().take(count).enumerate() {
+                let fits = word.pointer.as_ref() == Some(&plain) && simple_const(&plain, &cast);
+                let keep = !is_pointer || fits || (count == 2 && n == 1);
+                out.push(if keep { word.text } else { word.coerce(&cast).text });
+            }
+        }
+        out
+    }
+
+    /// `return`
+    pub fn give_back(&mut self, operand: Option<&Operand>) {
+        let ret = self.signature.ret;
+        let is_void = matches!(self.unit.types.kind(ret), TyKind::Void);
+        let Some(operand) = operand.filter(|_| !is_void) else {
+            self.settle(Effect::default());
+            self.push("return;");
+            return;
+        };
+        let words = self.operand(operand, self.unit.types.words(ret) > 1);
+        let is_pointer = matches!(self.unit.types.kind(ret), TyKind::Ptr(_));
+        let cast = self.unit.c.cast(ret);
+        let mut line = String::new();
+        let count = self.unit.types.words(ret) as usize;
+        let mut texts =
+            words.into_iter().take(count).enumerate().map(|(n, word)| match is_pointer && (n == 0 || count == 3) {
+                true => word.coerce(&cast).text,
+                false => word.text,
+            });
+        let first = texts.next().unwrap_or_else(|| "0".into());
+        for (text, suffix) in texts.zip(suffixes(self.unit.types.words(ret))) {
+            line.push_str(&format!("*ret{suffix} = {text}; "));
+        }
+        self.push(&format!("{line}return {first};"));
+    }
+}
+
+/// Whether the types differ at most in a `const` of what the pointer points to, which C adds by itself.
+fn simple_const(plain: &str, with: &str) -> bool {
+    plain == with || (with.strip_prefix("const ") == Some(plain) && plain.matches('*').count() == 1)
+}

@@ -1,0 +1,234 @@
+//! Run-time checks: a comparison, and a call that does not come back.
+
+use crate::body::Emitter;
+use crate::exprs::{int_text, Ex, Level};
+use crate::names::escape;
+use crate::prelude;
+use mir::ir::*;
+use source::Symbol;
+use typing::types::*;
+
+impl Emitter<'_, '_> {
+    /// A check statement.
+    pub fn check(&mut self, check: &Check) {
+        match check {
+            Check::Index(index, length) => self.check_index(index, length),
+            Check::Access(pointer, count) => self.check_access(pointer, count),
+            Check::Within(pointer) => {
+                let words = self.operand(pointer, true);
+                let [p, lo, hi] = words.as_slice() else { return };
+                let macro_name = self.unit.helper(&prelude::BEYOND);
+                let size = self.size_behind(pointer);
+                let condition = Ex::call(macro_name, &[p, lo, hi]).text;
+                self.fault_if_raw(&condition, "pointer", &[&p.text, &lo.text, &hi.text, &size]);
+            }
+            Check::Enough { want, have } => {
+                let signed = self.is_signed(want);
+                let (want, have) = (self.value_twice(want), self.value_twice(have));
+                let condition = exceeds(&want, &have, signed);
+                self.fault_if(&condition, "range", &[&want.text, &have.text]);
+            }
+            Check::NotNull(pointer) => {
+                let value = self.value(pointer);
+                let condition = value.binary("==", &Ex::atom("NULL"));
+                self.fault_if(&condition.text, "null", &[]);
+            }
+            Check::Divide(a, b) => self.check_divide(a, b),
+            Check::Type(pointer, want) => self.check_type(pointer, *want),
+            Check::Tag(place, member) => self.check_tag(place, *member),
+            Check::TagValue(tag, values, member) => self.check_tag_value(tag, values, *member),
+            Check::HasTerminator(pointer) => self.check_terminator(pointer),
+            Check::Terminator(old, new) => {
+                let (old, new) = (self.value(old), self.value(new));
+                let condition = format!("{} == 0 && {} != 0", old.at(Level::Unary), new.at(Level::Unary));
+                self.fault_if(&condition, "terminator", &[]);
+            }
+            Check::Count(new, there) => {
+                let (new, there) = (self.value_twice(new), self.value_twice(there));
+                let (n, t) = (new.at(Level::Unary), there.at(Level::Unary));
+                self.fault_if(&format!("{n} > {t} && {n} > 0"), "count", &[&new.text, &there.text]);
+            }
+            Check::View(pointer, ty) => {
+                let value = self.value_twice(pointer);
+                let size = self.unit.c.sizeof_text(*ty);
+                let align = size.replacen("sizeof", "_Alignof", 1);
+                let address = value.address().text;
+                let condition = format!("({address} & ({align} - 1)) != 0");
+                self.fault_if(&condition, "cast", &[&value.text, &size, &size, &align]);
+            }
+            Check::Step(pointer) => {
+                let cast = self.unit.c.cast(self.operand_ty(pointer));
+                let value = self.value(pointer);
+                let value = if value.pointer.is_none() { value.cast(&cast) } else { value };
+                let condition = format!("*{} == 0", value.at(Level::Unary));
+                self.fault_if(&condition, "range", &["1", "0"]);
+            }
+            Check::Multiple(bytes, ty) => {
+                let value = self.value_twice(bytes);
+                let size = self.unit.c.sizeof_text(*ty);
+                let align = size.replacen("sizeof", "_Alignof", 1);
+                if self.unit.types.layout(*ty).is_some_and(|l| l.size == 0) {
+                    return;
+                }
+                let condition = format!("{} % {size} != 0", value.at(Level::Unary));
+                self.fault_if(&condition, "cast", &["NULL", &value.text, &size, &align]);
+            }
+            Check::Unreachable => {
+                let site = self.unit.site(self.span);
+                self.push(&format!("lee_fault_unreachable({site});"));
+            }
+        }
+    }
+
+    /// `if (condition) lee_fault_what(site, arguments);`
+    fn fault_if(&mut self, condition: &str, what: &str, args: &[&str]) {
+        self.fault_if_raw(&format!("LEE_UNLIKELY({condition})"), what, args);
+    }
+
+    fn fault_if_raw(&mut self, condition: &str, what: &str, args: &[&str]) {
+        let site = self.unit.site(self.span);
+        let args: String = args.iter().map(|a| format!(", {a}")).collect();
+        self.push(&format!("if ({condition}) lee_fault_{what}({site}{args});"));
+    }
+
+    fn kind_of(&self, operand: &Operand) -> IntKind {
+        self.unit.types.as_int(self.operand_ty(operand)).unwrap_or(IntKind::Long)
+    }
+
+    fn is_signed(&self, operand: &Operand) -> bool {
+        self.kind_of(operand).signed()
+    }
+
+    fn size_behind(&mut self, pointer: &Operand) -> String {
+        let target = self.target(self.operand_ty(pointer));
+        self.unit.c.sizeof_text(target)
+    }
+
+    fn check_index(&mut self, index: &Operand, length: &Operand) {
+        let kind = self.kind_of(index);
+        if let (Operand::Const(Const::Int(i, _)), Operand::Const(Const::Int(n, _))) = (index, length) {
+            if (0..*n).contains(i) {
+                return;
+            }
+        }
+        let (i, n) = (self.value_twice(index), self.value_twice(length));
+        let (condition, shown) = match (kind.size(), kind.signed()) {
+            (16, _) => (
+                i.cast("unsigned __int128").binary(">=", &n).text,
+                format!(
+                    "{} > INT64_MAX ? INT64_MAX : {} < INT64_MIN ? INT64_MIN : (int64_t){}",
+                    i.at(Level::Unary),
+                    i.at(Level::Unary),
+                    i.at(Level::Unary)
+                ),
+            ),
+            (8, false) => (
+                i.binary(">=", &n).text,
+                format!("{} > INT64_MAX ? INT64_MAX : (int64_t){}", i.at(Level::Unary), i.at(Level::Unary)),
+            ),
+            (_, false) => (i.binary(">=", &n).text, i.text.clone()),
+            (_, true) => (i.cast("uint64_t").binary(">=", &n).text, i.text.clone()),
+        };
+        self.fault_if(&condition, "index", &[&shown, &n.text]);
+    }
+
+    fn check_access(&mut self, pointer: &Operand, count: &Operand) {
+        let size = self.size_behind(pointer);
+        let one = matches!(count, Operand::Const(Const::Int(1, _)));
+        let words = self.operand(pointer, true);
+        let [p, lo, hi] = words.as_slice() else { return };
+        if one {
+            let macro_name = self.unit.helper(&prelude::OUTSIDE);
+            let condition = Ex::call(macro_name, &[p, lo, hi]).text;
+            self.fault_if_raw(&condition, "pointer", &[&p.text, &lo.text, &hi.text, &size]);
+            return;
+        }
+        let signed = self.is_signed(count);
+        let count = self.value_twice(count);
+        let helper = self.unit.helper(&prelude::LEFT);
+        let left = Ex::call(helper, &[p, lo, hi, &Ex::atom(size)]);
+        let condition = exceeds(&count, &left, signed);
+        self.fault_if(&condition, "range", &[&count.text, &left.text]);
+    }
+
+    fn check_divide(&mut self, a: &Operand, b: &Operand) {
+        let kind = self.kind_of(b);
+        if let Operand::Const(Const::Int(n, _)) = b {
+            if *n != 0 && (*n != -1 || !kind.signed()) {
+                return;
+            }
+        }
+        let divisor = self.value_twice(b);
+        let text = divisor.at(Level::Unary);
+        self.fault_if(&format!("{text} == 0"), "division", &[]);
+        if kind.signed() {
+            let dividend = self.value(a);
+            let least = int_text(-(1i128 << (kind.size() * 8 - 1).min(126)), kind);
+            let least = if kind == IntKind::Int128 { int_text(i128::MIN, kind) } else { least };
+            let condition = format!("{text} == -1 && {} == {}", dividend.at(Level::Unary), least.at(Level::Unary));
+            self.fault_if(&condition, "overflow", &[]);
+        }
+    }
+
+    fn check_type(&mut self, pointer: &Operand, want: Ty) {
+        let words = self.operand(pointer, true);
+        let [p, have] = words.as_slice() else { return };
+        let want = self.unit.descriptor(want);
+        let (p, have) = (p.at(Level::Unary), have.at(Level::Unary));
+        let condition =
+            format!("{p} != NULL && {have} != &{want} && ({have} == NULL || {have}->digest != {want}.digest)");
+        self.fault_if(&condition, "type", &[&format!("&{want}"), &have]);
+    }
+
+    fn check_tag(&mut self, place: &Place, member: u32) {
+        let loc = self.place(place, true);
+        let Some(id) = self.unit.types.as_record(loc.ty.ty) else { return };
+        self.unit.c.need(loc.ty.ty);
+        let tag = self.tag_text(&loc);
+        let members = self.unit.types.record(id).fields.as_ref().map_or(0, |f| f.len());
+        let table = self.unit.tag_table(id);
+        let condition = format!("{tag} != {member}");
+        let have = format!("{tag} < {members} ? {table}[{tag}] : NULL");
+        self.fault_if(&condition, "tag", &[&format!("{table}[{member}]"), &have]);
+    }
+
+    fn check_tag_value(&mut self, tag: &Operand, values: &[i128], member: Symbol) {
+        let ty = self.operand_ty(tag);
+        let value = self.value_twice(tag);
+        let tests: Vec<String> = values
+            .iter()
+            .map(|&n| format!("{} != {}", value.at(Level::Unary), self.int(n, ty).at(Level::Unary)))
+            .collect();
+        let condition = if tests.is_empty() { "1".to_string() } else { tests.join(" && ") };
+        let name = format!("\"{}\"", escape(member.as_str().as_bytes()));
+        self.fault_if(&condition, "tag", &[&name, "NULL"]);
+    }
+
+    fn check_terminator(&mut self, pointer: &Operand) {
+        let target = self.target(self.operand_ty(pointer));
+        let width = self.unit.types.layout(target).map_or(1, |l| l.size);
+        let words = self.operand(pointer, false);
+        let [p, lo, hi] = words.as_slice() else { return };
+        let site = Ex::atom(self.unit.site(self.span));
+        if width > 1 {
+            let helper = self.unit.helper(&prelude::WIDE_CHECK);
+            let call = Ex::call(helper, &[&site, p, lo, hi, &Ex::atom(width.to_string())]);
+            self.push(&format!("{};", call.text));
+            return;
+        }
+        // Pointers to other characters than `char` differ in their C type only.
+        let text = |w: &Ex| w.clone().coerce(&"char *".into()).text;
+        let call = format!("(void)lee_check_string({}, {}, {}, {});", site.text, text(p), text(lo), text(hi));
+        self.push(&call);
+    }
+}
+
+/// Whether `want` is more than `have`; a negative number wants nothing.
+fn exceeds(want: &Ex, have: &Ex, signed: bool) -> String {
+    let more = want.cast("size_t").binary(">", have).text;
+    if signed {
+        format!("{} > 0 && {more}", want.at(Level::Unary))
+    } else {
+        want.binary(">", have).text
+    }
+}

@@ -1,0 +1,286 @@
+//! Digests of types: equal digests mean equal types, in every object file.
+//!
+//! A type is written as a canonical text, records with all their fields where they first occur, and the text is hashed.
+//! `digest` goes through pointers; `link_digest` names the records behind pointers instead, because one file may know an opaque
+//! handle's fields and another not. What those records look like is compared by record (`link.rs`).
+
+use source::Symbol;
+use std::fmt::Write;
+use typing::types::*;
+
+/// The digest of a type, with everything that can be reached from it.
+pub fn digest(types: &TypeStore, ty: Ty) -> u64 {
+    hash(canonical(types, ty, true).as_bytes())
+}
+
+/// The digest of a symbol's type, with records behind pointers by name only.
+pub fn link_digest(types: &TypeStore, ty: Ty) -> u64 {
+    hash(canonical(types, ty, false).as_bytes())
+}
+
+/// The digest of a record's own fields, with records behind pointers by name only.
+pub fn record_digest(types: &TypeStore, id: RecordId) -> u64 {
+    let mut writer = Writer { types, deep: false, out: String::new(), seen: vec![] };
+    writer.record(id, true);
+    hash(writer.out.as_bytes())
+}
+
+/// The digest of several types in order.
+pub fn digest_all(types: &TypeStore, list: impl Iterator<Item = Ty>) -> u64 {
+    let mut text = String::new();
+    for ty in list {
+        text.push_str(&canonical(types, ty, true));
+        text.push(';');
+    }
+    hash(text.as_bytes())
+}
+
+/// The type as its programmer would write it.
+pub fn type_text(types: &TypeStore, ty: Ty) -> String {
+    types.show(ty)
+}
+
+fn canonical(types: &TypeStore, ty: Ty, deep: bool) -> String {
+    let mut writer = Writer { types, deep, out: String::new(), seen: vec![] };
+    writer.ty(ty, true);
+    writer.out
+}
+
+/// FNV-1a on 128 bits, folded to 64: stable, and far from a collision for any number of types that a program has.
+fn hash(bytes: &[u8]) -> u64 {
+    let mut state: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    for &byte in bytes {
+        state ^= u128::from(byte);
+        state = state.wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+    }
+    (state >> 64) as u64 ^ state as u64
+}
+
+struct Writer<'a> {
+    types: &'a TypeStore,
+    /// Whether records behind pointers are written out, too.
+    deep: bool,
+    out: String,
+    /// Records written out so far; a later occurrence is their number.
+    seen: Vec<RecordId>,
+}
+
+impl Writer<'_> {
+    fn qty(&mut self, qty: Qty, direct: bool) {
+        for (set, mark) in [(qty.quals.is_const, 'k'), (qty.quals.is_volatile, 'v'), (qty.quals.is_atomic, 'a')] {
+            if set {
+                self.out.push(mark);
+            }
+        }
+        self.ty(qty.ty, direct);
+    }
+
+    /// `direct`: the type is there by value, not behind a pointer.
+    fn ty(&mut self, ty: Ty, direct: bool) {
+        let types = self.types;
+        match types.kind(ty) {
+            TyKind::Error => self.out.push('?'),
+            TyKind::Void => self.out.push_str("void"),
+            TyKind::Bool => self.out.push_str("bool"),
+            // One name for each size and sign is not enough: C's types differ.
+            TyKind::Int(k) => self.out.push_str(k.name()),
+            TyKind::Float(k) => self.out.push_str(k.name()),
+            TyKind::Complex(k) => {
+                let _ = write!(self.out, "complex {}", k.name());
+            }
+            TyKind::Enum(id) => self.enumeration(*id),
+            TyKind::Ptr(p) => self.pointer(p),
+            TyKind::Array { elem, len, terminated } => {
+                match len {
+                    ArrayLen::Const(n) => {
+                        let _ = write!(self.out, "[{n}");
+                    }
+                    ArrayLen::Unknown => self.out.push_str("[?"),
+                    ArrayLen::Flexible(None) => self.out.push_str("[flex"),
+                    ArrayLen::Flexible(Some(count)) => {
+                        let _ = write!(self.out, "[flex {}", types.show_count(*count));
+                    }
+                    ArrayLen::Variable(_) => self.out.push_str("[var"),
+                }
+                self.out.push_str(if *terminated { " zero]" } else { "]" });
+                self.qty(*elem, direct);
+            }
+            TyKind::Func(f) => self.function(f),
+            TyKind::Record(id) => self.record(*id, direct),
+            TyKind::Param(p) => {
+                let _ = write!(self.out, "T{}", p.index);
+            }
+            TyKind::VaList => self.out.push_str("va_list"),
+            TyKind::NullPtr => self.out.push_str("nullptr"),
+        }
+        self.out.push(',');
+    }
+
+    fn pointer(&mut self, p: &Pointer) {
+        self.out.push('*');
+        match p.bounds {
+            Bounds::Thin => {}
+            Bounds::Fat => self.out.push_str("fat "),
+            Bounds::Terminated => self.out.push_str("zero "),
+            Bounds::FatTerminated => self.out.push_str("fatzero "),
+            Bounds::Counted(count) => {
+                let _ = write!(self.out, "count({}) ", self.types.show_count(count));
+            }
+        }
+        self.out.push_str(if p.nonnull { "nonnull " } else { "" });
+        self.out.push_str(if p.raw { "raw " } else { "" });
+        let own = match p.own {
+            Own::Shared => "",
+            Own::Unique => "unique ",
+            Own::Rc => "rc ",
+            Own::View => "view ",
+            Own::Any => "any ",
+        };
+        self.out.push_str(own);
+        self.out.push_str(if p.region == Region::Var { "var " } else { "" });
+        let deep = self.deep;
+        self.qty(p.target, deep);
+    }
+
+    fn function(&mut self, f: &FuncTy) {
+        self.out.push_str(if f.abi == Abi::C { "cfn(" } else { "fn(" });
+        for param in &f.params {
+            self.out.push_str(if param.consume { "consume " } else { "" });
+            self.out.push_str(if param.optional { "optional " } else { "" });
+            self.ty(param.ty, true);
+        }
+        self.out.push_str(if f.variadic { "..." } else { "" });
+        self.out.push_str(if f.unprototyped { "?" } else { "" });
+        if let Some(format) = &f.format {
+            let _ = write!(self.out, "format {} {} {:?} ", format.scanf, format.format, format.first);
+        }
+        let _ = write!(self.out, "{:?}{:?}{:?}{:?}{:?})", f.into, f.end_into, f.copies, f.fills, f.keeps_string);
+        self.ty(f.ret, true);
+    }
+
+    fn name(&mut self, tag: Option<Symbol>) {
+        self.out.push_str(tag.map_or("", Symbol::as_str));
+    }
+
+    fn enumeration(&mut self, id: EnumId) {
+        let Some(e) = self.types.enums.get(id.0 as usize) else { return };
+        self.out.push_str("enum ");
+        self.name(e.tag);
+        let _ = write!(self.out, ":{}", e.underlying.name());
+        for (name, value) in &e.items {
+            let _ = write!(self.out, " {name}={value}");
+        }
+    }
+
+    fn record(&mut self, id: RecordId, direct: bool) {
+        let types = self.types;
+        let Some(record) = types.records.get(id.0 as usize) else { return };
+        let word = match record.kind {
+            RecordKind::Struct => "struct ",
+            RecordKind::Union => "union ",
+            RecordKind::Tagged => "tagged ",
+        };
+        self.out.push_str(word);
+        self.name(record.tag);
+        if let Some(at) = self.seen.iter().position(|&seen| seen == id) {
+            let _ = write!(self.out, "#{at}");
+            return;
+        }
+        if !record.args.is_empty() {
+            self.out.push('<');
+            for &arg in &record.args {
+                self.ty(arg, direct);
+            }
+            self.out.push('>');
+        }
+        // Without a tag there is no name to go by.
+        let Some(fields) = record.fields.as_ref().filter(|_| direct || record.tag.is_none()) else { return };
+        self.seen.push(id);
+        let _ = write!(self.out, " {}{:?}{{", if record.packed { "packed " } else { "" }, record.align);
+        for field in fields.iter() {
+            self.name(field.name);
+            let _ = write!(self.out, ":{:?}:{:?}:", field.width, field.align);
+            self.qty(field.ty, true);
+            if let Some(tagged) = &field.tagged_by {
+                let _ = write!(self.out, "by {} {:?}", tagged.tag, tagged.arms);
+            }
+        }
+        self.out.push('}');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use source::Span;
+    use std::rc::Rc;
+
+    fn node(types: &mut TypeStore, last: Ty) -> Ty {
+        let id = RecordId(types.records.len() as u32);
+        let ty = types.intern(TyKind::Record(id));
+        types.records.push(Record {
+            kind: RecordKind::Struct,
+            tag: Some("node".into()),
+            args: vec![],
+            fields: None,
+            packed: false,
+            align: None,
+            foreign: false,
+            span: Span::NONE,
+        });
+        let next = types.pointer_to(Qty::plain(ty), Bounds::Thin);
+        let field = |name: &str, ty| Field {
+            name: Some(name.into()),
+            ty: Qty::plain(ty),
+            width: None,
+            align: None,
+            tagged_by: None,
+            span: Span::NONE,
+        };
+        types.records[id.0 as usize].fields = Some(Rc::new(vec![field("next", next), field("value", last)]));
+        ty
+    }
+
+    #[test]
+    fn same_in_every_store() {
+        let mut a = TypeStore::new();
+        let mut b = TypeStore::new();
+        let (int, unsigned) = (a.common.int, b.common.uint);
+        // A type of another number in the second store.
+        b.pointer_to(Qty::plain(unsigned), Bounds::Fat);
+        let (x, y) = (node(&mut a, int), node(&mut b, int));
+        let z = node(&mut b, unsigned);
+        assert_eq!(digest(&a, x), digest(&b, y));
+        assert_ne!(digest(&b, y), digest(&b, z));
+        assert_eq!(record_digest(&a, RecordId(0)), record_digest(&b, RecordId(0)));
+    }
+
+    #[test]
+    fn handles_go_by_name_at_links() {
+        let mut types = TypeStore::new();
+        let (int, unsigned) = (types.common.int, types.common.uint);
+        let (x, y) = (node(&mut types, int), node(&mut types, unsigned));
+        let p = types.pointer_to(Qty::plain(x), Bounds::Thin);
+        let q = types.pointer_to(Qty::plain(y), Bounds::Thin);
+        assert_eq!(link_digest(&types, p), link_digest(&types, q));
+        assert_ne!(digest(&types, p), digest(&types, q));
+        assert_ne!(link_digest(&types, x), link_digest(&types, y));
+    }
+
+    #[test]
+    fn qualifiers_count() {
+        let mut types = TypeStore::new();
+        let c = types.common.char_;
+        let mut all: Vec<u64> = vec![];
+        for bounds in [Bounds::Thin, Bounds::Fat, Bounds::Terminated, Bounds::FatTerminated] {
+            for qty in [Qty::plain(c), Qty::plain(c).with_const()] {
+                let ty = types.pointer_to(qty, bounds);
+                all.push(digest(&types, ty));
+            }
+        }
+        let count = all.len();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+}

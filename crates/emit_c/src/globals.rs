@@ -1,0 +1,95 @@
+//! Globals and static locals: declarations and definitions.
+
+use crate::bodies::inside_functions;
+use crate::ctype::Consts;
+use crate::inits;
+use crate::lines::Lines;
+use crate::unit::Unit;
+use std::fmt::Write;
+use typing::tree::{ConstInit, Global, GlobalId, Linkage};
+
+/// Declarations of all used globals, so that initialisers and functions can name them in any order.
+pub fn declarations(unit: &mut Unit) -> String {
+    let mut out = String::new();
+    let inside = inside_functions(unit);
+    for id in unit.reach.globals.clone() {
+        let Some(global) = unit.program.globals.get(id.0 as usize).filter(|_| !inside.contains(&id)) else { continue };
+        if global.init.is_none() || global.linkage != Linkage::Internal {
+            let text = object_text(unit, id, global);
+            let label = unit.global_name(id).label_text();
+            let attributes = attributes(global);
+            let _ = writeln!(out, "extern {text}{label}{attributes};");
+        } else if completes(unit, global) {
+            let text = object_text(unit, id, global);
+            let attributes = attributes(global);
+            let _ = writeln!(out, "static {text}{attributes};");
+        }
+    }
+    out
+}
+
+/// Definitions of all used globals that are defined here.
+pub fn definitions(unit: &mut Unit, lines: &mut Lines) {
+    let inside = inside_functions(unit);
+    for id in unit.reach.globals.clone() {
+        let Some(global) = unit.program.globals.get(id.0 as usize) else { continue };
+        if global.init.is_some() && !inside.contains(&id) {
+            let text = definition_text(unit, id, global);
+            let at = unit.locator.at(global.span);
+            lines.push(&unit.locator.files, at, 0, &text);
+        }
+    }
+}
+
+/// A definition with its initialiser.
+pub fn definition_text(unit: &mut Unit, id: GlobalId, global: &Global) -> String {
+    let storage = match global.linkage {
+        Linkage::Internal => "static ",
+        Linkage::External => "",
+        Linkage::Shared => "__attribute__((weak)) ",
+    };
+    let object = object_text(unit, id, global);
+    unit.c.need(global.ty.ty);
+    if unit.options.debug {
+        unit.c.need_shown(global.ty.ty);
+    }
+    let attributes = attributes(global);
+    let value = match &global.init {
+        None | Some(ConstInit::Zero) => String::new(),
+        Some(init) => format!(" = {}", inits::object(unit, init, global.ty.ty)),
+    };
+    format!("{storage}{object}{attributes}{value};")
+}
+
+/// A tentative definition needs a complete type; one inside a function has no declaration.
+fn completes(unit: &Unit, global: &Global) -> bool {
+    unit.types.is_complete(global.ty.ty)
+}
+
+fn object_text(unit: &mut Unit, id: GlobalId, global: &Global) -> String {
+    let name = unit.global_name(id).ident;
+    // The definition of a constant goes to read-only memory; what is volatile or atomic stays writable.
+    let constant = !global.ty.quals.is_volatile && !global.ty.quals.is_atomic && global.init.is_some();
+    let text = unit.c.object(global.ty, &name, if constant { Consts::Outer } else { Consts::Drop });
+    unit.c.need(global.ty.ty);
+    if global.thread_local {
+        format!("__thread {text}")
+    } else {
+        text
+    }
+}
+
+fn attributes(global: &Global) -> String {
+    let mut out = String::new();
+    if let Some(align) = global.align {
+        let _ = write!(out, " __attribute__((aligned({align})))");
+    }
+    for attr in &global.attrs {
+        let _ = if attr.starts_with("__attribute__") {
+            write!(out, " {attr}")
+        } else {
+            write!(out, " __attribute__(({attr}))")
+        };
+    }
+    out
+}

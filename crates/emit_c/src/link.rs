@@ -1,0 +1,147 @@
+//! Symbols and notes by which a linker finds that two files do not mean the same type.
+//!
+//! A definition defines an absolute symbol whose name holds the symbol's name and its type's digest; a use refers to that from
+//! a section that is never loaded. For each record that the types name, a COMDAT group defines a symbol with the record's digest:
+//! the linker keeps one group of a name, so a reference to another digest finds nothing. Sections named `.debug...` are kept
+//! by `--gc-sections`, which would drop a reference together with the section that holds it.
+//!
+//! Section `.lee.types` says the same in words, one line a symbol, for the driver's message. No linker copies it to its output.
+
+use crate::digest::{link_digest, record_digest, type_text};
+use crate::names::{escape, is_identifier};
+use crate::unit::Unit;
+use rustc_hash::FxHashSet;
+use source::Span;
+use std::fmt::Write;
+use typing::tree::{Linkage, Trust};
+use typing::types::*;
+
+/// A symbol whose type is compared.
+struct Compared {
+    symbol: String,
+    ty: Ty,
+    defined: bool,
+    span: Span,
+}
+
+/// The assembly for all symbols.
+pub fn markers(unit: &mut Unit) -> String {
+    let compared = compared(unit);
+    let mut records: Vec<RecordId> = vec![];
+    let mut seen = FxHashSet::default();
+    let mut out = String::new();
+    for item in &compared {
+        let digest = link_digest(unit.types, item.ty);
+        let marker = format!("lee.type.{}.{digest:016x}", item.symbol);
+        let lines = if item.defined {
+            vec![format!(".weak \"{marker}\""), format!(".set \"{marker}\", 1")]
+        } else {
+            vec![USES.into(), format!(".8byte \"{marker}\""), ".popsection".into()]
+        };
+        write_asm(&mut out, &lines);
+        let at = unit.locator.at(item.span);
+        let file = at.and_then(|at| unit.locator.files.get(at.file as usize).cloned()).unwrap_or_default();
+        let line = at.map_or(0, |at| at.line);
+        let word = if item.defined { "def" } else { "ref" };
+        let note =
+            format!("{word}\t{}\t{digest:016x}\t{}\t{file}:{line}\n", item.symbol, type_text(unit.types, item.ty));
+        // Quoted twice: for the assembler, and for C around it.
+        let text = escape(note.as_bytes());
+        write_asm(&mut out, &[NOTES.into(), format!(".ascii \"{text}\""), ".popsection".into()]);
+        named_records(unit.types, item.ty, &mut seen, &mut records);
+    }
+    let mut names = FxHashSet::default();
+    for id in records {
+        if let Some(lines) = record_lines(unit, id, &mut names) {
+            write_asm(&mut out, &lines);
+        }
+    }
+    if out.is_empty() {
+        out
+    } else {
+        format!("\n{out}")
+    }
+}
+
+const USES: &str = ".pushsection .debug_lee_uses,\"\",@progbits";
+const NOTES: &str = ".pushsection .lee.types,\"e\",@progbits";
+
+fn write_asm(out: &mut String, lines: &[String]) {
+    let texts: Vec<String> = lines.iter().map(|l| format!("\"{}\\n\"", escape(l.as_bytes()))).collect();
+    let _ = writeln!(out, "__asm__({});", texts.join(" "));
+}
+
+/// External symbols of checked code, the unit's own and those that it uses.
+fn compared(unit: &mut Unit) -> Vec<Compared> {
+    let mut out = vec![];
+    for func in unit.reach.functions.clone() {
+        let Some(function) = unit.program.functions.get(func.func.0 as usize) else { continue };
+        let plain = func.args.is_empty() && function.type_params == 0 && !unit.is_main(&func);
+        if plain && function.trust == Trust::Checked && function.linkage == Linkage::External {
+            let symbol = unit.function_name(&func).symbol().to_string();
+            let defined = unit.bodies.contains_key(&func);
+            out.push(Compared { symbol, ty: function.ty, defined, span: function.span });
+        }
+    }
+    for id in unit.reach.globals.clone() {
+        let Some(global) = unit.program.globals.get(id.0 as usize) else { continue };
+        if global.trust == Trust::Checked && global.linkage == Linkage::External && global.owner.is_none() {
+            let symbol = unit.global_name(id).symbol().to_string();
+            out.push(Compared { symbol, ty: global.ty.ty, defined: global.init.is_some(), span: global.span });
+        }
+    }
+    out
+}
+
+/// Complete records with a name that the type reaches.
+fn named_records(types: &TypeStore, ty: Ty, seen: &mut FxHashSet<RecordId>, out: &mut Vec<RecordId>) {
+    let mut work = vec![ty];
+    while let Some(ty) = work.pop() {
+        match types.kind(ty) {
+            TyKind::Ptr(p) => work.push(p.target.ty),
+            TyKind::Array { elem, .. } => work.push(elem.ty),
+            TyKind::Func(f) => {
+                work.push(f.ret);
+                work.extend(f.params.iter().map(|p| p.ty));
+            }
+            TyKind::Record(id) if seen.insert(*id) => {
+                let Some(record) = types.records.get(id.0 as usize) else { continue };
+                work.extend(record.args.iter().copied());
+                if let Some(fields) = &record.fields {
+                    work.extend(fields.iter().map(|f| f.ty.ty));
+                    if record.tag.is_some() {
+                        out.push(*id);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The group of a record, and the reference to its digest. Two records of one name in one file (of different scopes) cannot be
+/// told apart by name; the first one stands for both.
+fn record_lines(unit: &Unit, id: RecordId, names: &mut FxHashSet<String>) -> Option<Vec<String>> {
+    let record = unit.types.records.get(id.0 as usize)?;
+    let tag = record.tag?.as_str();
+    if unit.map.is_system(record.span.lo) || !is_identifier(tag) {
+        return None;
+    }
+    let mut name = format!("lee.record.{tag}");
+    for &arg in &record.args {
+        let _ = write!(name, ".{:016x}", link_digest(unit.types, arg));
+    }
+    if !names.insert(name.clone()) {
+        return None;
+    }
+    let symbol = format!("{name}.{:016x}", record_digest(unit.types, id));
+    Some(vec![
+        format!(".pushsection .debug_lee_record,\"G\",@progbits,\"{name}\",comdat"),
+        format!(".globl \"{symbol}\""),
+        format!("\"{symbol}\": .byte 0"),
+        ".popsection".into(),
+        USES.into(),
+        format!(".8byte \"{symbol}\""),
+        ".popsection".into(),
+    ])
+}

@@ -1,0 +1,143 @@
+//! Names and declarations of a function's locals.
+
+use crate::ctype::{suffixes, Consts};
+use crate::names::NameSet;
+use crate::reach::{visit, Part};
+use crate::unit::Unit;
+use mir::ir::*;
+use source::Symbol;
+use typing::types::*;
+
+/// How a local is held.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// Its C name; the words behind the first have suffixes.
+    pub name: String,
+    /// A multi-word local whose address is taken is one object, so that its words lie in a row.
+    pub object: bool,
+    /// A variable-length array: the name is that of a pointer to its first element.
+    pub variable: bool,
+    /// Something was written that mentions it.
+    pub used: bool,
+}
+
+/// Names all locals. The first holder of a name keeps it; a parameter gives way to the variable that it is copied into.
+pub fn name_locals(unit: &mut Unit, body: &Body, scratch: &mut NameSet) -> Vec<Held> {
+    reserve_outer_names(unit, body, scratch);
+    let mut names: Vec<Option<String>> = vec![None; body.locals.len()];
+    for param_turn in [false, true] {
+        for (n, local) in body.locals.iter().enumerate() {
+            let is_param = local.kind == LocalKind::Param;
+            let Some(name) = local.name else { continue };
+            let first = is_param == param_turn && (param_turn || is_copied_param(body, name, local));
+            if first {
+                let base = if is_param && has_copy(body, name) { format!("{name}__arg") } else { name.to_string() };
+                if let Some(slot) = names.get_mut(n) {
+                    *slot = Some(scratch.claim_words(&base, suffixes(unit.types.words(local.ty.ty))));
+                }
+            }
+        }
+    }
+    let mut held = vec![];
+    for (n, local) in body.locals.iter().enumerate() {
+        let words = unit.types.words(local.ty.ty);
+        let name = match names.get(n).cloned().flatten() {
+            Some(name) => name,
+            None => {
+                let base = local.name.map_or(format!("_{n}"), |name| name.to_string());
+                scratch.claim_words(&base, suffixes(words))
+            }
+        };
+        held.push(Held {
+            name,
+            object: words > 1 && local.address_taken,
+            variable: is_variable_array(unit, local.ty.ty),
+            used: false,
+        });
+    }
+    held
+}
+
+/// A variable of the outermost scopes with a parameter's name is that parameter, with its bounds.
+fn is_copied_param(body: &Body, name: Symbol, local: &LocalDecl) -> bool {
+    local.kind == LocalKind::Var
+        && body.locals.iter().any(|l| l.kind == LocalKind::Param && l.name == Some(name))
+        && body
+            .locals
+            .iter()
+            .find(|l| l.kind == LocalKind::Var && l.name == Some(name))
+            .is_some_and(|l| l.span == local.span)
+        && local.scope == ScopeId(0)
+}
+
+fn has_copy(body: &Body, name: Symbol) -> bool {
+    body.locals.iter().any(|l| l.name == Some(name) && is_copied_param(body, name, l))
+}
+
+fn is_variable_array(unit: &Unit, ty: Ty) -> bool {
+    matches!(unit.types.kind(ty), TyKind::Array { .. }) && unit.c.has_variable(ty)
+}
+
+/// Locals stand at the top of the function, so they must not hide what the function uses from outside.
+fn reserve_outer_names(unit: &mut Unit, body: &Body, names: &mut NameSet) {
+    let mut functions = vec![body.func.clone()];
+    let mut globals = vec![];
+    visit(body, &mut |part| match part {
+        Part::Call(func, _) | Part::Func(func) => functions.push(func.clone()),
+        Part::Global(id) => globals.push(id),
+    });
+    for func in functions {
+        names.take(&unit.function_name(&func).ident);
+    }
+    for id in globals {
+        names.take(&unit.global_name(id).ident);
+    }
+}
+
+/// The declarations of all locals that are used, and of variables of the program in any case.
+pub fn declarations(unit: &mut Unit, body: &Body, held: &[Held]) -> Vec<String> {
+    let mut out = vec![];
+    for (n, (local, held)) in body.locals.iter().zip(held).enumerate() {
+        let shown = local.kind == LocalKind::Var && local.name.is_some();
+        let is_param = (n as u32) < body.params;
+        if (is_param && !held.object) || (!held.used && !shown) {
+            continue;
+        }
+        if matches!(unit.types.kind(local.ty.ty), TyKind::Void | TyKind::Func(_) | TyKind::Error) {
+            continue;
+        }
+        unit.c.need(local.ty.ty);
+        if unit.options.debug {
+            unit.c.need_shown(local.ty.ty);
+        }
+        let align = local.align.map_or(String::new(), |a| format!(" __attribute__((aligned({a})))"));
+        if held.variable {
+            out.push(variable_array(unit, local, held));
+        } else if held.object || unit.types.words(local.ty.ty) == 1 {
+            out.push(format!("{}{align};", unit.c.object(local.ty, &held.name, Consts::Drop)));
+        } else {
+            let mut line = format!("{}{align};", unit.c.word(local.ty, 0, &held.name, Consts::Drop));
+            for (word, suffix) in suffixes(unit.types.words(local.ty.ty)).iter().enumerate() {
+                let name = format!("{}{suffix}", held.name);
+                line.push_str(&format!(" {};", unit.c.word(local.ty, word + 1, &name, Consts::Drop)));
+            }
+            out.push(line);
+        }
+    }
+    out
+}
+
+/// The pointer that stands for a variable-length array, and what `alloca` is undone with.
+fn variable_array(unit: &mut Unit, local: &LocalDecl, held: &Held) -> String {
+    let base = unit.c.object(Qty::plain(innermost(unit.types, local.ty.ty)), &format!("*{}", held.name), Consts::Drop);
+    format!("{base}; void *{}__stack = NULL;", held.name)
+}
+
+/// The element type of an array of arrays.
+pub fn innermost(types: &TypeStore, ty: Ty) -> Ty {
+    let mut ty = ty;
+    while let TyKind::Array { elem, .. } = types.kind(ty) {
+        ty = elem.ty;
+    }
+    ty
+}

@@ -1,0 +1,128 @@
+//! Small C helpers that emitted code uses and that are no business of the runtime. Each is written only if it is used.
+
+/// A helper: its name and text.
+pub struct Helper {
+    /// The C name.
+    pub name: &'static str,
+    /// Its definition.
+    pub text: &'static str,
+}
+
+/// Whether a pointer is not at an element within its bounds. Bounds and pointer are whole elements apart, so this is the
+/// whole check of an access to one element; null has no elements.
+pub const OUTSIDE: Helper = Helper {
+    name: "LEE__OUTSIDE",
+    text: "#define LEE__OUTSIDE(p, lo, hi) \\\n    LEE_UNLIKELY((uintptr_t)(p) - (uintptr_t)(lo) >= (uintptr_t)(hi) - (uintptr_t)(lo))\n",
+};
+
+/// Whether a pointer is neither at an element nor at the end.
+pub const BEYOND: Helper = Helper {
+    name: "LEE__BEYOND",
+    text: "#define LEE__BEYOND(p, lo, hi) \\\n    LEE_UNLIKELY((uintptr_t)(p) - (uintptr_t)(lo) > (uintptr_t)(hi) - (uintptr_t)(lo))\n",
+};
+
+/// Whole elements from a pointer to its end.
+pub const LEFT: Helper = Helper {
+    name: "lee__left",
+    text: "LEE_INLINE size_t lee__left(const void *p, const void *lo, const void *hi, size_t size) {
+    size_t have = (uintptr_t)hi - (uintptr_t)lo, at = (uintptr_t)p - (uintptr_t)lo;
+    return at <= have && size != 0 ? (have - at) / size : 0;
+}
+",
+};
+
+/// Pointer arithmetic on elements whose size is not a power of two: where the offset from the first element would wrap, and
+/// so no longer be a multiple of the size, the result is one element in front of the first.
+pub const OFFSET: Helper = Helper {
+    name: "lee__offset",
+    text: "LEE_INLINE void *lee__offset(const void *p, const void *lo, int64_t count, size_t size) {
+    int64_t at = (int64_t)((uintptr_t)p - (uintptr_t)lo), step;
+    if (LEE_UNLIKELY(__builtin_mul_overflow(count, (int64_t)size, &step) || __builtin_add_overflow(at, step, &at)))
+        at = -(int64_t)size;
+    return (void *)((uintptr_t)lo + (uintptr_t)at);
+}
+",
+};
+
+/// `strlen` for wide characters of 2 and 4 bytes.
+pub const WIDE_LENGTH: Helper = Helper {
+    name: "lee__wide_length",
+    text: "LEE_INLINE size_t lee__wide_length(const void *s, size_t size) {
+    size_t n = 0;
+    if (s == NULL)
+        return 0;
+    if (size == 2)
+        for (; ((const uint16_t *)s)[n] != 0;)
+            n++;
+    else
+        for (; ((const uint32_t *)s)[n] != 0;)
+            n++;
+    return n;
+}
+",
+};
+
+/// `lee_check_string` for wide characters of 2 and 4 bytes.
+pub const WIDE_CHECK: Helper = Helper {
+    name: "lee__wide_check",
+    text: "LEE_INLINE void lee__wide_check(const struct lee_site *site, const void *p, const void *lo, const void *hi, size_t size) {
+    size_t have = (uintptr_t)hi - (uintptr_t)lo, at = (uintptr_t)p - (uintptr_t)lo;
+    if (p == NULL)
+        return;
+    for (size_t n = 0; at <= have && n < (have - at) / size; n++)
+        if (size == 2 ? ((const uint16_t *)p)[n] == 0 : ((const uint32_t *)p)[n] == 0)
+            return;
+    lee_fault_string(site);
+}
+",
+};
+
+/// Arithmetic of counts.
+pub const COUNT: Helper = Helper {
+    name: "lee__count_add",
+    text: "LEE_INLINE int64_t lee__count_add(const struct lee_site *site, int64_t a, int64_t b) {
+    int64_t sum;
+    if (LEE_UNLIKELY(__builtin_add_overflow(a, b, &sum)))
+        lee_fault_count(site, INT64_MAX, a);
+    return sum;
+}
+LEE_INLINE int64_t lee__count_sub(const struct lee_site *site, int64_t a, int64_t b) {
+    int64_t difference;
+    if (LEE_UNLIKELY(__builtin_sub_overflow(a, b, &difference)))
+        lee_fault_count(site, INT64_MAX, a);
+    return difference;
+}
+LEE_INLINE int64_t lee__count_mul(const struct lee_site *site, int64_t a, int64_t b) {
+    int64_t product;
+    if (LEE_UNLIKELY(__builtin_mul_overflow(a, b, &product)))
+        lee_fault_count(site, INT64_MAX, a);
+    return product;
+}
+LEE_INLINE int64_t lee__count_div(const struct lee_site *site, int64_t a, int64_t b) {
+    if (LEE_UNLIKELY(b == 0 || (b == -1 && a == INT64_MIN)))
+        lee_fault_count(site, INT64_MAX, a);
+    return a / b;
+}
+",
+};
+
+/// Warnings about what programs may well do, and what machine-made code looks like.
+pub const PRAGMAS: &str = "#pragma GCC diagnostic ignored \"-Wtype-limits\"
+#pragma GCC diagnostic ignored \"-Waddress\"
+#pragma GCC diagnostic ignored \"-Wformat\"
+#pragma GCC diagnostic ignored \"-Wcast-function-type\"
+#pragma GCC diagnostic ignored \"-Wmissing-field-initializers\"
+#pragma GCC diagnostic ignored \"-Wint-in-bool-context\"
+#pragma GCC diagnostic ignored \"-Wsign-compare\"
+#ifdef __clang__
+#pragma GCC diagnostic ignored \"-Wtautological-compare\"
+#pragma GCC diagnostic ignored \"-Wself-assign\"
+#pragma GCC diagnostic ignored \"-Wincompatible-library-redeclaration\"
+#pragma GCC diagnostic ignored \"-Winfinite-recursion\"
+#else
+#pragma GCC diagnostic ignored \"-Wbuiltin-declaration-mismatch\"
+#pragma GCC diagnostic ignored \"-Wmaybe-uninitialized\"
+#pragma GCC diagnostic ignored \"-Wdangling-pointer\"
+#pragma GCC diagnostic ignored \"-Wdiv-by-zero\"
+#endif
+";

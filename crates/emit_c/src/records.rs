@@ -1,0 +1,236 @@
+//! Definitions of enumerations, records and fat pointers, in an order that C accepts.
+
+use crate::ctype::{members, suffixes, CTypes, Consts};
+use crate::names::NameSet;
+use rustc_hash::FxHashMap;
+use std::fmt::Write;
+use typing::types::*;
+
+/// Something that C must see before what holds it by value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Node {
+    Record(RecordId),
+    Fat(usize),
+}
+
+/// The definitions of all that was needed, what that needs included.
+pub fn definitions(c: &mut CTypes, identifiers: &mut NameSet) -> String {
+    let mut texts: FxHashMap<Node, (String, Vec<Node>)> = FxHashMap::default();
+    let mut order: Vec<Node> = vec![];
+    let (mut records, mut fats) = (0, 0);
+    // Rendering a definition can need further ones.
+    loop {
+        if let Some(&id) = c.needed.get(records) {
+            records += 1;
+            if let Some(definition) = record_definition(c, id) {
+                texts.insert(Node::Record(id), definition);
+                order.push(Node::Record(id));
+            }
+        } else if fats < c.fats.len() {
+            if let Some(definition) = fat_definition(c, fats) {
+                texts.insert(Node::Fat(fats), definition);
+                order.push(Node::Fat(fats));
+            }
+            fats += 1;
+        } else {
+            break;
+        }
+    }
+    let mut out = String::new();
+    for n in 0..c.enums.len() {
+        if let Some(&id) = c.enums.get(n) {
+            enum_definition(c, id, identifiers, &mut out);
+        }
+    }
+    for n in 0..c.mentioned.len() {
+        if let Some(&id) = c.mentioned.get(n) {
+            let _ = writeln!(out, "{};", c.record_text(id));
+        }
+    }
+    for fat in &c.fats {
+        let _ = writeln!(out, "struct {};", fat.name);
+    }
+    if c.any_used {
+        out.push_str("struct lee__any { void *p; const struct lee_type *ty; };\n");
+    }
+    for node in order {
+        place(node, &mut texts, &mut out);
+    }
+    out
+}
+
+/// Writes the definition behind those that it depends on. What is taken out of the table is written, or being written.
+fn place(node: Node, texts: &mut FxHashMap<Node, (String, Vec<Node>)>, out: &mut String) {
+    let Some((text, dependencies)) = texts.remove(&node) else { return };
+    for dependency in dependencies {
+        place(dependency, texts, out);
+    }
+    out.push_str(&text);
+}
+
+fn enum_definition(c: &mut CTypes, id: EnumId, identifiers: &mut NameSet, out: &mut String) {
+    let Some(e) = c.types.enums.get(id.0 as usize) else { return };
+    let mut any = IntoText::default();
+    for (name, value) in &e.items {
+        let name = identifiers.claim(name.as_str());
+        any.push(&format!("{name} = {value}"));
+    }
+    let ty = c.types.all().find(|&t| *c.types.kind(t) == TyKind::Enum(id));
+    let head = ty.map_or(String::new(), |ty| c.cast(ty).to_string());
+    let _ = writeln!(out, "{head} {{ {} }};", any.text);
+}
+
+#[derive(Default)]
+struct IntoText {
+    text: String,
+}
+
+impl IntoText {
+    fn push(&mut self, item: &str) {
+        if !self.text.is_empty() {
+            self.text.push_str(", ");
+        }
+        self.text.push_str(item);
+    }
+}
+
+fn fat_definition(c: &mut CTypes, number: usize) -> Option<(String, Vec<Node>)> {
+    let (target, name) = c.fats.get(number).map(|f| (f.target, f.name.clone()))?;
+    let pointer = match c.types.kind(target.ty) {
+        TyKind::Array { .. } | TyKind::Func(_) => |word: &str| format!("(*{word})"),
+        _ => |word: &str| format!("*{word}"),
+    };
+    let words: Vec<String> =
+        members(3).iter().map(|word| format!("{};", c.object(target, &pointer(word), Consts::Drop))).collect();
+    let mut dependencies = vec![];
+    behind_pointer(c, target.ty, &mut dependencies);
+    Some((format!("struct {name} {{ {} }};\n", words.join(" ")), dependencies))
+}
+
+fn record_definition(c: &mut CTypes, id: RecordId) -> Option<(String, Vec<Node>)> {
+    let mut dependencies = vec![];
+    let body = record_body(c, id, &mut dependencies)?;
+    let head = c.record_text(id);
+    Some((format!("{head} {body};\n"), dependencies))
+}
+
+/// `{ members } attributes`
+fn record_body(c: &mut CTypes, id: RecordId, dependencies: &mut Vec<Node>) -> Option<String> {
+    let record = c.types.records.get(id.0 as usize)?;
+    let fields = record.fields.clone()?;
+    let names = c.field_names(id);
+    let union = record.kind != RecordKind::Struct;
+    let mut lines: Vec<String> = vec![];
+    for (n, field) in fields.iter().enumerate() {
+        by_value(c, field.ty.ty, dependencies);
+        if !record.foreign {
+            c.need_shown(field.ty.ty);
+        }
+        let name = names.get(n).cloned().unwrap_or_default();
+        lines.push(field_text(c, field, &name, union, dependencies));
+    }
+    lines.retain(|line| !line.is_empty());
+    let members = lines.join(" ");
+    let mut out = if record.kind == RecordKind::Tagged {
+        let payload = if members.is_empty() { "char none;".to_string() } else { members };
+        format!("{{ unsigned tag; union {{ {payload} }} u; }}")
+    } else {
+        format!("{{ {members} }}")
+    };
+    if record.packed {
+        out.push_str(" __attribute__((packed))");
+    }
+    if let Some(align) = record.align {
+        let _ = write!(out, " __attribute__((aligned({align})))");
+    }
+    Some(out)
+}
+
+fn field_text(c: &mut CTypes, field: &Field, name: &str, union: bool, dependencies: &mut Vec<Node>) -> String {
+    if let (None, true, Some(inner)) = (field.name, name.is_empty(), c.types.as_record(field.ty.ty)) {
+        let word = match c.types.record(inner).kind {
+            RecordKind::Union => "union",
+            _ => "struct",
+        };
+        let body = record_body(c, inner, dependencies).unwrap_or_else(|| "{ }".into());
+        return format!("{word} {body}{};", align_text(field.align));
+    }
+    if matches!(c.types.kind(field.ty.ty), TyKind::Void) {
+        return String::new();
+    }
+    if let Some(width) = field.width {
+        let ty = match c.types.kind(field.ty.ty) {
+            TyKind::Bool => "_Bool".to_string(),
+            _ => c.types.as_int(field.ty.ty).map_or("int", IntKind::name).to_string(),
+        };
+        let volatile = if field.ty.quals.is_volatile { "volatile " } else { "" };
+        let blank = if name.is_empty() { "" } else { " " };
+        return format!("{volatile}{ty}{blank}{name} : {width}{};", align_text(field.align));
+    }
+    let words = c.types.words(field.ty.ty);
+    if words == 1 {
+        return format!("{}{};", c.object(field.ty, name, Consts::Drop), align_text(field.align));
+    }
+    let mut out = format!("{}{};", c.word(field.ty, 0, name, Consts::Drop), align_text(field.align));
+    for (n, suffix) in suffixes(words).iter().enumerate() {
+        let _ = write!(out, " {};", c.word(field.ty, n + 1, &format!("{name}{suffix}"), Consts::Drop));
+    }
+    // In a union the words would overlie each other.
+    if union {
+        format!("struct {{ {out} }};")
+    } else {
+        out
+    }
+}
+
+fn align_text(align: Option<u64>) -> String {
+    align.map_or(String::new(), |a| format!(" __attribute__((aligned({a})))"))
+}
+
+/// What must be complete in front of an object of the type.
+fn by_value(c: &mut CTypes, ty: Ty, out: &mut Vec<Node>) {
+    match c.types.kind(ty) {
+        TyKind::Record(id) => {
+            c.need(ty);
+            out.push(Node::Record(*id));
+        }
+        TyKind::Array { elem, .. } => {
+            in_memory(c, elem.ty, out);
+            by_value(c, elem.ty, out);
+        }
+        TyKind::Ptr(p) => behind_pointer(c, p.target.ty, out),
+        _ => {}
+    }
+}
+
+/// Fat pointers that stand in memory as objects of their own.
+fn in_memory(c: &mut CTypes, ty: Ty, out: &mut Vec<Node>) {
+    match c.types.kind(ty) {
+        TyKind::Ptr(p) if p.bounds.is_fat() => {
+            if let Some(n) = c.fat_number(p.target) {
+                out.push(Node::Fat(n));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// C lets a pointer point to an incomplete record, but not to an array of them.
+fn behind_pointer(c: &mut CTypes, target: Ty, out: &mut Vec<Node>) {
+    match c.types.kind(target) {
+        TyKind::Array { elem, .. } => {
+            in_memory(c, elem.ty, out);
+            by_value(c, elem.ty, out);
+        }
+        TyKind::Ptr(p) => behind_pointer(c, p.target.ty, out),
+        TyKind::Func(f) => {
+            let f = f.clone();
+            for ty in f.params.iter().map(|p| p.ty).chain([f.ret]) {
+                if let TyKind::Ptr(p) = c.types.kind(ty) {
+                    behind_pointer(c, p.target.ty, out);
+                }
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,103 @@
+//! Emits MIR text, compiles the C with each compiler that is there, and runs it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::OnceLock;
+
+/// What emitted code is compiled with, and warnings that must not come.
+pub const FLAGS: &[&str] = &[
+    "-std=gnu11",
+    "-Wall",
+    "-Wextra",
+    "-Wno-unused",
+    "-Wno-unused-parameter",
+    "-Wno-unused-but-set-variable",
+    "-Werror",
+    "-fwrapv",
+    "-fno-strict-aliasing",
+    "-fno-delete-null-pointer-checks",
+];
+
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A directory for one test, under a common one for this run.
+pub fn directory() -> PathBuf {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let n = NEXT.fetch_add(1, Ordering::Relaxed);
+    let dir = std::env::temp_dir().join(format!("lee-emit-{}-{n}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    dir
+}
+
+pub fn compilers() -> &'static [&'static str] {
+    static FOUND: OnceLock<Vec<&'static str>> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let found: Vec<&str> = ["gcc", "clang-19"]
+            .into_iter()
+            .filter(|cc| Command::new(cc).arg("--version").output().is_ok_and(|o| o.status.success()))
+            .collect();
+        assert!(!found.is_empty(), "no C compiler: install gcc");
+        if found.len() < 2 {
+            eprintln!("only {found:?} was found; the other compiler is not tested");
+        }
+        found
+    })
+}
+
+pub fn emit(text: &str) -> String {
+    let program = match mir::parse::program(text) {
+        Ok(program) => program,
+        Err(error) => panic!("{error}"),
+    };
+    emit_program(&program, text)
+}
+
+pub fn emit_program(program: &mir::ir::Program, text: &str) -> String {
+    let map = source::SourceMap::new("test.mir", text.to_string());
+    let options = emit_c::Options { debug: true, single: false, source_name: "test.mir".into() };
+    emit_c::emit(program, &map, &options)
+}
+
+/// Runs a command; its standard output and error together, and its status.
+pub fn run(command: &mut Command) -> (String, Option<i32>) {
+    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (text, output.status.code())
+}
+
+/// The object of the tests' runtime, made once.
+fn runtime() -> &'static PathBuf {
+    static OBJECT: OnceLock<PathBuf> = OnceLock::new();
+    OBJECT.get_or_init(|| {
+        let object = directory().join("runtime.o");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/runtime.c");
+        let include = root().join("runtime/include");
+        let (text, status) =
+            run(Command::new("gcc").args(["-std=gnu11", "-c", "-I"]).arg(include).arg(source).arg("-o").arg(&object));
+        assert_eq!(status, Some(0), "{text}");
+        object
+    })
+}
+
+/// A `cc` command for emitted code with the include path and flags set.
+pub fn cc(compiler: &str) -> Command {
+    let mut command = Command::new(compiler);
+    command.args(FLAGS).arg("-I").arg(root().join("runtime/include"));
+    command
+}
+
+/// Compiles C text and links it with the tests' runtime.
+pub fn build(compiler: &str, level: &str, dir: &Path, text: &str) -> Result<PathBuf, String> {
+    let source = dir.join("emitted.c");
+    let program = dir.join(format!("program{level}"));
+    std::fs::write(&source, text).unwrap();
+    let mut command = cc(compiler);
+    command.arg(level).arg("-g1").arg(&source).arg(runtime()).arg("-o").arg(&program).arg("-lm");
+    match run(&mut command) {
+        (_, Some(0)) => Ok(program),
+        (errors, _) => Err(errors),
+    }
+}
