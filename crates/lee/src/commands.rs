@@ -236,7 +236,7 @@ fn show_help(rest: &[OsString]) -> Outcome<i32> {
 
 /// All codes of the compiler.
 pub fn codes() -> Vec<source::Code> {
-    let mut all = syntax::codes::ALL.to_vec();
+    let mut all = [syntax::codes::ALL, typing::codes::ALL, flow::codes::ALL].concat();
     all.sort_by_key(|code| code.id);
     all
 }

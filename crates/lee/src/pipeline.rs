@@ -1,8 +1,9 @@
 //! The passes, in order. From preprocessed text to C; no input or output but text and diagnostics.
 
 use crate::timing::Timer;
-use source::{Sink, SourceMap};
+use source::{Diagnostic, Sink, SourceMap};
 use std::path::PathBuf;
+use syntax::{Dialect, ParseOptions};
 
 /// How far to go.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -56,14 +57,54 @@ pub fn compile(
     sink: &mut Sink,
     timer: &mut Timer,
 ) -> Result<Option<Product>, String> {
-    let mut parse_options = syntax::ParseOptions::new(syntax::Dialect::Leeward);
-    parse_options.library_dir = settings.library.clone();
-    let unit = timer.pass("parse", || syntax::parse(map, parse_options, sink));
-    if settings.until == Until::Ast {
+    let until = settings.until;
+    let mut dialect = ParseOptions::new(Dialect::Leeward);
+    dialect.library_dir = settings.library.clone();
+    let unit = timer.pass("parse", || syntax::parse(map, dialect, sink));
+    if until == Until::Ast {
         return Ok(Some(Product::Text(syntax::print::print_own(&unit))));
+    }
+
+    let types = typing::Options { plain_c: false, advice: settings.advice.clone() };
+    let tree = timer.pass("check types", || typing::check(&unit, map, &types, sink));
+    if until == Until::Types {
+        return Ok(Some(Product::Text(format!("{tree:#?}\n"))));
     }
     if sink.has_errors() {
         return Ok(None);
     }
-    Ok(Some(Product::Nothing))
+
+    let mut mir = timer.pass("lower", || lower::lower(tree));
+    let report = flow::check(&mut mir, sink, flow::Options { verify: settings.verify });
+    timer.add(&report.times);
+    consistent("lowering or an analysis", report.verify)?;
+
+    if let Err(error) = timer.pass("instantiate", || lower::instantiate(&mut mir)) {
+        sink.push(Diagnostic::error(typing::codes::GENERIC, error.span, error.to_string()));
+    }
+    if settings.verify {
+        consistent("instantiation", timer.pass("verify", || mir::verify::program(&mir)))?;
+    }
+    if until == Until::Mir {
+        return Ok(Some(Product::Text(mir::print::program(&mir, Some(map)))));
+    }
+    if sink.has_errors() {
+        return Ok(None);
+    }
+    if until == Until::Checked {
+        return Ok(Some(Product::Nothing));
+    }
+
+    let (debug, single, source_name) = (settings.debug, settings.single, settings.source_name.clone());
+    let options = emit_c::Options { debug, single, source_name };
+    Ok(Some(Product::C(timer.pass("emit C", || emit_c::emit(&mir, map, &options)))))
+}
+
+/// MIR that breaks its own rules is a bug; the first few say which.
+fn consistent(pass: &str, errors: Vec<mir::verify::VerifyError>) -> Result<(), String> {
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let first: Vec<String> = errors.iter().take(5).map(|e| e.to_string()).collect();
+    Err(format!("MIR is inconsistent behind {pass}: {}", first.join("; ")))
 }

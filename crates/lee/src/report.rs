@@ -32,9 +32,21 @@ pub fn diagnostics(options: &Options, map: &SourceMap, sink: &Sink) -> bool {
     sink.has_errors()
 }
 
-/// The text of what was found, in the format asked for.
+/// As many reports are shown of one file: nobody reads more, and each looks up its lines.
+const MOST: usize = 100;
+
+/// The text of what was found, in the format asked for. Errors go first if there are more reports than are shown.
 pub fn render(options: &Options, map: &SourceMap, sink: &Sink) -> String {
-    sink.all.iter().filter(|d| wanted(options, d)).map(|d| one(options, map, d)).collect()
+    let mut all: Vec<&Diagnostic> = sink.all.iter().filter(|d| wanted(options, d)).collect();
+    let left = all.len().saturating_sub(MOST);
+    if left > 0 {
+        all.sort_by_key(|d| d.level != Level::Error);
+    }
+    let mut text: String = all.iter().take(MOST).map(|d| one(options, map, d)).collect();
+    if left > 0 && options.format != Format::Json {
+        text.push_str(&format!("lee: {left} more reports are not shown\n"));
+    }
+    text
 }
 
 /// Whether to colour what goes to standard error.
