@@ -255,13 +255,17 @@ impl SourceMap {
         all
     }
 
+    /// Whether the text was never preprocessed.
+    fn is_own_original(&self) -> bool {
+        self.segments.len() == 1
+    }
+
     /// A line of a user's file, for showing.
     pub fn source_line(&self, file: &str, line: u32) -> Option<String> {
-        if let Some(text) = self.original(file) {
-            return text.line(line).map(str::to_string);
+        if !self.is_own_original() {
+            return self.original(file)?.line(line).map(str::to_string);
         }
-        // Text that was never preprocessed is its own original.
-        if self.segments.len() != 1 || self.files.first().map(String::as_str) != Some(file) {
+        if self.files.first().map(String::as_str) != Some(file) {
             return None;
         }
         let index = line.checked_sub(1)? as usize;
@@ -290,6 +294,9 @@ impl SourceMap {
 
     /// The place in the user's file of the token at `at`.
     fn place(&self, at: u32) -> Option<origin::Place> {
+        if self.is_own_original() {
+            return None;
+        }
         let first = self.first_of_group(self.line_index(at));
         let key = *self.lines.get(first)?;
         let mut groups = self.originals.groups.lock().ok()?;

@@ -146,7 +146,7 @@ pub enum GenericParam {
 pub enum GenericArg {
     /// A type.
     Type(TypeName),
-    /// `@r`.
+    /// `@r`; the name is without the `@`, as everywhere.
     Region(Ident),
     /// `unique`, `rc`, `any` or an `own` parameter's name where an ownership is expected.
     Own(Ident),
@@ -225,7 +225,7 @@ pub enum TypeSpec {
     Record(Box<RecordSpec>),
     /// `enum`
     Enum(Box<EnumSpec>),
-    /// `typeof(e)`
+    /// `typeof(e)`. Of an `ExprKind::Error`: a type whose mistake was reported.
     TypeofExpr(Box<Expr>, /** `typeof_unqual` */ bool),
     /// `typeof(T)`
     TypeofType(Box<TypeName>, /** `typeof_unqual` */ bool),
@@ -297,7 +297,7 @@ pub struct RecordSpec {
     pub has_args: bool,
     /// Its members, if it is a definition.
     pub fields: Option<Vec<FieldItem>>,
-    /// Attributes (packed, aligned ...).
+    /// Attributes (packed, aligned ...), and `pack(n)` where `#pragma pack(n)` is in force.
     pub attrs: Vec<Attribute>,
 }
 
@@ -404,7 +404,7 @@ pub struct PointerQuals {
     pub nonnull: Option<Span>,
     /// Ownership word: `unique`, `rc`, `view`, `any`, or the name of an `own` parameter.
     pub own: Option<Ident>,
-    /// `@name`
+    /// `@name`; the name is without the `@`, the span with it.
     pub region: Option<Ident>,
     /// Attributes.
     pub attrs: Vec<Attribute>,

@@ -142,7 +142,13 @@ fn float(text: &str, clean: &str, lower: &str, hex: bool) -> Result<NumberLit, L
 fn float_end(lower: &str, hex: bool) -> Option<usize> {
     let bytes = lower.as_bytes();
     let mut at = if hex { 2 } else { 0 };
-    while bytes.get(at).is_some_and(|b| *b == b'.' || if hex { b.is_ascii_hexdigit() } else { b.is_ascii_digit() }) {
+    let mut point = false;
+    while let Some(&b) = bytes.get(at) {
+        let digit = if hex { b.is_ascii_hexdigit() } else { b.is_ascii_digit() };
+        if !digit && (b != b'.' || point) {
+            break;
+        }
+        point |= b == b'.';
         at += 1;
     }
     let mark = if hex { b'p' } else { b'e' };

@@ -112,3 +112,29 @@ fn conformance_cases_have_no_syntax_errors() {
     }
     assert!(seen > 20, "{seen} cases");
 }
+
+#[test]
+fn the_librarys_own_headers_are_leeward() {
+    let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../library/include"));
+    let Ok(folder) = folder.canonicalize() else { return };
+    let text: String = HEADERS.iter().map(|h| format!("#if __has_include(<{h}>)\n#include <{h}>\n#endif\n")).collect();
+    let shown = folder.to_string_lossy().into_owned();
+    let args = ["-std=c2x", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-D__NO_CTYPE", "-isystem", &shown];
+    let Some(text) = preprocess(&args, &text) else { return };
+    let options = ParseOptions { dialect: Dialect::Leeward, library_dir: Some(folder) };
+    let (unit, errors) = parse_in(options, "headers.lee", text);
+    assert_eq!(errors.iter().take(5).collect::<Vec<_>>(), Vec::<&String>::new());
+    assert!(unit.items.iter().any(|i| i.origin == syntax::ast::Origin::Leeward));
+}
+
+#[test]
+fn headers_of_a_library_folder_are_leeward_and_others_are_foreign() {
+    let text =
+        "# 1 \"x.lee\"\n# 1 \"/lib/lee/a.h\" 1 3\nint *view f(void);\nextern \"C\" { int g(void); }\n# 2 \"x.lee\" 2\n\
+                # 1 \"/usr/include/b.h\" 1 3\nint *view(int *any);\n# 3 \"x.lee\" 2\nint *fat p;\n";
+    let options = ParseOptions { dialect: Dialect::Leeward, library_dir: Some("/lib/lee".into()) };
+    let (unit, errors) = parse_in(options, "x.lee", text.to_string());
+    assert_eq!(errors, Vec::<String>::new());
+    let foreign: Vec<bool> = unit.items.iter().map(|i| i.origin == syntax::ast::Origin::Foreign).collect();
+    assert_eq!(foreign, [false, true, true, false]);
+}

@@ -512,3 +512,16 @@ declare b: unsupported __bf16",
     );
     expression("__builtin_convertvector((T)a, T) + 1", "(+ (unsupported __builtin_convertvector) 1)");
 }
+
+#[test]
+fn attributes_before_trusted_and_generic() {
+    lee(
+        "[[lee::into(s)]] trusted char *f(char *counted_by(n) s, [[lee::optional]] int *n) __asm__(\"g\"); [[noreturn]] generic <T> void h(T x);",
+        "trusted declare f: function(s: pointer counted_by(n) to char, n: pointer to int [[lee::optional]]) returning pointer to char [[lee::into(s)]] asm \"g\"
+generic <T> declare noreturn h: function(x: T) returning void [[noreturn]]",
+    );
+    lee(
+        "[[deprecated]] int a; __attribute__((unused)) static int b;",
+        "declare a: int [[deprecated]]\ndeclare static b: int [[unused]]",
+    );
+}

@@ -13,6 +13,8 @@ use source::{Diagnostic, Span};
 struct Prefix {
     generics: Option<Generics>,
     trusted: bool,
+    /// Attributes before those words; they belong to the declaration.
+    attrs: Vec<Attribute>,
 }
 
 impl Parser<'_> {
@@ -53,12 +55,29 @@ impl Parser<'_> {
             }
             Ok(None) => {}
             Err(Stop) => {
-                self.recover(from);
+                self.recover_item(from);
+            }
+        }
+    }
+
+    /// To something that can begin an item. What is left of the mistake (initialisers, bodies) is no second one.
+    fn recover_item(&mut self, from: usize) {
+        let mut from = from;
+        loop {
+            self.recover(from);
+            match self.raw(0) {
+                Kind::Eof | Kind::Semi => return,
                 // A stray `}` behind the mistake closes what was opened in it.
-                if self.raw(0) == Kind::RBrace && !self.foreign {
+                Kind::RBrace if self.foreign => return,
+                Kind::RBrace => {
                     self.advance();
                 }
+                _ if self.starts_line(self.at) && (self.is_name(0) || self.starts_declaration(self.at)) => return,
+                _ if self.starts_declaration(self.at) || self.at(Kind::Asm) || self.at(Kind::UAsm) => return,
+                _ if self.is_name(0) && self.token_at(self.at.saturating_sub(1)).kind == Kind::Semi => return,
+                _ => {}
             }
+            from = self.at;
         }
     }
 
@@ -89,7 +108,7 @@ impl Parser<'_> {
         if let Some(word) = self.later_item() {
             return Ok(Some((ItemKind::Unsupported(word), false)));
         }
-        if self.at(Kind::GenericWord) || self.at(Kind::Trusted) {
+        if self.starts_prefix() {
             self.names.enter();
             self.generic_scope = true;
             let result = self.prefixed_item();
@@ -107,10 +126,27 @@ impl Parser<'_> {
         self.external_declaration(Prefix::default()).map(|kind| Some((kind, false)))
     }
 
+    /// Whether `generic` or `trusted` stands here, perhaps behind attributes.
+    fn starts_prefix(&self) -> bool {
+        let mut index = self.at;
+        loop {
+            match self.kind_at(index) {
+                Kind::GenericWord | Kind::Trusted => return true,
+                Kind::LBracket if self.token_at(index + 1).kind == Kind::LBracket => {
+                    index = self.behind_brackets(index)
+                }
+                Kind::Attribute => index = self.behind_brackets(index + 1),
+                _ => return false,
+            }
+        }
+    }
+
     fn prefixed_item(&mut self) -> Parsed<(ItemKind, bool)> {
         let mut prefix = Prefix::default();
         loop {
-            if self.at(Kind::GenericWord) {
+            if matches!(self.raw(0), Kind::LBracket | Kind::Attribute) && self.starts_prefix() {
+                self.attributes(&mut prefix.attrs)?;
+            } else if self.at(Kind::GenericWord) {
                 let generics = self.generics()?;
                 if prefix.generics.is_some() {
                     self.error(codes::UNEXPECTED_TOKEN, generics.span, "a declaration has one `generic <...>`");
@@ -155,9 +191,11 @@ impl Parser<'_> {
         result
     }
 
-    fn external_declaration(&mut self, prefix: Prefix) -> Parsed<ItemKind> {
+    fn external_declaration(&mut self, mut prefix: Prefix) -> Parsed<ItemKind> {
         let lo = prefix.generics.as_ref().map_or(self.here(), |g| g.span);
-        let specs = self.specifiers()?;
+        let mut specs = self.specifiers()?;
+        specs.noreturn |= prefix.attrs.iter().any(is_noreturn);
+        specs.attrs.splice(0..0, std::mem::take(&mut prefix.attrs));
         if self.at(Kind::Semi) {
             self.advance();
             return Ok(ItemKind::Decl(self.plain_decl(lo, prefix, specs, vec![])));
@@ -312,6 +350,11 @@ impl Parser<'_> {
         self.semicolon("after asm")?;
         Ok(text)
     }
+}
+
+/// `[[noreturn]]` in any spelling.
+pub(super) fn is_noreturn(attribute: &Attribute) -> bool {
+    matches!(attribute.name.as_str(), "noreturn" | "_Noreturn")
 }
 
 /// How the grammar has to know the names of a declaration.

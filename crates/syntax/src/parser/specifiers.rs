@@ -1,6 +1,7 @@
 //! Declaration specifiers and type names.
 
 use super::declarator::Mode;
+use super::item::is_noreturn;
 use super::{Dialect, Parsed, Parser};
 use crate::ast::*;
 use crate::codes;
@@ -258,8 +259,7 @@ impl Parser<'_> {
             }
             _ => return Ok(false),
         }
-        let noreturn = specs.attrs.iter().any(|a| matches!(a.name.as_str(), "noreturn" | "_Noreturn"));
-        specs.noreturn |= noreturn;
+        specs.noreturn |= specs.attrs.iter().any(is_noreturn);
         Ok(true)
     }
 
