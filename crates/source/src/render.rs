@@ -167,7 +167,7 @@ impl Window {
     }
 }
 
-/// A diagnostic as one line of JSON, with its line end.
+/// A diagnostic as one line of JSON, without its line end.
 pub fn json(map: &SourceMap, diagnostic: &Diagnostic) -> String {
     let at = map.locate(diagnostic.span);
     let (word, _) = level(diagnostic.level);
@@ -203,7 +203,7 @@ pub fn json(map: &SourceMap, diagnostic: &Diagnostic) -> String {
             .collect();
         let _ = write!(out, ",\"included_from\":[{}]", from.join(","));
     }
-    out.push_str("}\n");
+    out.push('}');
     out
 }
 

@@ -92,8 +92,7 @@ fn json_has_its_keys_in_order() {
     let expected = concat!(
         r#"{"level":"error","code":"L0301","message":"tab\there","file":"a \"b\".lee","line":1,"column":5,"end_line":1,"#,
         r#""end_column":6,"labels":[{"message":"l","file":"a \"b\".lee","line":1,"column":1,"end_line":1,"end_column":4}],"#,
-        r#""notes":["n"],"help":null}"#,
-        "\n"
+        r#""notes":["n"],"help":null}"#
     );
     assert_eq!(json(&map, &diagnostic), expected);
 }
