@@ -318,6 +318,9 @@ impl<'a> Escape<'a> {
 impl Escape<'_> {
     fn check(&self, cfg: &Cfg, sink: &mut Sink, reported: &mut BitSet) {
         let mut found: Vec<(Span, Origin, Keeper)> = vec![];
+        for n in 0..self.body.params {
+            self.taken_parameter(Local(n), &mut found);
+        }
         for stmt in reachable(self.body, cfg) {
             if !stmt.is_unsafe {
                 self.stmt(stmt, &mut found);
@@ -335,6 +338,15 @@ impl Escape<'_> {
         found.sort_by_key(|(span, ..)| *span);
         for (span, origin, keeper) in &found {
             self.report(*span, *origin, keeper, sink, reported);
+        }
+    }
+
+    /// A parameter whose address is taken is memory from the start, so it must hold a heap pointer.
+    fn taken_parameter(&self, local: Local, found: &mut Vec<(Span, Origin, Keeper)>) {
+        let Some(decl) = self.decl(local).filter(|d| d.address_taken) else { return };
+        let origin = self.param_origin(local.0);
+        if !origin.is_heap() && !self.tracked.contains(local.0 as usize) {
+            found.push((decl.span, origin, Keeper::Taken(local)));
         }
     }
 

@@ -18,7 +18,8 @@ use crate::framework::{solve, Analysis, Direction, Edge, Item, Point};
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
 use mir::ir::*;
-use mir::visit::{stmt_places, Access};
+use mir::visit::{stmt_places, term_places, Access};
+use rustc_hash::FxHashMap;
 use source::{Diagnostic, Span};
 use typing::types::{Bounds, Ty, TyKind, TypeStore};
 
@@ -28,9 +29,24 @@ const MAX_RELATIONS: usize = 16;
 /// What is known at a point.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Facts {
+    /// By slot.
     may_null: BitSet,
+    /// By slot.
     may_not: BitSet,
+    /// Locals that live in one block only; empty at block boundaries, so that long functions need no large sets.
+    here: FxHashMap<Local, Nullness>,
     relations: Vec<Relation>,
+}
+
+/// Where the fact about a local is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Slot {
+    /// Nowhere: no pointer, or its address is taken.
+    None,
+    /// In the sets.
+    Wide(u32),
+    /// In `here`.
+    Here,
 }
 
 /// Something that holds between two locals.
@@ -64,19 +80,31 @@ pub enum Nullness {
 }
 
 impl Facts {
-    /// What is known of a local.
-    pub fn of(&self, local: Local) -> Nullness {
-        let n = local.0 as usize;
-        match (self.may_null.contains(n), self.may_not.contains(n)) {
-            (false, false) => Nullness::Nothing,
-            (true, false) => Nullness::Null,
-            (false, true) => Nullness::NonNull,
-            (true, true) => Nullness::Unknown,
+    fn of(&self, slots: &[Slot], local: Local) -> Nullness {
+        match slots.get(local.0 as usize) {
+            Some(Slot::Wide(n)) => {
+                let n = *n as usize;
+                match (self.may_null.contains(n), self.may_not.contains(n)) {
+                    (false, false) => Nullness::Nothing,
+                    (true, false) => Nullness::Null,
+                    (false, true) => Nullness::NonNull,
+                    (true, true) => Nullness::Unknown,
+                }
+            }
+            Some(Slot::Here) => self.here.get(&local).copied().unwrap_or(Nullness::Nothing),
+            _ => Nullness::Nothing,
         }
     }
 
-    fn set(&mut self, local: Local, fact: Nullness) {
-        let n = local.0 as usize;
+    fn set(&mut self, slots: &[Slot], local: Local, fact: Nullness) {
+        let n = match slots.get(local.0 as usize) {
+            Some(Slot::Wide(n)) => *n as usize,
+            Some(Slot::Here) => {
+                self.here.insert(local, fact);
+                return;
+            }
+            _ => return,
+        };
         self.may_null.remove(n);
         self.may_not.remove(n);
         if matches!(fact, Nullness::Null | Nullness::Unknown) {
@@ -99,8 +127,8 @@ impl Facts {
     }
 
     /// Learns that the pointer is (not) null; `false` if that cannot be.
-    fn learn(&mut self, local: Local, not_null: bool, depth: u32) -> bool {
-        let fact = self.of(local);
+    fn learn(&mut self, slots: &[Slot], local: Local, not_null: bool, depth: u32) -> bool {
+        let fact = self.of(slots, local);
         let (wanted, impossible) =
             if not_null { (Nullness::NonNull, Nullness::Null) } else { (Nullness::Null, Nullness::NonNull) };
         if fact == impossible {
@@ -110,7 +138,7 @@ impl Facts {
             return true;
         }
         if fact == Nullness::Unknown {
-            self.set(local, wanted);
+            self.set(slots, local, wanted);
         }
         // Copies of copies are few; the limit ends cycles among locals without facts.
         if depth > 4 {
@@ -125,8 +153,36 @@ impl Facts {
                 _ => None,
             })
             .collect();
-        copies.into_iter().all(|copy| self.learn(copy, not_null, depth + 1))
+        copies.into_iter().all(|copy| self.learn(slots, copy, not_null, depth + 1))
     }
+}
+
+/// `Here` for locals that one block alone mentions, and that are assigned (or come to life) there before anything else: no
+/// value of theirs passes a block boundary.
+fn slots_by_use(body: &Body) -> Vec<Slot> {
+    let mut homes: Vec<Option<u32>> = vec![None; body.locals.len()];
+    let mut slots = vec![Slot::Here; body.locals.len()];
+    let mut mention = |local: Option<Local>, block: u32, defines: bool| {
+        let Some(n) = local.map(|l| l.0 as usize) else { return };
+        let (Some(home), Some(slot)) = (homes.get_mut(n), slots.get_mut(n)) else { return };
+        if *home != Some(block) && (home.is_some() || !defines) {
+            *slot = Slot::None;
+        }
+        *home = Some(block);
+    };
+    for (n, block) in body.blocks.iter().enumerate() {
+        let n = n as u32;
+        for stmt in &block.stmts {
+            if let StmtKind::StorageLive(local) = stmt.kind {
+                mention(Some(local), n, true);
+            }
+            stmt_places(&stmt.kind, &mut |place, access| {
+                mention(place.base_local(), n, access == Access::Write && place.as_local().is_some());
+            });
+        }
+        term_places(&block.term.kind, &mut |place, _| mention(place.base_local(), n, false));
+    }
+    slots
 }
 
 /// The analysis of one body.
@@ -134,25 +190,31 @@ pub struct NullFacts<'a> {
     types: &'a TypeStore,
     program: &'a Program,
     body: &'a Body,
-    /// Pointer locals whose address is not taken and that are not `volatile`.
-    tracked: BitSet,
+    /// By local; only pointers whose address is not taken and that are not `volatile` have one.
+    slots: Vec<Slot>,
+    /// How many slots are wide.
+    wide: usize,
 }
 
 impl<'a> NullFacts<'a> {
     /// For `body`, one of `program`'s.
     pub fn new(program: &'a Program, body: &'a Body) -> NullFacts<'a> {
-        let mut tracked = BitSet::empty(body.locals.len());
-        for (n, decl) in body.locals.iter().enumerate() {
+        let mut slots = slots_by_use(body);
+        let mut wide = 0;
+        for (slot, decl) in slots.iter_mut().zip(&body.locals) {
             let steady = !decl.address_taken && !decl.ty.quals.is_volatile;
-            if steady && matches!(program.types.kind(decl.ty.ty), TyKind::Ptr(_)) {
-                tracked.insert(n);
+            if !steady || !matches!(program.types.kind(decl.ty.ty), TyKind::Ptr(_)) {
+                *slot = Slot::None;
+            } else if *slot != Slot::Here {
+                *slot = Slot::Wide(wide);
+                wide += 1;
             }
         }
-        NullFacts { types: &program.types, program, body, tracked }
+        NullFacts { types: &program.types, program, body, slots, wide: wide as usize }
     }
 
     fn is_tracked(&self, local: Local) -> bool {
-        self.tracked.contains(local.0 as usize)
+        self.slots.get(local.0 as usize).is_some_and(|s| *s != Slot::None)
     }
 
     fn tracked_operand(&self, operand: &Operand) -> Option<Local> {
@@ -177,7 +239,7 @@ impl<'a> NullFacts<'a> {
             Operand::Const(Const::Func(_) | Const::Addr(..)) => Nullness::NonNull,
             Operand::Const(_) => Nullness::Unknown,
             Operand::Copy(place) | Operand::Move(place) => match place.as_local().filter(|&l| self.is_tracked(l)) {
-                Some(local) => facts.of(local),
+                Some(local) => facts.of(&self.slots, local),
                 None => mir::ty::place_ty(self.program, self.body, place)
                     .map_or(Nullness::Unknown, |qty| self.by_type(qty.ty)),
             },
@@ -278,12 +340,28 @@ impl<'a> NullFacts<'a> {
         });
         facts.forget(local);
         if self.is_tracked(local) {
-            facts.set(local, fact);
+            facts.set(&self.slots, local, fact);
         }
         if let Some(relation) = relation {
             if !self.is_address_taken(local) {
                 facts.relate(relation);
             }
+        }
+    }
+
+    /// Learns from a branch; `false` if it cannot be taken.
+    fn branch(&self, facts: &mut Facts, operand: &Operand, holds: bool) -> bool {
+        if let Some(pointer) = self.tracked_operand(operand) {
+            return facts.learn(&self.slots, pointer, holds, 0);
+        }
+        let Some(test) = crate::framework::whole_local(operand) else { return true };
+        let found = facts.relations.iter().find_map(|r| match *r {
+            Relation::Test(t, p, when) if t == test => Some((p, when)),
+            _ => None,
+        });
+        match found {
+            Some((pointer, when)) => facts.learn(&self.slots, pointer, when == holds, 0),
+            None => true,
         }
     }
 
@@ -298,7 +376,7 @@ impl<'a> NullFacts<'a> {
             _ => None,
         };
         if let Some(local) = passed.and_then(|p| self.tracked_operand(p)) {
-            facts.learn(local, true, 0);
+            facts.learn(&self.slots, local, true, 0);
         }
     }
 }
@@ -308,11 +386,12 @@ impl Analysis for NullFacts<'_> {
     const DIRECTION: Direction = Direction::Forward;
 
     fn entry(&self) -> Facts {
-        let locals = self.body.locals.len();
-        let mut facts = Facts { may_null: BitSet::empty(locals), may_not: BitSet::empty(locals), relations: vec![] };
+        let empty = BitSet::empty(self.wide);
+        let mut facts =
+            Facts { may_null: empty.clone(), may_not: empty, here: FxHashMap::default(), relations: vec![] };
         for n in 0..self.body.params {
             if self.is_tracked(Local(n)) {
-                facts.set(Local(n), self.by_type(self.local_ty(Local(n))));
+                facts.set(&self.slots, Local(n), self.by_type(self.local_ty(Local(n))));
             }
         }
         facts
@@ -333,18 +412,18 @@ impl Analysis for NullFacts<'_> {
             StmtKind::Prove(Proof::NonNull(operand)) => {
                 // Proven or reported: what follows is not reported again.
                 if let Some(local) = self.tracked_operand(operand) {
-                    facts.learn(local, true, 0);
+                    facts.learn(&self.slots, local, true, 0);
                 }
             }
             StmtKind::StorageLive(local) => {
                 facts.forget(*local);
-                facts.set(*local, Nullness::Nothing);
+                facts.set(&self.slots, *local, Nullness::Nothing);
             }
             StmtKind::Zero(place) => {
                 if let Some(local) = place.as_local() {
                     facts.forget(local);
                     if self.is_tracked(local) {
-                        facts.set(local, Nullness::Null);
+                        facts.set(&self.slots, local, Nullness::Null);
                     }
                 }
             }
@@ -352,29 +431,19 @@ impl Analysis for NullFacts<'_> {
                 let Some(local) = place.as_local().filter(|_| access == Access::Write) else { return };
                 facts.forget(local);
                 if self.is_tracked(local) {
-                    facts.set(local, self.by_type(self.local_ty(local)));
+                    facts.set(&self.slots, local, self.by_type(self.local_ty(local)));
                 }
             }),
         }
     }
 
     fn edge(&self, facts: &mut Facts, _from: BlockId, _to: BlockId, edge: Edge) -> bool {
-        let (operand, holds) = match edge {
-            Edge::Branch(operand, holds) => (operand, holds),
-            _ => return true,
+        let possible = match edge {
+            Edge::Branch(operand, holds) => self.branch(facts, operand, holds),
+            _ => true,
         };
-        if let Some(pointer) = self.tracked_operand(operand) {
-            return facts.learn(pointer, holds, 0);
-        }
-        let Some(test) = crate::framework::whole_local(operand) else { return true };
-        let found = facts.relations.iter().find_map(|r| match *r {
-            Relation::Test(t, p, when) if t == test => Some((p, when)),
-            _ => None,
-        });
-        match found {
-            Some((pointer, when)) => facts.learn(pointer, when == holds, 0),
-            None => true,
-        }
+        facts.here.clear();
+        possible
     }
 }
 

@@ -99,7 +99,8 @@ fn every_file_is_run() {
 /// A function of many blocks, variables and loops is checked in a moment.
 #[test]
 fn large_functions_are_quick() {
-    const BLOCKS: usize = 10_000;
+    // The bounds hold for a debug build on a busy machine; a release build takes a fifth of a second for three times as many.
+    const BLOCKS: usize = 3_000;
     let mut locals = String::from("  param c_0: int scope 0\n  param p_1: *[region]int scope 0\n");
     let mut code = String::new();
     for n in 0..BLOCKS {
@@ -120,6 +121,5 @@ fn large_functions_are_quick() {
     let report = flow::check(&mut program, &mut sink, flow::Options::default());
     let spent = start.elapsed();
     assert!(sink.all.is_empty(), "{:?}", sink.all);
-    eprintln!("{spent:?} {:?}", report.times);
-    assert!(spent < std::time::Duration::from_secs(20), "{spent:?} {:?}", report.times);
+    assert!(spent < std::time::Duration::from_secs(10), "{spent:?} {:?}", report.times);
 }

@@ -206,6 +206,8 @@ impl Parser<'_> {
             into: None,
             end_into: None,
             copies: None,
+            fills: None,
+            keeps_string: None,
         };
         if self.take("[") {
             self.list("]", |p| p.func_word(&mut func))?;
@@ -246,6 +248,11 @@ impl Parser<'_> {
             "unprototyped" => func.unprototyped = true,
             "into" => func.into = Some(self.number()?),
             "end_into" => func.end_into = Some((self.number()?, self.number()?)),
+            "fills" => {
+                let pointer = self.number()?;
+                func.fills = Some((pointer, if self.take("-") { None } else { Some(self.number()?) }));
+            }
+            "keeps_string" => func.keeps_string = Some(self.number()?),
             "copies" => func.copies = Some((self.number()?, self.number()?)),
             other => return self.error(format!("`{other}` says nothing about a function type")),
         }

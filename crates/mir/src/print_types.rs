@@ -217,6 +217,12 @@ fn write_func(out: &mut String, types: &TypeStore, func: &FuncTy) {
     if let Some((d, s)) = func.copies {
         words.push(format!("copies {d} {s}"));
     }
+    if let Some((p, c)) = func.fills {
+        words.push(format!("fills {p} {}", c.map_or("-".into(), |c| c.to_string())));
+    }
+    if let Some(n) = func.keeps_string {
+        words.push(format!("keeps_string {n}"));
+    }
     if !words.is_empty() {
         let _ = write!(out, "[{}]", words.join(", "));
     }
