@@ -115,8 +115,10 @@ impl<'a> Escape<'a> {
         self.body.locals.get(local.0 as usize)
     }
 
+    /// A pointer to an object. Functions live for ever.
     fn is_pointer(&self, ty: Ty) -> bool {
-        matches!(self.program.types.kind(ty), TyKind::Ptr(_))
+        let target = self.program.types.as_pointer(ty).map(|p| self.program.types.kind(p.target.ty));
+        target.is_some_and(|kind| !matches!(kind, TyKind::Func(_)))
     }
 
     fn is_pointer_local(&self, local: Local) -> bool {
@@ -189,7 +191,9 @@ impl<'a> Escape<'a> {
         let decl = self.decl(Local(number));
         let pointer = decl.and_then(|d| self.program.types.as_pointer(d.ty.ty));
         match pointer {
-            Some(p) if p.region == Region::Var && !decl.is_some_and(|d| d.heap) => Origin::param(number),
+            Some(p) if p.region == Region::Var && !decl.is_some_and(|d| d.heap || !self.is_pointer(d.ty.ty)) => {
+                Origin::param(number)
+            }
             _ => HEAP,
         }
     }
