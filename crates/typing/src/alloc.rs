@@ -4,7 +4,6 @@ use crate::checker::Checker;
 use crate::codes;
 use crate::convert::Why;
 use crate::scope::Entity;
-use crate::specs::{Place, Role};
 use crate::tree::*;
 use crate::types::*;
 use source::{Span, Symbol};
@@ -198,9 +197,7 @@ impl Checker<'_> {
             self.later(Symbol::new("new rc"), rc);
             return self.error_node(span);
         }
-        let place = Place { role: Role::TypeName, foreign: false, trusted: false };
-        let base = self.base_type(&new.ty.specs, place);
-        let elem = self.declare_type(base, &new.ty.declarator, place).ty.ty;
+        let elem = self.stored_type(&new.ty).ty;
         if self.is_error(elem) {
             return self.error_node(span);
         }

@@ -106,7 +106,10 @@ impl Checker<'_> {
                 out.push((self.variadic_argument(arg), self.program.types.common.error));
                 continue;
             };
+            let is_end = fty.end_into.is_some_and(|(_, out)| out == at as u32);
+            self.keep_inferred(is_end);
             let value = self.expr_expecting(arg, Some(param.ty));
+            self.keep_inferred(false);
             let value = self.rvalue(value);
             let from = value.ty.ty;
             if fty.end_into.is_some_and(|(_, out)| out == at as u32) {
@@ -199,7 +202,7 @@ impl Checker<'_> {
             return self.coerce(value, param, Why::TrustedArg);
         }
         let span = value.span;
-        let source = fty.end_into.and_then(|(n, _)| before.get(n as usize)).map(|(_, ty)| *ty);
+        let source = fty.end_into.and_then(|(n, _)| before.get(n as usize)).cloned();
         let local = match &*value.kind {
             ExprKind::AddrOf(place) => match *place.kind {
                 ExprKind::Local(id) => Some(id),
@@ -207,7 +210,7 @@ impl Checker<'_> {
             },
             _ => None,
         };
-        let (Some(local), Some(source)) = (local, source) else {
+        let (Some(local), Some((source_value, source))) = (local, source) else {
             self.error_help(
                 codes::TYPE,
                 span,
@@ -217,16 +220,26 @@ impl Checker<'_> {
             return self.error_node(span);
         };
         let Some(p) = self.program.types.as_pointer(source) else { return self.error_node(span) };
-        let bounds = match p.bounds {
-            Bounds::Counted(_) | Bounds::Thin => Bounds::Fat,
-            other => other,
-        };
-        self.fix_local(local, bounds);
+        self.note_assigned(local, &source_value);
         let declared = self.f.as_ref().and_then(|f| f.locals.get(local.0 as usize)).map(|l| l.ty);
         let have = declared.and_then(|q| self.program.types.as_pointer(q.ty));
+        let wants_bounds = have.is_some_and(|h| h.bounds.has_bounds());
+        if wants_bounds || !p.bounds.is_terminated() {
+            self.need_bounds(&source_value);
+        }
+        if !p.bounds.is_terminated() {
+            let end = self.place_node(ExprKind::Local(local), declared.unwrap_or(value.ty), span);
+            let end = self.node(ExprKind::Load(end), declared.unwrap_or(value.ty).ty, span);
+            self.need_bounds(&end);
+        }
         let fits = have.is_some_and(|h| {
-            self.program.types.is_character(h.target.ty)
-                && (h.bounds == bounds || !h.bounds.has_bounds() && bounds.is_terminated())
+            let bounds = match h.bounds {
+                Bounds::Terminated => p.bounds.is_terminated(),
+                Bounds::FatTerminated => p.bounds == Bounds::FatTerminated,
+                Bounds::Fat => p.bounds.has_bounds(),
+                Bounds::Thin | Bounds::Counted(_) => false,
+            };
+            bounds && self.program.types.is_character(h.target.ty)
         });
         if !fits {
             let text = declared.map_or(String::new(), |q| self.show(q.ty));
@@ -349,7 +362,7 @@ impl Checker<'_> {
                 if other_at == at || q.target.quals.is_const || !self.rooted_in_local(other) {
                     continue;
                 }
-                let same = match (root_local(arg), root_local(other)) {
+                let same = match (self.root_of(arg), self.root_of(other)) {
                     (Some(a), Some(b)) => a == b,
                     _ => true,
                 };
@@ -676,22 +689,5 @@ impl Checker<'_> {
             TyKind::NullPtr => c.error,
             _ => ty,
         }
-    }
-}
-
-/// The local that a pointer value is directly into.
-fn root_local(e: &Expr) -> Option<LocalId> {
-    match &*e.kind {
-        ExprKind::Decay(p) | ExprKind::AddrOf(p) => place_root(p),
-        ExprKind::PtrAdd(p, ..) | ExprKind::Convert(_, p) => root_local(p),
-        _ => None,
-    }
-}
-
-fn place_root(e: &Expr) -> Option<LocalId> {
-    match &*e.kind {
-        ExprKind::Local(id) | ExprKind::CompoundLit(id, _) => Some(*id),
-        ExprKind::Field(base, _) | ExprKind::IndexArray(base, _) => place_root(base),
-        _ => None,
     }
 }

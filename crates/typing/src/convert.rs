@@ -668,7 +668,10 @@ impl Checker<'_> {
                 true
             }
             (Terminated, Thin) => true,
-            (Terminated, Fat | Counted(_)) => true,
+            (Terminated, Fat | Counted(_)) => {
+                self.need_bounds(e);
+                true
+            }
             (Thin, Fat | Counted(_)) => {
                 self.need_bounds(e);
                 true
@@ -704,6 +707,9 @@ impl Checker<'_> {
                 false
             }
             (_, FatTerminated) => {
+                if self.need_bounds(e) {
+                    return true;
+                }
                 self.error_help(
                     codes::TERMINATOR,
                     e.span,

@@ -59,6 +59,8 @@ pub struct FnCtx {
     pub used: FxHashSet<LocalId>,
     /// `constexpr` locals.
     pub known: FxHashMap<LocalId, Known>,
+    /// Taking a local's address does not fix its type for now.
+    pub keep_inferred: bool,
     /// How many `defer` bodies are open.
     pub in_defer: u32,
     /// Nesting of statement expressions.
@@ -197,7 +199,7 @@ impl Checker<'_> {
             unsafe_depth: u32::from(def.trusted),
             phase,
             inferred: std::mem::take(inferred),
-            format: fty.format.or_else(|| self.implied_format(fty)),
+            format: fty.format,
             variadic: fty.variadic,
             result_name: Some(self.program.functions[id.0 as usize].name),
             ..FnCtx::default()
@@ -227,7 +229,7 @@ impl Checker<'_> {
     }
 
     /// A variadic function without a format attribute: its last parameter is the format if that is a string.
-    fn implied_format(&self, fty: &FuncTy) -> Option<FormatTy> {
+    pub(crate) fn implied_format(&self, fty: &FuncTy) -> Option<FormatTy> {
         if !fty.variadic {
             return None;
         }

@@ -24,6 +24,10 @@ pub struct Inferred {
     pub fixed: Option<Bounds>,
     /// Only ever holds addresses within this function's blocks.
     pub block: bool,
+    /// The one local that it points into, if there is one and `block` holds.
+    pub root: Option<LocalId>,
+    /// Whether it points into several locals.
+    pub roots_differ: bool,
     /// The value that took the bounds away, for messages.
     pub blame: Option<Span>,
 }
@@ -63,6 +67,8 @@ impl Checker<'_> {
             needs: false,
             fixed: None,
             block: true,
+            root: None,
+            roots_differ: false,
             blame: None,
         });
         let phase = f.phase;
@@ -92,6 +98,7 @@ impl Checker<'_> {
         }
         let Some(p) = self.program.types.as_pointer(value.ty.ty) else { return };
         let block = self.rooted_in_local(value);
+        let root = self.root_of(value);
         let (bounds, span) = (p.bounds, value.span);
         let Some(f) = &mut self.f else { return };
         let phase = f.phase;
@@ -100,6 +107,13 @@ impl Checker<'_> {
         state.assigned = true;
         if state.block && !block {
             state.block = false;
+            changed = true;
+        }
+        if state.root.is_none() && root.is_some() {
+            state.root = root;
+            changed = true;
+        } else if !state.roots_differ && state.root != root {
+            state.roots_differ = true;
             changed = true;
         }
         if phase == Phase::Available {
@@ -194,10 +208,39 @@ impl Checker<'_> {
 
     /// The address of a local is taken: its type no longer changes.
     pub(crate) fn fix_local(&mut self, local: LocalId, bounds: Bounds) {
+        if self.f.as_ref().is_some_and(|f| f.keep_inferred) {
+            return;
+        }
         let Some(state) = self.inferred_mut(local) else { return };
         if state.fixed.is_none() || (state.fixed == Some(Bounds::Thin) && bounds != Bounds::Thin) {
             state.fixed = Some(bounds);
             self.changed();
+        }
+    }
+
+    /// While `keep` holds, taking a local's address does not fix its type (the callee sets it as an assignment would).
+    pub(crate) fn keep_inferred(&mut self, keep: bool) {
+        if let Some(f) = &mut self.f {
+            f.keep_inferred = keep;
+        }
+    }
+
+    /// The local that a pointer value is into, if it is one.
+    pub(crate) fn root_of(&self, e: &Expr) -> Option<LocalId> {
+        match &*e.kind {
+            ExprKind::Decay(p) | ExprKind::AddrOf(p) => place_root(p),
+            ExprKind::PtrAdd(p, ..) | ExprKind::Convert(_, p) => self.root_of(p),
+            ExprKind::Load(p) => {
+                let ExprKind::Local(id) = *p.kind else { return None };
+                let f = self.f.as_ref()?;
+                let state = f.local_keys.get(&id).and_then(|k| f.inferred.get(k))?;
+                if state.roots_differ {
+                    None
+                } else {
+                    state.root
+                }
+            }
+            _ => None,
         }
     }
 
@@ -222,5 +265,13 @@ fn both(fat: bool, terminated: bool) -> Bounds {
         (true, false) => Bounds::Fat,
         (false, true) => Bounds::Terminated,
         (false, false) => Bounds::Thin,
+    }
+}
+
+fn place_root(e: &Expr) -> Option<LocalId> {
+    match &*e.kind {
+        ExprKind::Local(id) | ExprKind::CompoundLit(id, _) => Some(*id),
+        ExprKind::Field(base, _) | ExprKind::IndexArray(base, _) => place_root(base),
+        _ => None,
     }
 }

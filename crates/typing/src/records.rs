@@ -44,7 +44,7 @@ impl Checker<'_> {
             .args
             .iter()
             .filter_map(|a| match a {
-                ast::GenericArg::Type(t) => Some(self.type_name(t).ty),
+                ast::GenericArg::Type(t) => Some(self.stored_type(t).ty),
                 _ => None,
             })
             .collect();

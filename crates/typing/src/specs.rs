@@ -168,6 +168,13 @@ impl Checker<'_> {
         self.declare_type(base, &name.declarator, place).ty
     }
 
+    /// A type that values are stored as: a generic's argument, the element of `new`. Defaults are those of fields.
+    pub(crate) fn stored_type(&mut self, name: &ast::TypeName) -> Qty {
+        let place = Place { role: Role::Field, foreign: false, trusted: false };
+        let base = self.base_type(&name.specs, place);
+        self.declare_type(base, &name.declarator, place).ty
+    }
+
     /// Applies a declarator to its base type.
     pub(crate) fn declare_type(&mut self, base: Qty, declarator: &ast::Declarator, place: Place) -> Declared {
         let mut ty = base;
@@ -200,7 +207,8 @@ impl Checker<'_> {
             ty = self.typedef_role(ty, place);
         }
         if matches!(place.role, Role::Param | Role::Local) && !heap {
-            if let Some(p) = self.program.types.as_pointer(ty.ty) {
+            let pointer = self.program.types.as_pointer(ty.ty);
+            if let Some(p) = pointer.filter(|p| !matches!(self.kind(p.target.ty), TyKind::Func(_))) {
                 ty.ty = self.types().pointer(Pointer { region: Region::Var, ..p });
             }
         }
@@ -494,6 +502,9 @@ impl Checker<'_> {
             keeps_string: None,
         };
         self.function_attributes(&mut f, &attrs, &names);
+        if f.abi == Abi::Leeward && f.format.is_none() {
+            f.format = self.implied_format(&f);
+        }
         (self.types().intern(TyKind::Func(Rc::new(f))), names)
     }
 

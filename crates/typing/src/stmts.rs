@@ -786,6 +786,9 @@ impl Checker<'_> {
             self.poison(Some(name));
             return None;
         }
+        if let Some(ast::Initializer::Expr(e)) = &d.init {
+            ty.ty = self.adopt_target(ty.ty, e);
+        }
         ty.ty = self.inferred_type(name.span, ty.ty);
         let id = self.new_local(Some(name.name), ty, name.span, heap);
         let align = self.alignment(&decl.specs.alignas, &d.declarator.attrs);
@@ -829,6 +832,26 @@ impl Checker<'_> {
             }
         };
         Some(self.stmt_node(StmtKind::Declare(id, init), Span::new(name.span.lo, d.declarator.span.hi)))
+    }
+
+    /// `char **p = argv + 1;`: what the pointers behind an unannotated pointer to pointers know is taken from the initialiser.
+    fn adopt_target(&mut self, ty: Ty, init: &ast::Expr) -> Ty {
+        let Some(p) = self.program.types.as_pointer(ty) else { return ty };
+        let Some(inner) = self.program.types.as_pointer(p.target.ty) else { return ty };
+        if inner.bounds != Bounds::Thin || inner.raw || !self.checked() {
+            return ty;
+        }
+        self.muted += 1;
+        let value = self.value(init);
+        self.muted -= 1;
+        let Some(q) = self.program.types.as_pointer(value.ty.ty) else { return ty };
+        match self.program.types.as_pointer(q.target.ty) {
+            Some(have) if have.target == inner.target && have.bounds != Bounds::Thin => {
+                let target = Qty { ty: q.target.ty, ..p.target };
+                self.types().pointer(Pointer { target, ..p })
+            }
+            _ => ty,
+        }
     }
 
     /// The initialiser of a local, and its type with an array's length filled in.

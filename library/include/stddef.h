@@ -1,0 +1,6 @@
+/* C23 names that older compilers lack. */
+#include_next <stddef.h>
+#ifndef LEE_STDDEF_H
+#define LEE_STDDEF_H
+typedef typeof(nullptr) nullptr_t;
+#endif
