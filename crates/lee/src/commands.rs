@@ -138,6 +138,7 @@ fn run(session: Session) -> Outcome<i32> {
 fn make(session: &Session, scratch: &Scratch, program: &Path) -> Outcome<()> {
     let mut words: Vec<OsString> = vec![];
     let mut compiling = vec![];
+    let mut made = vec![];
     let mut problem = None;
     for (number, item) in session.options.items.iter().enumerate() {
         match item {
@@ -150,6 +151,7 @@ fn make(session: &Session, scratch: &Scratch, program: &Path) -> Outcome<()> {
                     // The other files may have errors of their own to show.
                     Err(failure) => problem = problem.or(Some(failure)),
                 }
+                made.push((object.clone(), file.clone()));
                 words.push(object.into());
             }
             Item::File(file) => words.push(protected(file).into()),
@@ -169,7 +171,7 @@ fn make(session: &Session, scratch: &Scratch, program: &Path) -> Outcome<()> {
     line.extend(words);
     line.extend(link::runtime_words(session, &variant)?);
     line.extend([OsString::from("-o"), program.into()]);
-    link::link(session, &line)
+    link::link(session, &line, &made)
 }
 
 /// The first source's name without its ending, in the current folder.

@@ -8,6 +8,7 @@ pub mod hash;
 pub mod help;
 pub mod home;
 pub mod link;
+pub mod mismatch;
 pub mod object;
 pub mod options;
 pub mod pipeline;

@@ -1,10 +1,10 @@
 //! Linking, with the runtime behind everything else.
 
-use crate::failure::{Failure, Outcome};
-use crate::runtime;
+use crate::failure::{reason, Failure, Outcome};
 use crate::session::Session;
+use crate::{mismatch, report, runtime};
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// The words that end each linker command: the runtime and what it needs. An archive gives only what is asked for, so C
 /// programs are not changed by it.
@@ -13,21 +13,25 @@ pub fn runtime_words(session: &Session, variant: &[String]) -> Outcome<Vec<OsStr
     Ok(vec!["-x".into(), "none".into(), library.into(), "-lm".into(), "-lpthread".into()])
 }
 
-/// Runs the compiler as a linker with `words`, explaining what it says.
-pub fn link(session: &Session, words: &[OsString]) -> Outcome<()> {
-    let mut command = session.compiler.command();
-    let out =
-        command.args(words).output().map_err(|e| Failure::file("run", Path::new(&session.compiler.name()), &e))?;
-    report_raw(&out.stdout, &out.stderr);
-    if out.status.success() {
-        Ok(())
-    } else {
-        Err(Failure::reported())
-    }
-}
+/// A temporary object and the source that it was made from.
+pub type Made = (PathBuf, PathBuf);
 
-fn report_raw(stdout: &[u8], stderr: &[u8]) {
-    use std::io::Write;
-    let _ = std::io::stdout().write_all(stdout);
-    let _ = std::io::stderr().write_all(stderr);
+/// Runs the compiler as a linker with `words`. Where the markers of types (crates/emit_c/src/link.rs) find no counterpart, it
+/// says which files disagree about what.
+pub fn link(session: &Session, words: &[OsString], made: &[Made]) -> Outcome<()> {
+    let mut command = session.compiler.command();
+    let out = command
+        .args(words)
+        .env("LC_ALL", "C")
+        .output()
+        .map_err(|e| Failure::error(format!("cannot run '{}': {}", session.compiler.name(), reason(&e))))?;
+    report::output(&String::from_utf8_lossy(&out.stdout));
+    let said = String::from_utf8_lossy(&out.stderr);
+    if out.status.success() {
+        report::note(&said);
+        return Ok(());
+    }
+    let explained = mismatch::explain(&said, words, made);
+    report::note(&explained);
+    Err(Failure::reported())
 }

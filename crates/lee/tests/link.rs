@@ -87,7 +87,7 @@ fn two_types_for_one_function_do_not_link() {
         fs::copy(mismatch.join(file), folder.join(file)).expect("copied");
     }
     let said = |err: &str| {
-        for part in ["measure", "int n", "long n", "user.lee:3", "maker.lee:3"] {
+        for part in ["`measure`", ", int)", ", long)", "user.lee:3", "maker.lee:3"] {
             assert!(err.contains(part), "lacks {part:?}: {err}");
         }
         assert!(!err.contains("undefined reference"), "{err}");
@@ -96,4 +96,32 @@ fn two_types_for_one_function_do_not_link() {
     lee_in(&folder, &["cc", "-c", "user.lee", "maker.lee"]).expect(0);
     said(&lee_in(&folder, &["cc", "-o", "x", "user.o", "maker.o"]).expect(1).err);
     assert!(!folder.join("x").exists());
+}
+
+#[test]
+fn two_layouts_of_one_record_do_not_link() {
+    let folder = fresh("link-record");
+    let user = "struct point { int x, y; };\nint sum(struct point *p);\nint main(void) { struct point p = { 1, 2 }; return sum(&p); }\n";
+    fs::write(folder.join("user.lee"), user).expect("written");
+    fs::write(
+        folder.join("maker.lee"),
+        "struct point { int x; long y; };\nint sum(struct point *p) { return p->x + (int)p->y; }\n",
+    )
+    .expect("written");
+    let err = lee_in(&folder, &["build", "-o", "x", "user.lee", "maker.lee"]).expect(1).err;
+    for part in ["`point`", "user.lee", "maker.lee"] {
+        assert!(err.contains(part), "lacks {part:?}: {err}");
+    }
+}
+
+#[test]
+fn a_c_function_needs_a_trusted_declaration() {
+    let folder = fresh("link-trusted");
+    fs::write(folder.join("user.lee"), "int half(int x);\nint main(void) { return half(4); }\n").expect("written");
+    fs::write(folder.join("half.c"), "int half(int x) { return x / 2; }\n").expect("written");
+    let err = lee_in(&folder, &["build", "-o", "x", "user.lee", "half.c"]).expect(1).err;
+    assert!(err.contains("`half`") && err.contains("trusted") && err.contains("user.lee:1"), "{err}");
+    fs::write(folder.join("user.lee"), "int half(int x);\nint main(void) { return half(4); }\n").expect("written");
+    let err = lee_in(&folder, &["build", "-o", "x", "user.lee"]).expect(1).err;
+    assert!(err.contains("half") && !err.contains("lee.type"), "{err}");
 }

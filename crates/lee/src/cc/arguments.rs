@@ -136,6 +136,9 @@ pub fn parse(words: Vec<OsString>) -> Outcome<Line> {
                     _ => line.stop,
                 }
             }
+            Argument::Dependency(words) if words.iter().any(|w| w == "-M" || w == "-MM") => {
+                line.stop = Stop::Preprocessed
+            }
             Argument::Language(words) => {
                 let name = words.concat_text();
                 let name = name.strip_prefix("-x").unwrap_or(&name).trim().to_string();
@@ -283,7 +286,8 @@ mod tests {
     fn the_first_stage_asked_for_wins() {
         assert_eq!(line("-c -S x.c").stop, Stop::Assembly);
         assert_eq!(line("-E -c x.c").stop, Stop::Preprocessed);
-        assert_eq!(line("x.c").stop, Stop::Link);
+        assert_eq!(line("-MM x.c").stop, Stop::Preprocessed);
+        assert_eq!(line("-MMD x.c").stop, Stop::Link);
     }
 
     #[test]

@@ -128,6 +128,7 @@ fn link_program(session: &Session, line: &Line) -> Outcome<i32> {
     let scratch = Scratch::new()?;
     let mut words: Vec<OsString> = vec![];
     let mut compiling = vec![];
+    let mut made = vec![];
     let mut language: Option<Vec<OsString>> = None;
     for (number, argument) in line.arguments.iter().enumerate() {
         match argument {
@@ -136,8 +137,9 @@ fn link_program(session: &Session, line: &Line) -> Outcome<i32> {
                 let target = line.output().map_or_else(|| PathBuf::from("a.out"), Clone::clone);
                 let dependencies =
                     dependencies::request(&line.dependency_words(), file, &target, line.output().is_some())?;
-                compiling.push(start(session, line, file, "-c", object.as_os_str(), &dependencies)?);
+                compiling.push(start(session, file, "-c", object.as_os_str(), &dependencies)?);
                 words.extend(language.iter().flat_map(|_| ["-x".into(), "none".into()]));
+                made.push((object.clone(), file.clone()));
                 words.push(object.into());
                 words.extend(language.iter().flatten().cloned());
             }
@@ -152,7 +154,7 @@ fn link_program(session: &Session, line: &Line) -> Outcome<i32> {
         child.finish()?;
     }
     words.extend(link::runtime_words(session, &line.variant())?);
-    link::link(session, &words)?;
+    link::link(session, &words, &made)?;
     Ok(0)
 }
 
@@ -188,7 +190,7 @@ fn each_file(session: &Session, line: &Line) -> Outcome<i32> {
                 };
                 let dependencies =
                     dependencies::request(&line.dependency_words(), file, &output, line.output().is_some())?;
-                compiling.push(start(session, line, file, kind, output.as_os_str(), &dependencies)?);
+                compiling.push(start(session, file, kind, output.as_os_str(), &dependencies)?);
             }
         }
     }
@@ -206,7 +208,6 @@ fn each_file(session: &Session, line: &Line) -> Outcome<i32> {
 
 fn start(
     session: &Session,
-    line: &Line,
     file: &Path,
     kind: &str,
     output: &OsStr,
@@ -214,7 +215,6 @@ fn start(
 ) -> Outcome<object::Compiling> {
     let Product::C(c) = session.compile(file, Until::C, &dependencies.words)? else { return Err(Failure::reported()) };
     dependencies.clean(&session.home.root)?;
-    let _ = line;
     object::start(session, c, file, kind, output)
 }
 
