@@ -34,6 +34,8 @@ pub struct Emitter<'u, 'a> {
     pub uses: Vec<u32>,
     /// Temporaries that are never read.
     pub unread: Vec<bool>,
+    /// Temporaries that hold one constant, wherever they are read.
+    pub constants: Vec<Option<&'a Const>>,
     /// The text.
     pub lines: Lines,
     /// Where the current statement stands.
@@ -61,6 +63,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
             pending: vec![],
             uses: vec![],
             unread: vec![],
+            constants: crate::pending::constants(body),
             lines: Lines::default(),
             at: None,
             span: Span::NONE,
@@ -207,6 +210,10 @@ impl<'u, 'a> Emitter<'u, 'a> {
     // ---- assignments
 
     fn assign(&mut self, place: &Place, value: &Rvalue) {
+        let constant = place.as_local().and_then(|l| self.constants.get(l.0 as usize).copied().flatten());
+        if constant.is_some() {
+            return;
+        }
         if let Rvalue::Use(Operand::Copy(from) | Operand::Move(from)) = value {
             let ty = mir::ty::place_ty(self.unit.program, self.body, place).map(|q| q.ty);
             let array = ty.is_ok_and(|ty| matches!(self.unit.types.kind(ty), TyKind::Array { .. }));
@@ -230,7 +237,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
     }
 
     /// The words as the type's words.
-    fn converted(&mut self, words: Vec<Ex>, ty: Ty) -> Vec<Ex> {
+    pub fn converted(&mut self, words: Vec<Ex>, ty: Ty) -> Vec<Ex> {
         let is_pointer = matches!(self.unit.types.kind(ty), TyKind::Ptr(_));
         if !is_pointer {
             return words
@@ -463,13 +470,20 @@ impl<'u, 'a> Emitter<'u, 'a> {
     }
 
     fn branch(&mut self, operand: &Operand, yes: u32, no: u32, next: Option<u32>) {
-        let condition = self.value(operand).text;
-        if yes == no {
-            if Some(yes) != next {
-                self.push(&format!("goto b{yes};"));
+        let condition = self.value(operand);
+        let solid = if condition.solid { "1" } else { condition.text.as_str() };
+        let only = match solid {
+            "0" => Some(no),
+            "1" => Some(yes),
+            _ => (yes == no).then_some(yes),
+        };
+        if let Some(only) = only {
+            if Some(only) != next {
+                self.push(&format!("goto b{only};"));
             }
             return;
         }
+        let condition = condition.text;
         let text = if Some(no) == next {
             format!("if ({condition}) goto b{yes};")
         } else if Some(yes) == next {

@@ -30,8 +30,10 @@ impl Emitter<'_, '_> {
             }
             Check::NotNull(pointer) => {
                 let value = self.value(pointer);
-                let condition = value.binary("==", &Ex::atom("NULL"));
-                self.fault_if(&condition.text, "null", &[]);
+                if !value.solid {
+                    let condition = value.binary("==", &Ex::atom("NULL"));
+                    self.fault_if(&condition.text, "null", &[]);
+                }
             }
             Check::Divide(a, b) => self.check_divide(a, b),
             Check::Type(pointer, want) => self.check_type(pointer, *want),

@@ -79,7 +79,7 @@ impl<'a> CTypes<'a> {
     pub fn new(types: &'a TypeStore) -> CTypes<'a> {
         CTypes {
             types,
-            tags: NameSet::default(),
+            tags: NameSet::tags(),
             record_tags: FxHashMap::default(),
             enum_tags: FxHashMap::default(),
             enums: vec![],

@@ -49,6 +49,8 @@ pub struct Ex {
     pub level: Level,
     /// A name or a constant: as cheap to write twice as once.
     pub atom: bool,
+    /// The address of an object: not null.
+    pub solid: bool,
     /// What it depends on.
     pub deps: Deps,
     /// Its C type if it is a pointer, as a cast spells it; empty if it must be cast in any case.
@@ -58,7 +60,7 @@ pub struct Ex {
 impl Ex {
     /// An expression without dependencies.
     pub fn new(text: impl Into<String>, level: Level) -> Ex {
-        Ex { text: text.into(), level, atom: false, deps: Deps::default(), pointer: None }
+        Ex { text: text.into(), level, atom: false, solid: false, deps: Deps::default(), pointer: None }
     }
 
     /// A name or constant.
@@ -91,6 +93,7 @@ impl Ex {
     pub fn cast(&self, ty: &str) -> Ex {
         let mut out = Ex::new(format!("({ty}){}", self.at(Level::Unary)), Level::Unary).with(&self.deps);
         out.atom = self.atom;
+        out.solid = self.solid;
         if ty.ends_with(['*', ')']) {
             out.pointer = Some(ty.into());
         }
@@ -170,6 +173,12 @@ fn wide_text(value: i128, kind: IntKind) -> Ex {
 
 /// A floating constant in C's spelling.
 pub fn float_text(text: &str, kind: FloatKind) -> Ex {
+    // Constants that only a builtin of the compiler names come as its call.
+    if text.contains("__builtin") {
+        let call = Ex::new(text, Level::Binary);
+        let name = if kind == FloatKind::Double { "double" } else { float_word(kind) };
+        return Ex { atom: true, ..call.cast(name) };
+    }
     let lower = text.to_ascii_lowercase();
     let negative = lower.starts_with('-');
     let body = lower.trim_start_matches(['-', '+']);

@@ -93,9 +93,7 @@ getcontext savectx objc_msgSend NSLog CFStringMakeConstantString";
 pub fn is_reserved(name: &str) -> bool {
     is_word(name)
         || HEADER.contains(&name)
-        || name.starts_with("lee_")
-        || name.starts_with("LEE_")
-        || name.starts_with("__")
+        || has_reserved_prefix(name)
         || is_sized_type(name)
 }
 
@@ -158,13 +156,33 @@ pub fn is_identifier(text: &str) -> bool {
     sanitize(text) == text
 }
 
+/// Names that begin like this are not for programs: whatever is behind, another beginning is needed.
+fn has_reserved_prefix(name: &str) -> bool {
+    name.starts_with("lee_") || name.starts_with("LEE_") || name.starts_with("__")
+}
+
 /// The names of one C name space.
 #[derive(Default, Clone)]
 pub struct NameSet {
     taken: FxHashSet<String>,
+    /// Tags, of which lee/lee.h has two.
+    tags: bool,
 }
 
 impl NameSet {
+    /// The name space of tags.
+    pub fn tags() -> NameSet {
+        NameSet { tags: true, ..NameSet::default() }
+    }
+
+    fn reserved(&self, name: &str) -> bool {
+        if self.tags {
+            is_word(name) || matches!(name, "lee_type" | "lee_site") || name.starts_with("lee__")
+        } else {
+            is_reserved(name)
+        }
+    }
+
     /// Takes the name if it is free, whatever it looks like.
     pub fn take(&mut self, name: &str) -> bool {
         self.taken.insert(name.to_string())
@@ -177,11 +195,15 @@ impl NameSet {
 
     /// A free name such that it is free with each of the suffixes behind it, too.
     pub fn claim_words(&mut self, base: &str, suffixes: &[&str]) -> String {
-        let base = sanitize(base);
+        let mut base = sanitize(base);
+        let prefixed = if self.tags { base.starts_with("lee__") } else { has_reserved_prefix(&base) };
+        if prefixed || is_underscore_keyword(&base) {
+            base.insert_str(0, "my_");
+        }
         let mut number = 0;
         loop {
             let name = if number == 0 { base.clone() } else { format!("{base}__{number}") };
-            let free = |n: &str| !is_reserved(n) && !self.taken.contains(n);
+            let free = |n: &str| !self.reserved(n) && !self.taken.contains(n);
             if free(&name) && suffixes.iter().all(|s| !self.taken.contains(&format!("{name}{s}"))) {
                 for s in suffixes {
                     self.taken.insert(format!("{name}{s}"));
@@ -228,6 +250,13 @@ mod tests {
         assert_eq!(names.claim("a b"), "a_b");
         assert_eq!(names.claim_words("p", &["__lo", "__hi"]), "p");
         assert_eq!(names.claim("p__lo"), "p__lo__1");
+        assert_eq!(names.claim("lee_start"), "my_lee_start");
+        assert_eq!(names.claim("__x"), "my___x");
+        assert_eq!(names.claim("_Bool"), "my__Bool");
+        let mut tags = NameSet::tags();
+        assert_eq!(tags.claim("lee_file"), "lee_file");
+        assert_eq!(tags.claim("lee_site"), "lee_site__1");
+        assert_eq!(tags.claim("lee__any"), "my_lee__any");
     }
 
     #[test]

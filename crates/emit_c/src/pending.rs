@@ -80,6 +80,39 @@ pub fn count_uses(body: &Body, is_array: &dyn Fn(usize) -> bool) -> (Vec<u32>, V
     (counts, unread)
 }
 
+/// The temporaries whose only assignment is of a constant. Lowering assigns temporaries before each use.
+pub fn constants(body: &Body) -> Vec<Option<&Const>> {
+    let mut found: Vec<Option<&Const>> = vec![None; body.locals.len()];
+    let mut definitions = vec![0u32; body.locals.len()];
+    for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+        if let StmtKind::Assign(place, Rvalue::Use(Operand::Const(constant))) = &stmt.kind {
+            if let Some(slot) = place.as_local().and_then(|l| found.get_mut(l.0 as usize)) {
+                *slot = Some(constant);
+            }
+        }
+        let mut spoil = |place: &Place| {
+            if let (PlaceBase::Local(local), false) = (place.base, place.proj.first() == Some(&Proj::Deref)) {
+                if let Some(count) = definitions.get_mut(local.0 as usize) {
+                    *count += 1;
+                }
+            }
+        };
+        operands(&stmt.kind, &mut |input| match input {
+            Input::Written(place) | Input::Read(place) => spoil(place),
+            Input::Operand(_) => {}
+        });
+    }
+    for (n, slot) in found.iter_mut().enumerate() {
+        let fit = body.locals.get(n).is_some_and(|l| {
+            l.kind == LocalKind::Temp && !l.address_taken && l.align.is_none() && !l.ty.quals.is_volatile
+        });
+        if !fit || definitions.get(n) != Some(&1) {
+            *slot = None;
+        }
+    }
+    found
+}
+
 fn use_operand(usage: &mut [Usage], block: usize, operand: &Operand) {
     if let Operand::Copy(place) | Operand::Move(place) = operand {
         use_place(usage, block, place, false);

@@ -44,7 +44,7 @@ pub struct Loc {
     anonymous: Option<RecordId>,
 }
 
-impl Emitter<'_, '_> {
+impl<'a> Emitter<'_, 'a> {
     /// The names of a local's words, not looking at what waits.
     pub fn local_words(&mut self, local: Local) -> Vec<Ex> {
         match self.local_place(local) {
@@ -89,8 +89,14 @@ impl Emitter<'_, '_> {
         let mut steps = place.proj.iter();
         let mut loc = match place.base {
             PlaceBase::Local(local) => {
-                let waits = place.proj.first() == Some(&Proj::Deref);
-                match if waits { self.take(local, twice) } else { None } {
+                let behind = place.proj.first() == Some(&Proj::Deref);
+                let constant = self.constant_of(local).filter(|_| behind);
+                let waiting = match constant {
+                    Some(constant) => Some(self.constant_as(constant, local_ty(self.body, &Place::local(local)))),
+                    None if behind => self.take(local, twice),
+                    None => None,
+                };
+                match waiting {
                     Some(words) => {
                         steps.next();
                         let ty = self.body.locals.get(local.0 as usize).map_or(self.error_ty(), |l| l.ty.ty);
@@ -363,6 +369,7 @@ impl Emitter<'_, '_> {
             trap: loc.deps.trap && loc.through_memory,
             locals: loc.deps.locals.clone(),
         };
+        out.solid = matches!(&loc.form, Form::Direct(_)) && !loc.deps.trap;
         out.pointer = Some(if split || loc.odd { Rc::from("") } else { self.unit.c.cast_to_pointer(loc.ty) });
         out
     }
@@ -381,6 +388,9 @@ impl Emitter<'_, '_> {
     pub fn operand(&mut self, operand: &Operand, twice: bool) -> Vec<Ex> {
         match operand {
             Operand::Copy(place) | Operand::Move(place) => {
+                if let Some(constant) = place.as_local().and_then(|local| self.constant_of(local)) {
+                    return self.constant_as(constant, local_ty(self.body, place));
+                }
                 if let Some(words) = place.as_local().and_then(|local| self.take(local, twice)) {
                     return words;
                 }
@@ -409,19 +419,26 @@ impl Emitter<'_, '_> {
     fn once(&mut self, words: Vec<Ex>, ty: Qty) -> Vec<Ex> {
         let mut out = vec![];
         for (n, word) in words.into_iter().enumerate() {
-            let name = self.scratch.claim("lee_once");
+            let name = self.scratch.claim("once__");
             let declaration = self.unit.c.word(Qty::plain(ty.ty), n, &name, crate::ctype::Consts::Drop);
             self.declarations.push(format!("{declaration};"));
             self.push(&format!("{name} = {};", word.text));
-            out.push(Ex {
-                text: name,
-                level: Level::Primary,
-                atom: true,
-                deps: Deps::default(),
-                pointer: word.pointer,
-            });
+            out.push(Ex { pointer: word.pointer, ..Ex::atom(name) });
         }
         out
+    }
+
+    /// The constant that is all that a temporary ever holds.
+    fn constant_of(&self, local: Local) -> Option<&'a Const> {
+        self.constants.get(local.0 as usize).copied().flatten()
+    }
+
+    fn constant_as(&mut self, constant: &Const, ty: Option<Ty>) -> Vec<Ex> {
+        let words = self.constant(constant);
+        match ty {
+            Some(ty) => self.converted(words, ty),
+            None => words,
+        }
     }
 
     fn constant(&mut self, constant: &Const) -> Vec<Ex> {
@@ -440,7 +457,8 @@ impl Emitter<'_, '_> {
             }
             Const::Func(func) => {
                 let name = self.unit.function_name(func);
-                vec![Ex::atom(name.ident).of_pointer("".into())]
+                // Plain C may ask whether a weak function is there.
+                vec![Ex { solid: !self.body.unchecked, ..Ex::atom(name.ident).of_pointer("".into()) }]
             }
             Const::SizeOf(ty) => vec![self.sized("sizeof", *ty)],
             Const::AlignOf(ty) => vec![self.sized("_Alignof", *ty)],
@@ -513,6 +531,7 @@ impl Emitter<'_, '_> {
             };
             out.atom = true;
             out.pointer = Some(cast.clone());
+            out.solid = true;
             out
         };
         if self.unit.types.words(ty) != 3 {
@@ -537,4 +556,8 @@ impl Emitter<'_, '_> {
             l.units.len() as u64 * elem
         })
     }
+}
+
+fn local_ty(body: &Body, place: &Place) -> Option<Ty> {
+    place.as_local().and_then(|local| body.locals.get(local.0 as usize)).map(|l| l.ty.ty)
 }

@@ -119,6 +119,7 @@ impl Emitter<'_, '_> {
                 let inverted = value.prefix("~");
                 self.narrow(inverted, ty)
             }
+            UnOp::Not if value.solid => Ex::atom("0"),
             UnOp::Not => plain(value.prefix("!")),
             UnOp::Real => {
                 plain(Ex { text: format!("__real__ {}", value.at(Level::Unary)), level: Level::Unary, ..value })
@@ -161,6 +162,9 @@ impl Emitter<'_, '_> {
         let pointers = is_pointer(self.operand_ty(a)) || is_pointer(self.operand_ty(b)) || function(a) || function(b);
         let equality = matches!(operator, "==" | "!=");
         let (left, right) = (self.value(a), self.value(b));
+        if equality && ((left.solid && null(b)) || (right.solid && null(a))) {
+            return Ex::atom(if operator == "==" { "0" } else { "1" });
+        }
         if !pointers || (equality && (null(a) || null(b))) {
             return left.binary(operator, &right);
         }
@@ -362,7 +366,10 @@ impl Emitter<'_, '_> {
         let opaque = matches!(self.unit.types.kind(target), TyKind::Void);
         let end =
             if opaque { address.cast("char *").binary("+", &some).cast(&cast) } else { address.binary("+", &some) };
-        let text = format!("{} != NULL ? {} : NULL", address.at(Level::Unary), end.text);
+        let text = match address.solid {
+            true => end.at(Level::Binary),
+            false => format!("{} != NULL ? {} : NULL", address.at(Level::Unary), end.text),
+        };
         let hi = Ex::new(text, Level::Any).with(&end.deps).of_pointer(cast);
         Value { words: vec![address.clone(), address, hi], pure: true }
     }
@@ -412,6 +419,9 @@ impl Emitter<'_, '_> {
     pub fn truth(&mut self, a: &Operand) -> Ex {
         let is_pointer = matches!(self.unit.types.kind(self.operand_ty(a)), TyKind::Ptr(_) | TyKind::NullPtr);
         let value = self.value(a);
+        if value.solid {
+            return Ex::atom("1");
+        }
         value.binary("!=", &Ex::atom(if is_pointer { "NULL" } else { "0" }))
     }
 }
