@@ -167,7 +167,12 @@ impl<'t> Lower<'t, '_> {
         if let Some((old, old_ty)) = old {
             let new = block.clone();
             let amount = count.clone();
-            self.when(block.clone(), |this| this.copy_old(old, old_ty, new, amount, thin));
+            let copy = |this: &mut Self| this.copy_old(old, old_ty, new, amount, thin);
+            if alloc.fallible {
+                self.when(block.clone(), copy);
+            } else {
+                copy(self);
+            }
         }
         let value = if fat {
             Rvalue::MakeCounted { ty, ptr: block, count }
@@ -278,7 +283,12 @@ impl<'t> Lower<'t, '_> {
         let block = self.allocate(alloc.elem, one, Some(extra.clone()), false, alloc.fallible, thin);
         if let (Some((old, old_ty)), Some(record)) = (old, self.program.types.as_record(alloc.elem)) {
             let new = block.clone();
-            self.when(block.clone(), |this| this.copy_flexible(old, old_ty, new, extra, alloc.elem, record));
+            let copy = |this: &mut Self| this.copy_flexible(old, old_ty, new, extra, alloc.elem, record);
+            if alloc.fallible {
+                self.when(block.clone(), copy);
+            } else {
+                copy(self);
+            }
         }
         let value = self.convert_pointer(block, thin, ty);
         self.assign(Place::local(dest), Rvalue::Use(value));

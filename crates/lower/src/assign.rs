@@ -183,14 +183,20 @@ impl<'t> Lower<'t, '_> {
         }
         let Some(Pointer { bounds: Bounds::Counted(id), .. }) = self.pointer_of(counted) else { return };
         let record = record.clone();
-        let value = value.clone();
-        self.when(value.clone(), move |this| {
+        let pointer = value.clone();
+        let nonnull = self.pointer_of(self.operand_ty(value)).is_some_and(|p| p.nonnull);
+        let check = move |this: &mut Self| {
             let count = this.count_of_fields(id, &record);
             let want = this.clamp(count);
             let ulong = this.common().ulong;
-            let have = this.temp_of(Rvalue::Remaining(value), ulong);
+            let have = this.temp_of(Rvalue::Remaining(pointer), ulong);
             this.check(Check::Enough { want, have });
-        });
+        };
+        if nonnull {
+            check(self);
+        } else {
+            self.when(value.clone(), check);
+        }
     }
 
     /// The fields of the record whose count mentions field `n`: number and count.
@@ -245,7 +251,8 @@ impl<'t> Lower<'t, '_> {
         })
     }
 
-    /// The count of a flexible array grows only as far as the block reaches that was allocated for the record.
+    /// The count of a flexible array is set once, as far as the block reaches that was allocated for the record; then it only
+    /// shrinks.
     #[allow(clippy::too_many_arguments)]
     fn check_flexible(
         &mut self,
@@ -260,9 +267,12 @@ impl<'t> Lower<'t, '_> {
         let (int, long) = (self.common().int, self.common().long);
         let new = self.count_with(count, record, n, value);
         let there = self.count_of_fields(count, record);
-        let grows = self.temp_of(Rvalue::Binary(BinOp::Gt, new.clone(), there, long), int);
+        let grows = self.temp_of(Rvalue::Binary(BinOp::Gt, new.clone(), there.clone(), long), int);
         let record = record.clone();
         self.when(grows, move |this| {
+            let was_set = this.clamp(there.clone());
+            let stays = new.clone();
+            this.when(was_set, |this| this.check(Check::Count(stays, there)));
             let record_ty = this.program.types.intern(TyKind::Record(id));
             let thin = this.thin_to(Qty::plain(record_ty));
             let ulong = this.common().ulong;

@@ -41,6 +41,11 @@ impl<'t> Lower<'t, '_> {
                 let op = self.operand(p);
                 let op = if args.iter().any(effects::has_effects) { self.freeze(op) } else { op };
                 match self.pointer_of(p.ty.ty) {
+                    // A function named in a roundabout way.
+                    Some(pointer) if matches!(op, Operand::Const(Const::Func(_))) => match op {
+                        Operand::Const(Const::Func(f)) => (Callee::Direct(f), pointer.target.ty, None),
+                        op => (Callee::Pointer(op), pointer.target.ty, None),
+                    },
                     Some(pointer) => {
                         let guard = (!pointer.nonnull).then(|| op.clone());
                         (Callee::Pointer(op), pointer.target.ty, guard)

@@ -358,10 +358,46 @@ impl<'t> Lower<'t, '_> {
                 let op = self.direct(inner);
                 Rvalue::Use(self.pointer_to_int(op, ty))
             }
+            Conv::Pointer if self.decays_to_word(inner, ty) => match &*inner.kind {
+                ExprKind::Decay(array) => Rvalue::Use(self.decay(array, ty)),
+                _ => self.rvalue(inner),
+            },
+            // A view of bytes as one object is one step, whose fault is that of the view.
+            Conv::Pointer if self.is_view_of_one(inner, ty) => match &*inner.kind {
+                ExprKind::Convert(Conv::View, bytes) => {
+                    let saved = self.enter(inner.span, inner.is_unsafe);
+                    let op = self.direct(bytes);
+                    let op = self.convert_view(op, bytes.ty.ty, ty);
+                    self.leave(saved);
+                    Rvalue::Use(op)
+                }
+                _ => self.rvalue(inner),
+            },
             _ => {
                 let op = self.direct(inner);
                 Rvalue::Use(self.convert(conv, op, from, ty))
             }
+        }
+    }
+
+    fn is_view_of_one(&self, inner: &Expr, to: Ty) -> bool {
+        let thin = self.pointer_of(to).is_some_and(|p| p.bounds == Bounds::Thin);
+        thin && self.is_fat(inner.ty.ty)
+            && matches!(&*inner.kind, ExprKind::Convert(Conv::View, bytes) if self.pointer_of(bytes.ty.ty).is_some())
+    }
+
+    /// Whether an array that becomes a pointer may become one of one word at once: a string, or the first of its elements.
+    fn decays_to_word(&self, inner: &Expr, to: Ty) -> bool {
+        let ExprKind::Decay(array) = &*inner.kind else { return false };
+        let (TyKind::Array { len: ArrayLen::Const(n), terminated, .. }, Some(dest)) =
+            (self.program.types.kind(array.ty.ty), self.pointer_of(to))
+        else {
+            return false;
+        };
+        match dest.bounds {
+            Bounds::Terminated => *terminated,
+            Bounds::Thin => *n > u64::from(*terminated) || self.checks_off(),
+            _ => false,
         }
     }
 

@@ -33,7 +33,14 @@ impl<'t> Lower<'t, '_> {
                 self.check(Check::Index(index, readable));
             }
         }
-        let count = if negate { self.negated(index) } else { self.numeric(index, long) };
+        // A count of up to 32 bits stays what it is: its product with a size cannot wrap.
+        let ty_of_index = self.operand_ty(&index);
+        let narrow = self.program.types.as_int(ty_of_index).is_some_and(|k| k.size() <= 4);
+        let count = match (negate, narrow || const_int(&index).is_some()) {
+            (true, _) => self.negated(index),
+            (false, true) if const_int(&index).is_none() => index,
+            (false, _) => self.numeric(index, long),
+        };
         let moved = self.temp_of(Rvalue::Offset(p, count), ty);
         if checked && pointer.bounds == Bounds::FatTerminated {
             self.check(Check::Within(moved.clone()));
@@ -199,6 +206,7 @@ impl<'t> Lower<'t, '_> {
         if const_int(&source_size) != Some(1) {
             size = self.temp_of(Rvalue::Binary(BinOp::Mul, size, source_size, ulong), ulong);
         }
+        let bytes = size.clone();
         let wanted = self.size_of(dest.target.ty);
         if const_int(&wanted) != Some(1) {
             size = self.temp_of(Rvalue::Binary(BinOp::Div, size, wanted, ulong), ulong);
@@ -209,12 +217,20 @@ impl<'t> Lower<'t, '_> {
             return self.temp_of(Rvalue::MakeCounted { ty: to, ptr, count }, to);
         }
         if !self.checks_off() {
-            let want = self.size(1);
-            let check = Check::Enough { want, have: size };
+            let elem = dest.target.ty;
+            let check = |this: &mut Self| {
+                // A part of an element is no view; where there is nothing the bounds are at fault.
+                let (ulong, int) = (this.common().ulong, this.common().int);
+                let element = this.size_of(elem);
+                let short = this.temp_of(Rvalue::Binary(BinOp::Lt, bytes.clone(), element, ulong), int);
+                this.when(short, |this| this.check(Check::Multiple(bytes, elem)));
+                let want = this.size(1);
+                this.check(Check::Enough { want, have: size });
+            };
             if source.nonnull {
-                self.check(check);
+                check(self);
             } else {
-                self.when(fat.clone(), |this| this.check(check));
+                self.when(fat.clone(), check);
             }
         }
         self.temp_of(Rvalue::Part(fat, Part::Ptr, to), to)

@@ -319,7 +319,8 @@ pub enum Rvalue {
     Part(Operand, Part, Ty),
     /// A typed `void *` from a thin pointer and the remembered type; the last field is the `void *` type.
     MakeTypedVoid(Operand, Ty, Ty),
-    /// Address plus elements; a fat operand keeps its bounds. The count is signed 64-bit; wraps.
+    /// Address plus elements; a fat operand keeps its bounds. The count is an integer of any type up to 64 bits, taken as signed
+    /// 64-bit if it has that size. The product with the element size wraps, but never into the bounds of a fat operand.
     Offset(Operand, Operand),
     /// Difference of two addresses in elements (`ptrdiff_t`).
     Difference(Operand, Operand),
