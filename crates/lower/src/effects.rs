@@ -109,6 +109,41 @@ fn init_children<'a>(init: &'a Init, f: &mut dyn FnMut(&'a Expr)) {
     }
 }
 
+/// The unnamed locals that evaluating `e` initialises: compound literals, and what `a ?: b` holds. Those in statements of a
+/// statement expression belong to these.
+pub(crate) fn unnamed_locals(e: &Expr) -> Vec<LocalId> {
+    let mut found = vec![];
+    let mut work = vec![e];
+    while let Some(e) = work.pop() {
+        match &*e.kind {
+            ExprKind::CompoundLit(l, _) | ExprKind::CondOmitted(l, ..) => found.push(*l),
+            ExprKind::StmtExpr(..) => continue,
+            _ => {}
+        }
+        children(e, &mut |child| work.push(child));
+    }
+    found
+}
+
+/// The expressions of a statement that are evaluated in its own scope.
+pub(crate) fn own_exprs(s: &Stmt) -> Vec<&Expr> {
+    use StmtKind::*;
+    match &s.kind {
+        Expr(e) | Return(Some(e)) | GotoComputed(e) | VaStart(e) | VaEnd(e) => vec![e],
+        If(e, ..) | While(e, _) | DoWhile(_, e) | Switch(e, _) | SwitchTagged(e, _) => vec![e],
+        Declare(_, Some(i)) => {
+            let mut all = vec![];
+            init_children(i, &mut |e| all.push(e));
+            all
+        }
+        For(_, c, step, _) => c.iter().chain(step).collect(),
+        Swap(a, b) | VaCopy(a, b) => vec![a, b],
+        CountGroup(list) => list.iter().flat_map(|(a, b)| [a, b]).collect(),
+        Asm(asm) => asm.outputs.iter().chain(&asm.inputs).map(|(_, _, e)| e).collect(),
+        _ => vec![],
+    }
+}
+
 /// For each local of the body, whether its address is taken anywhere.
 pub(crate) fn address_taken(body: &Body) -> Vec<bool> {
     let mut taken = vec![false; body.locals.len()];

@@ -74,6 +74,7 @@ impl<'t> Lower<'t, '_> {
                 let scope = self.open_scope(block.span);
                 self.block_stmts(block);
                 if let Some(value) = value {
+                    self.declare_unnamed(value);
                     self.effect(value);
                 }
                 self.close_scope(scope);
@@ -248,7 +249,6 @@ impl<'t> Lower<'t, '_> {
             }
             ExprKind::CondOmitted(held, a, b) => {
                 let held = self.local(*held);
-                self.declare_live(held);
                 self.into(held, a);
                 let (yes, no, join) = (self.new_block(), self.new_block(), self.new_block());
                 self.set_term(TermKind::If(Operand::local(held), yes, no));
@@ -279,6 +279,7 @@ impl<'t> Lower<'t, '_> {
                 let scope = self.open_scope(block.span);
                 self.block_stmts(block);
                 if let Some(value) = value {
+                    self.declare_unnamed(value);
                     self.into(dest, value);
                 }
                 self.close_scope(scope);

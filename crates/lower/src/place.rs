@@ -91,7 +91,6 @@ impl<'t> Lower<'t, '_> {
             ExprKind::StrLit(s) => PreparedKind::Base(PlaceBase::Str(*s)),
             ExprKind::CompoundLit(l, init) => {
                 let local = self.local(*l);
-                self.declare_live(local);
                 self.init_place(&Place::local(local), e.ty, init, false);
                 PreparedKind::Base(PlaceBase::Local(local))
             }

@@ -103,7 +103,7 @@ impl<'t> Lower<'t, '_> {
                 Item::Defer(stmt) => {
                     // What a defer itself jumps over is what was there when it was met.
                     self.live = parent;
-                    self.stmt(stmt);
+                    self.sub_stmt(stmt);
                     self.live = here;
                 }
             }

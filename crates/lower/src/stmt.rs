@@ -3,7 +3,7 @@
 use crate::builder::{Frame, Jump, Lower, Switch};
 use crate::effects;
 use crate::place::Use;
-use crate::scopes::Item;
+use crate::scopes::{Item, LiveNode};
 use mir::ir::{self, *};
 use source::Span;
 use typing::tree::{self, Expr, ExprKind, Init, LabelId, LocalId};
@@ -21,6 +21,9 @@ impl<'t> Lower<'t, '_> {
     /// A statement.
     pub fn stmt(&mut self, s: &'t Stmt) {
         let saved = self.enter(s.span, s.is_unsafe);
+        for e in effects::own_exprs(s) {
+            self.declare_unnamed(e);
+        }
         match &s.kind {
             Tree::Empty => {}
             Tree::Expr(e) => self.effect(e),
@@ -160,7 +163,8 @@ impl<'t> Lower<'t, '_> {
             match otherwise {
                 None => break,
                 Some(next) => match &next.kind {
-                    Tree::If(..) => at = next,
+                    // A condition with locals of its own is a statement in its branch.
+                    Tree::If(c, ..) if effects::unnamed_locals(c).is_empty() => at = next,
                     _ => {
                         self.sub_stmt(next);
                         self.goto_and_start(join, join);
@@ -178,18 +182,40 @@ impl<'t> Lower<'t, '_> {
         self.frames.pop();
     }
 
-    /// A statement that is a part of another: what it defers runs at its end.
-    fn sub_stmt(&mut self, s: &'t Stmt) {
+    /// Brings the unnamed locals of an expression to life, in front of its statement and so on every way through it.
+    pub fn declare_unnamed(&mut self, e: &'t Expr) {
+        for id in effects::unnamed_locals(e) {
+            let local = self.local(id);
+            self.declare_live(local);
+        }
+    }
+
+    /// A statement that is a part of another: as if in braces.
+    pub fn sub_stmt(&mut self, s: &'t Stmt) {
+        if matches!(s.kind, Tree::Block(_)) {
+            return self.stmt(s);
+        }
         let before = self.live;
+        let outer = self.scope;
         self.stmt(s);
-        let mut node = self.live;
-        while node != before && node != 0 {
-            if let Item::Defer(_) = self.lives[node].item {
-                self.unwind(before);
-                self.live = before;
-                return;
+        if self.live == before {
+            return;
+        }
+        self.unwind(before);
+        let scope = ScopeId(self.body.scopes.len() as u32);
+        self.body.scopes.push(Scope { parent: Some(outer), span: s.span });
+        while self.live != before && self.live != 0 {
+            let LiveNode { item, parent, .. } = self.lives[self.live];
+            if let Item::Local(local) = item {
+                self.put_in_scope(local, scope);
             }
-            node = self.lives[node].parent;
+            self.live = parent;
+        }
+    }
+
+    fn put_in_scope(&mut self, local: Local, scope: ScopeId) {
+        if let Some(decl) = self.body.locals.get_mut(local.0 as usize) {
+            decl.scope = scope;
         }
     }
 

@@ -93,6 +93,18 @@ fn growing_buffers_are_checked_as_a_group() {
 }
 
 #[test]
+fn unnamed_locals_live_on_every_way() {
+    let text = "struct p { int x; }; int g(struct p *p); [[noreturn]] void die(int);
+         int f(int n) {
+             for (int i = 0; i < n; i++) { if (i == 3) return g(&(struct p){ i }); else if (g(&(struct p){ 1 })) n--; }
+             n > 5 && (die(g(&(struct p){ 2 })), 1);
+             defer g(&(struct p){ 4 });
+             return n ?: g(&(struct p){ 3 });
+         }";
+    expect(text, &["live", "call g", "dead"]);
+}
+
+#[test]
 fn evaluation_is_left_to_right() {
     expect("int g(int); int f(int i) { return i + g(i++) * i; }", &["= i_0", "i_0 = add(", "call g", "mul("]);
 }
