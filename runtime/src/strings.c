@@ -164,3 +164,12 @@ int lee_strerror_r(int number, char *buffer, size_t n) {
     const char *text = strerror_r(number, own, sizeof own);
     return lee_strlcpy(buffer, text, n) >= n ? ERANGE : text == own ? EINVAL : 0;
 }
+
+const char *lee_string_within(const char *s, const char *lo, const char *hi, int precision) {
+    if (s == NULL) return NULL;
+    if (s < lo || s > hi) lee_fault_pointer(NULL, s, lo, hi, 1);
+    size_t room = (size_t)(hi - s);
+    if (precision >= 0 && (size_t)precision <= room) return s;
+    if (memchr(s, 0, room) == NULL) lee_fault_string(NULL);
+    return s;
+}

@@ -155,7 +155,7 @@ impl Checker<'_> {
             self.error_help(
                 codes::ALLOCATION,
                 span,
-                format!("`{text}` holds a nonnull pointer: it is never allocated zeroed"),
+                format!("`{text}` holds a nonnull pointer and must be initialised: it is never allocated zeroed"),
                 "allocate it with an initialiser: `new T{ ... }`",
             );
         }

@@ -370,7 +370,7 @@ impl Checker<'_> {
                     self.error_help(
                         codes::TERMINATOR,
                         arg.span,
-                        "this array is passed as a string and, in another argument, for writing: its zero could be written over",
+                        "this array is passed as a `null_terminated` string and, in another argument, for writing: its zero could be written over",
                         "declare the array `null_terminated`, or pass different arrays",
                     );
                 }

@@ -84,6 +84,14 @@ impl Checker<'_> {
     }
 
     fn load(&mut self, e: Expr) -> Expr {
+        if self.checked() && self.is_tagged_by(&e) {
+            self.error_help(
+                codes::TAGGED,
+                e.span,
+                "a union that is `tagged_by` a field is not read as a whole",
+                "copy the whole struct, or read the member that the tag selects",
+            );
+        }
         let mut ty = e.ty.ty;
         if let Some(p) = self.program.types.as_pointer(ty) {
             let bounds = match p.bounds {
@@ -536,6 +544,17 @@ impl Checker<'_> {
                 format!("a `void *` remembers a complete type, and `{text}` is not one"),
             );
             return self.error_node(span);
+        }
+        if let TyKind::Param(param) = *self.kind(p.target.ty) {
+            if !param.heap {
+                self.error_help(
+                    codes::GENERIC,
+                    span,
+                    format!("a `void *` hides `{}`, so every region in it must be `@heap`", param.name),
+                    format!("declare the parameter `{}: heap`", param.name),
+                );
+                return self.error_node(span);
+            }
         }
         let thin = self.with_bounds(e, Bounds::Thin);
         let thin = self.prove(thin, q.nonnull);

@@ -182,6 +182,17 @@ impl Checker<'_> {
         if name.name.as_str() == "main" && !place.foreign && self.scopes.depth() <= 2 {
             ty = self.main_type(ty, name.span);
         }
+        if let Some(f) =
+            self.program.types.as_func(ty).filter(|f| f.variadic && f.format.is_none() && f.abi == Abi::Leeward)
+        {
+            let _ = f;
+            self.error_help(
+                codes::VARIADIC,
+                name.span,
+                "only a printf-like function may be variadic (`va_list`): its last named parameter is the format, a string",
+                "take a `fat` parameter instead of `...`",
+            );
+        }
         let system = self.map.is_system(name.span.lo);
         let trust = match (place.trusted, place.foreign) {
             (true, _) => Trust::Trusted,

@@ -123,7 +123,7 @@ impl Checker<'_> {
                 self.node(ExprKind::LabelAddr(id), ty, span)
             }
             ast::ExprKind::VaArg(ap, ty) => {
-                if self.checked() {
+                if self.checked() && self.f.as_ref().is_none_or(|f| f.format.is_some() || !f.variadic) {
                     self.error_help(
                         codes::VARIADIC,
                         span,
@@ -258,6 +258,11 @@ impl Checker<'_> {
                 let units = function.as_str().bytes().map(u32::from).collect();
                 return self.string_literal(&ast::StrLit { encoding: ast::Encoding::None, units }, span);
             }
+        }
+        if self.options.advice.iter().any(|(n, _)| n == name.as_str()) {
+            self.foreign_use(name, span);
+            self.scopes.declare(name, Entity::Poison, span);
+            return self.error_node(span);
         }
         let mut report = Diagnostic::error(codes::UNKNOWN_NAME, span, format!("`{name}` is not declared here"));
         if let Some(header) = header_of(name.as_str()) {

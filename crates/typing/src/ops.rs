@@ -474,6 +474,8 @@ impl Checker<'_> {
         else {
             return self.error_node(span);
         };
+        self.need_bounds(&a);
+        self.need_bounds(&b);
         if p.target.ty != q.target.ty && self.checked() {
             let (x, y) = (self.show(a.ty.ty), self.show(b.ty.ty));
             self.error(
@@ -490,6 +492,15 @@ impl Checker<'_> {
         self.node(ExprKind::PtrDiff(a, b), long, span)
     }
 
+    /// A value of type `nullptr_t` is null, whatever expression it is.
+    fn plain_null(&mut self, e: Expr) -> Expr {
+        if !matches!(self.kind(e.ty.ty), TyKind::NullPtr) || matches!(*e.kind, ExprKind::Null) {
+            return e;
+        }
+        let (ty, span) = (e.ty.ty, e.span);
+        self.node(ExprKind::Null, ty, span)
+    }
+
     fn compare_pointers(&mut self, op: ast::BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
         let int = self.program.types.common.int;
         let equality = matches!(op, ast::BinaryOp::Eq | ast::BinaryOp::Ne);
@@ -497,6 +508,7 @@ impl Checker<'_> {
             let value = i128::from((op == ast::BinaryOp::Eq) || matches!(op, ast::BinaryOp::Le | ast::BinaryOp::Ge));
             return self.int_node(value, int, span);
         }
+        let (a, b) = (self.plain_null(a), self.plain_null(b));
         if self.is_null_constant(&b) {
             let null = self.node(ExprKind::Null, a.ty.ty, b.span);
             return self.node(ExprKind::Binary(bin_op(op), a, null), int, span);
@@ -521,6 +533,9 @@ impl Checker<'_> {
             );
             return self.error_node(span);
         };
+        // An end pointer lies one past the last element: kept with its bounds, it may.
+        self.need_bounds(&a);
+        self.need_bounds(&b);
         let void = matches!(self.kind(p.target.ty), TyKind::Void) || matches!(self.kind(q.target.ty), TyKind::Void);
         let same = p.target.ty == q.target.ty
             || self.targets_agree(p.target.ty, q.target.ty, true)

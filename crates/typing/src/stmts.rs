@@ -272,6 +272,7 @@ impl Checker<'_> {
     ) -> StmtKind {
         let constant = value.ty.quals.is_const;
         let state = SwitchState { tagged: Some((id, constant)), barriers, ..SwitchState::default() };
+        self.check_fall_through(body);
         let (body, state) = self.switch_body(state, body);
         let fields = self.program.types.record(id).fields.clone().unwrap_or_default();
         let missing: Vec<String> = fields
@@ -294,6 +295,25 @@ impl Checker<'_> {
             );
         }
         StmtKind::SwitchTagged(value, body)
+    }
+
+    /// A clause of a tagged switch does not run on into one that binds a member: there would be nothing to bind.
+    fn check_fall_through(&mut self, body: &ast::Stmt) {
+        let ast::StmtKind::Block(block) = &body.kind else { return };
+        let mut runs_on = false;
+        for stmt in &block.stmts {
+            if let Some(binding) = binding_label(stmt) {
+                if runs_on {
+                    self.error_help(
+                        codes::CASE,
+                        binding.span,
+                        format!("the clause in front would fall through into this one, which binds `{}`", binding.name),
+                        "end the clause in front with `break` or `return`",
+                    );
+                }
+            }
+            runs_on = may_complete(stmt);
+        }
     }
 
     fn case_stmt(&mut self, low: &ast::Expr, high: Option<&ast::Expr>, body: &ast::Stmt) -> StmtKind {
@@ -957,4 +977,44 @@ impl Checker<'_> {
         });
         id
     }
+}
+
+/// The name that a `case .member(name):` at the front of a statement binds.
+fn binding_label(stmt: &ast::Stmt) -> Option<ast::Ident> {
+    match &stmt.kind {
+        ast::StmtKind::CaseMember { binding: Some(name), .. } => Some(*name),
+        ast::StmtKind::CaseMember { body, .. } | ast::StmtKind::Case(_, _, body) | ast::StmtKind::Default(body) => {
+            binding_label(body)
+        }
+        _ => None,
+    }
+}
+
+/// Whether control may run off the end of a statement, by its shape.
+fn may_complete(stmt: &ast::Stmt) -> bool {
+    match &stmt.kind {
+        ast::StmtKind::Break
+        | ast::StmtKind::Continue
+        | ast::StmtKind::Return(_)
+        | ast::StmtKind::Goto(_)
+        | ast::StmtKind::GotoComputed(_) => false,
+        ast::StmtKind::Block(block) | ast::StmtKind::Unsafe(block) => block.stmts.last().is_none_or(may_complete),
+        ast::StmtKind::If { then, other: Some(other), .. } => may_complete(then) || may_complete(other),
+        ast::StmtKind::Case(_, _, body)
+        | ast::StmtKind::Default(body)
+        | ast::StmtKind::Label(_, body)
+        | ast::StmtKind::CaseMember { body, .. } => may_complete(body),
+        ast::StmtKind::While(cond, _) => {
+            !matches!(cond.kind, ast::ExprKind::Int(ast::IntLit { value: 1.., .. }) | ast::ExprKind::Bool(true))
+        }
+        ast::StmtKind::For { cond: None, .. } => false,
+        ast::StmtKind::Expr(e) => !is_exit(e),
+        _ => true,
+    }
+}
+
+/// A call of a function that is known never to return.
+fn is_exit(e: &ast::Expr) -> bool {
+    let ast::ExprKind::Call { callee, .. } = &e.kind else { return false };
+    matches!(callee.kind, ast::ExprKind::Ident(name) if matches!(name.as_str(), "exit" | "abort" | "_Exit" | "__builtin_unreachable"))
 }

@@ -52,13 +52,8 @@ impl Checker<'_> {
         let checked = self.checked();
         let Some(f) = &self.f else { return StmtKind::Empty };
         let local = matches!(*place.kind, ExprKind::Local(_));
-        if checked && (f.format.is_none() || !f.variadic || !local) {
-            self.error_help(
-                codes::VARIADIC,
-                e.span,
-                "only a printf-like function may be variadic: its last named parameter is the format, a string",
-                "take a `fat` parameter instead of `...`",
-            );
+        if checked && (!f.variadic || !local) {
+            self.error(codes::VARIADIC, e.span, "`va_start` stands in a variadic function and sets a local `va_list`");
             return StmtKind::Empty;
         }
         if checked && f.va.started {
