@@ -359,7 +359,7 @@ impl<'t> Lower<'t, '_> {
                 let op = self.direct(inner);
                 Rvalue::Use(self.pointer_to_int(op, ty))
             }
-            Conv::Pointer if self.decays_to_word(inner, ty) => match &*inner.kind {
+            Conv::Pointer if self.decays_at_once(inner, ty) => match &*inner.kind {
                 ExprKind::Decay(array) => Rvalue::Use(self.decay(array, ty)),
                 _ => self.rvalue(inner),
             },
@@ -387,8 +387,9 @@ impl<'t> Lower<'t, '_> {
             && matches!(&*inner.kind, ExprKind::Convert(Conv::View, bytes) if self.pointer_of(bytes.ty.ty).is_some())
     }
 
-    /// Whether an array that becomes a pointer may become one of one word at once: a string, or the first of its elements.
-    fn decays_to_word(&self, inner: &Expr, to: Ty) -> bool {
+    /// Whether an array that becomes a pointer may have the wanted type at once: a string, the first of its elements, a view of
+    /// a literal.
+    fn decays_at_once(&self, inner: &Expr, to: Ty) -> bool {
         let ExprKind::Decay(array) = &*inner.kind else { return false };
         let (TyKind::Array { len: ArrayLen::Const(n), terminated, .. }, Some(dest)) =
             (self.program.types.kind(array.ty.ty), self.pointer_of(to))
@@ -397,6 +398,8 @@ impl<'t> Lower<'t, '_> {
         };
         match dest.bounds {
             Bounds::Terminated => *terminated,
+            // A view of a literal with bounds includes its zero.
+            Bounds::Fat => dest.target.quals.is_const && matches!(&*array.kind, ExprKind::StrLit(_)),
             Bounds::Thin => *n > u64::from(*terminated) || self.checks_off(),
             _ => false,
         }
