@@ -220,6 +220,7 @@ impl Checker<'_> {
             return self.error_node(span);
         };
         let Some(p) = self.program.types.as_pointer(source) else { return self.error_node(span) };
+        let source_value = unconverted(source_value, source);
         self.note_assigned(local, &source_value);
         let declared = self.f.as_ref().and_then(|f| f.locals.get(local.0 as usize)).map(|l| l.ty);
         let have = declared.and_then(|q| self.program.types.as_pointer(q.ty));
@@ -689,5 +690,13 @@ impl Checker<'_> {
             TyKind::NullPtr => c.error,
             _ => ty,
         }
+    }
+}
+
+/// The value below the conversions that an argument got, which has the type `ty`.
+fn unconverted(e: Expr, ty: Ty) -> Expr {
+    match *e.kind {
+        ExprKind::Convert(_, inner) if e.ty.ty != ty => unconverted(inner, ty),
+        kind => Expr { kind: Box::new(kind), ..e },
     }
 }

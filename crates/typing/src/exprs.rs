@@ -316,16 +316,15 @@ impl Checker<'_> {
     /// Reports the use of a C function in safe code.
     pub(crate) fn foreign_use(&mut self, name: Symbol, span: Span) {
         let advice = self.options.advice.iter().find(|(n, _)| n == name.as_str()).map(|(_, a)| a.clone());
-        let help = match advice {
-            Some(advice) => advice,
-            None => format!("call it in `unsafe {{ }}`, or give it a checked type: `trusted ... {name}(...);`"),
-        };
-        self.error_help(
-            codes::UNSAFE,
-            span,
-            format!("`{name}` is a C function without a trusted declaration: using it is unsafe"),
-            help,
-        );
+        match advice {
+            Some(advice) => self.error(codes::UNSAFE, span, format!("`{name}` is unsafe: {advice}")),
+            None => self.error_help(
+                codes::UNSAFE,
+                span,
+                format!("`{name}` is a C function without a trusted declaration: using it is unsafe"),
+                format!("call it in `unsafe {{ }}`, or give it a checked type: `trusted ... {name}(...);`"),
+            ),
+        }
     }
 
     /// `base.member`

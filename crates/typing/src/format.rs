@@ -29,7 +29,7 @@ struct Conversion {
 enum Precision {
     None,
     Star,
-    Digits,
+    Digits(i128),
 }
 
 impl Checker<'_> {
@@ -220,8 +220,11 @@ impl Checker<'_> {
         }
         let bounded =
             p.is_some_and(|p| !p.bounds.is_terminated() && (p.bounds.has_bounds() || self.need_bounds(&value)));
-        let value =
-            if c.precision == Precision::Star && bounded { self.within_precision(value, at, out) } else { value };
+        let value = match c.precision {
+            Precision::Star if bounded => self.within_precision(value, None, at, out),
+            Precision::Digits(n) if bounded => self.within_precision(value, Some(n), at, out),
+            _ => value,
+        };
         let char_ = self.program.types.common.char_;
         let string = self.types().pointer(Pointer {
             target: Qty::plain(char_).with_const(),
@@ -238,18 +241,23 @@ impl Checker<'_> {
     }
 
     /// `%.*s` of a view of bytes that no zero ends: the precision is checked against the bounds, by a function of the library.
-    fn within_precision(&mut self, value: Expr, at: usize, out: &mut [(Expr, Ty)]) -> Expr {
+    fn within_precision(&mut self, value: Expr, digits: Option<i128>, at: usize, out: &mut [(Expr, Ty)]) -> Expr {
         let Some(Entity::Func(func)) = self.scopes.lookup(Symbol::new("lee_string_within")).cloned() else {
             return value;
         };
-        let Some(before) = at.checked_sub(1).and_then(|n| out.get_mut(n)) else { return value };
         let c = self.program.types.common;
         let span = value.span;
-        let local = self.new_local(None, Qty::plain(c.int), Span::NONE, false);
-        let place = self.place_node(ExprKind::Local(local), Qty::plain(c.int), span);
-        let precision = self.numeric(before.0.clone(), c.int);
-        before.0 = self.node(ExprKind::Assign(place.clone(), precision), c.int, span);
-        let load = self.node(ExprKind::Load(place), c.int, span);
+        let load = match digits {
+            Some(n) => self.int_node(IntKind::Int.wrap(n), c.int, span),
+            None => {
+                let Some(before) = at.checked_sub(1).and_then(|n| out.get_mut(n)) else { return value };
+                let local = self.new_local(None, Qty::plain(c.int), Span::NONE, false);
+                let place = self.place_node(ExprKind::Local(local), Qty::plain(c.int), span);
+                let precision = self.numeric(before.0.clone(), c.int);
+                before.0 = self.node(ExprKind::Assign(place.clone(), precision), c.int, span);
+                self.node(ExprKind::Load(place), c.int, span)
+            }
+        };
         let function = &mut self.program.functions[func.0 as usize];
         function.used = true;
         let Some(fty) = self.program.types.as_func(self.program.functions[func.0 as usize].ty) else { return value };
@@ -453,13 +461,17 @@ fn parse(text: &str, scanf: bool) -> Result<Vec<Conversion>, String> {
         }
         if chars.peek() == Some(&'.') {
             chars.next();
-            conversion.precision = Precision::Digits;
             if chars.peek() == Some(&'*') {
                 chars.next();
                 conversion.precision = Precision::Star;
-            }
-            while chars.peek().is_some_and(|c| c.is_ascii_digit()) {
-                chars.next();
+            } else {
+                let mut digits = String::from("0");
+                while let Some(d) = chars.peek().filter(|c| c.is_ascii_digit()) {
+                    digits.push(*d);
+                    chars.next();
+                }
+                let n: i32 = digits.parse().map_err(|_| "a precision is too large".to_string())?;
+                conversion.precision = Precision::Digits(i128::from(n));
             }
         }
         while let Some(l) = chars.peek().filter(|c| "hlqjztL".contains(**c)) {
