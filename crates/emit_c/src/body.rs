@@ -4,7 +4,7 @@ use crate::exprs::{int_text, Ex, Level};
 use crate::lines::{At, Lines};
 use crate::locals::Held;
 use crate::names::{escape, NameSet};
-use crate::pending::{Effect, Pending};
+use crate::pending::{Effect, Pending, Uses};
 use crate::unit::Unit;
 use mir::ir::*;
 use rustc_hash::FxHashMap;
@@ -30,10 +30,8 @@ pub struct Emitter<'u, 'a> {
     pub results: FxHashMap<String, String>,
     /// Values that wait.
     pub pending: Vec<Pending>,
-    /// How often each local is read, if its value may wait.
-    pub uses: Vec<u32>,
-    /// Temporaries that are never read.
-    pub unread: Vec<bool>,
+    /// How locals are used.
+    pub uses: Uses,
     /// Temporaries that hold one constant, wherever they are read.
     pub constants: Vec<Option<&'a Const>>,
     /// The text.
@@ -61,17 +59,14 @@ impl<'u, 'a> Emitter<'u, 'a> {
             declarations: vec![],
             results: FxHashMap::default(),
             pending: vec![],
-            uses: vec![],
-            unread: vec![],
+            uses: Uses::default(),
             constants: crate::pending::constants(body),
             lines: Lines::default(),
             at: None,
             span: Span::NONE,
             targets: targets(body, &variable),
         };
-        let (uses, unread) = crate::pending::count_uses(body, &|n| emitter.is_array(n));
-        emitter.uses = uses;
-        emitter.unread = unread;
+        emitter.uses = crate::pending::count_uses(body, &|n| emitter.is_array(n));
         emitter
     }
 
@@ -222,7 +217,13 @@ impl<'u, 'a> Emitter<'u, 'a> {
                 return;
             }
         }
-        let unread = place.as_local().filter(|l| self.unread.get(l.0 as usize) == Some(&true));
+        let unread = place.as_local().filter(|l| self.uses.unread.get(l.0 as usize) == Some(&true));
+        if let (Some(local), Rvalue::Offset(pointer, count)) = (place.as_local(), value) {
+            if let Some(element) = self.element(local, pointer, count) {
+                self.define_element(local, element);
+                return;
+            }
+        }
         let value = self.rvalue(value);
         if unread.is_some() && value.pure {
             return;
@@ -344,12 +345,21 @@ impl<'u, 'a> Emitter<'u, 'a> {
 
     fn copy_elements(&mut self, to: &Operand, from: &Operand, count: &Operand) {
         let target = self.target_of(to);
+        let known = match count {
+            Operand::Const(Const::Int(n, _)) => Some(*n),
+            _ => None,
+        };
         let (to, from, count) = (self.value(to), self.value(from), self.value_twice(count));
         let size = Ex::atom(self.unit.c.sizeof_text(target));
         let bytes = count.binary("*", &size);
         self.settle(Effect { memory: true, local: None });
         let text = format!("__builtin_memmove({}, {}, {});", to.text, from.text, bytes.text);
-        self.push(&format!("if ({} != 0) {text}", count.at(Level::Unary)));
+        // With a count of 0 the pointers may be null, which C does not allow.
+        match known {
+            Some(0) => {}
+            Some(_) => self.push(&text),
+            None => self.push(&format!("if ({} != 0) {text}", count.at(Level::Unary))),
+        }
     }
 
     fn target_of(&self, pointer: &Operand) -> Ty {

@@ -3,6 +3,7 @@
 use crate::body::Emitter;
 use crate::exprs::{int_text, Ex, Level};
 use crate::names::escape;
+use crate::pending::Element;
 use crate::prelude;
 use mir::ir::*;
 use source::Symbol;
@@ -41,10 +42,20 @@ impl Emitter<'_, '_> {
             Check::TagValue(tag, values, member) => self.check_tag_value(tag, values, *member),
             Check::HasTerminator(pointer) => self.check_terminator(pointer),
             Check::Terminator(old, new) => {
+                let constant = match new {
+                    Operand::Const(Const::Int(n, _)) => Some(*n != 0),
+                    _ => None,
+                };
                 let (old, new) = (self.value(old), self.value(new));
-                let condition = format!("{} == 0 && {} != 0", old.at(Level::Unary), new.at(Level::Unary));
-                self.fault_if(&condition, "terminator", &[]);
+                let old = format!("{} == 0", old.at(Level::Unary));
+                match constant {
+                    Some(false) => {}
+                    Some(true) => self.fault_if(&old, "terminator", &[]),
+                    None => self.fault_if(&format!("{old} && {} != 0", new.at(Level::Unary)), "terminator", &[]),
+                }
             }
+            // Nothing is always there.
+            Check::Count(Operand::Const(Const::Int(n, _)), _) if *n <= 0 => {}
             Check::Count(new, there) => {
                 let (new, there) = (self.value_twice(new), self.value_twice(there));
                 let (n, t) = (new.at(Level::Unary), there.at(Level::Unary));
@@ -137,6 +148,11 @@ impl Emitter<'_, '_> {
     fn check_access(&mut self, pointer: &Operand, count: &Operand) {
         let size = self.size_behind(pointer);
         let one = matches!(count, Operand::Const(Const::Int(1, _)));
+        let local = pointer.place().and_then(Place::as_local).filter(|_| one);
+        if let Some(element) = local.and_then(|l| self.checked_element(l)) {
+            self.check_element(&element);
+            return;
+        }
         let words = self.operand(pointer, true);
         let [p, lo, hi] = words.as_slice() else { return };
         if one {
@@ -151,6 +167,22 @@ impl Emitter<'_, '_> {
         let left = Ex::call(helper, &[p, lo, hi, &Ex::atom(size)]);
         let condition = exceeds(&count, &left, signed);
         self.fault_if(&condition, "range", &[&count.text, &left.text]);
+    }
+
+    /// Counted in elements from the first one, no index is so large that it wraps around.
+    fn check_element(&mut self, element: &Element) {
+        let Element { base, lo, hi, index, size, .. } = element;
+        let position = if base.text == lo.text {
+            index.clone()
+        } else {
+            Ex::new(format!("({} - {})", base.at(Level::Unary), lo.at(Level::Unary)), Level::Primary).binary("+", index)
+        };
+        let length = format!("(size_t)({} - {})", hi.at(Level::Unary), lo.at(Level::Unary));
+        let condition = format!("{} >= {length}", position.cast("size_t").text);
+        let site = self.unit.site(self.span);
+        let helper = self.unit.helper(&prelude::FAULT_ELEMENT);
+        let (position, lo, hi) = (&position.text, &lo.text, &hi.text);
+        self.push(&format!("if (LEE_UNLIKELY({condition})) {helper}({site}, {position}, {lo}, {hi}, {size});"));
     }
 
     fn check_divide(&mut self, a: &Operand, b: &Operand) {

@@ -53,6 +53,8 @@ pub struct Ex {
     pub solid: bool,
     /// What it depends on.
     pub deps: Deps,
+    /// What it points to, as an element of an array.
+    pub element: Option<String>,
     /// Its C type if it is a pointer, as a cast spells it; empty if it must be cast in any case.
     pub pointer: Option<Rc<str>>,
 }
@@ -60,7 +62,7 @@ pub struct Ex {
 impl Ex {
     /// An expression without dependencies.
     pub fn new(text: impl Into<String>, level: Level) -> Ex {
-        Ex { text: text.into(), level, atom: false, solid: false, deps: Deps::default(), pointer: None }
+        Ex { text: text.into(), level, atom: false, solid: false, deps: Deps::default(), element: None, pointer: None }
     }
 
     /// A name or constant.

@@ -91,10 +91,7 @@ getcontext savectx objc_msgSend NSLog CFStringMakeConstantString";
 
 /// What a name would collide with if it were used as it stands.
 pub fn is_reserved(name: &str) -> bool {
-    is_word(name)
-        || HEADER.contains(&name)
-        || has_reserved_prefix(name)
-        || is_sized_type(name)
+    is_word(name) || HEADER.contains(&name) || has_reserved_prefix(name) || is_sized_type(name)
 }
 
 /// Keywords and macros: not even usable as a member's name.

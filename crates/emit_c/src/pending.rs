@@ -5,8 +5,9 @@
 //! effect, whatever waits and could be changed by it is stored after all. So the order of reads and writes stays that of MIR.
 
 use crate::body::Emitter;
-use crate::exprs::Ex;
+use crate::exprs::{Ex, Level};
 use crate::lines::At;
+use crate::prelude;
 use crate::reach::{operands, Input};
 use mir::ir::*;
 use typing::types::TyKind;
@@ -21,6 +22,36 @@ pub struct Pending {
     pub uses: u32,
     /// Where it was made.
     pub at: Option<At>,
+    /// The pointer and index that it was made from, if it is the address of an element that is only looked at.
+    pub element: Option<Element>,
+}
+
+/// An element: `base[index]` within `lo` and `hi`.
+#[derive(Clone)]
+pub struct Element {
+    /// The pointer.
+    pub base: Ex,
+    /// Its first element.
+    pub lo: Ex,
+    /// Its end.
+    pub hi: Ex,
+    /// Signed, 64 bits.
+    pub index: Ex,
+    /// The element's size as C text.
+    pub size: String,
+    /// Checks to come. Before the last of them the address may have wrapped around.
+    pub checks: u32,
+}
+
+/// How temporaries are used.
+#[derive(Default)]
+pub struct Uses {
+    /// For each local, how often it is read if its value may wait, else 0.
+    pub counts: Vec<u32>,
+    /// It would be stored and never read.
+    pub unread: Vec<bool>,
+    /// It is only checked as the address of one element, this often, and looked through.
+    pub element_checks: Vec<u32>,
 }
 
 /// What a statement changes.
@@ -38,17 +69,30 @@ struct Usage {
     block: usize,
     uses: u32,
     spoiled: bool,
+    checks: u32,
+    /// Its value goes elsewhere.
+    escapes: bool,
 }
 
-/// For each local, how often it is read if its value may wait, else 0. The second: the temporary is never read.
-pub fn count_uses(body: &Body, is_array: &dyn Fn(usize) -> bool) -> (Vec<u32>, Vec<bool>) {
+/// Counts the uses of all locals.
+pub fn count_uses(body: &Body, is_array: &dyn Fn(usize) -> bool) -> Uses {
     let mut usage = vec![Usage::default(); body.locals.len()];
     for (block, data) in body.blocks.iter().enumerate() {
         for stmt in &data.stmts {
             let assigns = matches!(stmt.kind, StmtKind::Assign(..));
             let mut written = None;
+            let checked = element_check(&stmt.kind);
+            if let Some(u) = checked.and_then(|l| usage.get_mut(l.0 as usize)) {
+                u.checks += 1;
+            }
             operands(&stmt.kind, &mut |input| match input {
-                Input::Operand(operand) => use_operand(&mut usage, block, operand),
+                Input::Operand(operand) => {
+                    let whole = operand.place().and_then(Place::as_local).filter(|&l| Some(l) != checked);
+                    if let Some(u) = whole.and_then(|l| usage.get_mut(l.0 as usize)) {
+                        u.escapes = true;
+                    }
+                    use_operand(&mut usage, block, operand);
+                }
                 Input::Read(place) => use_place(&mut usage, block, place, true),
                 // The value is read before the place is written.
                 Input::Written(place) if place.proj.is_empty() => written = Some(place),
@@ -65,6 +109,9 @@ pub fn count_uses(body: &Body, is_array: &dyn Fn(usize) -> bool) -> (Vec<u32>, V
         if let TermKind::If(o, ..) | TermKind::Switch(o, ..) | TermKind::Return(Some(o)) | TermKind::GotoComputed(o) =
             &data.term.kind
         {
+            if let Some(u) = o.place().and_then(Place::as_local).and_then(|l| usage.get_mut(l.0 as usize)) {
+                u.escapes = true;
+            }
             use_operand(&mut usage, block, o);
         }
     }
@@ -75,9 +122,20 @@ pub fn count_uses(body: &Body, is_array: &dyn Fn(usize) -> bool) -> (Vec<u32>, V
             && !u.spoiled
             && u.definitions == 1
     };
-    let counts = usage.iter().enumerate().map(|(n, u)| if fit(n, u) { u.uses } else { 0 }).collect();
-    let unread = usage.iter().enumerate().map(|(n, u)| fit(n, u) && u.uses == 0).collect();
-    (counts, unread)
+    let each = || usage.iter().enumerate();
+    Uses {
+        counts: each().map(|(n, u)| if fit(n, u) { u.uses } else { 0 }).collect(),
+        unread: each().map(|(n, u)| fit(n, u) && u.uses == 0).collect(),
+        element_checks: each().map(|(_, u)| if u.escapes { 0 } else { u.checks }).collect(),
+    }
+}
+
+/// The temporary whose one element a statement checks.
+pub fn element_check(kind: &StmtKind) -> Option<Local> {
+    match kind {
+        StmtKind::Check(Check::Access(pointer, Operand::Const(Const::Int(1, _)))) => pointer.place()?.as_local(),
+        _ => None,
+    }
 }
 
 /// The temporaries whose only assignment is of a constant. Lowering assigns temporaries before each use.
@@ -141,12 +199,12 @@ fn use_place(usage: &mut [Usage], block: usize, place: &Place, as_place: bool) {
 impl Emitter<'_, '_> {
     /// Whether the temporary's value may wait.
     pub fn may_wait(&self, local: Local) -> bool {
-        self.uses.get(local.0 as usize).is_some_and(|&uses| uses > 0)
+        self.uses.counts.get(local.0 as usize).is_some_and(|&uses| uses > 0)
     }
 
     /// Lets a value wait, or stores what of it cannot.
     pub fn define(&mut self, local: Local, words: Vec<Ex>) {
-        let uses = self.uses.get(local.0 as usize).copied().unwrap_or(0);
+        let uses = self.uses.counts.get(local.0 as usize).copied().unwrap_or(0);
         let mut words = words;
         if uses > 1 {
             let names = self.local_words(local);
@@ -154,19 +212,53 @@ impl Emitter<'_, '_> {
                 let Some(word) = words.get_mut(n) else { continue };
                 if !word.atom || word.deps.memory {
                     let text = format!("{} = {};", name.text, word.text);
-                    *word = name;
+                    *word = Ex { solid: word.solid, ..name };
                     self.mark_used(local);
                     self.push(&text);
                 }
             }
         }
-        self.pending.push(Pending { local: local.0, words, uses, at: self.at });
+        self.pending.push(Pending { local: local.0, words, uses, at: self.at, element: None });
+    }
+
+    /// Lets the address of an element wait.
+    pub fn define_element(&mut self, local: Local, element: Element) {
+        let uses = self.uses.counts.get(local.0 as usize).copied().unwrap_or(0);
+        let address = self.element_address(&element);
+        let words = vec![address, element.lo.clone(), element.hi.clone()];
+        self.pending.push(Pending { local: local.0, words, uses, at: self.at, element: Some(element) });
+    }
+
+    fn element_address(&mut self, element: &Element) -> Ex {
+        let sum = match element.index.text.strip_prefix('-') {
+            Some(back) => element.base.binary("-", &Ex { text: back.to_string(), ..element.index.clone() }),
+            None => element.base.binary("+", &element.index),
+        };
+        let indexed = format!("{}[{}]", element.base.at(Level::Primary), element.index.text);
+        Ex { element: Some(indexed), pointer: element.base.pointer.clone(), ..sum }
+    }
+
+    /// The element that the temporary is the address of, for a check of it.
+    pub fn checked_element(&mut self, local: Local) -> Option<Element> {
+        let at = self.pending.iter().position(|p| p.local == local.0)?;
+        let pending = self.pending.get_mut(at)?;
+        let element = pending.element.as_mut()?;
+        element.checks = element.checks.saturating_sub(1);
+        pending.uses = pending.uses.saturating_sub(1);
+        let element = element.clone();
+        if pending.uses == 0 {
+            self.pending.remove(at);
+        }
+        Some(element)
     }
 
     /// The words of a temporary that waits, for one use. `twice`: they will be written more than once.
     pub fn take(&mut self, local: Local, twice: bool) -> Option<Vec<Ex>> {
         let at = self.pending.iter().position(|p| p.local == local.0)?;
         let here = self.at;
+        if self.pending.get(at).is_some_and(|p| p.element.is_some() && p.uses > 1) {
+            self.store_address(at);
+        }
         let pending = self.pending.get_mut(at)?;
         let atoms = pending.words.iter().all(|w| w.atom);
         let trap = pending.words.iter().any(|w| w.deps.trap);
@@ -200,9 +292,42 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// An element's address that is looked at several times is stored once.
+    fn store_address(&mut self, at: usize) {
+        let Some(pending) = self.pending.get(at) else { return };
+        let (local, place) = (Local(pending.local), pending.at);
+        let Some(word) = self.address_to_store(at) else { return };
+        let Some(name) = self.local_words(local).into_iter().next() else { return };
+        self.mark_used(local);
+        let text = format!("{} = {};", name.text, word.text);
+        if let Some(pending) = self.pending.get_mut(at) {
+            pending.element = None;
+            if let Some(first) = pending.words.first_mut() {
+                *first = name;
+            }
+        }
+        self.push_at(place, &text);
+    }
+
+    /// An address whose check is still to come must not have wrapped into the bounds.
+    fn address_to_store(&mut self, at: usize) -> Option<Ex> {
+        let pending = self.pending.get(at)?;
+        let plain = pending.words.first().cloned();
+        let Some(element) = pending.element.clone().filter(|e| e.checks > 0) else { return plain };
+        let helper = self.unit.helper(&prelude::OFFSET);
+        let size = Ex::atom(element.size);
+        let cast = element.base.pointer.clone().unwrap_or_else(|| "void *".into());
+        Some(Ex::call(helper, &[&element.base, &element.lo, &element.index, &size]).cast(&cast))
+    }
+
     fn store_pending(&mut self, at: usize) {
         if at >= self.pending.len() {
             return;
+        }
+        if let (Some(word), Some(pending)) = (self.address_to_store(at), self.pending.get_mut(at)) {
+            if let Some(first) = pending.words.first_mut() {
+                *first = word;
+            }
         }
         let pending = self.pending.remove(at);
         let local = Local(pending.local);

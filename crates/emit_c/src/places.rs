@@ -32,8 +32,10 @@ pub struct Loc {
     split: Split,
     /// Its type.
     pub ty: Qty,
-    /// What its address and its value depend on.
+    /// What its value depends on.
     pub deps: Deps,
+    /// What its address depends on.
+    located: Deps,
     /// It is the whole of a local whose address is not taken.
     pub simple: Option<u32>,
     /// The address goes through a pointer that lies in memory.
@@ -76,6 +78,7 @@ impl<'a> Emitter<'_, 'a> {
             form,
             split: if held.object { Split::Members } else { Split::Suffixes },
             ty: decl.ty,
+            located: Deps { locals: if held.variable { deps.locals.clone() } else { vec![] }, ..Deps::default() },
             deps,
             simple: (!decl.address_taken && !held.variable).then_some(local.0),
             through_memory: false,
@@ -125,6 +128,7 @@ impl<'a> Emitter<'_, 'a> {
             split: Split::Members,
             ty: Qty::plain(self.unit.types.common.int),
             deps: Deps { memory: true, trap: true, locals: vec![] },
+            located: Deps::default(),
             simple: None,
             through_memory: false,
             odd: true,
@@ -140,6 +144,7 @@ impl<'a> Emitter<'_, 'a> {
             split: Split::Members,
             ty: global.ty,
             deps: Deps { memory: true, trap: false, locals: vec![] },
+            located: Deps::default(),
             simple: None,
             through_memory: false,
             odd: true,
@@ -161,6 +166,7 @@ impl<'a> Emitter<'_, 'a> {
             // Without an array type in the table the element's type still says what an index gives.
             ty: Qty::plain(array.unwrap_or(literal.elem)),
             deps: Deps { memory: true, trap: false, locals: vec![] },
+            located: Deps::default(),
             simple: None,
             through_memory: false,
             odd: true,
@@ -199,16 +205,21 @@ impl<'a> Emitter<'_, 'a> {
         deps.memory = true;
         deps.trap = true;
         let variable = self.unit.c.has_variable(target.ty);
+        let form = match &address.element {
+            Some(text) if !variable => Some(Form::Direct(text.clone())),
+            _ => None,
+        };
         let text = if variable {
             format!("(({}){})", self.unit.c.cast_to_pointer(target), address.at(Level::Unary))
         } else {
             address.at(Level::Primary)
         };
         Loc {
-            form: Form::Behind(text),
+            form: form.unwrap_or(Form::Behind(text)),
             split: Split::Members,
             ty: target,
             through_memory: address.deps.memory,
+            located: address.deps,
             deps,
             simple: None,
             odd: false,
@@ -262,8 +273,9 @@ impl<'a> Emitter<'_, 'a> {
         let value = self.operand(index, twice).into_iter().next().unwrap_or_else(|| Ex::atom("0"));
         let character = types.is_character(index_ty);
         let text = if character { value.cast("int").text } else { value.text.clone() };
-        let mut deps = loc.deps.clone();
+        let (mut deps, mut located) = (loc.deps.clone(), loc.located.clone());
         deps.add(&value.deps);
+        located.add(&value.deps);
         Loc {
             form: Form::Direct(format!("{}[{text}]", self.primary(&loc))),
             split: Split::Members,
@@ -276,6 +288,7 @@ impl<'a> Emitter<'_, 'a> {
                 },
             },
             deps,
+            located,
             simple: None,
             through_memory: loc.through_memory || value.deps.memory,
             ..loc
@@ -363,12 +376,10 @@ impl<'a> Emitter<'_, 'a> {
             Form::Direct(text) => Ex::new(format!("&{text}"), Level::Unary),
             Form::Behind(pointer) => Ex::new(pointer.clone(), Level::Primary),
         };
-        // The address is not read from the place itself.
-        out.deps = Deps {
-            memory: loc.through_memory,
-            trap: loc.deps.trap && loc.through_memory,
-            locals: loc.deps.locals.clone(),
-        };
+        out.deps = loc.located.clone();
+        // As cheap as a name, and of no effect on what it names.
+        out.atom =
+            !loc.deps.trap && out.deps.locals.is_empty() && !out.deps.memory && matches!(&loc.form, Form::Direct(_));
         out.solid = matches!(&loc.form, Form::Direct(_)) && !loc.deps.trap;
         out.pointer = Some(if split || loc.odd { Rc::from("") } else { self.unit.c.cast_to_pointer(loc.ty) });
         out
@@ -416,7 +427,7 @@ impl<'a> Emitter<'_, 'a> {
     }
 
     /// Reads a volatile value once, into a variable of its own.
-    fn once(&mut self, words: Vec<Ex>, ty: Qty) -> Vec<Ex> {
+    pub fn once(&mut self, words: Vec<Ex>, ty: Qty) -> Vec<Ex> {
         let mut out = vec![];
         for (n, word) in words.into_iter().enumerate() {
             let name = self.scratch.claim("once__");

@@ -44,6 +44,18 @@ pub const OFFSET: Helper = Helper {
 ",
 };
 
+/// The fault of an access to an element, counted from the first one.
+pub const FAULT_ELEMENT: Helper = Helper {
+    name: "lee__fault_element",
+    text: "__attribute__((cold, noreturn, noinline, unused)) static void lee__fault_element(
+    const struct lee_site *site, int64_t index, const void *lo, const void *hi, size_t size) {
+    if (lo == NULL)
+        lee_fault_pointer(site, lo, lo, hi, size);
+    lee_fault_index(site, index, ((uintptr_t)hi - (uintptr_t)lo) / size);
+}
+",
+};
+
 /// `strlen` for wide characters of 2 and 4 bytes.
 pub const WIDE_LENGTH: Helper = Helper {
     name: "lee__wide_length",
@@ -107,7 +119,8 @@ LEE_INLINE int64_t lee__count_div(const struct lee_site *site, int64_t a, int64_
 };
 
 /// Warnings about what programs may well do, and what machine-made code looks like.
-pub const PRAGMAS: &str = "#pragma GCC diagnostic ignored \"-Wtype-limits\"
+pub const PRAGMAS: &str = "#pragma GCC diagnostic ignored \"-Wpragmas\"
+#pragma GCC diagnostic ignored \"-Wtype-limits\"
 #pragma GCC diagnostic ignored \"-Waddress\"
 #pragma GCC diagnostic ignored \"-Wformat\"
 #pragma GCC diagnostic ignored \"-Wcast-function-type\"
@@ -124,5 +137,10 @@ pub const PRAGMAS: &str = "#pragma GCC diagnostic ignored \"-Wtype-limits\"
 #pragma GCC diagnostic ignored \"-Wmaybe-uninitialized\"
 #pragma GCC diagnostic ignored \"-Wdangling-pointer\"
 #pragma GCC diagnostic ignored \"-Wdiv-by-zero\"
+#pragma GCC diagnostic ignored \"-Warray-bounds\"
+#pragma GCC diagnostic ignored \"-Wstringop-overflow\"
+#pragma GCC diagnostic ignored \"-Wstringop-overread\"
+#pragma GCC diagnostic ignored \"-Wnonnull\"
+#pragma GCC diagnostic ignored \"-Winfinite-recursion\"
 #endif
 ";

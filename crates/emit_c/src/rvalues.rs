@@ -2,6 +2,7 @@
 
 use crate::body::Emitter;
 use crate::exprs::{int_text, Ex, Level};
+use crate::pending::Element;
 use crate::prelude;
 use mir::ir::*;
 use typing::types::*;
@@ -309,6 +310,27 @@ impl Emitter<'_, '_> {
         [moved].into_iter().chain(parts).collect()
     }
 
+    /// The element at an offset of a fat pointer, if the temporary that holds its address is only checked and looked through.
+    pub fn element(&mut self, local: Local, pointer: &Operand, count: &Operand) -> Option<Element> {
+        let checks = self.uses.element_checks.get(local.0 as usize).copied().unwrap_or(0);
+        let ty = self.operand_ty(pointer);
+        let target = self.target(ty);
+        let sized = self.unit.types.layout(target).is_some_and(|l| l.size > 0);
+        if checks == 0 || !self.may_wait(local) || self.unit.types.words(ty) != 3 || !sized {
+            return None;
+        }
+        let cast = self.unit.c.cast(ty);
+        let size = self.unit.c.sizeof_text(target);
+        let words = self.operand(pointer, true);
+        let words = if words.iter().all(is_steady) { words } else { self.once(words, Qty::plain(ty)) };
+        let mut words = words.into_iter().map(|w| if w.pointer.is_none() { w.cast(&cast) } else { w.coerce(&cast) });
+        let (base, lo, hi) = (words.next()?, words.next()?, words.next()?);
+        let index = self.value_twice(count);
+        let long = self.unit.types.common.long;
+        let index = if is_steady(&index) { index } else { self.once(vec![index], Qty::plain(long)).pop()? };
+        Some(Element { base, lo, hi, index, size, checks })
+    }
+
     fn difference(&mut self, a: &Operand, b: &Operand) -> Ex {
         let target = self.target(self.operand_ty(a));
         let (left, right) = (self.value(a), self.value(b));
@@ -354,6 +376,10 @@ impl Emitter<'_, '_> {
         self.unit.c.need(target);
         let constant = matches!(count, Operand::Const(_));
         let address = self.value_twice(ptr);
+        let address = match is_steady(&address) || address.text == "NULL" {
+            true => address,
+            false => self.once(vec![address], Qty::plain(ty)).pop().unwrap_or_else(|| Ex::atom("NULL")),
+        };
         let count = self.value_twice(count);
         let address = if address.pointer.is_none() { address.cast(&cast) } else { address.coerce(&cast) };
         let some = match constant && !count.text.starts_with('-') {
@@ -424,6 +450,11 @@ impl Emitter<'_, '_> {
         }
         value.binary("!=", &Ex::atom(if is_pointer { "NULL" } else { "0" }))
     }
+}
+
+/// Whether the value is the same wherever it is written.
+fn is_steady(e: &Ex) -> bool {
+    e.atom && !e.deps.memory
 }
 
 /// C's spelling of an operator.
