@@ -187,10 +187,10 @@ impl<'t> Lower<'t, '_> {
         let nonnull = self.pointer_of(self.operand_ty(value)).is_some_and(|p| p.nonnull);
         let check = move |this: &mut Self| {
             let count = this.count_of_fields(id, &record);
-            let want = this.clamp(count);
-            let ulong = this.common().ulong;
+            let (ulong, long) = (this.common().ulong, this.common().long);
             let have = this.temp_of(Rvalue::Remaining(pointer), ulong);
-            this.check(Check::Enough { want, have });
+            let have = this.numeric(have, long);
+            this.check(Check::Count(count, have));
         };
         if nonnull {
             check(self);

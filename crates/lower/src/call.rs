@@ -125,9 +125,11 @@ impl<'t> Lower<'t, '_> {
                 inner = from;
             }
         }
-        let mut source = self.operand_before(inner, later);
+        let (mut source, mut from) = match conversions.last() {
+            Some((Conv::View, _)) if matches!(&*inner.kind, ExprKind::Decay(_)) => self.viewed(inner),
+            _ => (self.operand_before(inner, later), inner.ty.ty),
+        };
         let mut op = source.clone();
-        let mut from = inner.ty.ty;
         while let Some((conv, node)) = conversions.pop() {
             let saved = self.enter(node.span, node.is_unsafe);
             op = self.convert(conv, op, from, node.ty.ty);

@@ -367,18 +367,34 @@ impl<'t> Lower<'t, '_> {
             Conv::Pointer if self.is_view_of_one(inner, ty) => match &*inner.kind {
                 ExprKind::Convert(Conv::View, bytes) => {
                     let saved = self.enter(inner.span, inner.is_unsafe);
-                    let op = self.direct(bytes);
-                    let op = self.convert_view(op, bytes.ty.ty, ty);
+                    let (op, from) = self.viewed(bytes);
+                    let op = self.convert_view(op, from, ty);
                     self.leave(saved);
                     Rvalue::Use(op)
                 }
                 _ => self.rvalue(inner),
             },
+            Conv::View => {
+                let (op, from) = self.viewed(inner);
+                Rvalue::Use(self.convert_view(op, from, ty))
+            }
             _ => {
                 let op = self.direct(inner);
                 Rvalue::Use(self.convert(conv, op, from, ty))
             }
         }
+    }
+
+    /// What a view is made of, and its type: a literal's zero belongs to it.
+    pub fn viewed(&mut self, inner: &'t Expr) -> (Operand, Ty) {
+        if let (ExprKind::Decay(array), Some(pointer)) = (&*inner.kind, self.pointer_of(inner.ty.ty)) {
+            if matches!(&*array.kind, ExprKind::StrLit(_)) && pointer.bounds == Bounds::FatTerminated {
+                let target = pointer.target.with_const();
+                let ty = self.program.types.pointer(Pointer { bounds: Bounds::Fat, target, ..pointer });
+                return (self.decay(array, ty), ty);
+            }
+        }
+        (self.direct(inner), inner.ty.ty)
     }
 
     fn is_view_of_one(&self, inner: &Expr, to: Ty) -> bool {

@@ -89,7 +89,7 @@ fn tagged_unions_bind_and_construct() {
 fn growing_buffers_are_checked_as_a_group() {
     let text = "struct buffer { char *counted_by(room) data; int room; };
          void grow(struct buffer *b, int n) { b->data = realloc(b->data, n); b->room = n; }";
-    expect(text, &["alloc(", "b_0.*.0 =", "b_0.*.1 =", "check enough(", "copy_elements("]);
+    expect(text, &["alloc(", "b_0.*.0 =", "b_0.*.1 =", "check count(", "copy_elements("]);
 }
 
 #[test]
@@ -102,6 +102,14 @@ fn unnamed_locals_live_on_every_way() {
              return n ?: g(&(struct p){ 3 });
          }";
     expect(text, &["live", "call g", "dead"]);
+}
+
+#[test]
+fn a_view_of_a_literal_has_its_zero() {
+    let text =
+        "[[lee::copies(d, s)]] trusted void copy(void *counted_by(n) d, const void *counted_by(n) s, unsigned long n);
+         void f(void) { char b[4]; copy(b, \"abc\", 4); }";
+    expect(text, &["counted(&$0", "4:long", "call copy"]);
 }
 
 #[test]
