@@ -142,6 +142,7 @@ impl Checker<'_> {
         if let Some(format) = fty.format {
             self.check_format(fty, format, &mut out, span);
         } else if fty.variadic
+            && fty.abi == Abi::C
             && self.checked()
             && out.len() > fty.params.len()
             && !(why == Why::TrustedArg && self.only_numbers(&out, fty))

@@ -261,7 +261,11 @@ impl Checker<'_> {
             return Some(ConstInit::Zero);
         }
         if p.bounds.is_fat() {
-            let (lo, hi) = self.extent_of(e)?;
+            let (lo, mut hi) = self.extent_of(e)?;
+            if p.bounds == Bounds::Fat && p.target.quals.is_const && matches!(addr, ConstAddr::Str(_)) {
+                // A literal that is looked at with bounds includes its zero.
+                hi += self.program.types.layout(p.target.ty).map_or(1, |l| l.size as i64);
+            }
             return Some(ConstInit::Fat(addr, at, lo, hi));
         }
         if self.program.types.is_typed_void(p) {
