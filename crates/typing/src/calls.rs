@@ -58,7 +58,8 @@ impl Checker<'_> {
         let function = &mut self.program.functions[id.0 as usize];
         function.used = true;
         let (ty, trust, name, generic) = (function.ty, function.trust, function.name, function.type_params);
-        if trust == Trust::Foreign && self.checked() {
+        let internal = name.as_str() == crate::format::WITHIN && trust == Trust::Trusted;
+        if (trust == Trust::Foreign || internal) && self.checked() {
             self.foreign_use(name, at);
             return self.error_node(span);
         }
@@ -490,6 +491,9 @@ impl Checker<'_> {
                     None => self.promote(value),
                 });
             }
+            if base.starts_with("clz") || base.starts_with("ctz") {
+                return values.pop().map(|value| self.count_zeros(name, value, span));
+            }
             return Some(self.node(ExprKind::Builtin(name, values), result, span));
         }
         if self.checked() {
@@ -506,6 +510,24 @@ impl Checker<'_> {
         let values: Vec<Expr> = args.iter().map(|a| self.value(a)).collect();
         let result = values.first().and_then(|v| self.program.types.as_pointer(v.ty.ty)).map_or(c.int, |p| p.target.ty);
         Some(self.node(ExprKind::Builtin(name, values), result, span))
+    }
+
+    /// Leading or trailing zeros: the builtins leave those of zero open, Leeward says that all bits are.
+    fn count_zeros(&mut self, name: Symbol, value: Expr, span: Span) -> Expr {
+        let int = self.program.types.common.int;
+        let ty = value.ty.ty;
+        let bits = self.program.types.layout(ty).map_or(64, |l| l.size * 8);
+        if self.f.is_none() || !self.checked() {
+            return self.node(ExprKind::Builtin(name, vec![value]), int, span);
+        }
+        let local = self.new_local(None, Qty::plain(ty), Span::NONE, false);
+        let place = self.place_node(ExprKind::Local(local), Qty::plain(ty), span);
+        let load = self.node(ExprKind::Load(place.clone()), ty, span);
+        let set = self.node(ExprKind::Assign(place, value), ty, span);
+        let set = self.convert(Conv::ToBool, set, int);
+        let count = self.node(ExprKind::Builtin(name, vec![load]), int, span);
+        let all = self.int_node(i128::from(bits), int, span);
+        self.node(ExprKind::Cond(set, count, all), int, span)
     }
 
     fn constant_nan(&mut self, ty: Ty, span: Span) -> Expr {

@@ -326,7 +326,9 @@ impl Checker<'_> {
                         if addr == ConstAddr::Absolute && at == 0 {
                             return Ok(ConstInit::Zero);
                         }
-                        return Ok(ConstInit::Addr(addr, at));
+                        // The extent is kept until the counts have been checked.
+                        let (lo, hi) = self.extent_of(e).ok_or(e.span)?;
+                        return Ok(ConstInit::Fat(addr, at, lo, hi));
                     }
                 }
                 self.const_init(e).ok_or(e.span)
@@ -363,7 +365,7 @@ impl Checker<'_> {
                 if !out.windows(2).all(|w| matches!(w, [a, b] if a.0 < b.0)) {
                     out.sort_by_key(|(k, _)| *k);
                 }
-                self.check_const_counts(ty, &out);
+                self.check_const_counts(ty, &mut out);
                 Ok(ConstInit::Aggregate(out))
             }
             Init::Repeat(..) => Err(Span::NONE),
@@ -383,40 +385,30 @@ impl Checker<'_> {
     }
 
     /// Counts of a constant record must hold: the pointers are to arrays of known length.
-    fn check_const_counts(&mut self, ty: Ty, items: &[(u64, ConstInit)]) {
+    fn check_const_counts(&mut self, ty: Ty, items: &mut [(u64, ConstInit)]) {
         let Some(id) = self.program.types.as_record(ty) else { return };
-        let record = self.program.types.record(id);
-        if record.foreign || !self.checked() {
-            return;
-        }
-        let Some(fields) = record.fields.clone() else { return };
+        let Some(fields) = self.program.types.record(id).fields.clone() else { return };
         for (n, field) in fields.iter().enumerate() {
             let Some(Pointer { bounds: Bounds::Counted(count), target, .. }) =
                 self.program.types.as_pointer(field.ty.ty)
             else {
                 continue;
             };
-            let value = items.iter().find(|(k, _)| *k == n as u64).map(|(_, v)| v);
-            let Some(ConstInit::Addr(addr, at)) = value else { continue };
-            let Some(want) = self.const_count(count, items) else { continue };
+            let Some(at) = items.iter().position(|(k, _)| *k == n as u64) else { continue };
+            let Some((_, ConstInit::Fat(addr, offset, _, hi))) = items.get(at).cloned() else { continue };
             let size = self.program.types.layout(target.ty).map_or(1, |l| l.size.max(1)) as i128;
-            let total = match addr {
-                ConstAddr::Global(g) => {
-                    self.program.types.layout(self.program.globals[g.0 as usize].ty.ty).map(|l| l.size)
-                }
-                ConstAddr::Str(s) => self.program.strings.get(s.0 as usize).map(|s| s.units.len() as u64),
-                _ => None,
-            };
-            let have = (i128::from(total.unwrap_or(0)) - i128::from(*at)) / size;
-            if want > have {
-                self.error(
-                    codes::COUNT,
-                    field.span,
-                    format!(
-                        "the count of `{}` is {want} here, and {have} elements are there",
-                        field.name.map_or("?", |n| n.as_str())
-                    ),
-                );
+            let have = (i128::from(hi) - i128::from(offset)) / size;
+            let want = self.const_count(count, items);
+            if want.is_none_or(|want| want > have) && self.checked() {
+                let name = field.name.map_or("?", |n| n.as_str());
+                let message = match want {
+                    Some(want) => format!("the count of `{name}` is {want} here, and {have} elements are there"),
+                    None => format!("the count of `{name}` is not a constant here"),
+                };
+                self.error(codes::COUNT, field.span, message);
+            }
+            if let Some(slot) = items.get_mut(at) {
+                slot.1 = ConstInit::Addr(addr, offset);
             }
         }
     }

@@ -93,6 +93,14 @@ impl Checker<'_> {
             );
         }
         let mut ty = e.ty.ty;
+        if self.checked() && self.has_counted_tail(ty) {
+            self.error_help(
+                codes::COUNT,
+                e.span,
+                "a struct with a counted flexible array is not copied: its elements would stay behind",
+                "pass a pointer to it",
+            );
+        }
         if let Some(p) = self.program.types.as_pointer(ty) {
             let bounds = match p.bounds {
                 Bounds::Counted(_) if self.checked() => Bounds::Fat,
@@ -654,6 +662,8 @@ impl Checker<'_> {
         abi && a.ret == b.ret
             && a.variadic == b.variadic
             && a.format == b.format
+            && (a.into, a.end_into, a.copies, a.fills, a.keeps_string)
+                == (b.into, b.end_into, b.copies, b.fills, b.keeps_string)
             && a.params.len() == b.params.len()
             && a.params
                 .iter()

@@ -383,6 +383,9 @@ impl Checker<'_> {
             self.error(codes::INCOMPLETE, name.span, "a variable cannot be `void`");
             return self.poison(Some(name));
         }
+        if !place.foreign {
+            self.reject_counted_tail(ty.ty, name.span);
+        }
         let is_extern = decl.specs.storage == Some(ast::Storage::Extern);
         let defined = d.init.is_some() || !(is_extern || place.trusted);
         let trust = match (place.trusted, place.foreign) {

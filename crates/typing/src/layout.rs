@@ -100,7 +100,10 @@ impl TypeStore {
     pub fn is_plain(&self, ty: Ty) -> bool {
         match self.kind(ty) {
             TyKind::Int(_) | TyKind::Float(_) | TyKind::Complex(_) | TyKind::Error => true,
-            TyKind::Array { elem, len, .. } => !matches!(len, ArrayLen::Flexible(Some(_))) && self.is_plain(elem.ty),
+            // The zero behind a `null_terminated` array must stay: bytes are not written over it.
+            TyKind::Array { elem, len, terminated } => {
+                !terminated && !matches!(len, ArrayLen::Flexible(Some(_))) && self.is_plain(elem.ty)
+            }
             TyKind::Record(id) => {
                 let record = self.record(*id);
                 record.kind != RecordKind::Tagged

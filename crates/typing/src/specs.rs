@@ -350,6 +350,14 @@ impl Checker<'_> {
         if outermost && place.role == Role::Param {
             return self.array_param(elem, array, place);
         }
+        if !place.foreign && self.has_counted_tail(elem.ty) {
+            self.error_help(
+                codes::COUNT,
+                array.span,
+                "a struct with a counted flexible array is not an element of an array",
+                "keep pointers to them",
+            );
+        }
         let terminated = array.null_terminated.is_some();
         if terminated && !self.has_zero(elem.ty) {
             let text = self.show(elem.ty);
@@ -377,6 +385,26 @@ impl Checker<'_> {
         }
         let ty = self.types().intern(TyKind::Array { elem, len, terminated });
         Qty::plain(ty)
+    }
+
+    /// Whether objects of the type end in a flexible array that is counted by a field: they live in heap blocks of their own.
+    pub(crate) fn has_counted_tail(&self, ty: Ty) -> bool {
+        let record = self.program.types.as_record(ty);
+        matches!(record.and_then(|r| self.program.types.flexible_member(r)), Some((_, _, Some(_))))
+    }
+
+    /// Reports a variable whose type ends in a counted flexible array.
+    pub(crate) fn reject_counted_tail(&mut self, ty: Ty, span: Span) -> bool {
+        let reject = self.checked() && self.has_counted_tail(ty);
+        if reject {
+            self.error_help(
+                codes::COUNT,
+                span,
+                "a struct with a counted flexible array lives in the heap",
+                "allocate it: `new struct s[.n = count]`",
+            );
+        }
+        reject
     }
 
     fn array_length(&mut self, e: &ast::Expr, place: Place) -> ArrayLen {

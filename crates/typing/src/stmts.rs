@@ -794,15 +794,7 @@ impl Checker<'_> {
             self.poison(Some(name));
             return None;
         }
-        if let Some((_, _, Some(_))) =
-            self.program.types.as_record(ty.ty).and_then(|r| self.program.types.flexible_member(r))
-        {
-            self.error_help(
-                codes::COUNT,
-                name.span,
-                "a struct with a counted flexible array lives in the heap",
-                "allocate it: `new struct s[.n = count]`",
-            );
+        if self.reject_counted_tail(ty.ty, name.span) {
             self.poison(Some(name));
             return None;
         }
@@ -891,6 +883,7 @@ impl Checker<'_> {
 
     fn static_local(&mut self, name: ast::Ident, ty: Qty, decl: &ast::Decl, d: &ast::InitDeclarator) {
         self.check_redeclared(name);
+        self.reject_counted_tail(ty.ty, name.span);
         if let Some(&id) = self.statics.get(&name.span) {
             self.scopes.declare(name.name, Entity::Global(id), name.span);
             if self.f.as_ref().is_some_and(|f| f.phase != crate::infer::Phase::Final) {
