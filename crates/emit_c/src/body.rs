@@ -160,8 +160,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
             StmtKind::Call { dest, callee, args, ty } => self.call(dest.as_ref(), callee, args, *ty),
             StmtKind::Check(check) => self.check(check),
             StmtKind::StorageLive(local) => self.live(*local),
-            StmtKind::StorageDead(local) => self.dead(*local),
-            StmtKind::Prove(_) | StmtKind::Nop => {}
+            StmtKind::StorageDead(_) | StmtKind::Prove(_) | StmtKind::Nop => {}
             StmtKind::Zero(place) => self.zero(place),
             StmtKind::CopyElements { to, from, count } => self.copy_elements(to, from, count),
             StmtKind::SetTag(place, member) => {
@@ -376,14 +375,10 @@ impl<'u, 'a> Emitter<'u, 'a> {
         let name = held.name;
         let size = self.unit.c.sizeof_text(decl.ty.ty);
         self.settle(Effect { memory: true, local: Some(local.0) });
-        self.push(&format!("{name}__stack = __builtin_stack_save(); {name} = __builtin_alloca({size});"));
-    }
-
-    fn dead(&mut self, local: Local) {
-        let Some(held) = self.held.get(local.0 as usize).filter(|h| h.variable).cloned() else { return };
-        self.settle(Effect { memory: true, local: Some(local.0) });
-        let name = held.name;
-        self.push(&format!("if ({name}__stack != NULL) __builtin_stack_restore({name}__stack);"));
+        // The storage of an earlier turn of a loop is taken again if it is large enough.
+        self.push(&format!(
+            "if ({name}__room < {size}) {{ {name}__room = {size}; {name} = __builtin_alloca({name}__room); }}"
+        ));
     }
 
     // ---- assembly

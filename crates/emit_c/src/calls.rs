@@ -114,7 +114,7 @@ impl Emitter<'_, '_> {
             self.push("return;");
             return;
         };
-        let words = self.operand(operand, self.unit.types.words(ret) > 1);
+        let words = self.operand(operand, false);
         let is_pointer = matches!(self.unit.types.kind(ret), TyKind::Ptr(_));
         let cast = self.unit.c.cast(ret);
         let mut line = String::new();

@@ -127,10 +127,10 @@ pub fn declarations(unit: &mut Unit, body: &Body, held: &[Held]) -> Vec<String> 
     out
 }
 
-/// The pointer that stands for a variable-length array, and what `alloca` is undone with.
+/// The pointer that stands for a variable-length array, and how much it points to.
 fn variable_array(unit: &mut Unit, local: &LocalDecl, held: &Held) -> String {
     let base = unit.c.object(Qty::plain(innermost(unit.types, local.ty.ty)), &format!("*{}", held.name), Consts::Drop);
-    format!("{base}; void *{}__stack = NULL;", held.name)
+    format!("{base} = NULL; size_t {}__room = 0;", held.name)
 }
 
 /// The element type of an array of arrays.

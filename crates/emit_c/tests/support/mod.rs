@@ -1,4 +1,5 @@
 //! Emits MIR text, compiles the C with each compiler that is there, and runs it.
+#![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -69,7 +70,7 @@ pub fn run(command: &mut Command) -> (String, Option<i32>) {
 }
 
 /// The object of the tests' runtime, made once.
-fn runtime() -> &'static PathBuf {
+pub fn runtime() -> &'static PathBuf {
     static OBJECT: OnceLock<PathBuf> = OnceLock::new();
     OBJECT.get_or_init(|| {
         let object = directory().join("runtime.o");
@@ -91,11 +92,16 @@ pub fn cc(compiler: &str) -> Command {
 
 /// Compiles C text and links it with the tests' runtime.
 pub fn build(compiler: &str, level: &str, dir: &Path, text: &str) -> Result<PathBuf, String> {
+    build_with(compiler, &[level, "-g1"], dir, text)
+}
+
+/// The same with these flags.
+pub fn build_with(compiler: &str, flags: &[&str], dir: &Path, text: &str) -> Result<PathBuf, String> {
     let source = dir.join("emitted.c");
-    let program = dir.join(format!("program{level}"));
+    let program = dir.join(format!("program{}", flags.first().unwrap_or(&"")));
     std::fs::write(&source, text).unwrap();
     let mut command = cc(compiler);
-    command.arg(level).arg("-g1").arg(&source).arg(runtime()).arg("-o").arg(&program).arg("-lm");
+    command.args(flags).arg(&source).arg(runtime()).arg("-o").arg(&program).arg("-lm");
     match run(&mut command) {
         (_, Some(0)) => Ok(program),
         (errors, _) => Err(errors),
