@@ -118,6 +118,8 @@ impl Compiler {
             "-fno-delete-null-pointer-checks",
             "-fstack-clash-protection",
             "-fno-omit-frame-pointer",
+            // A call in place of a return would leave the function out of backtraces, and a fault without its place.
+            "-fno-optimize-sibling-calls",
             "-fno-fast-math",
             "-ffp-contract=off",
         ];
