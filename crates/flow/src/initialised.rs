@@ -22,6 +22,8 @@ use typing::types::{ArrayLen, RecordKind, Ty, TyKind, TypeStore};
 
 /// How many leaves of one aggregate are told apart; one with more must be assigned whole.
 const MAX_LEAVES: usize = 1024;
+/// Parts of parts of parts are told apart to this depth.
+const MAX_PATH: usize = 16;
 
 /// A part of a variable that is assigned or not.
 #[derive(Clone, Debug)]
@@ -107,10 +109,15 @@ fn must_not_be_zero(types: &TypeStore, ty: Ty) -> bool {
 }
 
 fn leaves(types: &TypeStore, ty: Ty, path: &mut Vec<u64>, out: &mut Vec<Leaf>) {
-    if out.len() > MAX_LEAVES || path.len() > 16 {
+    if out.len() > MAX_LEAVES {
         return;
     }
     let nonzero = must_not_be_zero(types, ty);
+    if path.len() >= MAX_PATH {
+        // Deeper parts are assigned together.
+        out.push(Leaf { path: path.clone(), nonzero, is_union: false });
+        return;
+    }
     let whole = |is_union| Leaf { path: path.clone(), nonzero, is_union };
     let inner = |index: u64, part: Ty, path: &mut Vec<u64>, out: &mut Vec<Leaf>| {
         path.push(index);

@@ -57,11 +57,30 @@ impl<'t> Lower<'t, '_> {
         let Some(func) = self.program.types.as_func(fty) else { return self.unreachable() };
         let interesting: Vec<u32> = [func.into, func.end_into.map(|(p, _)| p)].into_iter().flatten().collect();
         let mut values: Vec<Arg> = vec![];
+        let mut postponed = vec![];
         for (i, arg) in args.iter().enumerate() {
             let later: Vec<&Expr> = args.iter().skip(i + 1).collect();
             let whole = func.copies.is_some() || func.fills.is_some();
             let keep = interesting.contains(&(i as u32)) || whole;
-            values.push(self.argument(arg, &later, keep));
+            // What makes an array a string must hold when the call is made, not when the argument is evaluated.
+            match &*arg.kind {
+                ExprKind::Convert(Conv::Pointer, inner) if self.becomes_string(inner, arg) && disturbed(&later) => {
+                    let value = self.argument(inner, &later, keep);
+                    let value = Arg { op: self.freeze(value.op), source: self.freeze(value.source) };
+                    postponed.push((i, inner.ty.ty, arg));
+                    values.push(value);
+                }
+                _ => values.push(self.argument(arg, &later, keep)),
+            }
+        }
+        for (i, from, node) in postponed {
+            let Some(op) = values.get(i).map(|a| a.op.clone()) else { continue };
+            let saved = self.enter(node.span, node.is_unsafe);
+            let op = self.convert(Conv::Pointer, op, from, node.ty.ty);
+            self.leave(saved);
+            if let Some(slot) = values.get_mut(i) {
+                slot.op = op;
+            }
         }
         self.check_args(&func, args, &mut values);
         let end_into = self.prepare_end_into(&func, args, &mut values);
@@ -96,6 +115,14 @@ impl<'t> Lower<'t, '_> {
             let into = func.into.and_then(|p| values.get(p as usize)).map(|a| a.source.clone());
             let value = self.with_bounds(Operand::local(raw), into, e.ty.ty);
             self.assign(Place::local(dest), Rvalue::Use(value));
+        }
+    }
+
+    /// Whether a conversion looks for a zero within bounds.
+    fn becomes_string(&self, from: &Expr, to: &Expr) -> bool {
+        match (self.pointer_of(from.ty.ty), self.pointer_of(to.ty.ty)) {
+            (Some(p), Some(q)) => q.bounds.is_terminated() && !p.bounds.is_terminated(),
+            _ => false,
         }
     }
 
@@ -373,4 +400,9 @@ fn known_length(lower: &Lower, arg: &Expr) -> Option<u64> {
         }
         _ => None,
     }
+}
+
+/// Whether evaluating one of the expressions may write to memory.
+fn disturbed(later: &[&Expr]) -> bool {
+    later.iter().any(|e| effects::has_effects(e))
 }

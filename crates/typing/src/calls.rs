@@ -3,6 +3,7 @@
 use crate::checker::Checker;
 use crate::codes;
 use crate::convert::Why;
+use crate::infer::Reach;
 use crate::scope::Entity;
 use crate::tree::*;
 use crate::types::*;
@@ -277,6 +278,15 @@ impl Checker<'_> {
         if p.target.quals.is_const && !q.target.quals.is_const {
             return self.coerce(value, param, why);
         }
+        if self.has_counted_tail(p.target.ty) {
+            self.error_help(
+                codes::COUNT,
+                value.span,
+                "a struct with a counted flexible array is not copied: its count would come without its elements",
+                "copy its elements and fields",
+            );
+            return self.error_node(value.span);
+        }
         self.need_bounds(&value);
         let bounds = if p.bounds.is_fat() { p.bounds } else { Bounds::Fat };
         self.with_bounds(value, bounds)
@@ -360,13 +370,15 @@ impl Checker<'_> {
             {
                 continue;
             }
+            let own = self.reach(arg);
             for (other_at, (other, other_from)) in out.iter().enumerate() {
                 let Some(q) = self.program.types.as_pointer(*other_from) else { continue };
-                if other_at == at || q.target.quals.is_const || !self.rooted_in_local(other) {
+                if other_at == at || q.target.quals.is_const {
                     continue;
                 }
-                let same = match (self.root_of(arg), self.root_of(other)) {
-                    (Some(a), Some(b)) => a == b,
+                let same = match (own, self.reach(other)) {
+                    (_, Reach::Outside) => false,
+                    (Reach::One(a), Reach::One(b)) => a == b,
                     _ => true,
                 };
                 if same {

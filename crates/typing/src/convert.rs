@@ -2,6 +2,7 @@
 
 use crate::checker::Checker;
 use crate::codes;
+use crate::infer::Reach;
 use crate::tree::*;
 use crate::types::*;
 use source::{Diagnostic, Span, Symbol};
@@ -176,6 +177,9 @@ impl Checker<'_> {
                 span,
                 "an array that is part of a call's result has no address: store the result in a variable first",
             );
+            return self.error_node(span);
+        }
+        if self.checked() && self.guarded_address(&e, span) {
             return self.error_node(span);
         }
         let pointer = Pointer { target, bounds, nonnull: true, own: Own::Shared, region: Region::Var, raw: false };
@@ -583,7 +587,6 @@ impl Checker<'_> {
             );
             return self.error_node(span);
         }
-        let _ = why;
         if self.const_lost(&p, &q, span) {
             return self.error_node(span);
         }
@@ -599,6 +602,9 @@ impl Checker<'_> {
         let thin = Pointer { bounds: Bounds::Thin, nonnull: p.nonnull, region: p.region, ..q };
         let thin_ty = self.types().pointer(thin);
         let e = self.convert(Conv::FromTypedVoid, e, thin_ty);
+        if !self.bounds_fit(&e, &thin, &q, why) {
+            return self.error_node(span);
+        }
         self.finish_pointer(e, thin, q, to)
     }
 
@@ -713,7 +719,7 @@ impl Checker<'_> {
             (Fat | Counted(_), Terminated) => {
                 self.need_bounds(e);
                 match why {
-                    Why::TrustedArg | Why::Cast => true,
+                    Why::TrustedArg => true,
                     Why::Arg if self.rooted_in_local(e) => true,
                     _ => {
                         self.error_help(
@@ -754,26 +760,9 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a pointer value is into a local array or local of this function, directly.
+    /// Whether a pointer value is surely into one local of this function.
     pub(crate) fn rooted_in_local(&self, e: &Expr) -> bool {
-        match &*e.kind {
-            ExprKind::Decay(p) | ExprKind::AddrOf(p) => self.place_in_local(p),
-            ExprKind::PtrAdd(p, ..) | ExprKind::Convert(_, p) => self.rooted_in_local(p),
-            ExprKind::Load(p) => match &*p.kind {
-                // A local pointer that only ever holds addresses of locals: the escape check finds its region.
-                ExprKind::Local(id) => self.local_is_block(*id),
-                _ => false,
-            },
-            _ => false,
-        }
-    }
-
-    fn place_in_local(&self, e: &Expr) -> bool {
-        match &*e.kind {
-            ExprKind::Local(_) | ExprKind::CompoundLit(..) => true,
-            ExprKind::Field(base, _) | ExprKind::IndexArray(base, _) => self.place_in_local(base),
-            _ => false,
-        }
+        matches!(self.reach(e), Reach::One(_))
     }
 
     /// Pointers to different types.

@@ -79,6 +79,9 @@ impl Checker<'_> {
         let typed = self.expr(place);
         self.muted -= 1;
         let ExprKind::Field(owner, n) = &*typed.kind else { return None };
+        if !self.stable_base(owner) {
+            return None;
+        }
         let id = self.program.types.as_record(owner.ty.ty)?;
         let record = self.program.types.record(id);
         if record.kind != RecordKind::Struct {
@@ -114,7 +117,7 @@ impl Checker<'_> {
             let value = self.expr_expecting(&store.value, Some(place.ty.ty));
             let value = self.rvalue(value);
             let mut value = self.coerce(value, place.ty.ty, Why::Store);
-            if !stored.is_empty() && !self.quiet_value(&value, &store) {
+            if !stored.is_empty() && !self.quiet_value(&value) {
                 return None;
             }
             if store.pointer && counter_stored {
@@ -134,38 +137,70 @@ impl Checker<'_> {
         Some(before)
     }
 
-    /// Whether a later value of a group makes no call but the malloc family's, and reads a counted pointer only as
-    /// `realloc`'s argument.
-    fn quiet_value(&self, e: &Expr, store: &Store) -> bool {
+    /// Whether a later value of a group makes no call but the malloc family's, and reads nothing through a counted pointer:
+    /// what the group has stored so far need not fit together yet.
+    fn quiet_value(&self, e: &Expr) -> bool {
         match &*e.kind {
-            ExprKind::Call(..)
-            | ExprKind::StmtExpr(..)
-            | ExprKind::Assign(..)
-            | ExprKind::AssignOp(..)
-            | ExprKind::IncDec(..)
-            | ExprKind::Free(_) => false,
-            ExprKind::Load(place) => match &*place.kind {
-                ExprKind::Field(..) => self.pointer_count(place.ty.ty).is_none() || !store.pointer,
-                _ => true,
+            ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Null | ExprKind::Func(_) | ExprKind::SizeOf(_) => true,
+            ExprKind::Load(place) | ExprKind::AddrOf(place) | ExprKind::Decay(place) => self.quiet_place(place),
+            ExprKind::Alloc(alloc) => match &alloc.size {
+                AllocSize::Bytes(n) => self.quiet_value(n),
+                AllocSize::Product(a, b) => self.quiet_value(a) && self.quiet_value(b),
             },
-            ExprKind::Alloc(alloc) => {
-                let sizes = match &alloc.size {
-                    AllocSize::Bytes(n) => self.quiet_value(n, store),
-                    AllocSize::Product(a, b) => self.quiet_value(a, store) && self.quiet_value(b, store),
-                };
-                sizes
+            ExprKind::New(new) => new.init.is_none() && new.count.as_ref().is_none_or(|c| self.quiet_value(c)),
+            ExprKind::Convert(_, a) | ExprKind::Unary(_, a) => self.quiet_value(a),
+            ExprKind::Binary(_, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) => {
+                self.quiet_value(a) && self.quiet_value(b)
             }
-            ExprKind::New(new) => new.count.as_ref().is_none_or(|c| self.quiet_value(c, store)),
-            ExprKind::Convert(_, a) | ExprKind::Unary(_, a) | ExprKind::Lengthof(a) => self.quiet_value(a, store),
-            ExprKind::Binary(_, a, b)
-            | ExprKind::PtrAdd(a, b, _)
-            | ExprKind::PtrDiff(a, b)
-            | ExprKind::And(a, b)
-            | ExprKind::Or(a, b) => self.quiet_value(a, store) && self.quiet_value(b, store),
-            ExprKind::Cond(c, a, b) => {
-                self.quiet_value(c, store) && self.quiet_value(a, store) && self.quiet_value(b, store)
+            ExprKind::PtrAdd(a, b, _) | ExprKind::PtrDiff(a, b) => self.quiet_value(a) && self.quiet_value(b),
+            ExprKind::Cond(c, a, b) => self.quiet_value(c) && self.quiet_value(a) && self.quiet_value(b),
+            _ => false,
+        }
+    }
+
+    /// Whether a place is reached without reading a counted pointer.
+    fn quiet_place(&self, e: &Expr) -> bool {
+        if self.pointer_count(e.ty.ty).is_some() {
+            return false;
+        }
+        match &*e.kind {
+            ExprKind::Local(_) | ExprKind::Global(_) | ExprKind::StrLit(_) => true,
+            ExprKind::Field(base, _) => self.quiet_place(base),
+            ExprKind::Deref(p) => self.quiet_value(p),
+            ExprKind::IndexPointer(p, i) => self.quiet_value(p) && self.quiet_value(i),
+            ExprKind::IndexArray(base, i) => {
+                let flexible = matches!(self.kind(base.ty.ty), TyKind::Array { len: ArrayLen::Flexible(_), .. });
+                !flexible && self.quiet_place(base) && self.quiet_value(i)
             }
-            _ => true,
+            _ => false,
+        }
+    }
+
+    /// Whether a group's stores cannot change what the base of its places is: nothing that it reads is a counted pointer or
+    /// a counter.
+    fn stable_base(&self, e: &Expr) -> bool {
+        match &*e.kind {
+            ExprKind::Local(_) | ExprKind::Global(_) => true,
+            ExprKind::Field(base, n) => {
+                let Some(id) = self.program.types.as_record(base.ty.ty) else { return false };
+                let fields = self.program.types.record(id).fields.clone().unwrap_or_default();
+                self.pointer_count(e.ty.ty).is_none()
+                    && !self.counters_of(&fields).contains(n)
+                    && self.stable_base(base)
+            }
+            ExprKind::Deref(p) => self.stable_value(p),
+            ExprKind::IndexArray(base, i) => self.stable_base(base) && self.stable_value(i),
+            ExprKind::IndexPointer(p, i) => self.stable_value(p) && self.stable_value(i),
+            _ => false,
+        }
+    }
+
+    fn stable_value(&self, e: &Expr) -> bool {
+        match &*e.kind {
+            ExprKind::Int(_) => true,
+            ExprKind::Convert(_, inner) => self.stable_value(inner),
+            ExprKind::Load(place) | ExprKind::Decay(place) | ExprKind::AddrOf(place) => self.stable_base(place),
+            _ => false,
         }
     }
 }

@@ -677,6 +677,15 @@ impl Checker<'_> {
             self.error(codes::CONST, place.span, message);
             return true;
         }
+        if self.checked() && self.is_tagged_by(place) {
+            self.error_help(
+                codes::TAGGED,
+                place.span,
+                "a union that is `tagged_by` a field is assigned by member, or with its whole struct",
+                "assign the member that the tag selects",
+            );
+            return true;
+        }
         if matches!(self.kind(place.ty.ty), TyKind::Array { .. }) {
             self.error_help(
                 codes::PLACE,

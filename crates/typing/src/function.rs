@@ -21,6 +21,8 @@ pub struct FnCtx {
     pub func: Option<FuncId>,
     /// Its result type.
     pub ret: Option<Ty>,
+    /// Number of its parameters.
+    pub params: u32,
     /// Its locals.
     pub locals: Vec<Local>,
     /// Plain C.
@@ -53,6 +55,12 @@ pub struct FnCtx {
     pub format_local: Option<LocalId>,
     /// Whether the function is variadic.
     pub variadic: bool,
+    /// Numbers of the blocks that are open.
+    pub blocks: Vec<u32>,
+    /// Blocks so far.
+    pub block_count: u32,
+    /// Labels and cases so far.
+    pub label_count: u32,
     /// `va_list` bookkeeping of a printf-like function: started, uses.
     pub va: VaState,
     /// Locals that are read somewhere.
@@ -77,7 +85,7 @@ impl Default for Phase {
 }
 
 /// A `va_list`'s life in a printf-like function.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct VaState {
     /// `va_start` was seen.
     pub started: bool,
@@ -85,8 +93,12 @@ pub struct VaState {
     pub uses: u32,
     /// Loops around `va_start`.
     pub depth: usize,
-    /// Labels that stood before it.
-    pub labels: usize,
+    /// Labels and cases that stood before it.
+    pub labels: u32,
+    /// Which `va_list` it started.
+    pub local: Option<LocalId>,
+    /// The blocks around it.
+    pub blocks: Vec<u32>,
 }
 
 /// A label.
@@ -195,6 +207,7 @@ impl Checker<'_> {
         self.f = Some(FnCtx {
             func: Some(id),
             ret: Some(fty.ret),
+            params: fty.params.len() as u32,
             unchecked,
             unsafe_depth: u32::from(def.trusted),
             phase,
@@ -311,7 +324,7 @@ impl Checker<'_> {
         if self.is_error(fty.ret) || self.muted > 0 {
             return;
         }
-        let format = self.f.as_ref().map(|f| (f.va, f.variadic, f.unchecked));
+        let format = self.f.as_ref().map(|f| (f.va.clone(), f.variadic, f.unchecked));
         if let Some((va, true, false)) = format {
             if va.started && va.uses == 0 {
                 self.report(Diagnostic::warning(codes::UNUSED, def.span, "the variable arguments are never used"));

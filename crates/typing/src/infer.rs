@@ -22,14 +22,31 @@ pub struct Inferred {
     pub needs: bool,
     /// Its address is taken: its type is this.
     pub fixed: Option<Bounds>,
-    /// Only ever holds addresses within this function's blocks.
-    pub block: bool,
-    /// The one local that it points into, if there is one and `block` holds.
-    pub root: Option<LocalId>,
-    /// Whether it points into several locals.
-    pub roots_differ: bool,
+    /// Which locals of the function it may point into.
+    pub reach: Option<Reach>,
     /// The value that took the bounds away, for messages.
     pub blame: Option<Span>,
+}
+
+/// Which locals of its function a pointer value may point into.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reach {
+    /// None: it comes from memory, where every pointer is to the heap, or from a caller.
+    Outside,
+    /// One, for sure.
+    One(LocalId),
+    /// Any.
+    Any,
+}
+
+impl Reach {
+    fn join(self, other: Reach) -> Reach {
+        if self == other {
+            self
+        } else {
+            Reach::Any
+        }
+    }
 }
 
 /// What the rounds look for.
@@ -66,9 +83,7 @@ impl Checker<'_> {
             assigned: false,
             needs: false,
             fixed: None,
-            block: true,
-            root: None,
-            roots_differ: false,
+            reach: None,
             blame: None,
         });
         let phase = f.phase;
@@ -97,23 +112,16 @@ impl Checker<'_> {
             return;
         }
         let Some(p) = self.program.types.as_pointer(value.ty.ty) else { return };
-        let block = self.rooted_in_local(value);
-        let root = self.root_of(value);
+        let reach = self.reach(value);
         let (bounds, span) = (p.bounds, value.span);
         let Some(f) = &mut self.f else { return };
         let phase = f.phase;
         let Some(state) = self.inferred_mut(local) else { return };
         let mut changed = !state.assigned;
         state.assigned = true;
-        if state.block && !block {
-            state.block = false;
-            changed = true;
-        }
-        if state.root.is_none() && root.is_some() {
-            state.root = root;
-            changed = true;
-        } else if !state.roots_differ && state.root != root {
-            state.roots_differ = true;
+        let joined = state.reach.map_or(reach, |old| old.join(reach));
+        if state.reach != Some(joined) {
+            state.reach = Some(joined);
             changed = true;
         }
         if phase == Phase::Available {
@@ -225,29 +233,49 @@ impl Checker<'_> {
         }
     }
 
-    /// The local that a pointer value is into, if it is one.
-    pub(crate) fn root_of(&self, e: &Expr) -> Option<LocalId> {
+    /// Which locals a pointer value may point into.
+    pub(crate) fn reach(&self, e: &Expr) -> Reach {
         match &*e.kind {
-            ExprKind::Decay(p) | ExprKind::AddrOf(p) => place_root(p),
-            ExprKind::PtrAdd(p, ..) | ExprKind::Convert(_, p) => self.root_of(p),
-            ExprKind::Load(p) => {
-                let ExprKind::Local(id) = *p.kind else { return None };
-                let f = self.f.as_ref()?;
-                let state = f.local_keys.get(&id).and_then(|k| f.inferred.get(k))?;
-                if state.roots_differ {
-                    None
-                } else {
-                    state.root
-                }
+            ExprKind::Decay(p) | ExprKind::AddrOf(p) => self.place_reach(p),
+            ExprKind::PtrAdd(p, ..) | ExprKind::Convert(_, p) | ExprKind::Comma(_, p) | ExprKind::Assign(_, p) => {
+                self.reach(p)
             }
-            _ => None,
+            ExprKind::IncDec(place, ..) | ExprKind::AssignOp(_, _, place, _) => self.loaded_reach(place),
+            ExprKind::Load(place) => self.loaded_reach(place),
+            ExprKind::Cond(_, a, b) | ExprKind::CondOmitted(_, a, b) => self.reach(a).join(self.reach(b)),
+            ExprKind::Call(_, args) => match self.into_argument(e).and_then(|n| args.get(n as usize)) {
+                Some(arg) => self.reach(arg),
+                None => Reach::Outside,
+            },
+            ExprKind::Null | ExprKind::Int(_) | ExprKind::Func(_) | ExprKind::New(_) | ExprKind::Alloc(_) => {
+                Reach::Outside
+            }
+            _ if self.program.types.as_pointer(e.ty.ty).is_none() => Reach::Outside,
+            _ => Reach::Any,
         }
     }
 
-    /// Whether the local is a pointer that only ever holds addresses within this function.
-    pub(crate) fn local_is_block(&self, local: LocalId) -> bool {
-        let Some(f) = &self.f else { return false };
-        f.local_keys.get(&local).and_then(|k| f.inferred.get(k)).is_some_and(|s| s.block && s.assigned)
+    /// Which locals a pointer read from a place may point into.
+    fn loaded_reach(&self, place: &Expr) -> Reach {
+        let ExprKind::Local(id) = *place.kind else { return Reach::Outside };
+        let Some(f) = &self.f else { return Reach::Any };
+        if id.0 < f.params {
+            return Reach::Outside;
+        }
+        match f.local_keys.get(&id).and_then(|k| f.inferred.get(k)) {
+            Some(state) => state.reach.unwrap_or(Reach::Outside),
+            None => Reach::Any,
+        }
+    }
+
+    /// Which locals a place may be in.
+    fn place_reach(&self, e: &Expr) -> Reach {
+        match &*e.kind {
+            ExprKind::Local(id) | ExprKind::CompoundLit(id, _) => Reach::One(*id),
+            ExprKind::Field(base, _) | ExprKind::IndexArray(base, _) => self.place_reach(base),
+            ExprKind::Deref(p) | ExprKind::IndexPointer(p, _) => self.reach(p),
+            _ => Reach::Outside,
+        }
     }
 
     /// Where a local lost its bounds, for a message.
@@ -265,13 +293,5 @@ fn both(fat: bool, terminated: bool) -> Bounds {
         (true, false) => Bounds::Fat,
         (false, true) => Bounds::Terminated,
         (false, false) => Bounds::Thin,
-    }
-}
-
-fn place_root(e: &Expr) -> Option<LocalId> {
-    match &*e.kind {
-        ExprKind::Local(id) | ExprKind::CompoundLit(id, _) => Some(*id),
-        ExprKind::Field(base, _) | ExprKind::IndexArray(base, _) => place_root(base),
-        _ => None,
     }
 }

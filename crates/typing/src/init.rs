@@ -485,7 +485,18 @@ impl Checker<'_> {
         let Some(fields) = self.program.types.record(id).fields.clone() else { return };
         for (n, field) in fields.iter().enumerate() {
             let Some(binding) = &field.tagged_by else { continue };
-            let Some((_, Init::List(members))) = list.iter().find(|(at, _)| *at == n as u64) else { continue };
+            let Some((_, given)) = list.iter().find(|(at, _)| *at == n as u64) else { continue };
+            let Init::List(members) = given else {
+                if self.checked() {
+                    self.error_help(
+                        codes::TAGGED,
+                        span,
+                        "a union that is `tagged_by` a field is initialised by member, or with its whole struct",
+                        "write `{ .member = value }`",
+                    );
+                }
+                continue;
+            };
             let Some((member, _)) = members.first() else { continue };
             let tag = list.iter().find(|(at, _)| *at == u64::from(binding.tag)).map(|(_, i)| i);
             let value = match tag {

@@ -190,71 +190,77 @@ impl Checker<'_> {
     }
 
     /// Places whose address would let somebody break an invariant.
-    fn guarded_address(&mut self, place: &Expr, span: Span) -> bool {
+    pub(crate) fn guarded_address(&mut self, place: &Expr, span: Span) -> bool {
         if let ExprKind::Local(id) = *place.kind {
             if self.f.as_ref().and_then(|f| f.format_local) == Some(id) {
                 self.error(codes::VARIADIC, span, "the format parameter of a variadic function has no address taken");
                 return true;
             }
         }
-        if let ExprKind::Field(base, n) = &*place.kind {
-            if let Some(id) = self.program.types.as_record(base.ty.ty) {
-                let record = self.program.types.record(id);
-                let kind = record.kind;
-                let fields = record.fields.clone().unwrap_or_default();
-                if kind == RecordKind::Tagged {
-                    self.error_help(
-                        codes::TAGGED,
-                        span,
-                        "a member of a tagged union has no address taken: its tag could change behind the pointer",
-                        "copy the value, or bind it in a `switch`",
-                    );
-                    return true;
-                }
-                if kind == RecordKind::Union && (self.is_tagged_by(base) || !self.program.types.is_plain(place.ty.ty)) {
-                    self.error(codes::TAGGED, span, "a member of this union has no address taken: another member could be written behind the pointer");
-                    return true;
-                }
-                let field = fields.get(*n as usize);
-                if field.is_some_and(|f| f.tagged_by.is_some())
-                    || fields.iter().any(|f| f.tagged_by.as_ref().is_some_and(|t| t.tag == *n))
-                {
-                    self.error(
-                        codes::TAGGED,
-                        span,
-                        "a union that is `tagged_by` a field, and that field, have no address taken",
-                    );
-                    return true;
-                }
-                if self.counters_of(&fields).contains(n) {
-                    self.error(
-                        codes::COUNT,
-                        span,
-                        "a count field has no address taken: the count could become wrong behind the pointer",
-                    );
-                    return true;
-                }
-                if matches!(
-                    self.program.types.as_pointer(place.ty.ty),
-                    Some(Pointer { bounds: Bounds::Counted(_), .. })
-                ) {
-                    self.error(
-                        codes::COUNT,
-                        span,
-                        "a `counted_by` field has no address taken: read the pointer into a variable",
-                    );
-                    return true;
-                }
-            }
+        if self.in_tagged_member(place) {
+            self.error_help(
+                codes::TAGGED,
+                span,
+                "what lies in a member of a tagged union has no address taken: its tag could change behind the pointer",
+                "copy the value, or bind it in a `switch`",
+            );
+            return true;
+        }
+        if self.guarded_field(place, span) {
+            return true;
         }
         self.unguarded_union(place) && !self.program.types.is_plain(place.ty.ty) && {
-            self.error(
-                codes::UNSAFE,
-                span,
-                "the address of something in an untagged union is taken for plain data only",
-            );
+            self.error(codes::UNSAFE, span, "what lies in an untagged union has its address taken for plain data only");
             true
         }
+    }
+
+    /// Whether a place lies in a member of a tagged union, or of a union that is `tagged_by` a field.
+    fn in_tagged_member(&self, place: &Expr) -> bool {
+        match &*place.kind {
+            ExprKind::Field(base, _) => {
+                let kind = self.program.types.as_record(base.ty.ty).map(|id| self.program.types.record(id).kind);
+                kind == Some(RecordKind::Tagged)
+                    || (kind == Some(RecordKind::Union) && self.is_tagged_by(base))
+                    || self.in_tagged_member(base)
+            }
+            ExprKind::IndexArray(base, _) => self.in_tagged_member(base),
+            _ => false,
+        }
+    }
+
+    /// Fields that others depend on have no address taken.
+    fn guarded_field(&mut self, place: &Expr, span: Span) -> bool {
+        let ExprKind::Field(base, n) = &*place.kind else { return false };
+        let Some(id) = self.program.types.as_record(base.ty.ty) else { return false };
+        let fields = self.program.types.record(id).fields.clone().unwrap_or_default();
+        let tags = |f: &Field| f.tagged_by.as_ref().is_some_and(|t| t.tag == *n);
+        if fields.get(*n as usize).is_some_and(|f| f.tagged_by.is_some()) || fields.iter().any(tags) {
+            self.error(
+                codes::TAGGED,
+                span,
+                "a union that is `tagged_by` a field, and that field, have no address taken",
+            );
+            return true;
+        }
+        if self.counters_of(&fields).contains(n) {
+            self.error(
+                codes::COUNT,
+                span,
+                "a count field has no address taken: the count could become wrong behind the pointer",
+            );
+            return true;
+        }
+        let counted =
+            matches!(self.program.types.as_pointer(place.ty.ty), Some(Pointer { bounds: Bounds::Counted(_), .. }));
+        if counted {
+            self.error(
+                codes::COUNT,
+                span,
+                "a `counted_by` field has no address taken: read the pointer into a variable",
+            );
+        }
+        counted
     }
 
     /// Fields that counts of other fields mention.

@@ -232,6 +232,9 @@ impl Checker<'_> {
         self.siblings = outer;
         self.pending_generic = pending;
         self.check_fields(spec, &mut fields);
+        if fields.is_empty() && !place.foreign {
+            self.error(codes::DECLARATION, spec.span, "a struct or union has at least one member");
+        }
         let packed = spec.attrs.iter().any(|a| a.name.as_str() == "packed");
         let align = self.alignment(&[], &spec.attrs);
         let record = &mut self.program.types.records[id.0 as usize];

@@ -261,10 +261,19 @@ impl Checker<'_> {
             (Some(_), Some(_), None) => Bounds::FatTerminated,
             (Some(_), None, None) => Bounds::Fat,
             (None, Some(_), None) => Bounds::Terminated,
-            (None, None, Some(e)) => match self.count_expr(e) {
-                Some(id) => Bounds::Counted(id),
-                None => Bounds::Thin,
-            },
+            (None, None, Some(e)) => {
+                if !(outermost && matches!(place.role, Role::Param | Role::Field)) {
+                    self.error_help(
+                        codes::COUNT,
+                        quals.span,
+                        "`counted_by` stands at a parameter or a field, and counts what that pointer points to",
+                        "use `fat` here, which carries its bounds",
+                    );
+                    Bounds::Fat
+                } else {
+                    self.count_expr(e).map_or(Bounds::Thin, Bounds::Counted)
+                }
+            }
             (None, None, None) => self.default_bounds(target, outermost, result, place),
             _ => {
                 self.error(
@@ -411,6 +420,15 @@ impl Checker<'_> {
         match self.try_constant_int(e) {
             Some(n) if n < 0 => {
                 self.error(codes::DECLARATION, e.span, format!("an array cannot have {n} elements"));
+                ArrayLen::Const(1)
+            }
+            Some(0) if !place.foreign => {
+                self.error_help(
+                    codes::DECLARATION,
+                    e.span,
+                    "an array has at least one element",
+                    "a flexible array is written `T m[] counted_by(n);`",
+                );
                 ArrayLen::Const(1)
             }
             Some(n) => ArrayLen::Const(n as u64),

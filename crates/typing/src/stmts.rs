@@ -15,9 +15,30 @@ impl Checker<'_> {
     /// A block in a scope of its own.
     pub(crate) fn block(&mut self, block: &ast::Block) -> Block {
         self.scopes.push();
+        self.open_block();
         let out = self.block_stmts(block);
+        self.close_block();
         self.scopes.pop();
         out
+    }
+
+    fn open_block(&mut self) {
+        if let Some(f) = &mut self.f {
+            f.block_count += 1;
+            f.blocks.push(f.block_count);
+        }
+    }
+
+    fn close_block(&mut self) {
+        if let Some(f) = &mut self.f {
+            f.blocks.pop();
+        }
+    }
+
+    fn count_label(&mut self) {
+        if let Some(f) = &mut self.f {
+            f.label_count += 1;
+        }
     }
 
     /// The statements of a block in the scope at hand.
@@ -59,8 +80,10 @@ impl Checker<'_> {
     /// A statement in a scope of its own (bodies of loops and branches).
     fn scoped(&mut self, stmt: &ast::Stmt) -> Box<Stmt> {
         self.scopes.push();
+        self.open_block();
         let barriers = self.f.as_ref().map_or(0, |f| f.barriers.len());
         let out = self.boxed(stmt);
+        self.close_block();
         if let Some(f) = &mut self.f {
             f.barriers.truncate(barriers);
         }
@@ -363,6 +386,7 @@ impl Checker<'_> {
 
     /// A case label may not lie in the scope of a `defer` that the switch is outside of.
     fn case_barriers(&mut self, span: Span) {
+        self.count_label();
         let Some(f) = &self.f else { return };
         let Some(state) = f.switches.last() else { return };
         if f.barriers.len() > state.barriers.len() {
@@ -537,6 +561,7 @@ impl Checker<'_> {
     }
 
     fn label_stmt(&mut self, name: ast::Ident, body: &ast::Stmt) -> StmtKind {
+        self.count_label();
         let id = self.label(name.name);
         let mut clash = None;
         if let Some(f) = &mut self.f {
@@ -829,8 +854,12 @@ impl Checker<'_> {
                         local.ty = whole;
                     }
                 }
-                if ty.quals.is_const {
-                    if let Init::Expr(value) = &init {
+                if let Init::Expr(value) = &init {
+                    if matches!(*value.kind, ExprKind::Error) {
+                        // What follows from the mistake is not reported.
+                        self.scopes.declare(name.name, Entity::Poison, name.span);
+                    }
+                    if ty.quals.is_const {
                         self.note_known(id, value);
                     }
                 }

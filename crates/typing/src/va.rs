@@ -30,7 +30,7 @@ impl Checker<'_> {
             0 => Some(self.va_start(place, e)),
             1 => {
                 if let Some(f) = &mut self.f {
-                    f.va = VaState { started: false, ..f.va };
+                    f.va.started = false;
                 }
                 Some(StmtKind::VaEnd(place))
             }
@@ -51,7 +51,11 @@ impl Checker<'_> {
     fn va_start(&mut self, place: Expr, e: &ast::Expr) -> StmtKind {
         let checked = self.checked();
         let Some(f) = &self.f else { return StmtKind::Empty };
-        let local = matches!(*place.kind, ExprKind::Local(_));
+        let started = match *place.kind {
+            ExprKind::Local(id) => Some(id),
+            _ => None,
+        };
+        let local = started.is_some();
         if checked && (!f.variadic || !local) {
             self.error(codes::VARIADIC, e.span, "`va_start` stands in a variadic function and sets a local `va_list`");
             return StmtKind::Empty;
@@ -61,8 +65,14 @@ impl Checker<'_> {
         }
         if let Some(f) = &mut self.f {
             let depth = f.loops.len();
-            let labels = f.labels.values().filter(|l| l.defined.is_some()).count();
-            f.va = VaState { started: true, uses: 0, depth, labels };
+            f.va = VaState {
+                started: true,
+                uses: 0,
+                depth,
+                labels: f.label_count,
+                local: started,
+                blocks: f.blocks.clone(),
+            };
         }
         StmtKind::VaStart(place)
     }
@@ -74,7 +84,11 @@ impl Checker<'_> {
             return value;
         }
         let own = self.f.as_ref().and_then(|f| f.format_local);
-        let format = fty.format.filter(|f| f.first.is_none()).and_then(|f| before.get(f.format as usize));
+        let scanf = self.f.as_ref().and_then(|f| f.format).map(|f| f.scanf);
+        let format = fty
+            .format
+            .filter(|f| f.first.is_none() && Some(f.scanf) == scanf)
+            .and_then(|f| before.get(f.format as usize));
         let passes_format = own.is_some() && format.is_some_and(|(e, _)| is_local(e, own));
         if !passes_format {
             self.error_help(
@@ -86,8 +100,16 @@ impl Checker<'_> {
             return value;
         }
         let Some(f) = &mut self.f else { return value };
-        let labels = f.labels.values().filter(|l| l.defined.is_some()).count();
-        let again = f.va.uses > 0 || !f.va.started || f.loops.len() != f.va.depth || labels != f.va.labels;
+        let local = match &*value.kind {
+            ExprKind::Local(id) => Some(*id),
+            ExprKind::Load(place) => match *place.kind {
+                ExprKind::Local(id) => Some(id),
+                _ => None,
+            },
+            _ => None,
+        };
+        let same = f.va.started && local.is_some() && local == f.va.local && f.blocks.starts_with(&f.va.blocks);
+        let again = f.va.uses > 0 || !same || f.loops.len() != f.va.depth || f.label_count != f.va.labels;
         f.va.uses += 1;
         if again {
             self.error_help(
