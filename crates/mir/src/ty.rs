@@ -140,7 +140,7 @@ pub fn operand_ty(program: &Program, body: &Body, operand: &Operand) -> Result<T
             Const::Func(f) => program
                 .functions
                 .get(f.func.0 as usize)
-                .map(|function| function.ty)
+                .map(|function| types.substituted(function.ty, &f.args).unwrap_or(function.ty))
                 .ok_or_else(|| format!("there is no function #{}", f.func.0)),
             Const::SizeOf(_) | Const::AlignOf(_) | Const::OffsetOf(..) => Ok(types.common.ulong),
         },

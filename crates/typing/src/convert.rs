@@ -79,6 +79,16 @@ impl Checker<'_> {
             return self.decay(e, elem, len, terminated);
         }
         if !e.is_place() {
+            self.check_read(&e);
+            if matches!(self.program.types.as_pointer(e.ty.ty), Some(Pointer { bounds: Bounds::Counted(_), .. })) {
+                self.error_help(
+                    codes::COUNT,
+                    e.span,
+                    "a `counted_by` field of a call's result has its count in the same result",
+                    "store the result in a variable first",
+                );
+                return self.error_node(e.span);
+            }
             return Expr { ty: Qty::plain(e.ty.ty), ..e };
         }
         self.load(e)
@@ -111,16 +121,21 @@ impl Checker<'_> {
             ty = self.types().pointer(Pointer { bounds, ..p });
         }
         let span = e.span;
-        if self.union_pointer(&e) {
+        self.check_read(&e);
+        self.node(ExprKind::Load(e), ty, span)
+    }
+
+    /// Reports a read of something that is not plain data out of an untagged union.
+    pub(crate) fn check_read(&mut self, e: &Expr) {
+        if self.union_pointer(e) {
             let what = self.show(e.ty.ty);
             self.error_help(
                 codes::UNSAFE,
-                span,
-                format!("reading the pointer type `{what}` out of an untagged union is unsafe"),
+                e.span,
+                format!("reading a `{what}` out of an untagged union is unsafe: it is not plain data"),
                 "make it a `tagged union`, or bind it to its kind field with `tagged_by`",
             );
         }
-        self.node(ExprKind::Load(e), ty, span)
     }
 
     /// Whether a checked read of `e` takes something that is not plain data out of a union that nothing guards.

@@ -90,7 +90,14 @@ impl TypeStore {
                 let mut params: Vec<String> = f
                     .params
                     .iter()
-                    .map(|p| format!("{}{}", if p.consume { "consume " } else { "" }, self.show(p.ty)))
+                    .map(|p| {
+                        format!(
+                            "{}{}{}",
+                            if p.consume { "consume " } else { "" },
+                            self.show(p.ty),
+                            self.heap_word(p.ty)
+                        )
+                    })
                     .collect();
                 if f.variadic {
                     params.push("...".into());
@@ -106,6 +113,16 @@ impl TypeStore {
                     format!("{base} {inner}")
                 }
             }
+        }
+    }
+
+    /// ` @heap` behind a parameter that takes heap pointers only.
+    fn heap_word(&self, ty: Ty) -> &'static str {
+        match self.kind(ty) {
+            TyKind::Ptr(p) if p.region == Region::Heap && !matches!(self.kind(p.target.ty), TyKind::Func(_)) => {
+                " @heap"
+            }
+            _ => "",
         }
     }
 

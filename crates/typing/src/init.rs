@@ -302,10 +302,13 @@ impl Checker<'_> {
                 self.elided(member, cursor)
             }
             TyKind::Record(id) => {
-                let whole = self.program.types.record(id).kind == RecordKind::Tagged || self.is_whole(e, member);
-                if whole {
+                if self.is_whole(e, member) {
                     cursor.at += 1;
                     return self.expr_initialiser(e, member).0;
+                }
+                if self.program.types.record(id).kind == RecordKind::Tagged {
+                    let first = self.member_type(member, 0);
+                    return Init::Tagged(0, Box::new(self.member_initialiser(first, cursor)));
                 }
                 self.elided(member, cursor)
             }

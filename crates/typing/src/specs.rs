@@ -275,20 +275,23 @@ impl Checker<'_> {
                 }
             }
             (None, None, None) => self.default_bounds(target, outermost, result, place),
-            _ => {
-                self.error(
-                    codes::DECLARATION,
-                    quals.span,
-                    "`counted_by` and `fat` or `null_terminated` exclude each other: keep one",
-                );
-                Bounds::Fat
-            }
+            // Two kinds of bounds: the parser said so.
+            _ => Bounds::Fat,
         };
         if place.trusted && annotated {
             foreign = false;
         }
         let is_void = matches!(self.kind(target.ty), TyKind::Void);
-        if is_void && bounds.is_fat() {
+        if foreign && bounds.is_fat() && !self.options.plain_c {
+            self.error_help(
+                codes::DECLARATION,
+                quals.span,
+                "a pointer that C shares is one word: it cannot be `fat`",
+                "give its bounds with `counted_by`",
+            );
+        }
+        let counted = matches!(bounds, Bounds::Counted(_));
+        if is_void && !foreign && !place.trusted && (bounds.is_fat() || counted) {
             self.error_help(
                 codes::DECLARATION,
                 quals.span,
@@ -569,6 +572,7 @@ impl Checker<'_> {
             let lee = attr.namespace == Some(Symbol::new("lee"));
             match attr.name.as_str() {
                 "noreturn" | "_Noreturn" => f.noreturn = true,
+                "nonnull" if f.abi == Abi::Leeward => self.nonnull_attribute(f, attr),
                 "into" if lee => f.into = position(attr.args.first()),
                 "end_into" if lee => f.end_into = position(attr.args.first()).zip(position(attr.args.get(1))),
                 "copies" if lee => f.copies = position(attr.args.first()).zip(position(attr.args.get(1))),
@@ -600,6 +604,17 @@ impl Checker<'_> {
             }
         }
         f.keeps_string = string;
+    }
+
+    /// `__attribute__((nonnull(1, 3)))`, or of all pointers.
+    fn nonnull_attribute(&mut self, f: &mut FuncTy, attr: &ast::Attribute) {
+        let numbers: Vec<i128> = attr.args.iter().filter_map(|e| self.try_constant_int(e)).collect();
+        for (n, param) in f.params.iter_mut().enumerate() {
+            let named = attr.args.is_empty() || numbers.contains(&(n as i128 + 1));
+            if let Some(p) = self.program.types.as_pointer(param.ty).filter(|_| named) {
+                param.ty = self.program.types.pointer(Pointer { nonnull: true, ..p });
+            }
+        }
     }
 
     fn format_attribute(&mut self, attr: &ast::Attribute) -> Option<FormatTy> {

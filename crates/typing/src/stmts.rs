@@ -97,7 +97,13 @@ impl Checker<'_> {
         let kind = match &stmt.kind {
             ast::StmtKind::Empty => StmtKind::Empty,
             ast::StmtKind::Expr(e) => self.expr_stmt(e),
-            ast::StmtKind::Decl(decl) => return self.local_decl(decl, span),
+            ast::StmtKind::Decl(decl) => {
+                let out = self.local_decl(decl, span);
+                if stmt.attrs.iter().any(is_maybe_unused) {
+                    self.use_names(decl);
+                }
+                return out;
+            }
             ast::StmtKind::Function(def) => {
                 self.error(codes::DECLARATION, def.span, "functions are not nested: move this one to file scope");
                 StmtKind::Empty
@@ -163,6 +169,16 @@ impl Checker<'_> {
             }
         };
         Some(self.stmt_node(kind, span))
+    }
+
+    /// `[[maybe_unused]]` in front of a declaration.
+    fn use_names(&mut self, decl: &ast::Decl) {
+        for d in &decl.declarators {
+            let Some(name) = d.declarator.name else { continue };
+            if let (Some(Entity::Local(id)), Some(f)) = (self.scopes.lookup(name.name).cloned(), &mut self.f) {
+                f.used.insert(id);
+            }
+        }
     }
 
     fn expr_stmt(&mut self, e: &ast::Expr) -> StmtKind {
@@ -619,6 +635,19 @@ impl Checker<'_> {
         if self.guarded_place(&a) || self.guarded_place(&b) {
             return StmtKind::Empty;
         }
+        // An exchange is a read and a write that nothing else sees.
+        for e in [&a, &b] {
+            self.check_read(e);
+            if self.checked() && self.guarded_address(e, e.span) {
+                return StmtKind::Empty;
+            }
+        }
+        for (to, from) in [(&a, &b), (&b, &a)] {
+            if let ExprKind::Local(id) = *to.kind {
+                let value = self.rvalue(from.clone());
+                self.note_assigned(id, &value);
+            }
+        }
         if a.ty.ty != b.ty.ty && !self.same_but_region(a.ty.ty, b.ty.ty) {
             let (x, y) = (self.show(a.ty.ty), self.show(b.ty.ty));
             self.error(
@@ -913,6 +942,14 @@ impl Checker<'_> {
     fn static_local(&mut self, name: ast::Ident, ty: Qty, decl: &ast::Decl, d: &ast::InitDeclarator) {
         self.check_redeclared(name);
         self.reject_counted_tail(ty.ty, name.span);
+        if !self.type_params.is_empty() {
+            self.error_help(
+                codes::GENERIC,
+                name.span,
+                "a generic function has no static locals: each instance would need its own",
+                "move it to file scope",
+            );
+        }
         if let Some(&id) = self.statics.get(&name.span) {
             self.scopes.declare(name.name, Entity::Global(id), name.span);
             if self.f.as_ref().is_some_and(|f| f.phase != crate::infer::Phase::Final) {
@@ -938,14 +975,6 @@ impl Checker<'_> {
             used: false,
             span: name.span,
         });
-        if !self.type_params.is_empty() {
-            self.error_help(
-                codes::GENERIC,
-                name.span,
-                "a generic function has no static locals: each instance would need its own",
-                "move it to file scope",
-            );
-        }
         self.statics.insert(name.span, id);
         self.scopes.declare(name.name, Entity::Global(id), name.span);
         self.init_static(id, ty, decl, d, name);
@@ -1039,4 +1068,8 @@ fn may_complete(stmt: &ast::Stmt) -> bool {
 fn is_exit(e: &ast::Expr) -> bool {
     let ast::ExprKind::Call { callee, .. } = &e.kind else { return false };
     matches!(callee.kind, ast::ExprKind::Ident(name) if matches!(name.as_str(), "exit" | "abort" | "_Exit" | "__builtin_unreachable"))
+}
+
+fn is_maybe_unused(attr: &ast::Attribute) -> bool {
+    matches!(attr.name.as_str(), "unused" | "maybe_unused")
 }

@@ -40,6 +40,39 @@ impl TypeStore {
         }
     }
 
+    /// What `subst` gives, if that type is interned already.
+    pub fn substituted(&self, ty: Ty, args: &[Ty]) -> Option<Ty> {
+        if args.is_empty() || !self.mentions_param(ty) {
+            return Some(ty);
+        }
+        match self.kind(ty) {
+            TyKind::Param(p) => args.get(p.index as usize).copied(),
+            TyKind::Ptr(p) => {
+                let target = Qty { ty: self.substituted(p.target.ty, args)?, ..p.target };
+                self.find(&TyKind::Ptr(Pointer { target, ..*p }))
+            }
+            TyKind::Array { elem, len, terminated } => {
+                let elem = Qty { ty: self.substituted(elem.ty, args)?, ..*elem };
+                self.find(&TyKind::Array { elem, len: *len, terminated: *terminated })
+            }
+            TyKind::Func(f) => {
+                let mut f = (**f).clone();
+                f.ret = self.substituted(f.ret, args)?;
+                for p in &mut f.params {
+                    p.ty = self.substituted(p.ty, args)?;
+                }
+                self.find(&TyKind::Func(Rc::new(f)))
+            }
+            TyKind::Record(id) => {
+                let generic = self.instance_of.get(id)?;
+                let inner: Option<Vec<Ty>> = self.record(*id).args.iter().map(|&a| self.substituted(a, args)).collect();
+                let id = self.instances.get(&(*generic, inner?))?;
+                self.find(&TyKind::Record(*id))
+            }
+            _ => Some(ty),
+        }
+    }
+
     /// The instance of generic record number `generic` at `args`. Its fields are there if the generic is complete.
     pub fn instance(&mut self, generic: u32, args: Vec<Ty>) -> RecordId {
         if let Some(&id) = self.instances.get(&(generic, args.clone())) {

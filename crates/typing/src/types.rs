@@ -551,6 +551,11 @@ impl TypeStore {
         ty
     }
 
+    /// The type of this shape, if it is interned.
+    pub fn find(&self, kind: &TyKind) -> Option<Ty> {
+        self.ids.get(kind).copied()
+    }
+
     /// An integer type.
     pub fn int(&mut self, kind: IntKind) -> Ty {
         self.intern(TyKind::Int(kind))
