@@ -1,0 +1,107 @@
+"""What the commands of bench/ share: where things are, how results are stored and compared."""
+
+import json
+import math
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+
+BENCH = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(BENCH)
+RESULTS = os.path.join(BENCH, "results")
+BUILD = os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target")), "bench")
+DEFAULT_LEE = os.path.join(ROOT, "target", "release", "lee")
+
+
+def fail(message):
+    """Ends the command: what is wrong, and what to do."""
+    sys.exit(f"{os.path.basename(sys.argv[0])}: {message}")
+
+
+def output(command, **options):
+    """What a command prints; the benchmark ends if it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, **options)
+    except OSError as error:
+        fail(f"'{command[0]}' does not run: {error.strerror}")
+    if done.returncode != 0:
+        fail(f"'{' '.join(command)}' failed:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def first_line(command):
+    """The first line that a command prints, or 'not installed'."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError:
+        return "not installed"
+    return done.stdout.split("\n")[0]
+
+
+def revision():
+    """The commit that is checked out; `+` if the compiler or the runtime has changes that are not committed."""
+    rev = first_line(["git", "-C", ROOT, "rev-parse", "--short=10", "HEAD"])
+    changed = output(["git", "-C", ROOT, "status", "--porcelain", "--", "crates", "runtime", "library"])
+    return rev + ("+" if changed else "")
+
+
+def processor():
+    """The processor's name."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as info:
+            found = re.search(r"^model name\s*: (.*)$", info.read(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found.group(1) if found else platform.machine()
+
+
+def machine(lee, compilers):
+    """What the numbers depend on, to be stored with them."""
+    return {
+        "date": time.strftime("%Y-%m-%d %H:%M"),
+        "processor": f"{processor()}, {os.cpu_count()} cores",
+        "load": os.getloadavg()[0],
+        "lee": first_line([lee, "--version"]),
+        "compilers": {cc: first_line([cc, "--version"]) for cc in compilers},
+        "valgrind": first_line(["valgrind", "--version"]),
+    }
+
+
+def result_path(name):
+    """The file of a revision's results."""
+    return os.path.join(RESULTS, name + ".json")
+
+
+def load(name):
+    """A revision's results, by the start of its name or the path of the file; None if there are none."""
+    path = name if os.path.isfile(name) else result_path(name)
+    if not os.path.isfile(path):
+        found = sorted(f for f in os.listdir(RESULTS) if f.startswith(name) and f.endswith(".json"))
+        if len(found) != 1:
+            return None
+        path = os.path.join(RESULTS, found[0])
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def store(section, values, about):
+    """Adds results to the file of this revision; what it has of other kernels stays."""
+    os.makedirs(RESULTS, exist_ok=True)
+    name = revision()
+    data = load(result_path(name)) if os.path.isfile(result_path(name)) else {"revision": name}
+    data["machine"] = about
+    for key, value in values.items():
+        data.setdefault(section, {}).setdefault(key, {}).update(value)
+    with open(result_path(name), "w", encoding="utf-8") as file:
+        json.dump(data, file, indent=1, sort_keys=True)
+        file.write("\n")
+    return os.path.relpath(result_path(name))
+
+
+def geometric_mean(values):
+    """The geometric mean; of nothing, NaN."""
+    values = list(values)
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
