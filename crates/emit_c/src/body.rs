@@ -506,7 +506,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
             return;
         }
         let mut value = self.value(operand);
-        if matches!(self.unit.types.kind(self.operand_ty(operand)), TyKind::Enum(_)) {
+        if matches!(self.unit.types.kind(self.operand_ty(operand)), TyKind::Enum(_) | TyKind::Bool) {
             value = value.cast(kind.name());
         }
         let mut line = format!("switch ({}) {{", value.text);

@@ -19,7 +19,12 @@ impl Emitter<'_, '_> {
         let function = match callee {
             Callee::Direct(func) => self.unit.function_name(func).ident,
             Callee::Builtin(name) => name.to_string(),
-            Callee::Pointer(operand) => self.value(operand).at(Level::Primary),
+            Callee::Pointer(operand) => {
+                let value = self.value(operand);
+                let cast = self.unit.c.cast(self.operand_ty(operand));
+                let value = if value.pointer.is_none() { value.cast(&cast) } else { value };
+                value.at(Level::Primary)
+            }
         };
         let mut words = self.arguments(args, signature.as_deref(), consts);
         let ret = signature.as_ref().map_or(self.unit.types.common.void, |s| s.ret);
@@ -108,6 +113,12 @@ impl Emitter<'_, '_> {
     /// `return`
     pub fn give_back(&mut self, operand: Option<&Operand>) {
         let ret = self.signature.ret;
+        if self.signature.noreturn && !self.body.unchecked {
+            // Callers take it that nothing comes back.
+            let site = self.unit.site(self.span);
+            self.push(&format!("lee_fault_unreachable({site});"));
+            return;
+        }
         let is_void = matches!(self.unit.types.kind(ret), TyKind::Void);
         let Some(operand) = operand.filter(|_| !is_void) else {
             self.settle(Effect::default());

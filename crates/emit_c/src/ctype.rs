@@ -339,11 +339,9 @@ impl<'a> CTypes<'a> {
     pub fn need(&mut self, ty: Ty) {
         match self.types.kind(ty) {
             TyKind::Array { elem, .. } => self.need(elem.ty),
-            TyKind::Record(id) => {
-                if self.needed_set.insert(*id) {
-                    self.needed.push(*id);
-                    self.record_text(*id);
-                }
+            TyKind::Record(id) if self.needed_set.insert(*id) => {
+                self.needed.push(*id);
+                self.record_text(*id);
             }
             _ => {}
         }

@@ -30,7 +30,8 @@ pub use digest::{digest, type_text};
 pub struct Options {
     /// Keep what only a debugger looks at: definitions of records that code only passes pointers of.
     pub debug: bool,
-    /// One process, for a library in a C program: a `main` of the program is emitted like any other function.
+    /// One process, for a library in a C program: globals are plain C globals, as they are in every mode until processes have
+    /// globals of their own.
     pub single: bool,
     /// The source's name, for the comment on top.
     pub source_name: String,

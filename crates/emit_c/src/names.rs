@@ -1,6 +1,7 @@
 //! C identifiers: which are taken by C itself, and how clashes are solved.
 
 use rustc_hash::FxHashSet;
+use std::sync::LazyLock;
 
 /// Words that cannot be identifiers in GNU C11, and macros that every translation unit has.
 const WORDS: &[&str] = &[
@@ -101,7 +102,8 @@ pub fn is_word(name: &str) -> bool {
 
 /// Whether compilers take a function of this name for C's.
 pub fn is_builtin(name: &str) -> bool {
-    BUILTINS.split_whitespace().any(|word| word == name)
+    static SET: LazyLock<FxHashSet<&str>> = LazyLock::new(|| BUILTINS.split_whitespace().collect());
+    SET.contains(name)
 }
 
 fn is_underscore_keyword(name: &str) -> bool {

@@ -54,6 +54,9 @@ pub struct Uses {
     pub element_checks: Vec<u32>,
 }
 
+/// Longer expressions are stored: people cannot read them, and compilers limit how deep parentheses nest.
+const LONGEST: usize = 300;
+
 /// What a statement changes.
 #[derive(Clone, Copy, Default)]
 pub struct Effect {
@@ -206,11 +209,11 @@ impl Emitter<'_, '_> {
     pub fn define(&mut self, local: Local, words: Vec<Ex>) {
         let uses = self.uses.counts.get(local.0 as usize).copied().unwrap_or(0);
         let mut words = words;
-        if uses > 1 {
+        if uses > 1 || words.iter().any(|w| w.text.len() > LONGEST) {
             let names = self.local_words(local);
             for (n, name) in names.into_iter().enumerate() {
                 let Some(word) = words.get_mut(n) else { continue };
-                if !word.atom || word.deps.memory {
+                if !word.atom || word.deps.memory || word.text.len() > LONGEST {
                     let text = format!("{} = {};", name.text, word.text);
                     *word = Ex { solid: word.solid, ..name };
                     self.mark_used(local);

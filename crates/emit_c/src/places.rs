@@ -155,11 +155,7 @@ impl<'a> Emitter<'_, 'a> {
     fn string_place(&mut self, id: typing::tree::StrId) -> Loc {
         let Some(literal) = self.unit.program.strings.get(id.0 as usize) else { return self.nowhere() };
         let name = self.unit.string(id);
-        let types = self.unit.types;
-        let len = ArrayLen::Const(literal.units.len() as u64);
-        let array = types.all().find(
-            |&ty| matches!(types.kind(ty), TyKind::Array { elem, len: l, .. } if elem.ty == literal.elem && *l == len),
-        );
+        let array = self.unit.array_of(literal.elem, literal.units.len() as u64);
         Loc {
             form: Form::Direct(name),
             split: Split::Members,

@@ -63,6 +63,7 @@ pub struct Unit<'a> {
     func_types: FxHashMap<FuncRef, Rc<FuncTy>>,
     strings: FxHashMap<StrId, String>,
     string_texts: FxHashMap<(Ty, &'a [u32]), String>,
+    arrays: Option<FxHashMap<(Ty, u64), Ty>>,
     /// Definitions of strings.
     pub string_definitions: String,
     /// The blocks of the labels of the function that is being emitted.
@@ -98,6 +99,7 @@ impl<'a> Unit<'a> {
             func_types: FxHashMap::default(),
             strings: FxHashMap::default(),
             string_texts: FxHashMap::default(),
+            arrays: None,
             string_definitions: String::new(),
             labels: vec![],
             sites: vec![],
@@ -259,8 +261,7 @@ impl<'a> Unit<'a> {
     /// Whether it is the function that a program starts with.
     pub fn is_main(&self, func: &FuncRef) -> bool {
         let function = self.program.functions.get(func.func.0 as usize);
-        !self.options.single
-            && function.is_some_and(|f| f.name.as_str() == "main" && f.linkage != Linkage::Internal)
+        function.is_some_and(|f| f.name.as_str() == "main" && f.linkage != Linkage::Internal)
             && self.bodies.contains_key(func)
     }
 
@@ -382,6 +383,19 @@ impl<'a> Unit<'a> {
             )
         };
         self.saturation_definitions.push_str(&text);
+    }
+
+    /// The type of arrays of so many elements, if the program has it.
+    pub fn array_of(&mut self, elem: Ty, len: u64) -> Option<Ty> {
+        let types = self.types;
+        let arrays = self.arrays.get_or_insert_with(|| {
+            let shape = |ty: Ty| match types.kind(ty) {
+                TyKind::Array { elem, len: ArrayLen::Const(n), .. } => Some(((elem.ty, *n), ty)),
+                _ => None,
+            };
+            types.all().filter_map(shape).collect()
+        });
+        arrays.get(&(elem, len)).copied()
     }
 
     /// The array that holds a string literal.

@@ -137,8 +137,9 @@ fn notes_name_types_and_places() {
     let fields: Vec<&str> = notes.trim_end().split('\t').collect();
     assert_eq!(fields.len(), 5, "{notes}");
     assert_eq!((fields[0], fields[1]), ("ref", "add"));
-    assert_eq!(fields[2].len(), 16);
-    assert_eq!(fields[3], "int (int *fat, int)");
+    let program = mir::parse::program(&user).unwrap();
+    assert_eq!(fields[3], emit_c::type_text(&program.types, program.functions[0].ty));
+    assert_eq!(fields[2], format!("{:016x}", emit_c::digest::link_digest(&program.types, program.functions[0].ty)));
     assert!(fields[4].starts_with("test.mir:1"), "{notes}");
     let (sections, _) = support::run(Command::new("objdump").arg("-h").arg(dir.join("linked")));
     assert!(!sections.contains(".lee.types"), "{sections}");

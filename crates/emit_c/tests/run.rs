@@ -89,3 +89,29 @@ fn mir_files() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     assert!(count > 0, "no case was found");
 }
+
+/// Compilers limit how deep parentheses nest, so an expression must not grow with the program.
+#[test]
+fn long_sums_are_cut() {
+    let terms = 600;
+    let temps: String = (1..=terms).map(|n| format!("  temp _{n}: int scope 0\n")).collect();
+    let sums: String = (2..=terms).map(|n| format!("  _{n} = add(_{}, 1:int, int)\n", n - 1)).collect();
+    let text = format!(
+        "//! out: 601
+string $0 char \"%d\\x0a\\x00\"
+function printf#0: fn[c](*[zero]const char, ...) -> int foreign
+function main#1: fn() -> int
+body main#1 params 0 {{
+  scope 0
+  var n_0: int scope 0
+{temps}bb0:
+  n_0 = 1:int
+  _1 = add(n_0, 1:int, int)
+{sums}  call printf#0(&$0+0:*[zero]const char, _{terms}): fn[c](*[zero]const char, ...) -> int
+  return 0:int
+}}
+"
+    );
+    let wrong = check("sum", &text);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
