@@ -185,6 +185,7 @@ impl<'t> Lower<'t, '_> {
             let value = self.in_bytes(value, param.ty);
             let fat = self.is_fat(self.operand_ty(&value));
             if fat && !self.checks_off() {
+                self.check_huge_counts(id, &plain);
                 let count = self.count_of_args(id, &plain);
                 let copies = func.copies.is_some_and(|(to, from)| to == i as u32 || from == i as u32)
                     || func.fills.is_some_and(|(p, _)| p == i as u32);
@@ -214,6 +215,30 @@ impl<'t> Lower<'t, '_> {
                 slot.op = self.address(value, param.ty);
             }
             self.leave(saved);
+        }
+    }
+
+    /// Counts are signed; an unsigned one that is no signed number is larger than any object, not negative.
+    fn check_huge_counts(&mut self, count: CountId, args: &[Operand]) {
+        match *self.program.types.count_expr(count) {
+            CountExpr::Param(n) => {
+                let Some(arg) = args.get(n as usize).cloned() else { return };
+                let ty = self.operand_ty(&arg);
+                let wide = self.program.types.as_int(ty).is_some_and(|k| k.size() >= 8 && !k.signed());
+                let known = matches!(&arg, Operand::Const(Const::Int(n, _)) if i64::try_from(*n).is_ok())
+                    || matches!(&arg, Operand::Const(Const::SizeOf(_)));
+                if wide && !known {
+                    let most = self.int(i128::from(i64::MAX), self.common().ulong);
+                    let want = self.numeric(arg, self.common().ulong);
+                    self.check(Check::Enough { want, have: most });
+                }
+            }
+            CountExpr::Add(a, b) | CountExpr::Sub(a, b) | CountExpr::Mul(a, b) => {
+                self.check_huge_counts(a, args);
+                self.check_huge_counts(b, args);
+            }
+            CountExpr::Div(a, _) => self.check_huge_counts(a, args),
+            CountExpr::Const(_) | CountExpr::Field(_) => {}
         }
     }
 

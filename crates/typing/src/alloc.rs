@@ -149,7 +149,22 @@ impl Checker<'_> {
         }
     }
 
+    /// The heap aligns every object to 16 bytes.
+    fn check_alignment_of(&mut self, elem: Ty, span: Span) {
+        let align = self.program.types.layout(elem).map_or(1, |l| l.align);
+        if align > 16 {
+            let text = self.show(elem);
+            self.error_help(
+                codes::ALLOCATION,
+                span,
+                format!("`{text}` is aligned to {align} bytes, and the heap aligns to 16 for now"),
+                "keep such objects in globals or locals (docs/open-points.md)",
+            );
+        }
+    }
+
     fn check_zeroed(&mut self, elem: Ty, span: Span) {
+        self.check_alignment_of(elem, span);
         if self.checked() && self.program.types.needs_init(elem) {
             let text = self.show(elem);
             self.error_help(
@@ -223,6 +238,7 @@ impl Checker<'_> {
                     );
                     return self.error_node(span);
                 }
+                self.check_alignment_of(elem, span);
                 let list = ast::Initializer::List(items.clone(), span);
                 out.init = Some(self.initialiser(&list, elem, span).0);
                 Bounds::Thin

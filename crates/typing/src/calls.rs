@@ -299,7 +299,7 @@ impl Checker<'_> {
             return self.coerce(value, param, why);
         };
         let zeroable = !self.program.types.needs_init(p.target.ty) && self.program.types.is_complete(p.target.ty);
-        let special = matches!(self.kind(p.target.ty), TyKind::Void | TyKind::Func(_) | TyKind::Param(_));
+        let special = matches!(self.kind(p.target.ty), TyKind::Void | TyKind::Func(_));
         if !self.checked()
             || self.program.types.is_plain(p.target.ty)
             || special
@@ -318,15 +318,11 @@ impl Checker<'_> {
         else {
             return;
         };
-        if !self.checked()
-            || self.program.types.is_plain(target)
-            || matches!(self.kind(target), TyKind::Void | TyKind::Param(_))
-        {
+        if !self.checked() || self.program.types.is_plain(target) || matches!(self.kind(target), TyKind::Void) {
             return;
         }
         let zero = c.is_none_or(|c| out.get(c as usize).is_some_and(|(e, _)| matches!(*e.kind, ExprKind::Int(0))));
-        let size = self.program.types.layout(target).map_or(0, |l| i128::from(l.size));
-        let whole = out.last().and_then(|(e, _)| self.int_of(e)).is_some_and(|n| size > 0 && n % size == 0);
+        let whole = out.last().is_some_and(|(e, _)| self.is_multiple_of(e, target));
         if !zero || !whole {
             let text = self.show(target);
             self.error_help(
@@ -335,6 +331,23 @@ impl Checker<'_> {
                 format!("type: `{text}` is not plain data: only whole ones can be filled, and only with zero"),
                 "write `memset(p, 0, sizeof *p)`, or assign `(T){ }`",
             );
+        }
+    }
+
+    /// Whether a number of bytes is surely one of whole elements: `sizeof *p`, `n * sizeof(T)`.
+    fn is_multiple_of(&self, e: &Expr, elem: Ty) -> bool {
+        let size = self.program.types.layout(elem).map(|l| i128::from(l.size)).filter(|&s| s > 0);
+        if let (Some(n), Some(size)) = (self.int_of(e), size) {
+            return n % size == 0;
+        }
+        match &*e.kind {
+            ExprKind::SizeOf(ty) => *ty == elem,
+            ExprKind::Binary(BinOp::Mul, a, b) => self.is_multiple_of(a, elem) || self.is_multiple_of(b, elem),
+            ExprKind::Convert(Conv::Numeric, inner) => {
+                let wide = self.program.types.layout(inner.ty.ty).is_some_and(|l| l.size == 8);
+                wide && self.is_multiple_of(inner, elem)
+            }
+            _ => false,
         }
     }
 

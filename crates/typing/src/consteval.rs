@@ -348,22 +348,19 @@ impl Checker<'_> {
                             return Err(Span::NONE);
                         }
                         if value != ConstInit::Zero {
-                            for n in *lo..=*hi {
-                                out.retain(|(k, _)| *k != n);
-                                out.push((n, value.clone()));
-                            }
+                            out.extend((*lo..=*hi).map(|n| (n, value.clone())));
                         }
                         continue;
                     }
                     let inner = self.member_type(ty, *at);
                     let value = self.const_tree(item, inner)?;
-                    if out.last().is_some_and(|(k, _)| k >= at) {
-                        out.retain(|(k, _)| k != at);
-                    }
                     out.push((*at, value));
                 }
                 if !out.windows(2).all(|w| matches!(w, [a, b] if a.0 < b.0)) {
+                    // A later designator replaces what an earlier one gave.
+                    out.reverse();
                     out.sort_by_key(|(k, _)| *k);
+                    out.dedup_by_key(|(k, _)| *k);
                 }
                 self.check_const_counts(ty, &mut out);
                 Ok(ConstInit::Aggregate(out))

@@ -522,7 +522,7 @@ impl Checker<'_> {
         if self.const_lost(&p, &q, span) {
             return self.error_node(span);
         }
-        if !self.program.types.is_plain(p.target.ty) && !self.is_param(p.target.ty) {
+        if !self.program.types.is_plain(p.target.ty) {
             let text = self.show(p.target.ty);
             self.error_help(
                 codes::TYPE,
@@ -554,10 +554,6 @@ impl Checker<'_> {
             return if e.ty.ty == ty { e } else { self.convert(Conv::Pointer, e, ty) };
         }
         self.convert(Conv::View, e, ty)
-    }
-
-    fn is_param(&self, ty: Ty) -> bool {
-        matches!(self.kind(ty), TyKind::Param(_))
     }
 
     fn to_typed_void(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty, why: Why) -> Expr {

@@ -280,8 +280,7 @@ impl Checker<'_> {
         }
         let void = self.program.types.common.void;
         let ty = self.raw_void(void);
-        let mut value = self.convert(Conv::Unchecked, value, ty);
-        value.is_unsafe = true;
+        let value = self.convert(Conv::Unchecked, value, ty);
         if let Some(slot) = out.get_mut(at) {
             slot.0 = value;
         }

@@ -474,8 +474,17 @@ impl Checker<'_> {
                 }
             }
             TyKind::Array { len: ArrayLen::Const(n), .. } => {
-                if let Some(at) = (0..n.min(1 << 16)).find(|&at| !given(at)) {
-                    self.error(codes::NULL, span, format!("element {at} is nonnull and must be initialised"));
+                let mut runs: Vec<(u64, u64)> = list
+                    .iter()
+                    .map(|(at, init)| match init {
+                        Init::Repeat(lo, hi, _) => (*lo, *hi),
+                        _ => (*at, *at),
+                    })
+                    .collect();
+                runs.sort_unstable();
+                let next = runs.iter().fold(0, |next, &(lo, hi)| if lo <= next { next.max(hi + 1) } else { next });
+                if next < n {
+                    self.error(codes::NULL, span, format!("element {next} is nonnull and must be initialised"));
                 }
             }
             _ => {}

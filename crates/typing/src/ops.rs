@@ -209,6 +209,15 @@ impl Checker<'_> {
         if self.guarded_field(place, span) {
             return true;
         }
+        if self.in_packed(place) && self.program.types.layout(place.ty.ty).is_some_and(|l| l.align > 1) {
+            self.error_help(
+                codes::PLACE,
+                span,
+                "a field of a packed struct may not be aligned: its address is not taken",
+                "copy the field into a variable",
+            );
+            return true;
+        }
         self.unguarded_union(place) && !self.program.types.is_plain(place.ty.ty) && {
             self.error(codes::UNSAFE, span, "what lies in an untagged union has its address taken for plain data only");
             true
@@ -225,6 +234,18 @@ impl Checker<'_> {
                     || self.in_tagged_member(base)
             }
             ExprKind::IndexArray(base, _) => self.in_tagged_member(base),
+            _ => false,
+        }
+    }
+
+    /// Whether a place lies in a packed record.
+    fn in_packed(&self, place: &Expr) -> bool {
+        match &*place.kind {
+            ExprKind::Field(base, _) => {
+                self.program.types.as_record(base.ty.ty).is_some_and(|id| self.program.types.record(id).packed)
+                    || self.in_packed(base)
+            }
+            ExprKind::IndexArray(base, _) => self.in_packed(base),
             _ => false,
         }
     }

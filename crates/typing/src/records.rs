@@ -102,6 +102,16 @@ impl Checker<'_> {
                 return false;
             }
         }
+        if self.program.types.needs_init(arg) {
+            let text = self.show(arg);
+            self.error_help(
+                codes::GENERIC,
+                span,
+                format!("`{text}` cannot stand for `{}`: it holds a nonnull pointer, so it must be initialised, and its zero is no value", param.name),
+                "use a nullable pointer here",
+            );
+            return false;
+        }
         if self.program.types.nesting(arg) > 64 {
             self.error(codes::GENERIC, span, "generic types nest too deeply here");
             return false;
@@ -244,6 +254,20 @@ impl Checker<'_> {
         record.fields = Some(Rc::new(fields));
         if let Some(&generic) = self.program.types.instance_of.get(&id) {
             self.types().complete_instances(generic);
+        } else {
+            self.check_size(id, spec.span);
+        }
+    }
+
+    /// A record is no larger than memory can be.
+    fn check_size(&mut self, id: RecordId, span: Span) {
+        let fields = self.program.types.record(id).fields.clone().unwrap_or_default();
+        if fields.iter().any(|f| self.program.types.layout(f.ty.ty).is_none()) {
+            return;
+        }
+        let fits = self.program.types.record_layout(id).is_some_and(|(l, _)| l.size <= i64::MAX as u64 / 2);
+        if !fits {
+            self.error(codes::DECLARATION, span, "this struct is larger than memory can be");
         }
     }
 
@@ -314,6 +338,14 @@ impl Checker<'_> {
             self.error(codes::TAGGED, spec.span, "only a union can be `tagged_by` a field");
             return None;
         };
+        let members = self.program.types.record(record).fields.clone().unwrap_or_default();
+        if members.iter().any(|m| self.program.types.needs_init(m.ty.ty)) {
+            self.error(
+                codes::TAGGED,
+                spec.span,
+                "a union that is `tagged_by` a field is cleared when the field changes: no member is nonnull",
+            );
+        }
         let mut arms: Vec<(i128, u32)> = vec![];
         for (value, member) in &spec.arms {
             let value_span = value.span;

@@ -311,6 +311,7 @@ impl Checker<'_> {
     ) -> StmtKind {
         let constant = value.ty.quals.is_const;
         let state = SwitchState { tagged: Some((id, constant)), barriers, ..SwitchState::default() };
+        self.check_read(&value);
         self.check_fall_through(body);
         let (body, state) = self.switch_body(state, body);
         let fields = self.program.types.record(id).fields.clone().unwrap_or_default();
@@ -884,7 +885,7 @@ impl Checker<'_> {
                     }
                 }
                 if let Init::Expr(value) = &init {
-                    if matches!(*value.kind, ExprKind::Error) {
+                    if matches!(*value.kind, ExprKind::Error) && self.muted == 0 {
                         // What follows from the mistake is not reported.
                         self.scopes.declare(name.name, Entity::Poison, name.span);
                     }
