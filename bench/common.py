@@ -1,5 +1,6 @@
 """What the commands of bench/ share: where things are, how results are stored and compared."""
 
+import hashlib
 import json
 import math
 import os
@@ -58,13 +59,19 @@ def processor():
     return found.group(1) if found else platform.machine()
 
 
+def digest(path):
+    """The start of a file's SHA-256: which binary it was, should it not be the commit's."""
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()[:12]
+
+
 def machine(lee, compilers):
     """What the numbers depend on, to be stored with them."""
     return {
         "date": time.strftime("%Y-%m-%d %H:%M"),
         "processor": f"{processor()}, {os.cpu_count()} cores",
         "load": os.getloadavg()[0],
-        "lee": first_line([lee, "--version"]),
+        "lee": f"{first_line([lee, '--version'])}, sha256 {digest(lee)}",
         "compilers": {cc: first_line([cc, "--version"]) for cc in compilers},
         "valgrind": first_line(["valgrind", "--version"]),
     }
@@ -87,11 +94,13 @@ def load(name):
         return json.load(file)
 
 
-def store(section, values, about):
+def store(section, values, about, name=None):
     """Adds results to the file of this revision; what it has of other kernels stays."""
     os.makedirs(RESULTS, exist_ok=True)
-    name = revision()
+    name = name or revision()
     data = load(result_path(name)) if os.path.isfile(result_path(name)) else {"revision": name}
+    # Kernels and compile times are measured apart, with fewer compilers for the one than for the other.
+    about["compilers"] = {**data.get("machine", {}).get("compilers", {}), **about["compilers"]}
     data["machine"] = about
     for key, value in values.items():
         data.setdefault(section, {}).setdefault(key, {}).update(value)
