@@ -267,6 +267,9 @@ impl Checker<'_> {
                     return self.error_node(span);
                 }
                 self.check_zeroed(elem, span);
+                if self.too_wide(&count) {
+                    return self.error_node(span);
+                }
                 out.count = Some(self.promote(count));
                 self.block_bounds(elem, false)
             }

@@ -411,7 +411,7 @@ impl Checker<'_> {
         if let Some(n) = fty.into.filter(|_| self.checked()) {
             if let Some((_, from)) = values.get(n as usize) {
                 let copies = fty.copies.is_some();
-                ty = self.into_type(fty.ret, *from, copies);
+                ty = self.type_into(fty.ret, *from, copies);
             }
         }
         let args = values.into_iter().map(|(e, _)| e).collect();
@@ -419,7 +419,7 @@ impl Checker<'_> {
     }
 
     /// The type of a result that points into an argument of type `from`.
-    fn into_type(&mut self, ret: Ty, from: Ty, copies: bool) -> Ty {
+    fn type_into(&mut self, ret: Ty, from: Ty, copies: bool) -> Ty {
         let (Some(r), Some(p)) = (self.program.types.as_pointer(ret), self.program.types.as_pointer(from)) else {
             return ret;
         };

@@ -412,6 +412,10 @@ impl Checker<'_> {
 
     fn coerce_pointer(&mut self, e: Expr, q: Pointer, to: Ty, why: Why) -> Expr {
         let span = e.span;
+        if matches!(self.kind(e.ty.ty), TyKind::NullPtr) && !self.is_null_constant(&e) && !q.nonnull {
+            let null = self.node(ExprKind::Null, to, span);
+            return self.node(ExprKind::Comma(e, null), to, span);
+        }
         if self.is_null_constant(&e) {
             if q.nonnull && self.checked() {
                 self.error(
@@ -446,9 +450,9 @@ impl Checker<'_> {
         let void_to = matches!(self.kind(q.target.ty), TyKind::Void);
         match (void_from, void_to) {
             (true, true) => self.void_to_void(e, p, q, to, why),
-            (false, true) if q.raw => self.to_raw_void(e, p, q, to, why),
-            (false, true) => self.to_typed_void(e, p, q, to, why),
-            (true, false) => self.from_void(e, p, q, to, why),
+            (false, true) if q.raw => self.as_raw_void(e, p, q, to, why),
+            (false, true) => self.as_typed_void(e, p, q, to, why),
+            (true, false) => self.out_of_void(e, p, q, to, why),
             (false, false) => self.same_target(e, p, q, to, why),
         }
     }
@@ -513,7 +517,7 @@ impl Checker<'_> {
     }
 
     /// Plain data as the `void *` of a trusted function.
-    fn to_raw_void(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty, why: Why) -> Expr {
+    fn as_raw_void(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty, why: Why) -> Expr {
         let span = e.span;
         if why != Why::TrustedArg {
             self.error(codes::UNSAFE, span, "giving a pointer to C's `void *` is unsafe");
@@ -556,7 +560,7 @@ impl Checker<'_> {
         self.convert(Conv::View, e, ty)
     }
 
-    fn to_typed_void(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty, why: Why) -> Expr {
+    fn as_typed_void(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty, why: Why) -> Expr {
         let span = e.span;
         let _ = why;
         if self.const_lost(&p, &q, span) {
@@ -587,7 +591,7 @@ impl Checker<'_> {
         self.convert(Conv::ToTypedVoid, thin, to)
     }
 
-    fn from_void(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty, why: Why) -> Expr {
+    fn out_of_void(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty, why: Why) -> Expr {
         let span = e.span;
         if p.raw {
             self.error_help(

@@ -194,6 +194,21 @@ impl Checker<'_> {
             );
         }
         let system = self.map.is_system(name.span.lo);
+        let promises = self.program.types.as_func(ty).is_some_and(|f| {
+            f.into.is_some()
+                || f.end_into.is_some()
+                || f.copies.is_some()
+                || f.fills.is_some()
+                || f.keeps_string.is_some()
+        });
+        if promises && !place.trusted && !place.foreign && !system {
+            self.error_help(
+                codes::DECLARATION,
+                name.span,
+                "the `lee::` attributes are promises about C code, which nothing checks: they stand at trusted declarations",
+                "leave the attribute out",
+            );
+        }
         let trust = match (place.trusted, place.foreign) {
             (true, _) => Trust::Trusted,
             (false, true) if defined && !system && !self.options.plain_c => Trust::Exported,

@@ -453,6 +453,9 @@ impl Checker<'_> {
             return self.error_node(span);
         }
         let index = self.promote(index);
+        if self.too_wide(&index) {
+            return self.error_node(span);
+        }
         if let TyKind::Array { elem, len, terminated } = *self.kind(base.ty.ty) {
             return self.index_array(base, index, elem, len, terminated, span);
         }
@@ -677,6 +680,14 @@ impl Checker<'_> {
             self.error(codes::CONST, place.span, message);
             return true;
         }
+        if let Some(field) = self.const_member(place.ty.ty) {
+            self.error(
+                codes::CONST,
+                place.span,
+                format!("the member `{field}` is const: this cannot be assigned as a whole"),
+            );
+            return true;
+        }
         if self.checked() && self.is_tagged_by(place) {
             self.error_help(
                 codes::TAGGED,
@@ -710,6 +721,26 @@ impl Checker<'_> {
             }
         }
         false
+    }
+
+    /// A const member of a record, at any depth.
+    fn const_member(&self, ty: Ty) -> Option<Symbol> {
+        match self.kind(ty) {
+            TyKind::Array { elem, .. } => self.const_member(elem.ty),
+            TyKind::Record(id) => {
+                let fields = self.program.types.record(*id).fields.clone()?;
+                fields.iter().find_map(|f| {
+                    let name = f.name.unwrap_or_else(|| Symbol::new("<unnamed>"));
+                    let array_const = matches!(self.kind(f.ty.ty), TyKind::Array { elem, .. } if elem.quals.is_const);
+                    if f.ty.quals.is_const || array_const {
+                        Some(name)
+                    } else {
+                        self.const_member(f.ty.ty)
+                    }
+                })
+            }
+            _ => None,
+        }
     }
 
     fn assign(&mut self, place: &ast::Expr, value: &ast::Expr, span: Span) -> Expr {

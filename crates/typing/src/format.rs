@@ -37,7 +37,7 @@ enum Precision {
 
 impl Checker<'_> {
     /// Checks the arguments of a printf- or scanf-like call against its format.
-    pub(crate) fn check_format(&mut self, fty: &FuncTy, format: FormatTy, out: &mut Vec<(Expr, Ty)>, span: Span) {
+    pub(crate) fn check_format(&mut self, fty: &FuncTy, format: FormatTy, out: &mut [(Expr, Ty)], span: Span) {
         let Some(first) = format.first else {
             return self.check_v_format(format, out, span);
         };
@@ -96,15 +96,7 @@ impl Checker<'_> {
         }
     }
 
-    fn check_text(
-        &mut self,
-        text: &str,
-        format: FormatTy,
-        first: usize,
-        out: &mut Vec<(Expr, Ty)>,
-        at: Span,
-        span: Span,
-    ) {
+    fn check_text(&mut self, text: &str, format: FormatTy, first: usize, out: &mut [(Expr, Ty)], at: Span, span: Span) {
         let conversions = match parse(text, format.scanf) {
             Ok(conversions) => conversions,
             Err(message) => return self.error(codes::FORMAT, at, format!("format: {message}")),

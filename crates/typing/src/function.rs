@@ -38,7 +38,7 @@ pub struct FnCtx {
     /// The key of each such local in this round.
     pub local_keys: FxHashMap<LocalId, Span>,
     /// What this round looks for.
-    pub phase: PhaseState,
+    pub phase: Phase,
     /// Whether this round learned something.
     pub changed: bool,
     /// Enclosing statements that `break` and `continue` leave.
@@ -73,15 +73,6 @@ pub struct FnCtx {
     pub in_defer: u32,
     /// Nesting of statement expressions.
     pub result_name: Option<Symbol>,
-}
-
-/// The phase, with a default for `FnCtx`.
-pub type PhaseState = Phase;
-
-impl Default for Phase {
-    fn default() -> Self {
-        Phase::Final
-    }
 }
 
 /// A `va_list`'s life in a printf-like function.
@@ -259,7 +250,7 @@ impl Checker<'_> {
         };
         for (at, param) in fty.params.iter().enumerate() {
             let name = declared.params.get(at).copied().flatten();
-            let quals = params.get(at).map(|p| param_quals(p)).unwrap_or_default();
+            let quals = params.get(at).map(param_quals).unwrap_or_default();
             let mut ty = param.ty;
             if let Some(p) = self.program.types.as_pointer(ty) {
                 if matches!(p.bounds, Bounds::Counted(_)) && !unchecked {

@@ -50,13 +50,14 @@ impl Reach {
 }
 
 /// What the rounds look for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Phase {
     /// Which bounds are there.
     Available,
     /// Which bounds are needed.
     Needed,
     /// The real thing.
+    #[default]
     Final,
 }
 
@@ -171,7 +172,7 @@ impl Checker<'_> {
             }
             ExprKind::Call(_, args) => {
                 // A result that points into an argument has that argument's bounds.
-                match self.into_argument(e) {
+                match self.argument_pointed_into(e) {
                     Some(n) => match args.get(n as usize).cloned() {
                         Some(arg) => self.need_bounds(&arg),
                         None => false,
@@ -184,7 +185,7 @@ impl Checker<'_> {
     }
 
     /// The argument that a call's result points into.
-    pub(crate) fn into_argument(&self, e: &Expr) -> Option<u32> {
+    pub(crate) fn argument_pointed_into(&self, e: &Expr) -> Option<u32> {
         let ExprKind::Call(Callee::Direct(f), _) = &*e.kind else { return None };
         let function = self.program.functions.get(f.func.0 as usize)?;
         self.program.types.as_func(function.ty)?.into
@@ -243,7 +244,7 @@ impl Checker<'_> {
             ExprKind::IncDec(place, ..) | ExprKind::AssignOp(_, _, place, _) => self.loaded_reach(place),
             ExprKind::Load(place) => self.loaded_reach(place),
             ExprKind::Cond(_, a, b) | ExprKind::CondOmitted(_, a, b) => self.reach(a).join(self.reach(b)),
-            ExprKind::Call(_, args) => match self.into_argument(e).and_then(|n| args.get(n as usize)) {
+            ExprKind::Call(_, args) => match self.argument_pointed_into(e).and_then(|n| args.get(n as usize)) {
                 Some(arg) => self.reach(arg),
                 None => Reach::Outside,
             },

@@ -9,7 +9,7 @@ use source::Span;
 use syntax::ast;
 
 /// A range designator over more elements than this is kept as a run.
-const MAX_RUN: i128 = 1 << 31;
+const MAX_RUN: i128 = 1 << 28;
 
 /// Where in a braced list the walk is.
 struct Cursor<'i> {
@@ -462,7 +462,7 @@ impl Checker<'_> {
                 let union = record.kind == RecordKind::Union;
                 for (n, field) in fields.iter().enumerate() {
                     let missing =
-                        !given(n as u64) && self.program.types.needs_init(field.ty.ty) && !(union && !list.is_empty());
+                        !given(n as u64) && self.program.types.needs_init(field.ty.ty) && (!union || list.is_empty());
                     if missing {
                         let name = field.name.map_or(String::new(), |n| n.to_string());
                         self.error(codes::NULL, span, format!("the field `{name}` is nonnull and must be initialised"));

@@ -376,10 +376,26 @@ impl Checker<'_> {
         if !self.check_arithmetic(&p, pointer, span) {
             return self.error_node(span);
         }
-        let nonnull = pointer.nonnull;
-        let ty = self.types().pointer(Pointer { nonnull, ..pointer });
+        let ty = p.ty.ty;
         let i = self.promote(i);
+        if self.too_wide(&i) {
+            return self.error_node(span);
+        }
         self.node(ExprKind::PtrAdd(p, i, minus), ty, span)
+    }
+
+    /// Reports a number of 128 bits where elements are counted.
+    pub(crate) fn too_wide(&mut self, i: &Expr) -> bool {
+        let wide = self.checked() && self.program.types.as_int(i.ty.ty).is_some_and(|k| k.size() > 8);
+        if wide {
+            self.error_help(
+                codes::OPERANDS,
+                i.span,
+                "elements are counted in 64 bits, and this has 128",
+                "cast it to `long` where that keeps its value",
+            );
+        }
+        wide
     }
 
     /// A binary operator. Long chains of left operands are walked, not recursed into.
@@ -602,6 +618,9 @@ impl Checker<'_> {
                 self.note_assigned(*id, &old);
             }
             let value = self.promote(value);
+            if self.too_wide(&value) {
+                return self.error_node(span);
+            }
             let result = self.value_type(ty);
             return self.node(ExprKind::AssignOp(bin_op(op), ty, place, value), result, span);
         }

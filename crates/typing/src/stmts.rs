@@ -843,7 +843,8 @@ impl Checker<'_> {
             return None;
         }
         let unknown_array = matches!(self.kind(ty.ty), TyKind::Array { len: ArrayLen::Unknown, .. });
-        if !(self.program.types.is_complete(ty.ty) || unknown_array && d.init.is_some()) && !self.is_error(ty.ty) {
+        let completed = unknown_array && d.init.is_some();
+        if !completed && !self.program.types.is_complete(ty.ty) && !self.is_error(ty.ty) {
             let text = self.show(ty.ty);
             self.error(codes::INCOMPLETE, name.span, format!("a variable cannot have the incomplete type `{text}`"));
             self.poison(Some(name));
