@@ -6,7 +6,7 @@ use crate::options::Options;
 use crate::pipeline::{self, Product, Settings, Until};
 use crate::report;
 use crate::timing::Timer;
-use crate::toolchain::{Compiler, Profile};
+use crate::toolchain::{Compiler, Family, Profile};
 use source::{Sink, SourceMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -67,11 +67,17 @@ impl Session {
     pub fn preprocess(&self, file: &Path, dependencies: &[OsString], sink: &mut Sink) -> Outcome<SourceMap> {
         std::fs::File::open(file).map_err(|e| Failure::file("read", file, &e))?;
         let runner = SystemCompiler { program: self.compiler.program.clone() };
+        // The messages are read, not shown; quoting the source takes gcc long where there are thousands.
+        let quiet = match self.compiler.family {
+            Family::Gcc => "-fno-diagnostics-show-caret",
+            Family::Clang => "-fno-caret-diagnostics",
+        };
+        let user = dependencies.iter().chain(&self.options.preprocessor).cloned();
         let request = Request {
             file: file.to_path_buf(),
             dialect: Dialect::Leeward,
             library_dir: Some(self.home.library_headers()),
-            user: dependencies.iter().chain(&self.options.preprocessor).cloned().collect(),
+            user: [quiet.into()].into_iter().chain(user).collect(),
         };
         syntax::preprocess::preprocess(&runner, &request, sink)
             .map_err(|e| Failure::error(format!("cannot run '{}': {}", self.compiler.name(), reason(&e))))
