@@ -103,7 +103,7 @@ impl<'t> Lower<'t, '_> {
         if let Some(end) = end_into {
             let into = func.end_into.and_then(|(p, _)| values.get(p as usize)).map(|a| a.source.clone());
             let store = |this: &mut Self| {
-                let value = this.with_bounds(Operand::local(end.raw), into, end.wanted);
+                let value = this.with_bounds(Operand::local(end.raw), into, end.wanted, true);
                 this.assign(end.out, Rvalue::Use(value));
             };
             match end.guard {
@@ -113,7 +113,7 @@ impl<'t> Lower<'t, '_> {
         }
         if let (Some(raw), Some(dest)) = (raw, wanted) {
             let into = func.into.and_then(|p| values.get(p as usize)).map(|a| a.source.clone());
-            let value = self.with_bounds(Operand::local(raw), into, e.ty.ty);
+            let value = self.with_bounds(Operand::local(raw), into, e.ty.ty, func.abi == Abi::C);
             self.assign(Place::local(dest), Rvalue::Use(value));
         }
     }
@@ -331,7 +331,7 @@ impl<'t> Lower<'t, '_> {
     }
 
     /// A pointer that points into the object of `source` as a value of type `to`, with its bounds; null stays null.
-    fn with_bounds(&mut self, raw: Operand, source: Option<Operand>, to: Ty) -> Operand {
+    fn with_bounds(&mut self, raw: Operand, source: Option<Operand>, to: Ty, trusted: bool) -> Operand {
         let from = self.operand_ty(&raw);
         let source_fat = source.filter(|s| self.is_fat(self.operand_ty(s)));
         let Some(source) = source_fat.filter(|_| self.is_fat(to) && !self.is_fat(from)) else {
@@ -354,6 +354,9 @@ impl<'t> Lower<'t, '_> {
             let lo = this.temp_of(Rvalue::Part(source.clone(), Part::Lo, thin), thin);
             let hi = this.temp_of(Rvalue::Part(source, Part::Hi, thin), thin);
             this.assign(Place::local(out), Rvalue::MakeFat { ty: to, ptr, lo, hi });
+            if !trusted {
+                this.check(Check::Within(Operand::local(out)));
+            }
         });
         Operand::local(out)
     }

@@ -411,7 +411,7 @@ impl Checker<'_> {
         if let Some(n) = fty.into.filter(|_| self.checked()) {
             if let Some((_, from)) = values.get(n as usize) {
                 let copies = fty.copies.is_some();
-                ty = self.type_into(fty.ret, *from, copies);
+                ty = self.type_into(fty.ret, *from, copies, fty.abi == Abi::C);
             }
         }
         let args = values.into_iter().map(|(e, _)| e).collect();
@@ -419,7 +419,10 @@ impl Checker<'_> {
     }
 
     /// The type of a result that points into an argument of type `from`.
-    fn type_into(&mut self, ret: Ty, from: Ty, copies: bool) -> Ty {
+    ///
+    /// A Leeward function is not trusted to have kept that promise: lowering checks that the result lies within the
+    /// argument's bounds, and where there are none to check the result keeps its own `const`.
+    fn type_into(&mut self, ret: Ty, from: Ty, copies: bool, trusted: bool) -> Ty {
         let (Some(r), Some(p)) = (self.program.types.as_pointer(ret), self.program.types.as_pointer(from)) else {
             return ret;
         };
@@ -429,6 +432,12 @@ impl Checker<'_> {
         let mut target =
             if same { p.target } else { Qty { ty: if raw { c.uchar } else { r.target.ty }, quals: p.target.quals } };
         target.quals.is_const = p.target.quals.is_const;
+        if !trusted {
+            if !same || r.bounds.is_fat() {
+                return ret;
+            }
+            target.quals.is_const |= r.target.quals.is_const && !p.bounds.has_bounds();
+        }
         let bounds = match p.bounds {
             Bounds::Counted(_) => Bounds::Fat,
             Bounds::Thin if copies => Bounds::Thin,

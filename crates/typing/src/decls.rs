@@ -195,17 +195,13 @@ impl Checker<'_> {
         }
         let system = self.map.is_system(name.span.lo);
         let promises = self.program.types.as_func(ty).is_some_and(|f| {
-            f.into.is_some()
-                || f.end_into.is_some()
-                || f.copies.is_some()
-                || f.fills.is_some()
-                || f.keeps_string.is_some()
+            f.end_into.is_some() || f.copies.is_some() || f.fills.is_some() || f.keeps_string.is_some()
         });
         if promises && !place.trusted && !place.foreign && !system {
             self.error_help(
                 codes::DECLARATION,
                 name.span,
-                "the `lee::` attributes are promises about C code, which nothing checks: they stand at trusted declarations",
+                "this `lee::` attribute is a promise about C code, which nothing checks: it stands at trusted declarations",
                 "leave the attribute out",
             );
         }
