@@ -17,6 +17,9 @@ use typing::types::*;
 /// Compilers do not inline what the linker may replace.
 const SMALL: usize = 16;
 
+/// A static function of at most this many statements, checks aside, is offered to the C compiler for inlining.
+const SHORT: usize = 60;
+
 /// The prototypes of all used functions.
 pub fn prototypes(unit: &mut Unit) -> String {
     let mut out = String::new();
@@ -41,12 +44,24 @@ pub fn prototypes(unit: &mut Unit) -> String {
 /// `static`, `weak` and so on, with a blank behind.
 fn storage(unit: &Unit, func: &FuncRef, function: &Function) -> &'static str {
     match function.linkage {
+        // Fault calls make a function look large to gcc: say what is small without them.
+        Linkage::Internal if is_short(unit, func) => "static inline ",
         Linkage::Internal => "static ",
         Linkage::External if func.args.is_empty() => "",
         _ if !unit.bodies.contains_key(func) => "",
         _ if is_small(unit, func) => "static inline ",
         _ => "__attribute__((weak)) ",
     }
+}
+
+/// Whether a static function is short without its checks.
+fn is_short(unit: &Unit, func: &FuncRef) -> bool {
+    let counts = |s: &&Stmt| {
+        !matches!(s.kind, StmtKind::Check(_) | StmtKind::StorageLive(_) | StmtKind::StorageDead(_) | StmtKind::Nop)
+    };
+    unit.bodies
+        .get(func)
+        .is_some_and(|body| body.blocks.iter().map(|b| b.stmts.iter().filter(counts).count()).sum::<usize>() <= SHORT)
 }
 
 /// Whether a shared function is copied instead of shared: nothing but its speed tells the difference.

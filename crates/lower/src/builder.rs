@@ -173,10 +173,36 @@ impl<'t, 'p> Lower<'t, 'p> {
         if let Some(Pointer { bounds: Bounds::Counted(id), .. }) = self.pointer_of(counted) {
             let count = self.count_of_args(id, arrived);
             self.declare_live(var);
-            let value = Rvalue::MakeCounted { ty: tree_local.ty.ty, ptr: Operand::local(param), count };
+            let value = self.counted_value(i, id, count, tree_local.ty.ty);
             self.assign(Place::local(var), value);
         }
         self.leave(saved);
+    }
+
+    /// The fat value of counted parameter `i`. Leeward callers have checked that the elements are there, so null comes with a
+    /// count of none and an unsigned count is no larger than an object: only C's callers need more tests.
+    fn counted_value(&mut self, i: usize, id: CountId, count: Operand, ty: Ty) -> Rvalue {
+        let param = Operand::local(Local(i as u32));
+        let func = self.func_ty();
+        let optional = func.as_ref().and_then(|f| f.params.get(i)).is_none_or(|p| p.optional);
+        if optional || func.is_none_or(|f| f.abi != Abi::Leeward) {
+            return Rvalue::MakeCounted { ty, ptr: param, count };
+        }
+        let negative = match *self.program.types.count_expr(id) {
+            CountExpr::Param(n) => {
+                let ty = self.local_ty(Local(n));
+                self.program.types.as_int(ty).is_none_or(|k| k.signed())
+            }
+            CountExpr::Const(n) => n < 0,
+            _ => true,
+        };
+        let long = self.common().long;
+        let count = if negative { self.clamp(count) } else { count };
+        let count = self.numeric(count, long);
+        let thin = self.thin(ty);
+        let ptr = self.address(param, thin);
+        let hi = self.temp_of(Rvalue::Offset(ptr.clone(), count), thin);
+        Rvalue::MakeFat { ty, ptr: ptr.clone(), lo: ptr, hi }
     }
 
     /// The function's type.
