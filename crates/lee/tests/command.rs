@@ -134,6 +134,20 @@ fn a_hello_runs_from_any_place() {
 }
 
 #[test]
+fn lee_home_replaces_what_is_built_in() {
+    let folder = fresh("home");
+    write(&folder, "hello.lee", HELLO);
+    let ran = run(Command::new(lee()).args(["run", "hello.lee"]).current_dir(&folder).env("LEE_HOME", support::root()));
+    assert_eq!(ran.expect(0).out, "hello\n");
+    // A copy without the header shows that it is read.
+    let copied = Command::new("cp").args(["-r", "runtime", "library"]).arg(&folder).current_dir(support::root()).status();
+    assert!(copied.expect("cp").success());
+    write(&folder.join("library/include"), "stdio.h", "#error another home\n");
+    let ran = run(Command::new(lee()).args(["check", "hello.lee"]).current_dir(&folder).env("LEE_HOME", &folder));
+    assert!(ran.expect(1).err.contains("another home"));
+}
+
+#[test]
 fn many_may_start_at_once_with_an_empty_cache() {
     let folder = fresh("at-once");
     write(&folder, "hello.lee", HELLO);

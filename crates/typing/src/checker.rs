@@ -46,6 +46,8 @@ pub struct Checker<'a> {
     pub(crate) sink: Sink,
     /// While above zero, reports are dropped (inference rounds, unevaluated tries).
     pub(crate) muted: u32,
+    /// Unknown names for which a near one was looked for.
+    pub(crate) suggestions: u32,
     pub(crate) program: Program,
     pub(crate) scopes: Scopes,
     pub(crate) generic_records: Vec<GenericRecord>,
@@ -78,6 +80,7 @@ impl<'a> Checker<'a> {
             options,
             sink: Sink::default(),
             muted: 0,
+            suggestions: 0,
             program: Program::default(),
             scopes: Scopes::default(),
             generic_records: vec![],

@@ -11,6 +11,9 @@ use source::{Diagnostic, Span, Symbol};
 use std::rc::Rc;
 use syntax::ast;
 
+/// How many unknown names of a file are compared with all known ones.
+const MAX_SUGGESTIONS: u32 = 50;
+
 impl Checker<'_> {
     /// An expression; places stay places.
     pub(crate) fn expr(&mut self, e: &ast::Expr) -> Expr {
@@ -276,7 +279,12 @@ impl Checker<'_> {
         self.error_node(span)
     }
 
-    fn nearest(&self, name: &str) -> Option<Symbol> {
+    fn nearest(&mut self, name: &str) -> Option<Symbol> {
+        // Looking through all names is worth it for the first mistakes of a file.
+        if self.muted > 0 || self.suggestions >= MAX_SUGGESTIONS {
+            return None;
+        }
+        self.suggestions += 1;
         let limit = (name.len() / 3).clamp(1, 3);
         let mut best: Option<(usize, Symbol)> = None;
         for candidate in self.scopes.names() {
