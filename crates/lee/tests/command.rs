@@ -140,7 +140,8 @@ fn lee_home_replaces_what_is_built_in() {
     let ran = run(Command::new(lee()).args(["run", "hello.lee"]).current_dir(&folder).env("LEE_HOME", support::root()));
     assert_eq!(ran.expect(0).out, "hello\n");
     // A copy without the header shows that it is read.
-    let copied = Command::new("cp").args(["-r", "runtime", "library"]).arg(&folder).current_dir(support::root()).status();
+    let copied =
+        Command::new("cp").args(["-r", "runtime", "library"]).arg(&folder).current_dir(support::root()).status();
     assert!(copied.expect("cp").success());
     write(&folder.join("library/include"), "stdio.h", "#error another home\n");
     let ran = run(Command::new(lee()).args(["check", "hello.lee"]).current_dir(&folder).env("LEE_HOME", &folder));

@@ -36,7 +36,7 @@ fn expect(text: &str, parts: &[&str]) {
 fn a_loop_over_counted_elements() {
     expect(
         "int sum(const int *counted_by(n) a, int n) { int s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }",
-        &["counted(a_0", "lt(i_", "offset(a_", "check access(", "return"],
+        &["clamp(", "fat(", "a_0, a_0", "lt(i_", "offset(a_", "check access(", "return"],
     );
 }
 

@@ -544,9 +544,6 @@ impl Checker<'_> {
     /// A pointer to plain data as `fat` bytes.
     pub(crate) fn bytes_view(&mut self, e: Expr, quals: Quals) -> Expr {
         self.need_bounds(&e);
-        // A literal that is looked at with bounds includes its zero.
-        let literal = matches!(&*e.kind, ExprKind::Decay(inner) if matches!(*inner.kind, ExprKind::StrLit(_)));
-        let e = if literal && quals.is_const { self.with_bounds(e, Bounds::Fat) } else { e };
         let c = self.program.types.common;
         let p = self.program.types.as_pointer(e.ty.ty);
         let nonnull = p.is_some_and(|p| p.nonnull);
