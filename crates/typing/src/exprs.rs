@@ -1,18 +1,14 @@
-//! Expressions: names, literals, members, indexing, addresses, assignment, conditionals. Operators are in `ops.rs`, calls in
-//! `calls.rs`.
+//! Expressions: the walk, assignment, conditionals, casts, literals of compound types. Names are in `names.rs`, members and
+//! elements in `access.rs`, sizes in `sizes.rs`, operators in `ops.rs`, calls in `calls.rs`.
 
-use crate::checker::{Checker, Known};
+use crate::checker::Checker;
 use crate::codes;
 use crate::convert::Why;
 use crate::scope::Entity;
 use crate::tree::*;
 use crate::types::*;
-use source::{Diagnostic, Span, Symbol};
-use std::rc::Rc;
+use source::{Span, Symbol};
 use syntax::ast;
-
-/// How many unknown names of a file are compared with all known ones.
-const MAX_SUGGESTIONS: u32 = 50;
 
 impl Checker<'_> {
     /// An expression; places stay places.
@@ -172,385 +168,7 @@ impl Checker<'_> {
         }
     }
 
-    fn int_literal_type(&mut self, lit: &ast::IntLit) -> Ty {
-        let value = lit.value as i128;
-        let candidates: &[IntKind] = match (lit.unsigned, lit.longs, lit.non_decimal) {
-            (false, 0, false) => &[IntKind::Int, IntKind::Long],
-            (false, 0, true) => &[IntKind::Int, IntKind::UInt, IntKind::Long, IntKind::ULong],
-            (true, 0, _) => &[IntKind::UInt, IntKind::ULong],
-            (false, 1, false) => &[IntKind::Long],
-            (false, 1, true) => &[IntKind::Long, IntKind::ULong],
-            (true, 1, _) => &[IntKind::ULong],
-            (false, _, false) => &[IntKind::LongLong],
-            (false, _, true) => &[IntKind::LongLong, IntKind::ULongLong],
-            (true, _, _) => &[IntKind::ULongLong],
-        };
-        let kind = candidates.iter().copied().find(|k| k.wrap(value) == value).unwrap_or(IntKind::ULong);
-        self.types().int(kind)
-    }
-
-    fn float_literal(&mut self, lit: &ast::FloatLit, span: Span) -> Expr {
-        let c = self.program.types.common;
-        let ty = match lit.ty {
-            ast::Builtin::Float => c.float,
-            ast::Builtin::LongDouble => c.long_double,
-            ast::Builtin::Float16 => self.types().intern(TyKind::Float(FloatKind::Float16)),
-            ast::Builtin::Float128 => self.types().intern(TyKind::Float(FloatKind::Float128)),
-            _ => c.double,
-        };
-        self.node(ExprKind::Float(lit.text), ty, span)
-    }
-
-    fn string_literal(&mut self, lit: &ast::StrLit, span: Span) -> Expr {
-        let c = self.program.types.common;
-        let elem = match lit.encoding {
-            ast::Encoding::None => c.char_,
-            ast::Encoding::Utf8 => c.uchar,
-            ast::Encoding::Utf16 => c.ushort,
-            ast::Encoding::Utf32 => c.uint,
-            ast::Encoding::Wide => c.int,
-        };
-        let mut units = lit.units.clone();
-        units.push(0);
-        let len = ArrayLen::Const(units.len() as u64);
-        let id = self.string(units, elem);
-        let elem = Qty::plain(elem).with_const();
-        let plain_c = self.f.as_ref().map_or(self.options.plain_c, |f| f.unchecked);
-        let elem = if plain_c { Qty::plain(elem.ty) } else { elem };
-        let ty = self.types().intern(TyKind::Array { elem, len, terminated: true });
-        self.place_node(ExprKind::StrLit(id), Qty::plain(ty), span)
-    }
-
-    fn name(&mut self, name: Symbol, span: Span, expected: Option<Ty>) -> Expr {
-        match self.scopes.lookup(name).cloned() {
-            Some(Entity::Local(id)) => {
-                let Some(f) = &mut self.f else { return self.error_node(span) };
-                f.used.insert(id);
-                let ty =
-                    f.locals.get(id.0 as usize).map(|l| l.ty).unwrap_or(Qty::plain(self.program.types.common.error));
-                self.place_node(ExprKind::Local(id), ty, span)
-            }
-            Some(Entity::Global(id)) => {
-                let global = &mut self.program.globals[id.0 as usize];
-                global.used = true;
-                let (ty, trust) = (global.ty, global.trust);
-                if trust == Trust::Foreign && self.checked() {
-                    self.error_help(
-                        codes::UNSAFE,
-                        span,
-                        format!("`{name}` is a variable of C: using it is unsafe"),
-                        "give it a trusted declaration, or use it in `unsafe { }`",
-                    );
-                }
-                self.place_node(ExprKind::Global(id), ty, span)
-            }
-            Some(Entity::Func(id)) => self.function_name(id, span, expected),
-            Some(Entity::Constant(value, ty)) => self.int_node(value, ty, span),
-            Some(Entity::Typedef(_) | Entity::TypeParam(_)) => {
-                self.error(codes::UNKNOWN_NAME, span, format!("`{name}` is a type, and a value is needed here"));
-                self.error_node(span)
-            }
-            Some(Entity::Poison) => self.error_node(span),
-            None => self.unknown_name(name, span),
-        }
-    }
-
-    fn unknown_name(&mut self, name: Symbol, span: Span) -> Expr {
-        if matches!(name.as_str(), "__func__" | "__FUNCTION__" | "__PRETTY_FUNCTION__") {
-            if let Some(function) = self.f.as_ref().and_then(|f| f.result_name) {
-                let units = function.as_str().bytes().map(u32::from).collect();
-                return self.string_literal(&ast::StrLit { encoding: ast::Encoding::None, units }, span);
-            }
-        }
-        if self.options.advice.iter().any(|(n, _)| n == name.as_str()) {
-            self.foreign_use(name, span);
-            self.scopes.declare(name, Entity::Poison, span);
-            return self.error_node(span);
-        }
-        let mut report = Diagnostic::error(codes::UNKNOWN_NAME, span, format!("`{name}` is not declared here"));
-        if let Some(header) = header_of(name.as_str()) {
-            report = report.help(format!("add `#include <{header}>`"));
-        } else if let Some(near) = self.nearest(name.as_str()) {
-            report = report.help(format!("did you mean `{near}`?"));
-        }
-        self.report(report);
-        // One mistake, one error.
-        self.scopes.declare(name, Entity::Poison, span);
-        self.error_node(span)
-    }
-
-    fn nearest(&mut self, name: &str) -> Option<Symbol> {
-        // Looking through all names is worth it for the first mistakes of a file.
-        if self.muted > 0 || self.suggestions >= MAX_SUGGESTIONS {
-            return None;
-        }
-        self.suggestions += 1;
-        let limit = (name.len() / 3).clamp(1, 3);
-        let mut best: Option<(usize, Symbol)> = None;
-        for candidate in self.scopes.names() {
-            let text = candidate.as_str();
-            if text.len().abs_diff(name.len()) > limit || text.starts_with('_') {
-                continue;
-            }
-            let d = distance(name, text);
-            if d <= limit && best.is_none_or(|(b, s)| d < b || (d == b && text < s.as_str())) {
-                best = Some((d, candidate));
-            }
-        }
-        best.map(|(_, s)| s)
-    }
-
-    /// A function by name, as a designator. A generic one takes its arguments from the type that the context wants.
-    fn function_name(&mut self, id: FuncId, span: Span, expected: Option<Ty>) -> Expr {
-        let function = &mut self.program.functions[id.0 as usize];
-        function.used = true;
-        let (ty, trust, name, generic) = (function.ty, function.trust, function.name, function.type_params);
-        let internal = name.as_str() == crate::format::WITHIN && trust == Trust::Trusted;
-        if (trust == Trust::Foreign || internal) && self.checked() {
-            self.foreign_use(name, span);
-            return self.error_node(span);
-        }
-        let args: Rc<[Ty]> = if generic > 0 {
-            match self.args_from_expected(id, expected, span) {
-                Some(args) => args,
-                None => return self.error_node(span),
-            }
-        } else {
-            Rc::from([])
-        };
-        let ty = self.types().subst(ty, &args);
-        self.place_node(ExprKind::Func(FuncRef { func: id, args }), Qty::plain(ty), span)
-    }
-
-    /// Reports the use of a C function in safe code.
-    pub(crate) fn foreign_use(&mut self, name: Symbol, span: Span) {
-        let advice = self.options.advice.iter().find(|(n, _)| n == name.as_str()).map(|(_, a)| a.clone());
-        match advice {
-            Some(advice) => self.error(codes::UNSAFE, span, format!("`{name}` is unsafe: {advice}")),
-            None => self.error_help(
-                codes::UNSAFE,
-                span,
-                format!("`{name}` is a C function without a trusted declaration: using it is unsafe"),
-                format!("call it in `unsafe {{ }}`, or give it a checked type: `trusted ... {name}(...);`"),
-            ),
-        }
-    }
-
-    /// `base.member`
-    pub(crate) fn member(&mut self, base: Expr, member: ast::Ident, span: Span) -> Expr {
-        if self.is_error(base.ty.ty) {
-            return self.error_node(span);
-        }
-        let Some(id) = self.program.types.as_record(base.ty.ty) else {
-            let text = self.show(base.ty.ty);
-            let mut report = Diagnostic::error(codes::MEMBER, member.span, format!("`{text}` has no members"));
-            if let Some(p) = self.program.types.as_pointer(base.ty.ty) {
-                if self.program.types.as_record(p.target.ty).is_some() {
-                    report = report.help(format!("it is a pointer: write `->{}`", member.name));
-                }
-            }
-            self.report(report);
-            return self.error_node(span);
-        };
-        if self.program.types.record(id).fields.is_none() {
-            let text = self.show(base.ty.ty);
-            self.error(codes::INCOMPLETE, span, format!("`{text}` is not complete here: its members are not known"));
-            return self.error_node(span);
-        }
-        match self.find_member(id, member.name) {
-            Some(path) => self.follow(base, &path, span),
-            None => {
-                let text = self.show(base.ty.ty);
-                let mut report =
-                    Diagnostic::error(codes::MEMBER, member.span, format!("`{text}` has no member `{}`", member.name));
-                let near = self.program.types.record(id).fields.as_ref().and_then(|fields| {
-                    fields.iter().filter_map(|f| f.name).find(|n| distance(n.as_str(), member.name.as_str()) <= 2)
-                });
-                if let Some(near) = near {
-                    report = report.help(format!("did you mean `{near}`?"));
-                }
-                self.report(report);
-                self.error_node(span)
-            }
-        }
-    }
-
-    /// The field numbers that lead to a member, through anonymous records.
-    pub(crate) fn find_member(&self, id: RecordId, name: Symbol) -> Option<Vec<u32>> {
-        let fields = self.program.types.record(id).fields.clone()?;
-        if let Some(n) = fields.iter().position(|f| f.name == Some(name)) {
-            return Some(vec![n as u32]);
-        }
-        for (n, field) in fields.iter().enumerate() {
-            if field.name.is_some() {
-                continue;
-            }
-            if let Some(inner) = self.program.types.as_record(field.ty.ty) {
-                if let Some(mut path) = self.find_member(inner, name) {
-                    path.insert(0, n as u32);
-                    return Some(path);
-                }
-            }
-        }
-        None
-    }
-
-    /// The place (or value) at a field path.
-    pub(crate) fn follow(&mut self, base: Expr, path: &[u32], span: Span) -> Expr {
-        let mut at = base;
-        for &n in path {
-            let Some(id) = self.program.types.as_record(at.ty.ty) else { return self.error_node(span) };
-            let field = self.program.types.record(id).fields.as_ref().and_then(|f| f.get(n as usize)).map(|f| f.ty);
-            let Some(mut ty) = field else { return self.error_node(span) };
-            ty.quals.is_const |= at.ty.quals.is_const;
-            ty.quals.is_volatile |= at.ty.quals.is_volatile;
-            at = self.place_node(ExprKind::Field(at, n), ty, span);
-        }
-        at
-    }
-
-    fn arrow(&mut self, base: &ast::Expr, member: ast::Ident, span: Span) -> Expr {
-        let base = self.value(base);
-        if self.is_error(base.ty.ty) {
-            return base;
-        }
-        let Some(p) = self.program.types.as_pointer(base.ty.ty) else {
-            let text = self.show(base.ty.ty);
-            let mut report =
-                Diagnostic::error(codes::MEMBER, span, format!("`->` needs a pointer, and this is a `{text}`"));
-            if self.program.types.as_record(base.ty.ty).is_some() {
-                report = report.help(format!("write `.{}`", member.name));
-            }
-            self.report(report);
-            return self.error_node(span);
-        };
-        let target = self.deref_node(base, p, span);
-        self.member(target, member, span)
-    }
-
-    /// `*p` for a pointer value.
-    pub(crate) fn deref_node(&mut self, base: Expr, p: Pointer, span: Span) -> Expr {
-        if matches!(self.kind(p.target.ty), TyKind::Void) {
-            let message = if self.program.types.is_typed_void(&p) || self.checked() {
-                "a `void *` is converted to a pointer to a type before it is used"
-            } else {
-                "a `void *` cannot be dereferenced"
-            };
-            self.error_help(codes::VOID_POINTER, span, message, "for instance `struct s *p = ctx;`");
-            return self.error_node(span);
-        }
-        self.place_node(ExprKind::Deref(base), p.target, span)
-    }
-
-    /// `a[i]`
-    fn index(&mut self, a: &ast::Expr, i: &ast::Expr, span: Span) -> Expr {
-        let first = self.expr(a);
-        let second = self.expr(i);
-        let (base, index) = if self.is_integer(first.ty.ty) && !self.is_integer(second.ty.ty) {
-            (second, first)
-        } else {
-            (first, second)
-        };
-        if self.is_error(base.ty.ty) || self.is_error(index.ty.ty) {
-            return self.error_node(span);
-        }
-        let index = self.rvalue(index);
-        if !self.is_integer(index.ty.ty) {
-            let text = self.show(index.ty.ty);
-            self.error(codes::OPERANDS, index.span, format!("an index is an integer, not `{text}`"));
-            return self.error_node(span);
-        }
-        let index = self.promote(index);
-        if self.too_wide(&index) {
-            return self.error_node(span);
-        }
-        if let TyKind::Array { elem, len, terminated } = *self.kind(base.ty.ty) {
-            return self.index_array(base, index, elem, len, terminated, span);
-        }
-        let base = self.rvalue(base);
-        let Some(p) = self.program.types.as_pointer(base.ty.ty) else {
-            let text = self.show(base.ty.ty);
-            self.error(codes::OPERANDS, span, format!("`{text}` cannot be indexed"));
-            return self.error_node(span);
-        };
-        self.index_pointer(base, p, index, span)
-    }
-
-    fn index_array(&mut self, base: Expr, index: Expr, elem: Qty, len: ArrayLen, terminated: bool, span: Span) -> Expr {
-        let mut elem = elem;
-        elem.quals.is_const |= base.ty.quals.is_const;
-        elem.quals.is_volatile |= base.ty.quals.is_volatile;
-        if self.checked() {
-            match (len, &*index.kind) {
-                (ArrayLen::Const(n), ExprKind::Int(at)) if *at < 0 || *at >= i128::from(n) => {
-                    // A fault for sure; the compiler says so now.
-                    self.error(codes::BOUNDS, span, format!("index {at} is out of bounds for length {n}"));
-                }
-                (ArrayLen::Unknown | ArrayLen::Flexible(None), _) => {
-                    self.error_help(
-                        codes::BOUNDS,
-                        span,
-                        "this array's bounds are not known here",
-                        "give its length, or `counted_by(n)` for a flexible array",
-                    );
-                }
-                _ => {}
-            }
-        }
-        if !base.is_place() || terminated && self.checked() {
-            // Of a value, or of a string object: through a pointer, whose rules guard the zero.
-            if terminated && base.is_place() {
-                let base = self.rvalue(base);
-                let Some(p) = self.program.types.as_pointer(base.ty.ty) else { return self.error_node(span) };
-                return self.index_pointer(base, p, index, span);
-            }
-        }
-        self.place_node(ExprKind::IndexArray(base, index), elem, span)
-    }
-
-    fn index_pointer(&mut self, base: Expr, p: Pointer, index: Expr, span: Span) -> Expr {
-        if matches!(self.kind(p.target.ty), TyKind::Void) {
-            return self.deref_node(base, p, span);
-        }
-        if matches!(self.kind(p.target.ty), TyKind::Func(_)) || !self.program.types.is_complete(p.target.ty) {
-            let text = self.show(p.target.ty);
-            self.error(codes::INCOMPLETE, span, format!("a pointer to `{text}` cannot be indexed"));
-            return self.error_node(span);
-        }
-        if self.checked()
-            && p.bounds == Bounds::Thin
-            && !matches!(*index.kind, ExprKind::Int(0))
-            && !self.need_bounds(&base)
-        {
-            self.no_bounds(&base, p, span, "indexed");
-            return self.error_node(span);
-        }
-        if p.bounds.is_terminated() {
-            // Indexing a string is cheaper and stricter with bounds, where they can be had.
-            self.need_bounds(&base);
-        }
-        self.place_node(ExprKind::IndexPointer(base, index), p.target, span)
-    }
-
-    /// Reports indexing or arithmetic on a thin pointer.
-    pub(crate) fn no_bounds(&mut self, base: &Expr, p: Pointer, span: Span, what: &str) {
-        let _ = p;
-        let text = self.show(base.ty.ty);
-        let mut report = Diagnostic::error(
-            codes::BOUNDS,
-            span,
-            format!("`{text}` has no bounds: it points to exactly one element and cannot be {what}"),
-        )
-        .help("declare it `fat`, or `counted_by(n)` if the number of elements is at hand");
-        if let Some(blame) = self.bounds_blame(base) {
-            if blame != span {
-                report = report.label(blame, "this value has no bounds");
-            }
-        }
-        self.report(report);
-    }
-
-    fn conditional(
+    pub(crate) fn conditional(
         &mut self,
         cond: &ast::Expr,
         then: Option<&ast::Expr>,
@@ -572,7 +190,7 @@ impl Checker<'_> {
     }
 
     /// `a ?: b`
-    fn elvis(&mut self, a: &ast::Expr, b: &ast::Expr, span: Span, expected: Option<Ty>) -> Expr {
+    pub(crate) fn elvis(&mut self, a: &ast::Expr, b: &ast::Expr, span: Span, expected: Option<Ty>) -> Expr {
         let a = self.expr_expecting(a, expected);
         let a = self.rvalue(a);
         let b = self.expr_expecting(b, expected);
@@ -583,7 +201,7 @@ impl Checker<'_> {
     }
 
     /// Brings two values to one type (`?:`).
-    fn unify_arms(&mut self, a: Expr, b: Expr, span: Span) -> Option<(Expr, Expr, Ty)> {
+    pub(crate) fn unify_arms(&mut self, a: Expr, b: Expr, span: Span) -> Option<(Expr, Expr, Ty)> {
         if self.is_error(a.ty.ty) || self.is_error(b.ty.ty) {
             return None;
         }
@@ -626,7 +244,7 @@ impl Checker<'_> {
         None
     }
 
-    fn nullable(&mut self, ty: Ty) -> Ty {
+    pub(crate) fn nullable(&mut self, ty: Ty) -> Ty {
         match self.program.types.as_pointer(ty) {
             Some(p) => self.types().pointer(Pointer { nonnull: false, ..p }),
             None => ty,
@@ -634,7 +252,7 @@ impl Checker<'_> {
     }
 
     /// The pointer type that both convert to.
-    fn meet_pointers(&mut self, p: Pointer, q: Pointer) -> Option<Ty> {
+    pub(crate) fn meet_pointers(&mut self, p: Pointer, q: Pointer) -> Option<Ty> {
         let void = |c: &Self, x: &Pointer| matches!(c.kind(x.target.ty), TyKind::Void);
         let mut target = p.target;
         if p.target.ty != q.target.ty {
@@ -732,7 +350,7 @@ impl Checker<'_> {
     }
 
     /// A const member of a record, at any depth.
-    fn const_member(&self, ty: Ty) -> Option<Symbol> {
+    pub(crate) fn const_member(&self, ty: Ty) -> Option<Symbol> {
         match self.kind(ty) {
             TyKind::Array { elem, .. } => self.const_member(elem.ty),
             TyKind::Record(id) => {
@@ -751,7 +369,7 @@ impl Checker<'_> {
         }
     }
 
-    fn assign(&mut self, place: &ast::Expr, value: &ast::Expr, span: Span) -> Expr {
+    pub(crate) fn assign(&mut self, place: &ast::Expr, value: &ast::Expr, span: Span) -> Expr {
         // What is only written to is not used.
         let was_used = self.used_state(place);
         let place = self.expr(place);
@@ -780,20 +398,20 @@ impl Checker<'_> {
         }
     }
 
-    fn used_state(&self, place: &ast::Expr) -> Option<(LocalId, bool)> {
+    pub(crate) fn used_state(&self, place: &ast::Expr) -> Option<(LocalId, bool)> {
         let ast::ExprKind::Ident(name) = place.kind else { return None };
         let Some(Entity::Local(id)) = self.scopes.lookup(name) else { return None };
         let f = self.f.as_ref()?;
         Some((*id, f.used.contains(id)))
     }
 
-    fn restore_used(&mut self, state: Option<(LocalId, bool)>) {
+    pub(crate) fn restore_used(&mut self, state: Option<(LocalId, bool)>) {
         if let (Some((id, false)), Some(f)) = (state, &mut self.f) {
             f.used.remove(&id);
         }
     }
 
-    fn cast(&mut self, ty: &ast::TypeName, inner: &ast::Expr, span: Span) -> Expr {
+    pub(crate) fn cast(&mut self, ty: &ast::TypeName, inner: &ast::Expr, span: Span) -> Expr {
         let to = self.type_name(ty);
         let written = !matches!(ty.declarator.derived.first(), Some(ast::Derived::Pointer(q)) if q.fat.is_none() && q.null_terminated.is_none() && q.counted_by.is_none());
         let value = self.expr_expecting(inner, Some(to.ty));
@@ -831,98 +449,12 @@ impl Checker<'_> {
     }
 
     /// A thin pointer viewed as smaller elements covers several of them.
-    fn view_is_fat(&self, from: Ty, to: Ty) -> bool {
+    pub(crate) fn view_is_fat(&self, from: Ty, to: Ty) -> bool {
         let size = |t: Ty| self.program.types.layout(t).map(|l| l.size);
         self.program.types.is_plain(from) && self.program.types.is_plain(to) && size(from) != size(to)
     }
 
-    /// `sizeof`
-    pub(crate) fn size_of(&mut self, ty: Ty, span: Span) -> Expr {
-        let size_t = self.program.types.common.ulong;
-        if self.is_error(ty) {
-            return self.error_node(span);
-        }
-        if self.program.types.mentions_param(ty) {
-            return self.node(ExprKind::SizeOf(ty), size_t, span);
-        }
-        match self.program.types.layout(ty) {
-            Some(layout) => self.int_node(i128::from(layout.size), size_t, span),
-            None if !self.checked() && matches!(self.kind(ty), TyKind::Void | TyKind::Func(_)) => {
-                self.int_node(1, size_t, span)
-            }
-            None => {
-                let text = self.show(ty);
-                self.error(codes::INCOMPLETE, span, format!("the size of `{text}` is not known here"));
-                self.error_node(span)
-            }
-        }
-    }
-
-    fn align_of(&mut self, ty: Ty, span: Span) -> Expr {
-        let size_t = self.program.types.common.ulong;
-        if self.program.types.mentions_param(ty) {
-            return self.node(ExprKind::AlignOf(ty), size_t, span);
-        }
-        let elem = match self.kind(ty) {
-            TyKind::Array { elem, .. } => elem.ty,
-            _ => ty,
-        };
-        match self.program.types.layout(elem) {
-            Some(layout) => self.int_node(i128::from(layout.align), size_t, span),
-            None => {
-                let text = self.show(ty);
-                self.error(codes::INCOMPLETE, span, format!("the alignment of `{text}` is not known here"));
-                self.error_node(span)
-            }
-        }
-    }
-
-    fn offset_of(&mut self, ty: &ast::TypeName, path: &[ast::Designator], span: Span) -> Expr {
-        let size_t = self.program.types.common.ulong;
-        let mut ty = self.type_name(ty).ty;
-        let mut offset: u64 = 0;
-        for step in path {
-            match step {
-                ast::Designator::Field(member) => {
-                    let Some(id) = self.program.types.as_record(ty) else {
-                        let text = self.show(ty);
-                        self.error(codes::MEMBER, member.span, format!("`{text}` has no members"));
-                        return self.error_node(span);
-                    };
-                    let Some(fields) = self.find_member(id, member.name) else {
-                        let text = self.show(ty);
-                        self.error(codes::MEMBER, member.span, format!("`{text}` has no member `{}`", member.name));
-                        return self.error_node(span);
-                    };
-                    for n in fields {
-                        let Some(id) = self.program.types.as_record(ty) else { break };
-                        offset += self.program.types.field_offset(id, n).unwrap_or(0);
-                        let field = self
-                            .program
-                            .types
-                            .record(id)
-                            .fields
-                            .as_ref()
-                            .and_then(|f| f.get(n as usize))
-                            .map(|f| f.ty.ty);
-                        ty = field.unwrap_or(ty);
-                    }
-                }
-                ast::Designator::Index(e) => {
-                    let at = self.constant_int(e).unwrap_or(0);
-                    if let TyKind::Array { elem, .. } = *self.kind(ty) {
-                        let size = self.program.types.layout(elem.ty).map_or(0, |l| l.size);
-                        offset = offset.wrapping_add((at as u64).wrapping_mul(size));
-                        ty = elem.ty;
-                    }
-                }
-                ast::Designator::Range(..) => {}
-            }
-        }
-        self.int_node(i128::from(offset), size_t, span)
-    }
-
-    fn generic_selection(
+    pub(crate) fn generic_selection(
         &mut self,
         control: &ast::Expr,
         arms: &[(Option<ast::TypeName>, ast::Expr)],
@@ -959,14 +491,14 @@ impl Checker<'_> {
     }
 
     /// `_Generic` matches pointers by target: bounds, nullness and region are inferred.
-    fn generic_match(&self, a: Ty, b: Ty) -> bool {
+    pub(crate) fn generic_match(&self, a: Ty, b: Ty) -> bool {
         match (self.kind(a), self.kind(b)) {
             (TyKind::Ptr(p), TyKind::Ptr(q)) => p.target == q.target,
             _ => false,
         }
     }
 
-    fn statement_expression(&mut self, block: &ast::Block, span: Span) -> Expr {
+    pub(crate) fn statement_expression(&mut self, block: &ast::Block, span: Span) -> Expr {
         if self.f.is_none() {
             self.error(codes::CONSTANT, span, "a statement expression stands inside a function");
             return self.error_node(span);
@@ -987,48 +519,7 @@ impl Checker<'_> {
         self.node(ExprKind::StmtExpr(body, value), ty, span)
     }
 
-    fn length_of(&mut self, inner: &ast::Expr, span: Span) -> Expr {
-        let size_t = self.program.types.common.ulong;
-        let e = self.expr(inner);
-        if let TyKind::Array { len: ArrayLen::Const(n), terminated, .. } = *self.kind(e.ty.ty) {
-            let n = if terminated { n.saturating_sub(1) } else { n };
-            return self.int_node(i128::from(n), size_t, span);
-        }
-        let e = self.rvalue(e);
-        if self.is_error(e.ty.ty) {
-            return e;
-        }
-        let Some(p) = self.program.types.as_pointer(e.ty.ty) else {
-            let text = self.show(e.ty.ty);
-            self.error(
-                codes::OPERANDS,
-                span,
-                format!("`lengthof` takes an array or a pointer with bounds, not `{text}`"),
-            );
-            return self.error_node(span);
-        };
-        if !p.bounds.has_bounds() && !self.need_bounds(&e) {
-            let text = self.show(e.ty.ty);
-            let help = if p.bounds.is_terminated() {
-                "`strlen` measures a string"
-            } else {
-                "declare it `fat` or `counted_by(n)`"
-            };
-            self.error_help(
-                codes::BOUNDS,
-                span,
-                format!("`{text}` has no bounds whose length could be asked for"),
-                help,
-            );
-            return self.error_node(span);
-        }
-        self.need_bounds(&e);
-        let e =
-            self.with_bounds(e, if p.bounds == Bounds::FatTerminated { Bounds::FatTerminated } else { Bounds::Fat });
-        self.node(ExprKind::Lengthof(e), size_t, span)
-    }
-
-    fn compound_literal(
+    pub(crate) fn compound_literal(
         &mut self,
         ty: &ast::TypeName,
         items: &[ast::InitItem],
@@ -1056,7 +547,7 @@ impl Checker<'_> {
     }
 
     /// A compound literal at file scope is an unnamed static.
-    fn static_compound(&mut self, ty: Qty, items: &[ast::InitItem], span: Span) -> Expr {
+    pub(crate) fn static_compound(&mut self, ty: Qty, items: &[ast::InitItem], span: Span) -> Expr {
         let init = ast::Initializer::List(items.to_vec(), span);
         let (init, ty) = self.static_initialiser(&init, ty, span);
         let id = GlobalId(self.program.globals.len() as u32);
@@ -1077,51 +568,4 @@ impl Checker<'_> {
         });
         self.place_node(ExprKind::Global(id), ty, span)
     }
-
-    /// The value of a `const` object with a constant initialiser, where a constant is needed.
-    pub(crate) fn known_value(&self, place: &Expr) -> Option<Known> {
-        match *place.kind {
-            ExprKind::Local(id) => self.f.as_ref()?.known.get(&id).cloned(),
-            ExprKind::Global(id) => self.known_globals.get(&id).cloned(),
-            _ => None,
-        }
-    }
-}
-
-/// Edit distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut left = i + 1;
-        let mut diagonal = i;
-        for (j, y) in b.iter().enumerate() {
-            let up = row[j + 1];
-            let cost = diagonal + usize::from(x != *y);
-            diagonal = up;
-            left = cost.min(up + 1).min(left + 1);
-            row[j + 1] = left;
-        }
-        row[0] = i + 1;
-    }
-    row.last().copied().unwrap_or(0)
-}
-
-/// The header that declares a common name.
-fn header_of(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "printf" | "puts" | "fopen" | "fclose" | "FILE" | "stdin" | "stdout" | "stderr" | "scanf" | "getchar"
-        | "putchar" | "fprintf" | "snprintf" | "fgets" | "fputs" | "fread" | "fwrite" | "perror" | "EOF" | "getc"
-        | "putc" => "stdio.h",
-        "exit" | "abort" | "atoi" | "strtol" | "strtod" | "qsort" | "rand" | "getenv" | "EXIT_SUCCESS"
-        | "EXIT_FAILURE" => "stdlib.h",
-        "strlen" | "memcpy" | "memset" | "strcmp" | "strncmp" | "strchr" | "strdup" | "strstr" | "memmove"
-        | "memcmp" | "strerror" => "string.h",
-        "isspace" | "isalpha" | "isdigit" | "toupper" | "tolower" | "isalnum" => "ctype.h",
-        "sqrt" | "sin" | "cos" | "pow" | "fabs" | "floor" | "ceil" => "math.h",
-        "errno" => "errno.h",
-        "assert" => "assert.h",
-        "NULL" | "size_t" | "offsetof" => "stddef.h",
-        _ => return None,
-    })
 }

@@ -3,6 +3,7 @@
 //! [`check`] walks a unit and gives the typed [`tree`] with every conversion explicit, and its reports. Checks that depend on
 //! paths (initialisation, null, escape) are not here but on MIR.
 
+mod access;
 mod alloc;
 mod calls;
 mod checker;
@@ -18,12 +19,16 @@ mod function;
 mod infer;
 mod init;
 pub mod layout;
+mod locals;
+mod names;
 mod ops;
 mod records;
 mod scope;
+mod sizes;
 mod specs;
 mod stmts;
 pub mod subst;
+mod switches;
 pub mod tree;
 pub mod types;
 mod va;
