@@ -68,7 +68,7 @@ pub fn compile(
     let types = typing::Options { plain_c: false, advice: settings.advice.clone() };
     let tree = timer.pass("check types", || typing::check(&unit, map, &types, sink));
     if until == Until::Types {
-        return Ok(Some(Product::Text(format!("{tree:#?}\n"))));
+        return Ok(Some(Product::Text(typing::print::print(&tree, map))));
     }
     if sink.has_errors() {
         return Ok(None);

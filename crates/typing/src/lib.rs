@@ -22,6 +22,7 @@ pub mod layout;
 mod locals;
 mod names;
 mod ops;
+pub mod print;
 mod records;
 mod scope;
 mod sizes;
