@@ -49,7 +49,7 @@ fn counted_parameters_become_fat_variables() {
     let ty = m.func_ty(int, &[counted, int]);
     let value = load(expr(ExprKind::IndexPointer(load(local(0, fat)), m.int(0)), int));
     m.function("f", ty, &[fat, int], Some(vec![ret(value)]));
-    in_order(&m.text(), &["numeric(_1", "counted(_0", "access(_2"]);
+    in_order(&m.text(), &["numeric(_1", "clamp(", "offset(_0", "fat(", "access(_2"]);
 }
 
 #[test]
