@@ -8,6 +8,9 @@ use source::{Span, Symbol};
 use std::rc::Rc;
 use syntax::ast;
 
+/// Pointers to arrays of pointers to functions ... end here: walking a type takes time and stack for each step.
+const MAX_DERIVATIONS: usize = 256;
+
 /// What a declarator declares; decides the defaults of language.md section 2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
@@ -177,6 +180,12 @@ impl Checker<'_> {
 
     /// Applies a declarator to its base type.
     pub(crate) fn declare_type(&mut self, base: Qty, declarator: &ast::Declarator, place: Place) -> Declared {
+        if declarator.derived.len() > MAX_DERIVATIONS {
+            let message =
+                format!("a type is derived in {} steps here: {MAX_DERIVATIONS} are enough", declarator.derived.len());
+            self.error(codes::DECLARATION, declarator.span, message);
+            return Declared { ty: Qty::plain(self.program.types.common.error), heap: false, params: vec![] };
+        }
         let mut ty = base;
         let mut heap = false;
         let mut params = vec![];
