@@ -78,7 +78,12 @@ impl TypeStore {
             TyKind::Void | TyKind::Func(_) => false,
             TyKind::Array { len: ArrayLen::Unknown, .. } => false,
             TyKind::Array { elem, .. } => self.is_complete(elem.ty),
-            TyKind::Record(id) => self.record(*id).fields.is_some(),
+            TyKind::Record(id) => {
+                let record = self.record(*id);
+                // An instance may hold an argument that is not complete yet, also the struct that it is a field of.
+                let whole = |fields: &Vec<Field>| fields.iter().all(|f| self.is_complete(f.ty.ty));
+                record.fields.as_ref().is_some_and(|fields| record.args.is_empty() || whole(fields))
+            }
             TyKind::Enum(e) => self.enumeration(*e).complete,
             _ => true,
         }
