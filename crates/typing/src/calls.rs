@@ -88,7 +88,8 @@ impl Checker<'_> {
         name: Option<Symbol>,
     ) -> Vec<(Expr, Ty)> {
         let wrong = args.len() < fty.params.len() || (args.len() > fty.params.len() && !fty.variadic);
-        if wrong && !fty.unprototyped {
+        let wrong = wrong && !(fty.unprototyped && fty.params.is_empty());
+        if wrong {
             let what = name.map_or("this function".to_string(), |n| format!("`{n}`"));
             let few = if args.len() < fty.params.len() { "too few" } else { "too many" };
             self.error(
