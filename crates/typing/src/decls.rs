@@ -561,11 +561,16 @@ impl Checker<'_> {
         let id = self.declare_function(name, &declared, &def.specs, &def.declarator, place, true);
         declared.ty.ty = self.program.functions[id.0 as usize].ty;
         self.check_ret_complete(&declared, name.span);
-        // What is wrong in a system header is not for the user to mend.
-        let muted = self.map.is_system(name.span.lo);
-        self.muted += u32::from(muted);
+        // What is wrong in a system header is not for the user to mend: the body is left to C.
+        let before = self.sink.all.len();
         self.function_body(id, def, &declared, foreign);
-        self.muted -= u32::from(muted);
+        if self.map.is_system(name.span.lo) {
+            let bad = self.sink.all.iter().skip(before).any(|d| d.level == source::Level::Error);
+            self.sink.all.truncate(before);
+            if bad {
+                self.program.functions[id.0 as usize].body = None;
+            }
+        }
         self.close_generics(depth);
     }
 
