@@ -275,8 +275,16 @@ impl Checker<'_> {
         let base = self.base_type(&decl.specs, place);
         let align = self.alignment(&decl.specs.alignas, &[]);
         if decl.fields.is_empty() {
-            if matches!(self.kind(base.ty), TyKind::Record(_) | TyKind::Error) {
+            let unnamed = matches!(&decl.specs.ty, ast::TypeSpec::Record(spec) if spec.tag.is_none());
+            if unnamed {
                 fields.push(Field { name: None, ty: base, width: None, align, tagged_by: None, span: decl.span });
+            } else if !matches!(decl.specs.ty, ast::TypeSpec::Enum(_)) && !self.is_error(base.ty) && !place.foreign {
+                self.error_help(
+                    codes::DECLARATION,
+                    decl.span,
+                    "this declares no member",
+                    "name the member; only a struct or union without a tag is a member without a name",
+                );
             }
             return;
         }
