@@ -1,0 +1,41 @@
+/* The collector's side of type descriptors and roots, for code that holds pointers into the heap outside of it.
+ *
+ * Promises: the functions that take a marker are called by the collector, on the thread that runs the heap's process, and
+ * may themselves call nothing but each other: while marking nothing is allocated, freed or waited for. */
+#ifndef LEE_COLLECT_H
+#define LEE_COLLECT_H
+
+#include <lee/pages.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct lee_layout;
+struct lee_marker;
+
+/* Something outside the heap that may hold pointers into it: a task's stack, its list of arenas, a table of the runtime.
+ * `scan` tells the marker of all of them. It lies in the memory of whoever added it and must be removed before that
+ * goes. */
+struct lee_root {
+    struct lee_root *next, *previous;
+    void (*scan)(struct lee_root *root, struct lee_marker *marker);
+};
+
+void lee_root_add(struct lee_heap *heap, struct lee_root *root);
+void lee_root_remove(struct lee_heap *heap, struct lee_root *root);
+
+/* One word that may be a pointer to any byte of an object of the marker's heap; anything else is ignored. */
+void lee_mark_word(struct lee_marker *marker, uintptr_t word);
+
+/* Each word of a range, which is aligned to 8 bytes: conservatively, for what has no layout. */
+void lee_mark_words(struct lee_marker *marker, const void *start, const void *end);
+
+/* The pointers in `bytes` bytes at `object`, an object or array outside the heap that has the layout. */
+void lee_mark_contents(struct lee_marker *marker, const void *object, size_t bytes, const struct lee_layout *layout);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
