@@ -552,11 +552,11 @@ impl Checker<'_> {
             return self.int_node(value, int, span);
         }
         let (a, b) = (self.plain_null(a), self.plain_null(b));
-        if self.is_null_constant(&b) {
+        if self.is_null_constant(&b) && self.is_pointer_like(&a) {
             let null = self.node(ExprKind::Null, a.ty.ty, b.span);
             return self.node(ExprKind::Binary(bin_op(op), a, null), int, span);
         }
-        if self.is_null_constant(&a) {
+        if self.is_null_constant(&a) && self.is_pointer_like(&b) {
             let null = self.node(ExprKind::Null, b.ty.ty, a.span);
             return self.node(ExprKind::Binary(bin_op(op), null, b), int, span);
         }
