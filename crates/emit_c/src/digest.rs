@@ -226,6 +226,7 @@ mod tests {
             packed: false,
             align: None,
             foreign: false,
+            exists: 0,
             span: Span::NONE,
         });
         let next = types.pointer_to(Qty::plain(ty), Bounds::Thin);

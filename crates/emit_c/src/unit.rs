@@ -514,6 +514,8 @@ fn unknown_signature(types: &TypeStore) -> FuncTy {
         copies: None,
         fills: None,
         keeps_string: None,
+        regions: 0,
+        outlives: vec![],
     }
 }
 

@@ -391,6 +391,8 @@ impl<'t> Lower<'t, '_> {
             copies: None,
             fills: None,
             keeps_string: None,
+            regions: 0,
+            outlives: vec![],
         };
         let fty = self.program.types.intern(TyKind::Func(Rc::new(func)));
         let dest = if self.is_void(ty) { None } else { Some(self.temp(ty)) };

@@ -101,6 +101,8 @@ impl Maker {
             copies: None,
             fills: None,
             keeps_string: None,
+            regions: 0,
+            outlives: vec![],
         })))
     }
 
@@ -130,6 +132,7 @@ impl Maker {
             packed: false,
             align: None,
             foreign: false,
+            exists: 0,
             span: span(),
         });
         self.program.types.intern(TyKind::Record(id))

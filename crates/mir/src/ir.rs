@@ -6,8 +6,8 @@
 
 use rustc_hash::FxHashMap;
 use source::{Span, Symbol};
-use typing::tree::{ConstAddr, FuncId, FuncRef, GlobalId, StrId};
-use typing::types::{FormatTy, Qty, Ty, TypeStore};
+use typing::tree::{BorrowKind, ConstAddr, FuncId, FuncRef, GlobalId, RegionDecl, StrId};
+use typing::types::{FormatTy, KeyKind, Qty, Region, Ty, TypeStore};
 
 /// Everything the back end needs for one object file.
 #[derive(Debug, Default)]
@@ -55,12 +55,25 @@ pub struct Body {
     pub unchecked: bool,
     /// Variadic format contract, as on the typed tree.
     pub format: Option<FormatTy>,
+    /// Regions by `Region::Body`, as on the typed tree; `scope` is the scope at whose end each ends.
+    pub regions: Vec<BodyRegion>,
+    /// Number of regions to solve (`Region::Infer`).
+    pub infer_regions: u32,
     /// Labels whose address is taken (`&&l`, plain C). If any is, all labels of the function are here, by `LabelId`.
     pub address_labels: Vec<(Symbol, BlockId)>,
     /// The declaration.
     pub span: Span,
     /// The closing brace.
     pub end: Span,
+}
+
+/// A region of a body and the scope at whose end it ends (scope 0 for those of the prototype).
+#[derive(Clone, Debug)]
+pub struct BodyRegion {
+    /// Name, kind, declaration.
+    pub decl: RegionDecl,
+    /// Its scope. Of a `Block` region: the scope whose locals it holds.
+    pub scope: ScopeId,
 }
 
 /// A lexical scope.
@@ -170,6 +183,35 @@ pub enum StmtKind {
     VaCopy(Place, Place),
     /// Inline assembly (`unsafe`, plain C).
     Asm(Box<Asm>),
+    /// `arena r;`: makes the LIFO arena or reap (as the region's kind says) and its handle.
+    ArenaBegin(Local, u32),
+    /// The LIFO arena ends, by whatever way its scope is left.
+    ArenaEnd(Local, u32),
+    /// `open`: takes the key out of the place (the place is moved-from until the close) and makes the region live: handle local, key
+    /// place, region.
+    Open(Local, Place, Region),
+    /// The end of an `open`: gives the key back to its place.
+    Close(Local, Place, Region),
+    /// Frees (releases, closes) an owned value and, deeply and without recursion, all that it owns. Type decides: `unique`, `rc`
+    /// (counts down first), keys. `handle` is the reap's for `rfree` and `release(r, p)`. `moved` are the parts below the place
+    /// that were moved out on every way, so they are skipped; the ownership analysis fills them in.
+    Dispose {
+        /// What goes; a `Move` or a temporary.
+        value: Operand,
+        /// The reap.
+        handle: Option<Operand>,
+        /// Paths below `*value` that hold nothing any more.
+        moved: Vec<Vec<Proj>>,
+    },
+    /// Disposes of what a container slot (or each slot of an array or struct) holds, before it is overwritten or ends. Null owes
+    /// nothing.
+    DropSlot(Place),
+    /// `a :=: b` where one side is owned: exchanges the contents.
+    Swap(Place, Place),
+    /// A cursor's place is lent exclusively from here until the cursor's `StorageDead`: cursor local, place.
+    CursorBegin(Local, Place),
+    /// The start of a loan by `unpack`: the struct's place, until the scope of the region ends.
+    UnpackLend(Place, u32),
     /// Nothing (left by a transform).
     Nop,
 }
@@ -357,7 +399,18 @@ pub enum Rvalue {
         hidden_zero: bool,
         /// Null instead of a fault.
         fallible: bool,
+        /// The arena or reap that it comes from; `None`: the heap (or `@exchange`, as the type of the result says).
+        handle: Option<Operand>,
+        /// With a count in front, which starts at one.
+        counted: bool,
     },
+    /// A pointer of the type into what the place owns (or to the slot itself): a loan that lasts as long as a local in scope has a
+    /// type that mentions it.
+    Borrow(BorrowKind, Place, Ty),
+    /// Counts up and gives another owned pointer; null stays null.
+    Retain(Operand),
+    /// A new dynamic arena: its key (the type is the key's).
+    NewKey(KeyKind, Ty),
     /// The tag of a tagged union place: member number (`int`).
     Tag(Place),
     /// Whether a scalar is not zero, as `int` 0 or 1.

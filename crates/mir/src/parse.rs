@@ -239,6 +239,7 @@ impl Parser<'_> {
                     packed: false,
                     align: None,
                     foreign: false,
+                    exists: 0,
                     span: Span::NONE,
                 }),
                 "enum" => self.program.types.enums.push(Enum {
@@ -299,6 +300,7 @@ impl Parser<'_> {
             packed: false,
             align: None,
             foreign: false,
+            exists: 0,
             span: Span::NONE,
         };
         if self.take("<") {

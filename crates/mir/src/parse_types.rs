@@ -208,6 +208,8 @@ impl Parser<'_> {
             copies: None,
             fills: None,
             keeps_string: None,
+            regions: 0,
+            outlives: vec![],
         };
         if self.take("[") {
             self.list("]", |p| p.func_word(&mut func))?;

@@ -226,7 +226,8 @@ impl Checker<'_> {
             .types
             .as_record(elem)
             .filter(|&r| matches!(self.program.types.flexible_member(r), Some((_, _, Some(_)))));
-        let mut out = New { elem, count: None, init: None, fallible: new.question, flexible: None };
+        let mut out =
+            New { elem, count: None, init: None, fallible: new.question, flexible: None, handle: None, counted: false };
         let bounds = match &new.form {
             ast::NewForm::Init(items) => {
                 if flexible.is_some() {

@@ -153,6 +153,10 @@ impl TypeStore {
             TyKind::Param(p) => p.name.to_string(),
             TyKind::VaList => "va_list".into(),
             TyKind::NullPtr => "nullptr_t".into(),
+            TyKind::Key(kind, region) => format!("{}<{}>", kind.word(), region_name(*region)),
+            TyKind::Handle(reap, _) => if *reap { "reap" } else { "arena" }.into(),
+            TyKind::RegionArg(region) => region_name(*region),
+            TyKind::OwnArg(own) => own_word(*own).unwrap_or_else(|| "shared".into()),
             TyKind::Ptr(_) | TyKind::Array { .. } | TyKind::Func(_) => String::new(),
         }
     }
@@ -183,13 +187,7 @@ impl TypeStore {
         if p.nonnull {
             words.push("nonnull".into());
         }
-        match p.own {
-            Own::Shared => {}
-            Own::Unique => words.push("unique".into()),
-            Own::Rc => words.push("rc".into()),
-            Own::View => words.push("view".into()),
-            Own::Any => words.push("any".into()),
-        }
+        words.extend(own_word(p.own));
         words
     }
 
@@ -204,5 +202,30 @@ impl TypeStore {
             CountExpr::Mul(a, b) => format!("{} * {}", self.show_count(a), self.show_count(b)),
             CountExpr::Div(a, n) => format!("{} / {n}", self.show_count(a)),
         }
+    }
+}
+
+/// The word of an ownership; none for shared pointers.
+fn own_word(own: Own) -> Option<String> {
+    match own {
+        Own::Shared => None,
+        Own::Unique => Some("unique".into()),
+        Own::Rc => Some("rc".into()),
+        Own::View => Some("view".into()),
+        Own::Any => Some("any".into()),
+        Own::Param(n) => Some(format!("own{n}")),
+    }
+}
+
+/// A region where its declaration is not at hand: `Checker` shows the names that the source gives.
+fn region_name(region: Region) -> String {
+    match region {
+        Region::Heap => "@heap".into(),
+        Region::Exchange => "@exchange".into(),
+        Region::Var | Region::Infer(_) => "@_".into(),
+        Region::Param(n) => format!("@param{n}"),
+        Region::Bound(level, n) => format!("@bound{level}.{n}"),
+        Region::Body(n) => format!("@body{n}"),
+        Region::Exists(n) => format!("@exists{n}"),
     }
 }

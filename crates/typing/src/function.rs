@@ -228,6 +228,8 @@ impl Checker<'_> {
             unchecked,
             is_unsafe: def.trusted,
             format: f.format,
+            regions: vec![],
+            infer_regions: 0,
             end: Span::new(def.body.span.hi.saturating_sub(1), def.body.span.hi),
         })
     }

@@ -25,7 +25,7 @@ impl TypeStore {
             TyKind::Complex(k) => Some(Layout { size: 2 * k.size(), align: k.size() }),
             TyKind::Enum(e) => scalar(self.enumeration(*e).underlying.size()),
             TyKind::Ptr(_) => Some(Layout { size: WORD * u64::from(self.words(ty)), align: WORD }),
-            TyKind::NullPtr => scalar(WORD),
+            TyKind::NullPtr | TyKind::Key(..) | TyKind::Handle(..) => scalar(WORD),
             TyKind::VaList if cfg!(target_arch = "x86_64") => Some(Layout { size: 24, align: 8 }),
             TyKind::VaList => Some(Layout { size: 32, align: 8 }),
             TyKind::Array { elem, len, .. } => {
@@ -38,7 +38,7 @@ impl TypeStore {
             }
             TyKind::Record(id) => self.record_layout(*id).map(|(layout, _)| layout),
             TyKind::Error => scalar(1),
-            TyKind::Void | TyKind::Func(_) | TyKind::Param(_) => None,
+            TyKind::Void | TyKind::Func(_) | TyKind::Param(_) | TyKind::RegionArg(_) | TyKind::OwnArg(_) => None,
         }
     }
 

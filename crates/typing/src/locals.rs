@@ -47,7 +47,7 @@ impl Checker<'_> {
         match stmts.len() {
             0 => None,
             1 => stmts.pop(),
-            _ => Some(self.stmt_node(StmtKind::Block(Block { stmts, span: Span::NONE }), span)),
+            _ => Some(self.stmt_node(StmtKind::Block(Block { stmts, span: Span::NONE, region: None }), span)),
         }
     }
 

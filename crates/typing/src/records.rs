@@ -212,6 +212,7 @@ impl Checker<'_> {
             packed: false,
             align: None,
             foreign: place.foreign,
+            exists: 0,
             span: spec.span,
         });
         id

@@ -558,6 +558,8 @@ impl Checker<'_> {
             copies: None,
             fills: None,
             keeps_string: None,
+            regions: 0,
+            outlives: vec![],
         };
         self.function_attributes(&mut f, &attrs, &names);
         if f.abi == Abi::Leeward && f.format.is_none() {

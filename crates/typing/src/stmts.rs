@@ -63,7 +63,7 @@ impl Checker<'_> {
         if let Some(f) = &mut self.f {
             f.barriers.truncate(barriers);
         }
-        Block { stmts, span: block.span }
+        Block { stmts, span: block.span, region: None }
     }
 
     /// A statement node with the `unsafe` state at hand.

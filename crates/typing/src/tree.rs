@@ -2,7 +2,7 @@
 //!
 //! In the body of a generic, types mention `TyKind::Param`; lowering makes generic MIR, instances are made from that.
 
-use crate::types::{FormatTy, Qty, RecordId, Ty, TypeStore};
+use crate::types::{FormatTy, KeyKind, Qty, RecordId, Region, Ty, TypeStore};
 use source::{Span, Symbol};
 use std::rc::Rc;
 
@@ -190,8 +190,40 @@ pub struct Body {
     pub is_unsafe: bool,
     /// The variadic format contract of this function, if it has one.
     pub format: Option<FormatTy>,
+    /// Regions by `Region::Body`; the first ones are the region variables of the function's type.
+    pub regions: Vec<RegionDecl>,
+    /// Number of regions to solve (`Region::Infer`).
+    pub infer_regions: u32,
     /// The closing brace.
     pub end: Span,
+}
+
+/// A region that a body can name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegionDecl {
+    /// Its name, without the `@`; `None` for the region of an unannotated parameter.
+    pub name: Option<Symbol>,
+    /// What it is.
+    pub kind: RegionKind,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// Where a region of a body comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegionKind {
+    /// A region variable of the prototype, live throughout.
+    Param,
+    /// A region variable of the prototype that one of its key parameters belongs to: closed until it is opened.
+    ParamKey,
+    /// The locals of a named block (`L: { ... }`), or the parameters (the function's own name).
+    Block,
+    /// `arena r;` or `reap r;` (`true`): lives until its block ends.
+    Lifo(bool),
+    /// `key<@d> k = ...`, `unpack ... as {@d, ...}`: closed until it is opened.
+    Dynamic,
+    /// `borrow b = ...`, `cursor c = ...`: lives until the block ends.
+    Loan,
 }
 
 /// A local variable or parameter.
@@ -216,6 +248,8 @@ pub struct Block {
     pub stmts: Vec<Stmt>,
     /// The block with its braces.
     pub span: Span,
+    /// The region that names its locals, if it is a labelled block: index into `Body::regions`.
+    pub region: Option<u32>,
 }
 
 /// A statement.
@@ -286,6 +320,24 @@ pub enum StmtKind {
     VaEnd(Expr),
     /// `va_copy(dst, src)`
     VaCopy(Expr, Expr),
+    /// `arena r;`, `reap r;`: the handle local, its region (index into `Body::regions`, of kind `Lifo`).
+    Arena(LocalId, u32),
+    /// `open arena h = k;`: the handle local, the key place (an owned path), the region that becomes live until the block ends.
+    Open(LocalId, Expr, Region),
+    /// `cursor pp = &place;`: the cursor local (a pointer to the owned pointer), the place.
+    Cursor(LocalId, Expr),
+    /// `unpack p as {@d, k, root};`: the packed place, one fresh region per `exists` (indices into `Body::regions`), and for
+    /// each binding the local and the field number. `moves`: out of an owned path; else lends until the block ends.
+    Unpack {
+        /// The struct place.
+        place: Expr,
+        /// Fresh regions, by `exists` number.
+        regions: Vec<u32>,
+        /// Local and field.
+        bindings: Vec<(LocalId, u32)>,
+        /// Moves the parts out.
+        moves: bool,
+    },
 }
 
 /// Inline assembly.
@@ -460,6 +512,19 @@ pub enum ExprKind {
     Lengthof(Expr),
     /// `free(place)` of a shared pointer: sets the place to null (interim); of a value: evaluated only.
     Free(Expr),
+    /// `free(x)` of an owned value, `free_arena(k)`, `release(x)`, `rfree(r, x)`, `release(r, x)`: the value (a `Move`), and the
+    /// handle of the reap.
+    Dispose(Expr, Option<Expr>),
+    /// Reads an owned path as a value and leaves nothing behind it that is owned (structs with owned parts too).
+    Move(Expr),
+    /// Lends an owned path or a slot: a pointer into a loan, of the node's type. Call-time borrows are the same node as an argument.
+    Borrow(BorrowKind, Expr),
+    /// `retain(e)`: the operand is a place of `rc` type (path or slot) or a borrow of a counted object.
+    Retain(Expr),
+    /// `new_arena()`, `new_reap()` ...: the type is the key's.
+    NewKey(KeyKind),
+    /// A struct with hidden regions from its parts: the regions that it hides, by number.
+    Pack(Vec<Region>, Init),
     /// A C builtin that is handed through by name (`__builtin_clz` ...), in safe code only the pure ones on numbers.
     Builtin(Symbol, Vec<Expr>),
     /// `__builtin_unreachable()`: in safe code a fault.
@@ -475,6 +540,21 @@ pub enum Callee {
     Pointer(Expr),
 }
 
+/// How an owned path is lent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BorrowKind {
+    /// As a shared pointer.
+    Shared,
+    /// As a read-only, deep view.
+    View,
+    /// As `any`.
+    Any,
+    /// To a `unique` or `rc` parameter that is not `consume`: exclusively, and whole again when the call returns.
+    Lend,
+    /// The address of an owned variable as an argument (`T *unique *out`): the callee sees a slot.
+    Slot,
+}
+
 /// `new`.
 #[derive(Clone, Debug)]
 pub struct New {
@@ -488,6 +568,10 @@ pub struct New {
     pub fallible: bool,
     /// Flexible array member: record whose last field it is.
     pub flexible: Option<RecordId>,
+    /// `new(r)`: the handle; `None` in `@heap` (or `@exchange`, as the node's type says).
+    pub handle: Option<Expr>,
+    /// `new rc`: with a count.
+    pub counted: bool,
 }
 
 /// C's allocation functions.

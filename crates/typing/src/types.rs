@@ -174,25 +174,88 @@ pub enum CountExpr {
     Div(CountId, i64),
 }
 
-/// How a pointer's target is managed. Only `Shared` until "Regions and ownership".
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
+/// How a pointer's target is managed (docs/internals/ownership.md).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Own {
+    /// Freely copied, never freed by hand.
     Shared,
+    /// The only usable pointer to its target.
     Unique,
+    /// Counted.
     Rc,
+    /// Read-only and deep.
     View,
+    /// One of the others: lent only.
     Any,
+    /// `own q`: parameter number of the enclosing generic.
+    Param(u32),
 }
 
-/// The region of a pointer's target.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+impl Own {
+    /// Whether a value of it is moved when it is read, and owes its release.
+    pub fn is_owned(self) -> bool {
+        matches!(self, Own::Unique | Own::Rc)
+    }
+}
+
+/// The region of a pointer's target (docs/internals/ownership.md).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Region {
-    /// The collected heap, globals, statics, literals. Every pointer in memory is of this region for now.
+    /// The collected heap, globals, statics, literals.
     Heap,
     /// A region variable of its own: the outermost pointer of an unannotated parameter, and of a local (whose region
-    /// the escape check finds).
+    /// the escape check finds). Interim: `Bound` and `Infer` take its place.
     Var,
+    /// `@exchange`
+    Exchange,
+    /// Parameter number of the enclosing generic (types, ownerships and regions are numbered together); its argument is a
+    /// `TyKind::RegionArg`. The region parameters of a struct are these too.
+    Param(u32),
+    /// In a function type: variable number `.1` of the function type `.0` levels out (0 is the innermost). In order of first
+    /// occurrence, so that equal prototypes are equal types whatever their names.
+    Bound(u8, u32),
+    /// In a body: entry of `Body::regions`. The first ones are the region variables of the function's own type, in order.
+    Body(u32),
+    /// In a body: to be solved by `flow`.
+    Infer(u32),
+    /// In the fields of a record: its `exists` number so many.
+    Exists(u32),
+}
+
+/// The five kinds of key.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum KeyKind {
+    /// `key`
+    Arena,
+    /// `reap_key`
+    Reap,
+    /// `rc_key`
+    RcArena,
+    /// `rc_reap_key`
+    RcReap,
+    /// `exchange_key`
+    Exchange,
+}
+
+impl KeyKind {
+    /// Whether it is counted: `retain`, `release`.
+    pub fn is_rc(self) -> bool {
+        matches!(self, KeyKind::RcArena | KeyKind::RcReap)
+    }
+    /// Whether it opens as a reap.
+    pub fn is_reap(self) -> bool {
+        matches!(self, KeyKind::Reap | KeyKind::RcReap)
+    }
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            KeyKind::Arena => "key",
+            KeyKind::Reap => "reap_key",
+            KeyKind::RcArena => "rc_key",
+            KeyKind::RcReap => "rc_reap_key",
+            KeyKind::Exchange => "exchange_key",
+        }
+    }
 }
 
 /// A pointer type.
@@ -284,6 +347,10 @@ pub struct FuncTy {
     pub fills: Option<(u32, Option<u32>)>,
     /// The string argument is kept behind the call, so a check for its zero at the call is not enough.
     pub keeps_string: Option<u32>,
+    /// Number of its region variables (`Region::Bound(0, n)`).
+    pub regions: u32,
+    /// Pairs of regions of which the first outlives the second (`generic <@a outlives @b>`).
+    pub outlives: Vec<(Region, Region)>,
 }
 
 /// Number of a record (a struct, union or tagged union; each instance of a generic one has its own).
@@ -345,6 +412,14 @@ pub enum TyKind {
     VaList,
     /// The type of `nullptr`.
     NullPtr,
+    /// The key of a dynamic arena: an owned value of one word.
+    Key(KeyKind, Region),
+    /// The handle of an arena (`false`) or a reap (`true`): what `arena r` declares, as variable and as parameter.
+    Handle(bool, Region),
+    /// A region as an argument of a generic.
+    RegionArg(Region),
+    /// An ownership as an argument of a generic.
+    OwnArg(Own),
 }
 
 /// Struct, union or tagged union.
@@ -399,6 +474,8 @@ pub struct Record {
     pub align: Option<u64>,
     /// Declared in a system header or in `extern "C"`: laid out by C alone, pointers are one word.
     pub foreign: bool,
+    /// Number of hidden regions (`exists @d;`): values are packed, and used through `unpack` only.
+    pub exists: u32,
     /// Where it is declared.
     pub span: Span,
 }
