@@ -181,6 +181,14 @@ impl<'u, 'a> Emitter<'u, 'a> {
                 self.on_place(to, |text| format!("__builtin_va_copy({text}, {source});"));
             }
             StmtKind::Asm(asm) => self.asm(asm),
+            StmtKind::ArenaBegin(handle, _) => self.arena_begin(*handle),
+            StmtKind::ArenaEnd(handle, _) => self.arena_end(*handle),
+            StmtKind::Open(handle, key, _) => self.open(*handle, key),
+            StmtKind::Dispose { value, handle, .. } => self.dispose(value, handle.as_ref()),
+            StmtKind::DropSlot(place) => self.dispose(&Operand::Copy(place.clone()), None),
+            StmtKind::Swap(a, b) => self.swap(a, b),
+            StmtKind::CursorBegin(cursor, of) => self.cursor_begin(*cursor, of),
+            StmtKind::Close(..) | StmtKind::Pack(..) | StmtKind::Unpack { .. } => {}
         }
     }
 
@@ -249,6 +257,11 @@ impl<'u, 'a> Emitter<'u, 'a> {
         let cast = self.unit.c.cast(ty);
         let convert = |(n, w): (usize, Ex)| if count == 2 && n == 1 { w } else { w.coerce(&cast) };
         words.into_iter().take(count as usize).enumerate().map(convert).collect()
+    }
+
+    /// Stores the words of a value in a place.
+    pub fn store_words(&mut self, place: &Place, words: Vec<Ex>) {
+        self.store(place, words, false);
     }
 
     fn store(&mut self, place: &Place, words: Vec<Ex>, pure: bool) {

@@ -219,6 +219,8 @@ impl<'a> CTypes<'a> {
             TyKind::Record(id) => self.record_text(*id),
             TyKind::VaList => "__builtin_va_list".into(),
             TyKind::NullPtr => "void *".into(),
+            TyKind::Key(..) | TyKind::Handle(..) => "struct lee_arena *".into(),
+            TyKind::RegionArg(_) | TyKind::OwnArg(_) => "void".into(),
             TyKind::Ptr(_) | TyKind::Array { .. } | TyKind::Func(_) => String::new(),
         }
     }

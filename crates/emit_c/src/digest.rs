@@ -112,6 +112,18 @@ impl Writer<'_> {
             }
             TyKind::VaList => self.out.push_str("va_list"),
             TyKind::NullPtr => self.out.push_str("nullptr"),
+            TyKind::Key(kind, region) => {
+                let _ = write!(self.out, "{} ", kind.word());
+                self.region(*region);
+            }
+            TyKind::Handle(reap, region) => {
+                self.out.push_str(if *reap { "reap " } else { "arena " });
+                self.region(*region);
+            }
+            TyKind::RegionArg(region) => self.region(*region),
+            TyKind::OwnArg(own) => {
+                let _ = write!(self.out, "own {} ", own_word(*own));
+            }
         }
         self.out.push(',');
     }
@@ -129,17 +141,17 @@ impl Writer<'_> {
         }
         self.out.push_str(if p.nonnull { "nonnull " } else { "" });
         self.out.push_str(if p.raw { "raw " } else { "" });
-        let own = match p.own {
-            Own::Shared => "",
-            Own::Unique => "unique ",
-            Own::Rc => "rc ",
-            Own::View => "view ",
-            Own::Any => "any ",
-        };
-        self.out.push_str(own);
-        self.out.push_str(if p.region == Region::Var { "var " } else { "" });
+        self.out.push_str(&own_word(p.own));
+        self.region(p.region);
         let deep = self.deep;
         self.qty(p.target, deep);
+    }
+
+    fn region(&mut self, region: Region) {
+        if region != Region::Heap {
+            self.out.push_str(&mir::print_types::region_text(region));
+            self.out.push(' ');
+        }
     }
 
     fn function(&mut self, f: &FuncTy) {
@@ -155,6 +167,11 @@ impl Writer<'_> {
             let _ = write!(self.out, "format {} {} {:?} ", format.scanf, format.format, format.first);
         }
         let _ = write!(self.out, "{:?}{:?}{:?}{:?}{:?})", f.into, f.end_into, f.copies, f.fills, f.keeps_string);
+        for &(long, short) in &f.outlives {
+            self.out.push_str("outlives ");
+            self.region(long);
+            self.region(short);
+        }
         self.ty(f.ret, true);
     }
 
@@ -206,6 +223,18 @@ impl Writer<'_> {
             }
         }
         self.out.push('}');
+    }
+}
+
+/// The word of an ownership with a blank behind; none for shared.
+fn own_word(own: Own) -> String {
+    match own {
+        Own::Shared => String::new(),
+        Own::Unique => "unique ".into(),
+        Own::Rc => "rc ".into(),
+        Own::View => "view ".into(),
+        Own::Any => "any ".into(),
+        Own::Param(n) => format!("own{n} "),
     }
 }
 

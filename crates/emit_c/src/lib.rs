@@ -15,6 +15,7 @@ mod lines;
 mod link;
 mod locals;
 mod names;
+mod owned;
 mod pending;
 mod places;
 mod prelude;

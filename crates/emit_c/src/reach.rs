@@ -244,6 +244,24 @@ pub fn operands<'b>(kind: &'b StmtKind, see: &mut dyn FnMut(Input<'b>)) {
         StmtKind::Zero(place) | StmtKind::SetTag(place, _) | StmtKind::VaStart(place) | StmtKind::VaEnd(place) => {
             see(Input::Written(place));
         }
+        StmtKind::Dispose { value, handle, .. } => {
+            see(Input::Operand(value));
+            handle.iter().for_each(|h| see(Input::Operand(h)));
+        }
+        StmtKind::Open(_, place, _) | StmtKind::DropSlot(place) | StmtKind::CursorBegin(_, place) => {
+            see(Input::Read(place));
+        }
+        StmtKind::Swap(a, b) => {
+            for place in [a, b] {
+                see(Input::Read(place));
+                see(Input::Written(place));
+            }
+        }
+        // The key never left its place.
+        StmtKind::Close(..) => {}
+        StmtKind::ArenaBegin(..) | StmtKind::ArenaEnd(..) => {}
+        // These are about types.
+        StmtKind::Pack(..) | StmtKind::Unpack { .. } => {}
         StmtKind::CopyElements { to, from, count } => {
             [to, from, count].into_iter().for_each(|o| see(Input::Operand(o)));
         }
@@ -272,7 +290,10 @@ fn value_operands<'b>(value: &'b Rvalue, see: &mut dyn FnMut(Input<'b>)) {
         | Rvalue::Measure(a)
         | Rvalue::Clamp(a)
         | Rvalue::BlockSize(a)
+        | Rvalue::Retain(a)
         | Rvalue::Truth(a) => see(Input::Operand(a)),
+        Rvalue::Borrow(_, place, _) => see(Input::Read(place)),
+        Rvalue::NewKey(..) => {}
         Rvalue::Binary(_, a, b, _) | Rvalue::Offset(a, b) | Rvalue::Difference(a, b) | Rvalue::CountArith(_, a, b) => {
             see(Input::Operand(a));
             see(Input::Operand(b));
@@ -280,8 +301,9 @@ fn value_operands<'b>(value: &'b Rvalue, see: &mut dyn FnMut(Input<'b>)) {
         Rvalue::AddrOf(place) | Rvalue::Tag(place) | Rvalue::VaArg(place, _) => see(Input::Read(place)),
         Rvalue::MakeFat { ptr, lo, hi, .. } => [ptr, lo, hi].into_iter().for_each(|o| see(Input::Operand(o))),
         Rvalue::MakeCounted { ptr, count, .. } => [ptr, count].into_iter().for_each(|o| see(Input::Operand(o))),
-        Rvalue::Alloc { count, extra, .. } => {
+        Rvalue::Alloc { count, extra, handle, .. } => {
             see(Input::Operand(count));
+            handle.iter().for_each(|h| see(Input::Operand(h)));
             if let Some(extra) = extra {
                 see(Input::Operand(extra));
             }

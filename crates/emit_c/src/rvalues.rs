@@ -73,9 +73,12 @@ impl Emitter<'_, '_> {
                 out.deps.memory = true;
                 Value::pure(out)
             }
-            Rvalue::Alloc { elem, count, extra, hidden_zero, fallible } => {
+            Rvalue::Alloc { elem, count, extra, hidden_zero, fallible, .. } => {
                 Value::effect(self.alloc(*elem, count, extra.as_ref(), *hidden_zero, *fallible))
             }
+            Rvalue::Borrow(kind, place, ty) => Value { words: self.borrow(*kind, place, *ty), pure: true },
+            Rvalue::Retain(a) => Value { words: self.retain(a), pure: false },
+            Rvalue::NewKey(kind, _) => Value::effect(self.new_key(*kind)),
             Rvalue::Tag(place) => {
                 let loc = self.place(place, false);
                 let tag = Ex::new(self.tag_text(&loc), Level::Primary).with(&loc.deps);

@@ -7,17 +7,32 @@ use mir::ir::*;
 use typing::tree::{self, AllocSize, Expr, ExprKind, Init, New};
 use typing::types::*;
 
+/// How an allocation is made.
+struct Fresh {
+    /// The handle of its arena or reap.
+    handle: Option<Operand>,
+    /// With a count in front.
+    counted: bool,
+    /// Null when there is no room.
+    fallible: bool,
+}
+
 impl<'t> Lower<'t, '_> {
     /// `new`; the pointer of type `ty` goes to `dest`.
     pub fn new_object(&mut self, dest: Local, ty: Ty, new: &'t New) {
-        let thin = self.thin(ty);
+        let thin = self.thin_owner(ty);
+        let handle = new.handle.as_ref().map(|h| {
+            let op = self.operand(h);
+            self.whole(op)
+        });
+        let fresh = Fresh { handle, counted: new.counted, fallible: new.fallible };
         if let (Some(record), Some(count)) = (new.flexible, &new.count) {
-            return self.new_flexible(dest, ty, new, record, count);
+            return self.new_flexible(dest, ty, new, record, count, fresh);
         }
         let long = self.common().long;
         let Some(count) = &new.count else {
             let one = self.int(1, long);
-            let object = self.allocate(new.elem, one, None, false, new.fallible, thin);
+            let object = self.allocate(new.elem, one, None, false, fresh, thin);
             self.init_new(&object, new.fallible, |this, object| {
                 if let Some(init) = &new.init {
                     this.init_object(object, new.elem, init);
@@ -31,7 +46,7 @@ impl<'t> Lower<'t, '_> {
         let count = self.freeze(count);
         let count = self.numeric(count, long);
         let hidden = self.pointer_of(ty).is_some_and(|p| p.bounds == Bounds::FatTerminated);
-        let first = self.allocate(new.elem, count.clone(), None, hidden, new.fallible, thin);
+        let first = self.allocate(new.elem, count.clone(), None, hidden, fresh, thin);
         self.assign(Place::local(dest), Rvalue::MakeCounted { ty, ptr: first, count });
         if let Some(init) = &new.init {
             let array = Operand::local(dest);
@@ -46,10 +61,11 @@ impl<'t> Lower<'t, '_> {
         count: Operand,
         extra: Option<Operand>,
         hidden_zero: bool,
-        fallible: bool,
+        fresh: Fresh,
         thin: Ty,
     ) -> Operand {
-        self.temp_of(Rvalue::Alloc { elem, count, extra, hidden_zero, fallible }, thin)
+        let Fresh { handle, counted, fallible } = fresh;
+        self.temp_of(Rvalue::Alloc { elem, count, extra, hidden_zero, fallible, handle, counted }, thin)
     }
 
     /// Initialises what was allocated, if there was room.
@@ -95,9 +111,9 @@ impl<'t> Lower<'t, '_> {
     }
 
     /// `new struct msg[.len = n]`
-    fn new_flexible(&mut self, dest: Local, ty: Ty, new: &'t New, record: RecordId, count: &'t Expr) {
+    fn new_flexible(&mut self, dest: Local, ty: Ty, new: &'t New, record: RecordId, count: &'t Expr, fresh: Fresh) {
         let (long, ulong) = (self.common().long, self.common().ulong);
-        let thin = self.thin(ty);
+        let thin = self.thin_owner(ty);
         let count = self.operand(count);
         let count = self.freeze(count);
         let wide = self.numeric(count.clone(), long);
@@ -110,7 +126,7 @@ impl<'t> Lower<'t, '_> {
         };
         let extra = self.numeric(extra, ulong);
         let one = self.int(1, long);
-        let object = self.allocate(new.elem, one, Some(extra), false, new.fallible, thin);
+        let object = self.allocate(new.elem, one, Some(extra), false, fresh, thin);
         self.init_new(&object, new.fallible, |this, object| {
             if let Some(init) = &new.init {
                 // The count is one of the fields.
@@ -138,7 +154,7 @@ impl<'t> Lower<'t, '_> {
             (if busy { self.freeze(op) } else { op }, old.ty.ty)
         });
         let (long, ulong) = (self.common().long, self.common().ulong);
-        let thin = self.thin(ty);
+        let thin = self.thin_owner(ty);
         if alloc.flexible {
             let bytes = self.total_bytes(&alloc.size);
             return self.alloc_flexible(dest, ty, alloc, bytes, old);
@@ -163,7 +179,8 @@ impl<'t> Lower<'t, '_> {
             let want = self.size(1);
             self.check(Check::Enough { want, have });
         }
-        let block = self.allocate(alloc.elem, count.clone(), None, hidden, alloc.fallible, thin);
+        let fresh = Fresh { handle: None, counted: false, fallible: alloc.fallible };
+        let block = self.allocate(alloc.elem, count.clone(), None, hidden, fresh, thin);
         if let Some((old, old_ty)) = old {
             let new = block.clone();
             let amount = count.clone();
@@ -275,12 +292,13 @@ impl<'t> Lower<'t, '_> {
         old: Option<(Operand, Ty)>,
     ) {
         let (ulong, long) = (self.common().ulong, self.common().long);
-        let thin = self.thin(ty);
+        let thin = self.thin_owner(ty);
         let size = self.size_of(alloc.elem);
         self.check(Check::Enough { want: size.clone(), have: bytes.clone() });
         let extra = self.temp_of(Rvalue::Binary(BinOp::Sub, bytes, size, ulong), ulong);
         let one = self.int(1, long);
-        let block = self.allocate(alloc.elem, one, Some(extra.clone()), false, alloc.fallible, thin);
+        let fresh = Fresh { handle: None, counted: false, fallible: alloc.fallible };
+        let block = self.allocate(alloc.elem, one, Some(extra.clone()), false, fresh, thin);
         if let (Some((old, old_ty)), Some(record)) = (old, self.program.types.as_record(alloc.elem)) {
             let new = block.clone();
             let copy = |this: &mut Self| this.copy_flexible(old, old_ty, new, extra, alloc.elem, record);

@@ -74,7 +74,7 @@ impl<'t> Lower<'t, '_> {
     }
 
     fn store_rvalue(&mut self, access: &Access, value: Rvalue, ty: Ty) {
-        if self.field_is_plain(access) {
+        if self.field_is_plain(access) && !mir::ty::owns(&self.program.types, ty) {
             self.assign(access.place.clone(), value);
         } else {
             let op = self.temp_of(value, ty);
@@ -96,6 +96,7 @@ impl<'t> Lower<'t, '_> {
     /// Stores a value in a computed place.
     pub fn store(&mut self, access: &Access, value: Operand) {
         if self.field_is_plain(access) {
+            self.before_slot_store(&access.place, access.qty.ty);
             self.assign(access.place.clone(), Rvalue::Use(value));
             return;
         }

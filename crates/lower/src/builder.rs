@@ -40,6 +40,10 @@ pub(crate) struct Lower<'t, 'p> {
     pub frames: Vec<Frame>,
     /// The switch statements around.
     pub switches: Vec<Switch>,
+    /// Cursors: what they point at is an owned path, not a slot.
+    pub cursors: Vec<Local>,
+    /// Each `open`: handle, key, region.
+    pub opened: Vec<(Local, Place, Region)>,
 }
 
 /// A jump whose target's scopes are not known yet.
@@ -93,6 +97,8 @@ impl<'t, 'p> Lower<'t, 'p> {
             blocks: vec![],
             unchecked: tree.unchecked,
             format: tree.format,
+            regions: vec![],
+            infer_regions: tree.infer_regions,
             address_labels: vec![],
             span,
             end: tree.end,
@@ -113,7 +119,10 @@ impl<'t, 'p> Lower<'t, 'p> {
             gotos: vec![],
             frames: vec![],
             switches: vec![],
+            cursors: vec![],
+            opened: vec![],
         };
+        this.declare_regions();
         this.entry();
         this.block_stmts(&tree.block);
         this.function_end();
@@ -335,7 +344,17 @@ impl<'t, 'p> Lower<'t, 'p> {
     pub fn temp_of(&mut self, value: Rvalue, ty: Ty) -> Operand {
         let temp = self.temp(ty);
         self.assign(Place::local(temp), value);
-        Operand::local(temp)
+        self.give(temp)
+    }
+
+    /// The value of a temporary for its one use: what it owns moves on.
+    pub fn give(&mut self, temp: Local) -> Operand {
+        let place = Place::local(temp);
+        if mir::ty::owns(&self.program.types, self.local_ty(temp)) {
+            Operand::Move(place)
+        } else {
+            Operand::Copy(place)
+        }
     }
 
     /// Where a tree local is.
@@ -358,7 +377,8 @@ impl<'t, 'p> Lower<'t, 'p> {
     pub fn is_simple(&self, op: &Operand) -> bool {
         match op {
             Operand::Const(_) => true,
-            Operand::Copy(place) | Operand::Move(place) => match place.base {
+            Operand::Move(place) => place.as_local().is_some_and(|l| self.is_temp(l)),
+            Operand::Copy(place) => match place.base {
                 PlaceBase::Local(l) => {
                     place.proj.iter().all(|step| matches!(step, Proj::Field(_)))
                         && self.body.locals.get(l.0 as usize).is_some_and(|decl| !decl.ty.quals.is_volatile)
@@ -373,25 +393,27 @@ impl<'t, 'p> Lower<'t, 'p> {
         if self.is_simple(&op) {
             return op;
         }
+        self.held(op)
+    }
+
+    /// The operand in a new temporary. What only looks at an owned pointer does not own.
+    fn held(&mut self, op: Operand) -> Operand {
         let ty = self.operand_ty(&op);
+        let ty = if matches!(op, Operand::Move(_)) { ty } else { self.unowned(ty) };
         self.temp_of(Rvalue::Use(op), ty)
+    }
+
+    fn is_temp(&self, local: Local) -> bool {
+        self.body.locals.get(local.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp)
     }
 
     /// The operand in a temporary if it reads a variable.
     pub fn freeze(&mut self, op: Operand) -> Operand {
         match &op {
             Operand::Const(_) => op,
-            Operand::Copy(p) | Operand::Move(p) => match p.base {
-                PlaceBase::Local(l)
-                    if p.proj.is_empty()
-                        && self.body.locals.get(l.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp) =>
-                {
-                    op
-                }
-                _ => {
-                    let ty = self.operand_ty(&op);
-                    self.temp_of(Rvalue::Use(op), ty)
-                }
+            Operand::Copy(p) | Operand::Move(p) => match p.as_local() {
+                Some(l) if self.is_temp(l) => op,
+                _ => self.held(op),
             },
         }
     }
@@ -469,22 +491,38 @@ impl<'t, 'p> Lower<'t, 'p> {
     /// The one-word pointer to the same target (its `raw` form for `void`).
     pub fn thin(&mut self, ty: Ty) -> Ty {
         match self.pointer_of(ty) {
-            Some(p) => self.thin_to(p.target),
+            Some(p) => {
+                let own = if p.own.is_owned() { Own::Shared } else { p.own };
+                self.thin_in(p.target, own, p.region)
+            }
             None => ty,
+        }
+    }
+
+    /// The one-word pointer that owns what a pointer of the type owns.
+    pub fn thin_owner(&mut self, ty: Ty) -> Ty {
+        match self.pointer_of(ty) {
+            Some(p) => self.thin_in(p.target, p.own, p.region),
+            None => ty,
+        }
+    }
+
+    /// The pointer type without its ownership: what looks at an owned value.
+    pub fn unowned(&mut self, ty: Ty) -> Ty {
+        match self.pointer_of(ty) {
+            Some(p) if p.own.is_owned() => self.program.types.pointer(Pointer { own: Own::Shared, ..p }),
+            _ => ty,
         }
     }
 
     /// A one-word pointer to `target`.
     pub fn thin_to(&mut self, target: Qty) -> Ty {
+        self.thin_in(target, Own::Shared, Region::Heap)
+    }
+
+    fn thin_in(&mut self, target: Qty, own: Own, region: Region) -> Ty {
         let raw = matches!(self.program.types.kind(target.ty), TyKind::Void);
-        self.program.types.pointer(Pointer {
-            target,
-            bounds: Bounds::Thin,
-            nonnull: false,
-            own: Own::Shared,
-            region: Region::Heap,
-            raw,
-        })
+        self.program.types.pointer(Pointer { target, bounds: Bounds::Thin, nonnull: false, own, region, raw })
     }
 
     /// Zero or null of a scalar type.

@@ -1,6 +1,6 @@
 //! What evaluating an expression may change, found by looking at the tree.
 
-use typing::tree::{self, AllocSize, Block, Body, Callee, Expr, ExprKind, Init, LocalId, Stmt, StmtKind};
+use typing::tree::{self, AllocSize, Block, Body, BorrowKind, Callee, Expr, ExprKind, Init, LocalId, Stmt, StmtKind};
 
 /// The local that a place is (a part of), without going through a pointer.
 pub(crate) fn root(place: &Expr) -> Option<LocalId> {
@@ -23,8 +23,11 @@ pub(crate) fn disturbs(e: &Expr, local: Option<LocalId>) -> bool {
         | ExprKind::AssignOp(_, _, place, _)
         | ExprKind::IncDec(place, ..)
         | ExprKind::Free(place)
+        | ExprKind::Move(place)
         | ExprKind::VaArg(place) => local.is_none() || root(place) == local,
-        ExprKind::Call(..) | ExprKind::Builtin(..) => local.is_none(),
+        // A slot that is lent may be stored to.
+        ExprKind::Borrow(BorrowKind::Slot, place) => local.is_some() && root(place) == local,
+        ExprKind::Call(..) | ExprKind::Builtin(..) | ExprKind::Dispose(..) | ExprKind::Retain(_) => local.is_none(),
         ExprKind::StmtExpr(..) => true,
         _ => false,
     };
@@ -41,7 +44,7 @@ pub(crate) fn children<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
     use ExprKind::*;
     match &*e.kind {
         Error | Local(_) | Global(_) | StrLit(_) | Int(_) | Float(_) | Null | Func(_) | SizeOf(_) | AlignOf(_)
-        | OffsetOf(..) | LabelAddr(_) | Unreachable => {}
+        | OffsetOf(..) | LabelAddr(_) | NewKey(_) | Unreachable => {}
         Deref(a)
         | Field(a, _)
         | Load(a)
@@ -52,7 +55,15 @@ pub(crate) fn children<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
         | Convert(_, a)
         | VaArg(a)
         | Lengthof(a)
-        | Free(a) => f(a),
+        | Free(a)
+        | Move(a)
+        | Borrow(_, a)
+        | Retain(a) => f(a),
+        Dispose(a, handle) => {
+            f(a);
+            handle.iter().for_each(f);
+        }
+        Pack(_, init) => init_children(init, f),
         IndexArray(a, b)
         | IndexPointer(a, b)
         | Binary(_, a, b)
@@ -81,7 +92,8 @@ pub(crate) fn children<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
         }
         Builtin(_, args) => args.iter().for_each(f),
         StmtExpr(_, value) => value.iter().for_each(f),
-        ExprKind::New(tree::New { count, init, .. }) => {
+        ExprKind::New(tree::New { count, init, handle, .. }) => {
+            handle.iter().for_each(&mut *f);
             count.iter().for_each(&mut *f);
             if let Some(init) = init {
                 init_children(init, f);
@@ -138,6 +150,7 @@ pub(crate) fn own_exprs(s: &Stmt) -> Vec<&Expr> {
         }
         For(_, c, step, _) => c.iter().chain(step).collect(),
         Swap(a, b) | VaCopy(a, b) => vec![a, b],
+        Open(_, e, _) | Cursor(_, e) | Unpack { place: e, .. } => vec![e],
         CountGroup(list) => list.iter().flat_map(|(a, b)| [a, b]).collect(),
         Asm(asm) => asm.outputs.iter().chain(&asm.inputs).map(|(_, _, e)| e).collect(),
         _ => vec![],
@@ -187,7 +200,8 @@ fn expr(e: &Expr, taken: &mut [bool]) {
 fn stmt(s: &Stmt, taken: &mut [bool]) {
     use StmtKind::*;
     match &s.kind {
-        Empty | Break | Continue | Goto(_) | Return(None) | Declare(_, None) => {}
+        Empty | Break | Continue | Goto(_) | Return(None) | Declare(_, None) | Arena(..) => {}
+        Open(_, e, _) | Cursor(_, e) | Unpack { place: e, .. } => expr(e, taken),
         Expr(e) | Return(Some(e)) | GotoComputed(e) | VaStart(e) | VaEnd(e) => expr(e, taken),
         Declare(_, Some(i)) => init(i, taken),
         Block(b) => block(b, taken),

@@ -95,6 +95,7 @@ impl<'t> Lower<'t, '_> {
             }
             ExprKind::Unreachable => self.unreachable(),
             ExprKind::Free(place) => self.free(place),
+            ExprKind::Dispose(value, handle) => self.dispose(value, handle.as_ref()),
             ExprKind::Load(place) => {
                 // A read that has an effect of its own is kept: volatile, or checks in the place.
                 let access = self.place(place, Use::Read);
@@ -192,10 +193,19 @@ impl<'t> Lower<'t, '_> {
             | ExprKind::Call(..)
             | ExprKind::StmtExpr(..)
             | ExprKind::New(_)
+            | ExprKind::Pack(..)
             | ExprKind::Alloc(_) => {
                 let temp = self.temp(ty);
                 self.into(temp, e);
-                Rvalue::Use(Operand::local(temp))
+                Rvalue::Use(self.give(temp))
+            }
+            ExprKind::Move(place) => self.move_out(place),
+            ExprKind::Borrow(kind, place) => self.borrow(*kind, place, ty),
+            ExprKind::Retain(inner) => self.retain(inner),
+            ExprKind::NewKey(kind) => Rvalue::NewKey(*kind, ty),
+            ExprKind::Dispose(value, handle) => {
+                self.dispose(value, handle.as_ref());
+                Rvalue::Use(self.default_value(ty))
             }
             ExprKind::Free(place) => {
                 self.free(place);
@@ -287,6 +297,7 @@ impl<'t> Lower<'t, '_> {
             ExprKind::Call(callee, args) => self.call(e, callee, args, Some(dest)),
             ExprKind::New(new) => self.new_object(dest, e.ty.ty, new),
             ExprKind::Alloc(alloc) => self.alloc(dest, e.ty.ty, alloc),
+            ExprKind::Pack(regions, init) => self.pack(dest, e.ty, regions, init),
             _ => {
                 let value = self.rvalue(e);
                 self.assign(Place::local(dest), value);

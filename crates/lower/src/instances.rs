@@ -189,7 +189,30 @@ impl Visitor<'_> {
                 asm.outputs.iter_mut().for_each(|(_, _, p)| self.place(p));
                 asm.inputs.iter_mut().for_each(|(_, _, op)| self.operand(op));
             }
-            StmtKind::StorageLive(_) | StmtKind::StorageDead(_) | StmtKind::Nop => {}
+            StmtKind::Open(_, place, _)
+            | StmtKind::Close(_, place, _)
+            | StmtKind::DropSlot(place)
+            | StmtKind::CursorBegin(_, place)
+            | StmtKind::Pack(place, _)
+            | StmtKind::Unpack { place, .. } => self.place(place),
+            StmtKind::Dispose { value, handle, moved } => {
+                self.operand(value);
+                handle.iter_mut().for_each(|op| self.operand(op));
+                for step in moved.iter_mut().flatten() {
+                    if let Proj::Index(op) = step {
+                        self.operand(op);
+                    }
+                }
+            }
+            StmtKind::Swap(a, b) => {
+                self.place(a);
+                self.place(b);
+            }
+            StmtKind::ArenaBegin(..)
+            | StmtKind::ArenaEnd(..)
+            | StmtKind::StorageLive(_)
+            | StmtKind::StorageDead(_)
+            | StmtKind::Nop => {}
         }
     }
 
@@ -250,7 +273,13 @@ impl Visitor<'_> {
             | Rvalue::Measure(a)
             | Rvalue::Clamp(a)
             | Rvalue::BlockSize(a)
+            | Rvalue::Retain(a)
             | Rvalue::Truth(a) => self.operand(a),
+            Rvalue::Borrow(_, place, ty) => {
+                self.place(place);
+                (self.ty)(ty);
+            }
+            Rvalue::NewKey(_, ty) => (self.ty)(ty),
             Rvalue::Binary(_, a, b, ty) => {
                 self.operand(a);
                 self.operand(b);
@@ -281,9 +310,10 @@ impl Visitor<'_> {
                 self.operand(a);
                 self.operand(b);
             }
-            Rvalue::Alloc { elem, count, extra, .. } => {
+            Rvalue::Alloc { elem, count, extra, handle, .. } => {
                 (self.ty)(elem);
                 self.operand(count);
+                handle.iter_mut().for_each(|op| self.operand(op));
                 extra.iter_mut().for_each(|op| self.operand(op));
             }
             Rvalue::VaArg(place, ty) => {

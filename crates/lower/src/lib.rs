@@ -13,6 +13,7 @@ mod effects;
 mod expr;
 mod init;
 mod instances;
+mod owned;
 mod place;
 mod pointer;
 mod scopes;

@@ -19,6 +19,12 @@ pub(crate) enum Item<'t> {
     Local(Local),
     /// A `defer`.
     Defer(&'t Stmt),
+    /// A LIFO arena or reap: its handle and region.
+    Arena(Local, u32),
+    /// An `open`: number of its handle, key and region in `Lower::opened`.
+    Open(usize),
+    /// A local with slots that free what they hold.
+    Slots(Local),
 }
 
 /// A node of the tree of what is live.
@@ -100,6 +106,13 @@ impl<'t> Lower<'t, '_> {
             match item {
                 Item::Root => {}
                 Item::Local(l) => self.emit(StmtKind::StorageDead(l)),
+                Item::Arena(handle, region) => self.emit(StmtKind::ArenaEnd(handle, region)),
+                Item::Open(n) => {
+                    if let Some((handle, key, region)) = self.opened.get(n).cloned() {
+                        self.emit(StmtKind::Close(handle, key, region));
+                    }
+                }
+                Item::Slots(local) => self.drop_slots(local),
                 Item::Defer(stmt) => {
                     // What a defer itself jumps over is what was there when it was met.
                     self.live = parent;

@@ -117,6 +117,10 @@ impl<'t> Lower<'t, '_> {
             Tree::Swap(a, b) => self.swap(a, b),
             Tree::CountGroup(list) => self.count_group(list),
             Tree::Asm(asm) => self.asm(asm),
+            Tree::Arena(handle, region) => self.arena(*handle, *region),
+            Tree::Open(handle, key, region) => self.open(*handle, key, *region),
+            Tree::Cursor(cursor, place) => self.cursor(*cursor, place),
+            Tree::Unpack { place, regions, bindings, moves } => self.unpack(place, regions, bindings, *moves),
             Tree::VaStart(e) => {
                 let place = self.place(e, Use::Read).place;
                 self.emit(StmtKind::VaStart(place));
@@ -138,6 +142,7 @@ impl<'t> Lower<'t, '_> {
     fn declare(&mut self, id: LocalId, init: Option<&'t Init>) {
         let local = self.local(id);
         self.declare_live(local);
+        self.keep_slots(local);
         let Some(tree_local) = self.tree.locals.get(id.0 as usize) else { return };
         let ty = tree_local.ty;
         match init {

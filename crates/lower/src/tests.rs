@@ -53,7 +53,7 @@ fn ret(e: Expr) -> Stmt {
 }
 
 fn block(stmts: Vec<Stmt>) -> Stmt {
-    stmt(StmtKind::Block(Block { stmts, span: span() }))
+    stmt(StmtKind::Block(Block { stmts, span: span(), region: None }))
 }
 
 fn declare(n: u32, init: Option<Init>) -> Stmt {
@@ -147,10 +147,12 @@ impl Maker {
                 locals: locals.iter().map(local).collect(),
                 params,
                 labels: vec![symbol("out"), symbol("again")],
-                block: Block { stmts, span: span() },
+                block: Block { stmts, span: span(), region: None },
                 unchecked: false,
                 is_unsafe: false,
                 format: None,
+                regions: vec![],
+                infer_regions: 0,
                 end: span(),
             })
         });

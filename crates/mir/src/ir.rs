@@ -210,8 +210,19 @@ pub enum StmtKind {
     Swap(Place, Place),
     /// A cursor's place is lent exclusively from here until the cursor's `StorageDead`: cursor local, place.
     CursorBegin(Local, Place),
-    /// The start of a loan by `unpack`: the struct's place, until the scope of the region ends.
-    UnpackLend(Place, u32),
+    /// From here the hidden regions of the struct at the place stand for these regions, by `exists` number: the struct is packed by
+    /// the stores to its fields that follow.
+    Pack(Place, Vec<Region>),
+    /// `unpack`: from here reads of the fields of the struct at the place, which bring its parts into locals, see its hidden
+    /// regions as these entries of `Body::regions`, by `exists` number.
+    Unpack {
+        /// The struct.
+        place: Place,
+        /// The fresh regions.
+        regions: Vec<u32>,
+        /// The parts are moved out; else the place is lent until the scope of the regions ends.
+        moves: bool,
+    },
     /// Nothing (left by a transform).
     Nop,
 }

@@ -316,7 +316,8 @@ impl Parser<'_> {
                 "packed" => record.packed = true,
                 "foreign" => record.foreign = true,
                 "align" => record.align = Some(self.number()?),
-                _ => return self.error("expected `packed`, `foreign`, `align` or `{`"),
+                "exists" => record.exists = self.number()?,
+                _ => return self.error("expected `packed`, `foreign`, `align`, `exists` or `{`"),
             }
         }
         if has_fields {

@@ -3,8 +3,8 @@
 use crate::ir::*;
 use crate::parse::{Parser, Res};
 use source::{Span, Symbol};
-use typing::tree::{GlobalId, StrId};
-use typing::types::Ty;
+use typing::tree::{BorrowKind, GlobalId, RegionDecl, RegionKind, StrId};
+use typing::types::{KeyKind, Region, Ty};
 
 impl Parser<'_> {
     /// Behind the word `body` or `instance`.
@@ -16,6 +16,7 @@ impl Parser<'_> {
         let params = self.number()?;
         let unchecked = self.take_word("unchecked");
         let format = if self.take_word("format") { Some(self.format()?) } else { None };
+        let infer_regions = if self.take_word("infer") { self.number()? } else { 0 };
         self.want("{")?;
         let mut body = Body {
             func,
@@ -25,6 +26,8 @@ impl Parser<'_> {
             blocks: vec![],
             unchecked,
             format,
+            regions: vec![],
+            infer_regions,
             address_labels: vec![],
             span: self.span_from(start),
             end: Span::NONE,
@@ -62,6 +65,12 @@ impl Parser<'_> {
                 body.scopes.push(Scope { parent, span: self.span_from(start) });
                 return Ok(true);
             }
+            "region" => {
+                self.word()?;
+                let region = self.body_region(start, body.regions.len())?;
+                body.regions.push(region);
+                return Ok(true);
+            }
             "label" => {
                 self.word()?;
                 let name = self.quoted()?;
@@ -78,6 +87,30 @@ impl Parser<'_> {
         let decl = self.local_decl(start, kind, body.locals.len())?;
         body.locals.push(decl);
         Ok(true)
+    }
+
+    fn body_region(&mut self, start: usize, expected: usize) -> Res<BodyRegion> {
+        if self.region_number()? as usize != expected {
+            return self.error(format!("expected region {expected}"));
+        }
+        let name = self.optional_name()?;
+        let word = self.word()?;
+        let Some(kind) = region_kind(word) else {
+            return self.error("expected what the region is");
+        };
+        if !self.take_word("scope") {
+            return self.error("expected `scope`");
+        }
+        let scope = ScopeId(self.number()?);
+        Ok(BodyRegion { decl: RegionDecl { name, kind, span: self.span_from(start) }, scope })
+    }
+
+    /// `@r3`
+    fn region_number(&mut self) -> Res<u32> {
+        match self.region()? {
+            Region::Body(n) => Ok(n),
+            _ => self.error("expected a region of the body"),
+        }
     }
 
     fn local_decl(&mut self, start: usize, kind: LocalKind, expected: usize) -> Res<LocalDecl> {
@@ -230,11 +263,93 @@ impl Parser<'_> {
                 self.want(")")?;
                 StmtKind::VaCopy(to, from)
             }
+            "arena_begin" | "arena_end" => {
+                self.want("(")?;
+                let local = self.local()?;
+                self.want(",")?;
+                let region = self.region_number()?;
+                self.want(")")?;
+                match word {
+                    "arena_begin" => StmtKind::ArenaBegin(local, region),
+                    _ => StmtKind::ArenaEnd(local, region),
+                }
+            }
+            "open" | "close" => {
+                self.want("(")?;
+                let local = self.local()?;
+                self.want(",")?;
+                let key = self.place()?;
+                self.want(",")?;
+                let region = self.region()?;
+                self.want(")")?;
+                match word {
+                    "open" => StmtKind::Open(local, key, region),
+                    _ => StmtKind::Close(local, key, region),
+                }
+            }
+            "dispose" => self.dispose()?,
+            "drop_slot" => StmtKind::DropSlot(self.one_place()?),
+            "swap" => {
+                self.want("(")?;
+                let a = self.place()?;
+                self.want(",")?;
+                let b = self.place()?;
+                self.want(")")?;
+                StmtKind::Swap(a, b)
+            }
+            "cursor_begin" => {
+                self.want("(")?;
+                let local = self.local()?;
+                self.want(",")?;
+                let place = self.place()?;
+                self.want(")")?;
+                StmtKind::CursorBegin(local, place)
+            }
+            "pack" => {
+                let (place, regions) = self.place_and_list(Self::region)?;
+                StmtKind::Pack(place, regions)
+            }
+            "unpack_move" | "unpack_lend" => {
+                let (place, regions) = self.place_and_list(Self::region_number)?;
+                StmtKind::Unpack { place, regions, moves: word == "unpack_move" }
+            }
             "asm" => StmtKind::Asm(Box::new(self.asm()?)),
             "nop" => StmtKind::Nop,
             other => return self.error(format!("`{other}` is no statement")),
         };
         Ok(kind)
+    }
+
+    fn dispose(&mut self) -> Res<StmtKind> {
+        self.want("(")?;
+        let value = self.operand()?;
+        let (mut handle, mut moved) = (None, vec![]);
+        while self.take(",") {
+            match self.word()? {
+                "handle" => handle = Some(self.operand()?),
+                "moved" => {
+                    self.want("{")?;
+                    moved = self.list("}", |p| {
+                        p.skip();
+                        p.steps()
+                    })?;
+                }
+                _ => return self.error("expected `handle` or `moved`"),
+            }
+        }
+        self.want(")")?;
+        Ok(StmtKind::Dispose { value, handle, moved })
+    }
+
+    /// `(place, [a, b])`
+    fn place_and_list<T>(&mut self, item: impl FnMut(&mut Self) -> Res<T>) -> Res<(Place, Vec<T>)> {
+        self.want("(")?;
+        let place = self.place()?;
+        self.want(",")?;
+        self.want("[")?;
+        let items = self.list("]", item)?;
+        self.want(")")?;
+        Ok((place, items))
     }
 
     fn one_place(&mut self) -> Res<Place> {
@@ -287,6 +402,10 @@ impl Parser<'_> {
         } else {
             PlaceBase::Local(self.local()?)
         };
+        Ok(Place { base, proj: self.steps()? })
+    }
+
+    fn steps(&mut self) -> Res<Vec<Proj>> {
         let mut proj = vec![];
         loop {
             let rest = self.rest();
@@ -304,7 +423,7 @@ impl Parser<'_> {
                 self.want("]")?;
                 proj.push(Proj::Index(index));
             } else {
-                return Ok(Place { base, proj });
+                return Ok(proj);
             }
         }
     }
@@ -460,7 +579,8 @@ impl Parser<'_> {
                 let [a, b] = self.two()?;
                 Rvalue::Difference(a, b)
             }
-            "fat" | "counted" | "alloc" | "part" | "typed" | "va_arg" | "builtin" | "label" => {
+            "retain" => Rvalue::Retain(self.one()?),
+            "fat" | "counted" | "alloc" | "part" | "typed" | "va_arg" | "builtin" | "label" | "borrow" | "new_key" => {
                 self.typed_value(word)?
             }
             _ => {
@@ -491,6 +611,24 @@ impl Parser<'_> {
                 Rvalue::MakeCounted { ty: self.ty()?, ptr, count }
             }
             "alloc" => self.alloc()?,
+            "borrow" => {
+                let word = self.word()?;
+                let Some(kind) = borrow_kind(word) else {
+                    return self.error("expected how the path is lent");
+                };
+                self.want(",")?;
+                let place = self.place()?;
+                self.want(",")?;
+                Rvalue::Borrow(kind, place, self.ty()?)
+            }
+            "new_key" => {
+                let word = self.word()?;
+                let Some(kind) = KEY_KINDS.into_iter().find(|kind| kind.word() == word) else {
+                    return self.error("expected a kind of key");
+                };
+                self.want(",")?;
+                Rvalue::NewKey(kind, self.ty()?)
+            }
             "part" => {
                 let a = self.operand()?;
                 self.want(",")?;
@@ -541,15 +679,18 @@ impl Parser<'_> {
         self.want(",")?;
         let count = self.operand()?;
         let (mut extra, mut hidden_zero, mut fallible) = (None, false, false);
+        let (mut handle, mut counted) = (None, false);
         while self.take(",") {
             match self.word()? {
                 "extra" => extra = Some(self.operand()?),
                 "hidden_zero" => hidden_zero = true,
                 "fallible" => fallible = true,
-                _ => return self.error("expected `extra`, `hidden_zero` or `fallible`"),
+                "handle" => handle = Some(self.operand()?),
+                "counted" => counted = true,
+                _ => return self.error("expected `extra`, `handle`, `counted`, `hidden_zero` or `fallible`"),
             }
         }
-        Ok(Rvalue::Alloc { elem, count, extra, hidden_zero, fallible })
+        Ok(Rvalue::Alloc { elem, count, extra, hidden_zero, fallible, handle, counted })
     }
 
     fn check(&mut self) -> Res<Check> {
@@ -630,6 +771,20 @@ fn split_local(word: &str) -> Option<(&str, u32)> {
     let canonical = digits == "0" || !digits.starts_with('0');
     let number = digits.parse().ok().filter(|_| canonical && !digits.starts_with('+'))?;
     Some((name, number))
+}
+
+const KEY_KINDS: [KeyKind; 5] = [KeyKind::Arena, KeyKind::Reap, KeyKind::RcArena, KeyKind::RcReap, KeyKind::Exchange];
+
+fn borrow_kind(word: &str) -> Option<BorrowKind> {
+    use BorrowKind::*;
+    [Shared, View, Any, Lend, Slot].into_iter().find(|&kind| crate::print::borrow_word(kind) == word)
+}
+
+fn region_kind(word: &str) -> Option<RegionKind> {
+    use RegionKind::*;
+    [Param, ParamKey, Block, Lifo(false), Lifo(true), Dynamic, Loan]
+        .into_iter()
+        .find(|&kind| crate::print::region_kind_word(kind) == word)
 }
 
 fn binary(word: &str) -> Option<BinOp> {

@@ -46,6 +46,10 @@ impl Parser<'_> {
         if self.take("[") {
             return self.array();
         }
+        if self.peek_region() {
+            let region = self.region()?;
+            return Ok(self.program.types.intern(TyKind::RegionArg(region)));
+        }
         match self.mark_behind_word() {
             b'%' => {
                 let id = self.numbered('%')?;
@@ -72,6 +76,22 @@ impl Parser<'_> {
             "nullptr" => TyKind::NullPtr,
             "fn" => self.func()?,
             "param" => self.param()?,
+            "key" => TyKind::Key(KeyKind::Arena, self.region()?),
+            "reap_key" => TyKind::Key(KeyKind::Reap, self.region()?),
+            "rc_key" => TyKind::Key(KeyKind::RcArena, self.region()?),
+            "rc_reap_key" => TyKind::Key(KeyKind::RcReap, self.region()?),
+            "exchange_key" => TyKind::Key(KeyKind::Exchange, self.region()?),
+            "arena" => TyKind::Handle(false, self.region()?),
+            "reap" => TyKind::Handle(true, self.region()?),
+            "own" => {
+                self.want("(")?;
+                let word = self.word()?;
+                let Some(own) = own_word(word) else {
+                    return self.error("expected an ownership");
+                };
+                self.want(")")?;
+                TyKind::OwnArg(own)
+            }
             "complex" => {
                 self.want("(")?;
                 let Some(kind) = float_kind(self.word()?) else {
@@ -83,6 +103,33 @@ impl Parser<'_> {
             other => return self.error(format!("`{other}` is no type")),
         };
         Ok(self.program.types.intern(kind))
+    }
+
+    fn peek_region(&mut self) -> bool {
+        self.skip();
+        self.rest().starts_with('@')
+    }
+
+    /// `@heap`, `@r2` and so on (`print_types::region_text`).
+    pub(crate) fn region(&mut self) -> Res<Region> {
+        self.want("@")?;
+        let word = self.word()?;
+        let number = |letters: usize| word.get(letters..).and_then(|digits| digits.parse::<u32>().ok());
+        let region = match (word, word.as_bytes().first(), number(1)) {
+            ("heap", ..) => Region::Heap,
+            ("var", ..) => Region::Var,
+            ("exchange", ..) => Region::Exchange,
+            (_, Some(b'p'), Some(n)) => Region::Param(n),
+            (_, Some(b'r'), Some(n)) => Region::Body(n),
+            (_, Some(b'i'), Some(n)) => Region::Infer(n),
+            (_, Some(b'e'), Some(n)) => Region::Exists(n),
+            (_, Some(b'b'), Some(level)) if level < 256 => {
+                self.want(".")?;
+                Region::Bound(level as u8, self.number()?)
+            }
+            _ => return self.error("expected a region"),
+        };
+        Ok(region)
     }
 
     fn param(&mut self) -> Res<TyKind> {
@@ -109,19 +156,22 @@ impl Parser<'_> {
         if self.pointer_words_follow() {
             self.want("[")?;
             while !self.take("]") {
+                if self.peek_region() {
+                    region = self.region()?;
+                    continue;
+                }
                 match self.word()? {
                     "fat" => bounds = Bounds::Fat,
                     "zero" => bounds = Bounds::Terminated,
                     "fatzero" => bounds = Bounds::FatTerminated,
                     "count" => bounds = Bounds::Counted(self.count()?),
                     "nonnull" => nonnull = true,
-                    "unique" => own = Own::Unique,
-                    "rc" => own = Own::Rc,
-                    "view" => own = Own::View,
-                    "any" => own = Own::Any,
                     "region" => region = Region::Var,
                     "raw" => raw = true,
-                    other => return self.error(format!("`{other}` says nothing about a pointer")),
+                    other => match own_word(other) {
+                        Some(found) => own = found,
+                        None => return self.error(format!("`{other}` says nothing about a pointer")),
+                    },
                 }
             }
         }
@@ -131,7 +181,7 @@ impl Parser<'_> {
 
     fn pointer_words_follow(&mut self) -> bool {
         let start = self.at;
-        let follows = self.take("[") && !matches!(self.peek_word(), "" | "flex" | "var");
+        let follows = self.take("[") && (self.peek_region() || !matches!(self.peek_word(), "" | "flex" | "var"));
         self.at = start;
         follows
     }
@@ -254,6 +304,8 @@ impl Parser<'_> {
                 let pointer = self.number()?;
                 func.fills = Some((pointer, if self.take("-") { None } else { Some(self.number()?) }));
             }
+            "regions" => func.regions = self.number()?,
+            "outlives" => func.outlives.push((self.region()?, self.region()?)),
             "keeps_string" => func.keeps_string = Some(self.number()?),
             "copies" => func.copies = Some((self.number()?, self.number()?)),
             other => return self.error(format!("`{other}` says nothing about a function type")),
@@ -284,6 +336,17 @@ impl Parser<'_> {
         };
         Ok(FuncRef { func, args: args.into() })
     }
+}
+
+fn own_word(word: &str) -> Option<Own> {
+    Some(match word {
+        "shared" => Own::Shared,
+        "unique" => Own::Unique,
+        "rc" => Own::Rc,
+        "view" => Own::View,
+        "any" => Own::Any,
+        _ => Own::Param(word.strip_prefix("own")?.parse().ok()?),
+    })
 }
 
 fn float_kind(word: &str) -> Option<FloatKind> {

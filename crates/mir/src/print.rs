@@ -3,10 +3,12 @@
 
 use crate::ir::*;
 use crate::print_types::{
-    format_text, func_text, global_text, local_text, quoted, quoted_name, write_args, write_qty, write_tables, write_ty,
+    format_text, func_text, global_text, local_text, quoted, quoted_name, region_text, write_args, write_qty,
+    write_tables, write_ty,
 };
 use source::{SourceMap, Span, Symbol};
 use std::fmt::Write;
+use typing::tree::{BorrowKind, RegionKind};
 use typing::types::Ty;
 
 /// The whole program. With a map, each statement carries its source place as a comment.
@@ -102,6 +104,30 @@ pub(crate) fn part_word(part: Part) -> &'static str {
     }
 }
 
+/// The notation's word for what a region is.
+pub(crate) fn region_kind_word(kind: RegionKind) -> &'static str {
+    match kind {
+        RegionKind::Param => "param",
+        RegionKind::ParamKey => "param_key",
+        RegionKind::Block => "block",
+        RegionKind::Lifo(false) => "arena",
+        RegionKind::Lifo(true) => "reap",
+        RegionKind::Dynamic => "dynamic",
+        RegionKind::Loan => "loan",
+    }
+}
+
+/// The notation's word for how a path is lent.
+pub(crate) fn borrow_word(kind: BorrowKind) -> &'static str {
+    match kind {
+        BorrowKind::Shared => "shared",
+        BorrowKind::View => "view",
+        BorrowKind::Any => "any",
+        BorrowKind::Lend => "lend",
+        BorrowKind::Slot => "slot",
+    }
+}
+
 impl Printer<'_> {
     fn body(&self, out: &mut String, word: &str) {
         let body = self.body;
@@ -111,6 +137,9 @@ impl Printer<'_> {
         if let Some(format) = &body.format {
             let _ = write!(out, " format {}", format_text(format));
         }
+        if body.infer_regions > 0 {
+            let _ = write!(out, " infer {}", body.infer_regions);
+        }
         out.push_str(" {");
         self.comment(out, body.span);
         for (n, scope) in body.scopes.iter().enumerate() {
@@ -119,6 +148,12 @@ impl Printer<'_> {
                 let _ = write!(out, " in {}", parent.0);
             }
             self.comment(out, scope.span);
+        }
+        for (n, region) in body.regions.iter().enumerate() {
+            let name = region.decl.name.map_or("-".into(), quoted_name);
+            let kind = region_kind_word(region.decl.kind);
+            let _ = write!(out, "  region @r{n} {name} {kind} scope {}", region.scope.0);
+            self.comment(out, region.decl.span);
         }
         for (n, decl) in body.locals.iter().enumerate() {
             self.decl(out, Local(n as u32), decl);
@@ -183,7 +218,13 @@ impl Printer<'_> {
             PlaceBase::Global(g) => global_text(self.program, g),
             PlaceBase::Str(s) => format!("${}", s.0),
         };
-        for step in &place.proj {
+        out.push_str(&self.steps(&place.proj));
+        out
+    }
+
+    fn steps(&self, steps: &[Proj]) -> String {
+        let mut out = String::new();
+        for step in steps {
             match step {
                 Proj::Deref => out.push_str(".*"),
                 Proj::Field(n) => {
@@ -260,11 +301,20 @@ impl Printer<'_> {
             Rvalue::Clamp(a) => format!("clamp({})", op(a)),
             Rvalue::CountArith(word, a, b) => format!("count_{}({}, {})", bin_word(*word), op(a), op(b)),
             Rvalue::BlockSize(a) => format!("block_size({})", op(a)),
-            Rvalue::Alloc { elem, count, extra, hidden_zero, fallible } => {
+            Rvalue::Borrow(kind, place, ty) => {
+                format!("borrow({}, {}, {})", borrow_word(*kind), self.place(place), self.ty(*ty))
+            }
+            Rvalue::Retain(a) => format!("retain({})", op(a)),
+            Rvalue::NewKey(kind, ty) => format!("new_key({}, {})", kind.word(), self.ty(*ty)),
+            Rvalue::Alloc { elem, count, extra, hidden_zero, fallible, handle, counted } => {
                 let mut out = format!("alloc({}, {}", self.ty(*elem), op(count));
                 if let Some(extra) = extra {
                     let _ = write!(out, ", extra {}", op(extra));
                 }
+                if let Some(handle) = handle {
+                    let _ = write!(out, ", handle {}", op(handle));
+                }
+                out.push_str(if *counted { ", counted" } else { "" });
                 out.push_str(if *hidden_zero { ", hidden_zero" } else { "" });
                 out.push_str(if *fallible { ", fallible)" } else { ")" });
                 out
@@ -322,6 +372,38 @@ impl Printer<'_> {
                 format!("va_copy({}, {})", self.place(to), self.place(from))
             }
             StmtKind::Asm(asm) => self.asm(asm),
+            StmtKind::ArenaBegin(l, region) => format!("arena_begin({}, @r{region})", self.local(*l)),
+            StmtKind::ArenaEnd(l, region) => format!("arena_end({}, @r{region})", self.local(*l)),
+            StmtKind::Open(l, key, region) => {
+                format!("open({}, {}, {})", self.local(*l), self.place(key), region_text(*region))
+            }
+            StmtKind::Close(l, key, region) => {
+                format!("close({}, {}, {})", self.local(*l), self.place(key), region_text(*region))
+            }
+            StmtKind::Dispose { value, handle, moved } => {
+                let mut out = format!("dispose({}", self.operand(value));
+                if let Some(handle) = handle {
+                    let _ = write!(out, ", handle {}", self.operand(handle));
+                }
+                if !moved.is_empty() {
+                    let paths: Vec<String> = moved.iter().map(|path| self.steps(path)).collect();
+                    let _ = write!(out, ", moved {{ {} }}", paths.join(", "));
+                }
+                out.push(')');
+                out
+            }
+            StmtKind::DropSlot(place) => format!("drop_slot({})", self.place(place)),
+            StmtKind::Swap(a, b) => format!("swap({}, {})", self.place(a), self.place(b)),
+            StmtKind::CursorBegin(l, place) => format!("cursor_begin({}, {})", self.local(*l), self.place(place)),
+            StmtKind::Pack(place, regions) => {
+                let regions: Vec<String> = regions.iter().map(|r| region_text(*r)).collect();
+                format!("pack({}, [{}])", self.place(place), regions.join(", "))
+            }
+            StmtKind::Unpack { place, regions, moves } => {
+                let regions: Vec<String> = regions.iter().map(|r| format!("@r{r}")).collect();
+                let word = if *moves { "unpack_move" } else { "unpack_lend" };
+                format!("{word}({}, [{}])", self.place(place), regions.join(", "))
+            }
             StmtKind::Nop => "nop".into(),
         }
     }

@@ -125,7 +125,44 @@ pub(crate) fn write_ty(out: &mut String, types: &TypeStore, ty: Ty) {
         }
         TyKind::VaList => out.push_str("va_list"),
         TyKind::NullPtr => out.push_str("nullptr"),
+        TyKind::Key(kind, region) => {
+            let _ = write!(out, "{} {}", kind.word(), region_text(*region));
+        }
+        TyKind::Handle(reap, region) => {
+            let _ = write!(out, "{} {}", if *reap { "reap" } else { "arena" }, region_text(*region));
+        }
+        TyKind::RegionArg(region) => out.push_str(&region_text(*region)),
+        TyKind::OwnArg(own) => {
+            let _ = write!(out, "own({})", own_text(*own).unwrap_or("shared".into()));
+        }
     }
+}
+
+/// `@heap`, `@p1` (parameter of the generic), `@b0.1` (variable 1 of the function type 0 levels out), `@r2` (region 2 of the body),
+/// `@i3` (to be solved), `@e0` (hidden in a struct).
+pub fn region_text(region: Region) -> String {
+    match region {
+        Region::Heap => "@heap".into(),
+        Region::Var => "@var".into(),
+        Region::Exchange => "@exchange".into(),
+        Region::Param(n) => format!("@p{n}"),
+        Region::Bound(level, n) => format!("@b{level}.{n}"),
+        Region::Body(n) => format!("@r{n}"),
+        Region::Infer(n) => format!("@i{n}"),
+        Region::Exists(n) => format!("@e{n}"),
+    }
+}
+
+/// The word of an ownership; none for shared.
+fn own_text(own: Own) -> Option<String> {
+    Some(match own {
+        Own::Shared => return None,
+        Own::Unique => "unique".into(),
+        Own::Rc => "rc".into(),
+        Own::View => "view".into(),
+        Own::Any => "any".into(),
+        Own::Param(n) => format!("own{n}"),
+    })
 }
 
 fn write_pointer(out: &mut String, types: &TypeStore, pointer: &Pointer) {
@@ -145,15 +182,11 @@ fn write_pointer(out: &mut String, types: &TypeStore, pointer: &Pointer) {
     if pointer.nonnull {
         words.push("nonnull".into());
     }
-    match pointer.own {
-        Own::Shared => {}
-        Own::Unique => words.push("unique".into()),
-        Own::Rc => words.push("rc".into()),
-        Own::View => words.push("view".into()),
-        Own::Any => words.push("any".into()),
-    }
-    if pointer.region == Region::Var {
-        words.push("region".into());
+    words.extend(own_text(pointer.own));
+    match pointer.region {
+        Region::Heap => {}
+        Region::Var => words.push("region".into()),
+        region => words.push(region_text(region)),
     }
     if pointer.raw {
         words.push("raw".into());
@@ -222,6 +255,12 @@ fn write_func(out: &mut String, types: &TypeStore, func: &FuncTy) {
     }
     if let Some(n) = func.keeps_string {
         words.push(format!("keeps_string {n}"));
+    }
+    if func.regions > 0 {
+        words.push(format!("regions {}", func.regions));
+    }
+    for (long, short) in &func.outlives {
+        words.push(format!("outlives {} {}", region_text(*long), region_text(*short)));
     }
     if !words.is_empty() {
         let _ = write!(out, "[{}]", words.join(", "));
@@ -318,6 +357,9 @@ fn write_record(out: &mut String, types: &TypeStore, number: usize) {
     out.push_str(if record.foreign { " foreign" } else { "" });
     if let Some(align) = record.align {
         let _ = write!(out, " align {align}");
+    }
+    if record.exists > 0 {
+        let _ = write!(out, " exists {}", record.exists);
     }
     let Some(fields) = &record.fields else {
         out.push('\n');

@@ -2,7 +2,7 @@
 //! builds on it is a second opinion on what lowering did.
 
 use crate::ir::*;
-use typing::types::{ArrayLen, Bounds, Pointer, Qty, Quals, RecordKind, Ty, TyKind, TypeStore};
+use typing::types::{ArrayLen, Bounds, Own, Pointer, Qty, Quals, RecordId, RecordKind, Ty, TyKind, TypeStore};
 
 /// Why a place or value has no type.
 pub type TyError = String;
@@ -177,6 +177,8 @@ pub fn rvalue_ty(program: &Program, body: &Body, value: &Rvalue) -> Result<Value
         Rvalue::MakeCounted { ty, .. } => known(*ty),
         Rvalue::CountArith(..) => known(common.long),
         Rvalue::Remaining(_) | Rvalue::Measure(_) | Rvalue::Clamp(_) | Rvalue::BlockSize(_) => known(common.ulong),
+        Rvalue::Borrow(_, _, ty) | Rvalue::NewKey(_, ty) => known(*ty),
+        Rvalue::Retain(operand) => known(operand_ty(program, body, operand)?),
         Rvalue::Alloc { elem, .. } => Ok(ValueTy::ThinTo(Qty::plain(*elem))),
     }
 }
@@ -221,6 +223,10 @@ pub fn same_shape(types: &TypeStore, a: Ty, b: Ty) -> bool {
         // A function used as a value is a pointer to it.
         (TyKind::Ptr(p), TyKind::Func(_)) => same_shape(types, p.target.ty, b),
         (TyKind::Func(_), TyKind::Ptr(q)) => same_shape(types, a, q.target.ty),
+        (TyKind::Key(x, _), TyKind::Key(y, _)) => x == y,
+        (TyKind::Handle(x, _), TyKind::Handle(y, _)) => x == y,
+        (TyKind::RegionArg(_), TyKind::RegionArg(_)) => true,
+        (TyKind::Record(r), TyKind::Record(s)) => same_record(types, *r, *s),
         (TyKind::Array { elem: x, len: m, .. }, TyKind::Array { elem: y, len: n, .. }) => {
             same_shape(types, x.ty, y.ty) && same_length(*m, *n)
         }
@@ -235,8 +241,41 @@ pub fn same_shape(types: &TypeStore, a: Ty, b: Ty) -> bool {
     }
 }
 
+/// Whether two records differ in their regions only: instances of one generic. (Records of MIR text have lost their generic; there
+/// the tag and the place of declaration tell.)
+fn same_record(types: &TypeStore, a: RecordId, b: RecordId) -> bool {
+    let (Some(x), Some(y)) = (types.records.get(a.0 as usize), types.records.get(b.0 as usize)) else { return false };
+    let generic = |id| types.instance_of.get(&id);
+    let one_generic = x.tag == y.tag && x.span == y.span && generic(a) == generic(b);
+    let same_args = || x.args.iter().zip(&y.args).all(|(&p, &q)| same_shape(types, p, q));
+    one_generic && !x.args.is_empty() && x.args.len() == y.args.len() && same_args()
+}
+
 fn same_length(a: ArrayLen, b: ArrayLen) -> bool {
     a == b || !matches!((a, b), (ArrayLen::Const(_), ArrayLen::Const(_)))
+}
+
+/// Whether a value of the type owns something: moved when it is read, and owed. `T: move` may.
+pub fn owns(types: &TypeStore, ty: Ty) -> bool {
+    holds_owned(types, ty, 0)
+}
+
+fn holds_owned(types: &TypeStore, ty: Ty, depth: u32) -> bool {
+    // As in `holds_nonnull`.
+    if depth > 100 {
+        return false;
+    }
+    match types.kind(ty) {
+        TyKind::Ptr(p) => matches!(p.own, Own::Unique | Own::Rc | Own::Param(_)),
+        TyKind::Key(..) => true,
+        TyKind::Param(p) => p.moves,
+        TyKind::Array { elem, .. } => holds_owned(types, elem.ty, depth + 1),
+        TyKind::Record(r) => {
+            let fields = types.records.get(r.0 as usize).and_then(|record| record.fields.as_ref());
+            fields.is_some_and(|fields| fields.iter().any(|f| holds_owned(types, f.ty.ty, depth + 1)))
+        }
+        _ => false,
+    }
 }
 
 /// Whether a type is a number, a truth value, an enumeration or a pointer.

@@ -53,6 +53,7 @@ pub fn verify_body(program: &Program, body: &Body, instance: bool) -> Vec<Verify
     let mut verifier = Verifier { program, body, errors: vec![], block: None, stmt: None };
     verifier.header(instance);
     verifier.scopes();
+    verifier.regions();
     verifier.locals(instance);
     verifier.targets();
     // What follows indexes by the numbers that were just checked.
@@ -143,6 +144,14 @@ impl<'a> Verifier<'a> {
         }
     }
 
+    fn regions(&mut self) {
+        for (n, region) in self.body.regions.iter().enumerate() {
+            if region.scope.0 as usize >= self.body.scopes.len() {
+                self.error(format!("@r{n} is in a scope that does not exist"));
+            }
+        }
+    }
+
     fn locals(&mut self, instance: bool) {
         let body = self.body;
         if body.params as usize > body.locals.len() {
@@ -160,7 +169,9 @@ impl<'a> Verifier<'a> {
                 self.error(format!("the parameter _{n} is not in scope 0"));
             }
             match self.program.types.kind(decl.ty.ty) {
-                TyKind::Void | TyKind::Func(_) => self.error(format!("_{n} has a type without values")),
+                TyKind::Void | TyKind::Func(_) | TyKind::RegionArg(_) | TyKind::OwnArg(_) => {
+                    self.error(format!("_{n} has a type without values"))
+                }
                 TyKind::Array { len: ArrayLen::Unknown | ArrayLen::Flexible(_), .. } => {
                     self.error(format!("_{n} is an array of unknown length"))
                 }
@@ -187,6 +198,15 @@ impl<'a> Verifier<'a> {
         self.each(
             |this, stmt| match &stmt.kind {
                 StmtKind::StorageLive(l) | StmtKind::StorageDead(l) => this.storage(*l),
+                StmtKind::ArenaBegin(l, _)
+                | StmtKind::ArenaEnd(l, _)
+                | StmtKind::Open(l, ..)
+                | StmtKind::Close(l, ..)
+                | StmtKind::CursorBegin(l, _) => {
+                    if let Err(message) = ty::local(this.body, *l) {
+                        this.error(message);
+                    }
+                }
                 _ => {}
             },
             |this, term| {

@@ -4,7 +4,8 @@ use crate::ir::*;
 use crate::print;
 use crate::ty::{self, assignable, is_comparison, is_scalar, pointer_class, same_shape, PointerClass, ValueTy};
 use crate::verify::Verifier;
-use typing::types::{FuncTy, Pointer, RecordKind, Ty, TyKind};
+use typing::tree::{BorrowKind, RegionKind};
+use typing::types::{FuncTy, Pointer, RecordKind, Region, Ty, TyKind};
 
 pub(crate) fn run(verifier: &mut Verifier) {
     verifier.each(Verifier::stmt_types, Verifier::term_types);
@@ -226,8 +227,110 @@ impl<'a> Verifier<'a> {
                     self.operand(operand);
                 }
             }
+            StmtKind::ArenaBegin(l, region) | StmtKind::ArenaEnd(l, region) => self.arena(*l, *region),
+            StmtKind::Open(l, key, region) | StmtKind::Close(l, key, region) => self.open(*l, key, *region),
+            StmtKind::Dispose { value, handle, .. } => {
+                self.want(value, "what can be owned", Self::can_be_owned);
+                if let Some(handle) = handle {
+                    self.want_handle(handle);
+                }
+            }
+            StmtKind::DropSlot(place) => {
+                self.place(place);
+            }
+            StmtKind::Swap(a, b) => {
+                let types = (self.place(a), self.place(b));
+                if let (Some(a), Some(b)) = types {
+                    if !same_shape(&self.program.types, a, b) {
+                        self.error(format!("{} is swapped with {}", self.show(a), self.show(b)));
+                    }
+                }
+            }
+            StmtKind::CursorBegin(cursor, of) => self.cursor(*cursor, of),
+            StmtKind::Pack(place, regions) => {
+                for region in regions {
+                    self.region(*region);
+                }
+                self.hidden(place, regions.len());
+            }
+            StmtKind::Unpack { place, regions, .. } => {
+                for &region in regions {
+                    self.region(Region::Body(region));
+                }
+                self.hidden(place, regions.len());
+            }
             StmtKind::StorageLive(_) | StmtKind::StorageDead(_) | StmtKind::Nop => {}
         }
+    }
+
+    fn region(&mut self, region: Region) {
+        match region {
+            Region::Body(n) if n as usize >= self.body.regions.len() => self.error(format!("there is no region @r{n}")),
+            Region::Infer(n) if n >= self.body.infer_regions => self.error(format!("there is no region @i{n}")),
+            _ => {}
+        }
+    }
+
+    fn handle_local(&mut self, local: Local) -> Option<bool> {
+        let ty = ty::local(self.body, local).ok()?.ty.ty;
+        match self.kind(ty) {
+            TyKind::Handle(reap, _) => Some(*reap),
+            _ => {
+                self.error(format!("_{} is no handle", local.0));
+                None
+            }
+        }
+    }
+
+    fn arena(&mut self, handle: Local, region: u32) {
+        self.region(Region::Body(region));
+        let reap = self.handle_local(handle);
+        let kind = self.body.regions.get(region as usize).map(|r| r.decl.kind);
+        if let (Some(reap), Some(kind)) = (reap, kind) {
+            if kind != RegionKind::Lifo(reap) {
+                self.error(format!("@r{region} is not what the handle _{} is", handle.0));
+            }
+        }
+    }
+
+    fn open(&mut self, handle: Local, key: &Place, region: Region) {
+        self.region(region);
+        let reap = self.handle_local(handle);
+        let Some(ty) = self.place(key) else { return };
+        match (self.kind(ty), reap) {
+            (TyKind::Key(kind, _), Some(reap)) if kind.is_reap() != reap => {
+                self.error(format!("a {} is opened as the other kind", kind.word()))
+            }
+            (TyKind::Key(..) | TyKind::Error, _) => {}
+            _ => self.error(format!("{} is no key", self.show(ty))),
+        }
+    }
+
+    fn cursor(&mut self, cursor: Local, of: &Place) {
+        let Some(ty) = self.place(of) else { return };
+        let Ok(decl) = ty::local(self.body, cursor) else { return };
+        match self.pointer(decl.ty.ty) {
+            Some(p) if same_shape(&self.program.types, p.target.ty, ty) => {}
+            _ => self.error(format!("_{} is no cursor over {}", cursor.0, self.show(ty))),
+        }
+    }
+
+    /// The place is a struct with so many hidden regions.
+    fn hidden(&mut self, place: &Place, regions: usize) {
+        let Some(ty) = self.place(place) else { return };
+        let record = self.program.types.as_record(ty).and_then(|id| self.program.types.records.get(id.0 as usize));
+        if record.is_none_or(|r| r.exists as usize != regions) {
+            self.error(format!("{} does not hide {regions} regions", self.show(ty)));
+        }
+    }
+
+    fn want_handle(&mut self, operand: &Operand) {
+        self.want(operand, "a handle", |this, ty| matches!(this.kind(ty), TyKind::Handle(..)));
+    }
+
+    /// Owned pointers, keys, and what may hold them. (What is owned by its type alone is for the ownership verifier.)
+    fn can_be_owned(&self, ty: Ty) -> bool {
+        matches!(self.kind(ty), TyKind::Ptr(_) | TyKind::Key(..) | TyKind::Record(_) | TyKind::Param(_))
     }
 
     /// A `va_list` parameter may also have decayed to a pointer.
@@ -323,10 +426,22 @@ impl<'a> Verifier<'a> {
             Rvalue::Measure(a) => {
                 self.want_class(a, PointerClass::One);
             }
-            Rvalue::Alloc { count, extra, .. } => {
+            Rvalue::Alloc { count, extra, handle, .. } => {
                 self.want_int(count);
                 if let Some(extra) = extra {
                     self.want_size(extra);
+                }
+                if let Some(handle) = handle {
+                    self.want_handle(handle);
+                }
+            }
+            Rvalue::Borrow(kind, place, ty) => self.borrow(*kind, place, *ty),
+            Rvalue::Retain(a) => {
+                self.want(a, "a counted pointer or a key", Self::can_be_owned);
+            }
+            Rvalue::NewKey(kind, ty) => {
+                if !matches!(self.kind(*ty), TyKind::Key(k, _) if k == kind) {
+                    self.error(format!("{} is no {}", self.show(*ty), kind.word()));
                 }
             }
             Rvalue::Tag(place) => self.member(place, 0),
@@ -387,6 +502,19 @@ impl<'a> Verifier<'a> {
             if fields.is_some_and(|f| f.get(*n as usize).is_some_and(|f| f.width.is_some())) {
                 self.error("the address of a bit-field is taken");
             }
+        }
+    }
+
+    /// A slot is lent by its address, all else by its value.
+    fn borrow(&mut self, kind: BorrowKind, place: &Place, ty: Ty) {
+        let Some(from) = self.place(place) else { return };
+        if kind == BorrowKind::Slot {
+            let fits = self.pointer(ty).is_some_and(|p| same_shape(&self.program.types, p.target.ty, from));
+            if !fits {
+                self.error(format!("a slot of {} is lent as {}", self.show(from), self.show(ty)));
+            }
+        } else if !same_shape(&self.program.types, ty, from) {
+            self.error(format!("{} is lent as {}", self.show(from), self.show(ty)));
         }
     }
 

@@ -1,6 +1,7 @@
 //! What statements and terminators read and write, place by place: one list for the verifier and for all analyses.
 
 use crate::ir::*;
+use typing::tree::BorrowKind;
 
 /// How a statement uses a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +18,7 @@ pub enum Access {
 
 /// Visits every place that the statement names, in the order in which they are used: reads before the write. Operands in
 /// index positions come as reads of their own.
-pub fn stmt_places<'a>(kind: &'a StmtKind, visit: &mut dyn FnMut(&'a Place, Access)) {
+pub fn stmt_places(kind: &StmtKind, visit: &mut dyn FnMut(&Place, Access)) {
     match kind {
         StmtKind::Assign(dest, value) => {
             rvalue_places(value, visit);
@@ -59,8 +60,41 @@ pub fn stmt_places<'a>(kind: &'a StmtKind, visit: &mut dyn FnMut(&'a Place, Acce
                 place(output, Access::Write, visit);
             }
         }
+        StmtKind::ArenaBegin(handle, _) => visit_local(*handle, Access::Write, visit),
+        StmtKind::ArenaEnd(handle, _) => visit_local(*handle, Access::Read, visit),
+        StmtKind::Open(handle, key, _) => {
+            place(key, Access::Move, visit);
+            visit_local(*handle, Access::Write, visit);
+        }
+        StmtKind::Close(handle, key, _) => {
+            visit_local(*handle, Access::Read, visit);
+            place(key, Access::Write, visit);
+        }
+        StmtKind::Dispose { value, handle, .. } => {
+            operand_places(value, visit);
+            if let Some(handle) = handle {
+                operand_places(handle, visit);
+            }
+        }
+        StmtKind::DropSlot(slot) => place(slot, Access::Read, visit),
+        StmtKind::Swap(a, b) => {
+            place(a, Access::Read, visit);
+            place(b, Access::Read, visit);
+            place(a, Access::Write, visit);
+            place(b, Access::Write, visit);
+        }
+        StmtKind::CursorBegin(cursor, of) => {
+            place(of, Access::Address, visit);
+            visit_local(*cursor, Access::Write, visit);
+        }
+        // Types only: the stores and reads around it use the place.
+        StmtKind::Pack(..) | StmtKind::Unpack { .. } => {}
         StmtKind::StorageLive(_) | StmtKind::StorageDead(_) | StmtKind::Nop => {}
     }
+}
+
+fn visit_local(local: Local, access: Access, visit: &mut dyn FnMut(&Place, Access)) {
+    visit(&Place::local(local), access);
 }
 
 /// Visits every place that the terminator reads.
@@ -76,7 +110,8 @@ pub fn term_places<'a>(kind: &'a TermKind, visit: &mut dyn FnMut(&'a Place, Acce
 /// Visits every place that the value names.
 pub fn rvalue_places<'a>(value: &'a Rvalue, visit: &mut dyn FnMut(&'a Place, Access)) {
     match value {
-        Rvalue::AddrOf(of) => place(of, Access::Address, visit),
+        Rvalue::AddrOf(of) | Rvalue::Borrow(BorrowKind::Slot, of, _) => place(of, Access::Address, visit),
+        Rvalue::Borrow(_, of, _) => place(of, Access::Read, visit),
         Rvalue::Tag(of) => place(of, Access::Read, visit),
         // `va_arg` reads the list and steps it; what counts here is that the list must have been started.
         Rvalue::VaArg(of, _) => place(of, Access::Read, visit),
@@ -84,7 +119,7 @@ pub fn rvalue_places<'a>(value: &'a Rvalue, visit: &mut dyn FnMut(&'a Place, Acc
     }
 }
 
-/// Visits the operands of a value, left to right; not the places of `AddrOf`, `Tag`, `VaArg`.
+/// Visits the operands of a value, left to right; not the places of `AddrOf`, `Borrow`, `Tag`, `VaArg`.
 pub fn rvalue_operands<'a>(value: &'a Rvalue, visit: &mut dyn FnMut(&'a Operand)) {
     match value {
         Rvalue::Use(a)
@@ -97,6 +132,7 @@ pub fn rvalue_operands<'a>(value: &'a Rvalue, visit: &mut dyn FnMut(&'a Operand)
         | Rvalue::Measure(a)
         | Rvalue::Clamp(a)
         | Rvalue::BlockSize(a)
+        | Rvalue::Retain(a)
         | Rvalue::Truth(a) => visit(a),
         Rvalue::Binary(_, a, b, _)
         | Rvalue::CountArith(_, a, b)
@@ -111,14 +147,18 @@ pub fn rvalue_operands<'a>(value: &'a Rvalue, visit: &mut dyn FnMut(&'a Operand)
             visit(lo);
             visit(hi);
         }
-        Rvalue::Alloc { count, extra, .. } => {
+        Rvalue::Alloc { count, extra, handle, .. } => {
             visit(count);
-            if let Some(extra) = extra {
-                visit(extra);
-            }
+            extra.iter().for_each(&mut *visit);
+            handle.iter().for_each(visit);
         }
         Rvalue::Builtin(_, args, _) => args.iter().for_each(visit),
-        Rvalue::AddrOf(_) | Rvalue::Tag(_) | Rvalue::VaArg(..) | Rvalue::LabelAddr(..) => {}
+        Rvalue::AddrOf(_)
+        | Rvalue::Borrow(..)
+        | Rvalue::NewKey(..)
+        | Rvalue::Tag(_)
+        | Rvalue::VaArg(..)
+        | Rvalue::LabelAddr(..) => {}
     }
 }
 

@@ -1,0 +1,194 @@
+//! Regions and ownership: arenas and `open`s with their ends, moves, borrows, slots, packing.
+//!
+//! What is owned moves by `Operand::Move`, in order: a temporary that owns is read once, by a `Move`. What only looks at an owned pointer
+//! reads it by `Copy`, into temporaries that do not own.
+
+use crate::builder::Lower;
+use crate::place::Use;
+use crate::scopes::Item;
+use mir::ir::*;
+use typing::tree::{BorrowKind, Expr, ExprKind, Init, LocalId};
+use typing::types::*;
+
+impl<'t> Lower<'t, '_> {
+    /// The regions of the body; those of blocks get their scope when the block is opened.
+    pub fn declare_regions(&mut self) {
+        let regions = self.tree.regions.iter().map(|decl| BodyRegion { decl: decl.clone(), scope: ScopeId(0) });
+        self.body.regions = regions.collect();
+    }
+
+    /// The region begins in the current scope.
+    pub fn place_region(&mut self, region: u32) {
+        let scope = self.scope;
+        if let Some(entry) = self.body.regions.get_mut(region as usize) {
+            entry.scope = scope;
+        }
+    }
+
+    // ---- arenas
+
+    /// `arena r;`, `reap r;`
+    pub fn arena(&mut self, handle: LocalId, region: u32) {
+        let handle = self.local(handle);
+        self.place_region(region);
+        self.declare_live(handle);
+        self.emit(StmtKind::ArenaBegin(handle, region));
+        self.push_live(Item::Arena(handle, region));
+    }
+
+    /// `open arena h = k;`
+    pub fn open(&mut self, handle: LocalId, key: &'t Expr, region: Region) {
+        let handle = self.local(handle);
+        self.declare_live(handle);
+        let key = self.place(key, Use::Read).place;
+        self.emit(StmtKind::Open(handle, key.clone(), region));
+        self.opened.push((handle, key, region));
+        self.push_live(Item::Open(self.opened.len() - 1));
+    }
+
+    // ---- owned values
+
+    /// Reads an owned path for the last time. Slots in it are left empty, since they free what they hold when they end.
+    pub fn move_out(&mut self, place: &'t Expr) -> Rvalue {
+        let access = self.place(place, Use::Read);
+        let slots = self.slots_in(&access.place, access.qty.ty);
+        let value = Operand::Move(access.place);
+        if slots.is_empty() {
+            return Rvalue::Use(value);
+        }
+        let moved = self.temp_of(Rvalue::Use(value), access.qty.ty);
+        for slot in slots {
+            self.emit(StmtKind::Zero(slot));
+        }
+        Rvalue::Use(moved)
+    }
+
+    /// Lends an owned path or a slot.
+    pub fn borrow(&mut self, kind: BorrowKind, place: &'t Expr, ty: Ty) -> Rvalue {
+        let access = self.place(place, Use::Read);
+        Rvalue::Borrow(kind, access.place, ty)
+    }
+
+    /// `retain(e)`
+    pub fn retain(&mut self, e: &'t Expr) -> Rvalue {
+        let value = if e.is_place() { Operand::Copy(self.place(e, Use::Read).place) } else { self.direct(e) };
+        Rvalue::Retain(value)
+    }
+
+    /// `free`, `free_arena`, `release`, `rfree`.
+    pub fn dispose(&mut self, value: &'t Expr, handle: Option<&'t Expr>) {
+        let handle = handle.map(|h| {
+            let op = self.operand(h);
+            self.whole(op)
+        });
+        let value = self.direct(value);
+        self.emit(StmtKind::Dispose { value, handle, moved: vec![] });
+    }
+
+    /// A struct that hides regions, from its parts.
+    pub fn pack(&mut self, dest: Local, ty: Qty, regions: &[Region], init: &'t Init) {
+        let place = Place::local(dest);
+        self.emit(StmtKind::Pack(place.clone(), regions.to_vec()));
+        self.init_place(&place, ty, init, false);
+    }
+
+    /// `unpack p as {@d, k, root};`
+    pub fn unpack(&mut self, place: &'t Expr, regions: &[u32], bindings: &[(LocalId, u32)], moves: bool) {
+        let place = self.place(place, Use::Read).place;
+        for &region in regions {
+            self.place_region(region);
+        }
+        self.emit(StmtKind::Unpack { place: place.clone(), regions: regions.to_vec(), moves });
+        for &(local, field) in bindings {
+            let local = self.local(local);
+            self.declare_live(local);
+            let part = place.then(Proj::Field(field));
+            let owned = mir::ty::owns(&self.program.types, self.local_ty(local));
+            let value = if owned && moves { Operand::Move(part) } else { Operand::Copy(part) };
+            self.assign(Place::local(local), Rvalue::Use(value));
+        }
+    }
+
+    /// `cursor pp = &place;`
+    pub fn cursor(&mut self, cursor: LocalId, place: &'t Expr) {
+        let cursor = self.local(cursor);
+        self.declare_live(cursor);
+        self.cursors.push(cursor);
+        let place = match &*place.kind {
+            ExprKind::AddrOf(inner) => inner,
+            _ => place,
+        };
+        let access = self.place(place, Use::Read);
+        self.emit(StmtKind::CursorBegin(cursor, access.place));
+    }
+
+    // ---- slots
+
+    /// Whether the place is a container slot: a store to it drops what it held. All else that owns is an owned path.
+    pub fn is_slot(&self, place: &Place) -> bool {
+        if self.body.unchecked || place.base_local().is_none() {
+            return !self.body.unchecked;
+        }
+        for (n, step) in place.proj.iter().enumerate() {
+            let owned_path = match step {
+                Proj::Field(_) => true,
+                Proj::Index(_) => false,
+                Proj::Deref if n == 0 && place.base_local().is_some_and(|l| self.cursors.contains(&l)) => true,
+                Proj::Deref => {
+                    let pointer = mir::ty::prefix_ty(self.program, &self.body, place, n).map(|q| q.ty);
+                    pointer.is_ok_and(|ty| self.pointer_of(ty).is_some_and(|p| p.own == Own::Unique))
+                }
+            };
+            if !owned_path {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Drops what a slot held, before a store to it.
+    pub fn before_slot_store(&mut self, place: &Place, ty: Ty) {
+        if mir::ty::owns(&self.program.types, ty) && self.is_slot(place) {
+            self.emit(StmtKind::DropSlot(place.clone()));
+        }
+    }
+
+    /// The local's slots free what they hold when it ends.
+    pub fn keep_slots(&mut self, local: Local) {
+        let ty = self.local_ty(local);
+        if !self.body.unchecked && !self.slots_in(&Place::local(local), ty).is_empty() {
+            self.push_live(Item::Slots(local));
+        }
+    }
+
+    /// The end of a local with slots.
+    pub fn drop_slots(&mut self, local: Local) {
+        let ty = self.local_ty(local);
+        for slot in self.slots_in(&Place::local(local), ty) {
+            self.emit(StmtKind::DropSlot(slot));
+        }
+    }
+
+    /// The arrays of owned values in a place, not through pointers.
+    fn slots_in(&self, place: &Place, ty: Ty) -> Vec<Place> {
+        let mut found = vec![];
+        self.add_slots(place, ty, &mut found, 0);
+        found
+    }
+
+    fn add_slots(&self, place: &Place, ty: Ty, found: &mut Vec<Place>, depth: u32) {
+        if depth > 100 || !mir::ty::owns(&self.program.types, ty) {
+            return;
+        }
+        match self.program.types.kind(ty) {
+            TyKind::Array { .. } => found.push(place.clone()),
+            TyKind::Record(id) if self.program.types.record(*id).kind == RecordKind::Struct => {
+                let Some((_, fields)) = self.fields_of(ty) else { return };
+                for (n, field) in fields.iter().enumerate() {
+                    self.add_slots(&place.then(Proj::Field(n as u32)), field.ty.ty, found, depth + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+}
