@@ -65,7 +65,7 @@ pub fn compile(
         return Ok(Some(Product::Text(syntax::print::print_own(&unit))));
     }
 
-    let types = typing::Options { plain_c: false, advice: settings.advice.clone() };
+    let types = typing::Options { plain_c: false, free_shared: settings.free_shared, advice: settings.advice.clone() };
     let tree = timer.pass("check types", || typing::check(&unit, map, &types, sink));
     if until == Until::Types {
         return Ok(Some(Product::Text(typing::print::print(&tree, map))));

@@ -233,10 +233,29 @@ pub enum TypeSpec {
     Atomic(Box<TypeName>),
     /// `auto x = e;`, `constexpr x = e;`, `__auto_type`
     Infer,
-    /// `exists @d;` is a field, not a type; a type that a later issue brings (`pid`, `key<@d>`, `Nic.exp:READY`): its word.
+    /// `key<@d>` and the other kinds of key: the word, the region.
+    Key(KeyWord, Ident),
+    /// `arena` (`false`) or `reap` in front of a parameter's name: its handle. The span is the word's.
+    Handle(bool, Span),
+    /// A type that a later issue brings (`pid`, `Nic.exp:READY`): its word.
     Unsupported(Ident),
     /// No type written (old C's implicit int).
     Missing,
+}
+
+/// The kinds of key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeyWord {
+    /// `key`
+    Arena,
+    /// `reap_key`
+    Reap,
+    /// `rc_key`
+    RcArena,
+    /// `rc_reap_key`
+    RcReap,
+    /// `exchange_key`
+    Exchange,
 }
 
 /// C's own types.
@@ -308,8 +327,13 @@ pub enum FieldItem {
     Fields(FieldDecl),
     /// `static_assert`
     StaticAssert(StaticAssert),
-    /// `exists @d;` (brought by a later issue)
-    Exists(Ident),
+    /// `exists @d;`, `exists @e outlived by @x;`
+    Exists {
+        /// The hidden region.
+        name: Ident,
+        /// The region that it is live with.
+        by: Option<Ident>,
+    },
 }
 
 /// Field declarators with one base type. No declarators: an anonymous struct or union.
@@ -582,8 +606,36 @@ pub enum StmtKind {
     Swap(Expr, Expr),
     /// `asm(...)`
     Asm(Box<AsmStmt>),
-    /// A statement of Leeward that a later issue brings (`arena r;`, `borrow b = p;`, `send ...`): its word. Its tokens were
-    /// skipped; the name it would declare, if any, so that its uses raise no second error.
+    /// `arena r, s;`, `reap r;`
+    Arena {
+        /// `reap`
+        reap: bool,
+        /// The names.
+        names: Vec<Ident>,
+    },
+    /// `borrow b = x;`
+    Borrow(Ident, Expr),
+    /// `cursor pp = &place;`: the name and all behind `=`.
+    Cursor(Ident, Expr),
+    /// `open arena h = k;`, `open reap h = k;`
+    Open {
+        /// `reap`
+        reap: bool,
+        /// The handle.
+        name: Ident,
+        /// The key.
+        key: Expr,
+    },
+    /// `unpack p as {@d, k: mine, root};`
+    Unpack {
+        /// The packed struct.
+        place: Expr,
+        /// Fresh names of its hidden regions, in order.
+        regions: Vec<Ident>,
+        /// Field and the name it gets.
+        bindings: Vec<(Ident, Ident)>,
+    },
+    /// A statement of Leeward that a later issue brings (`send ...`, `expose ...`): its word. Its tokens were skipped; the name it would declare, if any, so that its uses raise no second error.
     Unsupported(Symbol, Option<Ident>),
 }
 

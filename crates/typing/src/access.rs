@@ -78,12 +78,14 @@ impl Checker<'_> {
             ty.quals.is_const |= at.ty.quals.is_const;
             ty.quals.is_volatile |= at.ty.quals.is_volatile;
             at = self.place_node(ExprKind::Field(at, n), ty, span);
+            at = self.seen(at);
         }
         at
     }
 
     pub(crate) fn arrow(&mut self, base: &ast::Expr, member: ast::Ident, span: Span) -> Expr {
         let base = self.value(base);
+        let base = self.looked(base);
         if self.is_error(base.ty.ty) {
             return base;
         }
@@ -112,7 +114,9 @@ impl Checker<'_> {
             self.error_help(codes::VOID_POINTER, span, message, "for instance `struct s *p = ctx;`");
             return self.error_node(span);
         }
-        self.place_node(ExprKind::Deref(base), p.target, span)
+        let base = self.looked(base);
+        let place = self.place_node(ExprKind::Deref(base), p.target, span);
+        self.seen(place)
     }
 
     /// `a[i]`
@@ -141,6 +145,7 @@ impl Checker<'_> {
             return self.index_array(base, index, elem, len, terminated, span);
         }
         let base = self.rvalue(base);
+        let base = self.looked(base);
         let Some(p) = self.program.types.as_pointer(base.ty.ty) else {
             let text = self.show(base.ty.ty);
             self.error(codes::OPERANDS, span, format!("`{text}` cannot be indexed"));
@@ -186,7 +191,8 @@ impl Checker<'_> {
                 return self.index_pointer(base, p, index, span);
             }
         }
-        self.place_node(ExprKind::IndexArray(base, index), elem, span)
+        let place = self.place_node(ExprKind::IndexArray(base, index), elem, span);
+        self.seen(place)
     }
 
     pub(crate) fn index_pointer(&mut self, base: Expr, p: Pointer, index: Expr, span: Span) -> Expr {
@@ -210,7 +216,8 @@ impl Checker<'_> {
             // Indexing a string is cheaper and stricter with bounds, where they can be had.
             self.need_bounds(&base);
         }
-        self.place_node(ExprKind::IndexPointer(base, index), p.target, span)
+        let place = self.place_node(ExprKind::IndexPointer(base, index), p.target, span);
+        self.seen(place)
     }
 
     /// Reports indexing or arithmetic on a thin pointer.

@@ -6,7 +6,7 @@ use crate::convert::Why;
 use crate::scope::Entity;
 use crate::tree::*;
 use crate::types::*;
-use source::{Span, Symbol};
+use source::{Diagnostic, Span, Symbol};
 use syntax::ast;
 
 impl Checker<'_> {
@@ -113,15 +113,25 @@ impl Checker<'_> {
         let flexible = self.program.types.as_record(elem).and_then(|r| self.program.types.flexible_member(r)).is_some();
         let old = old.map(|old| self.old_block(old, elem, span));
         let bounds = self.block_bounds(elem, flexible);
+        let own = self.fresh_own();
         let ty = self.types().pointer(Pointer {
             target: Qty::plain(elem),
             bounds,
             nonnull: !fallible,
-            own: Own::Shared,
+            own,
             region: Region::Heap,
             raw: false,
         });
         self.node(ExprKind::Alloc(Alloc { elem, size, fallible, old, flexible }), ty, span)
+    }
+
+    /// The ownership of a new object, before it is shared.
+    fn fresh_own(&self) -> Own {
+        if self.tracked() {
+            Own::Unique
+        } else {
+            Own::Shared
+        }
     }
 
     /// The old block of a `realloc`, with its bounds.
@@ -195,24 +205,107 @@ impl Checker<'_> {
             self.error(codes::TYPE, span, "type: an array is not freed: it ends with its block");
             return self.error_node(span);
         }
+        let own = pointer.map_or(Own::Shared, |p| p.own);
+        if pointer.is_some() && self.tracked() && own == Own::Shared {
+            let read = self.rvalue(value.clone());
+            if self.note_given(&read, Own::Unique) {
+                let read = self.with_own(read, Own::Unique);
+                return self.node(ExprKind::Dispose(read, None), void, span);
+            }
+            if self.checked() && !self.free_shared(&value, span) {
+                return self.error_node(span);
+            }
+        }
+        match own {
+            Own::Shared => {}
+            Own::Unique => {
+                let value = self.rvalue(value);
+                return self.node(ExprKind::Dispose(value, None), void, span);
+            }
+            Own::Rc | Own::View | Own::Any | Own::Param(_) => {
+                let text = self.show(value.ty.ty);
+                let help = match own {
+                    Own::Rc => "a counted pointer is given up by `release`",
+                    _ => "only its owner frees an object",
+                };
+                self.error_help(
+                    codes::OWNERSHIP,
+                    span,
+                    format!("`free` takes a `unique` pointer, and this is a `{text}`"),
+                    help,
+                );
+                return self.error_node(span);
+            }
+        }
         let settable = value.is_place() && !value.ty.quals.is_const && pointer.is_some_and(|p| !p.nonnull);
         let value = if settable { value } else { self.rvalue(value) };
         self.node(ExprKind::Free(value), void, span)
     }
 
-    /// `new ...`
-    pub(crate) fn new_expr(&mut self, new: &ast::NewExpr, span: Span) -> Expr {
-        if let Some(region) = new.region {
-            if region.name.as_str() != "heap" {
-                self.later(Symbol::new(&format!("new({})", region.name)), region.span);
-                return self.error_node(span);
+    /// `free` of a shared pointer: an error, or a warning while a program is ported.
+    fn free_shared(&mut self, value: &Expr, span: Span) -> bool {
+        let name = match &*value.kind {
+            ExprKind::Local(id) => self.f.as_ref().and_then(|f| f.locals.get(id.0 as usize)).and_then(|l| l.name),
+            ExprKind::Global(id) => self.program.globals.get(id.0 as usize).map(|g| g.name),
+            _ => None,
+        };
+        let what = name.map_or("this pointer".to_string(), |n| format!("`{n}`"));
+        let message = format!("`free` of a shared pointer: {what} may have copies that are still used");
+        let report = match self.options.free_shared {
+            true => Diagnostic::warning(codes::FREE_SHARED, span, message)
+                .help("the object is left to the collector; make the pointer `unique` to free it here"),
+            false => Diagnostic::error(codes::FREE_SHARED, span, message)
+                .help("declare the pointer `unique` where it is kept; or leave `free` out: the collector frees it"),
+        };
+        self.report(report);
+        self.options.free_shared
+    }
+
+    /// Where `new` allocates: the handle, the region, and the ownership of what it makes.
+    fn allocation_place(&mut self, name: Option<ast::Ident>, counted: bool) -> Option<(Option<Expr>, Region, Own)> {
+        let own = if counted { Own::Rc } else { self.fresh_own() };
+        let Some(name) = name else { return Some((None, Region::Heap, own)) };
+        if let Some(Entity::Local(id)) = self.scopes.lookup(name.name).cloned() {
+            let place = self.name(name.name, name.span, None);
+            if let TyKind::Handle(_, region) = *self.kind(place.ty.ty) {
+                let ty = place.ty.ty;
+                let handle = self.node(ExprKind::Load(place), ty, name.span);
+                let _ = id;
+                return Some((Some(handle), region, own));
+            }
+            if self.is_error(place.ty.ty) {
+                return None;
+            }
+        } else {
+            match name.name.as_str() {
+                "heap" => return Some((None, Region::Heap, own)),
+                "exchange" => {
+                    if counted {
+                        self.error(codes::OWNERSHIP, name.span, "blocks of the exchange heap are unique, not counted");
+                    }
+                    return Some((None, Region::Exchange, Own::Unique));
+                }
+                _ => {}
+            }
+            if matches!(self.scopes.lookup(name.name), Some(Entity::Poison)) {
+                return None;
             }
         }
-        if let Some(rc) = new.rc {
-            self.later(Symbol::new("new rc"), rc);
+        self.error_help(
+            codes::REGION,
+            name.span,
+            format!("`{}` is not an arena or reap to allocate in", name.name),
+            "`new(r)` takes the name of an arena, a reap or an opened key; `new(exchange)` the exchange heap",
+        );
+        None
+    }
+
+    /// `new ...`
+    pub(crate) fn new_expr(&mut self, new: &ast::NewExpr, span: Span) -> Expr {
+        let Some((handle, region, own)) = self.allocation_place(new.region, new.rc.is_some()) else {
             return self.error_node(span);
-        }
-        let elem = self.stored_type(&new.ty).ty;
+        };
+        let elem = self.stored_type(&new.ty, region).ty;
         if self.is_error(elem) {
             return self.error_node(span);
         }
@@ -226,8 +319,15 @@ impl Checker<'_> {
             .types
             .as_record(elem)
             .filter(|&r| matches!(self.program.types.flexible_member(r), Some((_, _, Some(_)))));
-        let mut out =
-            New { elem, count: None, init: None, fallible: new.question, flexible: None, handle: None, counted: false };
+        let mut out = New {
+            elem,
+            count: None,
+            init: None,
+            fallible: new.question,
+            flexible: None,
+            handle,
+            counted: new.rc.is_some(),
+        };
         let bounds = match &new.form {
             ast::NewForm::Init(items) => {
                 if flexible.is_some() {
@@ -299,8 +399,8 @@ impl Checker<'_> {
             target: Qty::plain(elem),
             bounds,
             nonnull: !new.question,
-            own: Own::Shared,
-            region: Region::Heap,
+            own,
+            region,
             raw: false,
         });
         self.node(ExprKind::New(out), ty, span)

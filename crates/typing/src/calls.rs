@@ -4,7 +4,7 @@ use crate::checker::Checker;
 use crate::codes;
 use crate::convert::Why;
 use crate::infer::Reach;
-use crate::scope::Entity;
+use crate::scope::{Entity, GenericParam};
 use crate::tree::*;
 use crate::types::*;
 use source::{Diagnostic, Span, Symbol};
@@ -26,6 +26,9 @@ impl Checker<'_> {
                 return self.allocate(name, args, question, span, expected);
             }
             if self.scopes.lookup(name).is_none() {
+                if let Some(out) = self.ownership_call(name, args, span, expected) {
+                    return out;
+                }
                 if let Some(out) = self.builtin(name, args, span, expected) {
                     return out;
                 }
@@ -51,6 +54,7 @@ impl Checker<'_> {
             return self.error_node(span);
         };
         let why = Why::Arg;
+        let fty = self.instantiate(&fty);
         let values = self.arguments(&fty, args, why, span, None);
         self.finish_call(Callee::Pointer(value), &fty, values, span)
     }
@@ -74,8 +78,15 @@ impl Checker<'_> {
         let ty = self.types().subst(ty, &type_args);
         let Some(fty) = self.program.types.as_func(ty) else { return self.error_node(span) };
         let why = if trust == Trust::Trusted { Why::TrustedArg } else { Why::Arg };
+        let fty = self.instantiate(&fty);
         let values = self.arguments(&fty, args, why, span, Some(name));
         self.finish_call(Callee::Direct(FuncRef { func: id, args: type_args }), &fty, values, span)
+    }
+
+    /// A function type for one call: its region variables are found out there.
+    pub(crate) fn instantiate(&mut self, fty: &FuncTy) -> FuncTy {
+        let regions: Vec<Region> = (0..fty.regions).map(|_| self.fresh_region()).collect();
+        self.types().open_function(fty, &regions)
     }
 
     /// The arguments, converted to the parameters' types; with each the value before conversion.
@@ -113,7 +124,15 @@ impl Checker<'_> {
             self.keep_inferred(is_end);
             let value = self.expr_expecting(arg, Some(param.ty));
             self.keep_inferred(false);
-            let value = self.rvalue(value);
+            let mut value = self.rvalue(value);
+            if self.tracked() && !param.consume && self.program.types.owns(param.ty) {
+                value = self.lent_argument(value);
+            }
+            let special = fty.copies.is_some_and(|(d, s)| d == at as u32 || s == at as u32)
+                || fty.fills.is_some_and(|(p, _)| p == at as u32);
+            if self.tracked() && special {
+                value = self.borrowed(value);
+            }
             let from = value.ty.ty;
             if fty.end_into.is_some_and(|(_, out)| out == at as u32) {
                 out.push((self.end_argument(value, param.ty, &out, fty), from));
@@ -167,6 +186,7 @@ impl Checker<'_> {
     /// A variable argument after C's default promotions.
     fn variadic_argument(&mut self, arg: &ast::Expr) -> Expr {
         let value = self.value(arg);
+        let value = if self.tracked() { self.borrowed(value) } else { value };
         let value = self.promote(value);
         let double = self.program.types.common.double;
         match *self.kind(value.ty.ty) {
@@ -195,7 +215,7 @@ impl Checker<'_> {
             bounds: Bounds::Thin,
             nonnull: false,
             own: Own::Shared,
-            region: Region::Var,
+            region: Region::Heap,
             raw: true,
         })
     }
@@ -279,6 +299,16 @@ impl Checker<'_> {
         if p.target.quals.is_const && !q.target.quals.is_const {
             return self.coerce(value, param, why);
         }
+        if self.program.types.owns(p.target.ty) {
+            let text = self.show(p.target.ty);
+            self.error_help(
+                codes::OWNERSHIP,
+                value.span,
+                format!("`{text}` owns something: its bytes are not copied"),
+                "move its values one by one, or exchange them with `:=:`",
+            );
+            return self.error_node(value.span);
+        }
         if self.has_counted_tail(p.target.ty) {
             self.error_help(
                 codes::COUNT,
@@ -324,6 +354,16 @@ impl Checker<'_> {
         }
         let zero = c.is_none_or(|c| out.get(c as usize).is_some_and(|(e, _)| matches!(*e.kind, ExprKind::Int(0))));
         let whole = out.last().is_some_and(|(e, _)| self.is_multiple_of(e, target));
+        if self.program.types.owns(target) {
+            let text = self.show(target);
+            self.error_help(
+                codes::OWNERSHIP,
+                span,
+                format!("`{text}` owns something, which would be lost silently"),
+                "assign to it: what a slot held is freed",
+            );
+            return;
+        }
         if !zero || !whole {
             let text = self.show(target);
             self.error_help(
@@ -360,7 +400,7 @@ impl Checker<'_> {
             return;
         }
         let plain = self.program.types.is_plain(p.target.ty) && self.program.types.is_plain(q.target.ty);
-        if !plain && p.target.ty != q.target.ty {
+        if !plain && !self.program.types.same_modulo_regions(p.target.ty, q.target.ty) {
             let (x, y) = (self.show(*a), self.show(*b));
             self.error(
                 codes::TYPE,
@@ -416,7 +456,8 @@ impl Checker<'_> {
             }
         }
         let args = values.into_iter().map(|(e, _)| e).collect();
-        self.node(ExprKind::Call(callee, args), ty, span)
+        let through = self.types().intern(TyKind::Func(Rc::new(fty.clone())));
+        self.node(ExprKind::Call(callee, through, args), ty, span)
     }
 
     /// The type of a result that points into an argument of type `from`.
@@ -429,7 +470,9 @@ impl Checker<'_> {
         };
         let c = self.program.types.common;
         let raw = matches!(self.kind(r.target.ty), TyKind::Void);
-        let same = self.program.types.is_character(p.target.ty) || (raw && copies) || p.target.ty == r.target.ty;
+        let same = self.program.types.is_character(p.target.ty)
+            || (raw && copies)
+            || self.program.types.same_modulo_regions(p.target.ty, r.target.ty);
         let mut target =
             if same { p.target } else { Qty { ty: if raw { c.uchar } else { r.target.ty }, quals: p.target.quals } };
         target.quals.is_const = p.target.quals.is_const;
@@ -450,7 +493,7 @@ impl Checker<'_> {
             target,
             bounds,
             nonnull: r.nonnull,
-            own: Own::Shared,
+            own: if p.own == Own::View { Own::View } else { Own::Shared },
             region: p.region,
             raw: false,
         })
@@ -635,12 +678,12 @@ impl Checker<'_> {
                 self.error_help(
                     codes::GENERIC,
                     span,
-                    format!("`{}` of the generic `{name}` cannot be inferred from this call", param.name),
+                    format!("`{}` of the generic `{name}` cannot be inferred from this call", param.name()),
                     "give an argument that mentions it, or assign the result to a variable of the wanted type",
                 );
                 return None;
             };
-            if !self.check_type_argument(*ty, param, span) {
+            if !self.check_argument(*ty, param, span) {
                 return None;
             }
             out.push(*ty);
@@ -648,7 +691,7 @@ impl Checker<'_> {
         Some(Rc::from(out))
     }
 
-    fn mentions_own_param(&self, ty: Ty, params: &[TypeParam]) -> bool {
+    fn mentions_own_param(&self, ty: Ty, params: &[GenericParam]) -> bool {
         !params.is_empty() && self.program.types.mentions_param(ty)
     }
 
@@ -701,18 +744,26 @@ impl Checker<'_> {
     }
 
     /// Matches a parameter's type against an argument's and notes what the type parameters must be.
-    fn unify(&mut self, pattern: Ty, actual: Ty, params: &[TypeParam], found: &mut [Option<Ty>]) {
+    fn unify(&mut self, pattern: Ty, actual: Ty, params: &[GenericParam], found: &mut [Option<Ty>]) {
         if self.is_error(actual) {
             return;
         }
         match (self.kind(pattern).clone(), self.kind(actual).clone()) {
-            (TyKind::Param(p), _) if params.get(p.index as usize) == Some(&p) => {
-                let bound = self.type_argument(actual);
-                if let Some(slot) = found.get_mut(p.index as usize) {
-                    slot.get_or_insert(bound);
+            (TyKind::Param(p), _) if params.get(p.index as usize) == Some(&GenericParam::Type(p)) => {
+                if found.get(p.index as usize).is_some_and(|f| f.is_none()) {
+                    let bound = self.type_argument(actual, &p);
+                    if let Some(slot) = found.get_mut(p.index as usize) {
+                        *slot = Some(bound);
+                    }
                 }
             }
-            (TyKind::Ptr(p), TyKind::Ptr(a)) => self.unify(p.target.ty, a.target.ty, params, found),
+            (TyKind::OwnArg(Own::Param(n)), TyKind::OwnArg(own)) => self.unify_own(n, own, params, found),
+            (TyKind::Ptr(p), TyKind::Ptr(a)) => {
+                if let Own::Param(n) = p.own {
+                    self.unify_own(n, a.own, params, found);
+                }
+                self.unify(p.target.ty, a.target.ty, params, found);
+            }
             (TyKind::Array { elem: p, .. }, TyKind::Array { elem: a, .. }) => self.unify(p.ty, a.ty, params, found),
             (TyKind::Record(p), TyKind::Record(a)) => {
                 let (x, y) = (self.program.types.instance_of.get(&p), self.program.types.instance_of.get(&a));
@@ -733,8 +784,18 @@ impl Checker<'_> {
         }
     }
 
+    fn unify_own(&mut self, n: u32, own: Own, params: &[GenericParam], found: &mut [Option<Ty>]) {
+        if !matches!(params.get(n as usize), Some(GenericParam::Own(_))) {
+            return;
+        }
+        let arg = self.types().intern(TyKind::OwnArg(own));
+        if let Some(slot) = found.get_mut(n as usize) {
+            slot.get_or_insert(arg);
+        }
+    }
+
     /// The type that a type parameter stands for, given a value's type: pointers forget what only this value knows.
-    fn type_argument(&mut self, ty: Ty) -> Ty {
+    fn type_argument(&mut self, ty: Ty, param: &TypeParam) -> Ty {
         let c = self.program.types.common;
         match *self.kind(ty) {
             TyKind::Ptr(p) => {
@@ -743,7 +804,13 @@ impl Checker<'_> {
                     Bounds::Counted(_) => Bounds::Fat,
                     other => other,
                 };
-                self.types().pointer(Pointer { bounds, nonnull: false, region: Region::Heap, ..p })
+                let region = if param.heap { Region::Heap } else { self.fresh_region() };
+                let ty = self.types().pointer(Pointer { bounds, nonnull: false, region, ..p });
+                if param.heap {
+                    self.types().map_regions(ty, &mut |_, _| Region::Heap)
+                } else {
+                    ty
+                }
             }
             TyKind::NullPtr => c.error,
             _ => ty,

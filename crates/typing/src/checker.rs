@@ -2,7 +2,8 @@
 
 use crate::codes;
 use crate::function::FnCtx;
-use crate::scope::{Entity, GenericRecord, Scopes};
+use crate::region_names::Protos;
+use crate::scope::{Entity, GenericParam, GenericRecord, Scopes};
 use crate::specs::Siblings;
 use crate::tree::*;
 use crate::types::*;
@@ -15,6 +16,8 @@ use syntax::ast;
 pub struct Options {
     /// Plain C: same types, no checks.
     pub plain_c: bool,
+    /// `-Wno-free-shared`: `free` of a shared pointer is a warning.
+    pub free_shared: bool,
     /// Names of foreign functions with advice what to use instead (`library/unsafe.txt`).
     pub advice: Vec<(String, String)>,
 }
@@ -52,12 +55,14 @@ pub struct Checker<'a> {
     pub(crate) scopes: Scopes,
     pub(crate) generic_records: Vec<GenericRecord>,
     /// Bounds of the type parameters of the generic item at hand.
-    pub(crate) type_params: Vec<TypeParam>,
+    pub(crate) type_params: Vec<GenericParam>,
     pub(crate) string_ids: FxHashMap<(Vec<u32>, Ty), StrId>,
     pub(crate) known_globals: FxHashMap<GlobalId, Known>,
     pub(crate) static_counter: u32,
-    /// Type parameters of each generic function.
-    pub(crate) generics_of: FxHashMap<FuncId, Vec<TypeParam>>,
+    /// Parameters of each generic function.
+    pub(crate) generics_of: FxHashMap<FuncId, Vec<GenericParam>>,
+    /// Region variables of the prototype that is being read.
+    pub(crate) protos: Protos,
     /// The function at hand.
     pub(crate) f: Option<FnCtx>,
     /// Static locals by declaration, so that inference rounds make them once.
@@ -68,7 +73,7 @@ pub struct Checker<'a> {
     /// What `counted_by` may mention.
     pub(crate) siblings: Option<Siblings>,
     /// Parameters of a `generic <...>` that the next record specifier with a tag takes.
-    pub(crate) pending_generic: Option<Vec<TypeParam>>,
+    pub(crate) pending_generic: Option<Vec<GenericParam>>,
     /// Generic tags that are to be declared at file scope when the level of their parameters is closed.
     pub(crate) generic_tags: Vec<(Symbol, u32)>,
 }
@@ -89,6 +94,7 @@ impl<'a> Checker<'a> {
             known_globals: FxHashMap::default(),
             static_counter: 0,
             generics_of: FxHashMap::default(),
+            protos: Protos::default(),
             f: None,
             statics: FxHashMap::default(),
             local_records: FxHashMap::default(),

@@ -43,5 +43,8 @@ codes! {
     VOID_POINTER = "L0230" "a void pointer used as if its type were known";
     ALLOCATION = "L0231" "an allocation whose type is not known or cannot be zeroed";
     UNUSED = "L0232" "something that is never used";
+    REGION = "L0234" "a region that is not declared, or not allowed here";
+    OWNERSHIP = "L0235" "an ownership that does not fit";
+    FREE_SHARED = "L0236" "free of a pointer that is shared";
     SUSPICIOUS = "L0233" "legal, but probably not what was meant";
 }

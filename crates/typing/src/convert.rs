@@ -10,8 +10,10 @@ use source::{Diagnostic, Span, Symbol};
 /// Where a value goes; decides which conversions are open to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
-    /// Initialiser or assignment.
+    /// Initialiser or assignment of memory: a field, an element, a global.
     Store,
+    /// Initialiser or assignment of a whole local.
+    Local,
     /// Argument of a trusted foreign function.
     TrustedArg,
     /// Argument of a Leeward function.
@@ -122,6 +124,12 @@ impl Checker<'_> {
         }
         let span = e.span;
         self.check_read(&e);
+        if self.tracked() && self.is_seen_owner(&e) {
+            return self.node(ExprKind::Borrow(BorrowKind::View, e), ty, span);
+        }
+        if self.tracked() && self.program.types.owns(ty) {
+            return self.node(ExprKind::Move(e), ty, span);
+        }
         self.node(ExprKind::Load(e), ty, span)
     }
 
@@ -197,7 +205,9 @@ impl Checker<'_> {
         if self.checked() && self.guarded_address(&e, span) {
             return self.error_node(span);
         }
-        let pointer = Pointer { target, bounds, nonnull: true, own: Own::Shared, region: Region::Var, raw: false };
+        let e = self.lent_place(e);
+        let (own, region) = (self.place_own(&e), self.place_region(&e));
+        let pointer = Pointer { target, bounds, nonnull: true, own, region, raw: false };
         let ty = self.types().pointer(pointer);
         self.node(ExprKind::Decay(e), ty, span)
     }
@@ -335,6 +345,7 @@ impl Checker<'_> {
     /// A scalar value as a truth value (`int` 0 or 1).
     pub(crate) fn truth(&mut self, e: Expr) -> Expr {
         let e = self.rvalue(e);
+        let e = self.looked(e);
         if self.is_error(e.ty.ty) {
             return e;
         }
@@ -373,15 +384,21 @@ impl Checker<'_> {
         if self.is_error(from) || self.is_error(to) {
             return Expr { ty: Qty::plain(to), ..e };
         }
-        if from == to {
+        if self.program.types.same_modulo_regions(from, to)
+            && !self.program.types.as_pointer(from).is_some_and(|p| p.own == Own::Any)
+        {
             return e;
         }
         match (self.kind(from).clone(), self.kind(to).clone()) {
-            (_, TyKind::Void) => self.convert(Conv::Void, e, to),
+            (_, TyKind::Void) => {
+                let e = self.looked(e);
+                self.convert(Conv::Void, e, to)
+            }
             (_, TyKind::Bool) if self.is_scalar(from) => self.convert(Conv::ToBool, e, to),
             _ if self.is_arithmetic(from) && self.is_arithmetic(to) => self.convert(Conv::Numeric, e, to),
             (_, TyKind::Ptr(q)) => self.coerce_pointer(e, q, to, why),
             (TyKind::Ptr(_), _) if self.is_integer(to) && (why == Why::Cast || !self.checked()) => {
+                let e = self.looked(e);
                 self.convert(Conv::PtrToInt, e, to)
             }
             (TyKind::NullPtr, TyKind::NullPtr) => e,
@@ -397,7 +414,7 @@ impl Checker<'_> {
     pub(crate) fn mismatch(&mut self, e: &Expr, to: Ty, why: Why) {
         let (from, to) = (self.show(e.ty.ty), self.show(to));
         let what = match why {
-            Why::Store => "is stored where",
+            Why::Store | Why::Local => "is stored where",
             Why::TrustedArg | Why::Arg => "is passed where",
             Why::Return => "is returned where",
             Why::Cast => "is cast where",
@@ -442,6 +459,13 @@ impl Checker<'_> {
             self.mismatch(&e, to, why);
             return self.error_node(span);
         };
+        let (e, p) = if self.tracked() {
+            let Some(e) = self.take_ownership(e, &q, why) else { return self.error_node(span) };
+            let Some(p) = self.program.types.as_pointer(e.ty.ty) else { return self.error_node(span) };
+            (e, p)
+        } else {
+            (e, p)
+        };
         if !self.checked() {
             return self.unchecked_pointer(e, p, q, to);
         }
@@ -461,8 +485,8 @@ impl Checker<'_> {
     fn unchecked_pointer(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty) -> Expr {
         let from_typed = self.program.types.is_typed_void(&p);
         let to_typed = self.program.types.is_typed_void(&q);
-        if p.target.ty == q.target.ty && !p.raw && !q.raw {
-            if e.ty.ty == to {
+        if self.program.types.same_modulo_regions(p.target.ty, q.target.ty) && !p.raw && !q.raw {
+            if self.program.types.same_modulo_regions(e.ty.ty, to) {
                 return e;
             }
             return self.convert(Conv::Pointer, e, to);
@@ -549,7 +573,8 @@ impl Checker<'_> {
         let nonnull = p.is_some_and(|p| p.nonnull);
         let region = p.map_or(Region::Heap, |p| p.region);
         let target = Qty { ty: c.uchar, quals };
-        let bytes = Pointer { target, bounds: Bounds::Fat, nonnull, own: Own::Shared, region, raw: false };
+        let own = p.map_or(Own::Shared, |p| p.own);
+        let bytes = Pointer { target, bounds: Bounds::Fat, nonnull, own, region, raw: false };
         let ty = self.types().pointer(bytes);
         if p.is_some_and(|p| p.target.ty == c.uchar) {
             return if e.ty.ty == ty { e } else { self.convert(Conv::Pointer, e, ty) };
@@ -611,7 +636,10 @@ impl Checker<'_> {
             );
             return self.error_node(span);
         }
-        let thin = Pointer { bounds: Bounds::Thin, nonnull: p.nonnull, region: p.region, ..q };
+        // All inner regions of what a `void *` remembers are `@heap`.
+        let target = Qty { ty: self.types().erase_regions(q.target.ty), ..q.target };
+        let thin =
+            Pointer { target, bounds: Bounds::Thin, nonnull: p.nonnull, region: p.region, own: p.own, raw: q.raw };
         let thin_ty = self.types().pointer(thin);
         let e = self.convert(Conv::FromTypedVoid, e, thin_ty);
         if !self.bounds_fit(&e, &thin, &q, why) {
@@ -639,7 +667,7 @@ impl Checker<'_> {
 
     /// Whether two targets are the same; behind `const`, inner pointers of one representation convert too.
     pub(crate) fn targets_agree(&self, from: Ty, to: Ty, behind_const: bool) -> bool {
-        if from == to {
+        if self.program.types.same_modulo_regions(from, to) {
             return true;
         }
         match (self.kind(from), self.kind(to)) {
@@ -650,6 +678,7 @@ impl Checker<'_> {
                     || (a.bounds == Bounds::Terminated && b.bounds == Bounds::Thin)
                     || (a.bounds == Bounds::FatTerminated && b.bounds == Bounds::Fat);
                 words
+                    && a.own == b.own
                     && a.raw == b.raw
                     && (a.nonnull || !b.nonnull)
                     && (b.target.quals.is_const || !a.target.quals.is_const)
@@ -658,6 +687,7 @@ impl Checker<'_> {
             (TyKind::Ptr(a), TyKind::Ptr(b)) => {
                 // Function pointers differ in attributes only, or regions of inner pointers were inferred.
                 a.bounds == b.bounds
+                    && a.own == b.own
                     && a.nonnull == b.nonnull
                     && a.raw == b.raw
                     && a.target.quals == b.target.quals
@@ -677,7 +707,7 @@ impl Checker<'_> {
                 && std::iter::once(f.ret).chain(f.params.iter().map(|p| p.ty)).all(|t| self.program.types.words(t) == 1)
         };
         let abi = a.abi == b.abi || (one_word(a) && one_word(b));
-        abi && a.ret == b.ret
+        abi && self.program.types.same_modulo_regions(a.ret, b.ret)
             && a.variadic == b.variadic
             && a.format == b.format
             && (a.into, a.end_into, a.copies, a.fills, a.keeps_string)
@@ -686,17 +716,55 @@ impl Checker<'_> {
             && a.params
                 .iter()
                 .zip(&b.params)
-                .all(|(x, y)| x.consume == y.consume && (x.ty == y.ty || self.same_param(x.ty, y.ty)))
+                .all(|(x, y)| x.consume == y.consume && self.program.types.same_modulo_regions(x.ty, y.ty))
+            && self.regions_agree(a, b)
     }
 
-    /// Parameters agree if they differ in the region only, and the callee asks for no more than the type promises.
-    fn same_param(&self, a: Ty, b: Ty) -> bool {
+    /// Whether the region variables of `a` can be chosen so that its prototype promises what that of `b` does.
+    fn regions_agree(&self, a: &FuncTy, b: &FuncTy) -> bool {
+        let mut chosen: Vec<Option<Region>> = vec![None; a.regions as usize];
+        let mut ok = true;
+        let mut pair = |x: Region, y: Region| match x {
+            Region::Bound(0, n) => match chosen.get_mut(n as usize) {
+                Some(slot) => ok &= *slot.get_or_insert(y) == y,
+                None => ok = false,
+            },
+            // Regions of the body around, and ones that are not known yet: compared where paths are known.
+            Region::Body(_) | Region::Infer(_) | Region::Param(_) => {}
+            _ => ok &= x == y || matches!(y, Region::Body(_) | Region::Infer(_) | Region::Param(_)),
+        };
+        for (x, y) in a.params.iter().zip(&b.params) {
+            self.pair_regions(x.ty, y.ty, &mut pair);
+        }
+        self.pair_regions(a.ret, b.ret, &mut pair);
+        let given = |r: Region| match r {
+            Region::Bound(0, n) => chosen.get(n as usize).copied().flatten().unwrap_or(Region::Heap),
+            other => other,
+        };
+        ok && a.outlives.iter().all(|&(x, y)| {
+            let (x, y) = (given(x), given(y));
+            x == y || b.outlives.contains(&(x, y))
+        })
+    }
+
+    /// Walks two types that are equal modulo regions, region by region.
+    fn pair_regions(&self, a: Ty, b: Ty, pair: &mut dyn FnMut(Region, Region)) {
         match (self.kind(a), self.kind(b)) {
             (TyKind::Ptr(x), TyKind::Ptr(y)) => {
-                let region = x.region == y.region || x.region == Region::Var;
-                region && Pointer { region: y.region, ..*x } == *y
+                pair(x.region, y.region);
+                self.pair_regions(x.target.ty, y.target.ty, pair);
             }
-            _ => false,
+            (TyKind::Array { elem: x, .. }, TyKind::Array { elem: y, .. }) => self.pair_regions(x.ty, y.ty, pair),
+            (TyKind::Record(x), TyKind::Record(y)) => {
+                let (x, y) = (&self.program.types.record(*x).args, &self.program.types.record(*y).args);
+                for (&x, &y) in x.iter().zip(y) {
+                    self.pair_regions(x, y, pair);
+                }
+            }
+            (TyKind::Key(_, x), TyKind::Key(_, y))
+            | (TyKind::Handle(_, x), TyKind::Handle(_, y))
+            | (TyKind::RegionArg(x), TyKind::RegionArg(y)) => pair(*x, *y),
+            _ => {}
         }
     }
 
@@ -830,7 +898,7 @@ impl Checker<'_> {
     /// Bounds, nullness and region: the last steps of a conversion that is otherwise settled.
     fn finish_pointer(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty) -> Expr {
         let e = self.prove(e, q.nonnull);
-        if e.ty.ty == to {
+        if self.program.types.same_modulo_regions(e.ty.ty, to) {
             return e;
         }
         let _ = p;
@@ -839,7 +907,7 @@ impl Checker<'_> {
             other => other,
         };
         let ty = self.types().pointer(Pointer { bounds, ..q });
-        if e.ty.ty == ty {
+        if self.program.types.same_modulo_regions(e.ty.ty, ty) {
             return e;
         }
         self.convert(Conv::Pointer, e, ty)

@@ -2,7 +2,7 @@
 
 use crate::checker::Checker;
 use crate::codes;
-use crate::scope::Entity;
+use crate::scope::{Entity, GenericParam};
 use crate::specs::{Declared, Place, Role};
 use crate::tree::*;
 use crate::types::*;
@@ -13,6 +13,7 @@ impl Checker<'_> {
     /// A declaration at file scope.
     pub(crate) fn file_decl(&mut self, decl: &ast::Decl, foreign: bool) {
         let foreign = foreign && !decl.trusted;
+        let begun = self.begin_prototype(decl.declarators.iter().any(|d| Self::derives_function(&d.declarator)));
         let depth = self.open_generics(decl.generics.as_ref(), decl.declarators.is_empty());
         let role = if decl.specs.storage == Some(ast::Storage::Typedef) { Role::Typedef } else { Role::Global };
         let place = Place { role, foreign, trusted: decl.trusted };
@@ -23,6 +24,7 @@ impl Checker<'_> {
         for declarator in &decl.declarators {
             self.file_declarator(decl, declarator, base, place);
         }
+        self.end_prototype(begun);
         self.close_generics(depth);
     }
 
@@ -42,15 +44,16 @@ impl Checker<'_> {
         let depth = self.scopes.depth();
         let Some(generics) = generics else { return depth };
         self.scopes.push();
-        let mut params: Vec<TypeParam> = vec![];
+        let mut params: Vec<GenericParam> = vec![];
         for param in &generics.params {
+            let index = params.len() as u32;
             match param {
                 ast::GenericParam::Type { name, bounds } => {
-                    let mut p = TypeParam { index: params.len() as u32, name: name.name, heap: false, moves: false };
+                    let mut p = TypeParam { index, name: name.name, heap: false, moves: false };
                     for bound in bounds {
                         match bound.name.as_str() {
                             "heap" => p.heap = true,
-                            "move" => self.later(Symbol::new("T: move"), bound.span),
+                            "move" => p.moves = true,
                             _ => self.error(
                                 codes::GENERIC,
                                 bound.span,
@@ -60,11 +63,26 @@ impl Checker<'_> {
                     }
                     let ty = self.types().intern(TyKind::Param(p));
                     self.scopes.declare(name.name, Entity::TypeParam(ty), name.span);
-                    params.push(p);
+                    params.push(GenericParam::Type(p));
                 }
-                ast::GenericParam::Own(name) => self.later(Symbol::new("own"), name.span),
-                ast::GenericParam::Region { name, .. } => {
-                    self.later(Symbol::new(&format!("@{}", name.name)), name.span)
+                ast::GenericParam::Own(name) => {
+                    self.scopes.declare(name.name, Entity::OwnParam(Own::Param(index)), name.span);
+                    params.push(GenericParam::Own(name.name));
+                }
+                ast::GenericParam::Region { name, .. } if for_record => {
+                    self.error_help(
+                        codes::GENERIC,
+                        name.span,
+                        "the region parameters of a struct follow its name",
+                        format!("write `struct tag<@{}> {{ ... }}`", name.name),
+                    );
+                }
+                ast::GenericParam::Region { name, outlives } => {
+                    let first = self.resolve_region(*name);
+                    if let Some(second) = outlives {
+                        let second = self.resolve_region(*second);
+                        self.declare_outlives(first, second);
+                    }
                 }
             }
         }
@@ -119,7 +137,9 @@ impl Checker<'_> {
         if let Some(p) = self.program.types.as_pointer(ty.ty) {
             ty.ty = self.types().pointer(Pointer { region: Region::Heap, nonnull: false, ..p });
         }
-        let declared = Declared { ty, heap: true, params: vec![] };
+        let declared = Declared { ty, heap: true, params: vec![], regions: vec![] };
+        ty.ty = self.types().map_regions(ty.ty, &mut |_, _| Region::Heap);
+        let declared = Declared { ty, ..declared };
         let place = Place { role: Role::Global, foreign: false, trusted: false };
         self.declare_global(name, &declared, decl, d, place);
     }
@@ -333,7 +353,8 @@ impl Checker<'_> {
                 a.ret == b.ret
                     && a.variadic == b.variadic
                     && a.abi == b.abi
-                    && a.params.iter().map(|p| p.ty).eq(b.params.iter().map(|p| p.ty))
+                    && a.outlives == b.outlives
+                    && a.params.iter().map(|p| (p.ty, p.consume)).eq(b.params.iter().map(|p| (p.ty, p.consume)))
             }
             _ => false,
         }
@@ -345,6 +366,7 @@ impl Checker<'_> {
         let c = self.program.types.common;
         let mut f = (*f).clone();
         f.abi = Abi::Leeward;
+        f.regions = 0;
         let wrong = f.ret != c.int || f.params.len() > 2 || f.params.first().is_some_and(|p| p.ty != c.int);
         if wrong {
             self.error_help(
@@ -541,10 +563,12 @@ impl Checker<'_> {
     /// A function definition at file scope.
     pub(crate) fn function_def(&mut self, def: &ast::FunctionDef, foreign: bool, span: Span) {
         let foreign = foreign && !def.trusted;
+        let begun = self.begin_prototype(true);
         let depth = self.open_generics(def.generics.as_ref(), false);
         let place = Place { role: Role::Global, foreign, trusted: false };
         let base = self.base_type(&def.specs, place);
         let mut declared = self.declare_type(base, &def.declarator, place);
+        self.end_prototype(begun);
         self.attach_attributes(&mut declared, &def.specs, &def.declarator);
         let (Some(name), true) = (def.declarator.name, matches!(self.kind(declared.ty.ty), TyKind::Func(_))) else {
             self.close_generics(depth);

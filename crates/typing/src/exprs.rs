@@ -78,7 +78,8 @@ impl Checker<'_> {
             ast::ExprKind::Comma(a, b) => {
                 let a = self.expr(a);
                 let a = if a.is_place() && !matches!(self.kind(a.ty.ty), TyKind::Array { .. }) {
-                    self.rvalue(a)
+                    let a = self.rvalue(a);
+                    self.looked(a)
                 } else {
                     a
                 };
@@ -137,7 +138,7 @@ impl Checker<'_> {
             ast::ExprKind::Offsetof(ty, path) => self.offset_of(ty, path, span),
             ast::ExprKind::TypesCompatible(a, b) => {
                 let (a, b) = (self.type_name(a), self.type_name(b));
-                self.int_node(i128::from(a.ty == b.ty), c.int, span)
+                self.int_node(i128::from(self.program.types.same_modulo_regions(a.ty, b.ty)), c.int, span)
             }
             ast::ExprKind::ChooseExpr(cond, a, b) => match self.constant_int(cond) {
                 Some(0) => self.expr_expecting(b, expected),
@@ -215,8 +216,8 @@ impl Checker<'_> {
             let b = self.convert(Conv::Void, b, void);
             return Some((a, b, void));
         }
-        if a.ty.ty == b.ty.ty {
-            let ty = a.ty.ty;
+        if self.program.types.same_modulo_regions(a.ty.ty, b.ty.ty) {
+            let ty = self.joined_region(a.ty.ty, b.ty.ty);
             return Some((a, b, ty));
         }
         if self.is_null_constant(&a) && !self.is_null_constant(&b) {
@@ -234,14 +235,25 @@ impl Checker<'_> {
         if let (Some(p), Some(q)) = (self.program.types.as_pointer(a.ty.ty), self.program.types.as_pointer(b.ty.ty)) {
             let ty = self.meet_pointers(p, q);
             if let Some(ty) = ty {
-                let a = self.coerce(a, ty, Why::Store);
-                let b = self.coerce(b, ty, Why::Store);
+                let a = self.coerce(a, ty, Why::Local);
+                let b = self.coerce(b, ty, Why::Local);
                 return Some((a, b, ty));
             }
         }
         let (x, y) = (self.show(a.ty.ty), self.show(b.ty.ty));
         self.error(codes::TYPE, span, format!("type: the two arms have the types `{x}` and `{y}`, which do not meet"));
         None
+    }
+
+    /// The type of a value that is one of two, which differ in regions only.
+    fn joined_region(&mut self, a: Ty, b: Ty) -> Ty {
+        match (self.program.types.as_pointer(a), self.program.types.as_pointer(b)) {
+            (Some(p), Some(q)) if p.region != q.region => {
+                let region = self.fresh_region();
+                self.types().pointer(Pointer { region, ..p })
+            }
+            _ => a,
+        }
     }
 
     pub(crate) fn nullable(&mut self, ty: Ty) -> Ty {
@@ -255,7 +267,7 @@ impl Checker<'_> {
     pub(crate) fn meet_pointers(&mut self, p: Pointer, q: Pointer) -> Option<Ty> {
         let void = |c: &Self, x: &Pointer| matches!(c.kind(x.target.ty), TyKind::Void);
         let mut target = p.target;
-        if p.target.ty != q.target.ty {
+        if !self.program.types.same_modulo_regions(p.target.ty, q.target.ty) {
             if void(self, &q) {
                 target = q.target;
             } else if !void(self, &p) && !self.targets_agree(p.target.ty, q.target.ty, true) {
@@ -273,12 +285,18 @@ impl Checker<'_> {
             (Bounds::Terminated, Bounds::Fat) | (Bounds::Fat, Bounds::Terminated) => Bounds::Fat,
             _ => Bounds::Fat,
         };
-        let region = if p.region == Region::Var || q.region == Region::Var { Region::Var } else { Region::Heap };
+        let region = if p.region == q.region { p.region } else { self.fresh_region() };
+        let own = match (p.own, q.own) {
+            (a, b) if a == b => a,
+            (Own::View, Own::Unique) | (Own::Unique, Own::View) => Own::View,
+            (Own::Any, _) | (_, Own::Any) => Own::Any,
+            _ => Own::Shared,
+        };
         Some(self.types().pointer(Pointer {
             target,
             bounds,
             nonnull: p.nonnull && q.nonnull,
-            own: Own::Shared,
+            own,
             region,
             raw: p.raw || q.raw,
         }))
@@ -291,6 +309,9 @@ impl Checker<'_> {
         }
         if !place.is_place() {
             self.error(codes::PLACE, place.span, "this is a value, not a place that can be assigned");
+            return true;
+        }
+        if self.write_behind_view(place) {
             return true;
         }
         if place.ty.quals.is_const {
@@ -380,10 +401,12 @@ impl Checker<'_> {
         if self.guarded_place(&place) {
             return self.error_node(span);
         }
+        let mut why = Why::Store;
         if let ExprKind::Local(id) = *place.kind {
             self.note_assigned(id, &value);
+            why = Why::Local;
         }
-        let value = self.coerce(value, place.ty.ty, Why::Store);
+        let value = self.coerce(value, place.ty.ty, why);
         let ty = self.value_type(place.ty.ty);
         self.node(ExprKind::Assign(place, value), ty, span)
     }
@@ -414,11 +437,14 @@ impl Checker<'_> {
     pub(crate) fn cast(&mut self, ty: &ast::TypeName, inner: &ast::Expr, span: Span) -> Expr {
         let to = self.type_name(ty);
         let written = !matches!(ty.declarator.derived.first(), Some(ast::Derived::Pointer(q)) if q.fat.is_none() && q.null_terminated.is_none() && q.counted_by.is_none());
+        let names_own = matches!(ty.declarator.derived.first(), Some(ast::Derived::Pointer(q)) if q.own.is_some());
         let value = self.expr_expecting(inner, Some(to.ty));
         let value = self.rvalue(value);
         let mut target = to.ty;
         // A cast that names no bounds keeps those of the value.
         if let (Some(q), Some(p)) = (self.program.types.as_pointer(to.ty), self.program.types.as_pointer(value.ty.ty)) {
+            let own = if names_own || !self.tracked() { q.own } else { p.own };
+            let q = Pointer { own, ..q };
             let keeps = q.bounds == Bounds::Thin && !written && self.checked() && !q.raw;
             let void = matches!(self.kind(p.target.ty), TyKind::Void) || matches!(self.kind(q.target.ty), TyKind::Void);
             if keeps && !void {
@@ -437,7 +463,7 @@ impl Checker<'_> {
                 };
                 target =
                     self.types().pointer(Pointer { bounds, region: p.region, nonnull: q.nonnull || p.nonnull, ..q });
-            } else if q.region != p.region {
+            } else {
                 target = self.types().pointer(Pointer { region: p.region, ..q });
             }
         }
@@ -471,7 +497,7 @@ impl Checker<'_> {
                 continue;
             };
             let ty = self.type_name(ty);
-            if ty.ty == wanted || self.generic_match(wanted, ty.ty) {
+            if self.program.types.same_modulo_regions(ty.ty, wanted) || self.generic_match(wanted, ty.ty) {
                 return self.expr_expecting(e, expected);
             }
         }
@@ -493,7 +519,9 @@ impl Checker<'_> {
     /// `_Generic` matches pointers by target: bounds, nullness and region are inferred.
     pub(crate) fn generic_match(&self, a: Ty, b: Ty) -> bool {
         match (self.kind(a), self.kind(b)) {
-            (TyKind::Ptr(p), TyKind::Ptr(q)) => p.target == q.target,
+            (TyKind::Ptr(p), TyKind::Ptr(q)) => {
+                p.target.quals == q.target.quals && self.program.types.same_modulo_regions(p.target.ty, q.target.ty)
+            }
             _ => false,
         }
     }

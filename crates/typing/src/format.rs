@@ -221,12 +221,13 @@ impl Checker<'_> {
             _ => value,
         };
         let char_ = self.program.types.common.char_;
+        let region = self.fresh_region();
         let string = self.types().pointer(Pointer {
             target: Qty::plain(char_).with_const(),
             bounds: Bounds::Terminated,
             nonnull: false,
             own: Own::Shared,
-            region: Region::Var,
+            region,
             raw: false,
         });
         let value = self.coerce(value, string, Why::TrustedArg);
@@ -257,9 +258,12 @@ impl Checker<'_> {
         function.used = true;
         let Some(fty) = self.program.types.as_func(self.program.functions[func.0 as usize].ty) else { return value };
         let Some(param) = fty.params.first() else { return value };
-        let view = self.coerce(value, param.ty, Why::TrustedArg);
+        let fty = self.instantiate(&fty);
+        let view = self.coerce(value, fty.params.first().map_or(param.ty, |p| p.ty), Why::TrustedArg);
         let args: Rc<[Ty]> = Rc::from([]);
-        self.node(ExprKind::Call(Callee::Direct(FuncRef { func, args }), vec![view, load]), fty.ret, span)
+        let ret = fty.ret;
+        let through = self.types().intern(TyKind::Func(Rc::new(fty)));
+        self.node(ExprKind::Call(Callee::Direct(FuncRef { func, args }), through, vec![view, load]), ret, span)
     }
 
     fn address_argument(&mut self, at: usize, out: &mut [(Expr, Ty)], format_at: Span) {

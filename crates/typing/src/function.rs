@@ -71,8 +71,14 @@ pub struct FnCtx {
     pub keep_inferred: bool,
     /// How many `defer` bodies are open.
     pub in_defer: u32,
-    /// Nesting of statement expressions.
+    /// Its name.
     pub result_name: Option<Symbol>,
+    /// Its regions; the first ones are the variables of its type.
+    pub regions: Vec<RegionDecl>,
+    /// Regions to solve so far.
+    pub infer_regions: u32,
+    /// Parameters that are not `consume`: what they own is lent.
+    pub lent: FxHashSet<LocalId>,
 }
 
 /// A `va_list`'s life in a printf-like function.
@@ -228,8 +234,8 @@ impl Checker<'_> {
             unchecked,
             is_unsafe: def.trusted,
             format: f.format,
-            regions: vec![],
-            infer_regions: 0,
+            regions: f.regions,
+            infer_regions: f.infer_regions,
             end: Span::new(def.body.span.hi.saturating_sub(1), def.body.span.hi),
         })
     }
@@ -245,11 +251,46 @@ impl Checker<'_> {
         string.then_some(FormatTy { scanf: false, format: last as u32, first: Some(last as u32 + 1) })
     }
 
+    /// The region variables of the function's type become the first regions of its body.
+    fn declare_variables(&mut self, declared: &Declared, fty: &FuncTy, span: Span) {
+        for n in 0..fty.regions {
+            let name = declared.regions.get(n as usize).copied().flatten();
+            let keyed = |r: Region| r == Region::Bound(0, n);
+            let closed = fty.params.iter().any(|p| self.holds_key(p.ty, &keyed, 0));
+            let kind = if closed { RegionKind::ParamKey } else { RegionKind::Param };
+            let region = self.new_region(name.map(|n| n.0), kind, name.map_or(span, |n| n.1));
+            if let (Some((name, span)), Some(region)) = (name, region) {
+                self.scopes.declare_region(name, region, span);
+            }
+        }
+    }
+
+    /// Whether a type has a key of a region for which `f` holds: itself, or in what it points to or holds.
+    fn holds_key(&self, ty: Ty, f: &dyn Fn(Region) -> bool, depth: u32) -> bool {
+        match self.kind(ty) {
+            TyKind::Key(_, r) => f(*r),
+            _ if depth > 8 => false,
+            TyKind::Ptr(p) => self.holds_key(p.target.ty, f, depth + 1),
+            TyKind::Array { elem, .. } => self.holds_key(elem.ty, f, depth + 1),
+            TyKind::Record(id) => {
+                let fields = self.program.types.record(*id).fields.as_ref();
+                fields.is_some_and(|fields| fields.iter().any(|x| self.holds_key(x.ty.ty, f, depth + 1)))
+            }
+            _ => false,
+        }
+    }
+
     fn parameters(&mut self, def: &ast::FunctionDef, declared: &Declared, fty: &FuncTy, unchecked: bool) {
         let params = match def.declarator.derived.first() {
             Some(ast::Derived::Function(list)) => list.params.as_slice(),
             _ => &[],
         };
+        self.declare_variables(declared, fty, def.span);
+        let regions: Vec<Region> = (0..fty.regions).map(Region::Body).collect();
+        let fty = &self.types().open_function(fty, &regions);
+        if let Some(f) = &mut self.f {
+            f.ret = Some(fty.ret);
+        }
         for (at, param) in fty.params.iter().enumerate() {
             let name = declared.params.get(at).copied().flatten();
             let quals = params.get(at).map(param_quals).unwrap_or_default();
@@ -262,6 +303,9 @@ impl Checker<'_> {
             let span = name.map_or(def.span, |n| n.span);
             let heap = self.program.types.as_pointer(param.ty).is_some_and(|p| p.region == Region::Heap);
             let id = self.new_local(name.map(|n| n.name), Qty { ty, quals }, span, heap);
+            if let (false, Some(f)) = (param.consume, &mut self.f) {
+                f.lent.insert(id);
+            }
             if let Some(name) = name {
                 self.scopes.declare(name.name, Entity::Local(id), name.span);
             } else if !unchecked && !self.program.types.is_complete(ty) {
@@ -302,10 +346,12 @@ impl Checker<'_> {
                         Diagnostic::error(
                             codes::JUMP,
                             *span,
-                            format!("this jump would enter the scope of a `defer` at `{name}`"),
+                            format!(
+                                "this jump would enter the scope of a `defer`, an arena, a borrow or a key at `{name}`"
+                            ),
                         )
                         .label(label.defined.unwrap_or_default(), "the label stands here")
-                        .help("put the label in front of the `defer`, or the jump behind it"),
+                        .help("put the label in front of it, or the jump behind it"),
                     );
                 }
             }

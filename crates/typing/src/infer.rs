@@ -26,6 +26,30 @@ pub struct Inferred {
     pub reach: Option<Reach>,
     /// The value that took the bounds away, for messages.
     pub blame: Option<Span>,
+    /// Its bounds are inferred.
+    pub bounds: bool,
+    /// Its ownership is inferred.
+    pub own: bool,
+    /// The ownership of an owned value that was assigned.
+    pub owned: Option<Own>,
+    /// It is somewhere freed, released, consumed, or moved to where something owned is wanted.
+    pub given: bool,
+    /// A `unique` path or a view was assigned.
+    pub viewed: bool,
+    /// Something else was assigned, or it is written through, or goes where a view does not.
+    pub not_view: bool,
+}
+
+impl Inferred {
+    /// The ownership that what is known gives.
+    fn ownership(&self) -> Own {
+        match self.owned {
+            Some(own) if self.given => own,
+            None if self.given && !self.assigned => Own::Unique,
+            _ if self.viewed && !self.not_view => Own::View,
+            _ => Own::Shared,
+        }
+    }
 }
 
 /// Which locals of its function a pointer value may point into.
@@ -70,10 +94,21 @@ impl Checker<'_> {
             && (self.program.types.is_complete(p.target.ty))
     }
 
-    /// The type of a local in this round.
+    /// The type of a local in this round: bounds and ownership that are not written are what is known of it.
     pub(crate) fn inferred_type(&mut self, key: Span, ty: Ty) -> Ty {
+        self.inferred_as(key, ty, true)
+    }
+
+    /// The type of a local whose ownership is told.
+    pub(crate) fn inferred_bounds(&mut self, key: Span, ty: Ty) -> Ty {
+        self.inferred_as(key, ty, false)
+    }
+
+    fn inferred_as(&mut self, key: Span, ty: Ty, ownership: bool) -> Ty {
         let Some(p) = self.program.types.as_pointer(ty) else { return ty };
-        if !self.inferable(&p) || !self.checked_function() {
+        let inferable = self.inferable(&p);
+        let own = ownership && p.own == Own::Shared && !p.raw && !matches!(self.kind(p.target.ty), TyKind::Func(_));
+        if !(inferable || own) || !self.checked_function() {
             return ty;
         }
         let is_char = self.program.types.is_character(p.target.ty);
@@ -86,15 +121,23 @@ impl Checker<'_> {
             fixed: None,
             reach: None,
             blame: None,
+            bounds: inferable,
+            own,
+            owned: None,
+            given: false,
+            viewed: false,
+            not_view: false,
         });
         let phase = f.phase;
         let bounds = match (phase, state.fixed) {
+            _ if !inferable => p.bounds,
             (_, Some(bounds)) => bounds,
             (Phase::Available, None) => both(state.avail, state.terminated),
             (_, None) if !state.assigned => Bounds::Thin,
             (_, None) => both(state.avail && state.needs, state.terminated),
         };
-        self.types().pointer(Pointer { bounds, ..p })
+        let own = if own { state.ownership() } else { p.own };
+        self.types().pointer(Pointer { bounds, own, ..p })
     }
 
     fn checked_function(&self) -> bool {
@@ -113,6 +156,7 @@ impl Checker<'_> {
             return;
         }
         let Some(p) = self.program.types.as_pointer(value.ty.ty) else { return };
+        self.note_ownership(local, value, p.own);
         let reach = self.reach(value);
         let (bounds, span) = (p.bounds, value.span);
         let Some(f) = &mut self.f else { return };
@@ -138,6 +182,101 @@ impl Checker<'_> {
         }
         if changed {
             self.changed();
+        }
+    }
+
+    /// What an assigned value says about the ownership of a local.
+    fn note_ownership(&mut self, local: LocalId, value: &Expr, own: Own) {
+        let path = matches!(&*value.kind, ExprKind::Move(_));
+        // What another local got from an owner, this one may own instead of it.
+        let through = match own {
+            Own::Shared | Own::View => self.root_local(value).filter(|&id| id != local).and_then(|id| {
+                let state = self.inferred_mut(id)?;
+                state.owned
+            }),
+            _ => None,
+        };
+        let Some(state) = self.inferred_mut(local) else { return };
+        let before = (state.owned, state.viewed, state.not_view);
+        match own {
+            Own::Unique | Own::Rc => {
+                state.owned.get_or_insert(own);
+                if own == Own::Unique && path {
+                    state.viewed = true;
+                } else {
+                    state.not_view = true;
+                }
+            }
+            Own::View => state.viewed = true,
+            _ => state.not_view = true,
+        }
+        if let Some(own) = through {
+            state.owned.get_or_insert(own);
+        }
+        if before != (state.owned, state.viewed, state.not_view) {
+            self.changed();
+        }
+    }
+
+    /// `:=:` with something owned.
+    pub(crate) fn note_swapped(&mut self, local: LocalId, value: &Expr) {
+        let own = self.program.types.as_pointer(value.ty.ty).map(|p| p.own).filter(|own| own.is_owned());
+        let Some(state) = self.inferred_mut(local) else { return };
+        if let Some(own) = own.filter(|_| !state.given) {
+            state.owned.get_or_insert(own);
+            state.given = true;
+            self.changed();
+        }
+    }
+
+    /// The local that a pointer value is read from, perhaps converted.
+    fn root_local(&self, e: &Expr) -> Option<LocalId> {
+        match &*e.kind {
+            ExprKind::Convert(_, inner) => self.root_local(inner),
+            ExprKind::Load(place) => match *place.kind {
+                ExprKind::Local(id) => Some(id),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A value goes where something owned is wanted. Whether it comes from a local that owns it if that is asked for.
+    pub(crate) fn note_given(&mut self, e: &Expr, own: Own) -> bool {
+        let Some(id) = self.root_local(e) else { return false };
+        let Some(state) = self.inferred_mut(id).filter(|s| s.own) else { return false };
+        let can = state.owned == Some(own) || (state.owned.is_none() && !state.assigned && own == Own::Unique);
+        if can && !state.given {
+            state.given = true;
+            self.changed();
+        }
+        can
+    }
+
+    /// A view goes where views do not. Whether it is one by inference only: then it becomes a borrow.
+    pub(crate) fn blame_view(&mut self, e: &Expr) -> bool {
+        let place = match &*e.kind {
+            ExprKind::Load(place) | ExprKind::Borrow(_, place) | ExprKind::AddrOf(place) | ExprKind::Decay(place) => {
+                place
+            }
+            ExprKind::Convert(_, inner) | ExprKind::PtrAdd(inner, ..) => return self.blame_view(inner),
+            ExprKind::Cond(_, a, b) => {
+                let a = self.blame_view(a);
+                return self.blame_view(b) || a;
+            }
+            _ => return false,
+        };
+        if let ExprKind::Local(id) = *place.kind {
+            let Some(state) = self.inferred_mut(id).filter(|s| s.own && s.viewed) else { return false };
+            if !state.not_view {
+                state.not_view = true;
+                self.changed();
+            }
+            return true;
+        }
+        match Self::pointer_below(place).cloned() {
+            Some(p) => self.blame_view(&p),
+            None => false,
         }
     }
 
@@ -170,7 +309,7 @@ impl Checker<'_> {
                     _ => false,
                 }
             }
-            ExprKind::Call(_, args) => {
+            ExprKind::Call(_, _, args) => {
                 // A result that points into an argument has that argument's bounds.
                 match self.argument_pointed_into(e) {
                     Some(n) => match args.get(n as usize).cloned() {
@@ -186,7 +325,7 @@ impl Checker<'_> {
 
     /// The argument that a call's result points into.
     pub(crate) fn argument_pointed_into(&self, e: &Expr) -> Option<u32> {
-        let ExprKind::Call(Callee::Direct(f), _) = &*e.kind else { return None };
+        let ExprKind::Call(Callee::Direct(f), ..) = &*e.kind else { return None };
         let function = self.program.functions.get(f.func.0 as usize)?;
         self.program.types.as_func(function.ty)?.into
     }
@@ -197,7 +336,7 @@ impl Checker<'_> {
             None => return false,
         };
         let Some(state) = self.inferred_mut(local) else { return false };
-        if !state.avail || state.fixed.is_some() || (!state.assigned && phase != Phase::Available) {
+        if !state.bounds || !state.avail || state.fixed.is_some() || (!state.assigned && phase != Phase::Available) {
             return false;
         }
         if phase == Phase::Needed && !state.needs {
@@ -244,7 +383,7 @@ impl Checker<'_> {
             ExprKind::IncDec(place, ..) | ExprKind::AssignOp(_, _, place, _) => self.loaded_reach(place),
             ExprKind::Load(place) => self.loaded_reach(place),
             ExprKind::Cond(_, a, b) | ExprKind::CondOmitted(_, a, b) => self.reach(a).join(self.reach(b)),
-            ExprKind::Call(_, args) => match self.argument_pointed_into(e).and_then(|n| args.get(n as usize)) {
+            ExprKind::Call(_, _, args) => match self.argument_pointed_into(e).and_then(|n| args.get(n as usize)) {
                 Some(arg) => self.reach(arg),
                 None => Reach::Outside,
             },
@@ -263,7 +402,7 @@ impl Checker<'_> {
         if id.0 < f.params {
             return Reach::Outside;
         }
-        match f.local_keys.get(&id).and_then(|k| f.inferred.get(k)) {
+        match f.local_keys.get(&id).and_then(|k| f.inferred.get(k)).filter(|s| s.bounds) {
             Some(state) => state.reach.unwrap_or(Reach::Outside),
             None => Reach::Any,
         }

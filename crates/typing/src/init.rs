@@ -41,7 +41,9 @@ impl Checker<'_> {
                 return out;
             }
             let value = self.expr(e);
-            if value.ty.ty == ty && matches!(&*value.kind, ExprKind::CompoundLit(..)) {
+            if self.program.types.same_modulo_regions(value.ty.ty, ty)
+                && matches!(&*value.kind, ExprKind::CompoundLit(..))
+            {
                 if let ExprKind::CompoundLit(_, init) = *value.kind {
                     return (init, ty);
                 }
@@ -335,7 +337,7 @@ impl Checker<'_> {
         self.muted += 1;
         let value = self.expr_expecting(e, Some(member));
         self.muted -= 1;
-        value.ty.ty == member || self.is_error(value.ty.ty)
+        self.program.types.same_modulo_regions(value.ty.ty, member) || self.is_error(value.ty.ty)
     }
 
     /// `.m[i].n = value`: the position behind it.

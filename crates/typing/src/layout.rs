@@ -93,7 +93,13 @@ impl TypeStore {
     pub fn mentions_param(&self, ty: Ty) -> bool {
         match self.kind(ty) {
             TyKind::Param(_) => true,
-            TyKind::Ptr(p) => self.mentions_param(p.target.ty),
+            TyKind::Ptr(p) => {
+                matches!(p.region, Region::Param(_))
+                    || matches!(p.own, Own::Param(_))
+                    || self.mentions_param(p.target.ty)
+            }
+            TyKind::Key(_, r) | TyKind::Handle(_, r) | TyKind::RegionArg(r) => matches!(r, Region::Param(_)),
+            TyKind::OwnArg(own) => matches!(own, Own::Param(_)),
             TyKind::Array { elem, .. } => self.mentions_param(elem.ty),
             TyKind::Func(f) => self.mentions_param(f.ret) || f.params.iter().any(|p| self.mentions_param(p.ty)),
             TyKind::Record(id) => self.record(*id).args.iter().any(|&a| self.mentions_param(a)),
@@ -146,6 +152,7 @@ impl TypeStore {
     pub fn has_pointers(&self, ty: Ty) -> bool {
         match self.kind(ty) {
             TyKind::Ptr(_) | TyKind::NullPtr | TyKind::VaList | TyKind::Param(_) => true,
+            TyKind::Key(..) | TyKind::Handle(..) => true,
             TyKind::Array { elem, .. } => self.has_pointers(elem.ty),
             TyKind::Record(id) => {
                 self.record(*id).fields.as_ref().is_some_and(|fields| fields.iter().any(|f| self.has_pointers(f.ty.ty)))

@@ -38,12 +38,14 @@ impl Checker<'_> {
             _ => Role::Local,
         };
         let place = Place { role, foreign, trusted: false };
+        let begun = self.begin_prototype(decl.declarators.iter().any(|d| Self::derives_function(&d.declarator)));
         let base = self.base_type(&decl.specs, place);
         for d in &decl.declarators {
             if let Some(stmt) = self.local_declarator(decl, d, base, place) {
                 stmts.push(stmt);
             }
         }
+        self.end_prototype(begun);
         match stmts.len() {
             0 => None,
             1 => stmts.pop(),
@@ -128,11 +130,27 @@ impl Checker<'_> {
         let mut ty = Qty::plain(value.ty.ty);
         ty.quals.is_const = decl.specs.quals.is_const || decl.specs.constexpr;
         if let Some(p) = self.program.types.as_pointer(ty.ty) {
-            ty.ty = self.types().pointer(Pointer { region: Region::Var, nonnull: false, ..p });
+            let region = self.fresh_region();
+            let own = match p.own {
+                Own::Unique | Own::Rc | Own::View => Own::Shared,
+                other => other,
+            };
+            ty.ty = self.types().pointer(Pointer { region, own, nonnull: false, ..p });
+            ty.ty = self.inferred_type(name.span, ty.ty);
+            if let Some(q) = self.program.types.as_pointer(ty.ty) {
+                ty.ty = self.types().pointer(Pointer { bounds: p.bounds, ..q });
+            }
         }
         self.check_redeclared(name);
         let id = self.new_local(Some(name.name), ty, name.span, false);
-        let value = self.coerce(value, ty.ty, Why::Store);
+        if let Some(f) = &mut self.f {
+            if let Some(state) = f.inferred.get_mut(&name.span) {
+                state.bounds = false;
+                f.local_keys.insert(id, name.span);
+            }
+        }
+        self.note_assigned(id, &value);
+        let value = self.coerce(value, ty.ty, Why::Local);
         if ty.quals.is_const {
             self.note_known(id, &value);
         }
@@ -244,8 +262,13 @@ impl Checker<'_> {
         self.muted -= 1;
         let Some(q) = self.program.types.as_pointer(value.ty.ty) else { return ty };
         match self.program.types.as_pointer(q.target.ty) {
-            Some(have) if have.target == inner.target && have.bounds != Bounds::Thin => {
-                let target = Qty { ty: q.target.ty, ..p.target };
+            Some(have)
+                if self.program.types.same_modulo_regions(have.target.ty, inner.target.ty)
+                    && have.target.quals == inner.target.quals
+                    && have.bounds != Bounds::Thin =>
+            {
+                let ty = self.types().pointer(Pointer { bounds: have.bounds, nonnull: have.nonnull, ..inner });
+                let target = Qty { ty, ..p.target };
                 self.types().pointer(Pointer { target, ..p })
             }
             _ => ty,
@@ -259,7 +282,7 @@ impl Checker<'_> {
                 let value = self.expr_expecting(e, Some(ty.ty));
                 let value = self.rvalue(value);
                 self.note_assigned(id, &value);
-                let value = self.coerce(value, ty.ty, Why::Store);
+                let value = self.coerce(value, ty.ty, Why::Local);
                 return (Init::Expr(value), ty);
             }
         }

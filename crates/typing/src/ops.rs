@@ -123,10 +123,11 @@ impl Checker<'_> {
         }
         // `&*p` is `p`, `&p[i]` is `p + i`.
         if let ExprKind::Deref(p) = &*place.kind {
-            return p.clone();
+            return self.lent_pointer(p.clone());
         }
         if let ExprKind::IndexPointer(p, i) = &*place.kind {
-            return self.pointer_plus(p.clone(), i.clone(), false, span);
+            let p = self.lent_pointer(p.clone());
+            return self.pointer_plus(p, i.clone(), false, span);
         }
         if !place.is_place() {
             self.error(codes::PLACE, span, "this is a value: it has no address");
@@ -148,19 +149,17 @@ impl Checker<'_> {
         if let ExprKind::Local(id) = *place.kind {
             self.address_of_local(id, place.ty.ty, expected);
         }
-        let mut target = place.ty;
-        if let Some(p) = self.program.types.as_pointer(target.ty) {
-            // Every pointer in memory that others can reach is into the heap.
-            target.ty = self.types().pointer(Pointer { region: Region::Heap, ..p });
+        let target = place.ty;
+        if self.tracked() && self.program.types.owns(target.ty) && self.view_around(&place).is_none() {
+            // The address of what owns something is a slot.
+            let region = self.fresh_region();
+            let pointer = Pointer { target, bounds: Bounds::Thin, nonnull: true, own: Own::Shared, region, raw: false };
+            let ty = self.types().pointer(pointer);
+            return self.node(ExprKind::Borrow(BorrowKind::Slot, place), ty, span);
         }
-        let ty = self.types().pointer(Pointer {
-            target,
-            bounds: Bounds::Thin,
-            nonnull: true,
-            own: Own::Shared,
-            region: Region::Var,
-            raw: false,
-        });
+        let place = if self.tracked() { self.lent_place(place) } else { place };
+        let (own, region) = (self.place_own(&place), self.place_region(&place));
+        let ty = self.types().pointer(Pointer { target, bounds: Bounds::Thin, nonnull: true, own, region, raw: false });
         self.node(ExprKind::AddrOf(place), ty, span)
     }
 
@@ -309,6 +308,7 @@ impl Checker<'_> {
         let ty = place.ty.ty;
         if let Some(p) = self.program.types.as_pointer(ty) {
             let value = self.rvalue(place.clone());
+            let value = self.looked(value);
             if !self.check_arithmetic(&value, p, span) {
                 return self.error_node(span);
             }
@@ -344,6 +344,15 @@ impl Checker<'_> {
 
     /// Whether arithmetic on the pointer is possible; reports if not.
     fn check_arithmetic(&mut self, value: &Expr, p: Pointer, span: Span) -> bool {
+        if self.tracked() && matches!(p.own, Own::Unique | Own::Rc | Own::Any | Own::Param(_)) {
+            self.error_help(
+                codes::OWNERSHIP,
+                span,
+                "a pointer that owns its target stays at its beginning: `unique` and `rc` pointers do not move",
+                "index it, or borrow it and move the borrow: `borrow b = p;`",
+            );
+            return false;
+        }
         if matches!(self.kind(p.target.ty), TyKind::Void | TyKind::Func(_)) {
             if !self.checked() {
                 return true;
@@ -372,6 +381,7 @@ impl Checker<'_> {
 
     /// `p + i`, `p - i`
     pub(crate) fn pointer_plus(&mut self, p: Expr, i: Expr, minus: bool, span: Span) -> Expr {
+        let p = if self.tracked() { self.borrowed(p) } else { p };
         let Some(pointer) = self.program.types.as_pointer(p.ty.ty) else { return self.error_node(span) };
         if !self.check_arithmetic(&p, pointer, span) {
             return self.error_node(span);
@@ -517,9 +527,10 @@ impl Checker<'_> {
         else {
             return self.error_node(span);
         };
+        let (a, b) = (self.looked(a), self.looked(b));
         self.need_bounds(&a);
         self.need_bounds(&b);
-        if p.target.ty != q.target.ty && self.checked() {
+        if !self.program.types.same_modulo_regions(p.target.ty, q.target.ty) && self.checked() {
             let (x, y) = (self.show(a.ty.ty), self.show(b.ty.ty));
             self.error(
                 codes::OPERANDS,
@@ -551,6 +562,7 @@ impl Checker<'_> {
             let value = i128::from((op == ast::BinaryOp::Eq) || matches!(op, ast::BinaryOp::Le | ast::BinaryOp::Ge));
             return self.int_node(value, int, span);
         }
+        let (a, b) = (self.looked(a), self.looked(b));
         let (a, b) = (self.plain_null(a), self.plain_null(b));
         if self.is_null_constant(&b) && self.is_pointer_like(&a) {
             let null = self.node(ExprKind::Null, a.ty.ty, b.span);
@@ -580,7 +592,7 @@ impl Checker<'_> {
         self.need_bounds(&a);
         self.need_bounds(&b);
         let void = matches!(self.kind(p.target.ty), TyKind::Void) || matches!(self.kind(q.target.ty), TyKind::Void);
-        let same = p.target.ty == q.target.ty
+        let same = self.program.types.same_modulo_regions(p.target.ty, q.target.ty)
             || self.targets_agree(p.target.ty, q.target.ty, true)
             || self.targets_agree(q.target.ty, p.target.ty, true);
         if self.checked() && !same && !(void && equality) {
@@ -610,6 +622,7 @@ impl Checker<'_> {
                 return self.error_node(span);
             }
             let old = self.rvalue(place.clone());
+            let old = self.looked(old);
             if !self.check_arithmetic(&old, p, span) {
                 return self.error_node(span);
             }

@@ -2,7 +2,7 @@
 
 use crate::checker::Checker;
 use crate::codes;
-use crate::scope::{Entity, GenericRecord, Tag};
+use crate::scope::{Entity, GenericParam, GenericRecord, Tag};
 use crate::specs::{Place, Role, Siblings};
 use crate::types::*;
 use source::{Span, Symbol};
@@ -17,43 +17,112 @@ impl Checker<'_> {
             ast::RecordKind::Union => RecordKind::Union,
             ast::RecordKind::TaggedUnion => RecordKind::Tagged,
         };
-        if let Some(region) = spec.args.iter().find_map(|a| match a {
-            ast::GenericArg::Region(r) | ast::GenericArg::Own(r) => Some(*r),
-            ast::GenericArg::Type(_) => None,
-        }) {
-            self.later(Symbol::new(&format!("@{}", region.name)), region.span);
-            return self.program.types.common.error;
+        let regions: Vec<ast::Ident> = spec
+            .args
+            .iter()
+            .filter_map(|a| match a {
+                ast::GenericArg::Region(r) => Some(*r),
+                _ => None,
+            })
+            .collect();
+        let declares = spec.has_args && regions.len() == spec.args.len() && self.declares_tag(spec);
+        if declares {
+            let params = self.pending_generic.get_or_insert_with(Vec::new);
+            params.extend(regions.iter().map(|r| GenericParam::Region(r.name)));
+        } else if spec.has_args {
+            if spec.fields.is_some() {
+                self.error_help(
+                    codes::GENERIC,
+                    spec.span,
+                    "only region parameters follow the name of a struct that is defined",
+                    "type and ownership parameters stand in `generic <...>` in front of it",
+                );
+                return self.program.types.common.error;
+            }
+            return self.generic_instance(spec, place);
         }
-        if spec.has_args {
-            return self.generic_instance(spec);
+        let omits = spec.fields.is_none() && !declares && self.pending_generic.is_none();
+        if let Some(generic) = spec.tag.filter(|_| omits).and_then(|t| self.generic_tag(t.name)) {
+            let only_regions = self
+                .generic_records
+                .get(generic as usize)
+                .is_some_and(|g| g.params.iter().all(|p| matches!(p, GenericParam::Region(_))));
+            if only_regions {
+                return self.generic_instance(spec, place);
+            }
         }
         let id = match self.find_record(spec, kind, place) {
             Some(id) => id,
             None => return self.program.types.common.error,
         };
         if spec.fields.is_some() {
+            let depth = self.scopes.depth();
+            self.scopes.push();
+            let first = self.program.types.record(id).args.len().saturating_sub(regions.len());
+            for (n, region) in regions.iter().enumerate() {
+                if self.scopes.region(region.name).is_some() || matches!(region.name.as_str(), "heap" | "exchange") {
+                    let message = format!("the region name `@{}` hides one that is in scope", region.name);
+                    self.error_help(codes::REGION, region.span, message, "choose another name");
+                }
+                self.scopes.declare_region(region.name, Region::Param((first + n) as u32), region.span);
+            }
+            let outer = std::mem::take(&mut self.protos);
             self.define_record(id, spec, place);
+            self.protos = outer;
+            self.scopes.hoist(depth);
         }
         self.types().intern(TyKind::Record(id))
     }
 
-    /// `struct list<int>`
-    fn generic_instance(&mut self, spec: &ast::RecordSpec) -> Ty {
+    /// Whether `struct tag<@r>` declares its tag: it has members, or the tag is not known.
+    fn declares_tag(&self, spec: &ast::RecordSpec) -> bool {
+        let known = spec.tag.is_some_and(|t| self.scopes.tag(t.name).is_some());
+        spec.fields.is_some() || !known
+    }
+
+    /// `struct list<int>`, `struct tree<@r>`; what is missing of the regions is told by the pointer around.
+    fn generic_instance(&mut self, spec: &ast::RecordSpec, place: Place) -> Ty {
         let error = self.program.types.common.error;
-        let args: Vec<Ty> = spec
-            .args
-            .iter()
-            .filter_map(|a| match a {
-                ast::GenericArg::Type(t) => Some(self.stored_type(t).ty),
-                _ => None,
-            })
-            .collect();
         let Some(tag) = spec.tag else { return error };
         let Some(generic) = self.generic_tag(tag.name) else {
             self.error(codes::GENERIC, tag.span, format!("`{}` is not a generic type here", tag.name));
             return error;
         };
+        let params = self.generic_records.get(generic as usize).map(|g| g.params.clone()).unwrap_or_default();
+        let mut args = vec![];
+        for arg in &spec.args {
+            let kind = match arg {
+                ast::GenericArg::Type(t) => {
+                    args.push(self.argument_type(t, place));
+                    continue;
+                }
+                ast::GenericArg::Region(r) => TyKind::RegionArg(self.resolve_region(*r)),
+                ast::GenericArg::Own(word) => TyKind::OwnArg(self.ownership(*word)),
+            };
+            args.push(self.types().intern(kind));
+        }
+        let omitted = params.iter().skip(args.len()).filter(|p| matches!(p, GenericParam::Region(_))).count();
+        if omitted > 1 && !matches!(place.role, Role::Local | Role::TypeName | Role::Typedef) {
+            let message = format!("`{}` has several region parameters, which are not told here", tag.name);
+            self.error_help(codes::GENERIC, spec.span, message, format!("write `struct {}<@a, @b>`", tag.name));
+            return error;
+        }
+        while args.len() < params.len() && matches!(params.get(args.len()), Some(GenericParam::Region(_))) {
+            args.push(self.types().intern(TyKind::RegionArg(Region::Var)));
+        }
         self.instantiate_record(generic, args, spec.span)
+    }
+
+    /// A type argument: its pointers are like those of fields, or, in a block, to be found out.
+    fn argument_type(&mut self, name: &ast::TypeName, place: Place) -> Ty {
+        let role = match place.role {
+            Role::Local | Role::TypeName => Role::TypeName,
+            _ => Role::Field,
+        };
+        let place = Place { role: Role::Field, foreign: false, trusted: false };
+        let base = self.base_type(&name.specs, Place { role: Role::Typedef, ..place });
+        let written = self.declare_type(base, &name.declarator, Place { role: Role::Typedef, ..place }).ty.ty;
+        self.settle(written, Place { role, ..place })
     }
 
     /// The instance of a generic record, its arguments checked.
@@ -66,7 +135,7 @@ impl Checker<'_> {
             return error;
         }
         for (&arg, param) in args.iter().zip(&record.params) {
-            if !self.check_type_argument(arg, param, span) {
+            if !self.check_argument(arg, param, span) {
                 return error;
             }
         }
@@ -74,7 +143,33 @@ impl Checker<'_> {
         self.types().intern(TyKind::Record(id))
     }
 
-    /// Whether `arg` may stand for the parameter.
+    /// Whether `arg` may stand for the parameter, whatever kind it is.
+    pub(crate) fn check_argument(&mut self, arg: Ty, param: &GenericParam, span: Span) -> bool {
+        let fits = match (param, self.kind(arg)) {
+            (_, TyKind::Error) => true,
+            (GenericParam::Type(p), kind) if !matches!(kind, TyKind::RegionArg(_) | TyKind::OwnArg(_)) => {
+                let p = *p;
+                return self.check_type_argument(arg, &p, span);
+            }
+            (GenericParam::Own(_), TyKind::OwnArg(_)) | (GenericParam::Region(_), TyKind::RegionArg(_)) => true,
+            _ => false,
+        };
+        if !fits {
+            let what = match param {
+                GenericParam::Type(_) => "a type",
+                GenericParam::Own(_) => "an ownership word",
+                GenericParam::Region(_) => "a region",
+            };
+            self.error(
+                codes::GENERIC,
+                span,
+                format!("`{}` stands for {what}, and something else is given", param.name()),
+            );
+        }
+        fits
+    }
+
+    /// Whether `arg` may stand for the type parameter.
     pub(crate) fn check_type_argument(&mut self, arg: Ty, param: &TypeParam, span: Span) -> bool {
         if self.is_error(arg) {
             return true;
@@ -109,6 +204,16 @@ impl Checker<'_> {
                 span,
                 format!("`{text}` cannot stand for `{}`: it holds a nonnull pointer, so it must be initialised, and its zero is no value", param.name),
                 "use a nullable pointer here",
+            );
+            return false;
+        }
+        if self.program.types.owns(arg) && !param.moves {
+            let text = self.show(arg);
+            self.error_help(
+                codes::GENERIC,
+                span,
+                format!("`{text}` cannot stand for `{}`: what is `unique`, `rc` or a key is not copied", param.name),
+                format!("declare the parameter `{}: move`, or pass a shared pointer", param.name),
             );
             return false;
         }
@@ -153,14 +258,26 @@ impl Checker<'_> {
         match (spec.tag, generic) {
             (Some(tag), Some(params)) => {
                 let number = self.generic_records.len() as u32;
-                let args: Vec<Ty> = params.iter().map(|p| self.program.types.intern(TyKind::Param(*p))).collect();
+                let args: Vec<Ty> = params
+                    .iter()
+                    .enumerate()
+                    .map(|(n, p)| {
+                        self.program.types.intern(match p {
+                            GenericParam::Type(p) => TyKind::Param(*p),
+                            GenericParam::Own(_) => TyKind::OwnArg(Own::Param(n as u32)),
+                            GenericParam::Region(_) => TyKind::RegionArg(Region::Param(n as u32)),
+                        })
+                    })
+                    .collect();
                 self.program.types.records[id.0 as usize].args = args.clone();
                 self.generic_records.push(GenericRecord { params, this: id });
                 self.program.types.generic_self.insert(number, id);
                 self.program.types.instance_of.insert(id, number);
                 self.program.types.instances.insert((number, args), id);
                 // The tag outlives the level that holds the type parameters.
-                self.generic_tags.push((tag.name, number));
+                if !self.type_params.is_empty() {
+                    self.generic_tags.push((tag.name, number));
+                }
                 self.scopes.declare_tag(tag.name, Tag::Generic(number));
             }
             (Some(tag), None) => self.scopes.declare_tag(tag.name, Tag::Record(id)),
@@ -233,11 +350,22 @@ impl Checker<'_> {
         let outer = self.siblings.replace(Siblings::Fields(names));
         let place = Place { role: Role::Field, trusted: false, ..place };
         let mut fields = vec![];
+        let mut exists = 0;
         for item in items {
             match item {
                 ast::FieldItem::Fields(decl) => self.field_decl(decl, place, &mut fields),
                 ast::FieldItem::StaticAssert(assert) => self.static_assert(assert),
-                ast::FieldItem::Exists(name) => self.later(Symbol::new("exists"), name.span),
+                ast::FieldItem::Exists { name, by } => {
+                    if let Some(by) = by {
+                        self.later(Symbol::new("outlived by"), by.span);
+                    }
+                    if self.scopes.region(name.name).is_some() || matches!(name.name.as_str(), "heap" | "exchange") {
+                        let message = format!("the region name `@{}` hides one that is in scope", name.name);
+                        self.error_help(codes::REGION, name.span, message, "choose another name");
+                    }
+                    self.scopes.declare_region(name.name, Region::Exists(exists), name.span);
+                    exists += 1;
+                }
             }
         }
         self.siblings = outer;
@@ -252,6 +380,7 @@ impl Checker<'_> {
         record.packed = packed;
         record.align = align;
         record.foreign = place.foreign;
+        record.exists = exists;
         record.fields = Some(Rc::new(fields));
         if let Some(&generic) = self.program.types.instance_of.get(&id) {
             self.types().complete_instances(generic);

@@ -1,7 +1,7 @@
 //! Names in scope.
 
 use crate::tree::{FuncId, GlobalId, LocalId};
-use crate::types::{EnumId, Qty, RecordId, Ty, TypeParam};
+use crate::types::{EnumId, Own, Qty, RecordId, Region, Ty, TypeParam};
 use rustc_hash::FxHashMap;
 use source::{Span, Symbol};
 
@@ -20,6 +20,8 @@ pub enum Entity {
     Constant(i128, Ty),
     /// A type parameter.
     TypeParam(Ty),
+    /// An ownership parameter.
+    OwnParam(Own),
     /// Something whose declaration was in error or comes with a later issue: uses are not reported again.
     Poison,
 }
@@ -39,9 +41,30 @@ pub enum Tag {
 #[derive(Clone, Debug)]
 pub struct GenericRecord {
     /// Its parameters.
-    pub params: Vec<TypeParam>,
+    pub params: Vec<GenericParam>,
     /// Its instance at its own parameters.
     pub this: RecordId,
+}
+
+/// A parameter of a generic item. All kinds are numbered together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GenericParam {
+    /// `T`
+    Type(TypeParam),
+    /// `own q`
+    Own(Symbol),
+    /// `@r` of a struct
+    Region(Symbol),
+}
+
+impl GenericParam {
+    /// Its name.
+    pub fn name(&self) -> Symbol {
+        match self {
+            GenericParam::Type(p) => p.name,
+            GenericParam::Own(name) | GenericParam::Region(name) => *name,
+        }
+    }
 }
 
 /// One level of names.
@@ -49,6 +72,7 @@ pub struct GenericRecord {
 struct Level {
     names: FxHashMap<Symbol, (Entity, Span)>,
     tags: FxHashMap<Symbol, Tag>,
+    regions: FxHashMap<Symbol, (Region, Span)>,
 }
 
 /// All levels, the outermost first.
@@ -79,6 +103,17 @@ impl Scopes {
     /// Number of levels: 1 at file scope.
     pub fn depth(&self) -> usize {
         self.levels.len()
+    }
+
+    /// Closes levels until `depth` are left; names and tags that they declared go to the innermost of those.
+    pub fn hoist(&mut self, depth: usize) {
+        while self.levels.len() > depth.max(1) {
+            let Some(level) = self.levels.pop() else { return };
+            if let Some(outer) = self.levels.last_mut() {
+                outer.names.extend(level.names);
+                outer.tags.extend(level.tags);
+            }
+        }
     }
 
     /// Drops levels until `depth` are left.
@@ -129,6 +164,26 @@ impl Scopes {
     pub fn declare_tag(&mut self, name: Symbol, tag: Tag) {
         if let Some(level) = self.levels.last_mut() {
             level.tags.insert(name, tag);
+        }
+    }
+
+    /// The region that `name` means here, and where it is declared.
+    pub fn region(&self, name: Symbol) -> Option<(Region, Span)> {
+        self.levels.iter().rev().find_map(|l| l.regions.get(&name)).copied()
+    }
+
+    /// Declares a region's name in the innermost level.
+    pub fn declare_region(&mut self, name: Symbol, region: Region, span: Span) {
+        if let Some(level) = self.levels.last_mut() {
+            level.regions.insert(name, (region, span));
+        }
+    }
+
+    /// Declares a region's name in the level of the function's parameters.
+    pub fn declare_outer_region(&mut self, name: Symbol, region: Region, span: Span) {
+        let at = usize::from(self.levels.len() > 1);
+        if let Some(level) = self.levels.get_mut(at) {
+            level.regions.insert(name, (region, span));
         }
     }
 

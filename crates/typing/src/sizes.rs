@@ -102,6 +102,7 @@ impl Checker<'_> {
             return self.int_node(i128::from(n), size_t, span);
         }
         let e = self.rvalue(e);
+        let e = self.looked(e);
         if self.is_error(e.ty.ty) {
             return e;
         }

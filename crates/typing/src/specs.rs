@@ -2,9 +2,11 @@
 
 use crate::checker::Checker;
 use crate::codes;
+use crate::region_names::VariableName;
 use crate::scope::{Entity, Tag};
+use crate::tree::RegionKind;
 use crate::types::*;
-use source::{Span, Symbol};
+use source::{Diagnostic, Span, Symbol};
 use std::rc::Rc;
 use syntax::ast;
 
@@ -56,6 +58,8 @@ pub struct Declared {
     pub heap: bool,
     /// Names of the parameters if it is a function.
     pub params: Vec<Option<ast::Ident>>,
+    /// Names of its region variables if it is a function.
+    pub regions: Vec<VariableName>,
 }
 
 impl Checker<'_> {
@@ -89,6 +93,16 @@ impl Checker<'_> {
                 ty
             }
             ast::TypeSpec::Infer => Qty::plain(c.error),
+            ast::TypeSpec::Key(word, region) => Qty::plain(self.key_type(*word, *region, place)),
+            ast::TypeSpec::Handle(_, span) => {
+                self.error_help(
+                    codes::REGION,
+                    *span,
+                    "an arena's handle is a parameter or is declared by itself",
+                    "write `arena r;` in a block, or `arena r` as a parameter",
+                );
+                Qty::plain(c.error)
+            }
             ast::TypeSpec::Unsupported(word) => {
                 self.later(word.name, word.span);
                 Qty::plain(c.error)
@@ -167,15 +181,19 @@ impl Checker<'_> {
     pub(crate) fn type_name(&mut self, name: &ast::TypeName) -> Qty {
         let foreign = self.f.as_ref().map_or(self.options.plain_c, |f| f.unchecked);
         let place = Place { role: Role::TypeName, foreign, trusted: false };
+        let begun = self.begin_prototype(Self::derives_function(&name.declarator));
         let base = self.base_type(&name.specs, place);
-        self.declare_type(base, &name.declarator, place).ty
+        let ty = self.declare_type(base, &name.declarator, place).ty;
+        self.end_prototype(begun);
+        ty
     }
 
-    /// A type that values are stored as: a generic's argument, the element of `new`. Defaults are those of fields.
-    pub(crate) fn stored_type(&mut self, name: &ast::TypeName) -> Qty {
-        let place = Place { role: Role::Field, foreign: false, trusted: false };
+    /// The type of an object in memory of region `around`, the element of `new`. Defaults are those of fields.
+    pub(crate) fn stored_type(&mut self, name: &ast::TypeName, around: Region) -> Qty {
+        let place = Place { role: Role::Typedef, foreign: false, trusted: false };
         let base = self.base_type(&name.specs, place);
-        self.declare_type(base, &name.declarator, place).ty
+        let ty = self.declare_type(base, &name.declarator, place).ty;
+        Qty { ty: self.settle_stored(ty.ty, around), ..ty }
     }
 
     /// Applies a declarator to its base type.
@@ -184,27 +202,30 @@ impl Checker<'_> {
             let message =
                 format!("a type is derived in {} steps here: {MAX_DERIVATIONS} are enough", declarator.derived.len());
             self.error(codes::DECLARATION, declarator.span, message);
-            return Declared { ty: Qty::plain(self.program.types.common.error), heap: false, params: vec![] };
+            let ty = Qty::plain(self.program.types.common.error);
+            return Declared { ty, heap: false, params: vec![], regions: vec![] };
         }
+        let begun = self.begin_prototype(Self::derives_function(declarator));
         let mut ty = base;
         let mut heap = false;
         let mut params = vec![];
+        let mut regions = vec![];
         for (at, step) in declarator.derived.iter().enumerate().rev() {
             let after_function = at > 0 && matches!(declarator.derived.get(at - 1), Some(ast::Derived::Function(_)));
             let outermost = at == 0;
             match step {
                 ast::Derived::Pointer(quals) => {
-                    heap = self.pointer_region(quals, outermost, place);
+                    heap = outermost && quals.region.is_some_and(|r| r.name.as_str() == "heap");
                     ty = self.pointer_type(ty, quals, outermost, after_function, place);
                 }
                 ast::Derived::Array(array) => {
                     ty = self.array_type(ty, array, outermost, place);
                 }
                 ast::Derived::Function(list) => {
-                    let (function, names) = self.function_type(ty, list, declarator, outermost, place);
+                    let (function, names, variables) = self.function_type(ty, list, declarator, outermost, place);
                     ty = Qty::plain(function);
                     if outermost {
-                        params = names;
+                        (params, regions) = (names, variables);
                     }
                 }
             }
@@ -212,38 +233,46 @@ impl Checker<'_> {
         if place.role == Role::Param {
             ty = self.adjust_param(ty);
         }
-        if declarator.derived.is_empty() {
-            ty = self.typedef_role(ty, place);
+        if place.role != Role::Typedef {
+            ty.ty = self.settle(ty.ty, place);
         }
-        if matches!(place.role, Role::Param | Role::Local) && !heap {
-            let pointer = self.program.types.as_pointer(ty.ty);
-            if let Some(p) = pointer.filter(|p| !matches!(self.kind(p.target.ty), TyKind::Func(_))) {
-                ty.ty = self.types().pointer(Pointer { region: Region::Var, ..p });
-            }
-        }
-        Declared { ty, heap, params }
+        self.end_prototype(begun);
+        Declared { ty, heap, params, regions }
     }
 
-    /// A name declared by a typedef alone: the default of an unannotated `char *` result or global does not reach it.
-    fn typedef_role(&mut self, ty: Qty, place: Place) -> Qty {
-        let _ = place;
-        ty
+    /// `key<@d>`: in a block it introduces the name `@d`.
+    fn key_type(&mut self, word: ast::KeyWord, region: ast::Ident, place: Place) -> Ty {
+        let kind = match word {
+            ast::KeyWord::Arena => KeyKind::Arena,
+            ast::KeyWord::Reap => KeyKind::Reap,
+            ast::KeyWord::RcArena => KeyKind::RcArena,
+            ast::KeyWord::RcReap => KeyKind::RcReap,
+            ast::KeyWord::Exchange => KeyKind::Exchange,
+        };
+        let known = matches!(region.name.as_str(), "heap" | "exchange") || self.scopes.region(region.name).is_some();
+        if matches!(region.name.as_str(), "heap" | "exchange") {
+            let message = format!("`@{}` has no key: it is always there", region.name);
+            self.error(codes::REGION, region.span, message);
+        }
+        let region = if !known && place.role == Role::Local && self.f.is_some() {
+            self.declare_region(region, RegionKind::Dynamic)
+        } else {
+            self.resolve_region(region)
+        };
+        self.types().intern(TyKind::Key(kind, region))
     }
 
-    fn pointer_region(&mut self, quals: &ast::PointerQuals, outermost: bool, place: Place) -> bool {
-        let _ = place;
-        match quals.region {
-            Some(region) if region.name.as_str() == "heap" => outermost,
-            Some(region) => {
-                self.error_help(
-                    codes::LATER,
-                    region.span,
-                    format!("the region `@{}` is not built yet: only `@heap` is", region.name),
-                    "regions, keys and arenas come with \"Regions and ownership\" (docs/open-points.md)",
-                );
-                false
-            }
-            None => false,
+    /// The ownership that a word behind `*` names.
+    pub(crate) fn ownership(&mut self, word: ast::Ident) -> Own {
+        match word.name.as_str() {
+            "unique" => Own::Unique,
+            "rc" => Own::Rc,
+            "view" => Own::View,
+            "any" => Own::Any,
+            _ => match self.scopes.lookup(word.name) {
+                Some(Entity::OwnParam(own)) => *own,
+                _ => Own::Shared,
+            },
         }
     }
 
@@ -256,12 +285,20 @@ impl Checker<'_> {
         place: Place,
     ) -> Qty {
         let mut foreign = place.foreign;
-        if let Some(own) = quals.own {
+        let region = quals.region.map_or(Region::Var, |r| self.resolve_region(r));
+        let own = match quals.own {
+            Some(word) => self.ownership(word),
+            // Pointers into the exchange heap are always unique.
+            None if region == Region::Exchange => Own::Unique,
+            None => Own::Shared,
+        };
+        let written = place.role != Role::Param && place.role != Role::Local && place.role != Role::TypeName;
+        if own == Own::View && region == Region::Var && (written || result || !outermost) && !place.foreign {
             self.error_help(
-                codes::LATER,
-                own.span,
-                format!("`{}` pointers are not built yet", own.name),
-                "ownership comes with \"Regions and ownership\"; until then every pointer is shared (docs/open-points.md)",
+                codes::REGION,
+                quals.span,
+                "a `view` in a result, a field or a global has no default region: it names the one that it lives in",
+                "write `view @r`, where `@r` is a region of the parameters or of the struct",
             );
         }
         let annotated = quals.fat.is_some() || quals.null_terminated.is_some() || quals.counted_by.is_some();
@@ -321,7 +358,7 @@ impl Checker<'_> {
         }
         let raw = is_void && (foreign || place.trusted);
         let nonnull = quals.nonnull.is_some();
-        let pointer = Pointer { target, bounds, nonnull, own: Own::Shared, region: Region::Heap, raw };
+        let pointer = Pointer { target, bounds, nonnull, own, region, raw };
         let ty = self.types().pointer(pointer);
         Qty {
             ty,
@@ -474,7 +511,7 @@ impl Checker<'_> {
             }
         };
         let pointer =
-            Pointer { target: elem, bounds, nonnull: false, own: Own::Shared, region: Region::Heap, raw: false };
+            Pointer { target: elem, bounds, nonnull: false, own: Own::Shared, region: Region::Var, raw: false };
         let ty = self.types().pointer(pointer);
         Qty { ty, quals: Quals { is_const: array.quals.is_const, ..Quals::default() } }
     }
@@ -492,7 +529,11 @@ impl Checker<'_> {
                     }
                     _ => Bounds::Fat,
                 };
-                Qty::plain(self.types().pointer_to(elem, bounds))
+                let ty = self.types().pointer_to(elem, bounds);
+                match self.program.types.as_pointer(ty) {
+                    Some(p) => Qty::plain(self.types().pointer(Pointer { region: Region::Var, ..p })),
+                    None => Qty::plain(ty),
+                }
             }
             _ => ty,
         }
@@ -505,7 +546,7 @@ impl Checker<'_> {
         declarator: &ast::Declarator,
         outermost: bool,
         place: Place,
-    ) -> (Ty, Vec<Option<ast::Ident>>) {
+    ) -> (Ty, Vec<Option<ast::Ident>>, Vec<VariableName>) {
         if matches!(self.kind(ret.ty), TyKind::Func(_) | TyKind::Array { .. }) {
             self.error(
                 codes::DECLARATION,
@@ -523,15 +564,29 @@ impl Checker<'_> {
         }
         let names: Vec<Option<ast::Ident>> = list.params.iter().map(|p| p.declarator.name).collect();
         let outer = self.siblings.replace(Siblings::Params(names.iter().map(|n| n.map(|n| n.name)).collect()));
+        self.open_prototype();
+        let ret = Qty { ty: self.settle(ret.ty, Place { role: Role::Global, ..place }), ..ret };
         let mut params = vec![];
         for param in &list.params {
             let place = Place { role: Role::Param, ..place };
-            let base = self.base_type(&param.specs, place);
-            let declared = self.declare_type(base, &param.declarator, place);
-            if let Some(span) = param.consume {
-                self.later(Symbol::new("consume"), span);
+            let ty = match param.specs.ty {
+                ast::TypeSpec::Handle(reap, span) if param.declarator.derived.is_empty() => {
+                    self.handle_param(reap, param.declarator.name, span)
+                }
+                _ => {
+                    let base = self.base_type(&param.specs, place);
+                    self.declare_type(base, &param.declarator, place).ty.ty
+                }
+            };
+            if let Some(span) = param.consume.filter(|_| !self.program.types.owns(ty) && !self.is_error(ty)) {
+                let text = self.show(ty);
+                self.error_help(
+                    codes::OWNERSHIP,
+                    span,
+                    format!("`consume` stands at parameters that take something owned, and a `{text}` is not"),
+                    "leave `consume` out, or make the pointer `unique`",
+                );
             }
-            let ty = declared.ty.ty;
             if matches!(self.kind(ty), TyKind::Void) {
                 self.error(codes::DECLARATION, param.span, "a parameter cannot be `void`");
             }
@@ -541,7 +596,7 @@ impl Checker<'_> {
                 .iter()
                 .chain(&param.declarator.attrs)
                 .any(|a| a.namespace == Some(Symbol::new("lee")) && a.name.as_str() == "optional");
-            params.push(ParamTy { ty, consume: false, optional });
+            params.push(ParamTy { ty, consume: param.consume.is_some(), optional });
         }
         self.siblings = outer;
         let attrs = if outermost { declarator.attrs.clone() } else { vec![] };
@@ -565,7 +620,23 @@ impl Checker<'_> {
         if f.abi == Abi::Leeward && f.format.is_none() {
             f.format = self.implied_format(&f);
         }
-        (self.types().intern(TyKind::Func(Rc::new(f))), names)
+        let variables = self.close_prototype(&mut f);
+        (self.types().intern(TyKind::Func(Rc::new(f))), names, variables)
+    }
+
+    /// `arena r`, `reap r` as a parameter: a handle, and the name of a region variable.
+    fn handle_param(&mut self, reap: bool, name: Option<ast::Ident>, span: Span) -> Ty {
+        let name = name.unwrap_or(ast::Ident { name: Symbol::new("arena"), span });
+        let region = match self.scopes.region(name.name) {
+            Some((_, there)) => {
+                let message = format!("the region name `@{}` hides one that is in scope", name.name);
+                let report = Diagnostic::error(codes::REGION, name.span, message).label(there, "declared here");
+                self.report(report.help("choose another name"));
+                None
+            }
+            None => self.named_variable(name.name, name.span),
+        };
+        self.types().intern(TyKind::Handle(reap, region.unwrap_or(Region::Heap)))
     }
 
     /// Reads the attributes that belong to a function's type.

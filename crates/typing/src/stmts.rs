@@ -52,7 +52,9 @@ impl Checker<'_> {
                 continue;
             }
             match self.stmt(stmt) {
-                Some(Stmt { kind: StmtKind::Block(group), .. }) if matches!(stmt.kind, ast::StmtKind::Decl(_)) => {
+                Some(Stmt { kind: StmtKind::Block(group), .. })
+                    if matches!(stmt.kind, ast::StmtKind::Decl(_) | ast::StmtKind::Arena { .. }) =>
+                {
                     stmts.extend(group.stmts);
                 }
                 Some(stmt) => stmts.push(stmt),
@@ -161,6 +163,11 @@ impl Checker<'_> {
             }
             ast::StmtKind::Swap(a, b) => self.swap_stmt(a, b, span),
             ast::StmtKind::Asm(asm) => self.asm_stmt(asm, span),
+            ast::StmtKind::Arena { reap, names } => return self.arena_stmt(*reap, names, span),
+            ast::StmtKind::Borrow(name, value) => return self.borrow_stmt(*name, value, span),
+            ast::StmtKind::Cursor(name, place) => self.cursor_stmt(*name, place, span),
+            ast::StmtKind::Open { reap, name, key } => self.open_stmt(*reap, *name, key, span),
+            ast::StmtKind::Unpack { place, regions, bindings } => self.unpack_stmt(place, regions, bindings, span),
             ast::StmtKind::Unsupported(word, name) => {
                 self.later(*word, span);
                 self.poison(*name);
@@ -177,7 +184,8 @@ impl Checker<'_> {
         let value = self.expr(e);
         self.warn_unused_value(e, &value);
         let value = if value.is_place() && !matches!(self.kind(value.ty.ty), TyKind::Array { .. }) {
-            self.rvalue(value)
+            let value = self.rvalue(value);
+            self.looked(value)
         } else {
             value
         };
@@ -250,7 +258,8 @@ impl Checker<'_> {
         let step = step.map(|s| {
             let e = self.expr(s);
             if e.is_place() {
-                self.rvalue(e)
+                let e = self.rvalue(e);
+                self.looked(e)
             } else {
                 e
             }
@@ -370,7 +379,20 @@ impl Checker<'_> {
                 .label(old, "it stands here already"),
             );
         }
-        let body = self.boxed(body);
+        let body = match &body.kind {
+            // A labelled block names the region of its locals.
+            ast::StmtKind::Block(block) if self.tracked() => {
+                self.scopes.push();
+                let region = match self.declare_region(name, RegionKind::Block) {
+                    Region::Body(n) => Some(n),
+                    _ => None,
+                };
+                let inner = self.block(block);
+                self.scopes.pop();
+                Box::new(self.stmt_node(StmtKind::Block(Block { region, ..inner }), body.span))
+            }
+            _ => self.boxed(body),
+        };
         StmtKind::Label(id, body)
     }
 
@@ -384,11 +406,18 @@ impl Checker<'_> {
         self.pop_loop();
         if let Some(f) = &mut self.f {
             f.in_defer -= 1;
+        }
+        self.open_barrier();
+        StmtKind::Defer(body)
+    }
+
+    /// From here to the end of the block no jump enters.
+    pub(crate) fn open_barrier(&mut self) {
+        if let Some(f) = &mut self.f {
             f.barrier_count += 1;
             let number = f.barrier_count;
             f.barriers.push(number);
         }
-        StmtKind::Defer(body)
     }
 
     pub(crate) fn swap_stmt(&mut self, a: &ast::Expr, b: &ast::Expr, span: Span) -> StmtKind {
@@ -418,9 +447,10 @@ impl Checker<'_> {
             if let ExprKind::Local(id) = *to.kind {
                 let value = self.rvalue(from.clone());
                 self.note_assigned(id, &value);
+                self.note_swapped(id, &value);
             }
         }
-        if a.ty.ty != b.ty.ty && !self.same_but_region(a.ty.ty, b.ty.ty) {
+        if !self.program.types.same_modulo_regions(a.ty.ty, b.ty.ty) && !self.is_error(a.ty.ty) {
             let (x, y) = (self.show(a.ty.ty), self.show(b.ty.ty));
             self.error(
                 codes::TYPE,
@@ -430,14 +460,6 @@ impl Checker<'_> {
             return StmtKind::Empty;
         }
         StmtKind::Swap(a, b)
-    }
-
-    /// Whether two pointer types differ in the region only.
-    pub(crate) fn same_but_region(&self, a: Ty, b: Ty) -> bool {
-        match (self.kind(a), self.kind(b)) {
-            (TyKind::Ptr(x), TyKind::Ptr(y)) => Pointer { region: y.region, ..*x } == *y,
-            _ => self.is_error(a) || self.is_error(b),
-        }
     }
 
     pub(crate) fn asm_stmt(&mut self, asm: &ast::AsmStmt, span: Span) -> StmtKind {

@@ -7,36 +7,71 @@ use std::rc::Rc;
 const MAX_NESTING: usize = 64;
 
 impl TypeStore {
-    /// `ty` with type parameter number `i` replaced by `args[i]`.
+    /// `ty` with type, ownership or region parameter number `i` replaced by `args[i]`.
     pub fn subst(&mut self, ty: Ty, args: &[Ty]) -> Ty {
+        self.subst_at(ty, args, 0)
+    }
+
+    fn subst_at(&mut self, ty: Ty, args: &[Ty], depth: u8) -> Ty {
         if args.is_empty() || !self.mentions_param(ty) {
             return ty;
         }
         match self.kind(ty).clone() {
-            TyKind::Param(p) => args.get(p.index as usize).copied().unwrap_or(ty),
+            TyKind::Param(p) => match args.get(p.index as usize) {
+                Some(&arg) if depth > 0 => self.map_regions(arg, &mut |r, inner| deeper(r, inner, depth)),
+                Some(&arg) => arg,
+                None => ty,
+            },
             TyKind::Ptr(p) => {
-                let target = Qty { ty: self.subst(p.target.ty, args), ..p.target };
-                self.pointer(Pointer { target, ..p })
+                let target = Qty { ty: self.subst_at(p.target.ty, args, depth), ..p.target };
+                let (own, region) = (self.subst_own(p.own, args), self.subst_region(p.region, args, depth));
+                self.pointer(Pointer { target, own, region, ..p })
             }
             TyKind::Array { elem, len, terminated } => {
-                let elem = Qty { ty: self.subst(elem.ty, args), ..elem };
+                let elem = Qty { ty: self.subst_at(elem.ty, args, depth), ..elem };
                 self.intern(TyKind::Array { elem, len, terminated })
             }
             TyKind::Func(f) => {
                 let mut f = (*f).clone();
-                f.ret = self.subst(f.ret, args);
+                let inner = depth.saturating_add(1);
+                f.ret = self.subst_at(f.ret, args, inner);
                 for p in &mut f.params {
-                    p.ty = self.subst(p.ty, args);
+                    p.ty = self.subst_at(p.ty, args, inner);
+                }
+                for (a, b) in &mut f.outlives {
+                    (*a, *b) = (self.subst_region(*a, args, inner), self.subst_region(*b, args, inner));
                 }
                 self.intern(TyKind::Func(Rc::new(f)))
             }
             TyKind::Record(id) => {
                 let Some(&generic) = self.instance_of.get(&id) else { return ty };
-                let inner: Vec<Ty> = self.record(id).args.clone().iter().map(|&a| self.subst(a, args)).collect();
+                let inner: Vec<Ty> =
+                    self.record(id).args.clone().iter().map(|&a| self.subst_at(a, args, depth)).collect();
                 let id = self.instance(generic, inner);
                 self.intern(TyKind::Record(id))
             }
+            TyKind::Key(kind, r) => self.intern(TyKind::Key(kind, self.subst_region(r, args, depth))),
+            TyKind::Handle(reap, r) => self.intern(TyKind::Handle(reap, self.subst_region(r, args, depth))),
+            TyKind::RegionArg(r) => self.intern(TyKind::RegionArg(self.subst_region(r, args, depth))),
+            TyKind::OwnArg(own) => self.intern(TyKind::OwnArg(self.subst_own(own, args))),
             _ => ty,
+        }
+    }
+
+    fn subst_own(&self, own: Own, args: &[Ty]) -> Own {
+        let Own::Param(n) = own else { return own };
+        match args.get(n as usize).map(|&a| self.kind(a)) {
+            Some(TyKind::OwnArg(own)) => *own,
+            _ => own,
+        }
+    }
+
+    /// An argument's region under `depth` function types: variables of a function type around it are that many levels farther.
+    fn subst_region(&self, region: Region, args: &[Ty], depth: u8) -> Region {
+        let Region::Param(n) = region else { return region };
+        match args.get(n as usize).map(|&a| self.kind(a)) {
+            Some(TyKind::RegionArg(r)) => deeper(*r, 0, depth),
+            _ => region,
         }
     }
 
@@ -49,7 +84,8 @@ impl TypeStore {
             TyKind::Param(p) => args.get(p.index as usize).copied(),
             TyKind::Ptr(p) => {
                 let target = Qty { ty: self.substituted(p.target.ty, args)?, ..p.target };
-                self.find(&TyKind::Ptr(Pointer { target, ..*p }))
+                let (own, region) = (self.subst_own(p.own, args), self.subst_region(p.region, args, 0));
+                self.find(&TyKind::Ptr(Pointer { target, own, region, ..*p }))
             }
             TyKind::Array { elem, len, terminated } => {
                 let elem = Qty { ty: self.substituted(elem.ty, args)?, ..*elem };
@@ -69,6 +105,10 @@ impl TypeStore {
                 let id = self.instances.get(&(*generic, inner?))?;
                 self.find(&TyKind::Record(*id))
             }
+            TyKind::OwnArg(own) => self.find(&TyKind::OwnArg(self.subst_own(*own, args))),
+            TyKind::RegionArg(r) => self.find(&TyKind::RegionArg(self.subst_region(*r, args, 0))),
+            TyKind::Key(kind, r) => self.find(&TyKind::Key(*kind, self.subst_region(*r, args, 0))),
+            TyKind::Handle(reap, r) => self.find(&TyKind::Handle(*reap, self.subst_region(*r, args, 0))),
             _ => Some(ty),
         }
     }
@@ -122,5 +162,15 @@ impl TypeStore {
             TyKind::Record(id) => self.record(*id).args.iter().map(|&a| 1 + self.nesting(a)).max().unwrap_or(0),
             _ => 0,
         }
+    }
+}
+
+/// A region that stood under `inner` function types, moved under `depth` more.
+fn deeper(region: Region, inner: u8, depth: u8) -> Region {
+    match region {
+        Region::Bound(level, n) if level >= inner && level != crate::regions::FREE => {
+            Region::Bound(level.saturating_add(depth), n)
+        }
+        other => other,
     }
 }

@@ -193,7 +193,8 @@ impl Checker<'_> {
             let ty = self.program.types.record(id).fields.as_ref().and_then(|f| f.get(n as usize)).map(|f| f.ty);
             let mut ty = ty.unwrap_or(Qty::plain(self.program.types.common.error));
             if let Some(p) = self.program.types.as_pointer(ty.ty) {
-                ty.ty = self.types().pointer(Pointer { region: Region::Var, ..p });
+                let region = if p.own.is_owned() { p.region } else { self.fresh_region() };
+                ty.ty = self.types().pointer(Pointer { region, ..p });
             }
             let local = self.new_local(Some(name.name), Qty::plain(ty.ty), name.span, false);
             self.scopes.declare(name.name, Entity::Local(local), name.span);

@@ -496,8 +496,9 @@ pub enum ExprKind {
     /// A conversion.
     Convert(Conv, Expr),
     /// A call. For a `counted_by` parameter the argument is a `fat` value: lowering evaluates all arguments in order, then checks
-    /// each such argument against its count expression over the others, and passes the address.
-    Call(Callee, Vec<Expr>),
+    /// each such argument against its count expression over the others, and passes the address. The type is the function type
+    /// called through, its region variables replaced by those of this call (MIR's `Call::ty`).
+    Call(Callee, Ty, Vec<Expr>),
     /// `({ ... e; })`: statements, then the value of the last one.
     StmtExpr(Block, Option<Expr>),
     /// `&&label`

@@ -203,8 +203,7 @@ impl Own {
 pub enum Region {
     /// The collected heap, globals, statics, literals.
     Heap,
-    /// A region variable of its own: the outermost pointer of an unannotated parameter, and of a local (whose region
-    /// the escape check finds). Interim: `Bound` and `Infer` take its place.
+    /// Not told, and not settled yet: only while a declarator is read, and behind typedefs. Never in a finished declaration.
     Var,
     /// `@exchange`
     Exchange,
@@ -521,6 +520,8 @@ pub struct TypeStore {
     pub instance_of: FxHashMap<RecordId, u32>,
     /// For a generic definition, its instance at its own parameters, which holds the fields that others are made from.
     pub generic_self: FxHashMap<u32, RecordId>,
+    /// Types without their regions, as far as they were asked for.
+    pub(crate) erased: FxHashMap<Ty, Ty>,
     /// Often used types.
     pub common: Common,
 }
@@ -591,6 +592,7 @@ impl TypeStore {
             instances: FxHashMap::default(),
             instance_of: FxHashMap::default(),
             generic_self: FxHashMap::default(),
+            erased: FxHashMap::default(),
             common,
         };
         store.common = Common {

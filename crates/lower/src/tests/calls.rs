@@ -3,7 +3,7 @@
 use super::*;
 
 fn call(f: &FuncRef, args: Vec<Expr>, ty: Ty) -> Expr {
-    expr(ExprKind::Call(Callee::Direct(f.clone()), args), ty)
+    expr(ExprKind::Call(Callee::Direct(f.clone()), ty, args), ty)
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn function_pointers_are_tested_for_null() {
     let g_ty = m.func_ty(void, &[]);
     let p = m.pointer(g_ty, Bounds::Thin);
     let ty = m.func_ty(void, &[p]);
-    let e = expr(ExprKind::Call(Callee::Pointer(load(local(0, p))), vec![]), void);
+    let e = expr(ExprKind::Call(Callee::Pointer(load(local(0, p))), void, vec![]), void);
     m.function("f", ty, &[p], Some(vec![run(e)]));
     in_order(&m.text(), &["not_null(_0)", "call"]);
 }

@@ -111,6 +111,9 @@ impl Parser<'_> {
             ident.span = self.since(lo);
             return Ok(TypeSpec::Unsupported(ident));
         }
+        if let Some(spec) = self.region_type()? {
+            return Ok(spec);
+        }
         let mut ident = self.word_ident();
         if self.at(Kind::Lt) {
             self.generic_args()?;
@@ -148,7 +151,7 @@ impl Parser<'_> {
             return Ok(None);
         }
         // A function of the same name is told apart by the next token; anything else that the program declares hides the word.
-        let shared = matches!(word, Kind::Send | Kind::Open | Kind::Receive);
+        let shared = matches!(word, Kind::Send | Kind::Receive);
         let declared = self.kind_of_name(self.at);
         if declared.is_some() && !(shared && declared == Some(NameKind::Ordinary)) {
             return Ok(None);
@@ -156,10 +159,6 @@ impl Parser<'_> {
         let named = self.is_name(1);
         let next = self.raw(2);
         let fits = match word {
-            Kind::Arena | Kind::Reap => named && matches!(next, Kind::Semi | Kind::Comma),
-            Kind::Borrow | Kind::Cursor => named && next == Kind::Eq,
-            Kind::Open => named && (self.is_name(2) || next == Kind::Eq),
-            Kind::Unpack => named || self.raw(1) == Kind::Star || self.raw(1) == Kind::LParen,
             Kind::Channel => named && next == Kind::LParen,
             Kind::Send | Kind::Receive => named && matches!(next, Kind::Dot | Kind::Arrow),
             Kind::Expose => {
@@ -211,28 +210,9 @@ impl Parser<'_> {
         };
         let mut names = vec![];
         match word {
-            Kind::Arena | Kind::Reap | Kind::Channel | Kind::Receive => {
-                // `arena r, s;` has its names at once, the others in parentheses.
-                let from = match word {
-                    Kind::Arena | Kind::Reap => first + 1,
-                    _ => (first..self.at).find(|&i| self.token_at(i).kind == Kind::LParen).unwrap_or(self.at) + 1,
-                };
+            Kind::Channel | Kind::Receive => {
+                let from = (first..self.at).find(|&i| self.token_at(i).kind == Kind::LParen).unwrap_or(self.at) + 1;
                 names.extend((from..self.at).filter(|&i| self.is_name_at(i)).map(ident));
-            }
-            Kind::Borrow | Kind::Cursor => names.push(ident(first + 1)),
-            Kind::Open => {
-                let eq = (first..self.at).find(|&i| self.token_at(i).kind == Kind::Eq);
-                names.extend(eq.and_then(|i| i.checked_sub(1)).map(ident));
-            }
-            Kind::Unpack => {
-                let brace = (first..self.at).find(|&i| self.token_at(i).kind == Kind::LBrace).unwrap_or(self.at);
-                for index in brace + 1..self.at {
-                    let ends = matches!(self.token_at(index + 1).kind, Kind::Comma | Kind::RBrace);
-                    let region = self.token_at(index.saturating_sub(1)).kind == Kind::At;
-                    if self.is_name_at(index) && ends && !region {
-                        names.push(ident(index));
-                    }
-                }
             }
             _ => {}
         }

@@ -11,6 +11,7 @@ mod expression;
 mod initializer;
 mod item;
 mod later;
+mod ownership;
 mod primary;
 mod record;
 mod specifiers;
@@ -105,6 +106,10 @@ pub(crate) struct Symbols {
     pack: Symbol,
     exists: Symbol,
     outlives: Symbol,
+    outlived: Symbol,
+    by: Symbol,
+    /// `as`
+    as_word: Symbol,
 }
 
 impl<'a> Parser<'a> {
@@ -132,6 +137,9 @@ impl<'a> Parser<'a> {
                 pack: Symbol::new("pack"),
                 exists: Symbol::new("exists"),
                 outlives: Symbol::new("outlives"),
+                outlived: Symbol::new("outlived"),
+                by: Symbol::new("by"),
+                as_word: Symbol::new("as"),
             },
         }
     }

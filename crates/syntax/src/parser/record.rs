@@ -97,13 +97,18 @@ impl Parser<'_> {
         }
         if self.leeward && self.token().name == self.symbols.exists && self.raw(1) == Kind::At {
             self.advance();
-            let region = self.region()?;
-            // `exists @e outlived by @x;`: the rest waits for regions.
-            while !matches!(self.raw(0), Kind::Semi | Kind::RBrace | Kind::Eof) {
+            let name = self.region()?;
+            let mut by = None;
+            if self.token().name == self.symbols.outlived && self.is_name(0) {
                 self.advance();
+                if self.token().name != self.symbols.by {
+                    return Err(self.expected("`by` behind `outlived`"));
+                }
+                self.advance();
+                by = Some(self.region()?);
             }
             self.semicolon("after `exists`")?;
-            return Ok(FieldItem::Exists(region));
+            return Ok(FieldItem::Exists { name, by });
         }
         let lo = self.here();
         let specs = self.specifiers()?;

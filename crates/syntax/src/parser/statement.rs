@@ -256,6 +256,9 @@ impl Parser<'_> {
                 return Err(self.error(codes::MISPLACED, span, "`else` without an `if` before it"));
             }
             _ => {
+                if let Some(kind) = self.ownership_statement()? {
+                    return Ok(kind);
+                }
                 if let Some(kind) = self.later_statement()? {
                     return Ok(kind);
                 }

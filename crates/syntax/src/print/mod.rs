@@ -109,7 +109,10 @@ impl Printer {
     fn field(&mut self, item: &FieldItem) {
         match item {
             FieldItem::StaticAssert(assert) => self.static_assert(assert),
-            FieldItem::Exists(region) => self.line(format!("exists @{}", region.name)),
+            FieldItem::Exists { name, by } => {
+                let by = by.map_or(String::new(), |r| format!(" outlived by @{}", r.name));
+                self.line(format!("exists @{}{by}", name.name));
+            }
             FieldItem::Fields(decl) => {
                 if decl.fields.is_empty() {
                     self.line(format!("anonymous {}", types::base(&decl.specs)));
@@ -213,6 +216,21 @@ impl Printer {
             }
             StmtKind::Swap(a, b) => self.line(format!("(:=: {} {})", expr(a), expr(b))),
             StmtKind::Asm(asm) => self.line(format!("asm {:?}", String::from_utf8_lossy(&asm.template))),
+            StmtKind::Arena { reap, names } => {
+                let names: Vec<&str> = names.iter().map(|n| n.name.as_str()).collect();
+                self.line(format!("{} {}", handle_word(*reap), names.join(", ")));
+            }
+            StmtKind::Borrow(name, value) => self.line(format!("borrow {} = {}", name.name, expr(value))),
+            StmtKind::Cursor(name, place) => self.line(format!("cursor {} = {}", name.name, expr(place))),
+            StmtKind::Open { reap, name, key } => {
+                self.line(format!("open {} {} = {}", handle_word(*reap), name.name, expr(key)));
+            }
+            StmtKind::Unpack { place, regions, bindings } => {
+                let regions = regions.iter().map(|r| format!("@{}", r.name));
+                let bindings = bindings.iter().map(|(field, name)| format!("{}: {}", field.name, name.name));
+                let all: Vec<String> = regions.chain(bindings).collect();
+                self.line(format!("unpack {} as {{{}}}", expr(place), all.join(", ")));
+            }
             StmtKind::Unsupported(word, name) => {
                 let name = name.map_or(String::new(), |n| format!(" {}", n.name));
                 self.line(format!("unsupported {word}{name}"));
@@ -268,6 +286,14 @@ impl Printer {
             next = body;
         }
         self.body(next);
+    }
+}
+
+fn handle_word(reap: bool) -> &'static str {
+    if reap {
+        "reap"
+    } else {
+        "arena"
     }
 }
 

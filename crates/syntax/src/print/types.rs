@@ -164,6 +164,17 @@ fn type_spec(ty: &TypeSpec) -> String {
         TypeSpec::TypeofType(ty, unqual) => format!("{}(<{}>)", typeof_word(*unqual), type_name(ty)),
         TypeSpec::Atomic(ty) => format!("_Atomic({})", type_name(ty)),
         TypeSpec::Infer => "auto".to_string(),
+        TypeSpec::Key(word, region) => {
+            let word = match word {
+                KeyWord::Arena => "key",
+                KeyWord::Reap => "reap_key",
+                KeyWord::RcArena => "rc_key",
+                KeyWord::RcReap => "rc_reap_key",
+                KeyWord::Exchange => "exchange_key",
+            };
+            format!("{word}<@{}>", region.name)
+        }
+        TypeSpec::Handle(reap, _) => super::handle_word(*reap).to_string(),
         TypeSpec::Unsupported(word) => format!("unsupported {}", word.name),
         TypeSpec::Missing => "(no type)".to_string(),
     }

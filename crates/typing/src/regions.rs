@@ -1,0 +1,156 @@
+//! Types and their regions: replacing regions, equality modulo regions, what a type owns.
+
+use crate::types::*;
+use std::rc::Rc;
+
+/// Level of regions of prototypes that are being read: replaced when the prototype is complete.
+pub(crate) const FREE: u8 = u8::MAX;
+
+impl TypeStore {
+    /// `ty` with each region replaced by what `f` gives for it and the number of function types around it within `ty`.
+    pub fn map_regions(&mut self, ty: Ty, f: &mut dyn FnMut(Region, u8) -> Region) -> Ty {
+        self.map_at(ty, 0, false, f)
+    }
+
+    /// The representative of all types that differ in regions only: `@heap` everywhere, no region variables.
+    pub fn erase_regions(&mut self, ty: Ty) -> Ty {
+        if let Some(&known) = self.erased.get(&ty) {
+            return known;
+        }
+        let out = self.map_at(ty, 0, true, &mut |_, _| Region::Heap);
+        self.erased.insert(ty, out);
+        out
+    }
+
+    fn map_at(&mut self, ty: Ty, depth: u8, erase: bool, f: &mut dyn FnMut(Region, u8) -> Region) -> Ty {
+        match self.kind(ty).clone() {
+            TyKind::Ptr(p) => {
+                let region = f(p.region, depth);
+                let target = Qty { ty: self.map_at(p.target.ty, depth, erase, f), ..p.target };
+                self.pointer(Pointer { target, region, ..p })
+            }
+            TyKind::Array { elem, len, terminated } => {
+                let elem = Qty { ty: self.map_at(elem.ty, depth, erase, f), ..elem };
+                self.intern(TyKind::Array { elem, len, terminated })
+            }
+            TyKind::Func(func) => {
+                let mut func = (*func).clone();
+                let inner = depth.saturating_add(1);
+                for p in &mut func.params {
+                    p.ty = self.map_at(p.ty, inner, erase, f);
+                }
+                func.ret = self.map_at(func.ret, inner, erase, f);
+                for (a, b) in &mut func.outlives {
+                    (*a, *b) = (f(*a, inner), f(*b, inner));
+                }
+                if erase {
+                    func.regions = 0;
+                    func.outlives.clear();
+                }
+                self.intern(TyKind::Func(Rc::new(func)))
+            }
+            TyKind::Record(id) => {
+                let Some(&generic) = self.instance_of.get(&id) else { return ty };
+                let args = self.record(id).args.clone();
+                let mapped: Vec<Ty> = args.iter().map(|&a| self.map_at(a, depth, erase, f)).collect();
+                if mapped == args {
+                    return ty;
+                }
+                let id = self.instance(generic, mapped);
+                self.intern(TyKind::Record(id))
+            }
+            TyKind::Key(kind, region) => self.intern(TyKind::Key(kind, f(region, depth))),
+            TyKind::Handle(reap, region) => self.intern(TyKind::Handle(reap, f(region, depth))),
+            TyKind::RegionArg(region) => self.intern(TyKind::RegionArg(f(region, depth))),
+            _ => ty,
+        }
+    }
+
+    /// A function type with its region variables replaced by `regions`: for its body, or for one call.
+    pub fn open_function(&mut self, func: &FuncTy, regions: &[Region]) -> FuncTy {
+        let mut out = func.clone();
+        let mut open = |r: Region, depth: u8| match r {
+            Region::Bound(level, n) if level == depth => regions.get(n as usize).copied().unwrap_or(Region::Heap),
+            other => other,
+        };
+        for p in &mut out.params {
+            p.ty = self.map_regions(p.ty, &mut open);
+        }
+        out.ret = self.map_regions(out.ret, &mut open);
+        for (a, b) in &mut out.outlives {
+            (*a, *b) = (open(*a, 0), open(*b, 0));
+        }
+        out.regions = 0;
+        out
+    }
+
+    /// Whether two types are equal but for their regions.
+    pub fn same_modulo_regions(&self, a: Ty, b: Ty) -> bool {
+        if a == b {
+            return true;
+        }
+        match (self.kind(a), self.kind(b)) {
+            (TyKind::Ptr(x), TyKind::Ptr(y)) => {
+                x.bounds == y.bounds
+                    && x.nonnull == y.nonnull
+                    && x.own == y.own
+                    && x.raw == y.raw
+                    && x.target.quals == y.target.quals
+                    && self.same_modulo_regions(x.target.ty, y.target.ty)
+            }
+            (TyKind::Array { elem: x, len: n, terminated: s }, TyKind::Array { elem: y, len: m, terminated: t }) => {
+                n == m && s == t && x.quals == y.quals && self.same_modulo_regions(x.ty, y.ty)
+            }
+            (TyKind::Func(x), TyKind::Func(y)) => self.same_functions(x, y),
+            (TyKind::Record(x), TyKind::Record(y)) => {
+                let (p, q) = (self.instance_of.get(x), self.instance_of.get(y));
+                let (p_args, q_args) = (&self.record(*x).args, &self.record(*y).args);
+                p.is_some() && p == q && p_args.iter().zip(q_args).all(|(&a, &b)| self.same_modulo_regions(a, b))
+            }
+            (TyKind::Key(x, _), TyKind::Key(y, _)) => x == y,
+            (TyKind::Handle(x, _), TyKind::Handle(y, _)) => x == y,
+            (TyKind::RegionArg(_), TyKind::RegionArg(_)) => true,
+            _ => false,
+        }
+    }
+
+    fn same_functions(&self, x: &FuncTy, y: &FuncTy) -> bool {
+        let plain = |f: &FuncTy| FuncTy { ret: Ty(0), params: vec![], regions: 0, outlives: vec![], ..f.clone() };
+        plain(x) == plain(y)
+            && self.same_modulo_regions(x.ret, y.ret)
+            && x.params.len() == y.params.len()
+            && x.params.iter().zip(&y.params).all(|(p, q)| {
+                p.consume == q.consume && p.optional == q.optional && self.same_modulo_regions(p.ty, q.ty)
+            })
+    }
+
+    /// Whether a value of the type owes something: it is moved when it is read, and lost if nobody takes it.
+    pub fn owns(&self, ty: Ty) -> bool {
+        match self.kind(ty) {
+            TyKind::Ptr(p) => p.own.is_owned() || matches!(p.own, Own::Param(_)),
+            TyKind::Key(..) => true,
+            TyKind::Param(p) => p.moves,
+            TyKind::Array { elem, .. } => self.owns(elem.ty),
+            TyKind::Record(id) => {
+                let record = self.record(*id);
+                let fields = record.fields.as_ref();
+                fields.is_some_and(|fields| fields.iter().any(|f| self.owns(f.ty.ty)))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the type mentions a region for which `f` holds, in arguments of records and behind pointers too.
+    pub fn mentions_region(&self, ty: Ty, f: &dyn Fn(Region) -> bool) -> bool {
+        match self.kind(ty) {
+            TyKind::Ptr(p) => f(p.region) || self.mentions_region(p.target.ty, f),
+            TyKind::Array { elem, .. } => self.mentions_region(elem.ty, f),
+            TyKind::Func(func) => {
+                self.mentions_region(func.ret, f) || func.params.iter().any(|p| self.mentions_region(p.ty, f))
+            }
+            TyKind::Record(id) => self.record(*id).args.iter().any(|&a| self.mentions_region(a, f)),
+            TyKind::Key(_, r) | TyKind::Handle(_, r) | TyKind::RegionArg(r) => f(*r),
+            _ => false,
+        }
+    }
+}
