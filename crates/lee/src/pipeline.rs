@@ -27,6 +27,8 @@ pub struct Settings {
     pub until: Until,
     /// Folder of Leeward's own headers.
     pub library: Option<PathBuf>,
+    /// `-Wno-free-shared`: `free` of a shared pointer is a warning.
+    pub free_shared: bool,
     /// Names of foreign functions with what to use instead.
     pub advice: Vec<(String, String)>,
     /// Run the verifier of MIR behind each pass that makes or changes it.

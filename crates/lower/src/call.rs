@@ -29,7 +29,14 @@ struct EndInto {
 
 impl<'t> Lower<'t, '_> {
     /// A call; the result goes to `dest`.
-    pub fn call(&mut self, e: &'t Expr, callee: &'t tree::Callee, args: &'t [Expr], dest: Option<Local>) {
+    pub fn call(
+        &mut self,
+        e: &'t Expr,
+        callee: &'t tree::Callee,
+        through: Ty,
+        args: &'t [Expr],
+        dest: Option<Local>,
+    ) {
         let error = self.common().error;
         let (callee, fty, guard) = match callee {
             tree::Callee::Direct(f) => {
@@ -54,6 +61,7 @@ impl<'t> Lower<'t, '_> {
                 }
             }
         };
+        let fty = if self.program.types.as_func(through).is_some() { through } else { fty };
         let Some(func) = self.program.types.as_func(fty) else { return self.unreachable() };
         let interesting: Vec<u32> = [func.into, func.end_into.map(|(p, _)| p)].into_iter().flatten().collect();
         let mut values: Vec<Arg> = vec![];

@@ -84,7 +84,7 @@ pub(crate) fn children<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
             f(c);
         }
         CompoundLit(_, init) => init_children(init, f),
-        Call(callee, args) => {
+        Call(callee, _, args) => {
             if let Callee::Pointer(p) = callee {
                 f(p);
             }

@@ -67,8 +67,8 @@ impl<'t> Lower<'t, '_> {
                 self.effect(a);
                 self.effect(b);
             }
-            ExprKind::Call(callee, _, args) => {
-                self.call(e, callee, args, None);
+            ExprKind::Call(callee, through, args) => {
+                self.call(e, callee, *through, args, None);
             }
             ExprKind::StmtExpr(block, value) => {
                 let scope = self.open_scope(block.span);
@@ -294,7 +294,7 @@ impl<'t> Lower<'t, '_> {
                 }
                 self.close_scope(scope);
             }
-            ExprKind::Call(callee, _, args) => self.call(e, callee, args, Some(dest)),
+            ExprKind::Call(callee, through, args) => self.call(e, callee, *through, args, Some(dest)),
             ExprKind::New(new) => self.new_object(dest, e.ty.ty, new),
             ExprKind::Alloc(alloc) => self.alloc(dest, e.ty.ty, alloc),
             ExprKind::Pack(regions, init) => self.pack(dest, e.ty, regions, init),
