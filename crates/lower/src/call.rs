@@ -29,14 +29,7 @@ struct EndInto {
 
 impl<'t> Lower<'t, '_> {
     /// A call; the result goes to `dest`.
-    pub fn call(
-        &mut self,
-        e: &'t Expr,
-        callee: &'t tree::Callee,
-        through: Ty,
-        args: &'t [Expr],
-        dest: Option<Local>,
-    ) {
+    pub fn call(&mut self, e: &'t Expr, callee: &'t tree::Callee, through: Ty, args: &'t [Expr], dest: Option<Local>) {
         let error = self.common().error;
         let (callee, fty, guard) = match callee {
             tree::Callee::Direct(f) => {
