@@ -1,4 +1,5 @@
-/* heap.c: the interim heap. Memory is cut from the ends of zeroed mappings, one per thread, and never given back.
+/* heap.c: the interim heap. Memory is cut from the ends of zeroed mappings, one per thread. What is freed waits in lists by size for
+ * the next object of that size (under AddressSanitizer it stays poisoned for good); a large object's mapping goes back.
  *
  * Promises: what lee/heap.h says. No locks: each thread cuts from a mapping of its own, only the total is shared.
  * Each object is preceded by a header of one alignment step that holds its size, so that `realloc` and the
@@ -26,12 +27,14 @@
 void __asan_poison_memory_region(const volatile void *start, size_t size);
 void __asan_unpoison_memory_region(const volatile void *start, size_t size);
 void __lsan_register_root_region(const void *start, size_t size);
+void __lsan_unregister_root_region(const void *start, size_t size);
 #endif
 
 enum {
     ALIGNMENT = 16,        /* max_align_t on both targets, and room for the header */
     CHUNK_BYTES = 1 << 20, /* taken from the system at once: a fresh thread costs one mapping */
     LARGE_BYTES = CHUNK_BYTES / 4, /* from here on an object gets a mapping of its own: at most a quarter is wasted */
+    SIZES = 1 << 10,       /* lists for rounded sizes below 16 KB; what is larger is kept for nobody */
     PAGE_BYTES = 4096      /* only to round large objects; a larger page of the system is rounded to by mmap */
 };
 
@@ -69,6 +72,13 @@ static unsigned char *take(size_t bytes) {
     return start;
 }
 
+/* Freed objects of one rounded size. */
+struct freed {
+    struct freed *next;
+};
+
+static _Thread_local struct freed *freed[SIZES];
+
 static void *finish(unsigned char *cut, size_t size) {
     struct header *header = (struct header *)(void *)cut;
 #ifdef LEE_ASAN
@@ -83,9 +93,9 @@ static void *finish(unsigned char *cut, size_t size) {
 
 /* `whole` is a multiple of ALIGNMENT that includes the header. */
 static unsigned char *cut(size_t whole) {
+    if (whole >= LARGE_BYTES)
+        return take((whole + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1));
     if (whole > (size_t)(bump_end - bump_next)) {
-        if (whole >= LARGE_BYTES)
-            return take((whole + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1));
         unsigned char *chunk = take(CHUNK_BYTES);
         if (chunk == NULL)
             return NULL;
@@ -97,11 +107,21 @@ static unsigned char *cut(size_t whole) {
     return start;
 }
 
+/* One byte more keeps the end of an object, and an object of size 0, from being the next one's header. */
+static size_t whole_bytes(size_t size) {
+    return (sizeof(struct header) + size + (size == 0) + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
+
 void *lee_heap_try_alloc(size_t size) {
     if (size > (size_t)PTRDIFF_MAX - sizeof(struct header) - PAGE_BYTES)
         return NULL;
-    /* One byte more keeps the end of an object, and an object of size 0, from being the next one's header. */
-    size_t whole = (sizeof(struct header) + size + (size == 0) + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    size_t whole = whole_bytes(size);
+    struct freed *again = whole / ALIGNMENT < SIZES ? freed[whole / ALIGNMENT] : NULL;
+    if (again != NULL) {
+        freed[whole / ALIGNMENT] = again->next;
+        ((struct header *)again - 1)->size = size;
+        return memset(again, 0, size);
+    }
     unsigned char *start = cut(whole);
     return start == NULL ? NULL : finish(start, size);
 }
@@ -141,6 +161,26 @@ size_t lee_heap_size(const void *object) {
 #else
     return header->size;
 #endif
+}
+
+void lee_heap_free(void *object) {
+    size_t whole = whole_bytes(lee_heap_size(object));
+#ifdef LEE_ASAN
+    if (whole < LARGE_BYTES) {
+        __asan_poison_memory_region(object, whole - sizeof(struct header));
+        return;
+    }
+    __lsan_unregister_root_region((struct header *)object - 1, (whole + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1));
+#endif
+    if (whole >= LARGE_BYTES) {
+        size_t bytes = (whole + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+        munmap((struct header *)object - 1, bytes);
+        atomic_fetch_sub_explicit(&taken, bytes, memory_order_relaxed);
+    } else if (whole / ALIGNMENT < SIZES) {
+        struct freed *entry = object;
+        entry->next = freed[whole / ALIGNMENT];
+        freed[whole / ALIGNMENT] = entry;
+    }
 }
 
 void *lee_heap_try_realloc_array(const void *old, int64_t count, size_t elem_size, size_t extra) {

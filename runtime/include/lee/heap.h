@@ -4,7 +4,7 @@
  * PTRDIFF_MAX, negative counts and products that overflow are treated as memory that is not there. `lee_heap_try_*`
  * return null then, the others fault (`out of memory`). All may be called from any thread.
  *
- * Interim: objects are never given back and never move; the collector takes this interface over. The variable
+ * Interim: objects go back only by `lee_heap_free` and never move; the collector takes this interface over. The variable
  * LEE_MEMORY (bytes, or with a suffix K, M, G) limits what the heap takes from the system. */
 #ifndef LEE_HEAP_H
 #define LEE_HEAP_H
@@ -34,6 +34,9 @@ LEE_ALLOCATES void *lee_heap_try_alloc_array(int64_t count, size_t elem_size, si
 LEE_REALLOCATES void *lee_heap_realloc_array(const struct lee_site *site, const void *old, int64_t count,
                                              size_t elem_size, size_t extra) __attribute__((returns_nonnull));
 LEE_REALLOCATES void *lee_heap_try_realloc_array(const void *old, int64_t count, size_t elem_size, size_t extra);
+
+/* Gives an object back at once: nothing may refer to it any more. `object` is its start, not null. */
+void lee_heap_free(void *object);
 
 /* The bytes asked for when the object that starts at `object` was made. */
 size_t lee_heap_size(const void *object);

@@ -1,0 +1,72 @@
+/* Owned objects: counts, and the end of an object with all that it owns.
+ *
+ * Promises: the depth of what is freed does not matter, no call here recurses. Null owns nothing.
+ *
+ * A counted object has its count in the word in front of its first byte, and another word in front of that, which keeps it
+ * aligned to 16 bytes. */
+#ifndef LEE_OWNED_H
+#define LEE_OWNED_H
+
+#include <lee/arena.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { LEE_COUNT_BYTES = 16 };
+
+/* What is being freed: objects whose parts are still to be looked at. */
+struct lee_work;
+
+/* How an object behind an owned pointer ends: emitted once for each type that owns something. */
+struct lee_owned {
+    size_t size; /* of one element: an object is an array of them */
+    void (*drop)(struct lee_work *work, void *element); /* pushes what one element owns; null if it owns nothing */
+    size_t tail; /* offset of a flexible array behind the one element; 0 if there is none */
+    size_t tail_size;
+    void (*tail_drop)(struct lee_work *work, void *element);
+    uint8_t counted; /* the object has a count: this is one holder less */
+};
+
+/* From a `drop`: an owned pointer that the element holds. */
+void lee_push(struct lee_work *work, void *object, const struct lee_owned *owned);
+
+/* Frees what an owned pointer holds, deeply: in the heap, or block by block in a reap. */
+void lee_dispose(void *object, const struct lee_owned *owned);
+void lee_dispose_in(struct lee_arena *reap, void *object, const struct lee_owned *owned);
+
+/* Frees what `bytes` bytes of elements at `place` own, which themselves stay. */
+void lee_dispose_parts(void *place, size_t bytes, const struct lee_owned *owned);
+
+/* A fresh object with a count of one; null if the memory is. */
+LEE_INLINE void *lee_counted(void *block) {
+    if (block == NULL)
+        return NULL;
+    ((size_t *)block)[LEE_COUNT_BYTES / sizeof(size_t) - 1] = 1;
+    return (unsigned char *)block + LEE_COUNT_BYTES;
+}
+
+/* One holder more. */
+LEE_INLINE void *lee_retain(const void *object) {
+    if (object != NULL)
+        ++((size_t *)(uintptr_t)object)[-1];
+    return (void *)(uintptr_t)object;
+}
+
+/* One holder less of a counted object in an arena, which frees nothing before its end. */
+LEE_INLINE void lee_release_in_arena(void *object) {
+    if (object != NULL)
+        --((size_t *)object)[-1];
+}
+
+/* A unique object that owns nothing. */
+LEE_INLINE void lee_free(void *object) {
+    if (object != NULL)
+        lee_heap_free(object);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,243 @@
+/* arena.c: arenas, and the pages that arenas and reaps are made of.
+ *
+ * Promises: what lee/arena.h says. Pages come from the heap of the process (lee/pages.h): the first is the smallest there is, each
+ * further one twice as large, up to MAX_PAGE_BYTES. An object that would waste much of a page gets one of its own, behind the one
+ * that is being filled. First pages are kept for the next arena, a few for each thread: programs that make small arenas in
+ * loops touch the same memory again.
+ *
+ * The arenas that have pages are on a list, so that the collector finds what they point to. */
+#include "arena.h"
+
+#include <string.h>
+
+#ifdef LEE_ARENA_BY_MALLOC
+#include <stdlib.h>
+#endif
+
+enum {
+    MAX_PAGE_BYTES = 1 << 20,
+    KEPT_PAGES = 4 /* arenas that are alive at once on one thread seldom are more */
+};
+
+static _Thread_local struct lee_arena *newest;
+
+struct lee_arena *lee_arenas(void) {
+    return newest;
+}
+
+static void link_arena(struct lee_arena *arena) {
+    arena->older = newest;
+    arena->newer = NULL;
+    if (newest != NULL)
+        newest->newer = arena;
+    newest = arena;
+}
+
+static void unlink_arena(struct lee_arena *arena) {
+    if (arena->newer != NULL)
+        arena->newer->older = arena->older;
+    else
+        newest = arena->older;
+    if (arena->older != NULL)
+        arena->older->newer = arena->newer;
+}
+
+#ifdef LEE_ARENA_BY_MALLOC
+
+void *lee_arena_block(struct lee_arena *arena, size_t size, size_t align) {
+    size_t header = align > sizeof(struct lee_arena_page) ? align : sizeof(struct lee_arena_page);
+    if (size > (size_t)1 << 36) /* malloc of AddressSanitizer would end the program */
+        return NULL;
+    void *start = NULL;
+    if (posix_memalign(&start, align > 16 ? align : 16, header + size) != 0)
+        return NULL;
+    /* The page header lies directly in front of the object, whatever the alignment. */
+    struct lee_arena_page *page = (struct lee_arena_page *)((unsigned char *)start + header) - 1;
+    page->block = start;
+    page->bytes = size;
+    if (arena->pages == NULL)
+        link_arena(arena);
+    lee_arena_add_page(arena, page);
+    return memset(page + 1, 0, size);
+}
+
+static void give(struct lee_arena_page *page) {
+    free(page->block);
+}
+
+void *lee_arena_take(const struct lee_site *site, struct lee_arena *arena, size_t size, size_t align) {
+    void *object = lee_arena_block(arena, size, align);
+    if (object == NULL && site != NULL)
+        lee_fault_memory(site, size);
+    return object;
+}
+
+#else
+
+static _Thread_local struct lee_arena_page *kept[KEPT_PAGES];
+static _Thread_local unsigned kept_count;
+
+static struct lee_arena_page *take_page(size_t bytes) {
+    struct lee_heap *heap = lee_heap_self();
+    if (heap == NULL)
+        return NULL;
+    if (bytes == LEE_PAGE_BYTES && kept_count > 0 && kept[kept_count - 1]->heap == heap)
+        return kept[--kept_count];
+    size_t got;
+    bool zeroed;
+    struct lee_arena_page *page = lee_pages_take(heap, bytes, &got, &zeroed);
+    if (page == NULL)
+        return NULL;
+    page->heap = heap;
+    page->bytes = got;
+    return page;
+}
+
+static void give(struct lee_arena_page *page) {
+    if (page->bytes == LEE_PAGE_BYTES && kept_count < KEPT_PAGES)
+        kept[kept_count++] = page;
+    else
+        lee_pages_give(page->heap, page, page->bytes);
+}
+
+struct lee_arena_page *lee_arena_grow(struct lee_arena *arena, size_t bytes) {
+    size_t usual = LEE_PAGE_BYTES;
+    if (arena->pages != NULL) {
+        usual = 2 * arena->pages->bytes;
+        if (usual > MAX_PAGE_BYTES)
+            usual = MAX_PAGE_BYTES;
+    }
+    if (bytes > (size_t)PTRDIFF_MAX / 2)
+        return NULL;
+    bool alone = arena->pages != NULL && bytes > usual / 4;
+    struct lee_arena_page *page = take_page(alone || bytes > usual ? bytes : usual);
+    if (page == NULL)
+        return NULL;
+    if (arena->pages == NULL) {
+        link_arena(arena);
+        lee_arena_add_page(arena, page);
+    } else if (alone) {
+        /* The page being filled stays in front. */
+        struct lee_arena_page *front = arena->pages;
+        page->older = front->older;
+        page->newer = front;
+        if (front->older != NULL)
+            front->older->newer = page;
+        front->older = page;
+    } else {
+        lee_arena_add_page(arena, page);
+    }
+    return page;
+}
+
+void *lee_arena_take(const struct lee_site *site, struct lee_arena *arena, size_t size, size_t align) {
+    if (size > (size_t)PTRDIFF_MAX / 2 || align > LEE_PAGE_BYTES)
+        goto no_memory;
+    size_t room = (size + (size == 0) + 7) & ~(size_t)7;
+    unsigned char *start = arena->next;
+    if (start != NULL && align > 8) {
+        size_t waste = -(uintptr_t)start & (align - 1);
+        start = (size_t)(arena->end - start) < waste ? NULL : start + waste;
+    }
+    if (start == NULL || (size_t)(arena->end - start) < room) {
+        size_t waste = align > 8 ? align : 0;
+        struct lee_arena_page *page = lee_arena_grow(arena, sizeof *page + waste + room);
+        if (page == NULL)
+            goto no_memory;
+        start = (unsigned char *)(page + 1);
+        start += -(uintptr_t)start & (align - 1);
+        if (page != arena->pages)
+            return memset(start, 0, size);
+        arena->end = (unsigned char *)page + page->bytes;
+    }
+    arena->next = start + room;
+    return memset(start, 0, size);
+no_memory:
+    if (site != NULL)
+        lee_fault_memory(site, size);
+    return NULL;
+}
+
+#endif
+
+void lee_arena_add_page(struct lee_arena *arena, struct lee_arena_page *page) {
+    page->newer = NULL;
+    page->older = arena->pages;
+    if (page->older != NULL)
+        page->older->newer = page;
+    arena->pages = page;
+}
+
+void lee_arena_drop_page(struct lee_arena *arena, struct lee_arena_page *page) {
+    if (page->newer != NULL)
+        page->newer->older = page->older;
+    else
+        arena->pages = page->older;
+    if (page->older != NULL)
+        page->older->newer = page->newer;
+    if (arena->pages == NULL)
+        unlink_arena(arena);
+    give(page);
+}
+
+void lee_arena_clear(struct lee_arena *arena) {
+    struct lee_arena_page *page = arena->pages;
+    if (page == NULL)
+        return;
+    unlink_arena(arena);
+    arena->next = arena->end = NULL;
+    arena->pages = NULL;
+    arena->bins = NULL;
+    while (page != NULL) {
+        /* A key's arena lies in its own last page: nothing of it is read from here on. */
+        struct lee_arena_page *older = page->older;
+        give(page);
+        page = older;
+    }
+}
+
+bool lee_arena_array_size(int64_t count, size_t elem_size, size_t extra, size_t *size) {
+    return count >= 0 && !__builtin_mul_overflow((uint64_t)count, elem_size, size) &&
+           !__builtin_add_overflow(*size, extra, size) && *size <= (size_t)PTRDIFF_MAX / 2;
+}
+
+void *lee_arena_take_array(const struct lee_site *site, struct lee_arena *arena, int64_t count, size_t elem_size,
+                           size_t extra, size_t align) {
+    size_t size;
+    if (lee_arena_array_size(count, elem_size, extra, &size))
+        return lee_arena_take(site, arena, size, align);
+    if (site != NULL)
+        lee_fault_memory_array(site, count, elem_size);
+    return NULL;
+}
+
+/* ---- keys */
+
+struct lee_arena *lee_key_new(const struct lee_site *site) {
+    struct lee_arena first;
+    lee_arena_begin(&first);
+    struct lee_arena *key = lee_arena_take(site, &first, sizeof *key, _Alignof(struct lee_arena));
+    if (key == NULL)
+        return NULL;
+    unlink_arena(&first);
+    *key = first;
+    link_arena(key);
+    key->holders = 1;
+    return key;
+}
+
+void lee_key_free(struct lee_arena *key) {
+    if (key != NULL)
+        lee_arena_clear(key);
+}
+
+struct lee_arena *lee_key_retain(struct lee_arena *key) {
+    if (key != NULL)
+        key->holders++;
+    return key;
+}
+
+void lee_key_release(struct lee_arena *key) {
+    if (key != NULL && --key->holders == 0)
+        lee_arena_clear(key);
+}

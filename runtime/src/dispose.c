@@ -1,0 +1,120 @@
+/* dispose.c: the end of owned objects.
+ *
+ * Promises: what lee/owned.h says. An object's owned pointers are read before it is freed and go on a list, so a list of a million
+ * nodes takes one entry and a tree as many as it is deep. The list begins on the stack; what does not fit lies in pages of its
+ * own. */
+#include <lee/owned.h>
+#include <lee/pages.h>
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { FEW = 64 };
+
+struct item {
+    void *object;
+    const struct lee_owned *owned;
+};
+
+struct lee_work {
+    struct lee_arena *reap; /* null: the heap */
+    struct item *items;
+    size_t count, room;
+    size_t page_bytes; /* of `items`, if they lie in pages */
+    struct item few[FEW];
+};
+
+static void free_block(struct lee_work *work, void *object, const struct lee_owned *owned) {
+    void *block = (unsigned char *)object - (owned->counted ? LEE_COUNT_BYTES : 0);
+    if (work->reap != NULL)
+        lee_reap_free(work->reap, block);
+    else
+        lee_heap_free(block);
+}
+
+static size_t block_size(const struct lee_work *work, const void *object, const struct lee_owned *owned) {
+    size_t front = owned->counted ? LEE_COUNT_BYTES : 0;
+    const void *block = (const unsigned char *)object - front;
+    return (work->reap != NULL ? lee_reap_size(block) : lee_heap_size(block)) - front;
+}
+
+static void give_items(struct lee_work *work) {
+    if (work->items != work->few)
+        lee_pages_give(lee_heap_self(), work->items, work->page_bytes);
+}
+
+static void grow(struct lee_work *work) {
+    size_t got;
+    bool zeroed;
+    struct item *more = lee_pages_take(lee_heap_self(), 2 * work->room * sizeof *more, &got, &zeroed);
+    if (more == NULL)
+        lee_fault_memory(NULL, 2 * work->room * sizeof *more);
+    memcpy(more, work->items, work->count * sizeof *more);
+    give_items(work);
+    work->items = more;
+    work->page_bytes = got;
+    work->room = got / sizeof *more;
+}
+
+void lee_push(struct lee_work *work, void *object, const struct lee_owned *owned) {
+    if (object == NULL || (owned->counted && --((size_t *)object)[-1] != 0))
+        return;
+    if (owned->drop == NULL && owned->tail_drop == NULL) {
+        free_block(work, object, owned);
+        return;
+    }
+    if (work->count == work->room)
+        grow(work);
+    work->items[work->count++] = (struct item){object, owned};
+}
+
+/* Pushes what `bytes` bytes of elements own. */
+static void push_parts(struct lee_work *work, void *place, size_t bytes, const struct lee_owned *owned) {
+    unsigned char *element = place;
+    if (owned->tail_drop != NULL) {
+        size_t more = bytes > owned->tail ? (bytes - owned->tail) / owned->tail_size : 0;
+        for (size_t i = 0; i < more; i++)
+            owned->tail_drop(work, element + owned->tail + i * owned->tail_size);
+        bytes = owned->size;
+    }
+    if (owned->drop != NULL)
+        for (size_t left = bytes; left >= owned->size; left -= owned->size, element += owned->size)
+            owned->drop(work, element);
+}
+
+static void begin(struct lee_work *work, struct lee_arena *reap) {
+    work->reap = reap;
+    work->items = work->few;
+    work->count = 0;
+    work->room = FEW;
+}
+
+static void run(struct lee_work *work) {
+    while (work->count > 0) {
+        struct item item = work->items[--work->count];
+        push_parts(work, item.object, block_size(work, item.object, item.owned), item.owned);
+        free_block(work, item.object, item.owned);
+    }
+    give_items(work);
+}
+
+void lee_dispose(void *object, const struct lee_owned *owned) {
+    struct lee_work work;
+    begin(&work, NULL);
+    lee_push(&work, object, owned);
+    run(&work);
+}
+
+void lee_dispose_in(struct lee_arena *reap, void *object, const struct lee_owned *owned) {
+    struct lee_work work;
+    begin(&work, reap);
+    lee_push(&work, object, owned);
+    run(&work);
+}
+
+void lee_dispose_parts(void *place, size_t bytes, const struct lee_owned *owned) {
+    struct lee_work work;
+    begin(&work, NULL);
+    push_parts(&work, place, bytes, owned);
+    run(&work);
+}
