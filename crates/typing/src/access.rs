@@ -30,6 +30,16 @@ impl Checker<'_> {
             self.error(codes::INCOMPLETE, span, format!("`{text}` is not complete here: its members are not known"));
             return self.error_node(span);
         }
+        if self.program.types.record(id).exists > 0 && self.checked() {
+            let text = self.show(base.ty.ty);
+            self.error_help(
+                codes::REGION,
+                span,
+                format!("`{text}` hides a region: its fields are reached by `unpack` only"),
+                format!("write `unpack p as {{@d, {}}};`", member.name),
+            );
+            return self.error_node(span);
+        }
         match self.find_member(id, member.name) {
             Some(path) => self.follow(base, &path, span),
             None => {

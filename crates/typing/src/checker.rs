@@ -61,6 +61,8 @@ pub struct Checker<'a> {
     pub(crate) static_counter: u32,
     /// Parameters of each generic function.
     pub(crate) generics_of: FxHashMap<FuncId, Vec<GenericParam>>,
+    /// Structs with hidden regions that are being initialised, and what those are.
+    pub(crate) packing: Vec<(Ty, Vec<Region>)>,
     /// Region variables of the prototype that is being read.
     pub(crate) protos: Protos,
     /// The function at hand.
@@ -94,6 +96,7 @@ impl<'a> Checker<'a> {
             known_globals: FxHashMap::default(),
             static_counter: 0,
             generics_of: FxHashMap::default(),
+            packing: vec![],
             protos: Protos::default(),
             f: None,
             statics: FxHashMap::default(),

@@ -370,7 +370,15 @@ impl Checker<'_> {
     }
 
     /// The type of field or element `n`.
-    pub(crate) fn member_type(&self, ty: Ty, n: u64) -> Ty {
+    pub(crate) fn member_type(&mut self, ty: Ty, n: u64) -> Ty {
+        let declared = self.declared_member(ty, n);
+        match self.packing.iter().rev().find(|(packed, _)| *packed == ty).map(|(_, regions)| regions.clone()) {
+            Some(regions) => self.revealed(declared, &regions),
+            None => declared,
+        }
+    }
+
+    fn declared_member(&self, ty: Ty, n: u64) -> Ty {
         match self.kind(ty) {
             TyKind::Array { elem, .. } => elem.ty,
             TyKind::Record(id) => {

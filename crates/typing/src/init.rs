@@ -123,7 +123,13 @@ impl Checker<'_> {
             TyKind::Record(id) if self.program.types.record(id).kind == RecordKind::Tagged => {
                 (self.tagged_initialiser(items, id, ty, span), ty)
             }
-            TyKind::Record(_) => self.braced(items, ty, span),
+            TyKind::Record(_) => match self.begin_packing(ty) {
+                Some(regions) => {
+                    let (init, ty) = self.braced(items, ty, span);
+                    (self.end_packing(regions, init, ty, span), ty)
+                }
+                None => self.braced(items, ty, span),
+            },
             _ => self.scalar_list(items, ty, span),
         }
     }
@@ -321,9 +327,33 @@ impl Checker<'_> {
         }
     }
 
+    /// A struct with hidden regions is packed when it is initialised: the regions, to be found out.
+    fn begin_packing(&mut self, ty: Ty) -> Option<Vec<Region>> {
+        let id = self.program.types.as_record(ty)?;
+        let exists = self.program.types.record(id).exists;
+        if exists == 0 || !self.tracked() {
+            return None;
+        }
+        let regions: Vec<Region> = (0..exists).map(|_| self.fresh_region()).collect();
+        self.packing.push((ty, regions.clone()));
+        Some(regions)
+    }
+
+    fn end_packing(&mut self, regions: Vec<Region>, init: Init, ty: Ty, span: Span) -> Init {
+        self.packing.pop();
+        Init::Expr(self.node(ExprKind::Pack(regions, init), ty, span))
+    }
+
     fn elided(&mut self, member: Ty, cursor: &mut Cursor) -> Init {
         let before = cursor.at;
+        let packing = self.begin_packing(member);
         let (list, _) = self.aggregate(member, cursor, false);
+        if let Some(regions) = packing {
+            if cursor.at == before {
+                cursor.at += 1;
+            }
+            return self.end_packing(regions, Init::List(list), member, Span::NONE);
+        }
         if cursor.at == before {
             // A member without room (an empty struct): step over nothing, but never stand still.
             cursor.at += 1;

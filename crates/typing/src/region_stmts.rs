@@ -28,6 +28,10 @@ impl Checker<'_> {
         let quals = Quals { is_const: true, ..Quals::default() };
         let local = self.new_local(Some(name.name), Qty { ty, quals }, name.span, false);
         self.scopes.declare(name.name, Entity::Local(local), name.span);
+        if let Some(f) = &mut self.f {
+            // It is there for its region too.
+            f.used.insert(local);
+        }
         local
     }
 
