@@ -142,7 +142,11 @@ impl Checker<'_> {
     fn quiet_value(&self, e: &Expr) -> bool {
         match &*e.kind {
             ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Null | ExprKind::Func(_) | ExprKind::SizeOf(_) => true,
-            ExprKind::Load(place) | ExprKind::AddrOf(place) | ExprKind::Decay(place) => self.quiet_place(place),
+            ExprKind::Load(place)
+            | ExprKind::Move(place)
+            | ExprKind::Borrow(_, place)
+            | ExprKind::AddrOf(place)
+            | ExprKind::Decay(place) => self.quiet_place(place),
             ExprKind::Alloc(alloc) => match &alloc.size {
                 AllocSize::Bytes(n) => self.quiet_value(n),
                 AllocSize::Product(a, b) => self.quiet_value(a) && self.quiet_value(b),

@@ -213,9 +213,22 @@ impl Checker<'_> {
         if let Some(own) = through {
             state.owned.get_or_insert(own);
         }
-        if before != (state.owned, state.viewed, state.not_view) {
+        let after = (state.owned, state.viewed, state.not_view);
+        if before.0 != after.0 {
+            self.owner_found();
+        } else if before != after {
             self.changed();
         }
+    }
+
+    /// A local was found to own something: which of the others are views is to be found out again.
+    fn owner_found(&mut self) {
+        if let Some(f) = &mut self.f {
+            for state in f.inferred.values_mut() {
+                (state.viewed, state.not_view) = (false, false);
+            }
+        }
+        self.changed();
     }
 
     /// `:=:` with something owned.
@@ -225,7 +238,7 @@ impl Checker<'_> {
         if let Some(own) = own.filter(|_| !state.given) {
             state.owned.get_or_insert(own);
             state.given = true;
-            self.changed();
+            self.owner_found();
         }
     }
 
@@ -233,7 +246,7 @@ impl Checker<'_> {
     fn root_local(&self, e: &Expr) -> Option<LocalId> {
         match &*e.kind {
             ExprKind::Convert(_, inner) => self.root_local(inner),
-            ExprKind::Load(place) => match *place.kind {
+            ExprKind::Load(place) | ExprKind::Move(place) => match *place.kind {
                 ExprKind::Local(id) => Some(id),
                 _ => None,
             },
@@ -248,7 +261,7 @@ impl Checker<'_> {
         let can = state.owned == Some(own) || (state.owned.is_none() && !state.assigned && own == Own::Unique);
         if can && !state.given {
             state.given = true;
-            self.changed();
+            self.owner_found();
         }
         can
     }
@@ -289,7 +302,7 @@ impl Checker<'_> {
     /// The value `e` is needed with bounds. Whether that can be had by making locals fat.
     pub(crate) fn need_bounds(&mut self, e: &Expr) -> bool {
         match &*e.kind {
-            ExprKind::Load(place) => match &*place.kind {
+            ExprKind::Load(place) | ExprKind::Move(place) | ExprKind::Borrow(_, place) => match &*place.kind {
                 ExprKind::Local(id) => self.need_local(*id),
                 _ => false,
             },
@@ -381,7 +394,8 @@ impl Checker<'_> {
                 self.reach(p)
             }
             ExprKind::IncDec(place, ..) | ExprKind::AssignOp(_, _, place, _) => self.loaded_reach(place),
-            ExprKind::Load(place) => self.loaded_reach(place),
+            ExprKind::Borrow(BorrowKind::Slot, place) => self.place_reach(place),
+            ExprKind::Load(place) | ExprKind::Move(place) | ExprKind::Borrow(_, place) => self.loaded_reach(place),
             ExprKind::Cond(_, a, b) | ExprKind::CondOmitted(_, a, b) => self.reach(a).join(self.reach(b)),
             ExprKind::Call(_, _, args) => match self.argument_pointed_into(e).and_then(|n| args.get(n as usize)) {
                 Some(arg) => self.reach(arg),
@@ -420,7 +434,9 @@ impl Checker<'_> {
 
     /// Where a local lost its bounds, for a message.
     pub(crate) fn bounds_blame(&self, e: &Expr) -> Option<Span> {
-        let ExprKind::Load(place) = &*e.kind else { return None };
+        let (ExprKind::Load(place) | ExprKind::Move(place) | ExprKind::Borrow(_, place)) = &*e.kind else {
+            return None;
+        };
         let ExprKind::Local(id) = *place.kind else { return None };
         let f = self.f.as_ref()?;
         f.local_keys.get(&id).and_then(|k| f.inferred.get(k)).and_then(|s| s.blame)
