@@ -119,9 +119,9 @@ trusted int vsscanf(const char *s, const char *format, va_list args)
 /* A new string with what the format comes to. Instead of C's asprintf, which returns libc's memory. */
 /* What `%.*s` gets for a view that no zero ends: the string, once it is sure that `precision` characters, or a zero, are there. */
 trusted const char *lee_string_within(const char *fat s, int precision) __asm__("lee_string_within");
-trusted char *fat null_terminated lee_format(const char *format, ...)
+trusted char *fat null_terminated unique lee_format(const char *format, ...)
     __asm__("lee_io_format") __attribute__((format(printf, 1, 2)));
-trusted char *fat null_terminated lee_vformat(const char *format, va_list args)
+trusted char *fat null_terminated unique lee_vformat(const char *format, va_list args)
     __asm__("lee_io_vformat") __attribute__((format(printf, 1, 0)));
 
 #endif

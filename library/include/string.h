@@ -46,8 +46,8 @@ trusted size_t strlcat(char *counted_by(n) dst, const char *s, size_t n) __asm__
 [[lee::advances(s)]] trusted char *strsep(char **s, const char *delimiters) __asm__("lee_strsep");
 
 /* New strings */
-trusted char *fat null_terminated strdup(const char *s) __asm__("lee_strdup") __attribute__((malloc));
-trusted char *fat null_terminated strndup([[lee::at_most(n)]] const char *s, size_t n) __asm__("lee_strndup") __attribute__((malloc));
+trusted char *fat null_terminated unique strdup(const char *s) __asm__("lee_strdup") __attribute__((malloc));
+trusted char *fat null_terminated unique strndup([[lee::at_most(n)]] const char *s, size_t n) __asm__("lee_strndup") __attribute__((malloc));
 trusted const char *nonnull strerror(int number) __asm__("lee_strerror");
 trusted const char *nonnull strsignal(int number) __asm__("lee_strsignal");
 trusted int strerror_r(int number, char *counted_by(n) buffer, size_t n) __asm__("lee_strerror_r");
