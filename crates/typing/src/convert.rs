@@ -124,6 +124,15 @@ impl Checker<'_> {
         }
         let span = e.span;
         self.check_read(&e);
+        if self.cursor(&e).is_some() && !self.f.as_ref().is_some_and(|f| f.through_cursor) {
+            self.error_help(
+                codes::OWNERSHIP,
+                span,
+                "a cursor is not copied, stored, returned or passed on: it is the only way to its place while it lives",
+                "use what it points at: `*cursor`",
+            );
+            return self.error_node(span);
+        }
         if self.tracked() && self.is_seen_owner(&e) {
             return self.node(ExprKind::Borrow(BorrowKind::View, e), ty, span);
         }
@@ -383,6 +392,15 @@ impl Checker<'_> {
         let span = e.span;
         if self.is_error(from) || self.is_error(to) {
             return Expr { ty: Qty::plain(to), ..e };
+        }
+        if matches!(&*e.kind, ExprKind::Borrow(BorrowKind::Slot, _)) && !matches!(why, Why::Arg | Why::TrustedArg) {
+            self.error_help(
+                codes::OWNERSHIP,
+                span,
+                "the address of something owned is only an argument: it lends the variable for the call",
+                "borrow what it owns: `borrow b = x;`, or walk with `cursor pp = &x;`",
+            );
+            return self.error_node(span);
         }
         if self.program.types.same_modulo_regions(from, to)
             && !self.program.types.as_pointer(from).is_some_and(|p| p.own == Own::Any)

@@ -402,12 +402,36 @@ impl Checker<'_> {
             return self.error_node(span);
         }
         let mut why = Why::Store;
+        if self.cursor(&place).is_some() {
+            return self.advance_cursor(place, value, span);
+        }
         if let ExprKind::Local(id) = *place.kind {
             self.note_assigned(id, &value);
             why = Why::Local;
         }
         let value = self.coerce(value, place.ty.ty, why);
         let ty = self.value_type(place.ty.ty);
+        self.node(ExprKind::Assign(place, value), ty, span)
+    }
+
+    /// `pp = &(*pp)->next`: a cursor goes on below the place that it is at.
+    fn advance_cursor(&mut self, place: Expr, value: Expr, span: Span) -> Expr {
+        let advances = match &*value.kind {
+            ExprKind::Borrow(BorrowKind::Slot, to) => {
+                matches!(&*to.kind, ExprKind::Field(..)) && self.path_root(to) == self.cursor(&place)
+            }
+            _ => false,
+        };
+        if !advances || !self.program.types.same_modulo_regions(place.ty.ty, value.ty.ty) {
+            self.error_help(
+                codes::OWNERSHIP,
+                span,
+                "a cursor is assigned only the address of an owned field below the place that it is at",
+                "write `pp = &(*pp)->next`",
+            );
+            return self.error_node(span);
+        }
+        let ty = place.ty.ty;
         self.node(ExprKind::Assign(place, value), ty, span)
     }
 

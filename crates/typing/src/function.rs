@@ -77,6 +77,10 @@ pub struct FnCtx {
     pub regions: Vec<RegionDecl>,
     /// Regions to solve so far.
     pub infer_regions: u32,
+    /// Cursors: read through only.
+    pub cursors: FxHashSet<LocalId>,
+    /// A cursor may be read now: it is dereferenced.
+    pub through_cursor: bool,
     /// Parameters that are not `consume`: what they own is lent.
     pub lent: FxHashSet<LocalId>,
 }

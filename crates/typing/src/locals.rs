@@ -221,6 +221,9 @@ impl Checker<'_> {
             }
         }
         self.scopes.declare(name.name, Entity::Local(id), name.span);
+        if matches!(self.kind(ty.ty), TyKind::Key(..)) {
+            self.open_barrier();
+        }
         let init = d.init.as_ref().map(|init| self.local_init(id, init, ty, name.span));
         let init = match init {
             Some((init, whole)) => {
@@ -233,6 +236,9 @@ impl Checker<'_> {
                     if matches!(*value.kind, ExprKind::Error) && self.muted == 0 {
                         // What follows from the mistake is not reported.
                         self.scopes.declare(name.name, Entity::Poison, name.span);
+                        if let Some(f) = &mut self.f {
+                            f.used.insert(id);
+                        }
                     }
                     if ty.quals.is_const {
                         self.note_known(id, value);
@@ -293,6 +299,7 @@ impl Checker<'_> {
     pub(crate) fn static_local(&mut self, name: ast::Ident, ty: Qty, decl: &ast::Decl, d: &ast::InitDeclarator) {
         self.check_redeclared(name);
         self.reject_counted_tail(ty.ty, name.span);
+        self.check_static_regions(ty.ty, name.span);
         if !self.type_params.is_empty() {
             self.error_help(
                 codes::GENERIC,

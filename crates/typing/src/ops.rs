@@ -16,7 +16,13 @@ impl Checker<'_> {
             Extension => self.expr_expecting(inner, expected),
             AddrOf => self.address_of(inner, span, expected),
             Deref => {
+                if let Some(f) = &mut self.f {
+                    f.through_cursor = matches!(inner.kind, ast::ExprKind::Ident(_));
+                }
                 let value = self.value(inner);
+                if let Some(f) = &mut self.f {
+                    f.through_cursor = false;
+                }
                 self.dereference(value, span)
             }
             Not => {
@@ -150,8 +156,8 @@ impl Checker<'_> {
             self.address_of_local(id, place.ty.ty, expected);
         }
         let target = place.ty;
-        if self.tracked() && self.program.types.owns(target.ty) && self.view_around(&place).is_none() {
-            // The address of what owns something is a slot.
+        if self.tracked() && self.program.types.owns(target.ty) && self.path_root(&place).is_some() {
+            // The address of an owned path lends it as a slot.
             let region = self.fresh_region();
             let pointer = Pointer { target, bounds: Bounds::Thin, nonnull: true, own: Own::Shared, region, raw: false };
             let ty = self.types().pointer(pointer);

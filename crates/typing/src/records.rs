@@ -371,6 +371,7 @@ impl Checker<'_> {
         self.siblings = outer;
         self.pending_generic = pending;
         self.check_fields(spec, &mut fields);
+        self.check_owned_fields(spec, &fields, place);
         if fields.is_empty() && !place.foreign {
             self.error(codes::DECLARATION, spec.span, "a struct or union has at least one member");
         }
@@ -543,6 +544,61 @@ impl Checker<'_> {
             }
         }
         self.check_counts(fields);
+    }
+
+    /// Unions own nothing, and fields mention regions of the struct only.
+    fn check_owned_fields(&mut self, spec: &ast::RecordSpec, fields: &[Field], place: Place) {
+        if place.foreign {
+            return;
+        }
+        for field in fields {
+            if spec.kind != ast::RecordKind::Struct && self.program.types.owns(field.ty.ty) {
+                let text = self.show(field.ty.ty);
+                self.error_help(
+                    codes::OWNERSHIP,
+                    field.span,
+                    format!("a member of a union owns nothing, and a `{text}` does: which member would be freed?"),
+                    "keep the owner in a struct beside the union",
+                );
+            }
+            let outside = |r: Region| matches!(r, Region::Body(_) | Region::Infer(_) | Region::Bound(..));
+            if self.mentions_outside(field.ty.ty, &outside) {
+                self.error_help(
+                    codes::REGION,
+                    field.span,
+                    "a field mentions a region of the function around the struct, which the struct's type does not tell",
+                    "give the struct a region parameter: `struct tag<@r> { ... }`",
+                );
+            }
+        }
+    }
+
+    /// Whether a type outside function types mentions a region for which `f` holds.
+    fn mentions_outside(&self, ty: Ty, f: &dyn Fn(Region) -> bool) -> bool {
+        match self.kind(ty) {
+            TyKind::Ptr(p) => f(p.region) || self.mentions_outside(p.target.ty, f),
+            TyKind::Array { elem, .. } => self.mentions_outside(elem.ty, f),
+            TyKind::Func(func) => {
+                let body = |r: Region| matches!(r, Region::Body(_) | Region::Infer(_));
+                self.program.types.mentions_region(func.ret, &body)
+                    || func.params.iter().any(|p| self.program.types.mentions_region(p.ty, &body))
+            }
+            TyKind::Record(id) => self.program.types.record(*id).args.iter().any(|&a| self.mentions_outside(a, f)),
+            TyKind::Key(_, r) | TyKind::Handle(_, r) | TyKind::RegionArg(r) => f(*r),
+            _ => false,
+        }
+    }
+
+    /// Reports a static or global whose type mentions a region that ends before it does.
+    pub(crate) fn check_static_regions(&mut self, ty: Ty, span: Span) {
+        if self.mentions_outside(ty, &|r| matches!(r, Region::Body(_) | Region::Infer(_))) {
+            self.error_help(
+                codes::REGION,
+                span,
+                "a static outlives every region of the function: its type mentions `@heap` and `@exchange` only",
+                "make it a local, or leave the region out",
+            );
+        }
     }
 
     /// Fields that counts mention are integers.

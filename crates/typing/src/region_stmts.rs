@@ -110,6 +110,9 @@ impl Checker<'_> {
             raw: false,
         });
         let local = self.new_local(Some(name.name), Qty::plain(ty), name.span, false);
+        if let Some(f) = &mut self.f {
+            f.cursors.insert(local);
+        }
         self.scopes.declare(name.name, Entity::Local(local), name.span);
         self.open_barrier();
         StmtKind::Cursor(local, place)
@@ -223,19 +226,37 @@ impl Checker<'_> {
         })
     }
 
-    /// Whether a place is an owned path by its shape: a local that is not lent, then fields and `unique` pointers.
+    /// Whether a place is an owned path that is not lent.
     fn owned_path(&self, place: &Expr) -> bool {
+        self.path_root(place).is_some_and(|id| self.f.as_ref().is_some_and(|f| !f.lent.contains(&id)))
+    }
+
+    /// The local that an owned path starts at: by its shape, a local, then fields and `unique` pointers.
+    pub(crate) fn path_root(&self, place: &Expr) -> Option<LocalId> {
         match &*place.kind {
-            ExprKind::Local(id) => self.f.as_ref().is_some_and(|f| !f.lent.contains(id)),
-            ExprKind::Field(base, _) => self.owned_path(base),
+            ExprKind::Local(id) => Some(*id),
+            ExprKind::Field(base, _) => self.path_root(base),
             ExprKind::Deref(p) => match &*p.kind {
                 ExprKind::Load(inner) => {
-                    let unique = self.program.types.as_pointer(p.ty.ty).is_some_and(|p| p.own == Own::Unique);
-                    unique && self.owned_path(inner)
+                    let p = self.program.types.as_pointer(p.ty.ty)?;
+                    let cursor = self.cursor(inner).is_some();
+                    if p.own == Own::Unique || cursor {
+                        self.path_root(inner)
+                    } else {
+                        None
+                    }
                 }
-                _ => false,
+                _ => None,
             },
-            _ => false,
+            _ => None,
+        }
+    }
+
+    /// The cursor that a place is.
+    pub(crate) fn cursor(&self, place: &Expr) -> Option<LocalId> {
+        match *place.kind {
+            ExprKind::Local(id) if self.f.as_ref().is_some_and(|f| f.cursors.contains(&id)) => Some(id),
+            _ => None,
         }
     }
 
@@ -378,7 +399,7 @@ impl Checker<'_> {
                 self.error_help(
                     codes::REGION,
                     handle.span,
-                    "objects of an arena are not freed one by one",
+                    "objects of an arena are not freed one by one: those of a reap are",
                     "make it a `reap`",
                 );
                 return self.error_node(span);
