@@ -24,6 +24,9 @@ struct lee_work {
     struct item few[FEW];
 };
 
+const struct lee_owned lee_owned_plain = {1, NULL, 0, 0, NULL, 0};
+const struct lee_owned lee_owned_counted = {1, NULL, 0, 0, NULL, 1};
+
 static void free_block(struct lee_work *work, void *object, const struct lee_owned *owned) {
     void *block = (unsigned char *)object - (owned->counted ? LEE_COUNT_BYTES : 0);
     if (work->reap != NULL)

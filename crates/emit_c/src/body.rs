@@ -184,8 +184,8 @@ impl<'u, 'a> Emitter<'u, 'a> {
             StmtKind::ArenaBegin(handle, _) => self.arena_begin(*handle),
             StmtKind::ArenaEnd(handle, _) => self.arena_end(*handle),
             StmtKind::Open(handle, key, _) => self.open(*handle, key),
-            StmtKind::Dispose { value, handle, .. } => self.dispose(value, handle.as_ref()),
-            StmtKind::DropSlot(place) => self.dispose(&Operand::Copy(place.clone()), None),
+            StmtKind::Dispose { value, handle, moved } => self.dispose(value, handle.as_ref(), moved),
+            StmtKind::DropSlot(place) => self.drop_slot(place),
             StmtKind::Swap(a, b) => self.swap(a, b),
             StmtKind::CursorBegin(cursor, of) => self.cursor_begin(*cursor, of),
             StmtKind::Close(..) | StmtKind::Pack(..) | StmtKind::Unpack { .. } => {}

@@ -252,6 +252,7 @@ impl<'a> CTypes<'a> {
 
     /// `struct tag`, noting that it was mentioned.
     pub fn record_text(&mut self, id: RecordId) -> String {
+        let id = self.types.erased_record(id);
         if self.mentioned_set.insert(id) {
             self.mentioned.push(id);
         }
@@ -272,6 +273,7 @@ impl<'a> CTypes<'a> {
             base = record.tag.map_or(base, |t| t.to_string());
             args = record.args.clone();
         }
+        args.retain(|&arg| !matches!(self.types.kind(arg), TyKind::RegionArg(_)));
         for arg in args {
             base.push_str("__");
             base.push_str(&self.mangle(arg));
@@ -341,9 +343,12 @@ impl<'a> CTypes<'a> {
     pub fn need(&mut self, ty: Ty) {
         match self.types.kind(ty) {
             TyKind::Array { elem, .. } => self.need(elem.ty),
-            TyKind::Record(id) if self.needed_set.insert(*id) => {
-                self.needed.push(*id);
-                self.record_text(*id);
+            TyKind::Record(id) => {
+                let id = self.types.erased_record(*id);
+                if self.needed_set.insert(id) {
+                    self.needed.push(id);
+                    self.record_text(id);
+                }
             }
             _ => {}
         }
@@ -361,6 +366,7 @@ impl<'a> CTypes<'a> {
 
     /// The C names of a record's members, by field number. Anonymous records and bit-fields have empty ones.
     pub fn field_names(&mut self, id: RecordId) -> Rc<Vec<String>> {
+        let id = self.types.erased_record(id);
         if let Some(names) = self.field_names.get(&id) {
             return names.clone();
         }
@@ -396,7 +402,7 @@ impl<'a> CTypes<'a> {
             return taken.claim(&format!("anonymous__{n}"));
         }
         let inner_names = Rc::new(self.name_fields(inner, taken));
-        self.field_names.insert(inner, inner_names);
+        self.field_names.insert(self.types.erased_record(inner), inner_names);
         String::new()
     }
 

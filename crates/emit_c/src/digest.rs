@@ -8,7 +8,7 @@ use source::Symbol;
 use std::fmt::Write;
 use typing::types::*;
 
-/// The digest of a type, with everything that can be reached from it.
+/// The digest of a type, with everything that can be reached from it, without its regions.
 pub fn digest(types: &TypeStore, ty: Ty) -> u64 {
     hash(canonical(types, ty, true).as_bytes())
 }
@@ -148,7 +148,7 @@ impl Writer<'_> {
     }
 
     fn region(&mut self, region: Region) {
-        if region != Region::Heap {
+        if region != Region::Heap && !self.deep {
             self.out.push_str(&mir::print_types::region_text(region));
             self.out.push(' ');
         }
@@ -167,7 +167,8 @@ impl Writer<'_> {
             let _ = write!(self.out, "format {} {} {:?} ", format.scanf, format.format, format.first);
         }
         let _ = write!(self.out, "{:?}{:?}{:?}{:?}{:?})", f.into, f.end_into, f.copies, f.fills, f.keeps_string);
-        for &(long, short) in &f.outlives {
+        let outlives = if self.deep { &[][..] } else { &f.outlives };
+        for &(long, short) in outlives {
             self.out.push_str("outlives ");
             self.region(long);
             self.region(short);
@@ -191,6 +192,7 @@ impl Writer<'_> {
 
     fn record(&mut self, id: RecordId, direct: bool) {
         let types = self.types;
+        let id = if self.deep { types.erased_record(id) } else { id };
         let Some(record) = types.records.get(id.0 as usize) else { return };
         let word = match record.kind {
             RecordKind::Struct => "struct ",

@@ -8,6 +8,7 @@ mod calls;
 mod checks;
 mod ctype;
 pub mod digest;
+mod drops;
 mod exprs;
 mod globals;
 mod inits;

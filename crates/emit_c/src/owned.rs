@@ -1,6 +1,7 @@
 //! Regions and ownership: arenas, keys, counts, and the end of what is owned.
 
 use crate::body::{effect_of, Emitter};
+use crate::drops::Ends;
 use crate::exprs::{Ex, Level};
 use crate::pending::Effect;
 use mir::ir::*;
@@ -8,37 +9,37 @@ use typing::tree::BorrowKind;
 use typing::types::*;
 
 impl Emitter<'_, '_> {
+    fn name_of(&mut self, local: Local) -> String {
+        self.unit.drops.used = true;
+        self.mark_used(local);
+        self.held.get(local.0 as usize).map_or_else(|| "NULL".into(), |h| h.name.clone())
+    }
+
     /// `arena r;`: the arena's own words lie on the stack.
     pub fn arena_begin(&mut self, handle: Local) {
-        let reap = self.is_reap(handle);
-        let Some(name) = self.held.get(handle.0 as usize).map(|h| h.name.clone()) else { return };
-        let (kind, verb) = if reap { ("reap", "lee_reap_begin") } else { ("arena", "lee_arena_begin") };
-        self.declarations.push(format!("struct lee_{kind} {name}__{kind};"));
-        self.mark_used(handle);
+        let name = self.name_of(handle);
+        let storage = self.scratch.claim(&format!("{name}__arena"));
+        self.declarations.push(format!("struct lee_arena {storage};"));
         self.settle(Effect { memory: true, local: Some(handle.0) });
-        self.push(&format!("{name} = {verb}(&{name}__{kind});"));
+        self.push(&format!("{name} = lee_arena_begin(&{storage});"));
     }
 
     /// The arena ends, and all that lies in it.
     pub fn arena_end(&mut self, handle: Local) {
-        let verb = if self.is_reap(handle) { "lee_reap_end" } else { "lee_arena_end" };
-        let Some(name) = self.held.get(handle.0 as usize).map(|h| h.name.clone()) else { return };
-        self.mark_used(handle);
+        let name = self.name_of(handle);
         self.settle(Effect { memory: true, local: None });
-        self.push(&format!("{verb}({name});"));
+        self.push(&format!("lee_arena_end({name});"));
     }
 
-    fn is_reap(&self, handle: Local) -> bool {
-        let ty = self.body.locals.get(handle.0 as usize).map(|l| l.ty.ty);
-        ty.is_some_and(|ty| matches!(self.unit.types.kind(ty), TyKind::Handle(true, _)))
+    fn is_reap(&self, handle: &Operand) -> bool {
+        matches!(self.unit.types.kind(self.operand_ty(handle)), TyKind::Handle(true, _))
     }
 
     /// `open`: a key is a handle, so that nothing is to be done when it closes.
     pub fn open(&mut self, handle: Local, key: &Place) {
         let loc = self.place(key, false);
         let text = self.lvalue(&loc);
-        let Some(name) = self.held.get(handle.0 as usize).map(|h| h.name.clone()) else { return };
-        self.mark_used(handle);
+        let name = self.name_of(handle);
         self.settle(Effect { memory: false, local: Some(handle.0) });
         self.push(&format!("{name} = {text};"));
     }
@@ -81,36 +82,163 @@ impl Emitter<'_, '_> {
 
     /// Counts up.
     pub fn retain(&mut self, a: &Operand) -> Vec<Ex> {
+        self.unit.drops.used = true;
         let ty = self.operand_ty(a);
-        let name = if matches!(self.unit.types.kind(ty), TyKind::Key(..)) { "lee_key_retain" } else { "lee_retain" };
+        let key = matches!(self.unit.types.kind(ty), TyKind::Key(..));
         let mut words = self.operand(a, true);
         if let Some(first) = words.first_mut() {
-            let value = first.clone();
-            *first = Ex::call(name, &[&value]).of_pointer("void *".into());
+            let name = if key { "lee_key_retain" } else { "lee_retain" };
+            let call = Ex::call(name, &[&first.clone()]);
+            *first = if key { call } else { call.of_pointer("void *".into()) };
         }
         words
     }
 
     /// A new dynamic arena.
-    pub fn new_key(&mut self, kind: KeyKind) -> Ex {
+    pub fn new_key(&mut self) -> Ex {
+        self.unit.drops.used = true;
         let site = Ex::atom(self.unit.site(self.span));
-        let name = if kind.is_reap() { "lee_reap_new" } else { "lee_arena_new" };
-        Ex::call(name, &[&site])
+        Ex::call("lee_key_new", &[&site])
+    }
+
+    /// Memory from an arena or a reap, or with a count in front.
+    pub fn alloc_owned(&mut self, elem: Ty, count: &Operand, rest: Option<Ex>, fallible: bool, from: From) -> Ex {
+        self.unit.drops.used = true;
+        let one = matches!(count, Operand::Const(Const::Int(1, _)));
+        let count = self.value(count);
+        let size = Ex { level: Level::Unary, ..Ex::atom(self.unit.c.sizeof_text(elem)) };
+        let rest = match (rest, from.counted) {
+            (Some(rest), true) => Some(rest.binary("+", &Ex::atom("LEE_COUNT_BYTES"))),
+            (None, true) => Some(Ex::atom("LEE_COUNT_BYTES")),
+            (rest, false) => rest,
+        };
+        let site = Ex::atom(if fallible { "NULL".into() } else { self.unit.site(self.span) });
+        let single = one.then(|| rest.as_ref().map_or(size.clone(), |rest| size.binary("+", rest)));
+        let rest = rest.unwrap_or_else(|| Ex::atom("0"));
+        let block = match from.handle {
+            Some(handle) => {
+                let reap = self.is_reap(handle);
+                let handle = self.value(handle);
+                let align =
+                    if from.counted { Ex::atom("16") } else { Ex::atom(format!("__alignof__{}", size_operand(&size))) };
+                match (single, reap) {
+                    (Some(bytes), false) => Ex::call("lee_arena_alloc", &[&site, &handle, &bytes, &align]),
+                    (Some(bytes), true) => Ex::call("lee_reap_take", &[&site, &handle, &bytes, &align]),
+                    (None, false) => Ex::call("lee_arena_take_array", &[&site, &handle, &count, &size, &rest, &align]),
+                    (None, true) => Ex::call("lee_reap_take_array", &[&site, &handle, &count, &size, &rest, &align]),
+                }
+            }
+            None => match (single, fallible) {
+                (Some(bytes), false) => Ex::call("lee_heap_alloc", &[&site, &bytes]),
+                (Some(bytes), true) => Ex::call("lee_heap_try_alloc", &[&bytes]),
+                (None, false) => Ex::call("lee_heap_alloc_array", &[&site, &count, &size, &rest]),
+                (None, true) => Ex::call("lee_heap_try_alloc_array", &[&count, &size, &rest]),
+            },
+        };
+        let block = block.of_pointer("void *".into());
+        if from.counted {
+            Ex::call("lee_counted", &[&block]).of_pointer("void *".into())
+        } else {
+            block
+        }
     }
 
     /// Frees an owned value with all that it owns.
-    pub fn dispose(&mut self, value: &Operand, handle: Option<&Operand>) {
+    pub fn dispose(&mut self, value: &Operand, handle: Option<&Operand>, moved: &[Vec<Proj>]) {
+        self.forget_moved(value, moved);
         let ty = self.operand_ty(value);
         let address = self.value(value);
-        let handle = handle.map(|h| self.value(h));
+        let reap = handle.filter(|h| self.is_reap(h)).map(|h| self.value(h));
         self.settle(Effect { memory: true, local: None });
-        let address = address.at(Level::Any);
-        let text = match (self.unit.types.kind(ty), handle) {
-            (TyKind::Key(kind, _), _) if kind.is_rc() => format!("lee_key_release({address});"),
-            (TyKind::Key(..), _) => format!("lee_key_free({address});"),
-            (_, Some(handle)) => format!("lee_reap_free({}, {address});", handle.at(Level::Any)),
-            _ => format!("lee_heap_free({address});"),
+        let text = match self.unit.types.kind(ty).clone() {
+            TyKind::Ptr(p) => self.end_pointer(&p, &address.text, reap.as_ref()),
+            TyKind::Key(kind, _) => Some(end_key(kind, &address.text)),
+            _ => None,
         };
-        self.push(&text);
+        if let Some(text) = text {
+            self.unit.drops.used = true;
+            self.push(&text);
+        }
     }
+
+    fn end_pointer(&mut self, pointer: &Pointer, address: &str, reap: Option<&Ex>) -> Option<String> {
+        if let Some(reap) = reap {
+            let how = self.unit.owned(pointer, Ends::Reap);
+            return Some(match how == "&lee_owned_plain" {
+                true => format!("lee_reap_free({}, {address});", reap.text),
+                false => format!("lee_dispose_in({}, {address}, {how});", reap.text),
+            });
+        }
+        if pointer.own == Own::Rc && !self.unit.frees(pointer, Ends::Heap) {
+            return Some(format!("lee_release_in_arena({address});"));
+        }
+        if !self.unit.frees(pointer, Ends::Heap) {
+            return None;
+        }
+        let how = self.unit.owned(pointer, Ends::Heap);
+        Some(match how.as_str() {
+            "&lee_owned_plain" => format!("lee_free({address});"),
+            _ if pointer.own == Own::Rc => format!("lee_release({address}, {how});"),
+            _ => format!("lee_dispose({address}, {how});"),
+        })
+    }
+
+    /// The parts of an owned object that hold nothing any more become null. Nobody looks at them again but what frees the object.
+    fn forget_moved(&mut self, value: &Operand, moved: &[Vec<Proj>]) {
+        let Some(place) = value.place().filter(|_| !moved.is_empty()) else { return };
+        let target = place.then(Proj::Deref);
+        for path in moved {
+            let part = Place { base: target.base, proj: target.proj.iter().chain(path).cloned().collect() };
+            // What is null on this way owns no parts.
+            let mut guards = vec![];
+            for (n, step) in part.proj.iter().enumerate().skip(place.proj.len()) {
+                if *step == Proj::Deref {
+                    let pointer = Place { base: part.base, proj: part.proj.iter().take(n).cloned().collect() };
+                    guards.push(self.truth(&Operand::Copy(pointer)).at(Level::Unary));
+                }
+            }
+            self.settle(Effect { memory: true, local: None });
+            let loc = self.place(&part, true);
+            self.unit.c.need(loc.ty.ty);
+            let text = self.lvalue(&loc);
+            self.push(&format!("if ({}) __builtin_memset(&{text}, 0, sizeof({text}));", guards.join(" && ")));
+        }
+    }
+
+    /// Frees what a slot, or each slot of an array or struct, holds.
+    pub fn drop_slot(&mut self, place: &Place) {
+        let loc = self.place(place, false);
+        let ty = loc.ty.ty;
+        if !self.unit.owns_something(ty, Ends::Heap) {
+            return;
+        }
+        match self.unit.types.kind(ty).clone() {
+            TyKind::Ptr(_) | TyKind::Key(..) => self.dispose(&Operand::Copy(place.clone()), None, &[]),
+            _ => {
+                let how = self.unit.parts(ty, Ends::Heap);
+                let text = self.lvalue(&loc);
+                self.settle(Effect { memory: true, local: None });
+                self.push(&format!("lee_dispose_parts((void *)&{text}, sizeof({text}), {how});"));
+            }
+        }
+    }
+}
+
+/// Where an allocation comes from.
+#[derive(Clone, Copy)]
+pub struct From<'b> {
+    /// An arena or reap.
+    pub handle: Option<&'b Operand>,
+    /// With a count in front.
+    pub counted: bool,
+}
+
+fn end_key(kind: KeyKind, key: &str) -> String {
+    let verb = if kind.is_rc() { "lee_key_release" } else { "lee_key_free" };
+    format!("{verb}({key});")
+}
+
+/// `(T)` of `sizeof(T)`; of what has no size, `(char)`.
+fn size_operand(size: &Ex) -> &str {
+    size.text.strip_prefix("sizeof").unwrap_or("(char)")
 }

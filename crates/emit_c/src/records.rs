@@ -192,7 +192,7 @@ fn by_value(c: &mut CTypes, ty: Ty, out: &mut Vec<Node>) {
     match c.types.kind(ty) {
         TyKind::Record(id) => {
             c.need(ty);
-            out.push(Node::Record(*id));
+            out.push(Node::Record(c.types.erased_record(*id)));
         }
         TyKind::Array { elem, .. } => {
             in_memory(c, elem.ty, out);

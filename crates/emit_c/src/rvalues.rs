@@ -2,6 +2,7 @@
 
 use crate::body::Emitter;
 use crate::exprs::{int_text, Ex, Level};
+use crate::owned::From;
 use crate::pending::Element;
 use crate::prelude;
 use mir::ir::*;
@@ -73,12 +74,13 @@ impl Emitter<'_, '_> {
                 out.deps.memory = true;
                 Value::pure(out)
             }
-            Rvalue::Alloc { elem, count, extra, hidden_zero, fallible, .. } => {
-                Value::effect(self.alloc(*elem, count, extra.as_ref(), *hidden_zero, *fallible))
+            Rvalue::Alloc { elem, count, extra, hidden_zero, fallible, handle, counted } => {
+                let from = From { handle: handle.as_ref(), counted: *counted };
+                Value::effect(self.alloc(*elem, count, extra.as_ref(), *hidden_zero, *fallible, from))
             }
             Rvalue::Borrow(kind, place, ty) => Value { words: self.borrow(*kind, place, *ty), pure: true },
             Rvalue::Retain(a) => Value { words: self.retain(a), pure: false },
-            Rvalue::NewKey(kind, _) => Value::effect(self.new_key(*kind)),
+            Rvalue::NewKey(..) => Value::effect(self.new_key()),
             Rvalue::Tag(place) => {
                 let loc = self.place(place, false);
                 let tag = Ex::new(self.tag_text(&loc), Level::Primary).with(&loc.deps);
@@ -416,9 +418,16 @@ impl Emitter<'_, '_> {
         Ex::call(name, &[&site, &left, &right])
     }
 
-    fn alloc(&mut self, elem: Ty, count: &Operand, extra: Option<&Operand>, hidden_zero: bool, fallible: bool) -> Ex {
+    fn alloc(
+        &mut self,
+        elem: Ty,
+        count: &Operand,
+        extra: Option<&Operand>,
+        hidden_zero: bool,
+        fallible: bool,
+        from: From,
+    ) -> Ex {
         let one = matches!(count, Operand::Const(Const::Int(1, _)));
-        let count = self.value(count);
         let size = Ex { level: Level::Unary, ..Ex::atom(self.unit.c.sizeof_text(elem)) };
         let mut rest = extra.map(|e| self.value(e));
         if hidden_zero {
@@ -427,6 +436,10 @@ impl Emitter<'_, '_> {
                 None => size.clone(),
             });
         }
+        if from.counted || from.handle.is_some() {
+            return self.alloc_owned(elem, count, rest, fallible, from);
+        }
+        let count = self.value(count);
         let site = (!fallible).then(|| Ex::atom(self.unit.site(self.span)));
         let mut args: Vec<&Ex> = site.iter().collect();
         let name = match (one && rest.is_none(), fallible) {

@@ -77,6 +77,8 @@ pub struct Unit<'a> {
     saturation_definitions: String,
     tag_tables: FxHashMap<RecordId, String>,
     tag_definitions: String,
+    /// How owned objects end.
+    pub drops: crate::drops::Drops,
 }
 
 impl<'a> Unit<'a> {
@@ -110,6 +112,7 @@ impl<'a> Unit<'a> {
             saturation_definitions: String::new(),
             tag_tables: FxHashMap::default(),
             tag_definitions: String::new(),
+            drops: crate::drops::Drops::default(),
         }
     }
 
@@ -129,7 +132,8 @@ impl<'a> Unit<'a> {
         let mut out = String::new();
         let source = self.options.source_name.replace("*/", "* /").replace('\n', " ");
         let _ = writeln!(out, "/* Emitted from {source}; docs/internals/abi.md says what the values look like. */");
-        out.push_str("#include \"lee/lee.h\"\n\n");
+        out.push_str("#include \"lee/lee.h\"\n");
+        out.push_str(if self.drops.used { "#include \"lee/owned.h\"\n\n" } else { "\n" });
         out.push_str(PRAGMAS);
         for asm in &self.program.asm {
             let _ = writeln!(out, "__asm__(\"{}\");", escape(asm));
@@ -144,6 +148,7 @@ impl<'a> Unit<'a> {
         out.push_str(&self.site_table());
         out.push_str(&self.descriptor_definitions());
         out.push_str(&self.tag_definitions);
+        out.push_str(&self.drops.text());
         out.push_str(&self.string_definitions);
         out.push_str(&prototypes);
         out.push_str(&declarations);

@@ -81,12 +81,17 @@ pub fn compile(
     timer.add(&report.times);
     consistent("lowering or an analysis", report.verify)?;
 
+    // What is printed keeps its regions.
+    if until != Until::Mir {
+        timer.pass("erase", || lower::erase(&mut mir));
+    }
     if let Err(error) = timer.pass("instantiate", || lower::instantiate(&mut mir)) {
         sink.push(Diagnostic::error(typing::codes::GENERIC, error.span, error.to_string()));
     }
     if settings.verify {
         consistent("instantiation", timer.pass("verify", || mir::verify::program(&mir)))?;
     }
+    lower::erase_records(&mut mir.types);
     if until == Until::Mir {
         return Ok(Some(Product::Text(mir::print::program(&mir, Some(map)))));
     }

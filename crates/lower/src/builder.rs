@@ -99,6 +99,7 @@ impl<'t, 'p> Lower<'t, 'p> {
             format: tree.format,
             regions: vec![],
             infer_regions: tree.infer_regions,
+            infer_owes: vec![],
             address_labels: vec![],
             span,
             end: tree.end,
@@ -124,6 +125,7 @@ impl<'t, 'p> Lower<'t, 'p> {
         };
         this.declare_regions();
         this.entry();
+        this.keep_consumed();
         this.block_stmts(&tree.block);
         this.function_end();
         this.finish_gotos();

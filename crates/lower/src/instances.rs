@@ -133,13 +133,16 @@ impl Substitute<'_> {
 }
 
 /// Visits every type and function reference of a body.
-struct Visitor<'a> {
-    ty: &'a mut dyn FnMut(&mut Ty),
-    func: &'a mut dyn FnMut(&mut FuncRef),
+pub(crate) struct Visitor<'a> {
+    /// Each type.
+    pub ty: &'a mut dyn FnMut(&mut Ty),
+    /// Each function.
+    pub func: &'a mut dyn FnMut(&mut FuncRef),
 }
 
 impl Visitor<'_> {
-    fn body(&mut self, body: &mut Body) {
+    /// Visits a body.
+    pub fn body(&mut self, body: &mut Body) {
         for local in &mut body.locals {
             (self.ty)(&mut local.ty.ty);
         }

@@ -10,6 +10,7 @@ mod builder;
 mod call;
 mod control;
 mod effects;
+mod erase;
 mod expr;
 mod init;
 mod instances;
@@ -23,6 +24,7 @@ mod value;
 #[cfg(test)]
 mod tests;
 
+pub use erase::{erase, erase_records};
 pub use instances::{instantiate, InstanceError};
 
 use mir::ir::Program;

@@ -161,6 +161,16 @@ impl<'t> Lower<'t, '_> {
         }
     }
 
+    /// The slots of parameters that are given, not lent.
+    pub fn keep_consumed(&mut self) {
+        let given: Vec<bool> = self.func_ty().map_or(vec![], |f| f.params.iter().map(|p| p.consume).collect());
+        for (n, given) in given.into_iter().enumerate() {
+            if given {
+                self.keep_slots(Local(n as u32));
+            }
+        }
+    }
+
     /// The end of a local with slots.
     pub fn drop_slots(&mut self, local: Local) {
         let ty = self.local_ty(local);

@@ -31,6 +31,9 @@ impl<'t> Lower<'t, '_> {
             Tree::Block(block) if block.span == Span::NONE => self.block_stmts(block),
             Tree::Block(block) => {
                 let scope = self.open_scope(block.span);
+                if let Some(region) = block.region {
+                    self.place_region(region);
+                }
                 self.block_stmts(block);
                 self.close_scope(scope);
             }
@@ -434,6 +437,9 @@ impl<'t> Lower<'t, '_> {
         let second = self.prepare(b, false);
         let x = self.finish(first, Use::Read);
         let y = self.finish(second, Use::Read);
+        if mir::ty::owns(&self.program.types, x.qty.ty) {
+            return self.emit(StmtKind::Swap(x.place, y.place));
+        }
         let old_x = self.value_of(&x);
         let old_x = self.freeze(old_x);
         let old_y = self.value_of(&y);

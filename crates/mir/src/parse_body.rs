@@ -28,6 +28,7 @@ impl Parser<'_> {
             format,
             regions: vec![],
             infer_regions,
+            infer_owes: vec![],
             address_labels: vec![],
             span: self.span_from(start),
             end: Span::NONE,

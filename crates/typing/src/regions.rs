@@ -22,6 +22,12 @@ impl TypeStore {
         out
     }
 
+    /// The record of the erased type: for records whose types went through `erase_regions`, else the record itself.
+    pub fn erased_record(&self, id: RecordId) -> RecordId {
+        let erased = self.find(&TyKind::Record(id)).and_then(|ty| self.erased.get(&ty));
+        erased.and_then(|&ty| self.as_record(ty)).unwrap_or(id)
+    }
+
     fn map_at(&mut self, ty: Ty, depth: u8, erase: bool, f: &mut dyn FnMut(Region, u8) -> Region) -> Ty {
         match self.kind(ty).clone() {
             TyKind::Ptr(p) => {

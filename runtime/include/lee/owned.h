@@ -28,6 +28,9 @@ struct lee_owned {
     uint8_t counted; /* the object has a count: this is one holder less */
 };
 
+/* Objects that own nothing, and such with a count. */
+extern const struct lee_owned lee_owned_plain, lee_owned_counted;
+
 /* From a `drop`: an owned pointer that the element holds. */
 void lee_push(struct lee_work *work, void *object, const struct lee_owned *owned);
 
@@ -51,6 +54,17 @@ LEE_INLINE void *lee_retain(const void *object) {
     if (object != NULL)
         ++((size_t *)(uintptr_t)object)[-1];
     return (void *)(uintptr_t)object;
+}
+
+/* One holder less: the last one frees the object. */
+LEE_INLINE void lee_release(void *object, const struct lee_owned *owned) {
+    if (object == NULL)
+        return;
+    size_t *count = &((size_t *)object)[-1];
+    if (*count > 1)
+        --*count;
+    else
+        lee_dispose(object, owned);
 }
 
 /* One holder less of a counted object in an arena, which frees nothing before its end. */

@@ -1,0 +1,227 @@
+//! What ends with an owned object: for each type behind an owned pointer a `struct lee_owned` (runtime/include/lee/owned.h), and
+//! for each type that holds owned pointers a function that pushes them.
+//!
+//! Erasure has left two regions that matter here: `@heap` (and `@exchange`), whose objects are freed, and the rest, whose objects
+//! end with their arena. In a reap it is the other way round: objects own into their own reap only.
+
+use crate::ctype::Consts;
+use crate::unit::Unit;
+use rustc_hash::FxHashMap;
+use std::fmt::Write;
+use typing::types::*;
+
+/// Whose blocks are freed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Ends {
+    /// Those of the heap.
+    Heap,
+    /// Those of one reap.
+    Reap,
+}
+
+/// The descriptors and functions of a unit.
+#[derive(Default)]
+pub struct Drops {
+    owned: FxHashMap<(Ty, bool, Ends), String>,
+    functions: FxHashMap<(Ty, Ends), Option<String>>,
+    declarations: String,
+    definitions: String,
+    /// Whether something of lee/owned.h is used.
+    pub used: bool,
+}
+
+impl Drops {
+    /// The text that goes in front of the code, behind the types.
+    pub fn text(&self) -> String {
+        format!("{}{}", self.declarations, self.definitions)
+    }
+}
+
+impl Unit<'_> {
+    /// Whether a pointer's target is freed with the pointer.
+    pub fn frees(&self, pointer: &Pointer, ends: Ends) -> bool {
+        let in_heap = matches!(pointer.region, Region::Heap | Region::Exchange);
+        pointer.own.is_owned() && in_heap == (ends == Ends::Heap)
+    }
+
+    /// `&descriptor` for what an owned pointer of the type points to.
+    pub fn owned(&mut self, pointer: &Pointer, ends: Ends) -> String {
+        self.drops.used = true;
+        let target = pointer.target.ty;
+        let counted = pointer.own == Own::Rc;
+        let key = (target, counted, ends);
+        if let Some(name) = self.drops.owned.get(&key) {
+            return name.clone();
+        }
+        let function = self.drop_function(target, ends);
+        let tail = self.tail_of(target).and_then(|(field, elem)| Some((field, elem, self.drop_function(elem, ends)?)));
+        if function.is_none() && tail.is_none() {
+            let name = if counted { "&lee_owned_counted" } else { "&lee_owned_plain" };
+            self.drops.owned.insert(key, name.into());
+            return name.into();
+        }
+        // A name first: types are recursive.
+        let name = format!("lee__owned_{}", self.drops.owned.len());
+        self.drops.owned.insert(key, format!("&{name}"));
+        let size = self.c.sizeof_text(target);
+        let tail_text = match tail {
+            Some((field, elem, function)) => {
+                let record = self.c.object(Qty::plain(target), "", Consts::Drop);
+                let elem = self.c.sizeof_text(elem);
+                format!("offsetof({record}, {field}), {elem}, {function}")
+            }
+            None => "0, 0, NULL".into(),
+        };
+        let function = function.unwrap_or_else(|| "NULL".into());
+        let _ = writeln!(self.drops.declarations, "static const struct lee_owned {name};");
+        let _ = writeln!(
+            self.drops.definitions,
+            "static const struct lee_owned {name} = {{ {size}, {function}, {tail_text}, {} }};",
+            u8::from(counted)
+        );
+        format!("&{name}")
+    }
+
+    /// Whether something is freed with a value of the type.
+    pub fn owns_something(&mut self, ty: Ty, ends: Ends) -> bool {
+        match self.types.kind(ty) {
+            TyKind::Ptr(p) => self.frees(p, ends),
+            TyKind::Key(..) => true,
+            _ => self.drop_function(ty, ends).is_some(),
+        }
+    }
+
+    /// `&descriptor` of the parts of a value of the type: what `lee_dispose_parts` is given.
+    pub fn parts(&mut self, ty: Ty, ends: Ends) -> String {
+        let target = Qty::plain(ty);
+        let own = Own::Unique;
+        self.owned(
+            &Pointer { target, bounds: Bounds::Thin, nonnull: false, own, region: Region::Heap, raw: false },
+            ends,
+        )
+    }
+
+    /// A flexible array at the end of a record: its member's name and element type.
+    fn tail_of(&mut self, ty: Ty) -> Option<(String, Ty)> {
+        let id = self.types.as_record(ty)?;
+        let fields = self.types.records.get(id.0 as usize)?.fields.clone()?;
+        let (n, last) = fields.iter().enumerate().last()?;
+        let TyKind::Array { elem, len: ArrayLen::Flexible(_), .. } = self.types.kind(last.ty.ty) else { return None };
+        let name = self.c.field_names(id).get(n).cloned()?;
+        Some((name, elem.ty))
+    }
+
+    /// The function that pushes what a value of the type owns; none if that is nothing.
+    fn drop_function(&mut self, ty: Ty, ends: Ends) -> Option<String> {
+        if let Some(known) = self.drops.functions.get(&(ty, ends)) {
+            return known.clone();
+        }
+        if !self.types.owns(ty) {
+            self.drops.functions.insert((ty, ends), None);
+            return None;
+        }
+        let name = format!("lee__drop_{}", self.drops.functions.len());
+        self.drops.functions.insert((ty, ends), Some(name.clone()));
+        let mut body = String::new();
+        self.push_parts(ty, "(*it)", ends, 0, &mut body);
+        if body.is_empty() {
+            self.drops.functions.insert((ty, ends), None);
+            return None;
+        }
+        self.c.need(ty);
+        let variable = self.c.object(Qty::plain(ty), "(*it)", Consts::Drop);
+        let head = format!("static void {name}(struct lee_work *work, void *element)");
+        let _ = writeln!(self.drops.declarations, "{head};");
+        let _ = writeln!(self.drops.definitions, "{head} {{ {variable} = element; {body}}}");
+        Some(name)
+    }
+
+    /// Statements that push what the object `at` owns.
+    fn push_parts(&mut self, ty: Ty, at: &str, ends: Ends, depth: u32, out: &mut String) {
+        if depth > 100 || !self.types.owns(ty) {
+            return;
+        }
+        match self.types.kind(ty).clone() {
+            TyKind::Ptr(p) if self.frees(&p, ends) => {
+                let owned = self.owned(&p, ends);
+                let _ = write!(out, "lee_push(work, {at}, {owned}); ");
+            }
+            TyKind::Key(kind, _) => {
+                let verb = if kind.is_rc() { "lee_key_release" } else { "lee_key_free" };
+                let _ = write!(out, "{verb}({at}); ");
+            }
+            TyKind::Array { elem, len: ArrayLen::Const(n), .. } => {
+                let word = if self.types.words(elem.ty) > 1 { ".p" } else { "" };
+                let mut inner = String::new();
+                self.push_parts(elem.ty, &format!("{at}[i{depth}]{word}"), ends, depth + 1, &mut inner);
+                if !inner.is_empty() {
+                    let _ = write!(out, "for (size_t i{depth} = 0; i{depth} < {n}; i{depth}++) {{ {inner}}} ");
+                }
+            }
+            TyKind::Record(id) => self.push_fields(id, at, ends, depth, out),
+            _ => {}
+        }
+    }
+
+    fn push_fields(&mut self, id: RecordId, at: &str, ends: Ends, depth: u32, out: &mut String) {
+        let Some(record) = self.types.records.get(id.0 as usize).cloned() else { return };
+        let Some(fields) = record.fields else { return };
+        let names = self.c.field_names(id);
+        for (n, field) in fields.iter().enumerate() {
+            let name = names.get(n).cloned().unwrap_or_default();
+            let path = match record.kind {
+                RecordKind::Tagged => format!("{at}.u.{name}"),
+                _ if name.is_empty() => at.to_string(),
+                _ => format!("{at}.{name}"),
+            };
+            match (record.kind, &field.tagged_by) {
+                (RecordKind::Struct, None) => self.push_parts(field.ty.ty, &path, ends, depth + 1, out),
+                (RecordKind::Struct, Some(tagged)) => {
+                    let tag = format!("{at}.{}", names.get(tagged.tag as usize).cloned().unwrap_or_default());
+                    self.push_bound(field.ty.ty, &path, &tag, tagged, ends, depth + 1, out);
+                }
+                (RecordKind::Tagged, _) => {
+                    let mut inner = String::new();
+                    self.push_parts(field.ty.ty, &path, ends, depth + 1, &mut inner);
+                    if !inner.is_empty() {
+                        let _ = write!(out, "if ({at}.tag == {n}) {{ {inner}}} ");
+                    }
+                }
+                // What a union without a tag owns, nobody can tell: the checker lets nothing owned into one.
+                (RecordKind::Union, _) => {}
+            }
+        }
+    }
+
+    /// The members of a union whose sibling says which one is there.
+    #[allow(clippy::too_many_arguments)]
+    fn push_bound(
+        &mut self,
+        union: Ty,
+        at: &str,
+        tag: &str,
+        tagged: &TaggedBy,
+        ends: Ends,
+        depth: u32,
+        out: &mut String,
+    ) {
+        let Some(id) = self.types.as_record(union) else { return };
+        let Some(fields) = self.types.records.get(id.0 as usize).and_then(|r| r.fields.clone()) else { return };
+        let names = self.c.field_names(id);
+        for (n, field) in fields.iter().enumerate() {
+            let name = names.get(n).cloned().unwrap_or_default();
+            let path = if name.is_empty() { at.to_string() } else { format!("{at}.{name}") };
+            let mut inner = String::new();
+            self.push_parts(field.ty.ty, &path, ends, depth + 1, &mut inner);
+            let values: Vec<String> = tagged
+                .arms
+                .iter()
+                .filter(|(_, member)| *member as usize == n)
+                .map(|(value, _)| format!("{tag} == {value}"))
+                .collect();
+            if !inner.is_empty() && !values.is_empty() {
+                let _ = write!(out, "if ({}) {{ {inner}}} ", values.join(" || "));
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Regions leave MIR, once they are checked: behind the analyses, in front of instances and emission.
+//!
+//! What is left: of an owned pointer, and of a record that owns, whether it is in a heap or elsewhere (`Region::Var`), because what
+//! is in an arena is not freed. All other regions become `@heap`, so that types and instances that differ in them are one. The types of
+//! functions keep theirs, which are part of the digests that objects are linked by; C's records are those of the erased types.
+//!
+//! Needs: `Body::infer_owes`, as far as regions of owned pointers are inferred. Changes: types in bodies, arguments of instances,
+//! `address_taken` of what is lent as a slot or to a cursor. Guarantees: `TypeStore::erased_record` knows all records.
+
+use crate::instances::Visitor;
+use mir::ir::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+use typing::tree::{BorrowKind, ConstAddr, ConstInit, FuncRef};
+use typing::types::{Own, Pointer, Qty, RecordId, Region, Ty, TyKind, TypeStore};
+
+/// Erases the regions of all bodies.
+pub fn erase(program: &mut Program) {
+    let mut bodies = std::mem::take(&mut program.bodies);
+    for body in &mut bodies {
+        erase_body(&mut program.types, body);
+    }
+    program.bodies = bodies;
+    for global in &mut program.globals {
+        if let Some(init) = &mut global.init {
+            erase_init(&mut program.types, init);
+        }
+    }
+    erase_records(&mut program.types);
+}
+
+/// Fills in the erased form of each record; that may make further ones. To be called again behind `instantiate`.
+pub fn erase_records(types: &mut TypeStore) {
+    let mut next = 0;
+    while next < types.records.len() {
+        let ty = types.intern(TyKind::Record(RecordId(next as u32)));
+        types.erase_regions(ty);
+        next += 1;
+    }
+}
+
+fn erase_body(types: &mut TypeStore, body: &mut Body) {
+    mark_lent(body);
+    let owes = std::mem::take(&mut body.infer_owes);
+    let types = RefCell::new(types);
+    let reduce = |ty: Ty| reduce(&mut types.borrow_mut(), ty, &owes);
+    let mut ty = |ty: &mut Ty| *ty = reduce(*ty);
+    let mut func = |func: &mut FuncRef| {
+        if !func.args.is_empty() {
+            func.args = func.args.iter().map(|&arg| reduce(arg)).collect::<Vec<Ty>>().into();
+        }
+    };
+    Visitor { ty: &mut ty, func: &mut func }.body(body);
+    for stmt in body.blocks.iter_mut().flat_map(|block| &mut block.stmts) {
+        match &stmt.kind {
+            StmtKind::Pack(..) | StmtKind::Unpack { .. } => stmt.kind = StmtKind::Nop,
+            _ => {}
+        }
+    }
+}
+
+/// Locals that are lent by their address.
+fn mark_lent(body: &mut Body) {
+    let mut lent: Vec<Local> = vec![];
+    for stmt in body.blocks.iter().flat_map(|block| &block.stmts) {
+        match &stmt.kind {
+            StmtKind::CursorBegin(_, place) | StmtKind::Assign(_, Rvalue::Borrow(BorrowKind::Slot, place, _)) => {
+                lent.extend(place.local_part());
+            }
+            _ => {}
+        }
+    }
+    for local in lent {
+        if let Some(decl) = body.locals.get_mut(local.0 as usize) {
+            decl.address_taken = true;
+        }
+    }
+}
+
+fn erase_init(types: &mut TypeStore, init: &mut ConstInit) {
+    match init {
+        ConstInit::Addr(ConstAddr::Func(func), _)
+        | ConstInit::Fat(ConstAddr::Func(func), ..)
+        | ConstInit::TypedVoid(ConstAddr::Func(func), ..) => {
+            let args: Vec<Ty> = func.args.iter().map(|&arg| reduce(types, arg, &[])).collect();
+            func.args = Rc::from(args);
+        }
+        ConstInit::Aggregate(items) => items.iter_mut().for_each(|(_, item)| erase_init(types, item)),
+        ConstInit::Tagged(_, inner) => erase_init(types, inner),
+        _ => {}
+    }
+}
+
+/// The region of something owned: freed when its owner ends, or not.
+fn end_of(region: Region, owes: &[bool]) -> Region {
+    match region {
+        Region::Heap | Region::Exchange => region,
+        Region::Infer(n) if owes.get(n as usize) == Some(&true) => Region::Heap,
+        _ => Region::Var,
+    }
+}
+
+fn reduce(types: &mut TypeStore, ty: Ty, owes: &[bool]) -> Ty {
+    match types.kind(ty).clone() {
+        TyKind::Ptr(p) if p.own.is_owned() || matches!(p.own, Own::Param(_)) => {
+            let target = Qty { ty: reduce(types, p.target.ty, owes), ..p.target };
+            types.pointer(Pointer { target, region: end_of(p.region, owes), ..p })
+        }
+        // Who sees only a slot through a pointer may still store to it.
+        TyKind::Ptr(p) => {
+            let target = Qty { ty: reduce(types, p.target.ty, owes), ..p.target };
+            types.pointer(Pointer { target, region: Region::Heap, ..p })
+        }
+        TyKind::Array { elem, len, terminated } => {
+            let elem = Qty { ty: reduce(types, elem.ty, owes), ..elem };
+            types.intern(TyKind::Array { elem, len, terminated })
+        }
+        TyKind::Record(id) => reduce_record(types, ty, id, owes),
+        TyKind::RegionArg(region) => types.intern(TyKind::RegionArg(end_of(region, owes))),
+        TyKind::Func(_) | TyKind::Key(..) | TyKind::Handle(..) => types.erase_regions(ty),
+        _ => ty,
+    }
+}
+
+fn reduce_record(types: &mut TypeStore, ty: Ty, id: RecordId, owes: &[bool]) -> Ty {
+    if !types.owns(ty) && !types.record(id).args.iter().any(|&arg| types.mentions_param(arg)) {
+        return types.erase_regions(ty);
+    }
+    let Some(&generic) = types.instance_of.get(&id) else { return ty };
+    let args = types.record(id).args.clone();
+    let reduced: Vec<Ty> = args.iter().map(|&arg| reduce(types, arg, owes)).collect();
+    if reduced == args {
+        return ty;
+    }
+    let id = types.instance(generic, reduced);
+    types.intern(TyKind::Record(id))
+}
