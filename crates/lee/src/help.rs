@@ -69,6 +69,7 @@ Reports errors and warnings. The status is 1 if there are errors; warnings do no
   --single                    for use inside a C program
   -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR
                               for the preprocessor
+  -std=STANDARD               the standard of plain C files (gnu17)
   --cc PROGRAM                the C compiler (for its preprocessor)
   -W no-NAME, -w              warnings that are not wanted; none at all
   --time-passes               print how long each pass took

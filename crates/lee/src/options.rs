@@ -187,6 +187,14 @@ fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser)
     };
     match name {
         "-I" | "-D" | "-U" => options.preprocessor.push(joined(name, parser.value()?)),
+        // The standard of plain C, spelled as gcc does: `-std=gnu11`.
+        "-s" => {
+            let word = joined(name, parser.value()?);
+            if !word.as_encoded_bytes().starts_with(b"-std=") {
+                return Err(format!("unknown option '{}'", word.to_string_lossy()).into());
+            }
+            options.preprocessor.push(word);
+        }
         "--include" | "--isystem" => {
             // The preprocessor spells them with one dash.
             options.preprocessor.extend([OsString::from(&name[1..]), parser.value()?]);

@@ -25,6 +25,8 @@ pub enum Until {
 pub struct Settings {
     /// How far to go.
     pub until: Until,
+    /// The language of the file.
+    pub dialect: Dialect,
     /// Folder of Leeward's own headers.
     pub library: Option<PathBuf>,
     /// Names of foreign functions with what to use instead.
@@ -58,20 +60,25 @@ pub fn compile(
     timer: &mut Timer,
 ) -> Result<Option<Product>, String> {
     let until = settings.until;
-    let mut dialect = ParseOptions::new(Dialect::Leeward);
-    dialect.library_dir = settings.library.clone();
-    let unit = timer.pass("parse", || syntax::parse(map, dialect, sink));
+    let plain_c = settings.dialect == Dialect::C;
+    let mut options = ParseOptions::new(settings.dialect);
+    options.library_dir = settings.library.clone();
+    let unit = timer.pass("parse", || syntax::parse(map, options, sink));
     if until == Until::Ast {
         return Ok(Some(Product::Text(syntax::print::print_own(&unit))));
     }
 
-    let types = typing::Options { plain_c: false, advice: settings.advice.clone() };
+    let types = typing::Options { plain_c, advice: settings.advice.clone() };
     let tree = timer.pass("check types", || typing::check(&unit, map, &types, sink));
     if until == Until::Types {
         return Ok(Some(Product::Text(typing::print::print(&tree, map))));
     }
     if sink.has_errors() {
         return Ok(None);
+    }
+    if plain_c && until == Until::Checked {
+        // No analysis looks at unchecked bodies.
+        return Ok(Some(Product::Nothing));
     }
 
     let mut mir = timer.pass("lower", || lower::lower(tree));

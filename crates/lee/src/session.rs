@@ -54,6 +54,7 @@ impl Session {
     pub fn settings(&self, until: Until, file: &Path) -> Settings {
         Settings {
             until,
+            dialect: dialect(file),
             library: Some(self.home.library_headers()),
             advice: self.home.advice(),
             verify: self.options.verify,
@@ -63,7 +64,7 @@ impl Session {
         }
     }
 
-    /// Runs the preprocessor over a Leeward file. Its complaints are diagnostics.
+    /// Runs the preprocessor over a file. Its complaints are diagnostics.
     pub fn preprocess(&self, file: &Path, dependencies: &[OsString], sink: &mut Sink) -> Outcome<SourceMap> {
         std::fs::File::open(file).map_err(|e| Failure::file("read", file, &e))?;
         let runner = SystemCompiler { program: self.compiler.program.clone() };
@@ -75,12 +76,21 @@ impl Session {
         let user = dependencies.iter().chain(&self.options.preprocessor).cloned();
         let request = Request {
             file: file.to_path_buf(),
-            dialect: Dialect::Leeward,
+            dialect: dialect(file),
             library_dir: Some(self.home.library_headers()),
             user: [quiet.into()].into_iter().chain(user).collect(),
         };
         syntax::preprocess::preprocess(&runner, &request, sink)
             .map_err(|e| Failure::error(format!("cannot run '{}': {}", self.compiler.name(), reason(&e))))
+    }
+}
+
+/// The language that a file's name says.
+pub fn dialect(file: &Path) -> Dialect {
+    if file.extension().is_some_and(|e| e == "c" || e == "i") {
+        Dialect::C
+    } else {
+        Dialect::Leeward
     }
 }
 

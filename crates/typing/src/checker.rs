@@ -101,7 +101,9 @@ impl<'a> Checker<'a> {
 
     /// Reports, unless muted.
     pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
-        if self.muted == 0 {
+        // What plain C may be warned of, its own compiler knows better.
+        let unwanted = self.options.plain_c && diagnostic.level != source::Level::Error;
+        if self.muted == 0 && !unwanted {
             self.sink.push(diagnostic);
         }
     }
