@@ -33,6 +33,8 @@ pub struct Options {
     /// One process, for a library in a C program: globals are plain C globals, as they are in every mode until processes have
     /// globals of their own.
     pub single: bool,
+    /// Plain C: names are C's own, nothing of the runtime is used, no digests.
+    pub plain: bool,
     /// The source's name, for the comment on top.
     pub source_name: String,
 }

@@ -118,6 +118,13 @@ LEE_INLINE int64_t lee__count_div(const struct lee_site *site, int64_t a, int64_
 ",
 };
 
+/// What stands in front of plain C instead of lee/lee.h: the few words that emission itself uses. Only machines with 64-bit
+/// `long` and pointers are compiled for.
+pub const PLAIN: &str = "#define NULL ((void *)0)
+typedef unsigned long size_t, uintptr_t;
+typedef long ptrdiff_t, intptr_t;
+";
+
 /// Warnings about what programs may well do, and what machine-made code looks like.
 pub const PRAGMAS: &str = "#pragma GCC diagnostic ignored \"-Wpragmas\"
 #pragma GCC diagnostic ignored \"-Wtype-limits\"

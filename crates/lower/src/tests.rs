@@ -161,6 +161,8 @@ impl Maker {
             trust: Trust::Checked,
             attrs: vec![],
             param_names: vec![],
+            inline: Default::default(),
+            old_style: false,
             body,
             used: true,
             span: span(),

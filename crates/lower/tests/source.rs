@@ -9,7 +9,8 @@ fn lowered(text: &str) -> String {
     let map = SourceMap::new("test.lee", text.to_string());
     let mut sink = Sink::default();
     let unit = syntax::parse(&map, ParseOptions::new(Dialect::Leeward), &mut sink);
-    let tree = typing::check(&unit, &map, &typing::Options { plain_c: false, advice: vec![] }, &mut sink);
+    let tree =
+        typing::check(&unit, &map, &typing::Options { plain_c: false, gnu89_inline: false, advice: vec![] }, &mut sink);
     assert!(!sink.has_errors(), "{:?}", sink.all);
     let mut program = lower::lower(tree);
     lower::instantiate(&mut program).unwrap();

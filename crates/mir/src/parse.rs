@@ -413,6 +413,8 @@ impl Parser<'_> {
             trust: Trust::Checked,
             attrs: vec![],
             param_names: vec![],
+            inline: Default::default(),
+            old_style: false,
             body: None,
             used: true,
             span: Span::NONE,

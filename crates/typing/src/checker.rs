@@ -15,6 +15,8 @@ use syntax::ast;
 pub struct Options {
     /// Plain C: same types, no checks.
     pub plain_c: bool,
+    /// GNU's older rules for `inline` (`-std=gnu89`).
+    pub gnu89_inline: bool,
     /// Names of foreign functions with advice what to use instead (`library/unsafe.txt`).
     pub advice: Vec<(String, String)>,
 }

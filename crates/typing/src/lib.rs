@@ -22,6 +22,7 @@ pub mod layout;
 mod locals;
 mod names;
 mod ops;
+mod plain;
 pub mod print;
 mod records;
 mod scope;
