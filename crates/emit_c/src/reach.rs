@@ -305,6 +305,11 @@ fn check_operands<'b>(check: &'b Check, see: &mut dyn FnMut(Input<'b>)) {
             see(Input::Operand(a));
             see(Input::Operand(b));
         }
+        Check::Element(e) => {
+            for operand in [&e.base, &e.index, &e.count] {
+                see(Input::Operand(operand));
+            }
+        }
         Check::Within(a)
         | Check::NotNull(a)
         | Check::Type(a, _)

@@ -46,6 +46,7 @@ Makes a program of .lee and .c sources, .o objects and .a libraries. Without -o 
   --release                   optimise
   --sanitize LIST             build with -fsanitize=LIST
   --emit ast|types|mir|c      print that instead
+  --no-check-removal          leave every run-time check in, proven or not
   --single                    for use inside a C program
   -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR
                               for the preprocessor
@@ -66,6 +67,7 @@ Reports errors and warnings. The status is 1 if there are errors; warnings do no
   --message-format text|json|gcc
                               json: one object a line on standard output
   --emit ast|types|mir|c      print that stage's result
+  --no-check-removal          leave every run-time check in, proven or not
   --single                    for use inside a C program
   -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR
                               for the preprocessor

@@ -70,6 +70,8 @@ pub struct Options {
     pub verify: bool,
     /// `--emit`
     pub emit: Option<Emit>,
+    /// `--no-check-removal`
+    pub keep_checks: bool,
     /// `--single`
     pub single: bool,
     /// `-I`, `-D`, `-U`, `-include`, `-isystem`, as the preprocessor takes them.
@@ -211,6 +213,7 @@ fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser)
         "--cc" => options.cc = Some(parser.value()?.string()?),
         "--time-passes" => options.time_passes = true,
         "--verify" => options.verify = true,
+        "--no-check-removal" => options.keep_checks = true,
         "--single" => options.single = true,
         "--color" => {
             options.color =

@@ -35,6 +35,8 @@ pub struct Settings {
     pub verify: bool,
     /// Keep what only a debugger looks at.
     pub debug: bool,
+    /// Remove checks that are proven.
+    pub remove_checks: bool,
     /// One process, for use inside a C program.
     pub single: bool,
     /// The file's name.
@@ -105,6 +107,12 @@ fn compile_tree(
     }
     if settings.verify {
         consistent("instantiation", timer.pass("verify", || mir::verify::program(&mir)))?;
+    }
+    if settings.remove_checks && !sink.has_errors() && until != Until::Checked {
+        timer.pass("transform", || transform::run(&mut mir, transform::Options::default()));
+        if settings.verify {
+            consistent("a transform", timer.pass("verify", || mir::verify::program(&mir)))?;
+        }
     }
     if until == Until::Mir {
         return Ok(Some(Product::Text(mir::print::program(&mir, Some(map)))));

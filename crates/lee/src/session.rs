@@ -60,6 +60,7 @@ impl Session {
             verify: self.options.verify,
             debug: self.options.profile == Profile::Debug,
             single: self.options.single,
+            remove_checks: !self.options.keep_checks,
             source_name: file.display().to_string(),
             gnu89_inline: gnu89_inline(&self.options.preprocessor),
         }
