@@ -189,16 +189,15 @@ fn name_words(
         let once = source.at.block == 0 && entry_runs_once;
         let span = span_at(body, source.at);
         let steady_base = match uses::whole(&source.base) {
-            Some(base) => {
-                writes.is_constant_param(body, base) || once && writes.single(body, base).is_some()
-            }
+            Some(base) => writes.is_constant_param(body, base) || once && writes.single(body, base).is_some(),
             None => matches!(source.base, Operand::Const(_)),
         };
         let steady_count = once || matches!(source.count, Operand::Const(_));
         let base = if steady_base {
             source.base.clone()
         } else {
-            let Some(pointer) = body.locals.get(local.0 as usize).and_then(|d| program.types.as_pointer(d.ty.ty)) else {
+            let Some(pointer) = body.locals.get(local.0 as usize).and_then(|d| program.types.as_pointer(d.ty.ty))
+            else {
                 continue;
             };
             let thin = program.types.pointer(Pointer { bounds: Bounds::Thin, nonnull: false, ..pointer });
@@ -416,12 +415,7 @@ fn thin_local(program: &mut Program, body: &mut Body, local: Local) {
     }
 }
 
-fn rewrite_value(
-    value: &mut Rvalue,
-    shorts: &FxHashMap<Local, Short>,
-    indices: &FxHashMap<Local, Operand>,
-    ulong: Ty,
-) {
+fn rewrite_value(value: &mut Rvalue, shorts: &FxHashMap<Local, Short>, indices: &FxHashMap<Local, Operand>, ulong: Ty) {
     match value {
         Rvalue::Part(operand, Part::Ptr, _) if uses::whole(operand).is_some_and(|l| indices.contains_key(&l)) => {
             *value = Rvalue::Use(operand.clone());
