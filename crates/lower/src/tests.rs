@@ -113,6 +113,7 @@ impl Maker {
                 ty: Qty::plain(*ty),
                 width: None,
                 align: None,
+                packed: false,
                 tagged_by: None,
                 span: span(),
             })

@@ -6,7 +6,7 @@ use crate::scope::{Entity, GenericRecord, Scopes};
 use crate::specs::Siblings;
 use crate::tree::*;
 use crate::types::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use source::{Code, Diagnostic, Sink, SourceMap, Span, Symbol};
 use syntax::ast;
 
@@ -67,6 +67,8 @@ pub struct Checker<'a> {
     /// Records and enumerations defined in function bodies, by the span of their specifier, for the same reason.
     pub(crate) local_records: FxHashMap<Span, RecordId>,
     pub(crate) local_enums: FxHashMap<Span, EnumId>,
+    /// Unions whose members' types are accepted in their place as arguments (`transparent_union`).
+    pub(crate) transparent: FxHashSet<RecordId>,
     /// What `counted_by` may mention.
     pub(crate) siblings: Option<Siblings>,
     /// Parameters of a `generic <...>` that the next record specifier with a tag takes.
@@ -95,6 +97,7 @@ impl<'a> Checker<'a> {
             statics: FxHashMap::default(),
             local_records: FxHashMap::default(),
             local_enums: FxHashMap::default(),
+            transparent: FxHashSet::default(),
             siblings: None,
             pending_generic: None,
             generic_tags: vec![],

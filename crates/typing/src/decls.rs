@@ -94,6 +94,10 @@ impl Checker<'_> {
         }
         let mut declared = self.declare_type(base, &d.declarator, place);
         if place.role == Role::Typedef {
+            let attrs = || decl.specs.attrs.iter().chain(&d.declarator.attrs);
+            if attrs().any(|a| a.name.as_str() == "transparent_union") {
+                self.transparent.extend(self.program.types.as_record(declared.ty.ty));
+            }
             return self.declare_typedef(name, declared.ty, &d.declarator);
         }
         if matches!(self.kind(declared.ty.ty), TyKind::Func(_)) {
