@@ -1,6 +1,6 @@
 //! C identifiers: which are taken by C itself, and how clashes are solved.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::LazyLock;
 
 /// Words that cannot be identifiers in GNU C11, and macros that every translation unit has.
@@ -169,6 +169,8 @@ fn has_reserved_prefix(name: &str) -> bool {
 #[derive(Default, Clone)]
 pub struct NameSet {
     taken: FxHashSet<String>,
+    /// For each name that was claimed, a number below which all are taken.
+    numbers: FxHashMap<String, u32>,
     /// Tags, of which lee/lee.h has two.
     tags: bool,
     /// Identifiers of plain C, where nothing is ours but what begins with `lee__`.
@@ -216,7 +218,7 @@ impl NameSet {
         if prefixed || (is_underscore_keyword(&base) && !self.plain) {
             base.insert_str(0, "my_");
         }
-        let mut number = 0;
+        let mut number = self.numbers.get(&base).copied().unwrap_or(0);
         loop {
             let name = if number == 0 { base.clone() } else { format!("{base}__{number}") };
             let free = |n: &str| !self.reserved(n) && !self.taken.contains(n);
@@ -225,6 +227,9 @@ impl NameSet {
                     self.taken.insert(format!("{name}{s}"));
                 }
                 self.taken.insert(name.clone());
+                if suffixes.is_empty() {
+                    self.numbers.insert(base, number + 1);
+                }
                 return name;
             }
             number += 1;
