@@ -3,6 +3,7 @@
 
 pub mod counted;
 pub mod pass;
+pub mod removal;
 pub mod uses;
 
 pub use pass::{run, Options, Report};
