@@ -157,11 +157,7 @@ fn far(lo: i128, hi: i128, step: u64) -> Range {
 }
 
 fn scaled(step: u64, by: i128) -> u64 {
-    match u64::try_from(by.unsigned_abs()).ok().and_then(|n| n.checked_mul(step)) {
-        // Of a singleton: its product is a singleton again.
-        Some(step) => step,
-        None => 1,
-    }
+    u64::try_from(by.unsigned_abs()).ok().and_then(|n| n.checked_mul(step)).unwrap_or(1)
 }
 
 fn gcd(a: u64, b: u64) -> u64 {

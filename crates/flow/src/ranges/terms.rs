@@ -193,9 +193,8 @@ impl Terms {
                 let pointers = matches!(types.kind(*ty), TyKind::Ptr(_) | TyKind::NullPtr);
                 let null = |o: &Operand| matches!(o, Operand::Const(Const::Null(_) | Const::Int(0, _)));
                 let tests_null = matches!(op, BinOp::Eq | BinOp::Ne) && (null(a) || null(b));
-                if pointers && !tests_null || !pointers && !(is_int(a) && is_int(b)) {
-                    return None;
-                }
+                let followed = if pointers { tests_null } else { is_int(a) && is_int(b) };
+                followed.then_some(())?;
                 Some(Key::Binary(*op, val(a)?, val(b)?, *ty))
             }
             Rvalue::CountArith(op, a, b) => Some(Key::Count(*op, val(a)?, val(b)?)),
