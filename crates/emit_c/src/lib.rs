@@ -10,6 +10,7 @@ mod ctype;
 pub mod digest;
 mod exprs;
 mod globals;
+mod header;
 mod inits;
 mod lines;
 mod link;
@@ -24,6 +25,7 @@ mod rvalues;
 mod unit;
 
 pub use digest::{digest, type_text};
+pub use header::header;
 
 /// How to emit.
 #[derive(Clone, Debug, Default)]

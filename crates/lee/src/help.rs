@@ -45,7 +45,8 @@ Makes a program of .lee and .c sources, .o objects and .a libraries. Without -o 
   -o FILE                     the program, or what --emit writes
   --release                   optimise
   --sanitize LIST             build with -fsanitize=LIST
-  --emit ast|types|mir|c      print that instead
+  --emit header|ast|types|mir|c
+                              print that instead; header: the interface of the first file, for C and Leeward
   --no-check-removal          leave every run-time check in, proven or not
   --single                    for use inside a C program
   -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR

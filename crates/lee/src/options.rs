@@ -16,6 +16,8 @@ pub enum Emit {
     Types,
     /// MIR after the analyses.
     Mir,
+    /// The module's header, for C and Leeward.
+    Header,
     /// C.
     C,
 }
@@ -224,7 +226,13 @@ fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser)
                 choice(name, parser, &[("text", Format::Text), ("json", Format::Json), ("gcc", Format::Gcc)])?;
         }
         "--emit" if command != Command::Run => {
-            let stages = [("ast", Emit::Ast), ("types", Emit::Types), ("mir", Emit::Mir), ("c", Emit::C)];
+            let stages = [
+                ("ast", Emit::Ast),
+                ("types", Emit::Types),
+                ("mir", Emit::Mir),
+                ("c", Emit::C),
+                ("header", Emit::Header),
+            ];
             options.emit = Some(choice(name, parser, &stages)?);
         }
         _ => return Err(format!("unknown option '{name}'").into()),

@@ -16,6 +16,8 @@ pub enum Until {
     Checked,
     /// Print the MIR as the back end gets it.
     Mir,
+    /// The module's header.
+    Header,
     /// C.
     C,
 }
@@ -122,6 +124,10 @@ fn compile_tree(
     }
     if until == Until::Checked {
         return Ok(Some(Product::Nothing));
+    }
+
+    if until == Until::Header {
+        return Ok(Some(Product::Text(emit_c::header(&mir, map, &settings.source_name))));
     }
 
     let (debug, single, source_name) = (settings.debug, settings.single, settings.source_name.clone());

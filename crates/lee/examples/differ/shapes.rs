@@ -34,14 +34,14 @@ impl Gen {
     }
 
     fn index_type(&mut self) -> &'static str {
-        *self.random.pick(&["i32", "u64", "i64", "u32", "i32", "u64", "i16"])
+        self.random.pick::<&'static str>(&["i32", "u64", "i64", "u32", "i32", "u64", "i16"])
     }
 
     /// An array of its own, filled.
     fn filled(&mut self, elem: Int, n: i64, stem: &str) -> Buf {
         let (t, name, i) = (elem.name(), self.local(stem), self.local("i"));
         let mut buf = Buf { reach: Reach::Array(name.clone()), elem, least: n, most: n, length: None, write: true };
-        let less = self.off_down();
+        let less = if n > 1 { self.off_down() } else { String::new() };
         if self.random.chance(50) {
             self.out.line(&format!("{t} {name}[{n}{less}] ZEROED();"));
         } else {
