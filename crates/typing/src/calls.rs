@@ -474,6 +474,9 @@ impl Checker<'_> {
                 let value = self.expr_expecting(first, Some(c.long));
                 Some(self.coerce(value, c.long, Why::Arg))
             }
+            "__builtin_trap" | "__builtin_abort" if self.options.plain_c => {
+                Some(self.node(ExprKind::Builtin(name, vec![]), c.void, span))
+            }
             "__builtin_unreachable" | "__builtin_trap" | "__builtin_abort" => {
                 Some(self.node(ExprKind::Unreachable, c.void, span))
             }
@@ -551,7 +554,7 @@ impl Checker<'_> {
             return Some(self.call_function(id, span, args, span, expected));
         }
         let values: Vec<Expr> = args.iter().map(|a| self.value(a)).collect();
-        let result = values.first().and_then(|v| self.program.types.as_pointer(v.ty.ty)).map_or(c.int, |p| p.target.ty);
+        let result = self.builtin_result(name.as_str(), &values);
         Some(self.node(ExprKind::Builtin(name, values), result, span))
     }
 

@@ -208,7 +208,7 @@ impl<'a> Checker<'a> {
         for at in 0..self.program.globals.len() {
             let global = &self.program.globals[at];
             let (ty, span, defined) = (global.ty, global.span, global.init.is_some());
-            if !defined || global.trust == Trust::Foreign {
+            if !defined || (global.trust == Trust::Foreign && !self.options.plain_c) {
                 continue;
             }
             if let TyKind::Array { elem, len: ArrayLen::Unknown, terminated } = *self.kind(ty.ty) {

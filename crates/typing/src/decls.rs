@@ -417,6 +417,8 @@ impl Checker<'_> {
         let internal = decl.specs.storage == Some(ast::Storage::Static) || (decl.specs.constexpr && !place.foreign);
         let linkage = if internal { Linkage::Internal } else { Linkage::External };
         let id = self.global_entry(name, ty, trust, linkage, decl, d);
+        // Whatever a file of C defines for others is part of it.
+        self.program.globals[id.0 as usize].used |= defined && self.options.plain_c;
         if let Some(init) = &d.init {
             let (init, ty) = self.static_initialiser(init, ty, name.span);
             let global = &mut self.program.globals[id.0 as usize];
@@ -483,6 +485,9 @@ impl Checker<'_> {
                     global.ty = ty;
                     return old;
                 }
+                if self.options.plain_c {
+                    self.merge_global(old, ty, decl, d);
+                }
                 if trust != Trust::Checked {
                     return old;
                 }
@@ -517,7 +522,7 @@ impl Checker<'_> {
                 );
             }
         }
-        let align = self.alignment(&decl.specs.alignas, &d.declarator.attrs);
+        let align = self.declared_alignment(&decl.specs, &d.declarator);
         let id = GlobalId(self.program.globals.len() as u32);
         self.program.globals.push(Global {
             name: name.name,
@@ -535,6 +540,25 @@ impl Checker<'_> {
         });
         self.scopes.declare_file(name.name, Entity::Global(id), name.span);
         id
+    }
+
+    /// Another declaration of a variable of C adds what the earlier ones leave open.
+    fn merge_global(&mut self, old: GlobalId, ty: Qty, decl: &ast::Decl, d: &ast::InitDeclarator) {
+        let known = self.program.globals[old.0 as usize].ty;
+        let whole = self.composite(known.ty, ty.ty);
+        let align = self.declared_alignment(&decl.specs, &d.declarator);
+        let attrs = attribute_texts(&decl.specs.attrs, &d.declarator.attrs, true);
+        let global = &mut self.program.globals[old.0 as usize];
+        global.ty.ty = whole;
+        global.align = global.align.max(align);
+        for attr in attrs {
+            if !global.attrs.contains(&attr) {
+                global.attrs.push(attr);
+            }
+        }
+        if let (None, Some(label)) = (global.symbol, d.declarator.asm_label.as_ref()) {
+            global.symbol = Some(Symbol::new(&String::from_utf8_lossy(label)));
+        }
     }
 
     /// Whether one type is the other with an array length filled in.

@@ -5,6 +5,7 @@
 
 mod access;
 mod alloc;
+mod builtins;
 mod calls;
 mod checker;
 pub mod codes;

@@ -277,7 +277,7 @@ impl Checker<'_> {
 
     fn field_decl(&mut self, decl: &ast::FieldDecl, place: Place, fields: &mut Vec<Field>) {
         let base = self.base_type(&decl.specs, place);
-        let align = self.alignment(&decl.specs.alignas, &[]);
+        let align = self.alignment(&decl.specs.alignas, &decl.specs.attrs);
         if decl.fields.is_empty() {
             let unnamed = matches!(&decl.specs.ty, ast::TypeSpec::Record(spec) if spec.tag.is_none());
             if unnamed {
