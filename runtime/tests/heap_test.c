@@ -1,4 +1,5 @@
-/* The heap: zeroed, aligned, apart; sizes that cannot be; LEE_MEMORY; threads. */
+/* The heap: zeroed, aligned, apart; sizes that cannot be; LEE_MEMORY; threads; what the stack, registers
+ * and globals hold. */
 #include <pthread.h>
 #include <stdint.h>
 
@@ -101,8 +102,12 @@ static void try_only(void *unused) {
     size_t total = 0;
     (void)unused;
     lee_start(0, NULL);
-    while (lee_heap_try_alloc(1000) != NULL)
+    void **last = NULL, **object;
+    while ((object = lee_heap_try_alloc(1000)) != NULL) {
+        *object = last; /* what nothing reaches would be collected */
+        last = object;
         total += 1000;
+    }
     fprintf(stderr, "%zu\n", total);
 }
 
@@ -122,7 +127,7 @@ static void test_limit(void) {
     CHECK(child.status == 0);
     run_child(&child, grow, NULL);
     CHECK(child.status == 134);
-    check_holds("limit", child.output, "out of memory (4194305 bytes)");
+    check_holds("limit", child.output, "out of memory (8388609 bytes)");
     check_holds("limit", child.output, "  at grow (heap.lee:5)\n");
     run_child(&child, try_only, NULL);
     CHECK(child.status == 0);
@@ -135,6 +140,59 @@ static void test_limit(void) {
         CHECK(child.status == 2);
         check_holds(wrong[i], child.output, "error: LEE_MEMORY is '");
     }
+    unsetenv("LEE_MEMORY");
+}
+
+struct cell {
+    struct cell *next;
+    size_t number;
+};
+
+static struct cell *global_list;
+
+static __attribute__((noinline)) struct cell *list_of(size_t length) {
+    struct cell *list = NULL;
+    for (size_t i = 0; i < length; i++) {
+        struct cell *cell = lee_heap_alloc(&site, sizeof *cell);
+        *cell = (struct cell){list, i};
+        list = cell;
+    }
+    return list;
+}
+
+static bool is_list(const struct cell *list, size_t length) {
+    for (; list != NULL; list = list->next) {
+        if (list->number != --length)
+            return false;
+    }
+    return length == 0;
+}
+
+/* Lists that only a local, a thread-local or a global holds, while much garbage is made: with a limit that all of it
+ * together would pass. */
+static void roots_hold(void *unused) {
+    static _Thread_local struct cell *threads_own;
+    (void)unused;
+    lee_start(0, NULL);
+    struct cell *local = list_of(10000);
+    global_list = list_of(20000);
+    threads_own = list_of(30000);
+    for (int i = 0; i < (getenv("LEE_GC_STRESS") == NULL ? 200 : 10); i++) {
+        struct cell *other = list_of(5000);
+        if (!is_list(other, 5000) || !is_list(local, 10000) || !is_list(global_list, 20000) || !is_list(threads_own, 30000))
+            _exit(1);
+    }
+}
+
+static void test_roots(void) {
+    static struct child child;
+    setenv("LEE_MEMORY", "8M", 1);
+    run_child(&child, roots_hold, NULL);
+    CHECK(child.status == 0);
+    setenv("LEE_GC_STRESS", "20", 1);
+    run_child(&child, roots_hold, NULL);
+    CHECK(child.status == 0);
+    unsetenv("LEE_GC_STRESS");
     unsetenv("LEE_MEMORY");
 }
 
@@ -165,6 +223,7 @@ static void test_threads(void) {
 }
 
 int main(void) {
+    test_roots();
     test_limit(); /* first: the limit counts what the parent took before */
     test_objects();
     test_empty();

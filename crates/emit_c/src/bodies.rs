@@ -43,6 +43,9 @@ pub fn prototypes(unit: &mut Unit) -> String {
 
 /// `static`, `weak` and so on, with a blank behind.
 fn storage(unit: &Unit, func: &FuncRef, function: &Function) -> &'static str {
+    if unit.options.plain {
+        return plain_storage(unit, func, function);
+    }
     match function.linkage {
         // Fault calls make a function look large to gcc: say what is small without them.
         Linkage::Internal if is_short(unit, func) => "static inline ",
@@ -51,6 +54,18 @@ fn storage(unit: &Unit, func: &FuncRef, function: &Function) -> &'static str {
         _ if !unit.bodies.contains_key(func) => "",
         _ if is_small(unit, func) => "static inline ",
         _ => "__attribute__((weak)) ",
+    }
+}
+
+/// Storage as C's own declarations say it. A definition for inlining only is marked so by GNU's rules, which no option changes.
+fn plain_storage(unit: &Unit, func: &FuncRef, function: &Function) -> &'static str {
+    match (function.linkage, function.inline.word) {
+        (Linkage::Internal, true) => "static inline ",
+        (Linkage::Internal, false) => "static ",
+        (_, true) if !unit.bodies.contains_key(func) => "",
+        (_, true) if function.inline.only() => "extern inline __attribute__((__gnu_inline__)) ",
+        (_, true) => "extern inline ",
+        _ => "",
     }
 }
 
@@ -119,8 +134,11 @@ fn definition<'a>(unit: &mut Unit<'a>, function: &Function, body: &'a Body, line
         unit.c.need(param.ty);
     }
     unit.c.need(f.ret);
-    let params = unit.c.params(&f, Some(&names), Consts::Drop);
-    let head = unit.c.word(Qty::plain(f.ret), 0, &format!("{}({params})", name.ident), Consts::Drop);
+    let params = match function.old_style {
+        true => old_style_params(unit, body, &held),
+        false => format!("({})", unit.c.params(&f, Some(&names), Consts::Drop)),
+    };
+    let head = unit.c.word(Qty::plain(f.ret), 0, &format!("{}{params}", name.ident), Consts::Drop);
     let at = unit.locator.at(body.span);
     lines.push(&unit.locator.files, at, 0, &format!("{storage}{head} {{"));
     for declaration in locals::declarations(unit, body, &held).into_iter().chain(own) {
@@ -137,6 +155,18 @@ fn definition<'a>(unit: &mut Unit<'a>, function: &Function, body: &'a Body, line
     let end = unit.locator.at(body.end);
     lines.push(&unit.locator.files, end, 0, "}");
     unit.c.locals.clear();
+}
+
+/// `(a, b) int a; char b;`: parameters arrive as promotions leave them, which C itself knows how to undo.
+fn old_style_params(unit: &mut Unit, body: &Body, held: &[Held]) -> String {
+    let params = body.locals.iter().zip(held).take(body.params as usize);
+    let names: Vec<&str> = params.clone().map(|(_, h)| h.name.as_str()).collect();
+    let mut out = format!("({})", names.join(", "));
+    for (local, held) in params {
+        unit.c.need(local.ty.ty);
+        let _ = write!(out, " {};", unit.c.object(Qty::plain(local.ty.ty), &held.name, Consts::Drop));
+    }
+    out
 }
 
 /// The C names of each parameter's words.

@@ -15,6 +15,7 @@ impl Emitter<'_, '_> {
         match check {
             Check::Index(index, length) => self.check_index(index, length),
             Check::Access(pointer, count) => self.check_access(pointer, count),
+            Check::Element(element) => self.check_counted(element),
             Check::Within(pointer) => {
                 let words = self.operand(pointer, true);
                 let [p, lo, hi] = words.as_slice() else { return };
@@ -56,6 +57,13 @@ impl Emitter<'_, '_> {
             }
             // Nothing is always there.
             Check::Count(Operand::Const(Const::Int(n, _)), _) if *n <= 0 => {}
+            Check::Count(new, there) if self.kind_of(new).size() == 8 && !self.is_signed(new) => {
+                let (new, there) = (self.value_twice(new), self.value_twice(there));
+                let condition = new.binary(">", &there.cast("size_t")).text;
+                let n = new.at(Level::Unary);
+                let shown = format!("{n} > INT64_MAX ? INT64_MAX : (int64_t){n}");
+                self.fault_if(&condition, "count", &[&shown, &there.text]);
+            }
             Check::Count(new, there) => {
                 let (new, there) = (self.value_twice(new), self.value_twice(there));
                 let (n, t) = (new.at(Level::Unary), there.at(Level::Unary));
@@ -167,6 +175,37 @@ impl Emitter<'_, '_> {
         let left = Ex::call(helper, &[p, lo, hi, &Ex::atom(size)]);
         let condition = exceeds(&count, &left, signed);
         self.fault_if(&condition, "range", &[&count.text, &left.text]);
+    }
+
+    /// One comparison if nothing else is left to test: a negative index is a large one.
+    fn check_counted(&mut self, check: &ElementCheck) {
+        let base = self.value_twice(&check.base);
+        let kind = self.kind_of(&check.index);
+        let (i, n) = (self.value_twice(&check.index), self.value_twice(&check.count));
+        let constant = matches!(check.index, Operand::Const(_));
+        let index = if kind.size() == 8 && kind.signed() || constant { i.clone() } else { i.cast("int64_t") };
+        let mut condition = format!("{} >= {}", index.cast("size_t").text, n.cast("size_t").text);
+        if check.may_be_negative {
+            condition.push_str(&format!(" || {} < 0", n.at(Level::Unary)));
+        }
+        if check.may_be_null && !base.solid {
+            condition.push_str(&format!(" || {} == NULL", base.at(Level::Unary)));
+        }
+        if matches!(check.index, Operand::Const(Const::Int(0, _))) {
+            let size = self.size_behind(&check.base);
+            let count = if check.may_be_negative {
+                format!("({} < 0 ? 0 : {})", n.at(Level::Unary), n.text)
+            } else {
+                n.at(Level::Unary)
+            };
+            let end = format!("(const char *){} + {count} * {size}", base.at(Level::Unary));
+            self.fault_if(&condition, "pointer", &[&base.text, &base.text, &end, &size]);
+            return;
+        }
+        let site = self.unit.site(self.span);
+        let helper = self.unit.helper(&prelude::FAULT_COUNTED);
+        let (base, index, n) = (&base.text, &index.text, &n.text);
+        self.push(&format!("if (LEE_UNLIKELY({condition})) {helper}({site}, {index}, {n}, {base});"));
     }
 
     /// Counted in elements from the first one, no index is so large that it wraps around.

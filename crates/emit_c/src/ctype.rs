@@ -229,6 +229,9 @@ impl<'a> CTypes<'a> {
     /// parameter; the words of the result go last and are named `ret__lo`, `ret__hi`, `ret__ty`.
     pub fn params(&mut self, f: &FuncTy, names: Option<&[Vec<String>]>, consts: Consts) -> String {
         let mut out: Vec<String> = vec![];
+        if f.unprototyped {
+            return String::new();
+        }
         for (n, param) in f.params.iter().enumerate() {
             for word in 0..self.types.words(param.ty) as usize {
                 let name = names.and_then(|names| names.get(n)?.get(word)).map_or("", String::as_str);
@@ -243,10 +246,9 @@ impl<'a> CTypes<'a> {
         if f.variadic && !out.is_empty() {
             out.push("...".into());
         }
-        match (out.is_empty(), f.unprototyped) {
-            (true, true) => String::new(),
-            (true, false) => "void".into(),
-            _ => out.join(", "),
+        match out.is_empty() {
+            true => "void".into(),
+            false => out.join(", "),
         }
     }
 

@@ -218,7 +218,8 @@ impl Writer<'_> {
         let _ = write!(self.out, " {}{:?}{{", if record.packed { "packed " } else { "" }, record.align);
         for field in fields.iter() {
             self.name(field.name);
-            let _ = write!(self.out, ":{:?}:{:?}:", field.width, field.align);
+            let packed = if field.packed { "packed" } else { "" };
+            let _ = write!(self.out, ":{:?}:{:?}:{packed}", field.width, field.align);
             self.qty(field.ty, true);
             if let Some(tagged) = &field.tagged_by {
                 let _ = write!(self.out, "by {} {:?}", tagged.tag, tagged.arms);
@@ -266,6 +267,7 @@ mod tests {
             ty: Qty::plain(ty),
             width: None,
             align: None,
+            packed: false,
             tagged_by: None,
             span: Span::NONE,
         };

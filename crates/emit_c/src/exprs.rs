@@ -175,8 +175,8 @@ fn wide_text(value: i128, kind: IntKind) -> Ex {
 
 /// A floating constant in C's spelling.
 pub fn float_text(text: &str, kind: FloatKind) -> Ex {
-    // Constants that only a builtin of the compiler names come as its call.
-    if text.contains("__builtin") {
+    // What the front end computed, and constants that only a builtin of the compiler names, come as an expression.
+    if text.starts_with('(') || text.contains("__builtin") {
         let call = Ex::new(text, Level::Binary);
         let name = if kind == FloatKind::Double { "double" } else { float_word(kind) };
         return Ex { atom: true, ..call.cast(name) };

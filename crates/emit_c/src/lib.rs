@@ -11,6 +11,7 @@ pub mod digest;
 mod drops;
 mod exprs;
 mod globals;
+mod header;
 mod inits;
 mod lines;
 mod link;
@@ -26,6 +27,7 @@ mod rvalues;
 mod unit;
 
 pub use digest::{digest, type_text};
+pub use header::header;
 
 /// How to emit.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +37,8 @@ pub struct Options {
     /// One process, for a library in a C program: globals are plain C globals, as they are in every mode until processes have
     /// globals of their own.
     pub single: bool,
+    /// Plain C: names are C's own, nothing of the runtime is used, no digests.
+    pub plain: bool,
     /// The source's name, for the comment on top.
     pub source_name: String,
 }

@@ -1,6 +1,6 @@
 //! C identifiers: which are taken by C itself, and how clashes are solved.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::LazyLock;
 
 /// Words that cannot be identifiers in GNU C11, and macros that every translation unit has.
@@ -95,6 +95,11 @@ pub fn is_reserved(name: &str) -> bool {
     is_word(name) || HEADER.contains(&name) || has_reserved_prefix(name) || is_sized_type(name)
 }
 
+/// Whether emitted plain C can use a name of the program as it stands: that is what its prelude and C's keywords leave.
+pub fn is_free_in_plain(name: &str) -> bool {
+    is_identifier(name) && !WORDS.contains(&name) && !HEADER.contains(&name) && !is_stdint_macro(name)
+}
+
 /// Keywords and macros: not even usable as a member's name.
 pub fn is_word(name: &str) -> bool {
     WORDS.contains(&name) || is_stdint_macro(name) || name.starts_with("__builtin") || is_underscore_keyword(name)
@@ -164,8 +169,12 @@ fn has_reserved_prefix(name: &str) -> bool {
 #[derive(Default, Clone)]
 pub struct NameSet {
     taken: FxHashSet<String>,
+    /// For each name that was claimed, a number below which all are taken.
+    numbers: FxHashMap<String, u32>,
     /// Tags, of which lee/lee.h has two.
     tags: bool,
+    /// Identifiers of plain C, where nothing is ours but what begins with `lee__`.
+    plain: bool,
 }
 
 impl NameSet {
@@ -174,8 +183,15 @@ impl NameSet {
         NameSet { tags: true, ..NameSet::default() }
     }
 
+    /// The name space of identifiers in plain C.
+    pub fn plain() -> NameSet {
+        NameSet { plain: true, ..NameSet::default() }
+    }
+
     fn reserved(&self, name: &str) -> bool {
-        if self.tags {
+        if self.plain {
+            !is_free_in_plain(name) || name.starts_with("lee__")
+        } else if self.tags {
             is_word(name) || matches!(name, "lee_type" | "lee_site") || name.starts_with("lee__")
         } else {
             is_reserved(name)
@@ -195,11 +211,14 @@ impl NameSet {
     /// A free name such that it is free with each of the suffixes behind it, too.
     pub fn claim_words(&mut self, base: &str, suffixes: &[&str]) -> String {
         let mut base = sanitize(base);
-        let prefixed = if self.tags { base.starts_with("lee__") } else { has_reserved_prefix(&base) };
-        if prefixed || is_underscore_keyword(&base) {
+        let prefixed = match self.tags || self.plain {
+            true => base.starts_with("lee__"),
+            false => has_reserved_prefix(&base),
+        };
+        if prefixed || (is_underscore_keyword(&base) && !self.plain) {
             base.insert_str(0, "my_");
         }
-        let mut number = 0;
+        let mut number = self.numbers.get(&base).copied().unwrap_or(0);
         loop {
             let name = if number == 0 { base.clone() } else { format!("{base}__{number}") };
             let free = |n: &str| !self.reserved(n) && !self.taken.contains(n);
@@ -208,6 +227,9 @@ impl NameSet {
                     self.taken.insert(format!("{name}{s}"));
                 }
                 self.taken.insert(name.clone());
+                if suffixes.is_empty() {
+                    self.numbers.insert(base, number + 1);
+                }
                 return name;
             }
             number += 1;

@@ -56,6 +56,18 @@ pub const FAULT_ELEMENT: Helper = Helper {
 ",
 };
 
+/// The fault of an access to an element of a pointer with a count.
+pub const FAULT_COUNTED: Helper = Helper {
+    name: "lee__fault_counted",
+    text: "__attribute__((cold, noreturn, noinline, unused)) static void lee__fault_counted(
+    const struct lee_site *site, int64_t index, int64_t count, const void *base) {
+    if (base == NULL)
+        lee_fault_pointer(site, base, base, base, 1);
+    lee_fault_index(site, index, count < 0 ? 0 : (uint64_t)count);
+}
+",
+};
+
 /// `strlen` for wide characters of 2 and 4 bytes.
 pub const WIDE_LENGTH: Helper = Helper {
     name: "lee__wide_length",
@@ -117,6 +129,13 @@ LEE_INLINE int64_t lee__count_div(const struct lee_site *site, int64_t a, int64_
 }
 ",
 };
+
+/// What stands in front of plain C instead of lee/lee.h: the few words that emission itself uses. Only machines with 64-bit
+/// `long` and pointers are compiled for.
+pub const PLAIN: &str = "#define NULL ((void *)0)
+typedef unsigned long size_t, uintptr_t;
+typedef long ptrdiff_t, intptr_t;
+";
 
 /// Warnings about what programs may well do, and what machine-made code looks like.
 pub const PRAGMAS: &str = "#pragma GCC diagnostic ignored \"-Wpragmas\"

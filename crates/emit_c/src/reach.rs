@@ -74,7 +74,8 @@ pub fn reach(program: &Program, bodies: &FxHashMap<FuncRef, &Body>) -> Reach {
 }
 
 fn is_root(function: &Function) -> bool {
-    function.type_params == 0 && (function.linkage == Linkage::External || kept(&function.attrs))
+    function.type_params == 0
+        && ((function.linkage == Linkage::External && !function.inline.only()) || kept(&function.attrs))
 }
 
 fn is_root_global(global: &Global) -> bool {
@@ -84,7 +85,9 @@ fn is_root_global(global: &Global) -> bool {
 
 /// Attributes that make something used although nobody names it.
 fn kept(attrs: &[String]) -> bool {
-    attrs.iter().any(|a| ["used", "constructor", "destructor", "retain"].iter().any(|word| a.contains(word)))
+    attrs
+        .iter()
+        .any(|a| ["used", "constructor", "destructor", "retain", "alias", "ifunc"].iter().any(|word| a.contains(word)))
 }
 
 impl Walk<'_> {
@@ -323,6 +326,11 @@ fn check_operands<'b>(check: &'b Check, see: &mut dyn FnMut(Input<'b>)) {
         | Check::Enough { want: a, have: b } => {
             see(Input::Operand(a));
             see(Input::Operand(b));
+        }
+        Check::Element(e) => {
+            for operand in [&e.base, &e.index, &e.count] {
+                see(Input::Operand(operand));
+            }
         }
         Check::Within(a)
         | Check::NotNull(a)

@@ -153,7 +153,7 @@ fn field_text(c: &mut CTypes, field: &Field, name: &str, union: bool, dependenci
             _ => "struct",
         };
         let body = record_body(c, inner, dependencies).unwrap_or_else(|| "{ }".into());
-        return format!("{word} {body}{};", align_text(field.align));
+        return format!("{word} {body}{};", attributes_text(field));
     }
     if matches!(c.types.kind(field.ty.ty), TyKind::Void) {
         return String::new();
@@ -165,13 +165,13 @@ fn field_text(c: &mut CTypes, field: &Field, name: &str, union: bool, dependenci
         };
         let volatile = if field.ty.quals.is_volatile { "volatile " } else { "" };
         let blank = if name.is_empty() { "" } else { " " };
-        return format!("{volatile}{ty}{blank}{name} : {width}{};", align_text(field.align));
+        return format!("{volatile}{ty}{blank}{name} : {width}{};", attributes_text(field));
     }
     let words = c.types.words(field.ty.ty);
     if words == 1 {
-        return format!("{}{};", c.object(field.ty, name, Consts::Drop), align_text(field.align));
+        return format!("{}{};", c.object(field.ty, name, Consts::Drop), attributes_text(field));
     }
-    let mut out = format!("{}{};", c.word(field.ty, 0, name, Consts::Drop), align_text(field.align));
+    let mut out = format!("{}{};", c.word(field.ty, 0, name, Consts::Drop), attributes_text(field));
     for (n, suffix) in suffixes(words).iter().enumerate() {
         let _ = write!(out, " {};", c.word(field.ty, n + 1, &format!("{name}{suffix}"), Consts::Drop));
     }
@@ -183,8 +183,9 @@ fn field_text(c: &mut CTypes, field: &Field, name: &str, union: bool, dependenci
     }
 }
 
-fn align_text(align: Option<u64>) -> String {
-    align.map_or(String::new(), |a| format!(" __attribute__((aligned({a})))"))
+fn attributes_text(field: &Field) -> String {
+    let packed = if field.packed { " __attribute__((packed))" } else { "" };
+    field.align.map_or(packed.to_string(), |a| format!("{packed} __attribute__((aligned({a})))"))
 }
 
 /// What must be complete in front of an object of the type.

@@ -3,8 +3,8 @@
 use crate::ctype::{CTypes, Consts};
 use crate::digest;
 use crate::lines::{At, Lines, Locator};
-use crate::names::{escape, is_builtin, is_identifier, is_reserved, sanitize, NameSet};
-use crate::prelude::{Helper, PRAGMAS};
+use crate::names::{escape, is_builtin, is_free_in_plain, is_identifier, is_reserved, sanitize, NameSet};
+use crate::prelude::{Helper, PLAIN, PRAGMAS};
 use crate::reach::{self, Reach};
 use crate::{bodies, globals, link, records, Options};
 use mir::ir::{Body, Program, TermKind};
@@ -92,7 +92,7 @@ impl<'a> Unit<'a> {
             options,
             map,
             c: CTypes::new(&program.types),
-            idents: NameSet::default(),
+            idents: if options.plain { NameSet::plain() } else { NameSet::default() },
             locator: Locator::new(map),
             bodies,
             reach,
@@ -118,8 +118,10 @@ impl<'a> Unit<'a> {
 
     /// The whole text.
     pub fn emit(mut self) -> String {
-        self.idents.take("main");
-        self.idents.take("lee_main");
+        if !self.options.plain {
+            self.idents.take("main");
+            self.idents.take("lee_main");
+        }
         self.name_everything();
         let mut code = Lines::default();
         let prototypes = bodies::prototypes(&mut self);
@@ -127,14 +129,18 @@ impl<'a> Unit<'a> {
         globals::definitions(&mut self, &mut code);
         bodies::definitions(&mut self, &mut code);
         let wrapper = bodies::main_wrapper(&mut self);
-        let markers = link::markers(&mut self);
+        let markers = if self.options.plain { String::new() } else { link::markers(&mut self) };
         let types = records::definitions(&mut self.c, &mut self.idents);
         let mut out = String::new();
         let source = self.options.source_name.replace("*/", "* /").replace('\n', " ");
         let _ = writeln!(out, "/* Emitted from {source}; docs/internals/abi.md says what the values look like. */");
-        out.push_str("#include \"lee/lee.h\"\n");
-        out.push_str(if self.drops.used { "#include \"lee/owned.h\"\n\n" } else { "\n" });
-        out.push_str(PRAGMAS);
+        if self.options.plain {
+            out.push_str(PLAIN);
+        } else {
+            out.push_str("#include \"lee/lee.h\"\n");
+            out.push_str(if self.drops.used { "#include \"lee/owned.h\"\n\n" } else { "\n" });
+            out.push_str(PRAGMAS);
+        }
         for asm in &self.program.asm {
             let _ = writeln!(out, "__asm__(\"{}\");", escape(asm));
         }
@@ -202,7 +208,7 @@ impl<'a> Unit<'a> {
             return Name { ident, label: Some(label) };
         }
         match function.linkage {
-            Linkage::Internal if is_builtin(text) => {
+            Linkage::Internal if is_builtin(text) && !self.options.plain => {
                 Name { ident: self.idents.claim(&format!("{text}__1")), label: None }
             }
             Linkage::Internal => Name { ident: self.idents.claim(text), label: None },
@@ -221,6 +227,9 @@ impl<'a> Unit<'a> {
     /// An identifier for a symbol. `own`: it is the program's, so a C function of that name is none of its business.
     fn external_name(&mut self, name: Symbol, symbol: Option<Symbol>, own: bool) -> Name {
         let symbol = symbol.unwrap_or(name).as_str();
+        if self.options.plain {
+            return self.plain_name(name, symbol);
+        }
         let clashes = own && is_builtin(symbol);
         let runtime = symbol.starts_with("lee_")
             && !["lee_check_", "lee_fault_", "lee_heap_", "lee_strlen", "lee_start"]
@@ -232,6 +241,16 @@ impl<'a> Unit<'a> {
         }
         let base = if clashes { format!("{symbol}__1") } else { name.as_str().to_string() };
         Name { ident: self.idents.claim(&base), label: Some(symbol.to_string()) }
+    }
+
+    /// The identifier that C code itself uses, so that compilers know what they know of `setjmp` and its like; under an
+    /// assembler name the symbol that it is given.
+    fn plain_name(&mut self, name: Symbol, symbol: &str) -> Name {
+        let text = name.as_str();
+        let ident =
+            if is_free_in_plain(text) && self.idents.take(text) { text.into() } else { self.idents.claim(text) };
+        let label = (ident != symbol).then(|| symbol.to_string());
+        Name { ident, label }
     }
 
     fn name_global(&mut self, id: GlobalId, global: &Global) -> Name {
@@ -266,7 +285,8 @@ impl<'a> Unit<'a> {
     /// Whether it is the function that a program starts with.
     pub fn is_main(&self, func: &FuncRef) -> bool {
         let function = self.program.functions.get(func.func.0 as usize);
-        function.is_some_and(|f| f.name.as_str() == "main" && f.linkage != Linkage::Internal)
+        !self.options.plain
+            && function.is_some_and(|f| f.name.as_str() == "main" && f.linkage != Linkage::Internal)
             && self.bodies.contains_key(func)
     }
 

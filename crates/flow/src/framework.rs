@@ -54,6 +54,11 @@ pub trait Analysis {
     /// Joins `from` into `into`; true if that changed it. `rounds`: how often the block was joined into before.
     fn join(&self, into: &mut Self::State, from: &Self::State, rounds: u32) -> bool;
 
+    /// The same, told at which block.
+    fn join_at(&self, _block: BlockId, into: &mut Self::State, from: &Self::State, rounds: u32) -> bool {
+        self.join(into, from, rounds)
+    }
+
     /// What the statement does.
     fn statement(&self, state: &mut Self::State, at: Point, stmt: &Stmt);
 
@@ -161,6 +166,40 @@ pub fn solve<A: Analysis>(analysis: &A, body: &Body, cfg: &Cfg) -> Results<A::St
         Direction::Backward => solver.backward(),
     }
     Results { boundary: solver.boundary }
+}
+
+/// One round back down from a solution: each block's state is made again from those of its predecessors, without widening.
+/// What was true of every run stays true, so any number of rounds is sound. Forward problems only.
+pub fn narrow<A: Analysis>(analysis: &A, body: &Body, cfg: &Cfg, results: &mut Results<A::State>) {
+    for &block in cfg.reverse_postorder() {
+        let mut fresh: Option<A::State> = None;
+        let mut flow = |state: &A::State| match &mut fresh {
+            None => fresh = Some(state.clone()),
+            Some(there) => drop(analysis.join(there, state, 0)),
+        };
+        if block == BlockId(0) {
+            flow(&analysis.entry());
+        }
+        for &from in cfg.predecessors(block) {
+            let (Some(mut state), Some(code)) = (results.boundary(from).cloned(), body.blocks.get(from.0 as usize))
+            else {
+                continue;
+            };
+            for (stmt, s) in code.stmts.iter().enumerate() {
+                analysis.statement(&mut state, Point { block: from, stmt }, s);
+            }
+            analysis.terminator(&mut state, Point { block: from, stmt: code.stmts.len() }, &code.term);
+            each_edge(body, &code.term.kind, &mut |to, edge| {
+                let mut state = state.clone();
+                if to == block && analysis.edge(&mut state, from, to, edge) {
+                    flow(&state);
+                }
+            });
+        }
+        if let Some(slot) = results.boundary.get_mut(block.0 as usize) {
+            *slot = fresh;
+        }
+    }
 }
 
 struct Solver<'a, A: Analysis> {
@@ -278,7 +317,7 @@ impl<A: Analysis> Solver<'_, A> {
                 *slot = Some(state.clone());
                 true
             }
-            Some(there) => self.analysis.join(there, state, *rounds),
+            Some(there) => self.analysis.join_at(block, there, state, *rounds),
         };
         *rounds += 1;
         if let (true, Some(position)) = (changed, self.cfg.position(block)) {

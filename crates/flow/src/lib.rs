@@ -7,5 +7,6 @@ pub mod framework;
 pub mod initialised;
 pub mod null_facts;
 pub mod pass;
+pub mod ranges;
 
 pub use pass::{check, Options, Report};

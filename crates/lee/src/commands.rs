@@ -105,6 +105,7 @@ fn until(emit: Emit) -> Until {
         Emit::Ast => Until::Ast,
         Emit::Types => Until::Types,
         Emit::Mir => Until::Mir,
+        Emit::Header => Until::Header,
         Emit::C => Until::C,
     }
 }

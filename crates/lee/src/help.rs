@@ -45,7 +45,9 @@ Makes a program of .lee and .c sources, .o objects and .a libraries. Without -o 
   -o FILE                     the program, or what --emit writes
   --release                   optimise
   --sanitize LIST             build with -fsanitize=LIST
-  --emit ast|types|mir|c      print that instead
+  --emit header|ast|types|mir|c
+                              print that instead; header: the interface of the first file, for C and Leeward
+  --no-check-removal          leave every run-time check in, proven or not
   --single                    for use inside a C program
   -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR
                               for the preprocessor
@@ -66,9 +68,11 @@ Reports errors and warnings. The status is 1 if there are errors; warnings do no
   --message-format text|json|gcc
                               json: one object a line on standard output
   --emit ast|types|mir|c      print that stage's result
+  --no-check-removal          leave every run-time check in, proven or not
   --single                    for use inside a C program
   -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR
                               for the preprocessor
+  -std=STANDARD               the standard of plain C files (gnu17)
   --cc PROGRAM                the C compiler (for its preprocessor)
   -W no-NAME, -w              warnings that are not wanted; none at all
   --time-passes               print how long each pass took

@@ -2,6 +2,7 @@
 //! rule of the language.
 
 pub mod cc;
+pub mod cc_report;
 pub mod commands;
 pub mod failure;
 pub mod hash;
@@ -12,6 +13,7 @@ pub mod mismatch;
 pub mod object;
 pub mod options;
 pub mod pipeline;
+pub mod plain;
 pub mod report;
 pub mod run_process;
 pub mod runtime;

@@ -16,6 +16,8 @@ pub enum Emit {
     Types,
     /// MIR after the analyses.
     Mir,
+    /// The module's header, for C and Leeward.
+    Header,
     /// C.
     C,
 }
@@ -70,6 +72,8 @@ pub struct Options {
     pub verify: bool,
     /// `--emit`
     pub emit: Option<Emit>,
+    /// `--no-check-removal`
+    pub keep_checks: bool,
     /// `--single`
     pub single: bool,
     /// `-I`, `-D`, `-U`, `-include`, `-isystem`, as the preprocessor takes them.
@@ -187,6 +191,14 @@ fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser)
     };
     match name {
         "-I" | "-D" | "-U" => options.preprocessor.push(joined(name, parser.value()?)),
+        // The standard of plain C, spelled as gcc does: `-std=gnu11`.
+        "-s" => {
+            let word = joined(name, parser.value()?);
+            if !word.as_encoded_bytes().starts_with(b"-std=") {
+                return Err(format!("unknown option '{}'", word.to_string_lossy()).into());
+            }
+            options.preprocessor.push(word);
+        }
         "--include" | "--isystem" => {
             // The preprocessor spells them with one dash.
             options.preprocessor.extend([OsString::from(&name[1..]), parser.value()?]);
@@ -203,6 +215,7 @@ fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser)
         "--cc" => options.cc = Some(parser.value()?.string()?),
         "--time-passes" => options.time_passes = true,
         "--verify" => options.verify = true,
+        "--no-check-removal" => options.keep_checks = true,
         "--single" => options.single = true,
         "--color" => {
             options.color =
@@ -213,7 +226,13 @@ fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser)
                 choice(name, parser, &[("text", Format::Text), ("json", Format::Json), ("gcc", Format::Gcc)])?;
         }
         "--emit" if command != Command::Run => {
-            let stages = [("ast", Emit::Ast), ("types", Emit::Types), ("mir", Emit::Mir), ("c", Emit::C)];
+            let stages = [
+                ("ast", Emit::Ast),
+                ("types", Emit::Types),
+                ("mir", Emit::Mir),
+                ("c", Emit::C),
+                ("header", Emit::Header),
+            ];
             options.emit = Some(choice(name, parser, &stages)?);
         }
         _ => return Err(format!("unknown option '{name}'").into()),

@@ -16,6 +16,8 @@ pub enum Until {
     Checked,
     /// Print the MIR as the back end gets it.
     Mir,
+    /// The module's header.
+    Header,
     /// C.
     C,
 }
@@ -25,6 +27,8 @@ pub enum Until {
 pub struct Settings {
     /// How far to go.
     pub until: Until,
+    /// The language of the file.
+    pub dialect: Dialect,
     /// Folder of Leeward's own headers.
     pub library: Option<PathBuf>,
     /// `-Wno-free-shared`: `free` of a shared pointer is a warning.
@@ -35,10 +39,14 @@ pub struct Settings {
     pub verify: bool,
     /// Keep what only a debugger looks at.
     pub debug: bool,
+    /// Remove checks that are proven.
+    pub remove_checks: bool,
     /// One process, for use inside a C program.
     pub single: bool,
     /// The file's name.
     pub source_name: String,
+    /// GNU's older rules for `inline`.
+    pub gnu89_inline: bool,
 }
 
 /// What comes out.
@@ -59,21 +67,42 @@ pub fn compile(
     sink: &mut Sink,
     timer: &mut Timer,
 ) -> Result<Option<Product>, String> {
+    let mut parsing = ParseOptions::new(settings.dialect);
+    parsing.library_dir = settings.library.clone().filter(|_| settings.dialect == Dialect::Leeward);
+    let unit = timer.pass("parse", || syntax::parse(map, parsing, sink));
+    compile_tree(unit, map, settings, sink, timer)
+}
+
+/// From the syntax tree on.
+fn compile_tree(
+    unit: syntax::ast::Unit,
+    map: &SourceMap,
+    settings: &Settings,
+    sink: &mut Sink,
+    timer: &mut Timer,
+) -> Result<Option<Product>, String> {
     let until = settings.until;
-    let mut dialect = ParseOptions::new(Dialect::Leeward);
-    dialect.library_dir = settings.library.clone();
-    let unit = timer.pass("parse", || syntax::parse(map, dialect, sink));
+    let plain = settings.dialect == Dialect::C;
     if until == Until::Ast {
         return Ok(Some(Product::Text(syntax::print::print_own(&unit))));
     }
 
-    let types = typing::Options { plain_c: false, free_shared: settings.free_shared, advice: settings.advice.clone() };
+    let types = typing::Options {
+        plain_c: plain,
+        gnu89_inline: settings.gnu89_inline,
+        free_shared: settings.free_shared,
+        advice: settings.advice.clone(),
+    };
     let tree = timer.pass("check types", || typing::check(&unit, map, &types, sink));
     if until == Until::Types {
         return Ok(Some(Product::Text(typing::print::print(&tree, map))));
     }
     if sink.has_errors() {
         return Ok(None);
+    }
+    if plain && until == Until::Checked {
+        // No analysis looks at unchecked bodies.
+        return Ok(Some(Product::Nothing));
     }
 
     let mut mir = timer.pass("lower", || lower::lower(tree));
@@ -92,6 +121,12 @@ pub fn compile(
         consistent("instantiation", timer.pass("verify", || mir::verify::program(&mir)))?;
     }
     lower::erase_records(&mut mir.types);
+    if settings.remove_checks && !sink.has_errors() && until != Until::Checked {
+        timer.pass("transform", || transform::run(&mut mir, transform::Options::default()));
+        if settings.verify {
+            consistent("a transform", timer.pass("verify", || mir::verify::program(&mir)))?;
+        }
+    }
     if until == Until::Mir {
         return Ok(Some(Product::Text(mir::print::program(&mir, Some(map)))));
     }
@@ -102,9 +137,38 @@ pub fn compile(
         return Ok(Some(Product::Nothing));
     }
 
+    if until == Until::Header {
+        return Ok(Some(Product::Text(emit_c::header(&mir, map, &settings.source_name))));
+    }
+
     let (debug, single, source_name) = (settings.debug, settings.single, settings.source_name.clone());
-    let options = emit_c::Options { debug, single, source_name };
+    let options = emit_c::Options { debug, single, plain, source_name };
     Ok(Some(Product::C(timer.pass("emit C", || emit_c::emit(&mir, map, &options)))))
+}
+
+/// A file of plain C behind the passes.
+#[derive(Debug, Default)]
+pub struct Plain {
+    /// Its C, unless something did not get through.
+    pub c: Option<String>,
+    /// Functions that the file itself defines.
+    pub functions: usize,
+    /// What did not get through, if no diagnostic says it.
+    pub problem: Option<String>,
+}
+
+/// Takes a unit of plain C through the passes. What it says in `sink` is for the curious: the C compiler has the last word.
+pub fn plain(map: &SourceMap, settings: &Settings, sink: &mut Sink, timer: &mut Timer) -> Plain {
+    let unit = timer.pass("parse", || syntax::parse(map, ParseOptions::new(Dialect::C), sink));
+    let own = |item: &&syntax::ast::Item| {
+        matches!(item.kind, syntax::ast::ItemKind::Function(_)) && !map.is_system(item.span.lo)
+    };
+    let functions = unit.items.iter().filter(own).count();
+    match compile_tree(unit, map, settings, sink, timer) {
+        Ok(Some(Product::C(c))) => Plain { c: Some(c), functions, problem: None },
+        Ok(_) => Plain { c: None, functions, problem: None },
+        Err(bug) => Plain { c: None, functions, problem: Some(bug) },
+    }
 }
 
 /// MIR that breaks its own rules is a bug; the first few say which.

@@ -54,17 +54,50 @@ impl Session {
     pub fn settings(&self, until: Until, file: &Path) -> Settings {
         Settings {
             until,
+            dialect: dialect(file),
             library: Some(self.home.library_headers()),
             free_shared: self.options.warnings.iter().any(|w| w == "no-free-shared"),
             advice: self.home.advice(),
             verify: self.options.verify,
             debug: self.options.profile == Profile::Debug,
             single: self.options.single,
+            remove_checks: !self.options.keep_checks,
             source_name: file.display().to_string(),
+            gnu89_inline: gnu89_inline(&self.options.preprocessor),
         }
     }
 
-    /// Runs the preprocessor over a Leeward file. Its complaints are diagnostics.
+    /// What the passes are told of a file of plain C.
+    pub fn plain_settings(&self, file: &Path, flags: &[OsString]) -> Settings {
+        Settings {
+            library: None,
+            advice: vec![],
+            debug: flags.iter().any(|f| f.as_encoded_bytes().starts_with(b"-g") && f != "-g0"),
+            dialect: Dialect::C,
+            gnu89_inline: gnu89_inline(flags),
+            ..self.settings(Until::C, file)
+        }
+    }
+
+    /// Runs the preprocessor over plain C, with the flags that the compiler would get: some of them define macros.
+    pub fn preprocess_c(
+        &self,
+        file: &Path,
+        flags: &[OsString],
+        dependencies: &[OsString],
+        sink: &mut Sink,
+    ) -> Outcome<SourceMap> {
+        std::fs::File::open(file).map_err(|e| Failure::file("read", file, &e))?;
+        let runner = SystemCompiler { program: self.compiler.program.clone() };
+        // `-g3` would write the macros into the text.
+        let kept = flags.iter().filter(|f| !f.as_encoded_bytes().starts_with(b"-g")).chain(dependencies).cloned();
+        let user = kept.chain(["-w".into()]).collect();
+        let request = Request { file: file.to_path_buf(), dialect: Dialect::C, library_dir: None, user };
+        syntax::preprocess::preprocess(&runner, &request, sink)
+            .map_err(|e| Failure::error(format!("cannot run '{}': {}", self.compiler.name(), reason(&e))))
+    }
+
+    /// Runs the preprocessor over a file. Its complaints are diagnostics.
     pub fn preprocess(&self, file: &Path, dependencies: &[OsString], sink: &mut Sink) -> Outcome<SourceMap> {
         std::fs::File::open(file).map_err(|e| Failure::file("read", file, &e))?;
         let runner = SystemCompiler { program: self.compiler.program.clone() };
@@ -76,13 +109,37 @@ impl Session {
         let user = dependencies.iter().chain(&self.options.preprocessor).cloned();
         let request = Request {
             file: file.to_path_buf(),
-            dialect: Dialect::Leeward,
+            dialect: dialect(file),
             library_dir: Some(self.home.library_headers()),
             user: [quiet.into()].into_iter().chain(user).collect(),
         };
         syntax::preprocess::preprocess(&runner, &request, sink)
             .map_err(|e| Failure::error(format!("cannot run '{}': {}", self.compiler.name(), reason(&e))))
     }
+}
+
+/// The language that a file's name says.
+pub fn dialect(file: &Path) -> Dialect {
+    if file.extension().is_some_and(|e| e == "c" || e == "i") {
+        Dialect::C
+    } else {
+        Dialect::Leeward
+    }
+}
+
+/// Whether the flags ask for GNU's older rules of `inline`: by themselves, or as part of a standard before C99.
+fn gnu89_inline(flags: &[OsString]) -> bool {
+    let mut old = false;
+    for flag in flags {
+        match &*flag.to_string_lossy() {
+            "-fgnu89-inline" => return true,
+            "-ansi" | "-std=c89" | "-std=c90" | "-std=gnu89" | "-std=gnu90" | "-std=iso9899:1990" => old = true,
+            "-std=iso9899:199409" => old = true,
+            other if other.starts_with("-std=") => old = false,
+            _ => {}
+        }
+    }
+    old
 }
 
 /// A file name that no program takes for an option.

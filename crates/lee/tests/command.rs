@@ -48,6 +48,22 @@ fn wrong_usage_is_one_line_and_status_2() {
 }
 
 #[test]
+fn check_reads_plain_c_by_the_rules_of_c() {
+    let folder = fresh("plain");
+    // Legal C that Leeward rejects: pointers without bounds, casts, words of Leeward as names, a missing `int`.
+    let text = "static sum(int *p, int n) { int fat = 0; while (n-- > 0) fat += *p++; return fat + (int)(long)p; }\nint sum2 = sizeof(sum(0, 0));\n";
+    write(&folder, "good.c", text);
+    write(&folder, "bad.c", "int f(void) { return unknown; }\n");
+    write(&folder, "old.c", "#if __STDC_VERSION__ >= 199901L\n#error new\n#endif\n");
+    lee_in(&folder, &["check", "good.c"]).expect(0);
+    let ran = lee_in(&folder, &["check", "good.c", "bad.c"]).expect(1);
+    assert!(ran.err.contains("`unknown` is not declared"), "{}", ran.err);
+    lee_in(&folder, &["check", "-std=gnu89", "old.c"]).expect(0);
+    lee_in(&folder, &["check", "-std=gnu99", "old.c"]).expect(1);
+    one_line(&lee_in(&folder, &["check", "-strange", "old.c"]).expect(2), &["-strange"]);
+}
+
+#[test]
 fn what_cannot_be_done_is_one_line_and_status_1() {
     let folder = fresh("cannot");
     write(&folder, "a.lee", HELLO);

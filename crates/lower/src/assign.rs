@@ -187,7 +187,10 @@ impl<'t> Lower<'t, '_> {
         let pointer = value.clone();
         let nonnull = self.pointer_of(self.operand_ty(value)).is_some_and(|p| p.nonnull);
         let check = move |this: &mut Self| {
-            let count = this.count_of_fields(id, &record);
+            let count = match this.plain_unsigned_count(id, &record) {
+                Some((_, count)) => count,
+                None => this.count_of_fields(id, &record),
+            };
             let (ulong, long) = (this.common().ulong, this.common().long);
             let have = this.temp_of(Rvalue::Remaining(pointer), ulong);
             let have = this.numeric(have, long);
@@ -237,10 +240,24 @@ impl<'t> Lower<'t, '_> {
             }
             self.when(Operand::Copy(counted), move |this| {
                 let there = this.count_of_fields(count, &record);
-                let new = this.count_with(count, &record, n, &value);
+                let new = match this.plain_unsigned_count(count, &record) {
+                    Some((ty, _)) => this.numeric(value, ty),
+                    None => this.count_with(count, &record, n, &value),
+                };
                 this.check(Check::Count(new, there));
             });
         }
+    }
+
+    /// The count, if it is a single field of an unsigned type of 64 bits: no such count is negative, so one that is no signed
+    /// number is more than any object has, and the field never holds it while its pointer is not null.
+    fn plain_unsigned_count(&self, count: CountId, record: &Place) -> Option<(Ty, Operand)> {
+        let CountExpr::Field(n) = *self.program.types.count_expr(count) else { return None };
+        let field = record.then(Proj::Field(n));
+        let operand = Operand::Copy(field);
+        let ty = self.operand_ty(&operand);
+        let kind = self.program.types.as_int(ty)?;
+        (kind.size() == 8 && !kind.signed()).then_some((ty, operand))
     }
 
     /// The count over the fields with field `n` replaced by a value.

@@ -230,6 +230,11 @@ impl Visitor<'_> {
                 self.operand(a);
                 self.operand(b);
             }
+            Check::Element(e) => {
+                for operand in [&mut e.base, &mut e.index, &mut e.count] {
+                    self.operand(operand);
+                }
+            }
             Check::Within(a)
             | Check::NotNull(a)
             | Check::HasTerminator(a)

@@ -115,6 +115,7 @@ impl Maker {
                 ty: Qty::plain(*ty),
                 width: None,
                 align: None,
+                packed: false,
                 tagged_by: None,
                 span: span(),
             })
@@ -166,6 +167,8 @@ impl Maker {
             trust: Trust::Checked,
             attrs: vec![],
             param_names: vec![],
+            inline: Default::default(),
+            old_style: false,
             body,
             used: true,
             span: span(),

@@ -456,6 +456,8 @@ pub enum Check {
     Index(Operand, Operand),
     /// From the address of the fat pointer `count` elements lie within its bounds.
     Access(Operand, Operand),
+    /// An element of a pointer that is its own first element (made by `transform`).
+    Element(Box<ElementCheck>),
     /// Address of the fat pointer is between its first element and its end, both included (string objects, `&p[i]`).
     Within(Operand),
     /// At least `want` elements of `have` (both `size_t`): a count at a call or a conversion.
@@ -480,7 +482,7 @@ pub enum Check {
     /// A character about to be stored through a terminated pointer (first operand, address of the store second... ) is allowed: the
     /// old value is not the terminator or the new one is zero. Operands: the place's old value, the new value.
     Terminator(Operand, Operand),
-    /// `new <= old` for a count field that shrinks (signed 64-bit): (new, there).
+    /// `new <= old` for a count field that shrinks: (new, there), signed 64-bit. An unsigned `new` is not negative but large.
     Count(Operand, Operand),
     /// A view: the address of the pointer operand (fat or thin) is aligned for the type; null is. That there is room for an
     /// element is checked by the statements behind it.
@@ -491,6 +493,21 @@ pub enum Check {
     Multiple(Operand, Ty),
     /// Control never gets here.
     Unreachable,
+}
+
+/// `0 <= index < count`, and the pointer is not null. The flags say what is left to test.
+#[derive(Clone, Debug)]
+pub struct ElementCheck {
+    /// The pointer, of one word; the elements begin there.
+    pub base: Operand,
+    /// The element: an integer of any type up to 64 bits, taken as signed 64-bit if it has that size.
+    pub index: Operand,
+    /// How many there are (signed 64-bit).
+    pub count: Operand,
+    /// The pointer may be null although the count is not 0.
+    pub may_be_null: bool,
+    /// The count may be negative, which is none.
+    pub may_be_negative: bool,
 }
 
 /// Static obligations.

@@ -13,3 +13,4 @@ pub mod verify;
 mod verify_order;
 mod verify_types;
 pub mod visit;
+pub mod visit_mut;

@@ -340,11 +340,12 @@ impl Parser<'_> {
         let name = self.optional_name()?;
         self.want(":")?;
         let ty = self.qty()?;
-        let mut field = Field { name, ty, width: None, align: None, tagged_by: None, span: Span::NONE };
+        let mut field = Field { name, ty, width: None, align: None, packed: false, tagged_by: None, span: Span::NONE };
         while !self.at_line_end() {
             match self.word()? {
                 "width" => field.width = Some(self.number()?),
                 "align" => field.align = Some(self.number()?),
+                "packed" => field.packed = true,
                 "tagged_by" => {
                     let tag = self.number()?;
                     self.want("{")?;
@@ -355,7 +356,7 @@ impl Parser<'_> {
                     })?;
                     field.tagged_by = Some(Rc::new(TaggedBy { tag, arms }));
                 }
-                _ => return self.error("expected `width`, `align` or `tagged_by`"),
+                _ => return self.error("expected `width`, `align`, `packed` or `tagged_by`"),
             }
         }
         field.span = self.span_from(start);
@@ -416,6 +417,8 @@ impl Parser<'_> {
             trust: Trust::Checked,
             attrs: vec![],
             param_names: vec![],
+            inline: Default::default(),
+            old_style: false,
             body: None,
             used: true,
             span: Span::NONE,

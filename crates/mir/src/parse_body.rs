@@ -705,6 +705,7 @@ impl Parser<'_> {
                 let [a, b] = self.two()?;
                 Check::Access(a, b)
             }
+            "element" => self.element()?,
             "enough" => {
                 let [want, have] = self.two()?;
                 Check::Enough { want, have }
@@ -763,6 +764,27 @@ impl Parser<'_> {
             }
             other => return self.error(format!("`{other}` is no check")),
         })
+    }
+}
+
+impl Parser<'_> {
+    fn element(&mut self) -> Res<Check> {
+        self.want("(")?;
+        let base = self.operand()?;
+        self.want(",")?;
+        let index = self.operand()?;
+        self.want(",")?;
+        let count = self.operand()?;
+        let (mut may_be_null, mut may_be_negative) = (false, false);
+        while self.take(",") {
+            match self.word()? {
+                "null" => may_be_null = true,
+                "negative" => may_be_negative = true,
+                _ => return self.error("expected `null` or `negative`"),
+            }
+        }
+        self.want(")")?;
+        Ok(Check::Element(Box::new(ElementCheck { base, index, count, may_be_null, may_be_negative })))
     }
 }
 

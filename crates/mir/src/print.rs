@@ -427,6 +427,11 @@ impl Printer<'_> {
         match check {
             Check::Index(i, n) => format!("index({}, {})", op(i), op(n)),
             Check::Access(p, n) => format!("access({}, {})", op(p), op(n)),
+            Check::Element(e) => {
+                let flag = |set: bool, word: &'static str| if set { word } else { "" };
+                let (null, negative) = (flag(e.may_be_null, ", null"), flag(e.may_be_negative, ", negative"));
+                format!("element({}, {}, {}{null}{negative})", op(&e.base), op(&e.index), op(&e.count))
+            }
             Check::Within(p) => format!("within({})", op(p)),
             Check::Enough { want, have } => format!("enough({}, {})", op(want), op(have)),
             Check::NotNull(p) => format!("not_null({})", op(p)),

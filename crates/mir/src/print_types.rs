@@ -376,6 +376,7 @@ fn write_record(out: &mut String, types: &TypeStore, number: usize) {
         if let Some(align) = field.align {
             let _ = write!(out, " align {align}");
         }
+        out.push_str(if field.packed { " packed" } else { "" });
         if let Some(tagged) = &field.tagged_by {
             let arms: Vec<String> = tagged.arms.iter().map(|(value, member)| format!("{value}: {member}")).collect();
             let _ = write!(out, " tagged_by {} {{ {} }}", tagged.tag, arms.join(", "));

@@ -608,6 +608,11 @@ impl<'a> Verifier<'a> {
                 self.want_class(p, PointerClass::Fat);
                 self.want_int(n);
             }
+            Check::Element(e) => {
+                self.want_class(&e.base, PointerClass::One);
+                self.want_int(&e.index);
+                self.want_int(&e.count);
+            }
             Check::Within(p) | Check::HasTerminator(p) => {
                 self.want_class(p, PointerClass::Fat);
             }

@@ -182,6 +182,11 @@ pub fn check_operands<'a>(check: &'a Check, visit: &mut dyn FnMut(&'a Operand)) 
             visit(a);
             visit(b);
         }
+        Check::Element(element) => {
+            visit(&element.base);
+            visit(&element.index);
+            visit(&element.count);
+        }
         Check::Within(a)
         | Check::NotNull(a)
         | Check::Type(a, _)

@@ -32,6 +32,14 @@ impl Checker<'_> {
                 if let Some(out) = self.builtin(name, args, span, expected) {
                     return out;
                 }
+                if self.f.as_ref().is_some_and(|f| f.unchecked) && self.options.plain_c {
+                    if crate::plain::RETURNS_NO_INT.split_whitespace().any(|known| known == name.as_str()) {
+                        let message = format!("`{name}` is not declared, and does not return `int`");
+                        self.error(codes::UNKNOWN_NAME, callee.span, message);
+                        return self.error_node(span);
+                    }
+                    self.implicit_function(name, callee.span);
+                }
             }
             if let Some(Entity::Func(id)) = self.scopes.lookup(name).cloned() {
                 return self.call_function(id, callee.span, args, span, expected);
@@ -99,7 +107,7 @@ impl Checker<'_> {
         name: Option<Symbol>,
     ) -> Vec<(Expr, Ty)> {
         let wrong = args.len() < fty.params.len() || (args.len() > fty.params.len() && !fty.variadic);
-        let wrong = wrong && !(fty.unprototyped && fty.params.is_empty());
+        let wrong = wrong && !fty.unprototyped;
         if wrong {
             let what = name.map_or("this function".to_string(), |n| format!("`{n}`"));
             let few = if args.len() < fty.params.len() { "too few" } else { "too many" };
@@ -116,7 +124,7 @@ impl Checker<'_> {
         }
         let mut out = vec![];
         for (at, arg) in args.iter().enumerate() {
-            let Some(param) = fty.params.get(at) else {
+            let Some(param) = fty.params.get(at).filter(|_| !fty.unprototyped) else {
                 out.push((self.variadic_argument(arg), self.program.types.common.error));
                 continue;
             };
@@ -509,6 +517,9 @@ impl Checker<'_> {
                 let value = self.expr_expecting(first, Some(c.long));
                 Some(self.coerce(value, c.long, Why::Arg))
             }
+            "__builtin_trap" | "__builtin_abort" if self.options.plain_c => {
+                Some(self.node(ExprKind::Builtin(name, vec![]), c.void, span))
+            }
             "__builtin_unreachable" | "__builtin_trap" | "__builtin_abort" => {
                 Some(self.node(ExprKind::Unreachable, c.void, span))
             }
@@ -586,7 +597,7 @@ impl Checker<'_> {
             return Some(self.call_function(id, span, args, span, expected));
         }
         let values: Vec<Expr> = args.iter().map(|a| self.value(a)).collect();
-        let result = values.first().and_then(|v| self.program.types.as_pointer(v.ty.ty)).map_or(c.int, |p| p.target.ty);
+        let result = self.builtin_result(name.as_str(), &values);
         Some(self.node(ExprKind::Builtin(name, values), result, span))
     }
 

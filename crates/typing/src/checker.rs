@@ -7,7 +7,7 @@ use crate::scope::{Entity, GenericParam, GenericRecord, Scopes};
 use crate::specs::Siblings;
 use crate::tree::*;
 use crate::types::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use source::{Code, Diagnostic, Sink, SourceMap, Span, Symbol};
 use syntax::ast;
 
@@ -18,6 +18,8 @@ pub struct Options {
     pub plain_c: bool,
     /// `-Wno-free-shared`: `free` of a shared pointer is a warning.
     pub free_shared: bool,
+    /// GNU's older rules for `inline` (`-std=gnu89`).
+    pub gnu89_inline: bool,
     /// Names of foreign functions with advice what to use instead (`library/unsafe.txt`).
     pub advice: Vec<(String, String)>,
 }
@@ -72,6 +74,8 @@ pub struct Checker<'a> {
     /// Records and enumerations defined in function bodies, by the span of their specifier, for the same reason.
     pub(crate) local_records: FxHashMap<Span, RecordId>,
     pub(crate) local_enums: FxHashMap<Span, EnumId>,
+    /// Unions whose members' types are accepted in their place as arguments (`transparent_union`).
+    pub(crate) transparent: FxHashSet<RecordId>,
     /// What `counted_by` may mention.
     pub(crate) siblings: Option<Siblings>,
     /// Parameters of a `generic <...>` that the next record specifier with a tag takes.
@@ -102,6 +106,7 @@ impl<'a> Checker<'a> {
             statics: FxHashMap::default(),
             local_records: FxHashMap::default(),
             local_enums: FxHashMap::default(),
+            transparent: FxHashSet::default(),
             siblings: None,
             pending_generic: None,
             generic_tags: vec![],
@@ -110,7 +115,9 @@ impl<'a> Checker<'a> {
 
     /// Reports, unless muted.
     pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
-        if self.muted == 0 {
+        // What plain C may be warned of, its own compiler knows better.
+        let unwanted = self.options.plain_c && diagnostic.level != source::Level::Error;
+        if self.muted == 0 && !unwanted {
             self.sink.push(diagnostic);
         }
     }
@@ -210,7 +217,7 @@ impl<'a> Checker<'a> {
         for at in 0..self.program.globals.len() {
             let global = &self.program.globals[at];
             let (ty, span, defined) = (global.ty, global.span, global.init.is_some());
-            if !defined || global.trust == Trust::Foreign {
+            if !defined || (global.trust == Trust::Foreign && !self.options.plain_c) {
                 continue;
             }
             if let TyKind::Array { elem, len: ArrayLen::Unknown, terminated } = *self.kind(ty.ty) {

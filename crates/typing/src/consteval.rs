@@ -43,8 +43,8 @@ impl Checker<'_> {
                 Known::Float(_) => None,
             },
             ExprKind::Convert(Conv::Numeric, inner) => {
-                if let ExprKind::Float(text) = &*inner.kind {
-                    let value: f64 = float_value(text.as_str())?;
+                if matches!(self.kind(inner.ty.ty), TyKind::Float(_)) {
+                    let value = self.number_of(inner)?;
                     let kind = self.program.types.as_int(e.ty.ty)?;
                     return Some(kind.wrap(value as i128));
                 }
@@ -52,30 +52,44 @@ impl Checker<'_> {
                 let kind = self.program.types.as_int(e.ty.ty)?;
                 Some(if matches!(self.kind(e.ty.ty), TyKind::Bool) { i128::from(n != 0) } else { kind.wrap(n) })
             }
-            ExprKind::Convert(Conv::ToBool, inner) => Some(i128::from(self.int_of(inner)? != 0)),
+            ExprKind::Convert(Conv::ToBool, inner) => Some(i128::from(self.truth_of(inner)?)),
+            ExprKind::Binary(op, a, b) if matches!(self.kind(a.ty.ty), TyKind::Float(_)) => {
+                let (a, b) = (self.number_of(a)?, self.number_of(b)?);
+                let holds = match op {
+                    BinOp::Lt => a < b,
+                    BinOp::Gt => a > b,
+                    BinOp::Le => a <= b,
+                    BinOp::Ge => a >= b,
+                    BinOp::Eq => a == b,
+                    BinOp::Ne => a != b,
+                    _ => return None,
+                };
+                Some(i128::from(holds))
+            }
             ExprKind::Binary(op, a, b) => {
                 let kind = self.program.types.as_int(a.ty.ty)?;
                 crate::ops::fold(*op, self.int_of(a)?, self.int_of(b)?, kind)
             }
+            ExprKind::Unary(UnOp::Not, a) => Some(i128::from(!self.truth_of(a)?)),
             ExprKind::Unary(op, a) => {
                 let n = self.int_of(a)?;
                 let kind = self.program.types.as_int(e.ty.ty)?;
                 match op {
                     UnOp::Neg => Some(kind.wrap(n.wrapping_neg())),
                     UnOp::BitNot => Some(kind.wrap(!n)),
-                    UnOp::Not => Some(i128::from(n == 0)),
-                    UnOp::Real | UnOp::Imag => None,
+                    UnOp::Not | UnOp::Real | UnOp::Imag => None,
                 }
             }
             ExprKind::Cond(c, a, b) => {
-                if self.int_of(c)? != 0 {
+                if self.truth_of(c)? {
                     self.int_of(a)
                 } else {
                     self.int_of(b)
                 }
             }
-            ExprKind::And(a, b) => Some(i128::from(self.int_of(a)? != 0 && self.int_of(b)? != 0)),
-            ExprKind::Or(a, b) => Some(i128::from(self.int_of(a)? != 0 || self.int_of(b)? != 0)),
+            // What is not evaluated need not be constant.
+            ExprKind::And(a, b) => Some(i128::from(self.truth_of(a)? && self.truth_of(b)?)),
+            ExprKind::Or(a, b) => Some(i128::from(self.truth_of(a)? || self.truth_of(b)?)),
             // The classic offsetof: the address of a member at null.
             ExprKind::Convert(Conv::PtrToInt, inner) => {
                 let (addr, offset) = self.address_of_value(inner)?;
@@ -83,6 +97,46 @@ impl Checker<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Whether a constant is not zero.
+    fn truth_of(&self, e: &Expr) -> Option<bool> {
+        match self.kind(e.ty.ty) {
+            TyKind::Float(_) => Some(self.number_of(e)? != 0.0),
+            _ => Some(self.int_of(e)? != 0),
+        }
+    }
+
+    /// The value of a floating constant, where an integer depends on it.
+    fn number_of(&self, e: &Expr) -> Option<f64> {
+        let value = match &*e.kind {
+            ExprKind::Float(text) => float_value(text.as_str())?,
+            ExprKind::Load(place) => match self.known_value(place)? {
+                Known::Float(text) => float_value(text.as_str())?,
+                Known::Int(n) => n as f64,
+            },
+            ExprKind::Convert(Conv::Numeric, inner) => match self.kind(inner.ty.ty) {
+                TyKind::Float(_) => self.number_of(inner)?,
+                _ => self.int_of(inner)? as f64,
+            },
+            ExprKind::Unary(UnOp::Neg, a) => -self.number_of(a)?,
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.number_of(a)?, self.number_of(b)?);
+                match op {
+                    BinOp::Add => a + b,
+                    BinOp::Sub => a - b,
+                    BinOp::Mul => a * b,
+                    BinOp::Div => a / b,
+                    _ => return None,
+                }
+            }
+            ExprKind::Cond(c, a, b) => self.number_of(if self.truth_of(c)? { a } else { b })?,
+            _ => return None,
+        };
+        Some(match self.kind(e.ty.ty) {
+            TyKind::Float(FloatKind::Float) => f64::from(value as f32),
+            _ => value,
+        })
     }
 
     /// A floating constant as C text.
@@ -99,6 +153,7 @@ impl Checker<'_> {
                 Some(format!("({})({text})", self.show(e.ty.ty)))
             }
             ExprKind::Unary(UnOp::Neg, a) => Some(format!("(-{})", self.float_of_value(a)?)),
+            ExprKind::Cond(c, a, b) => self.float_of_value(if self.truth_of(c)? { a } else { b }),
             ExprKind::Binary(op, a, b) => {
                 let (a, b) = (self.float_of_value(a)?, self.float_of_value(b)?);
                 let op = match op {

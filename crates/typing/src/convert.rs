@@ -420,12 +420,35 @@ impl Checker<'_> {
                 self.convert(Conv::PtrToInt, e, to)
             }
             (TyKind::NullPtr, TyKind::NullPtr) => e,
+            (_, TyKind::Record(id)) if why == Why::Arg && self.transparent.contains(&id) => {
+                self.transparent_argument(e, id, to, why)
+            }
             _ => {
                 self.mismatch(&e, to, why);
                 let _ = span;
                 self.error_node(span)
             }
         }
+    }
+
+    /// An argument for a transparent union: a union whose member of the argument's type is set.
+    fn transparent_argument(&mut self, e: Expr, id: RecordId, to: Ty, why: Why) -> Expr {
+        let span = e.span;
+        let fields = self.program.types.record(id).fields.clone().unwrap_or_default();
+        let target = |ty: Ty| self.program.types.as_pointer(ty).map(|p| p.target.ty);
+        let exact =
+            |f: &&Field| f.ty.ty == e.ty.ty || (target(e.ty.ty).is_some() && target(f.ty.ty) == target(e.ty.ty));
+        let loose = |f: &&Field| target(f.ty.ty).is_some();
+        let Some(field) = fields.iter().find(exact).or_else(|| fields.iter().find(loose)) else {
+            self.mismatch(&e, to, why);
+            return self.error_node(span);
+        };
+        let number = fields.iter().position(|f| std::ptr::eq(f, field)).unwrap_or(0);
+        let member = self.coerce(e, field.ty.ty, why);
+        let local = self.new_local(None, Qty::plain(to), Span::NONE, false);
+        let init = Init::List(vec![(number as u64, Init::Expr(member))]);
+        let literal = self.place_node(ExprKind::CompoundLit(local, init), Qty::plain(to), span);
+        self.node(ExprKind::Load(literal), to, span)
     }
 
     /// Reports that a value does not fit.

@@ -112,6 +112,10 @@ impl Checker<'_> {
         }
         let mut declared = self.declare_type(base, &d.declarator, place);
         if place.role == Role::Typedef {
+            let attrs = || decl.specs.attrs.iter().chain(&d.declarator.attrs);
+            if attrs().any(|a| a.name.as_str() == "transparent_union") {
+                self.transparent.extend(self.program.types.as_record(declared.ty.ty));
+            }
             return self.declare_typedef(name, declared.ty, &d.declarator);
         }
         if matches!(self.kind(declared.ty.ty), TyKind::Func(_)) {
@@ -198,6 +202,9 @@ impl Checker<'_> {
         place: Place,
         defined: bool,
     ) -> FuncId {
+        if self.options.plain_c {
+            return self.declare_c_function(name, declared, specs, declarator, defined);
+        }
         let mut ty = declared.ty.ty;
         if name.name.as_str() == "main" && !place.foreign && self.scopes.depth() <= 2 {
             ty = self.main_type(ty, name.span);
@@ -264,10 +271,12 @@ impl Checker<'_> {
             type_params: self.type_params.len() as u32,
             linkage,
             trust,
-            attrs: attribute_texts(&specs.attrs, &declarator.attrs),
+            attrs: attribute_texts(&specs.attrs, &declarator.attrs, false),
             param_names: declared.params.iter().map(|n| n.map(|n| n.name)).collect(),
             body: None,
             used: name.name.as_str() == "main",
+            inline: Inlining::default(),
+            old_style: false,
             span: name.span,
         });
         if !self.type_params.is_empty() {
@@ -430,6 +439,8 @@ impl Checker<'_> {
         let internal = decl.specs.storage == Some(ast::Storage::Static) || (decl.specs.constexpr && !place.foreign);
         let linkage = if internal { Linkage::Internal } else { Linkage::External };
         let id = self.global_entry(name, ty, trust, linkage, decl, d);
+        // Whatever a file of C defines for others is part of it.
+        self.program.globals[id.0 as usize].used |= defined && self.options.plain_c;
         if let Some(init) = &d.init {
             let (init, ty) = self.static_initialiser(init, ty, name.span);
             let global = &mut self.program.globals[id.0 as usize];
@@ -496,6 +507,9 @@ impl Checker<'_> {
                     global.ty = ty;
                     return old;
                 }
+                if self.options.plain_c {
+                    self.merge_global(old, ty, decl, d);
+                }
                 if trust != Trust::Checked {
                     return old;
                 }
@@ -530,7 +544,7 @@ impl Checker<'_> {
                 );
             }
         }
-        let align = self.alignment(&decl.specs.alignas, &d.declarator.attrs);
+        let align = self.declared_alignment(&decl.specs, &d.declarator);
         let id = GlobalId(self.program.globals.len() as u32);
         self.program.globals.push(Global {
             name: name.name,
@@ -541,13 +555,32 @@ impl Checker<'_> {
             init: None,
             thread_local: decl.specs.thread_local,
             align,
-            attrs: attribute_texts(&decl.specs.attrs, &d.declarator.attrs),
+            attrs: attribute_texts(&decl.specs.attrs, &d.declarator.attrs, self.options.plain_c),
             owner: None,
             used: false,
             span: name.span,
         });
         self.scopes.declare_file(name.name, Entity::Global(id), name.span);
         id
+    }
+
+    /// Another declaration of a variable of C adds what the earlier ones leave open.
+    fn merge_global(&mut self, old: GlobalId, ty: Qty, decl: &ast::Decl, d: &ast::InitDeclarator) {
+        let known = self.program.globals[old.0 as usize].ty;
+        let whole = self.composite(known.ty, ty.ty);
+        let align = self.declared_alignment(&decl.specs, &d.declarator);
+        let attrs = attribute_texts(&decl.specs.attrs, &d.declarator.attrs, true);
+        let global = &mut self.program.globals[old.0 as usize];
+        global.ty.ty = whole;
+        global.align = global.align.max(align);
+        for attr in attrs {
+            if !global.attrs.contains(&attr) {
+                global.attrs.push(attr);
+            }
+        }
+        if let (None, Some(label)) = (global.symbol, d.declarator.asm_label.as_ref()) {
+            global.symbol = Some(Symbol::new(&String::from_utf8_lossy(label)));
+        }
     }
 
     /// Whether one type is the other with an array length filled in.
@@ -567,7 +600,8 @@ impl Checker<'_> {
         let depth = self.open_generics(def.generics.as_ref(), false);
         let place = Place { role: Role::Global, foreign, trusted: false };
         let base = self.base_type(&def.specs, place);
-        let mut declared = self.declare_type(base, &def.declarator, place);
+        let old_style = if self.options.plain_c { self.old_style_declarator(def) } else { None };
+        let mut declared = self.declare_type(base, old_style.as_ref().unwrap_or(&def.declarator), place);
         self.end_prototype(begun);
         self.attach_attributes(&mut declared, &def.specs, &def.declarator);
         let (Some(name), true) = (def.declarator.name, matches!(self.kind(declared.ty.ty), TyKind::Func(_))) else {
@@ -582,8 +616,17 @@ impl Checker<'_> {
                 "write the types between the parentheses",
             );
         }
+        let own = declared.clone();
+        if old_style.is_some() {
+            declared.ty.ty = self.without_parameters(declared.ty.ty);
+        }
         let id = self.declare_function(name, &declared, &def.specs, &def.declarator, place, true);
-        declared.ty.ty = self.program.functions[id.0 as usize].ty;
+        self.program.functions[id.0 as usize].old_style = old_style.is_some();
+        if old_style.is_some() {
+            declared = own;
+        } else {
+            declared.ty.ty = self.program.functions[id.0 as usize].ty;
+        }
         self.check_ret_complete(&declared, name.span);
         // What is wrong in a system header is not for the user to mend: the body is left to C.
         let before = self.sink.all.len();
@@ -608,8 +651,17 @@ impl Checker<'_> {
     }
 }
 
-/// Attributes that the C compiler is to see, as C text.
-pub(crate) fn attribute_texts(specs: &[ast::Attribute], declarator: &[ast::Attribute]) -> Vec<String> {
+/// Attributes that typing itself gives their meaning.
+const OWN_ATTRIBUTES: &[&str] =
+    &["packed", "aligned", "noreturn", "_Noreturn", "mode", "vector_size", "gnu_inline", "counted_by"];
+
+/// Whether GNU's older rules of `inline` hold for a declaration.
+pub(crate) fn inline_rule(specs: &[ast::Attribute], declarator: &[ast::Attribute]) -> bool {
+    specs.iter().chain(declarator).any(|a| a.name.as_str() == "gnu_inline")
+}
+
+/// Attributes that the C compiler is to see, as C text: in plain C all of them.
+pub(crate) fn attribute_texts(specs: &[ast::Attribute], declarator: &[ast::Attribute], plain: bool) -> Vec<String> {
     let kept = [
         "noinline",
         "always_inline",
@@ -628,15 +680,28 @@ pub(crate) fn attribute_texts(specs: &[ast::Attribute], declarator: &[ast::Attri
     specs
         .iter()
         .chain(declarator)
-        .filter(|a| a.namespace.is_none_or(|n| n.as_str() == "gnu") && kept.contains(&a.name.as_str()))
-        .map(|a| {
-            let name = if a.name.as_str() == "maybe_unused" { "unused" } else { a.name.as_str() };
-            let args: Vec<String> = a.args.iter().filter_map(attribute_argument).collect();
-            if args.is_empty() {
-                name.to_string()
+        .filter(|a| a.namespace.is_none_or(|n| n.as_str() == "gnu"))
+        .filter(|a| {
+            let name = a.name.as_str();
+            if plain {
+                !OWN_ATTRIBUTES.contains(&name)
             } else {
-                format!("{name}({})", args.join(", "))
+                kept.contains(&name)
             }
+        })
+        .filter_map(|a| {
+            let name = match a.name.as_str() {
+                "maybe_unused" => "unused",
+                "nodiscard" => "warn_unused_result",
+                "fallthrough" | "reproducible" | "unsequenced" => return None,
+                name => name,
+            };
+            let args: Vec<String> = a.args.iter().filter_map(attribute_argument).collect();
+            if args.len() < a.args.len() && plain {
+                return None;
+            }
+            let name = if plain { format!("__{name}__") } else { name.to_string() };
+            Some(if args.is_empty() { name } else { format!("{name}({})", args.join(", ")) })
         })
         .collect()
 }

@@ -226,6 +226,8 @@ impl Checker<'_> {
     fn member_count(&self, ty: Ty) -> u64 {
         match self.kind(ty) {
             TyKind::Array { len: ArrayLen::Const(n), terminated, .. } => n.saturating_sub(u64::from(*terminated)),
+            // GNU C gives a flexible member of a static object as many elements as it has values.
+            TyKind::Array { len: ArrayLen::Flexible(_), .. } if self.options.plain_c => u64::MAX,
             TyKind::Array { len: ArrayLen::Flexible(_), .. } => 0,
             TyKind::Array { .. } => u64::MAX,
             TyKind::Record(id) => self.program.types.record(*id).fields.as_ref().map_or(0, |f| f.len() as u64),

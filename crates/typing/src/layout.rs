@@ -194,7 +194,8 @@ struct RecordBuilder {
 
 impl RecordBuilder {
     fn add(&mut self, field: &Field, layout: Layout) -> Option<()> {
-        let natural = if self.packed { 1 } else { layout.align };
+        let packed = self.packed || field.packed;
+        let natural = if packed { 1 } else { layout.align };
         let align = field.align.map_or(natural, |a| a.max(natural));
         if self.union {
             self.bits = 0;
@@ -207,7 +208,7 @@ impl RecordBuilder {
             Some(width) => {
                 let unit = layout.size * 8;
                 let crosses = self.bits / unit != (self.bits + u64::from(width) - 1) / unit;
-                if crosses && !self.packed {
+                if crosses && !packed {
                     self.bits = self.bits.checked_next_multiple_of(unit)?;
                 }
                 let offset = self.bits / unit * layout.size;

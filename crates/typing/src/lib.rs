@@ -5,6 +5,7 @@
 
 mod access;
 mod alloc;
+mod builtins;
 mod calls;
 mod checker;
 pub mod codes;
@@ -23,6 +24,7 @@ mod locals;
 mod names;
 mod ops;
 mod ownership;
+mod plain;
 pub mod print;
 mod records;
 mod region_names;

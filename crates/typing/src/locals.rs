@@ -203,7 +203,7 @@ impl Checker<'_> {
         }
         ty.ty = self.inferred_type(name.span, ty.ty);
         let id = self.new_local(Some(name.name), ty, name.span, heap);
-        let align = self.alignment(&decl.specs.alignas, &d.declarator.attrs);
+        let align = self.declared_alignment(&decl.specs, &d.declarator);
         if let Some(f) = &mut self.f {
             if let Some(local) = f.locals.get_mut(id.0 as usize) {
                 local.align = align;
@@ -317,7 +317,7 @@ impl Checker<'_> {
             return;
         }
         let id = GlobalId(self.program.globals.len() as u32);
-        let align = self.alignment(&decl.specs.alignas, &d.declarator.attrs);
+        let align = self.declared_alignment(&decl.specs, &d.declarator);
         let owner = self.f.as_ref().and_then(|f| f.func);
         self.program.globals.push(Global {
             name: name.name,

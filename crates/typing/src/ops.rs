@@ -246,9 +246,10 @@ impl Checker<'_> {
     /// Whether a place lies in a packed record.
     fn in_packed(&self, place: &Expr) -> bool {
         match &*place.kind {
-            ExprKind::Field(base, _) => {
-                self.program.types.as_record(base.ty.ty).is_some_and(|id| self.program.types.record(id).packed)
-                    || self.in_packed(base)
+            ExprKind::Field(base, n) => {
+                let record = self.program.types.as_record(base.ty.ty).map(|id| self.program.types.record(id));
+                let field = record.and_then(|r| r.fields.as_ref()?.get(*n as usize));
+                record.is_some_and(|r| r.packed) || field.is_some_and(|f| f.packed) || self.in_packed(base)
             }
             ExprKind::IndexArray(base, _) => self.in_packed(base),
             _ => false,

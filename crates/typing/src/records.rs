@@ -375,10 +375,14 @@ impl Checker<'_> {
         if fields.is_empty() && !place.foreign {
             self.error(codes::DECLARATION, spec.span, "a struct or union has at least one member");
         }
-        let packed = spec.attrs.iter().any(|a| a.name.as_str() == "packed");
+        let packed = is_packed(&spec.attrs);
         let align = self.alignment(&[], &spec.attrs);
         let record = &mut self.program.types.records[id.0 as usize];
         record.packed = packed;
+        if spec.attrs.iter().any(|a| a.name.as_str() == "transparent_union") {
+            self.transparent.insert(id);
+        }
+        let record = &mut self.program.types.records[id.0 as usize];
         record.align = align;
         record.foreign = place.foreign;
         record.exists = exists;
@@ -404,11 +408,13 @@ impl Checker<'_> {
 
     fn field_decl(&mut self, decl: &ast::FieldDecl, place: Place, fields: &mut Vec<Field>) {
         let base = self.base_type(&decl.specs, place);
-        let align = self.alignment(&decl.specs.alignas, &[]);
+        let align = self.alignment(&decl.specs.alignas, &decl.specs.attrs);
         if decl.fields.is_empty() {
             let unnamed = matches!(&decl.specs.ty, ast::TypeSpec::Record(spec) if spec.tag.is_none());
             if unnamed {
-                fields.push(Field { name: None, ty: base, width: None, align, tagged_by: None, span: decl.span });
+                let packed = is_packed(&decl.specs.attrs);
+                let span = decl.span;
+                fields.push(Field { name: None, ty: base, width: None, align, packed, tagged_by: None, span });
             } else if !matches!(decl.specs.ty, ast::TypeSpec::Enum(_)) && !self.is_error(base.ty) && !place.foreign {
                 self.error_help(
                     codes::DECLARATION,
@@ -442,6 +448,7 @@ impl Checker<'_> {
                 ty,
                 width,
                 align: align.max(own),
+                packed: is_packed(&field.declarator.attrs),
                 tagged_by,
                 span,
             });
@@ -731,7 +738,7 @@ impl Checker<'_> {
         }
         let (low, high) = values.iter().fold((0, 0), |(l, h), &(_, v)| (v.min(l), v.max(h)));
         let candidates = [IntKind::UInt, IntKind::Int, IntKind::ULong, IntKind::Long];
-        let packed = spec.attrs.iter().any(|a| a.name.as_str() == "packed");
+        let packed = is_packed(&spec.attrs);
         let small = [IntKind::UChar, IntKind::SChar, IntKind::UShort, IntKind::Short];
         let kind = small
             .into_iter()
@@ -762,6 +769,10 @@ impl Checker<'_> {
         }
         self.scopes.declare(name.name, Entity::Constant(value, ty), name.span);
     }
+}
+
+fn is_packed(attrs: &[ast::Attribute]) -> bool {
+    attrs.iter().any(|a| a.name.as_str() == "packed")
 }
 
 /// The names of a record's fields by number, as the fields will be numbered.

@@ -776,6 +776,12 @@ impl Checker<'_> {
         }
     }
 
+    /// The alignment that a declaration of an object asks for, in front of its name or behind it.
+    pub(crate) fn declared_alignment(&mut self, specs: &ast::DeclSpecs, declarator: &ast::Declarator) -> Option<u64> {
+        let front = self.alignment(&specs.alignas, &specs.attrs);
+        front.max(self.alignment(&[], &declarator.attrs))
+    }
+
     /// An alignment from `alignas` specifiers and attributes, if any.
     pub(crate) fn alignment(&mut self, alignas: &[ast::AlignAs], attrs: &[ast::Attribute]) -> Option<u64> {
         let mut best = None;

@@ -93,8 +93,41 @@ pub struct Function {
     pub body: Option<Box<Body>>,
     /// Whether anything in the unit uses it.
     pub used: bool,
+    /// What `inline` says about it (plain C).
+    pub inline: Inlining,
+    /// Defined with an identifier list: the type has no parameters, the body's first locals are them (plain C).
+    pub old_style: bool,
     /// Where it is declared.
     pub span: Span,
+}
+
+/// What the declarations of a function in plain C say about inlining.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Inlining {
+    /// Some declaration has `inline`.
+    pub word: bool,
+    /// Every declaration at file scope has it, and none `extern`: C99 takes the definition for inlining only.
+    c99_only: Option<bool>,
+    /// The definition is `extern inline` by GNU's older rules, or is not. `None`: C99's rules hold.
+    gnu_only: Option<bool>,
+}
+
+impl Inlining {
+    /// Another declaration.
+    pub fn declare(&mut self, inline: bool, is_extern: bool, gnu: bool, defined: bool, at_file: bool) {
+        self.word |= inline;
+        if at_file {
+            self.c99_only = Some(self.c99_only.unwrap_or(true) && inline && !is_extern);
+        }
+        if defined {
+            self.gnu_only = (gnu || self.gnu_only.is_some()).then_some(inline && is_extern);
+        }
+    }
+
+    /// Whether the definition is for inlining only: the symbol is defined elsewhere.
+    pub fn only(&self) -> bool {
+        self.gnu_only.or(self.c99_only).unwrap_or(false)
+    }
 }
 
 /// A global or static local.

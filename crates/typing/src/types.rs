@@ -441,6 +441,8 @@ pub struct Field {
     pub width: Option<u32>,
     /// `alignas`
     pub align: Option<u64>,
+    /// `__attribute__((packed))`: no padding in front of it.
+    pub packed: bool,
     /// `union {...} u tagged_by(kind) {...}`: which tag values select which member.
     pub tagged_by: Option<Rc<TaggedBy>>,
     /// Where it is declared.

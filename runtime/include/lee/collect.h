@@ -34,6 +34,26 @@ void lee_mark_words(struct lee_marker *marker, const void *start, const void *en
 /* The pointers in `bytes` bytes at `object`, an object or array outside the heap that has the layout. */
 void lee_mark_contents(struct lee_marker *marker, const void *object, size_t bytes, const struct lee_layout *layout);
 
+/* For drop actions: whether the object that `p` points to lives on. True for what is not in this heap. */
+bool lee_is_live(const void *p);
+
+/* Collects now. At a safe point only: no pointer that is needed may be hidden from stack, registers and roots. */
+void lee_collect(void);
+
+/* Weak references: an object that keeps nothing alive. `get` is null once the target is dead: reached from no root and from
+ * no finalizer queue. `new` is null if there is no memory. */
+struct lee_weak;
+struct lee_weak *lee_weak_new(const void *target);
+void *lee_weak_get(const struct lee_weak *weak);
+
+/* Finalizer queues. An object that was added and is reached no more is kept, with all it reaches, and put into the queue, once
+ * for each time that it was added; `take` hands them out, null if there is none now. A queue that is dead forgets what was
+ * added to it. `add` is false if there is no memory. */
+struct lee_finalizer_queue;
+struct lee_finalizer_queue *lee_finalizer_queue_new(void);
+bool lee_finalizer_add(struct lee_finalizer_queue *queue, const void *object);
+void *lee_finalizer_take(struct lee_finalizer_queue *queue);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,10 +2,11 @@
  *
  * Promises: memory is zeroed and aligned to 16 bytes; size 0 gives an address of its own; sizes beyond
  * PTRDIFF_MAX, negative counts and products that overflow are treated as memory that is not there. `lee_heap_try_*`
- * return null then, the others fault (`out of memory`). All may be called from any thread.
+ * return null then, the others fault (`out of memory`).
  *
- * Interim: objects go back only by `lee_heap_free` and never move; the collector takes this interface over. The variable
- * LEE_MEMORY (bytes, or with a suffix K, M, G) limits what the heap takes from the system. */
+ * Objects never move. What is reached from no root is collected, at the earliest in the next call of this interface. Each
+ * thread has a heap of its own; once a second one has, nothing is collected any more. The variable LEE_MEMORY (bytes, or
+ * with a suffix K, M, G) limits what all heaps together take from the system. */
 #ifndef LEE_HEAP_H
 #define LEE_HEAP_H
 
@@ -29,14 +30,30 @@ LEE_ALLOCATES void *lee_heap_alloc_array(const struct lee_site *site, int64_t co
     __attribute__((returns_nonnull));
 LEE_ALLOCATES void *lee_heap_try_alloc_array(int64_t count, size_t elem_size, size_t extra);
 
+/* The same with what the collector should know: where the pointers are, or that there are none. The functions above take any
+ * word for a pointer. `lee_heap_size` of a plain object may be larger than what was asked for. */
+struct lee_layout;
+LEE_ALLOCATES void *lee_heap_alloc_typed(const struct lee_site *site, size_t size, const struct lee_layout *layout)
+    __attribute__((returns_nonnull));
+LEE_ALLOCATES void *lee_heap_try_alloc_typed(size_t size, const struct lee_layout *layout);
+LEE_ALLOCATES void *lee_heap_alloc_array_typed(const struct lee_site *site, int64_t count, size_t elem_size, size_t extra,
+                                               const struct lee_layout *layout) __attribute__((returns_nonnull));
+LEE_ALLOCATES void *lee_heap_try_alloc_array_typed(int64_t count, size_t elem_size, size_t extra,
+                                                   const struct lee_layout *layout);
+LEE_ALLOCATES void *lee_heap_alloc_plain(const struct lee_site *site, size_t size) __attribute__((returns_nonnull));
+LEE_ALLOCATES void *lee_heap_try_alloc_plain(size_t size);
+LEE_ALLOCATES void *lee_heap_alloc_array_plain(const struct lee_site *site, int64_t count, size_t elem_size, size_t extra)
+    __attribute__((returns_nonnull));
+LEE_ALLOCATES void *lee_heap_try_alloc_array_plain(int64_t count, size_t elem_size, size_t extra);
+
+/* Gives an object back at once: nothing may refer to it any more. `object` is its start, not null. */
+void lee_heap_free(void *object);
+
 /* A fresh object of `count * elem_size + extra` bytes that starts with what `old` held (as much as the elements
  * take; the rest is zero). `old` is null or the start of an object, and is left as it is. */
 LEE_REALLOCATES void *lee_heap_realloc_array(const struct lee_site *site, const void *old, int64_t count,
                                              size_t elem_size, size_t extra) __attribute__((returns_nonnull));
 LEE_REALLOCATES void *lee_heap_try_realloc_array(const void *old, int64_t count, size_t elem_size, size_t extra);
-
-/* Gives an object back at once: nothing may refer to it any more. `object` is its start, not null. */
-void lee_heap_free(void *object);
 
 /* The bytes asked for when the object that starts at `object` was made. */
 size_t lee_heap_size(const void *object);

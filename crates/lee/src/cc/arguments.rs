@@ -25,6 +25,8 @@ pub enum Stop {
 pub enum Argument {
     /// A Leeward source.
     Leeward(PathBuf),
+    /// A C source that we compile ourselves.
+    PlainC(PathBuf),
     /// Any other input, and the language that `-x` gave it.
     Input(PathBuf),
     /// `-o FILE`
@@ -51,7 +53,9 @@ impl Argument {
     /// As it stood on the command line.
     pub fn words(&self) -> Vec<OsString> {
         match self {
-            Argument::Leeward(path) | Argument::Input(path) => vec![path.clone().into_os_string()],
+            Argument::Leeward(path) | Argument::PlainC(path) | Argument::Input(path) => {
+                vec![path.clone().into_os_string()]
+            }
             Argument::Output(path) => vec!["-o".into(), path.clone().into_os_string()],
             Argument::Stop(word) | Argument::Warning(word) => vec![word.clone()],
             Argument::Preprocessor(words)
@@ -116,6 +120,46 @@ pub struct Line {
     pub arguments: Vec<Argument>,
     /// What is to be made.
     pub stop: Stop,
+}
+
+impl Line {
+    /// Marks the inputs that are plain C and that we compile ourselves. What only shows what would be done is left alone.
+    pub fn find_plain(&mut self) {
+        let shows = |a: &Argument| {
+            let text = |w: &OsString| w.to_string_lossy().into_owned();
+            let words = a.words();
+            matches!(a, Argument::Other(_) | Argument::Code(_))
+                && words.iter().map(text).any(|w| {
+                    matches!(&*w, "-v" | "-###" | "-fsyntax-only" | "-pass-exit-codes" | "--version" | "--help")
+                        || w.starts_with("-print")
+                        || w.starts_with("--print")
+                        || w.starts_with("-dump")
+                })
+        };
+        if self.arguments.iter().any(shows) {
+            return;
+        }
+        let mut language: Option<String> = None;
+        for argument in &mut self.arguments {
+            match argument {
+                Argument::Language(words) => {
+                    let name = words.concat_text();
+                    let name = name.strip_prefix("-x").unwrap_or(&name).trim().to_string();
+                    language = (name != "none").then_some(name);
+                }
+                Argument::Input(path) => {
+                    let is_c = match language.as_deref() {
+                        Some(name) => name == "c",
+                        None => path.extension().is_some_and(|e| e == "c"),
+                    };
+                    if is_c && path.as_os_str() != "-" {
+                        *argument = Argument::PlainC(std::mem::take(path));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
 }
 
 /// Takes a command line apart; response files are read first.

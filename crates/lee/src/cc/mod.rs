@@ -6,6 +6,7 @@ mod dependencies;
 use crate::failure::{Failure, Outcome};
 use crate::options::{verify_by_default, Format, Options};
 use crate::pipeline::{Product, Until};
+use crate::plain::{self, Job, Through};
 use crate::scratch::Scratch;
 use crate::session::Session;
 use crate::{help, link, object, report, run_process};
@@ -21,20 +22,45 @@ pub fn main(words: Vec<OsString>) -> Outcome<i32> {
         report::output(help::CC);
         return if words.is_empty() { Err(Failure::usage("no input files")) } else { Ok(0) };
     }
-    let line = arguments::parse(words)?;
-    let leeward = line.arguments.iter().any(|a| matches!(a, Argument::Leeward(_)));
+    let (words, through) = chosen_way(words)?;
+    let mut line = arguments::parse(words)?;
+    if through != Through::Cc && matches!(line.stop, Stop::Link | Stop::Object | Stop::Assembly) {
+        line.find_plain();
+    }
+    let leeward = line.arguments.iter().any(|a| matches!(a, Argument::Leeward(_) | Argument::PlainC(_)));
     let links = line.stop == Stop::Link && line.has_inputs() && !line.has_word(&["-r", "-nostdlib", "-nodefaultlibs"]);
     let session = Session::new(options(&line)?)?;
     match (leeward, links) {
         (false, false) => hand_on(&session, &line),
-        (_, true) => link_program(&session, &line),
-        (true, false) => each_file(&session, &line),
+        (_, true) => link_program(&session, &line, through),
+        (true, false) => each_file(&session, &line, through),
     }
+}
+
+/// Which way plain C takes, and the words without the one that says so.
+fn chosen_way(words: Vec<OsString>) -> Outcome<(Vec<OsString>, Through)> {
+    let mut through = Through::from_environment()?;
+    let mut kept = vec![];
+    for word in words {
+        match word.to_string_lossy().strip_prefix("--c-through=") {
+            Some(value) => through = Through::of(value)?,
+            None => kept.push(word),
+        }
+    }
+    Ok((kept, through))
 }
 
 impl Line {
     fn has_inputs(&self) -> bool {
-        self.arguments.iter().any(|a| matches!(a, Argument::Leeward(_) | Argument::Input(_)))
+        self.arguments.iter().any(|a| matches!(a, Argument::Leeward(_) | Argument::PlainC(_) | Argument::Input(_)))
+    }
+
+    /// What the C compiler is told about every source, in order.
+    fn flags(&self) -> Vec<OsString> {
+        let kept = self.arguments.iter().filter(|a| {
+            matches!(a, Argument::Preprocessor(_) | Argument::Code(_) | Argument::Warning(_) | Argument::Other(_))
+        });
+        kept.flat_map(|a| a.words()).collect()
     }
 
     fn has_word(&self, names: &[&str]) -> bool {
@@ -124,7 +150,7 @@ fn hand_on(session: &Session, line: &Line) -> Outcome<i32> {
 }
 
 /// Compiles the `.lee` files and puts their objects in their place on the linker's line.
-fn link_program(session: &Session, line: &Line) -> Outcome<i32> {
+fn link_program(session: &Session, line: &Line, through: Through) -> Outcome<i32> {
     let scratch = Scratch::new()?;
     let mut words: Vec<OsString> = vec![];
     let mut compiling = vec![];
@@ -140,6 +166,16 @@ fn link_program(session: &Session, line: &Line) -> Outcome<i32> {
                 compiling.push(start(session, file, "-c", object.as_os_str(), &dependencies)?);
                 words.extend(language.iter().flat_map(|_| ["-x".into(), "none".into()]));
                 made.push((object.clone(), file.clone()));
+                words.push(object.into());
+                words.extend(language.iter().flatten().cloned());
+            }
+            Argument::PlainC(file) => {
+                let object = scratch.file(&format!("{number}.o"));
+                let target = line.output().map_or_else(|| PathBuf::from("a.out"), Clone::clone);
+                let dependencies =
+                    dependencies::request(&line.dependency_words(), file, &target, line.output().is_some())?;
+                plain_c(session, line, file, "-c", &object, &dependencies, through)?;
+                words.extend(language.iter().flat_map(|_| ["-x".into(), "none".into()]));
                 words.push(object.into());
                 words.extend(language.iter().flatten().cloned());
             }
@@ -172,14 +208,19 @@ impl Concat for Vec<OsString> {
 }
 
 /// `-c`, `-S`, `-E`: each file for itself.
-fn each_file(session: &Session, line: &Line) -> Outcome<i32> {
-    let inputs = line.arguments.iter().filter(|a| matches!(a, Argument::Leeward(_) | Argument::Input(_))).count();
+fn each_file(session: &Session, line: &Line, through: Through) -> Outcome<i32> {
+    let is_input = |a: &&Argument| matches!(a, Argument::Leeward(_) | Argument::PlainC(_) | Argument::Input(_));
+    let inputs = line.arguments.iter().filter(is_input).count();
     if inputs > 1 && line.output().is_some() {
         return Err(Failure::usage("cannot specify '-o' with '-c', '-S' or '-E' with multiple files"));
     }
     let mut compiling = vec![];
     for argument in &line.arguments {
-        let Argument::Leeward(file) = argument else { continue };
+        let (file, plain) = match argument {
+            Argument::Leeward(file) => (file, false),
+            Argument::PlainC(file) => (file, true),
+            _ => continue,
+        };
         match line.stop {
             Stop::Preprocessed => preprocess(session, line, file)?,
             stop => {
@@ -190,7 +231,11 @@ fn each_file(session: &Session, line: &Line) -> Outcome<i32> {
                 };
                 let dependencies =
                     dependencies::request(&line.dependency_words(), file, &output, line.output().is_some())?;
-                compiling.push(start(session, file, kind, output.as_os_str(), &dependencies)?);
+                if plain {
+                    plain_c(session, line, file, kind, &output, &dependencies, through)?;
+                } else {
+                    compiling.push(start(session, file, kind, output.as_os_str(), &dependencies)?);
+                }
             }
         }
     }
@@ -201,9 +246,24 @@ fn each_file(session: &Session, line: &Line) -> Outcome<i32> {
     if !others {
         return Ok(0);
     }
-    let rest = line.arguments.iter().filter(|a| !matches!(a, Argument::Leeward(_)));
+    let rest = line.arguments.iter().filter(|a| !matches!(a, Argument::Leeward(_) | Argument::PlainC(_)));
     let status = session.compiler.command().args(rest.flat_map(|a| a.words())).status();
     status.map(run_process::status_of).map_err(|e| Failure::file("run", Path::new(&session.compiler.name()), &e))
+}
+
+/// Compiles a file of plain C.
+fn plain_c(
+    session: &Session,
+    line: &Line,
+    file: &Path,
+    kind: &str,
+    output: &Path,
+    dependencies: &dependencies::Request,
+    through: Through,
+) -> Outcome<()> {
+    let flags = line.flags();
+    let job = Job { file, flags: &flags, dependencies: &dependencies.words, kind, output, through, second_look: true };
+    plain::compile(session, &job)
 }
 
 fn start(

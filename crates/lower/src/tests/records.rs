@@ -42,6 +42,7 @@ fn bound_union(m: &mut Maker) -> (Ty, Ty) {
         ty: Qty::plain(ty),
         width: None,
         align: None,
+        packed: false,
         tagged_by,
         span: span(),
     };

@@ -321,11 +321,25 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         let end = self.previous();
-        let diagnostic = Diagnostic::error(
+        let mut diagnostic = Diagnostic::error(
             codes::UNEXPECTED_TOKEN,
             if self.starts_line(self.at) { Span::new(end.hi.saturating_sub(1), end.hi) } else { self.here() },
             format!("expected `;` {after}, found {}", self.found()),
         );
+        let word = matches!(
+            self.kind(0),
+            Kind::Fat
+                | Kind::CountedBy
+                | Kind::NullTerminated
+                | Kind::Nonnull
+                | Kind::Unique
+                | Kind::Rc
+                | Kind::View
+                | Kind::Any
+        );
+        if self.leeward && word {
+            diagnostic = diagnostic.help("the words of a pointer stand between its `*` and the name: `T *fat p`");
+        }
         self.report(diagnostic);
         if matches!(self.raw(0), Kind::RBrace | Kind::Eof) || self.starts_line(self.at) {
             Ok(())

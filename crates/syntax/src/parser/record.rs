@@ -123,10 +123,19 @@ impl Parser<'_> {
             }
         }
         // The last `;` may be missing in old code.
-        if !self.at(Kind::RBrace) || fields.is_empty() {
-            self.semicolon("after a member")?;
+        let ended = if !self.at(Kind::RBrace) || fields.is_empty() {
+            self.semicolon("after a member")
         } else {
-            self.semicolon("after the last member")?;
+            self.semicolon("after the last member")
+        };
+        // Members that were read stay, so that their uses raise no second error.
+        if ended.is_err() && fields.is_empty() {
+            return Err(Stop);
+        }
+        if ended.is_err() {
+            while !matches!(self.raw(0), Kind::Semi | Kind::RBrace | Kind::Eof) {
+                self.advance();
+            }
         }
         Ok(FieldItem::Fields(FieldDecl { span: self.since(lo), specs, fields }))
     }

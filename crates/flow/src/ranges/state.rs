@@ -1,0 +1,267 @@
+//! What is known at a point: a range of each term, differences of terms, and which terms hold which expressions.
+
+use super::interval::Range;
+
+/// A tracked place, by number; `ZERO` is the number 0.
+pub type Term = u32;
+/// The term that is always 0.
+pub const ZERO: Term = 0;
+/// An expression over terms, by number.
+pub type ExprId = u32;
+
+/// How many differences a state may hold. Beyond it new ones are dropped: checks stay that might have gone.
+const MOST_DIFFERENCES: usize = 160;
+/// How many steps a conclusion from differences takes.
+const DEPTH: usize = 8;
+
+/// Facts at a point.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct State {
+    /// By term, sorted. A term that is not here has any value of its type.
+    pub ranges: Vec<(Term, Range)>,
+    /// `(a, b, c)`: `a - b <= c`, sorted by terms. Numbers are mathematical: nothing wraps here.
+    pub differences: Vec<(Term, Term, i128)>,
+    /// `(e, x)`: the expression's value over the terms' values of now is that of `x`.
+    pub holds: Vec<(ExprId, Term)>,
+}
+
+impl State {
+    /// The range of a term.
+    pub fn range(&self, term: Term, types: &[Range]) -> Range {
+        match self.ranges.binary_search_by_key(&term, |r| r.0) {
+            Ok(at) => self.ranges.get(at).map_or(Range::single(0), |r| r.1),
+            Err(_) => types.get(term as usize).copied().unwrap_or(Range::new(i128::MIN >> 20, i128::MAX >> 20)),
+        }
+    }
+
+    /// Sets the range of a term.
+    pub fn set_range(&mut self, term: Term, range: Range, types: &[Range]) {
+        if term == ZERO {
+            return;
+        }
+        let whole = types.get(term as usize).is_some_and(|t| *t == range);
+        match self.ranges.binary_search_by_key(&term, |r| r.0) {
+            Ok(at) if whole => drop(self.ranges.remove(at)),
+            Ok(at) => {
+                if let Some(slot) = self.ranges.get_mut(at) {
+                    slot.1 = range;
+                }
+            }
+            Err(_) if whole => {}
+            Err(at) => self.ranges.insert(at, (term, range)),
+        }
+    }
+
+    /// Forgets everything about the terms that `gone` says.
+    pub fn forget(&mut self, gone: impl Fn(Term) -> bool, mentions: impl Fn(ExprId) -> bool) {
+        self.ranges.retain(|r| !gone(r.0));
+        self.differences.retain(|d| !gone(d.0) && !gone(d.1));
+        self.holds.retain(|h| !gone(h.1) && !mentions(h.0));
+    }
+
+    /// Notes `a - b <= c`; `false` if that contradicts what is known.
+    pub fn add(&mut self, a: Term, b: Term, c: i128, types: &[Range]) -> bool {
+        if a == b {
+            return c >= 0;
+        }
+        let (ra, rb) = (self.range(a, types), self.range(b, types));
+        let Some(new_a) = ra.at_most(rb.hi.saturating_add(c)) else { return false };
+        let Some(new_b) = rb.at_least(ra.lo.saturating_sub(c)) else { return false };
+        if new_a != ra {
+            self.set_range(a, new_a, types);
+        }
+        if new_b != rb {
+            self.set_range(b, new_b, types);
+        }
+        if a == ZERO || b == ZERO {
+            return true;
+        }
+        match self.differences.binary_search_by_key(&(a, b), |d| (d.0, d.1)) {
+            Ok(at) => {
+                if let Some(slot) = self.differences.get_mut(at) {
+                    slot.2 = slot.2.min(c);
+                }
+            }
+            Err(at) if self.differences.len() < MOST_DIFFERENCES => self.differences.insert(at, (a, b, c)),
+            Err(_) => {}
+        }
+        true
+    }
+
+    /// Notes `a - b == c`.
+    pub fn add_equal(&mut self, a: Term, b: Term, c: i128, types: &[Range]) -> bool {
+        self.add(a, b, c, types) && self.add(b, a, -c, types)
+    }
+
+    /// The least bound of `a - b` that follows in a few steps.
+    pub fn bound(&self, a: Term, b: Term, types: &[Range]) -> i128 {
+        if a == b {
+            return 0;
+        }
+        let mut best = self.range(a, types).hi - self.range(b, types).lo;
+        // `a <= x + c` for each of these.
+        let mut reached: Vec<(Term, i128)> = vec![(a, 0)];
+        for _ in 0..DEPTH {
+            let mut changed = false;
+            for &(x, y, c) in &self.differences {
+                let Some(&(_, to_x)) = reached.iter().find(|r| r.0 == x) else { continue };
+                let sum = to_x + c;
+                match reached.iter_mut().find(|r| r.0 == y) {
+                    Some(slot) if slot.1 <= sum => continue,
+                    Some(slot) => slot.1 = sum,
+                    None => reached.push((y, sum)),
+                }
+                changed = true;
+            }
+            if !changed {
+                break;
+            }
+        }
+        // The least value of `b`, or of what `b` is known to be at least.
+        let mut least = self.range(b, types).lo;
+        for &(x, y, c) in &self.differences {
+            if y == b {
+                least = least.max(self.range(x, types).lo - c);
+            }
+        }
+        for &(x, c) in &reached {
+            best = best.min(if x == b { c } else { self.range(x, types).hi + c - least });
+        }
+        best
+    }
+
+    /// The largest value that a term may have.
+    pub fn upper(&self, a: Term, types: &[Range]) -> i128 {
+        self.bound(a, ZERO, types)
+    }
+
+    /// The least value that a term may have.
+    pub fn lower(&self, a: Term, types: &[Range]) -> i128 {
+        -self.bound(ZERO, a, types)
+    }
+
+    /// The term that holds the expression.
+    pub fn holder(&self, expr: ExprId) -> Option<Term> {
+        self.holds.iter().find(|h| h.0 == expr).map(|h| h.1)
+    }
+
+    /// The expressions that the term holds.
+    pub fn held_by(&self, term: Term) -> impl Iterator<Item = ExprId> + '_ {
+        self.holds.iter().filter(move |h| h.1 == term).map(|h| h.0)
+    }
+
+    /// Notes that the term holds the expression.
+    pub fn hold(&mut self, expr: ExprId, term: Term) {
+        if let Err(at) = self.holds.binary_search(&(expr, term)) {
+            self.holds.insert(at, (expr, term));
+        }
+    }
+
+    /// Joins `from` into this. `widen`: what still grows goes to the next threshold, or is given up.
+    pub fn join(&mut self, from: &State, types: &[Range], widen: bool, thresholds: &[i128]) -> bool {
+        let before = self.clone();
+        let mut differences = vec![];
+        for &(a, b, c) in &before.differences {
+            let there = from.bound(a, b, types);
+            if there <= c {
+                differences.push((a, b, c));
+            } else if !widen {
+                push_unless_trivial(&mut differences, a, b, there, types);
+            }
+        }
+        if !widen {
+            for &(a, b, c) in &from.differences {
+                if before.differences.binary_search_by_key(&(a, b), |d| (d.0, d.1)).is_err() {
+                    push_unless_trivial(&mut differences, a, b, c.max(before.bound(a, b, types)), types);
+                }
+            }
+            differences.sort_unstable();
+            differences.truncate(MOST_DIFFERENCES);
+        }
+        self.differences = differences;
+        self.ranges.clear();
+        for &(term, range) in &before.ranges {
+            let there = from.range(term, types);
+            let mut sum = range.hull(there);
+            if widen {
+                let whole = types.get(term as usize).copied().unwrap_or(sum);
+                if sum.hi > range.hi {
+                    let next = thresholds.iter().copied().find(|&t| t >= sum.hi);
+                    sum.hi = next.filter(|&t| t <= whole.hi).unwrap_or(whole.hi);
+                }
+                if sum.lo < range.lo {
+                    let next = thresholds.iter().rev().copied().find(|&t| t <= sum.lo);
+                    sum.lo = next.filter(|&t| t >= whole.lo).unwrap_or(whole.lo);
+                }
+                // Strides are counted from the least number, which must not have moved off it.
+                let off = (sum.lo - range.lo) % i128::from(sum.step.max(1)) != 0;
+                sum = Range::strided(sum.lo, sum.hi, if off { 1 } else { sum.step.max(1) });
+                if sum.hi < range.hull(there).hi {
+                    sum = Range::new(sum.lo, range.hull(there).hi);
+                }
+            }
+            if types.get(term as usize) != Some(&sum) {
+                self.ranges.push((term, sum));
+            }
+        }
+        self.holds.retain(|h| from.holds.binary_search(h).is_ok());
+        *self != before
+    }
+}
+
+fn push_unless_trivial(into: &mut Vec<(Term, Term, i128)>, a: Term, b: Term, c: i128, types: &[Range]) {
+    let all = |t: Term| types.get(t as usize).copied();
+    let trivial = matches!((all(a), all(b)), (Some(a), Some(b)) if c >= a.hi - b.lo);
+    if !trivial {
+        into.push((a, b, c));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn types(n: usize) -> Vec<Range> {
+        let mut types = vec![Range::new(0, (1 << 32) - 1); n];
+        types[0] = Range::single(0);
+        types
+    }
+
+    #[test]
+    fn differences_chain() {
+        let types = types(5);
+        let mut s = State::default();
+        assert!(s.add(1, 2, -1, &types) && s.add(2, 3, 0, &types));
+        assert_eq!(s.bound(1, 3, &types), -1);
+        assert_eq!(s.upper(1, &types), (1 << 32) - 2);
+        assert_eq!(s.lower(3, &types), 1);
+        assert!(!s.add(3, 1, 0, &types) || s.bound(3, 1, &types) <= 0);
+    }
+
+    #[test]
+    fn a_join_keeps_what_both_know() {
+        let types = types(5);
+        let (mut a, mut b) = (State::default(), State::default());
+        a.set_range(1, Range::single(0), &types);
+        b.add(1, 2, 0, &types);
+        assert!(a.join(&b, &types, false, &[]));
+        assert_eq!(a.bound(1, 2, &types), 0);
+        let mut c = a.clone();
+        c.differences[0].2 = 1;
+        assert!(a.join(&c, &types, true, &[]));
+        assert_eq!(a.differences, []);
+    }
+
+    #[test]
+    fn widening_stops_at_thresholds() {
+        let types = types(2);
+        let (mut a, mut b) = (State::default(), State::default());
+        a.set_range(1, Range::single(0), &types);
+        b.set_range(1, Range::new(0, 1), &types);
+        assert!(a.join(&b, &types, true, &[10]));
+        assert_eq!(a.range(1, &types), Range::new(0, 10));
+        b.set_range(1, Range::new(0, 11), &types);
+        assert!(a.join(&b, &types, true, &[10]));
+        assert_eq!(a.range(1, &types), types[1]);
+    }
+}

@@ -1,0 +1,315 @@
+//! The places and expressions of a body that the analysis follows, numbered.
+
+use super::interval::Range;
+use super::state::{ExprId, Term};
+use mir::ir::*;
+use mir::visit::{stmt_places, term_places};
+use rustc_hash::FxHashMap;
+use typing::types::{RecordKind, Ty, TyKind, TypeStore};
+
+/// A value that the analysis understands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Val {
+    /// A tracked place.
+    Term(Term),
+    /// A number; of a pointer 0 (null) or 1 (not null).
+    Const(i128),
+}
+
+/// An expression over values.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Key {
+    /// With the type that it is computed in.
+    Binary(BinOp, Val, Val, Ty),
+    /// Arithmetic of counts, which does not wrap.
+    Count(BinOp, Val, Val),
+    /// A conversion to the type.
+    Numeric(Val, Ty),
+    /// A count, negative as 0.
+    Clamp(Val),
+    /// Not zero.
+    Truth(Val),
+    /// Zero.
+    Not(Val),
+}
+
+impl Key {
+    /// Its operands.
+    pub fn vals(self) -> [Option<Val>; 2] {
+        match self {
+            Key::Binary(_, a, b, _) | Key::Count(_, a, b) => [Some(a), Some(b)],
+            Key::Numeric(a, _) | Key::Clamp(a) | Key::Truth(a) | Key::Not(a) => [Some(a), None],
+        }
+    }
+
+    /// Whether the term is among its operands.
+    pub fn mentions(self, term: Term) -> bool {
+        self.vals().contains(&Some(Val::Term(term)))
+    }
+}
+
+/// The terms and expressions of a body.
+pub struct Terms {
+    /// By term; `ZERO`'s is no place.
+    pub places: Vec<Option<Place>>,
+    /// What a term of this type may be.
+    pub types: Vec<Range>,
+    /// Lies in memory that stores through pointers and calls can change.
+    pub memory: Vec<bool>,
+    /// A temporary that one block alone uses.
+    pub short: Vec<bool>,
+    ids: FxHashMap<Place, Term>,
+    /// Terms by base local, to be forgotten with it.
+    pub by_local: FxHashMap<Local, Vec<Term>>,
+    /// By number.
+    pub keys: Vec<Key>,
+    key_ids: FxHashMap<Key, ExprId>,
+    /// Numbers at which widening stops.
+    pub thresholds: Vec<i128>,
+}
+
+impl Terms {
+    /// Numbers what the body names.
+    pub fn new(program: &Program, body: &Body) -> Terms {
+        let mut terms = Terms {
+            places: vec![None],
+            types: vec![Range::single(0)],
+            memory: vec![false],
+            short: vec![false],
+            ids: FxHashMap::default(),
+            by_local: FxHashMap::default(),
+            keys: vec![],
+            key_ids: FxHashMap::default(),
+            thresholds: vec![],
+        };
+        let mut home: FxHashMap<Term, usize> = FxHashMap::default();
+        for (n, block) in body.blocks.iter().enumerate() {
+            let mut note = |terms: &mut Terms, place: &Place| {
+                let Some(term) = terms.track(program, body, place) else { return };
+                let first = *home.entry(term).or_insert(n);
+                if first != n {
+                    if let Some(short) = terms.short.get_mut(term as usize) {
+                        *short = false;
+                    }
+                }
+            };
+            for stmt in &block.stmts {
+                stmt_places(&stmt.kind, &mut |place, _| note(&mut terms, place));
+            }
+            term_places(&block.term.kind, &mut |place, _| note(&mut terms, place));
+        }
+        for n in 0..body.params {
+            terms.track(program, body, &Place::local(Local(n)));
+        }
+        for block in &body.blocks {
+            for stmt in &block.stmts {
+                if let StmtKind::Assign(_, value) = &stmt.kind {
+                    if let Some(key) = terms.key(program, body, value) {
+                        terms.intern(key);
+                    }
+                }
+                terms.note_thresholds(&stmt.kind);
+            }
+        }
+        terms.thresholds.extend([
+            0,
+            -1,
+            1,
+            255,
+            65535,
+            i128::from(i32::MAX),
+            i128::from(u32::MAX),
+            i128::from(i64::MAX),
+        ]);
+        terms.thresholds.extend([i128::from(i32::MIN), i128::from(i64::MIN)]);
+        terms.thresholds.sort_unstable();
+        terms.thresholds.dedup();
+        terms
+    }
+
+    fn note_thresholds(&mut self, kind: &StmtKind) {
+        let mut note = |operand: &Operand| {
+            if let Operand::Const(Const::Int(n, _)) = operand {
+                self.thresholds.extend([n - 1, *n, n + 1]);
+            }
+        };
+        match kind {
+            StmtKind::Assign(_, Rvalue::Binary(op, a, b, _)) if mir::ty::is_comparison(*op) => {
+                note(a);
+                note(b);
+            }
+            StmtKind::Check(Check::Index(_, n)) => note(n),
+            _ => {}
+        }
+    }
+
+    fn track(&mut self, program: &Program, body: &Body, place: &Place) -> Option<Term> {
+        if let Some(&term) = self.ids.get(place) {
+            return Some(term);
+        }
+        let range = tracked_type(program, body, place)?;
+        let term = self.places.len() as Term;
+        let decl = place.base_local().and_then(|l| body.locals.get(l.0 as usize));
+        let direct = place.local_part().is_some() && decl.is_some_and(|d| !d.address_taken);
+        self.places.push(Some(place.clone()));
+        self.types.push(range);
+        self.memory.push(!direct);
+        self.short.push(place.proj.is_empty() && decl.is_some_and(|d| d.kind == LocalKind::Temp) || !direct);
+        self.ids.insert(place.clone(), term);
+        if let Some(local) = place.base_local() {
+            self.by_local.entry(local).or_default().push(term);
+        }
+        Some(term)
+    }
+
+    /// The term of a place.
+    pub fn term(&self, place: &Place) -> Option<Term> {
+        self.ids.get(place).copied()
+    }
+
+    /// What an operand is.
+    pub fn val(&self, types: &TypeStore, operand: &Operand) -> Option<Val> {
+        match operand {
+            Operand::Copy(place) | Operand::Move(place) => self.term(place).map(Val::Term),
+            Operand::Const(Const::Int(n, ty)) => {
+                (!matches!(types.kind(*ty), TyKind::Float(_))).then_some(Val::Const(*n))
+            }
+            Operand::Const(Const::Null(_)) => Some(Val::Const(0)),
+            Operand::Const(Const::Func(_) | Const::Addr(..)) => Some(Val::Const(1)),
+            Operand::Const(Const::SizeOf(ty)) => types.layout(*ty).map(|l| Val::Const(i128::from(l.size))),
+            Operand::Const(_) => None,
+        }
+    }
+
+    /// The expression of a value, if it is one that is followed.
+    pub fn key(&self, program: &Program, body: &Body, value: &Rvalue) -> Option<Key> {
+        let types = &program.types;
+        let val = |operand: &Operand| self.val(types, operand);
+        let is_int = |operand: &Operand| {
+            mir::ty::operand_ty(program, body, operand).is_ok_and(|ty| int_range(types, ty).is_some())
+        };
+        match value {
+            Rvalue::Binary(op, a, b, ty) => {
+                let pointers = matches!(types.kind(*ty), TyKind::Ptr(_) | TyKind::NullPtr);
+                let null = |o: &Operand| matches!(o, Operand::Const(Const::Null(_) | Const::Int(0, _)));
+                let tests_null = matches!(op, BinOp::Eq | BinOp::Ne) && (null(a) || null(b));
+                let followed = if pointers { tests_null } else { is_int(a) && is_int(b) };
+                followed.then_some(())?;
+                Some(Key::Binary(*op, val(a)?, val(b)?, *ty))
+            }
+            Rvalue::CountArith(op, a, b) => Some(Key::Count(*op, val(a)?, val(b)?)),
+            Rvalue::Numeric(a, ty) => {
+                int_range(types, *ty)?;
+                is_int(a).then_some(())?;
+                Some(Key::Numeric(val(a)?, *ty))
+            }
+            Rvalue::Clamp(a) => Some(Key::Clamp(val(a)?)),
+            Rvalue::Truth(a) => Some(Key::Truth(val(a)?)),
+            Rvalue::Unary(UnOp::Not, a) => Some(Key::Not(val(a)?)),
+            _ => None,
+        }
+    }
+
+    fn intern(&mut self, key: Key) {
+        let next = self.keys.len() as ExprId;
+        if let std::collections::hash_map::Entry::Vacant(slot) = self.key_ids.entry(key) {
+            slot.insert(next);
+            self.keys.push(key);
+        }
+    }
+
+    /// The number of an expression.
+    pub fn expr(&self, key: Key) -> Option<ExprId> {
+        self.key_ids.get(&key).copied()
+    }
+
+    /// The expression of a number.
+    pub fn key_of(&self, expr: ExprId) -> Option<Key> {
+        self.keys.get(expr as usize).copied()
+    }
+
+    /// Whether the term may change when the place is written. Two parts of one object are apart where their ways part at
+    /// fields of a struct.
+    pub fn touched(&self, program: &Program, body: &Body, term: Term, written: &Place) -> bool {
+        let Some(Some(place)) = self.places.get(term as usize) else { return false };
+        let memory = self.memory.get(term as usize) == Some(&true);
+        if place.base == written.base {
+            // Under the same pointers the places are apart, or one holds the other.
+            return !apart(program, body, place, written);
+        }
+        let direct = written.local_part().and_then(|l| body.locals.get(l.0 as usize)).is_some_and(|d| !d.address_taken);
+        memory && !direct
+    }
+
+    /// Whether a whole table of terms would be too much for the body.
+    pub fn is_huge(&self, body: &Body) -> bool {
+        self.places.len().saturating_mul(body.blocks.len()) > 3_000_000
+    }
+
+    /// The range that every value of the term's type is in.
+    pub fn type_of(&self, term: Term) -> Range {
+        self.types.get(term as usize).copied().unwrap_or(Range::single(0))
+    }
+}
+
+/// Whether two places with one base are parts of one object that do not overlap, whichever of them is written. No pointer on
+/// their common way may lie in memory, where the write could change it.
+fn apart(program: &Program, body: &Body, a: &Place, b: &Place) -> bool {
+    let direct = a.base_local().and_then(|l| body.locals.get(l.0 as usize)).is_some_and(|d| !d.address_taken);
+    let mut derefs = 0;
+    for (n, (x, y)) in a.proj.iter().zip(&b.proj).enumerate() {
+        if x == y {
+            derefs += u32::from(*x == Proj::Deref);
+            if derefs > u32::from(direct) {
+                return false;
+            }
+            continue;
+        }
+        let (Proj::Field(_), Proj::Field(_)) = (x, y) else { return false };
+        let record = mir::ty::prefix_ty(program, body, a, n).ok().and_then(|q| program.types.as_record(q.ty));
+        let is_struct = record.is_some_and(|r| program.types.record(r).kind == RecordKind::Struct);
+        // What lies behind a pointer in one of the parts may be the other part.
+        let deref = |p: &Place| p.proj.iter().skip(n).any(|s| *s == Proj::Deref);
+        return is_struct && !deref(a) && !deref(b);
+    }
+    false
+}
+
+/// The range of an integer type of at most 64 bits.
+pub fn int_range(types: &TypeStore, ty: Ty) -> Option<Range> {
+    if matches!(types.kind(ty), TyKind::Bool) {
+        return Some(Range::new(0, 1));
+    }
+    let kind = types.as_int(ty)?;
+    let bits = kind.size() * 8;
+    if bits > 64 {
+        return None;
+    }
+    Some(if kind.signed() {
+        Range::new(-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)
+    } else {
+        Range::new(0, (1i128 << bits) - 1)
+    })
+}
+
+/// What a tracked place may hold. Pointers are followed as 0 (null) and 1.
+fn tracked_type(program: &Program, body: &Body, place: &Place) -> Option<Range> {
+    if place.proj.iter().any(|step| matches!(step, Proj::Index(_))) || matches!(place.base, PlaceBase::Str(_)) {
+        return None;
+    }
+    let qty = mir::ty::place_ty(program, body, place).ok()?;
+    if qty.quals.is_volatile || qty.quals.is_atomic {
+        return None;
+    }
+    if let Some((Proj::Field(n), _)) = place.proj.split_last() {
+        let record = mir::ty::prefix_ty(program, body, place, place.proj.len() - 1).ok()?;
+        let fields = program.types.record(program.types.as_record(record.ty)?).fields.clone()?;
+        if fields.get(*n as usize)?.width.is_some() {
+            return None;
+        }
+    }
+    match program.types.kind(qty.ty) {
+        TyKind::Ptr(_) => Some(Range::new(0, 1)),
+        _ => int_range(&program.types, qty.ty),
+    }
+}

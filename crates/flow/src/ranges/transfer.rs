@@ -1,0 +1,415 @@
+//! What statements do to the facts.
+
+use super::interval::Range;
+use super::state::{ExprId, State, Term, ZERO};
+use super::terms::{int_range, Key, Val};
+use super::Problem;
+use mir::ir::*;
+use mir::visit::{stmt_places, Access};
+use typing::types::*;
+
+/// A new value: its range, and how it compares with old values.
+struct Out {
+    range: Range,
+    /// `x - y <= c`
+    below: Vec<(Val, i128)>,
+    /// `y - x <= c`
+    above: Vec<(Val, i128)>,
+}
+
+impl Out {
+    fn range(range: Range) -> Out {
+        Out { range, below: vec![], above: vec![] }
+    }
+
+    /// The value of `y` plus something in `by`.
+    fn near(mut self, y: Val, by: Range) -> Out {
+        self.below.push((y, by.hi));
+        self.above.push((y, -by.lo));
+        self
+    }
+
+    fn at_most(mut self, y: Val) -> Out {
+        self.below.push((y, 0));
+        self
+    }
+}
+
+/// The numbers that a count may be.
+const COUNTS: Range = Range { lo: 0, hi: i64::MAX as i128, step: 1 };
+
+impl Problem<'_> {
+    /// What callers guarantee: an unsigned count of a parameter is no larger than an object (the call checks it).
+    pub(super) fn contract(&self) -> State {
+        let mut state = State::default();
+        let program = self.program;
+        let Some(function) = program.functions.get(self.body.func.func.0 as usize) else { return state };
+        let Some(func) = program.types.as_func(function.ty) else { return state };
+        if func.abi != Abi::Leeward {
+            return state;
+        }
+        for param in func.params.iter().filter(|p| !p.optional) {
+            if let Some(Pointer { bounds: Bounds::Counted(id), .. }) = program.types.as_pointer(param.ty) {
+                self.contract_count(&mut state, id);
+            }
+        }
+        state
+    }
+
+    fn contract_count(&self, state: &mut State, id: CountId) {
+        match *self.program.types.count_expr(id) {
+            CountExpr::Param(n) => {
+                let Some(term) = self.terms.term(&Place::local(Local(n))) else { return };
+                if self.terms.type_of(term).lo == 0 && n < self.body.params {
+                    state.add(term, ZERO, i128::from(i64::MAX), &self.terms.types);
+                }
+            }
+            CountExpr::Add(a, b) | CountExpr::Sub(a, b) | CountExpr::Mul(a, b) => {
+                self.contract_count(state, a);
+                self.contract_count(state, b);
+            }
+            CountExpr::Div(a, _) => self.contract_count(state, a),
+            CountExpr::Const(_) | CountExpr::Field(_) => {}
+        }
+    }
+
+    /// One statement.
+    pub(super) fn step(&self, state: &mut State, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::Assign(place, value) => self.assign(state, place, value),
+            StmtKind::Check(check) => self.checked(state, check),
+            StmtKind::Call { dest, callee, .. } => {
+                self.forget_memory(state);
+                if let Some(dest) = dest {
+                    self.write(state, dest);
+                    self.result(state, dest, callee);
+                }
+            }
+            StmtKind::Prove(Proof::NonNull(p)) => {
+                if let (false, Some(Val::Term(t))) = (stmt.is_unsafe, self.terms.val(&self.program.types, p)) {
+                    state.set_range(t, Range::single(1), &self.terms.types);
+                }
+            }
+            StmtKind::Zero(place) => {
+                self.write(state, place);
+                if let Some(term) = self.terms.term(place) {
+                    state.set_range(term, Range::single(0), &self.terms.types);
+                }
+            }
+            StmtKind::StorageLive(local) | StmtKind::StorageDead(local) => self.write(state, &Place::local(*local)),
+            StmtKind::CopyElements { .. } => self.forget_memory(state),
+            StmtKind::SetTag(place, _) | StmtKind::VaStart(place) | StmtKind::VaEnd(place) => self.write(state, place),
+            StmtKind::VaCopy(to, _) => self.write(state, to),
+            StmtKind::Asm(_)
+            | StmtKind::ArenaBegin(..)
+            | StmtKind::ArenaEnd(..)
+            | StmtKind::Open(..)
+            | StmtKind::Close(..)
+            | StmtKind::Dispose { .. }
+            | StmtKind::DropSlot(_)
+            | StmtKind::Swap(..)
+            | StmtKind::CursorBegin(..) => {
+                self.forget_memory(state);
+                stmt_places(&stmt.kind, &mut |place, access| {
+                    if matches!(access, Access::Write | Access::Address) {
+                        self.write(state, place);
+                    }
+                });
+            }
+            StmtKind::Nop | StmtKind::Pack(..) | StmtKind::Unpack { .. } => {}
+        }
+    }
+
+    fn result(&self, state: &mut State, dest: &Place, callee: &Callee) {
+        let (Some(term), Callee::Direct(func)) = (self.terms.term(dest), callee) else { return };
+        let known = self.summaries.result(func).and_then(|r| {
+            let whole = self.terms.type_of(term);
+            r.at_least(whole.lo)?.at_most(whole.hi)
+        });
+        if let Some(range) = known {
+            state.set_range(term, range, &self.terms.types);
+        }
+    }
+
+    /// Forgets what lies in memory.
+    fn forget_memory(&self, state: &mut State) {
+        let gone = |t: Term| self.terms.memory.get(t as usize) == Some(&true);
+        self.forget(state, &gone);
+    }
+
+    /// Forgets what a write to the place may change.
+    fn write(&self, state: &mut State, place: &Place) {
+        let gone = |t: Term| self.terms.touched(self.program, self.body, t, place);
+        self.forget(state, &gone);
+    }
+
+    fn forget(&self, state: &mut State, gone: &dyn Fn(Term) -> bool) {
+        let mentions = |e: ExprId| {
+            let vals = self.terms.key_of(e).map_or([None, None], |k| k.vals());
+            vals.iter().flatten().any(|v| matches!(v, Val::Term(t) if gone(*t)))
+        };
+        state.forget(gone, mentions);
+    }
+
+    fn assign(&self, state: &mut State, place: &Place, value: &Rvalue) {
+        if let Rvalue::VaArg(list, _) = value {
+            self.write(state, list);
+        }
+        let Some(term) = self.terms.term(place) else {
+            return self.write(state, place);
+        };
+        let expr = self.terms.key(self.program, self.body, value).and_then(|k| self.terms.expr(k));
+        let mut out = self.value(state, term, value);
+        if let Some(same) = expr.and_then(|e| state.holder(e)) {
+            let range = self.range(state, Val::Term(same));
+            out.range = out.range.at_least(range.lo).and_then(|r| r.at_most(range.hi)).unwrap_or(out.range);
+            out = out.near(Val::Term(same), Range::single(0));
+        }
+        let relations = self.relations(state, term, &out);
+        self.write(state, place);
+        let types = &self.terms.types;
+        let whole = self.terms.type_of(term);
+        let range = out.range.at_least(whole.lo).and_then(|r| r.at_most(whole.hi)).unwrap_or(whole);
+        state.set_range(term, range, types);
+        let touched = |t: Term| t == term || self.terms.touched(self.program, self.body, t, place);
+        for (a, b, c) in relations {
+            if (a == term || !touched(a)) && (b == term || !touched(b)) {
+                let _ = state.add(a, b, c, types);
+            }
+        }
+        if let Some(expr) = expr {
+            let key = self.terms.key_of(expr);
+            let own = key.is_some_and(|k| k.vals().iter().flatten().any(|v| matches!(v, Val::Term(t) if touched(*t))));
+            if !own {
+                state.hold(expr, term);
+            }
+        }
+    }
+
+    /// Differences between the new value of `term` and everything else. Those with its own old value are carried over to what that was
+    /// compared with.
+    fn relations(&self, state: &State, term: Term, out: &Out) -> Vec<(Term, Term, i128)> {
+        let mut found = vec![];
+        for &(y, c) in &out.below {
+            match y {
+                Val::Term(y) if y != term => found.push((term, y, c)),
+                Val::Term(_) => {
+                    found.extend(state.differences.iter().filter(|d| d.0 == term).map(|&(_, z, k)| (term, z, k + c)));
+                }
+                Val::Const(_) => {}
+            }
+        }
+        for &(y, c) in &out.above {
+            match y {
+                Val::Term(y) if y != term => found.push((y, term, c)),
+                Val::Term(_) => {
+                    found.extend(state.differences.iter().filter(|d| d.1 == term).map(|&(z, _, k)| (z, term, k + c)));
+                }
+                Val::Const(_) => {}
+            }
+        }
+        found
+    }
+
+    fn value(&self, state: &State, dest: Term, value: &Rvalue) -> Out {
+        let types = &self.program.types;
+        let whole = self.terms.type_of(dest);
+        let unknown = || Out::range(whole);
+        let val = |operand: &Operand| self.terms.val(types, operand);
+        match value {
+            Rvalue::Use(a) | Rvalue::Part(a, Part::Ptr, _) => match val(a) {
+                Some(a) => Out::range(self.range(state, a)).near(a, Range::single(0)),
+                None => unknown(),
+            },
+            Rvalue::MakeFat { ptr: a, .. } | Rvalue::MakeCounted { ptr: a, .. } | Rvalue::MakeTypedVoid(a, ..) => {
+                match val(a) {
+                    Some(a) => Out::range(self.range(state, a)).near(a, Range::single(0)),
+                    None => unknown(),
+                }
+            }
+            Rvalue::AddrOf(place) if !place.has_deref() => Out::range(Range::single(1)),
+            Rvalue::Alloc { fallible: false, .. } => Out::range(Range::single(1)),
+            Rvalue::Unary(UnOp::Neg, a) => match val(a) {
+                Some(a) => self.fit(whole, Range::single(0).minus(self.precise(state, a))),
+                None => unknown(),
+            },
+            Rvalue::Unary(UnOp::BitNot, a) => match val(a) {
+                Some(a) => {
+                    let top = if whole.lo < 0 { -1 } else { whole.hi };
+                    self.fit(whole, Range::single(top).minus(self.precise(state, a)))
+                }
+                None => unknown(),
+            },
+            Rvalue::Remaining(_) | Rvalue::Measure(_) | Rvalue::BlockSize(_) => Out::range(COUNTS),
+            _ => match self.terms.key(self.program, self.body, value) {
+                Some(key) => self.expression(state, whole, key),
+                None if matches!(value, Rvalue::Binary(op, ..) if mir::ty::is_comparison(*op)) => {
+                    Out::range(Range::new(0, 1))
+                }
+                None => unknown(),
+            },
+        }
+    }
+
+    /// The range, if it is one of the type: then nothing wraps.
+    fn fit(&self, whole: Range, range: Range) -> Out {
+        Out::range(if whole.covers(range) { range } else { whole })
+    }
+
+    fn expression(&self, state: &State, whole: Range, key: Key) -> Out {
+        match key {
+            Key::Truth(a) => Out::range(self.truth(state, a)),
+            Key::Not(a) => Out::range(Range::single(1).minus(self.truth(state, a))),
+            Key::Clamp(a) => self.clamp(state, a),
+            Key::Numeric(a, ty) => {
+                let range = self.precise(state, a);
+                let Some(to) = int_range(&self.program.types, ty) else { return Out::range(whole) };
+                if matches!(self.program.types.kind(ty), TyKind::Bool) {
+                    return Out::range(self.truth(state, a));
+                }
+                if to.covers(range) {
+                    return Out::range(range).near(a, Range::single(0));
+                }
+                Out::range(to)
+            }
+            Key::Count(op, a, b) => {
+                // What does not fit is a fault.
+                let out = self.arithmetic(state, op, a, b, 64);
+                let counts = Range::new(i128::from(i64::MIN), i128::from(i64::MAX));
+                let range = out.range.at_least(counts.lo).and_then(|r| r.at_most(counts.hi)).unwrap_or(counts);
+                Out { range, ..out }
+            }
+            Key::Binary(op, a, b, _) if mir::ty::is_comparison(op) => Out::range(self.comparison(state, op, a, b)),
+            Key::Binary(op, a, b, ty) => {
+                let Some(own) = int_range(&self.program.types, ty) else { return Out::range(whole) };
+                let bits = 128 - (own.hi - own.lo).leading_zeros();
+                let out = self.arithmetic(state, op, a, b, bits);
+                if own.covers(out.range) {
+                    out
+                } else {
+                    Out::range(own)
+                }
+            }
+        }
+    }
+
+    fn truth(&self, state: &State, a: Val) -> Range {
+        let range = self.precise(state, a);
+        match (range.contains(0), range.constant()) {
+            (false, _) => Range::single(1),
+            (true, Some(_)) => Range::single(0),
+            _ => Range::new(0, 1),
+        }
+    }
+
+    fn clamp(&self, state: &State, a: Val) -> Out {
+        let range = self.precise(state, a);
+        if range.lo >= 0 {
+            return Out::range(range).near(a, Range::single(0));
+        }
+        let mut out = Out::range(Range::new(0, range.hi.max(0)));
+        out.above.push((a, 0));
+        out
+    }
+
+    fn comparison(&self, state: &State, op: BinOp, a: Val, b: Val) -> Range {
+        let (less, more) = (self.bound(state, a, b), self.bound(state, b, a));
+        let known = match op {
+            BinOp::Lt if less < 0 => Some(true),
+            BinOp::Lt if more <= 0 => Some(false),
+            BinOp::Le if less <= 0 => Some(true),
+            BinOp::Le if more < 0 => Some(false),
+            BinOp::Gt if more < 0 => Some(true),
+            BinOp::Gt if less <= 0 => Some(false),
+            BinOp::Ge if more <= 0 => Some(true),
+            BinOp::Ge if less < 0 => Some(false),
+            BinOp::Eq | BinOp::Ne if less < 0 || more < 0 => Some(op == BinOp::Ne),
+            BinOp::Eq | BinOp::Ne if less == 0 && more == 0 => Some(op == BinOp::Eq),
+            _ => None,
+        };
+        known.map_or(Range::new(0, 1), |k| Range::single(i128::from(k)))
+    }
+
+    /// The true result, which need not fit in the type of so many bits.
+    fn arithmetic(&self, state: &State, op: BinOp, a: Val, b: Val, bits: u32) -> Out {
+        let (ra, rb) = (self.precise(state, a), self.precise(state, b));
+        let positive = ra.lo >= 0 && rb.lo >= 0;
+        match op {
+            BinOp::Add => Out::range(ra.plus(rb)).near(a, rb).near(b, ra),
+            BinOp::Sub => {
+                let mut range = ra.minus(rb);
+                let (most, least) = (self.bound(state, a, b), -self.bound(state, b, a));
+                if least <= most {
+                    range = range.at_least(least).and_then(|r| r.at_most(most)).unwrap_or(range);
+                }
+                Out::range(range).near(a, Range::new(-rb.hi, -rb.lo))
+            }
+            BinOp::Mul => Out::range(ra.times(rb)),
+            BinOp::Div => match ra.over(rb) {
+                Some(range) if positive => Out::range(range).at_most(a),
+                Some(range) => Out::range(range),
+                None => Out::range(WIDE),
+            },
+            BinOp::Rem if rb.constant() != Some(0) => {
+                let mut out = Out::range(ra.remainder(rb));
+                if ra.lo >= 0 {
+                    out = out.at_most(a);
+                    if rb.lo >= 0 {
+                        // A divisor of 0 has faulted.
+                        out.below.push((b, -1));
+                    }
+                }
+                out
+            }
+            BinOp::BitAnd => self.and(ra, rb, a, b),
+            BinOp::BitOr if positive => {
+                let mut out = Out::range(Range::new(ra.lo.max(rb.lo), ones(ra.hi.max(rb.hi))));
+                out.above.extend([(a, 0), (b, 0)]);
+                out
+            }
+            BinOp::BitXor if positive => Out::range(Range::new(0, ones(ra.hi.max(rb.hi)))),
+            BinOp::Shr => match shift_counts(rb, bits) {
+                Some(by) if ra.lo >= 0 => Out::range(Range::new(ra.lo >> by.hi, ra.hi >> by.lo)).at_most(a),
+                Some(by) => {
+                    Out::range(Range::new((ra.lo >> by.lo).min(ra.lo >> by.hi), (ra.hi >> by.lo).max(ra.hi >> by.hi)))
+                }
+                None if ra.lo >= 0 => Out::range(Range::new(0, ra.hi)).at_most(a),
+                None => Out::range(Range::new(ra.lo.min(-1), ra.hi.max(0))),
+            },
+            BinOp::Shl => match shift_counts(rb, bits) {
+                Some(by) if positive => Out::range(ra.times(if by.lo == by.hi {
+                    Range::single(1 << by.lo)
+                } else {
+                    Range::new(1 << by.lo, 1 << by.hi)
+                })),
+                _ => Out::range(WIDE),
+            },
+            _ => Out::range(WIDE),
+        }
+    }
+
+    fn and(&self, ra: Range, rb: Range, a: Val, b: Val) -> Out {
+        match (ra.lo >= 0, rb.lo >= 0) {
+            (true, true) => Out::range(Range::new(0, ra.hi.min(rb.hi))).at_most(a).at_most(b),
+            (true, false) => Out::range(Range::new(0, ra.hi)).at_most(a),
+            (false, true) => Out::range(Range::new(0, rb.hi)).at_most(b),
+            (false, false) => Out::range(WIDE),
+        }
+    }
+}
+
+/// More than any type has: the result may be anything.
+const WIDE: Range = Range { lo: -(1 << 99), hi: 1 << 99, step: 1 };
+
+/// All bits below the highest of `n`.
+fn ones(n: i128) -> i128 {
+    match n {
+        n if n <= 0 => 0,
+        n => (1 << (128 - n.leading_zeros()).min(126)) - 1,
+    }
+}
+
+/// The counts of a shift, if none of them is masked.
+fn shift_counts(by: Range, bits: u32) -> Option<Range> {
+    (by.lo >= 0 && by.hi < i128::from(bits)).then_some(by)
+}

@@ -1,0 +1,113 @@
+//! Checks that cannot fail are removed; what is proven of the others makes them cheaper.
+//!
+//! Needs: `flow::ranges`. Changes: checks become `Nop`, or lose tests. Guarantees: a check that is gone would not have failed, on any run
+//! (`tests/random.rs` and the differential fuzzer look for one that would).
+
+use flow::framework::{Item, Point};
+use flow::ranges::{Ranges, Summaries, View};
+use mir::ir::*;
+
+/// What is to be done with a check.
+enum Verdict {
+    Gone,
+    Cheaper { may_be_null: bool, may_be_negative: bool },
+}
+
+/// Removes checks. Gives how many.
+pub fn run(program: &Program, body: &mut Body, summaries: &Summaries) -> usize {
+    if !body.blocks.iter().flat_map(|b| &b.stmts).any(|s| may_go(&s.kind)) {
+        return 0;
+    }
+    let mut verdicts: Vec<(Point, Verdict)> = vec![];
+    {
+        let Some(ranges) = Ranges::of(program, body, summaries) else { return 0 };
+        ranges.visit(&mut |at, view, item| {
+            if let Item::Stmt(Stmt { kind: StmtKind::Check(check), .. }) = item {
+                if let Some(verdict) = judge(program, body, &view, check) {
+                    verdicts.push((at, verdict));
+                }
+            }
+        });
+    }
+    let mut gone = 0;
+    for (at, verdict) in verdicts {
+        let stmt = body.blocks.get_mut(at.block.0 as usize).and_then(|b| b.stmts.get_mut(at.stmt));
+        let Some(stmt) = stmt else { continue };
+        match (verdict, &mut stmt.kind) {
+            (Verdict::Gone, kind) => {
+                *kind = StmtKind::Nop;
+                gone += 1;
+            }
+            (Verdict::Cheaper { may_be_null, may_be_negative }, StmtKind::Check(Check::Element(e))) => {
+                e.may_be_null = may_be_null;
+                e.may_be_negative = may_be_negative;
+            }
+            _ => {}
+        }
+    }
+    gone
+}
+
+/// Whether ranges can tell anything about the statement.
+fn may_go(kind: &StmtKind) -> bool {
+    let StmtKind::Check(check) = kind else { return false };
+    matches!(
+        check,
+        Check::Index(..)
+            | Check::Element(_)
+            | Check::Divide(..)
+            | Check::Enough { .. }
+            | Check::Count(..)
+            | Check::NotNull(_)
+            | Check::TagValue(..)
+    )
+}
+
+fn judge(program: &Program, body: &Body, view: &View, check: &Check) -> Option<Verdict> {
+    match check {
+        Check::Index(index, length) => within(view, index, length).then_some(Verdict::Gone),
+        Check::Element(e) => {
+            let may_be_null = e.may_be_null && !view.is_nonnull(&e.base);
+            let may_be_negative = e.may_be_negative && view.value(&e.count).is_none_or(|r| r.lo < 0);
+            if !may_be_null && within(view, &e.index, &e.count) {
+                return Some(Verdict::Gone);
+            }
+            let cheaper = may_be_null != e.may_be_null || may_be_negative != e.may_be_negative;
+            cheaper.then_some(Verdict::Cheaper { may_be_null, may_be_negative })
+        }
+        Check::Divide(a, b) => divides(program, body, view, a, b).then_some(Verdict::Gone),
+        Check::Enough { want, have } => {
+            let nothing = view.value(want).is_some_and(|r| r.hi <= 0);
+            (nothing || view.difference(want, have).is_some_and(|d| d <= 0)).then_some(Verdict::Gone)
+        }
+        Check::Count(new, there) => {
+            let nothing = view.value(new).is_some_and(|r| r.hi <= 0);
+            // What is there is compared as a signed number, or as an unsigned one if the new count is.
+            let counted = view.value(there).is_some_and(|r| r.lo >= 0);
+            (nothing || counted && view.difference(new, there).is_some_and(|d| d <= 0)).then_some(Verdict::Gone)
+        }
+        Check::NotNull(pointer) => view.is_nonnull(pointer).then_some(Verdict::Gone),
+        Check::TagValue(tag, values, _) => {
+            let range = view.value(tag)?;
+            let few = range.hi.checked_sub(range.lo).is_some_and(|n| n < 64);
+            (few && (range.lo..=range.hi).all(|n| !range.contains(n) || values.contains(&n))).then_some(Verdict::Gone)
+        }
+        _ => None,
+    }
+}
+
+/// `0 <= index < length`.
+fn within(view: &View, index: &Operand, length: &Operand) -> bool {
+    view.value(index).is_some_and(|r| r.lo >= 0) && view.difference(index, length).is_some_and(|d| d < 0)
+}
+
+fn divides(program: &Program, body: &Body, view: &View, a: &Operand, b: &Operand) -> bool {
+    let Some(by) = view.value(b) else { return false };
+    if by.contains(0) {
+        return false;
+    }
+    let Ok(ty) = mir::ty::operand_ty(program, body, b) else { return false };
+    let Some(kind) = program.types.as_int(ty) else { return false };
+    let least = -(1i128 << (kind.size() * 8 - 1).min(126));
+    !kind.signed() || !by.contains(-1) || view.value(a).is_some_and(|r| r.lo > least)
+}

@@ -1,0 +1,77 @@
+/* cells.c: cells when the inline path has none, and the table of their sizes. */
+#include "heap.h"
+#include "poison.h"
+
+#define CELLS(size, origin_, family_, class__)                                                                         \
+    {.reciprocal = (uint32_t)((((uint64_t)1 << 32) + (size)-1) / (size)),                                              \
+     .bytes = (size),                                                                                                  \
+     .count = (uint16_t)((LEE_BLOCK_BYTES - (origin_)) / (size)),                                                      \
+     .origin = (origin_),                                                                                              \
+     .family = (family_),                                                                                              \
+     .class_ = (class__)}
+#define FOUR(f, o, c, a)                                                                                               \
+    CELLS(5 << (a), o, f, c), CELLS(6 << (a), o, f, c + 1), CELLS(7 << (a), o, f, c + 2), CELLS(8 << (a), o, f, c + 3)
+#define FAMILY(f, o)                                                                                                   \
+    CELLS(16, o, f, 0), CELLS(24, o, f, 1), CELLS(32, o, f, 2), CELLS(40, o, f, 3), CELLS(48, o, f, 4),                \
+        CELLS(56, o, f, 5), CELLS(64, o, f, 6), FOUR(f, o, 7, 4), FOUR(f, o, 11, 5), FOUR(f, o, 15, 6),                \
+        FOUR(f, o, 19, 7), FOUR(f, o, 23, 8), FOUR(f, o, 27, 9), CELLS(5 << 10, o, f, 31), CELLS(6 << 10, o, f, 32),   \
+        CELLS(7 << 10, o, f, 33), CELLS(8176, o, f, 34), CELLS(9360, o, f, 35), CELLS(10912, o, f, 36),                \
+        CELLS(13104, o, f, 37), CELLS(16368, o, f, 38), CELLS(21840, o, f, 39), CELLS(32752, o, f, 40)
+
+/* Typed objects lie at the end of their cells' headers, so the first is 16 bytes into the block; a pointer just past an
+ * object is then in the next header, which the division still counts to the object. */
+const struct lee_cell_info lee_cell_info[LEE_CODES] = {{0}, FAMILY(LEE_PLAIN, 0), FAMILY(LEE_TYPED, 16), FAMILY(LEE_OWNER, 16)};
+
+const struct lee_layout lee_layout_conservative = {.bytes = 8, .kind = LEE_LAYOUT_CONSERVATIVE, .name = "(any)"};
+const struct lee_layout lee_layout_plain = {.bytes = 1, .kind = LEE_LAYOUT_PLAIN, .name = "(plain)"};
+
+static struct lee_heap_bins no_heap; /* all bins are empty: the slow path makes a heap */
+_Thread_local struct lee_heap_bins *lee_self __attribute__((tls_model("initial-exec"))) = &no_heap;
+
+struct lee_heap *lee_heap_self(void) {
+    if (lee_self == &no_heap) {
+        struct lee_heap *heap = lee_heap_new_for_thread();
+        if (heap == NULL)
+            return NULL;
+        lee_self = &heap->inline_part;
+    }
+    return lee_heap_of(lee_self);
+}
+
+/* Takes from a bin that has a cell; the same as the inline path. */
+LEE_UNCHECKED static void *take(struct lee_bin *bin, size_t bytes) {
+    uintptr_t cell = bin->free;
+    if (cell != 0) {
+        LEE_UNPOISON(cell, bytes);
+        bin->free = *(uintptr_t *)cell;
+        __builtin_memset((void *)cell, 0, bytes);
+        return (void *)cell;
+    }
+    if (bin->bump == bin->limit)
+        return NULL;
+    cell = bin->bump;
+    bin->bump = cell + bytes;
+    LEE_UNPOISON(cell, bytes);
+    return (void *)cell;
+}
+
+void *lee_cell_slow(enum lee_family family, unsigned class_) {
+    struct lee_heap *heap = lee_heap_self();
+    if (heap == NULL)
+        return NULL;
+    if (heap->stress != LEE_STRESS_NEVER && --heap->stress_left == 0) {
+        heap->stress_left = heap->stress;
+        if (heap->enabled)
+            lee_heap_collect(heap);
+    }
+    struct lee_bin *bin = &heap->inline_part.bins[family][class_];
+    size_t bytes = lee_class_bytes(class_);
+    void *cell = take(bin, bytes);
+    if (cell == NULL && lee_bin_refill(heap, family, class_))
+        cell = take(bin, bytes);
+    return cell;
+}
+
+void lee_heap_credit_used(struct lee_heap_bins *bins) {
+    lee_heap_trim(lee_heap_of(bins));
+}

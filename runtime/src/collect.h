@@ -1,0 +1,23 @@
+/* collect.h: between the parts of a collection. */
+#ifndef LEE_SRC_COLLECT_H
+#define LEE_SRC_COLLECT_H
+
+#include "mark.h"
+
+/* roots.c: stack, registers, globals, and the roots that were added. */
+void lee_roots_scan(struct lee_heap *heap, struct lee_marker *marker);
+/* The highest address of this thread's stack. */
+uintptr_t lee_roots_stack_end(void);
+
+/* weak.c */
+void lee_finalizers_process(struct lee_heap *heap, struct lee_marker *marker);
+void lee_weak_process(struct lee_heap *heap);
+
+/* owners.c: calls the drop action of every unmarked object that has one. */
+void lee_owners_process(struct lee_heap *heap);
+
+/* verify.c: traces the heap again in another way from the recorded roots. The first difference to the mark bits, or
+ * null. */
+const char *lee_heap_verify_marks(struct lee_heap *heap, const struct lee_vector *roots);
+
+#endif

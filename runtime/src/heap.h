@@ -1,0 +1,184 @@
+/* heap.h: the inside of a heap. COLLECTOR.md has the why.
+ *
+ * A heap owns units; it cuts them into blocks of 64 KB (blocks.c). A block holds cells of one family and class (cells.c),
+ * or is part of a larger object (large.c), or pages (page_supply.c). Everything in a heap is touched by the thread that
+ * runs its process only. */
+#ifndef LEE_SRC_HEAP_H
+#define LEE_SRC_HEAP_H
+
+#include <lee/cells.h>
+#include <lee/collect.h>
+
+#include <stdint.h>
+
+#include "page_table.h"
+
+/* What `lee_chunk.code` says of a block. */
+enum {
+    LEE_CODE_NONE = 0,
+    LEE_CODE_CELLS = 1, /* + family * LEE_CLASSES + class */
+    LEE_CODE_LARGE = LEE_CODE_CELLS + LEE_FAMILIES * LEE_CLASSES, /* a block of an object that takes whole blocks */
+    LEE_CODE_UNITS, /* an object that takes whole units */
+    LEE_CODE_PAGES,
+    LEE_CODES
+};
+
+/* What a word is divided by. */
+struct lee_cell_info {
+    uint32_t reciprocal; /* of `bytes`, rounded up, times 2^32; exact for offsets below 2^16 */
+    uint32_t bytes;
+    uint16_t count;  /* cells in a block; 0 for codes that are not cells */
+    uint8_t origin;  /* of the first object */
+    uint8_t family;
+    uint8_t class_;
+    uint8_t unused[3];
+};
+extern const struct lee_cell_info lee_cell_info[LEE_CODES];
+
+enum {
+    LEE_PAGE_SIZES = 4,  /* 4 to 32 KB */
+    LEE_STRESS_NEVER = 0
+};
+
+enum block_state {
+    BLOCK_FREE,
+    BLOCK_FULL,    /* all cells were handed out */
+    BLOCK_CURRENT, /* the bin takes from it; from `fresh` on its mark bits say what lives */
+    BLOCK_UNSWEPT  /* its mark bits say what lives */
+};
+
+/* What else a bin has. */
+struct lee_bin_blocks {
+    struct lee_block *current;
+    struct lee_block *unswept; /* list, in order of addresses */
+    struct lee_block *full;
+};
+
+struct lee_free_pages {
+    struct lee_free_pages *next;
+};
+
+/* A growing array outside the heap. */
+struct lee_vector {
+    void *data;
+    size_t bytes, room;
+};
+
+struct lee_heap_counts {
+    size_t collections, trims;
+    size_t live_objects, live_bytes; /* found by the last collection */
+    uint64_t pause_last, pause_most, pause_all; /* ns */
+    uint64_t mark_last;
+    size_t allocated;  /* bytes of cells, blocks and units handed out in all */
+    size_t blocks, units;
+    size_t dropped, weak_cleared, finalized, overflows;
+};
+
+struct lee_heap {
+    struct lee_heap_bins inline_part; /* first: `lee_self` points here */
+    struct lee_bin_blocks blocks_of[LEE_FAMILIES][LEE_CLASSES];
+    struct lee_unit *units;     /* of kind blocks */
+    struct lee_unit *available; /* the unit that last had a free block */
+    struct lee_unit *large;     /* first units of objects that take units */
+    struct lee_free_pages *pages[LEE_PAGE_SIZES];
+    size_t blocks_used, blocks_free_dirty, units_held, large_bytes;
+    size_t since_collection, budget; /* bytes handed out, and when the next collection is due */
+    uintptr_t stack_end;             /* of the thread that runs it: the highest address; 0: stacks are roots of their own */
+    struct lee_root roots;           /* head of the list */
+    struct lee_vector weak, finalizers;
+    size_t stress, stress_left; /* collect at each Nth slow allocation */
+    bool collecting, enabled, trace, verify, huge, scans_globals;
+    struct lee_heap_counts counts;
+};
+
+/* Settings read from the environment once. */
+struct lee_heap_settings {
+    bool huge;             /* LEE_HUGE=0: no huge pages */
+    bool prefetch;         /* for measurements only */
+    bool mark_static;      /* for measurements: static objects are marked instead of skipped */
+    bool trace;            /* LEE_GC_TRACE=1 */
+    bool verify;           /* LEE_GC_VERIFY=1: each collection is checked by a second trace */
+    size_t stress;         /* LEE_GC_STRESS=N */
+    size_t grow_percent;   /* LEE_GC_GROW: how much is allocated between collections, of what lives */
+    size_t least_budget;   /* bytes that are allocated before a collection is worth it */
+};
+extern struct lee_heap_settings lee_heap_settings;
+
+static inline struct lee_heap *lee_heap_of(struct lee_heap_bins *bins) {
+    return (struct lee_heap *)(void *)bins;
+}
+
+static inline unsigned lee_cell_code(unsigned family, unsigned class_) {
+    return LEE_CODE_CELLS + family * LEE_CLASSES + class_;
+}
+
+static inline unsigned lee_code_at(struct lee_chunk *chunk, size_t block) {
+    return atomic_load_explicit(&chunk->code[block], memory_order_relaxed);
+}
+
+static inline void lee_code_set(struct lee_chunk *chunk, size_t block, unsigned code) {
+    atomic_store_explicit(&chunk->code[block], (uint8_t)code, memory_order_relaxed);
+}
+
+static inline const struct lee_layout *lee_header_layout(uintptr_t header) {
+    return (const struct lee_layout *)(header & (((uintptr_t)1 << 48) - 8));
+}
+
+static inline size_t lee_block_number(struct lee_chunk *chunk, const struct lee_block *block) {
+    return (size_t)(block - chunk->blocks);
+}
+
+/* heap_new.c */
+struct lee_heap *lee_heap_new(void);
+/* The heap of a thread that nobody made one for: with the stack and the globals as roots. */
+struct lee_heap *lee_heap_new_for_thread(void);
+/* Gives all of its memory back; no drop action runs. */
+void lee_heap_delete(struct lee_heap *heap);
+/* Whether collections may run: false once a second thread has made a heap for itself, for nobody can stop that thread to
+ * look at its stack. */
+bool lee_heap_may_collect(const struct lee_heap *heap);
+
+/* blocks.c: blocks of 64 KB. `count` of them in a row inside a unit; their code is set. */
+struct lee_block *lee_blocks_take(struct lee_heap *heap, unsigned count, unsigned code);
+void lee_blocks_give(struct lee_heap *heap, struct lee_block *first, unsigned count);
+/* Gives the memory of free blocks back to the system, all but about `keep` bytes, and whole units to the page allocator.
+ * Returns the bytes. */
+size_t lee_blocks_release(struct lee_heap *heap, size_t keep);
+
+/* large.c */
+void *lee_large_take(struct lee_heap *heap, size_t bytes, uintptr_t header, bool zeroed);
+void lee_large_free(struct lee_heap *heap, void *object);
+/* The block that describes the object that `word` points into, null if there is none. */
+struct lee_block *lee_large_find(struct lee_chunk *chunk, uintptr_t word);
+uintptr_t lee_large_start(struct lee_block *block);
+
+/* sweep.c */
+bool lee_bin_refill(struct lee_heap *heap, unsigned family, unsigned class_);
+/* Sweeps what is left of the last collection: afterwards no dead cell looks allocated. */
+void lee_sweep_finish(struct lee_heap *heap);
+/* After marking: all blocks become unswept, those without a live cell go. */
+void lee_sweep_begin(struct lee_heap *heap);
+/* Turns the free lists into mark bits, as if a collection had found the freed cells dead, and gives back what is empty. */
+void lee_heap_trim(struct lee_heap *heap);
+
+/* collect.c */
+void lee_heap_collect(struct lee_heap *heap);
+/* Collects if it is time to. */
+bool lee_heap_poll(struct lee_heap *heap, size_t bytes);
+/* Gives back all memory that is not in use: what the idle path calls. */
+size_t lee_heap_idle(struct lee_heap *heap);
+
+/* page_supply.c: blocks of which no page is in use go back. */
+void lee_pages_trim(struct lee_heap *heap);
+
+/* vector.c */
+void *lee_vector_add(struct lee_vector *vector, size_t bytes);
+void lee_vector_free(struct lee_vector *vector);
+
+/* heap.c: the bytes asked for when the object was made; of cells without a header, those of the cell. */
+size_t lee_object_bytes(const void *object);
+
+/* verify.c */
+const char *lee_heap_validate(struct lee_heap *heap);
+
+#endif

@@ -1,0 +1,87 @@
+/* heap_new.c: making and deleting a heap; settings. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect.h"
+#include "poison.h"
+#include "system.h"
+#include "units.h"
+
+/* Grow by as much as lives: a collection then costs as many marked bytes as were allocated since the last. */
+struct lee_heap_settings lee_heap_settings = {
+    .huge = true, .prefetch = true, .grow_percent = 100, .least_budget = 4 << 20};
+
+enum { HEAP_BYTES = (sizeof(struct lee_heap) + LEE_PAGE_BYTES - 1) & ~(LEE_PAGE_BYTES - 1) };
+
+static atomic_size_t heaps_of_threads;
+
+static size_t number_of(const char *name, size_t otherwise) {
+    const char *value = getenv(name);
+    return value == NULL || value[0] < '0' || value[0] > '9' ? otherwise : strtoul(value, NULL, 10);
+}
+
+static void read_settings(void) {
+    struct lee_heap_settings *settings = &lee_heap_settings;
+    settings->huge = number_of("LEE_HUGE", settings->huge) != 0;
+    settings->prefetch = number_of("LEE_GC_PREFETCH", settings->prefetch) != 0;
+    settings->trace = number_of("LEE_GC_TRACE", 0) != 0;
+    settings->verify = number_of("LEE_GC_VERIFY", 0) != 0;
+    settings->stress = number_of("LEE_GC_STRESS", 0);
+    settings->grow_percent = number_of("LEE_GC_GROW", settings->grow_percent);
+    lee_page_table_taint = number_of("LEE_GC_TAINT", 0) != 0;
+}
+
+bool lee_heap_may_collect(const struct lee_heap *heap) {
+    return heap->enabled && atomic_load_explicit(&heaps_of_threads, memory_order_relaxed) <= 1;
+}
+
+struct lee_heap *lee_heap_new(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_settings);
+    if (!lee_page_table_start())
+        return NULL;
+    struct lee_heap *heap = lee_system_reserve(NULL, HEAP_BYTES);
+    if (heap == NULL)
+        return NULL;
+    heap->inline_part.free_credit = (intptr_t)lee_heap_settings.least_budget;
+    heap->budget = lee_heap_settings.least_budget;
+    heap->stress = heap->stress_left = lee_heap_settings.stress;
+    heap->enabled = true;
+    heap->trace = lee_heap_settings.trace;
+    heap->verify = lee_heap_settings.verify;
+    heap->huge = lee_heap_settings.huge;
+    return heap;
+}
+
+struct lee_heap *lee_heap_new_for_thread(void) {
+    struct lee_heap *heap = lee_heap_new();
+    if (heap == NULL)
+        return NULL;
+    heap->stack_end = lee_roots_stack_end();
+    heap->scans_globals = true;
+    if (heap->stack_end == 0)
+        heap->enabled = false; /* its stack cannot be found, so what it holds is not known */
+    atomic_fetch_add_explicit(&heaps_of_threads, 1, memory_order_relaxed);
+    return heap;
+}
+
+void lee_heap_delete(struct lee_heap *heap) {
+    lee_sweep_finish(heap);
+    for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
+        struct lee_chunk *chunk = lee_chunk_describing(unit);
+        size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+        for (size_t i = first; i < first + LEE_BLOCKS_A_UNIT; i++) {
+            if (lee_code_at(chunk, i) != LEE_CODE_NONE)
+                lee_blocks_give(heap, &chunk->blocks[i], 1);
+        }
+    }
+    while (heap->large != NULL) {
+        struct lee_chunk *chunk = lee_chunk_describing(heap->large);
+        lee_large_free(heap, (void *)lee_block_start(chunk, (size_t)(heap->large - chunk->units) * LEE_BLOCKS_A_UNIT));
+    }
+    lee_blocks_release(heap, 0);
+    lee_vector_free(&heap->weak);
+    lee_vector_free(&heap->finalizers);
+    lee_system_release(heap, HEAP_BYTES);
+}

@@ -1,0 +1,423 @@
+/* mark.c: see mark.h. */
+#include "mark.h"
+
+#include "poison.h"
+#include "system.h"
+
+enum {
+    STACK_LEAST = 1 << 13, /* words */
+    RANGES = 256,
+    SLICE_WORDS = 128 /* of a large object that are read before what they point to */
+};
+
+/* --- from a word to an object ---------------------------------------------------------------------------------- */
+
+/* What is not a cell: a large object, or nothing. */
+static __attribute__((noinline)) bool locate_large(struct lee_chunk *chunk, uintptr_t word, struct lee_mark_entry *entry) {
+    struct lee_block *block = lee_large_find(chunk, word);
+    if (block == NULL)
+        return false;
+    uintptr_t start = lee_large_start(block);
+    if (word - start > block->bytes) /* a pointer just past the object is the object's */
+        return false;
+    struct lee_chunk *home = lee_chunk_describing(block);
+    *entry = (struct lee_mark_entry){start, home->marks[lee_block_number(home, block)], 1, LEE_CODE_LARGE};
+    return true;
+}
+
+/* The two loads of the page table, then one for the block's class. */
+static inline __attribute__((always_inline)) bool locate(struct lee_heap *heap, _Atomic(uintptr_t) *table, uintptr_t word,
+                                                         struct lee_mark_entry *entry) {
+    uintptr_t window = word >> LEE_CHUNK_SHIFT;
+    if (window >= LEE_WINDOWS)
+        return false;
+    uintptr_t value = atomic_load_explicit(&table[window], LEE_DEPENDENT_LOAD);
+    if (value < LEE_WINDOW_OURS)
+        return false;
+    struct lee_chunk *chunk = (struct lee_chunk *)value;
+    if (lee_owner_in(chunk, word) != heap)
+        return false;
+    size_t number = lee_block_index(word);
+    uint32_t code = lee_code_at(chunk, number);
+    const struct lee_cell_info *info = &lee_cell_info[code];
+    uint32_t offset = (uint32_t)(word & (LEE_BLOCK_BYTES - 1)) - info->origin;
+    uint64_t index = (uint64_t)offset * info->reciprocal >> 32;
+    if (__builtin_expect(index >= info->count, 0))
+        return locate_large(chunk, word, entry);
+    entry->object = (word & ~(uintptr_t)(LEE_BLOCK_BYTES - 1)) + info->origin + index * info->bytes;
+    entry->mark = &chunk->marks[number][index >> 3];
+    entry->bit = 1u << (index & 7);
+    entry->code = code;
+    return true;
+}
+
+bool lee_is_marked(struct lee_heap *heap, uintptr_t word) {
+    struct lee_mark_entry entry;
+    return !locate(heap, lee_page_table, word, &entry) || (*entry.mark & entry.bit) != 0;
+}
+
+/* --- the stack --------------------------------------------------------------------------------------------------- */
+
+void lee_marker_start(struct lee_marker *marker, struct lee_heap *heap) {
+    *marker = (struct lee_marker){.heap = heap};
+    marker->room = STACK_LEAST;
+    marker->stack = lee_system_reserve(NULL, marker->room * sizeof *marker->stack);
+    if (marker->stack == NULL) {
+        marker->stack = marker->spare;
+        marker->room = LEE_MARK_SPARE;
+    }
+    marker->range_room = RANGES;
+    marker->ranges = lee_system_reserve(NULL, (marker->range_room * sizeof *marker->ranges + 4095) & ~(size_t)4095);
+    if (marker->ranges == NULL)
+        marker->range_room = 0;
+}
+
+static void *grow(void *old, size_t bytes) {
+    void *fresh = lee_system_reserve(NULL, 2 * bytes);
+    if (fresh != NULL) {
+        __builtin_memcpy(fresh, old, bytes);
+        lee_system_release(old, bytes);
+    }
+    return fresh;
+}
+
+/* Makes room for `words`. If there is none, says so in `overflown`. */
+static __attribute__((noinline)) bool make_room(struct lee_marker *marker, size_t words) {
+    while (marker->room - marker->depth < words) {
+        /* The stack may take half as much as the heap, and 1 MB: a random graph needs a quarter. */
+        size_t most = (marker->heap->blocks_used * LEE_BLOCK_BYTES + marker->heap->large_bytes) / 2 / sizeof(uintptr_t);
+        if (most < 1 << 17)
+            most = 1 << 17;
+        uintptr_t *fresh = marker->stack == marker->spare || marker->room * 2 > most || marker->failed_once
+                               ? NULL
+                               : grow(marker->stack, marker->room * sizeof *marker->stack);
+        if (fresh == NULL) {
+            marker->failed_once = true; /* asks no more: each walk for what was lost is dear */
+            marker->overflown = true;
+            return false;
+        }
+        marker->stack = fresh;
+        marker->room *= 2;
+    }
+    return true;
+}
+
+void lee_marker_end(struct lee_marker *marker) {
+    if (marker->stack != marker->spare)
+        lee_system_release(marker->stack, marker->room * sizeof *marker->stack);
+    if (marker->ranges != NULL)
+        lee_system_release(marker->ranges, (marker->range_room * sizeof *marker->ranges + 4095) & ~(size_t)4095);
+}
+
+/* --- reading objects --------------------------------------------------------------------------------------------- */
+
+/* Pushes the words whose bits are set; there is room for 64. Null is frequent and cannot be guessed, so it is pushed
+ * and overwritten. */
+LEE_UNCHECKED_INLINE uintptr_t *push_words(uintptr_t *top, uintptr_t start, uint64_t words) {
+    for (; words != 0; words &= words - 1) {
+        uintptr_t word = ((const uintptr_t *)start)[__builtin_ctzll(words)];
+        *top = word;
+        top += word != 0;
+    }
+    return top;
+}
+
+LEE_UNCHECKED_INLINE uint64_t tag_of(uintptr_t at, unsigned bytes) {
+    switch (bytes) {
+    case 1: return *(const uint8_t *)at;
+    case 2: return *(const uint16_t *)at;
+    case 4: return *(const uint32_t *)at;
+    default: return *(const uint64_t *)at;
+    }
+}
+
+LEE_UNCHECKED static void each_word(uintptr_t start, uintptr_t end, void (*visit)(void *, uintptr_t), void *context) {
+    for (; start + 8 <= end; start += 8)
+        visit(context, *(const uintptr_t *)start);
+}
+
+/* One element of any kind but conservative and traced. */
+LEE_UNCHECKED static void each_in_element(const struct lee_layout *layout, uintptr_t start,
+                                          void (*visit)(void *, uintptr_t), void *context, struct lee_marker *marker) {
+    if (layout->more == NULL) {
+        for (uint64_t words = layout->words; words != 0; words &= words - 1)
+            visit(context, ((const uintptr_t *)start)[__builtin_ctzll(words)]);
+    } else {
+        for (size_t i = 0; i * 512 < layout->bytes; i++) {
+            for (uint64_t words = layout->more[i]; words != 0; words &= words - 1)
+                visit(context, ((const uintptr_t *)start)[i * 64 + (size_t)__builtin_ctzll(words)]);
+        }
+    }
+    for (unsigned i = 0; i < layout->variant_count; i++) {
+        const struct lee_variant *variant = &layout->variants[i];
+        if (tag_of(start + variant->tag_offset, variant->tag_bytes) == variant->value)
+            lee_layout_each(variant->layout, start + variant->offset, start + variant->offset + variant->layout->bytes,
+                            visit, context, marker);
+    }
+}
+
+void lee_layout_each(const struct lee_layout *layout, uintptr_t start, uintptr_t end, void (*visit)(void *, uintptr_t),
+                     void *context, struct lee_marker *marker) {
+    switch (layout->kind) {
+    case LEE_LAYOUT_PLAIN:
+        return;
+    case LEE_LAYOUT_CONSERVATIVE:
+        each_word(start, end, visit, context);
+        return;
+    case LEE_LAYOUT_TRACED:
+        if (marker != NULL)
+            layout->trace(marker, (const void *)start, end - start);
+        return;
+    default:
+        break;
+    }
+    if (layout->has_flexible) {
+        each_in_element(layout, start, visit, context, marker);
+        lee_layout_each(layout->rest, start + layout->bytes, end, visit, context, marker);
+        return;
+    }
+    for (; start + layout->bytes <= end; start += layout->bytes)
+        each_in_element(layout, start, visit, context, marker);
+}
+
+/* Whether marking the word would do anything. */
+LEE_UNCHECKED static bool is_news(struct lee_heap *heap, uintptr_t word) {
+    struct lee_mark_entry entry;
+    if (!locate(heap, lee_page_table, word, &entry) || (*entry.mark & entry.bit) != 0)
+        return false;
+    return entry.code == LEE_CODE_LARGE || lee_cell_info[entry.code].family == LEE_PLAIN ||
+           (*(const uintptr_t *)(entry.object - LEE_HEADER_BYTES) & LEE_HEADER_ALLOCATED) != 0;
+}
+
+static void push_one(void *context, uintptr_t word) {
+    struct lee_marker *marker = context;
+    if (marker->observe != NULL) {
+        marker->observe(marker->observer, word);
+        return;
+    }
+    /* While recovering, only what must be marked is pushed: so an overflow then means that a stack full of objects was
+     * found, and the walks come to an end. */
+    if (marker->recovering && !is_news(marker->heap, word))
+        return;
+    if (word != 0 && (marker->depth < marker->room || make_room(marker, 1)))
+        marker->stack[marker->depth++] = word;
+}
+
+/* Any object; what is large is put off in slices, so that the stack holds little of it. */
+static void read_slowly(struct lee_marker *marker, const struct lee_layout *layout,
+                                                  uintptr_t start, uintptr_t end) {
+    if (end - start > SLICE_WORDS * 8 && layout->kind != LEE_LAYOUT_TRACED && !layout->has_flexible &&
+        layout->bytes <= (end - start) / 2 && marker->range_depth < marker->range_room) {
+        marker->ranges[marker->range_depth++] = (struct lee_mark_range){start, end, layout};
+        return;
+    }
+    lee_layout_each(layout, start, end, push_one, marker, marker);
+}
+
+/* Any object that the loop does not read itself. */
+LEE_UNCHECKED static __attribute__((noinline)) void visit_slowly(struct lee_marker *marker, uintptr_t object,
+                                                                 uintptr_t header, size_t bytes) {
+    const struct lee_layout *layout = lee_header_layout(header);
+    if (layout->kind == LEE_LAYOUT_PLAIN)
+        return;
+    if (marker->room - marker->depth < SLICE_WORDS && !marker->recovering)
+        make_room(marker, SLICE_WORDS);
+    read_slowly(marker, layout, object, object + bytes);
+}
+
+static __attribute__((noinline)) void visit_large(struct lee_marker *marker, uintptr_t object) {
+    struct lee_block *block = lee_large_find(lee_chunk_at((void *)object), object);
+    marker->objects++;
+    marker->bytes += block->bytes;
+    visit_slowly(marker, object, block->header, block->bytes);
+}
+
+/* Puts the next slice of the last range on the stack. */
+static void next_slice(struct lee_marker *marker) {
+    struct lee_mark_range *range = &marker->ranges[marker->range_depth - 1];
+    const struct lee_layout *layout = range->layout;
+    size_t elements = SLICE_WORDS * 8 / layout->bytes;
+    uintptr_t start = range->start, end = start + (elements == 0 ? 1 : elements) * layout->bytes;
+    if (end + layout->bytes > range->end) {
+        end = range->end;
+        marker->range_depth--;
+    } else {
+        range->start = end;
+    }
+    lee_layout_each(layout, start, end, push_one, marker, marker);
+}
+
+/* The loop. What it touches is in locals: stores to the stack could be to anything, as far as the compiler knows. With
+ * `queued`, an object is looked at only when 15 others have been found meanwhile, and its memory has come. */
+LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool queued) {
+    static uint8_t always_marked = 1;
+    const struct lee_mark_entry nothing = {0, &always_marked, 1, 0};
+    struct lee_mark_entry queue[LEE_MARK_QUEUE];
+    struct lee_heap *heap = marker->heap;
+    _Atomic(uintptr_t) *table = lee_page_table;
+    uintptr_t *base = marker->stack, *top = base + marker->depth, *limit = base + marker->room - SLICE_WORDS;
+    size_t objects = 0, all_bytes = 0;
+    unsigned head = 0, idle = 0;
+    for (unsigned i = 0; i < LEE_MARK_QUEUE; i++)
+        queue[i] = nothing;
+    for (;;) {
+        struct lee_mark_entry entry;
+        if (top != base) {
+            struct lee_mark_entry found;
+            if (!locate(heap, table, *--top, &found))
+                continue;
+            if (queued) {
+                __builtin_prefetch(found.mark, 1);
+                __builtin_prefetch((void *)(found.object - LEE_HEADER_BYTES));
+                entry = queue[head];
+                queue[head] = found;
+            } else {
+                entry = found;
+            }
+            idle = 0;
+        } else if (idle < LEE_MARK_QUEUE) {
+            entry = queue[head];
+            queue[head] = nothing;
+            idle++;
+        } else if (marker->range_depth > 0) {
+            marker->depth = 0;
+            next_slice(marker);
+            base = marker->stack, top = base + marker->depth, limit = base + marker->room - SLICE_WORDS;
+            continue;
+        } else {
+            break;
+        }
+        head = (head + 1) % LEE_MARK_QUEUE;
+        uint32_t marks = *entry.mark;
+        if ((marks & entry.bit) != 0)
+            continue;
+        *entry.mark = (uint8_t)(marks | entry.bit);
+        const struct lee_cell_info *info = &lee_cell_info[entry.code];
+        uintptr_t object = entry.object;
+        if (__builtin_expect(entry.code >= LEE_CODE_LARGE, 0)) {
+            marker->depth = (size_t)(top - base);
+            visit_large(marker, object);
+            base = marker->stack, top = base + marker->depth, limit = base + marker->room - SLICE_WORDS;
+            continue;
+        }
+        if (info->family == LEE_PLAIN) {
+            objects++;
+            all_bytes += info->bytes;
+            continue;
+        }
+        uintptr_t header = *(const uintptr_t *)(object - LEE_HEADER_BYTES);
+        if (__builtin_expect((header & LEE_HEADER_ALLOCATED) == 0, 0)) {
+            *entry.mark = (uint8_t)marks; /* no object: a word that looked like a pointer */
+            continue;
+        }
+        objects++;
+        all_bytes += info->bytes;
+        size_t bytes = info->bytes - LEE_HEADER_BYTES - (header >> 48);
+        const struct lee_layout *layout = lee_header_layout(header);
+        if (__builtin_expect(layout->kind != LEE_LAYOUT_WORDS || bytes > SLICE_WORDS * 8 || top > limit, 0)) {
+            marker->depth = (size_t)(top - base);
+            visit_slowly(marker, object, header, bytes);
+            base = marker->stack, top = base + marker->depth, limit = base + marker->room - SLICE_WORDS;
+            continue;
+        }
+        uint64_t words = layout->words;
+        size_t element = layout->bytes;
+        for (uintptr_t end = object + bytes; object + element <= end; object += element)
+            top = push_words(top, object, words);
+    }
+    marker->depth = 0;
+    marker->objects += objects;
+    marker->bytes += all_bytes;
+}
+
+LEE_UNCHECKED static void drain_queued(struct lee_marker *marker) {
+    drain_with(marker, true);
+}
+
+/* For measurements: one word after the other. */
+LEE_UNCHECKED static void drain_plainly(struct lee_marker *marker) {
+    drain_with(marker, false);
+}
+
+static void drain(struct lee_marker *marker) {
+    if (lee_heap_settings.prefetch)
+        drain_queued(marker);
+    else
+        drain_plainly(marker);
+}
+
+/* --- overflow ------------------------------------------------------------------------------------------------------ */
+
+LEE_UNCHECKED static void read_again(struct lee_marker *marker, struct lee_chunk *chunk, size_t number) {
+    unsigned code = lee_code_at(chunk, number);
+    struct lee_block *block = &chunk->blocks[number];
+    const struct lee_cell_info *info = &lee_cell_info[code];
+    if ((code == LEE_CODE_LARGE || code == LEE_CODE_UNITS) && block->span > 0 && chunk->marks[number][0] != 0) {
+        lee_layout_each(lee_header_layout(block->header), lee_large_start(block), lee_large_start(block) + block->bytes,
+                        push_one, marker, marker);
+        drain(marker);
+    }
+    if (info->count == 0 || info->family == LEE_PLAIN)
+        return;
+    for (unsigned i = 0; i < info->count; i++) {
+        if ((chunk->marks[number][i / 8] >> i % 8 & 1) == 0)
+            continue;
+        uintptr_t object = lee_block_start(chunk, number) + info->origin + (uintptr_t)i * info->bytes;
+        uintptr_t header = *(const uintptr_t *)(object - LEE_HEADER_BYTES);
+        lee_layout_each(lee_header_layout(header), object, object + info->bytes - LEE_HEADER_BYTES - (header >> 48), push_one,
+                        marker, marker);
+        if (marker->depth > marker->room / 2)
+            drain(marker);
+    }
+    drain(marker);
+}
+
+/* Reads all marked objects again, until none pointed to an unmarked one that did not fit. */
+static void recover(struct lee_marker *marker) {
+    while (marker->overflown) {
+        marker->recovering = true;
+        marker->overflown = false;
+        marker->overflows++;
+        for (struct lee_unit *unit = marker->heap->units; unit != NULL; unit = unit->next) {
+            struct lee_chunk *chunk = lee_chunk_describing(unit);
+            size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+            for (size_t i = 0; i < LEE_BLOCKS_A_UNIT; i++)
+                read_again(marker, chunk, first + i);
+        }
+        for (struct lee_unit *unit = marker->heap->large; unit != NULL; unit = unit->next) {
+            struct lee_chunk *chunk = lee_chunk_describing(unit);
+            read_again(marker, chunk, (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT);
+        }
+    }
+    marker->recovering = false;
+}
+
+void lee_marker_drain(struct lee_marker *marker) {
+    drain(marker);
+    recover(marker);
+}
+
+/* --- what roots call --------------------------------------------------------------------------------------------------- */
+
+void lee_mark_word(struct lee_marker *marker, uintptr_t word) {
+    push_one(marker, word);
+}
+
+LEE_UNCHECKED void lee_mark_words(struct lee_marker *marker, const void *start, const void *end) {
+    for (uintptr_t at = (uintptr_t)start; at + 8 <= (uintptr_t)end; at += 8) {
+        uintptr_t word = *(const uintptr_t *)at;
+        struct lee_chunk *chunk = lee_chunk_of(word);
+        /* What is just past an object may be all that is left of a pointer into it. */
+        struct lee_chunk *before = lee_chunk_of(word - 1);
+        if (chunk != NULL && lee_owner_in(chunk, word) == marker->heap)
+            push_one(marker, word);
+        if (before != NULL && (word & 7) == 0 && lee_owner_in(before, word - 1) == marker->heap)
+            push_one(marker, word - 1);
+        if (marker->depth > marker->room / 2 && marker->observe == NULL)
+            drain(marker);
+    }
+}
+
+void lee_mark_contents(struct lee_marker *marker, const void *object, size_t bytes, const struct lee_layout *layout) {
+    lee_layout_each(layout, (uintptr_t)object, (uintptr_t)object + bytes, push_one, marker, marker);
+}

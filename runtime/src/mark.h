@@ -1,0 +1,55 @@
+/* mark.h: the marker. COLLECTOR.md has the why.
+ *
+ * Promises: needs no memory to finish: when the stack cannot grow, what does not fit is found again by walking the marked
+ * objects. Calls no code but the `trace` functions of layouts and the `scan` functions of roots. */
+#ifndef LEE_SRC_MARK_H
+#define LEE_SRC_MARK_H
+
+#include "heap.h"
+
+enum {
+    LEE_MARK_QUEUE = 16,
+    LEE_MARK_SPARE = 256 /* words of stack when there is no memory for one */
+};
+
+/* A word whose object was found; its memory is on its way into the cache. */
+struct lee_mark_entry {
+    uintptr_t object;
+    uint8_t *mark;
+    uint32_t bit;
+    uint32_t code; /* of the block */
+};
+
+/* A part of a large object that still has to be read. */
+struct lee_mark_range {
+    uintptr_t start, end;
+    const struct lee_layout *layout;
+};
+
+struct lee_marker {
+    struct lee_heap *heap;
+    uintptr_t *stack;
+    size_t depth, room; /* words */
+    struct lee_mark_range *ranges;
+    size_t range_depth, range_room;
+    bool overflown, failed_once, recovering;
+    size_t objects, bytes, overflows;
+    void (*observe)(void *observer, uintptr_t word); /* gets the words instead: for the second trace */
+    void *observer;
+    uintptr_t spare[LEE_MARK_SPARE];
+};
+
+/* Takes memory for the stack; with none at all marking still works, slowly. */
+void lee_marker_start(struct lee_marker *marker, struct lee_heap *heap);
+/* Marks everything that can be reached from what was given to `lee_mark_word` and its like so far. */
+void lee_marker_drain(struct lee_marker *marker);
+void lee_marker_end(struct lee_marker *marker);
+
+/* Whether the object that `word` points into is marked; true for what is not in the heap. */
+bool lee_is_marked(struct lee_heap *heap, uintptr_t word);
+
+/* Reads an object's pointers with `visit`: what both the marker's slow path and the second trace do. */
+void lee_layout_each(const struct lee_layout *layout, uintptr_t start, uintptr_t end,
+                     void (*visit)(void *context, uintptr_t word), void *context, struct lee_marker *marker);
+
+#endif

@@ -1,0 +1,92 @@
+/* roots.c: where a program holds pointers into its heap.
+ *
+ * The stack of the thread that runs the process, from here to its end, and the registers, which are spilled into a frame
+ * first: conservatively. The writable data of the program and its libraries, and their thread-locals: word by word, as long
+ * as emitted code has no table of its globals. And whatever was added with `lee_root_add`. */
+#define _GNU_SOURCE
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collect.h"
+#include "poison.h"
+
+extern void *__libc_stack_end __attribute__((weak)); /* glibc's: of the first thread */
+
+uintptr_t lee_roots_stack_end(void) {
+    if (&__libc_stack_end != NULL && syscall(SYS_gettid) == getpid())
+        return (uintptr_t)__libc_stack_end;
+    pthread_attr_t attributes;
+    void *start;
+    size_t size;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return 0;
+    bool known = pthread_attr_getstack(&attributes, &start, &size) == 0;
+    pthread_attr_destroy(&attributes);
+    return known ? (uintptr_t)start + size : 0;
+}
+
+void lee_root_add(struct lee_heap *heap, struct lee_root *root) {
+    root->previous = &heap->roots;
+    root->next = heap->roots.next;
+    if (root->next != NULL)
+        root->next->previous = root;
+    heap->roots.next = root;
+}
+
+void lee_root_remove(struct lee_heap *heap, struct lee_root *root) {
+    (void)heap;
+    root->previous->next = root->next;
+    if (root->next != NULL)
+        root->next->previous = root->previous;
+}
+
+static void mark_aligned(struct lee_marker *marker, uintptr_t start, uintptr_t end) {
+    lee_mark_words(marker, (const void *)((start + 7) & ~(uintptr_t)7), (const void *)(end & ~(uintptr_t)7));
+}
+
+/* A sanitizer's own tables hold no pointers into this heap that count, and are large. */
+static bool is_sanitizer(const char *name) {
+    return name != NULL && (strstr(name, "libasan") != NULL || strstr(name, "libtsan") != NULL ||
+                            strstr(name, "libubsan") != NULL || strstr(name, "liblsan") != NULL);
+}
+
+static int scan_object(struct dl_phdr_info *object, size_t size, void *context) {
+    struct lee_marker *marker = context;
+    (void)size;
+    if (is_sanitizer(object->dlpi_name))
+        return 0;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        uintptr_t start = object->dlpi_addr + part->p_vaddr;
+        if (part->p_type == PT_LOAD && (part->p_flags & PF_W) != 0)
+            mark_aligned(marker, start, start + part->p_memsz);
+        else if (part->p_type == PT_TLS && object->dlpi_tls_data != NULL)
+            mark_aligned(marker, (uintptr_t)object->dlpi_tls_data, (uintptr_t)object->dlpi_tls_data + part->p_memsz);
+    }
+    return 0;
+}
+
+/* Not inlined: the caller's frame, with the registers that it saved, is then above this one. */
+static __attribute__((noinline)) void scan_stack(struct lee_heap *heap, struct lee_marker *marker) {
+    volatile uintptr_t here = 0;
+    (void)here;
+    lee_mark_words(marker, (const void *)((uintptr_t)&here & ~(uintptr_t)7), (const void *)heap->stack_end);
+}
+
+static __attribute__((noinline)) void scan_registers_and_stack(struct lee_heap *heap, struct lee_marker *marker) {
+    __builtin_unwind_init(); /* saves every register that a callee would have to keep */
+    scan_stack(heap, marker);
+    __asm__ volatile("" ::: "memory"); /* no tail call: the frame must stay */
+}
+
+void lee_roots_scan(struct lee_heap *heap, struct lee_marker *marker) {
+    if (heap->stack_end != 0)
+        scan_registers_and_stack(heap, marker);
+    if (heap->scans_globals)
+        dl_iterate_phdr(scan_object, marker);
+    for (struct lee_root *root = heap->roots.next; root != NULL; root = root->next)
+        root->scan(root, marker);
+}

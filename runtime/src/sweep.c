@@ -1,0 +1,259 @@
+/* sweep.c: what marking left, made into cells again.
+ *
+ * After a collection a block's mark bits say which of its cells live. Nothing is swept at once: a bin that needs cells looks
+ * for the next run of dead ones in its current block, zeroes it and bumps through it; then goes to the next unswept block.
+ * Runs beat lists: zeroing goes at memory speed, and cells are handed out side by side.
+ *
+ * Promises: blocks in which nothing lives are found without touching them and can be used by any class at once. Before the
+ * next marking `lee_sweep_finish` clears the headers of the dead, so a word that happens to point at one is dropped. */
+#include "heap.h"
+#include "poison.h"
+#include "units.h"
+
+enum {
+    RUN_BYTES = 1 << 14, /* zeroed at a time: fits the first cache beside other things */
+    MARK_WORDS = LEE_BLOCK_MARK_BYTES / 8
+};
+
+static const struct lee_cell_info *info_of(struct lee_chunk *chunk, size_t number) {
+    return &lee_cell_info[lee_code_at(chunk, number)];
+}
+
+/* Where cells begin: in front of the first header, or at the first object. */
+static uintptr_t first_cell(struct lee_chunk *chunk, size_t number, const struct lee_cell_info *info) {
+    return lee_block_start(chunk, number) + info->origin - (info->origin != 0 ? LEE_HEADER_BYTES : 0);
+}
+
+/* The first cell from `at` on whose mark bit is `value`; `count` if there is none. */
+static unsigned find_mark(const uint64_t *marks, unsigned at, unsigned count, bool value) {
+    if (at >= count)
+        return count;
+    uint64_t flip = value ? 0 : ~(uint64_t)0;
+    unsigned word = at / 64;
+    uint64_t bits = (marks[word] ^ flip) & ~(uint64_t)0 << at % 64;
+    while (bits == 0) {
+        if (++word * 64 >= count)
+            return count;
+        bits = marks[word] ^ flip;
+    }
+    unsigned found = word * 64 + (unsigned)__builtin_ctzll(bits);
+    return found < count ? found : count;
+}
+
+static const uint64_t *marks_of(struct lee_chunk *chunk, size_t number) {
+    return (const uint64_t *)(const void *)chunk->marks[number];
+}
+
+LEE_UNCHECKED static void zero(uintptr_t start, size_t bytes) {
+    LEE_UNPOISON(start, bytes);
+    __builtin_memset((void *)start, 0, bytes);
+    LEE_POISON(start, bytes);
+}
+
+/* The next run of cells of the current block, as the bin's fresh cells. */
+static bool next_run(struct lee_heap *heap, struct lee_bin *bin, struct lee_block *block) {
+    struct lee_chunk *chunk = lee_chunk_describing(block);
+    size_t number = lee_block_number(chunk, block);
+    const struct lee_cell_info *info = info_of(chunk, number);
+    unsigned start = find_mark(marks_of(chunk, number), block->fresh, info->count, false);
+    if (start == info->count) {
+        block->fresh = info->count;
+        return false;
+    }
+    unsigned end = find_mark(marks_of(chunk, number), start, info->count, true);
+    if (block->dirty && (size_t)(end - start) * info->bytes > RUN_BYTES)
+        end = start + (RUN_BYTES + info->bytes - 1) / info->bytes;
+    uintptr_t base = first_cell(chunk, number, info);
+    size_t bytes = (size_t)(end - start) * info->bytes;
+    bin->bump = base + (size_t)start * info->bytes;
+    bin->limit = bin->bump + bytes;
+    block->fresh = (uint16_t)end;
+    if (block->dirty)
+        zero(bin->bump, bytes);
+    heap->since_collection += bytes;
+    heap->counts.allocated += bytes;
+    return true;
+}
+
+bool lee_bin_refill(struct lee_heap *heap, unsigned family, unsigned class_) {
+    struct lee_bin *bin = &heap->inline_part.bins[family][class_];
+    struct lee_bin_blocks *blocks = &heap->blocks_of[family][class_];
+    bool collected = !heap->enabled || heap->collecting;
+    for (;;) {
+        if (bin->free != 0 || bin->bump != bin->limit)
+            return true; /* a trim in between found some */
+        if (blocks->current != NULL) {
+            if (next_run(heap, bin, blocks->current))
+                return true;
+            blocks->current->state = BLOCK_FULL;
+            blocks->current = NULL;
+        }
+        struct lee_block *block = blocks->unswept;
+        if (block != NULL) {
+            blocks->unswept = block->next;
+            block->fresh = 0;
+            block->state = BLOCK_CURRENT;
+            blocks->current = block;
+            continue;
+        }
+        if (!collected && lee_heap_poll(heap, LEE_BLOCK_BYTES)) {
+            collected = true;
+            continue;
+        }
+        block = lee_blocks_take(heap, 1, lee_cell_code(family, class_));
+        if (block != NULL) {
+            block->state = BLOCK_CURRENT;
+            block->fresh = 0;
+            blocks->current = block;
+            continue;
+        }
+        if (collected)
+            return false;
+        lee_heap_collect(heap);
+        collected = true;
+    }
+}
+
+/* --- between collections --------------------------------------------------------------------------------------- */
+
+LEE_UNCHECKED static void clear_headers(struct lee_block *block, unsigned from) {
+    struct lee_chunk *chunk = lee_chunk_describing(block);
+    size_t number = lee_block_number(chunk, block);
+    const struct lee_cell_info *info = info_of(chunk, number);
+    uintptr_t base = first_cell(chunk, number, info);
+    for (unsigned at = find_mark(marks_of(chunk, number), from, info->count, false); at < info->count;) {
+        unsigned end = find_mark(marks_of(chunk, number), at, info->count, true);
+        for (; at < end; at++)
+            *(uintptr_t *)(base + (size_t)at * info->bytes) = 0;
+        at = find_mark(marks_of(chunk, number), end, info->count, false);
+    }
+}
+
+void lee_sweep_finish(struct lee_heap *heap) {
+    for (unsigned family = 0; family < LEE_FAMILIES; family++) {
+        for (unsigned class_ = 0; class_ < LEE_CLASSES; class_++) {
+            struct lee_bin_blocks *blocks = &heap->blocks_of[family][class_];
+            struct lee_bin *bin = &heap->inline_part.bins[family][class_];
+            if (family != LEE_PLAIN) {
+                if (blocks->current != NULL && blocks->current->dirty)
+                    clear_headers(blocks->current, blocks->current->fresh);
+                for (struct lee_block *block = blocks->unswept; block != NULL; block = block->next)
+                    clear_headers(block, 0);
+            }
+            blocks->current = blocks->unswept = NULL;
+            *bin = (struct lee_bin){0, 0, 0};
+        }
+    }
+}
+
+static bool any_mark(struct lee_chunk *chunk, size_t number) {
+    const uint64_t *marks = marks_of(chunk, number);
+    for (unsigned i = 0; i < MARK_WORDS; i++) {
+        if (marks[i] != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Sorts a unit's blocks into the lists of their bins, last first, and lets go of the empty ones. */
+static void sort_unit(struct lee_heap *heap, struct lee_unit *unit) {
+    struct lee_chunk *chunk = lee_chunk_describing(unit);
+    size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+    for (size_t i = LEE_BLOCKS_A_UNIT; i-- > 0;) {
+        struct lee_block *block = &chunk->blocks[first + i];
+        unsigned code = lee_code_at(chunk, first + i);
+        if (code == LEE_CODE_LARGE && block->span > 0 && chunk->marks[first + i][0] == 0)
+            lee_blocks_give(heap, block, block->span);
+        if (code < LEE_CODE_CELLS || code >= LEE_CODE_LARGE)
+            continue;
+        if (!any_mark(chunk, first + i)) {
+            lee_blocks_give(heap, block, 1);
+            continue;
+        }
+        struct lee_bin_blocks *blocks = &heap->blocks_of[lee_cell_info[code].family][lee_cell_info[code].class_];
+        block->state = BLOCK_UNSWEPT;
+        block->fresh = 0;
+        block->dirty = true;
+        block->next = blocks->unswept;
+        blocks->unswept = block;
+    }
+}
+
+void lee_sweep_begin(struct lee_heap *heap) {
+    struct lee_unit *next;
+    for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next)
+        sort_unit(heap, unit);
+    for (struct lee_unit *unit = heap->large; unit != NULL; unit = next) {
+        struct lee_chunk *chunk = lee_chunk_describing(unit);
+        size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+        next = unit->next;
+        if (chunk->marks[first][0] == 0)
+            lee_large_free(heap, (void *)lee_block_start(chunk, first));
+    }
+}
+
+/* --- trimming: memory that `free` emptied ------------------------------------------------------------------------ */
+
+static void set_marks(struct lee_chunk *chunk, size_t number, unsigned from, unsigned to) {
+    for (unsigned i = from; i < to; i++)
+        chunk->marks[number][i / 8] |= (uint8_t)(1 << i % 8);
+}
+
+/* All cells that were handed out count as live. */
+static void mark_handed_out(struct lee_heap *heap) {
+    for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
+        struct lee_chunk *chunk = lee_chunk_describing(unit);
+        size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+        for (size_t i = first; i < first + LEE_BLOCKS_A_UNIT; i++) {
+            unsigned code = lee_code_at(chunk, i), state = chunk->blocks[i].state;
+            if (code == LEE_CODE_LARGE && chunk->blocks[i].span > 0)
+                chunk->marks[i][0] = 1;
+            else if (code < LEE_CODE_CELLS || code >= LEE_CODE_LARGE)
+                continue;
+            else if (state == BLOCK_FULL)
+                set_marks(chunk, i, 0, lee_cell_info[code].count);
+            else if (state == BLOCK_CURRENT)
+                set_marks(chunk, i, 0, chunk->blocks[i].fresh);
+        }
+    }
+    for (struct lee_unit *unit = heap->large; unit != NULL; unit = unit->next) {
+        struct lee_chunk *chunk = lee_chunk_describing(unit);
+        chunk->marks[(size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT][0] = 1;
+    }
+}
+
+static void unmark_cell(uintptr_t cell, const struct lee_cell_info *info) {
+    struct lee_chunk *chunk = lee_chunk_at((void *)cell);
+    size_t number = lee_block_index(cell);
+    unsigned index = (unsigned)((cell - first_cell(chunk, number, info)) / info->bytes);
+    chunk->marks[number][index / 8] &= (uint8_t)~(1 << index % 8);
+}
+
+LEE_UNCHECKED static void unmark_free(struct lee_heap *heap) {
+    for (unsigned family = 0; family < LEE_FAMILIES; family++) {
+        for (unsigned class_ = 0; class_ < LEE_CLASSES; class_++) {
+            struct lee_bin *bin = &heap->inline_part.bins[family][class_];
+            const struct lee_cell_info *info = &lee_cell_info[lee_cell_code(family, class_)];
+            for (uintptr_t cell = bin->free; cell != 0; cell = *(uintptr_t *)cell)
+                unmark_cell(cell, info);
+            for (; bin->bump != bin->limit; bin->bump += info->bytes)
+                unmark_cell(bin->bump, info);
+        }
+    }
+}
+
+void lee_heap_trim(struct lee_heap *heap) {
+    size_t used = heap->blocks_used * LEE_BLOCK_BYTES;
+    if (!heap->collecting && used > 0) {
+        mark_handed_out(heap);
+        unmark_free(heap);
+        lee_sweep_finish(heap);
+        lee_sweep_begin(heap);
+        lee_pages_trim(heap);
+        heap->counts.trims++;
+        used = heap->blocks_used * LEE_BLOCK_BYTES;
+        lee_blocks_release(heap, used / 8 > lee_heap_settings.least_budget ? used / 8 : lee_heap_settings.least_budget);
+    }
+    size_t credit = used / 2 > lee_heap_settings.least_budget ? used / 2 : lee_heap_settings.least_budget;
+    heap->inline_part.free_credit = (intptr_t)credit;
+}

@@ -1,0 +1,48 @@
+/* system.h: every call of the page allocator to the system, in one place, so that failure can be injected.
+ *
+ * Promises: sizes are multiples of 4 KB; nothing here locks or keeps anything but counters. */
+#ifndef LEE_SYSTEM_H
+#define LEE_SYSTEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Address space that can be read and written and holds zeros, near `hint` if that is free. Null if there is none. */
+void *lee_system_reserve(void *hint, size_t bytes);
+
+/* The same at a multiple of `alignment`. */
+void *lee_system_reserve_aligned(size_t bytes, size_t alignment);
+
+void lee_system_release(void *start, size_t bytes);
+
+/* The contents are not needed: they read as zeros from now on, and take no memory until they are written. False if the
+ * system would not have it. */
+bool lee_system_discard(void *start, size_t bytes);
+
+/* Whether the range should be made of huge pages. */
+void lee_system_huge(void *start, size_t bytes, bool huge);
+
+/* Makes huge pages at once of what was touched as small ones, where the kernel can (6.1 and later). */
+void lee_system_collapse(void *start, size_t bytes);
+
+/* The most memory that the program should use: 90 % of the least of the control group's, the machine's and RLIMIT_AS. */
+size_t lee_system_memory(void);
+
+/* RLIMIT_AS, or SIZE_MAX. */
+size_t lee_system_address_space(void);
+
+/* Debugging: lets the `nth` request from now on and all later ones fail (0: none; 1: the next). With `once`, only it. */
+void lee_system_fail(size_t nth, bool once);
+/* For other places that can fail: true if this one shall. */
+bool lee_system_fails(void);
+
+/* Writes to standard error. */
+void lee_system_report(const char *text, size_t length);
+
+struct lee_system_counts {
+    size_t reserved, released, discards, discarded, huge_advised;
+};
+extern struct lee_system_counts lee_system_counts;
+
+#endif

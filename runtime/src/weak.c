@@ -1,0 +1,135 @@
+/* weak.c: weak references and finalizer queues.
+ *
+ * Promises: what lee/collect.h says. In a collection queues come first, since what they hand out lives; then weak references.
+ * The tables lie outside the heap, so they keep nothing alive; nothing is allocated while a collection runs: the node that
+ * carries an object into its queue is made when the object is added. */
+#include "collect.h"
+
+struct lee_weak {
+    uintptr_t target; /* in a plain cell, which is not read */
+};
+
+struct node {
+    struct node *next;
+    uintptr_t object; /* 0 until it is in the queue */
+};
+
+struct lee_finalizer_queue {
+    struct node *first, *last;
+};
+
+struct finalizer {
+    uintptr_t object;
+    struct node *node;
+    struct lee_finalizer_queue *queue; /* null: done with */
+};
+
+static const struct lee_layout node_layout = {.bytes = sizeof(struct node), .words = 3, .name = "finalizer"};
+static const struct lee_layout queue_layout = {
+    .bytes = sizeof(struct lee_finalizer_queue), .words = 3, .name = "finalizer_queue"};
+
+struct lee_weak *lee_weak_new(const void *target) {
+    struct lee_heap *heap = lee_heap_self();
+    struct lee_weak *weak = heap == NULL ? NULL : lee_new_plain(sizeof *weak, true, true);
+    if (weak == NULL)
+        return NULL;
+    struct lee_weak **entry = lee_vector_add(&heap->weak, sizeof weak);
+    if (entry == NULL)
+        return NULL;
+    *entry = weak;
+    weak->target = (uintptr_t)target;
+    return weak;
+}
+
+void *lee_weak_get(const struct lee_weak *weak) {
+    return (void *)weak->target;
+}
+
+void lee_weak_process(struct lee_heap *heap) {
+    struct lee_weak **entries = heap->weak.data;
+    size_t count = heap->weak.bytes / sizeof *entries, kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct lee_weak *weak = entries[i];
+        if (!lee_is_marked(heap, (uintptr_t)weak))
+            continue;
+        if (weak->target != 0 && !lee_is_marked(heap, weak->target)) {
+            weak->target = 0;
+            heap->counts.weak_cleared++;
+        }
+        if (weak->target != 0)
+            entries[kept++] = weak;
+    }
+    heap->weak.bytes = kept * sizeof *entries;
+}
+
+struct lee_finalizer_queue *lee_finalizer_queue_new(void) {
+    return lee_new_typed(&queue_layout, LEE_TYPED, sizeof(struct lee_finalizer_queue), true);
+}
+
+bool lee_finalizer_add(struct lee_finalizer_queue *queue, const void *object) {
+    struct lee_heap *heap = lee_heap_self();
+    struct node *node = lee_new_typed(&node_layout, LEE_TYPED, sizeof *node, true);
+    if (node == NULL)
+        return false;
+    struct finalizer *entry = lee_vector_add(&heap->finalizers, sizeof *entry);
+    if (entry == NULL)
+        return false;
+    *entry = (struct finalizer){(uintptr_t)object, node, queue};
+    return true;
+}
+
+void *lee_finalizer_take(struct lee_finalizer_queue *queue) {
+    struct node *node = queue->first;
+    if (node == NULL)
+        return NULL;
+    queue->first = node->next;
+    if (node->next == NULL)
+        queue->last = NULL;
+    return (void *)node->object;
+}
+
+/* Puts into its queue what is found dead. All that die in one collection die together: an object that is kept only because
+ * another one is, is handed out too. */
+static bool hand_out(struct lee_heap *heap, struct finalizer *entries, size_t count) {
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        struct finalizer *entry = &entries[i];
+        if (entry->queue == NULL || entry->node->object != 0 || !lee_is_marked(heap, (uintptr_t)entry->queue) ||
+            lee_is_marked(heap, entry->object))
+            continue;
+        entry->node->object = entry->object;
+        any = true;
+    }
+    return any;
+}
+
+void lee_finalizers_process(struct lee_heap *heap, struct lee_marker *marker) {
+    struct finalizer *entries = heap->finalizers.data;
+    size_t count = heap->finalizers.bytes / sizeof *entries, kept = 0;
+    /* A queue may be reached only from what another queue hands out: so again until nothing more is found. */
+    while (hand_out(heap, entries, count)) {
+        for (size_t i = 0; i < count; i++) {
+            struct finalizer *entry = &entries[i];
+            if (entry->queue == NULL || entry->node->object == 0)
+                continue;
+            struct lee_finalizer_queue *queue = entry->queue;
+            if (queue->last != NULL)
+                queue->last->next = entry->node;
+            else
+                queue->first = entry->node;
+            queue->last = entry->node;
+            lee_mark_word(marker, (uintptr_t)entry->node);
+            entry->queue = NULL;
+            heap->counts.finalized++;
+        }
+        lee_marker_drain(marker);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (entries[i].queue == NULL || !lee_is_marked(heap, (uintptr_t)entries[i].queue))
+            continue;
+        lee_mark_word(marker, (uintptr_t)entries[i].node);
+        entries[kept++] = entries[i];
+    }
+    heap->finalizers.bytes = kept * sizeof *entries;
+    lee_marker_drain(marker);
+}
