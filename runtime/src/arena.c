@@ -8,6 +8,7 @@
  * The arenas that have pages are on a list, so that the collector finds what they point to. */
 #include "arena.h"
 
+#include <lee/collect.h>
 #include <string.h>
 
 #ifdef LEE_ARENA_BY_MALLOC
@@ -20,12 +21,27 @@ enum {
 };
 
 static _Thread_local struct lee_arena *newest;
+static _Thread_local struct lee_root root;
 
-struct lee_arena *lee_arenas(void) {
-    return newest;
+/* What lies in arenas may point into the heap, wherever it lies. */
+static void scan(struct lee_root *unused, struct lee_marker *marker) {
+    (void)unused;
+    for (struct lee_arena *arena = newest; arena != NULL; arena = arena->older)
+        for (struct lee_arena_page *page = arena->pages; page != NULL; page = page->older) {
+            unsigned char *end = lee_arena_page_end(page);
+            /* Of the page being filled, the rest was never written, or is what a page's last user left. */
+            if (page == arena->pages && arena->next != NULL)
+                end = arena->next;
+            lee_mark_words(marker, page + 1, (void *)((uintptr_t)end & ~(uintptr_t)7));
+        }
 }
 
 static void link_arena(struct lee_arena *arena) {
+    struct lee_heap *heap = root.scan == NULL ? lee_heap_self() : NULL;
+    if (heap != NULL) {
+        root.scan = scan;
+        lee_root_add(heap, &root);
+    }
     arena->older = newest;
     arena->newer = NULL;
     if (newest != NULL)
@@ -64,6 +80,7 @@ void *lee_arena_block(struct lee_arena *arena, size_t size, size_t align) {
 static void give(struct lee_arena_page *page) {
     free(page->block);
 }
+
 
 void *lee_arena_take(const struct lee_site *site, struct lee_arena *arena, size_t size, size_t align) {
     void *object = lee_arena_block(arena, size, align);

@@ -20,8 +20,14 @@ struct lee_arena_page {
 
 _Static_assert(sizeof(struct lee_arena_page) % 16 == 0, "objects behind a page's header are aligned");
 
-/* The arenas of this thread that have pages, linked by `older`. */
-struct lee_arena *lee_arenas(void);
+/* Behind the last byte that objects may take. */
+static inline unsigned char *lee_arena_page_end(struct lee_arena_page *page) {
+#ifdef LEE_ARENA_BY_MALLOC
+    return (unsigned char *)(page + 1) + page->bytes;
+#else
+    return (unsigned char *)page + page->bytes;
+#endif
+}
 
 /* False if the size cannot be that of an object. */
 bool lee_arena_array_size(int64_t count, size_t elem_size, size_t extra, size_t *size);

@@ -1,6 +1,7 @@
 /* Arenas, reaps, keys, counts and deep disposal: zeroed, aligned, apart; memory comes back; random use against a model. */
 #include <stdint.h>
 
+#include <lee/collect.h>
 #include <lee/owned.h>
 
 #include "../src/arena.h"
@@ -14,6 +15,9 @@ static bool all(const unsigned char *bytes, size_t size, int value) {
             return false;
     return true;
 }
+
+static long ***anchors[3];
+static size_t anchor_count;
 
 static uint64_t state = 88172645463325252u;
 
@@ -314,6 +318,45 @@ static void test_heap_free(void) {
     lee_free(NULL);
 }
 
+/* What only an arena, a reap or a key's arena points to is not collected. */
+static __attribute__((noinline)) void fill(struct lee_arena *arena, bool reap, size_t count) {
+    long **table = NULL;
+    for (size_t i = 0; i < count; i++) {
+        long **entry = reap ? lee_reap_take(&site, arena, 3 * sizeof *entry, 8)
+                            : lee_arena_alloc(&site, arena, 3 * sizeof *entry, 8);
+        entry[0] = (long *)table;
+        entry[1] = lee_heap_alloc(&site, sizeof(long));
+        *entry[1] = (long)i;
+        table = entry;
+    }
+    /* The newest entry is found through the first block of a page of its own. */
+    long ***anchor = reap ? lee_reap_take(&site, arena, 9000, 8) : lee_arena_take(&site, arena, 9000, 8);
+    anchor[0] = table;
+    anchors[anchor_count++] = anchor;
+}
+
+static void test_roots(void) {
+    struct lee_arena one, two, *key = lee_key_new(&site);
+    fill(lee_arena_begin(&one), false, 3000);
+    fill(lee_arena_begin(&two), true, 2000);
+    fill(key, false, 1000);
+    for (int i = 0; i < 3; i++) {
+        lee_collect();
+        for (int n = 0; n < 20000; n++)
+            *(long *)lee_heap_alloc(&site, sizeof(long)) = -1;
+    }
+    size_t found = 0;
+    for (size_t i = 0; i < anchor_count; i++) {
+        long expected = (long)(3000 - 1000 * i) - 1;
+        for (long **entry = anchors[i][0]; entry != NULL; entry = (long **)entry[0], found++)
+            CHECK(*entry[1] == expected--);
+    }
+    CHECK(found == 6000);
+    lee_arena_end(&one);
+    lee_arena_end(&two);
+    lee_key_free(key);
+}
+
 #if UNDER_ASAN
 static void read_dead(void *unused) {
     (void)unused;
@@ -368,6 +411,7 @@ int main(void) {
     test_tail();
     test_counts();
     test_heap_free();
+    test_roots();
 #if UNDER_ASAN
     test_poison();
 #endif
