@@ -6,6 +6,8 @@ mod escape_later;
 pub mod framework;
 pub mod initialised;
 pub mod null_facts;
+pub mod ownership;
 pub mod pass;
+pub mod regions;
 
 pub use pass::{check, Options, Report};
