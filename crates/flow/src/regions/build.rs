@@ -190,6 +190,8 @@ impl<'a> Solver<'a> {
             Region::Bound(at, n) if at == level => match env {
                 Env::Call(base) => Ref::Node(base + n as usize),
                 Env::Prototype => self.origins.of_prototype(Region::Bound(0, n)).map_or(Ref::Free, Ref::Fixed),
+                // A counted parameter arrives in a local of the prototype's type.
+                Env::Body if level == 0 => self.origins.of_prototype(region).map_or(Ref::Free, Ref::Fixed),
                 Env::Body | Env::Hidden(_) => Ref::Fixed(self.origins.odd(region)),
             },
             Region::Exists(n) => match env {

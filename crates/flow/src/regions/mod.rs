@@ -26,7 +26,7 @@ use typing::types::Region;
 
 use crate::framework::Point;
 use build::{Ref, Solver};
-pub use origins::Form;
+pub use origins::{look_temps, Form};
 use origins::{Origin, HEAP};
 
 /// A loan, for the ownership analysis.

@@ -373,5 +373,26 @@ fn looked_at<'b>(program: &Program, body: &Body, dest: &Place, value: &'b Rvalue
     };
     let to = mir::ty::place_ty(program, body, dest).map(|q| q.ty);
     let keeps = to.is_ok_and(|ty| object_pointer(&program.types, ty).is_some());
-    (keeps && owned(place) && !owned(dest)).then_some(place)
+    // A temporary may have the type of what it looks through (`p + i` of an owned `p`); an owned variable that is set by a copy is a
+    // part of what `unpack` lends.
+    let is_temp = dest.as_local().is_some_and(|l| is_temp(body, l));
+    (keeps && owned(place) && (is_temp || !owned(dest))).then_some(place)
+}
+
+fn is_temp(body: &Body, local: Local) -> bool {
+    body.locals.get(local.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp)
+}
+
+/// Temporaries of owned type that only look through an owned pointer.
+pub fn look_temps(program: &Program, body: &Body) -> Vec<Local> {
+    let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
+    stmts
+        .filter_map(|stmt| match &stmt.kind {
+            StmtKind::Assign(dest, value) => {
+                let local = dest.as_local().filter(|&l| is_temp(body, l))?;
+                looked_at(program, body, dest, value).map(|_| local)
+            }
+            _ => None,
+        })
+        .collect()
 }
