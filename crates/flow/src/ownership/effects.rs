@@ -76,6 +76,10 @@ impl Ownership<'_> {
                     self.lend(s, at, BorrowKind::Lend, place, span, report);
                 }
             }
+            // What is read element by element stays where it is.
+            StmtKind::CopyElements { .. } => {
+                stmt_places(&stmt.kind, &mut |place, _| self.read(s, at, place, span, report));
+            }
             StmtKind::DropSlot(place) if !place.has_deref() => {}
             StmtKind::Check(check) => check_places(check, &mut |place, _| self.read(s, at, place, span, report)),
             other => stmt_places(other, &mut |place, access| match access {

@@ -327,12 +327,17 @@ impl Words<'_, '_> {
             Lost::Overwritten => format!("leak: {name} is overwritten while it is still owned"),
             Lost::Dropped => "leak: nothing takes this value, which is owned".to_string(),
         };
-        let mut condition = false;
+        let (mut condition, mut way) = (false, None);
         if some {
             if let Some((end, is_branch)) = self.branch_end(node, at.block) {
-                place = end;
+                if !is_branch {
+                    place = end;
+                }
                 condition = is_branch;
-                message = format!("leak: {name} is still owned on this way, and is moved on another");
+                message = format!("leak: {name} is still owned on one way here, and is moved on another");
+                if is_branch {
+                    way = Some(end);
+                }
             } else {
                 message = format!("leak: {name} is moved on some ways here, and lost on the others");
             }
@@ -348,6 +353,9 @@ impl Words<'_, '_> {
         }
         if place != span {
             d = d.label(span, "it is lost here");
+        }
+        if let Some(way) = way {
+            d = d.label(way, "this way still owns it");
         }
         let release = self.release(node);
         d.help(match (lost, condition) {

@@ -427,10 +427,16 @@ impl<'a> Solver<'a> {
     fn assign(&mut self, at: Point, dest: &Place, value: &Rvalue, span: Span) {
         let Some(to) = self.place_side(dest) else { return };
         let Some(from) = self.value(at, value, to, span) else { return };
-        if let Some(look) = self.origins.loan_at(at).filter(|&n| self.is_look(n) && self.last_view_of(value).is_none())
-        {
+        if let Some(look) = self.origins.loan_at(at).filter(|&n| self.is_look(n)) {
             let (origin, keeper) = (self.origins.loan(look), self.keeper(dest));
-            self.flow(Ref::Fixed(origin), to.outer, How::Outlives, span, keeper);
+            if self.last_view_of(value).is_none() {
+                self.flow(Ref::Fixed(origin), to.outer, How::Outlives, span, keeper);
+            }
+            // What only looks takes nothing over, whatever its type says.
+            if dest.as_local().and_then(|l| self.decl(l)).is_some_and(|d| d.kind == LocalKind::Temp) {
+                self.flow(from.outer, to.outer, How::Outlives, span, keeper);
+                return self.relate_inner(from, to, span, keeper);
+            }
         }
         self.store(from, dest, to, span);
     }
@@ -563,8 +569,13 @@ impl<'a> Solver<'a> {
 
     fn borrow(&mut self, at: Point, kind: BorrowKind, place: &Place, ty: Ty, dest: Side, span: Span) -> Option<Side> {
         let side = self.place_side(place)?;
-        if kind == BorrowKind::Lend {
+        // What is behind a view is in the view's region, which no loan makes shorter.
+        if kind == BorrowKind::Lend || self.last_view(place).is_some() {
             return Some(side);
+        }
+        if self.origins.loan_at(at).is_none() {
+            // A cursor goes on: it stays in its region.
+            return Some(dest);
         }
         let (memory, inner) = if kind == BorrowKind::Slot {
             self.relate_target(side.ty, dest, span);
@@ -658,12 +669,33 @@ impl<'a> Solver<'a> {
         }
     }
 
+    /// The place whose address a temporary holds, if it holds one only.
+    fn address_in(&self, temp: Local) -> Option<Place> {
+        let mut found = None;
+        for stmt in self.body.blocks.iter().flat_map(|b| &b.stmts) {
+            match &stmt.kind {
+                StmtKind::Assign(dest, value) if dest.as_local() == Some(temp) => match (value, &found) {
+                    (Rvalue::AddrOf(place), None) => found = Some(place.clone()),
+                    (Rvalue::Use(Operand::Copy(from)), None) => found = self.address_in(from.as_local()?),
+                    _ => return None,
+                },
+                _ => {}
+            }
+        }
+        found
+    }
+
     /// `*out` is set to a pointer into `p`; gives the region of `*out`.
     fn end_into(&mut self, func: &FuncTy, args: &[Operand], span: Span) -> Option<Ref> {
-        let (from, out) = func.end_into?;
-        let out = self.operand_side(args.get(out as usize)?)?;
+        let (from, out_number) = func.end_into?;
+        let out = self.operand_side(args.get(out_number as usize)?)?;
         let inner = object_pointer(&self.program.types, out.ty)?.target.ty;
-        let stored = self.typed(inner, Env::Body).outer;
+        let target =
+            args.get(out_number as usize).and_then(crate::framework::whole_local).and_then(|t| self.address_in(t));
+        let stored = match target {
+            Some(place) => self.outer_of_place(&place),
+            None => self.typed(inner, Env::Body).outer,
+        };
         if let Some(side) = args.get(from as usize).and_then(|a| self.operand_side(a)) {
             self.flow(side.outer, stored, How::Outlives, span, Keeper::Memory);
         }

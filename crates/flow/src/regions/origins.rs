@@ -115,6 +115,7 @@ impl<'a> Origins<'a> {
     fn find_sites(&mut self, program: &Program) {
         let body = self.body;
         let mut loans = vec![];
+        let cursors = crate::ownership::paths::cursors(body);
         for (b, block) in body.blocks.iter().enumerate() {
             for (s, stmt) in block.stmts.iter().enumerate() {
                 let at = Point { block: BlockId(b as u32), stmt: s };
@@ -122,6 +123,9 @@ impl<'a> Origins<'a> {
                     loans.push(LoanSite { at, span: stmt.span, kind, place: place.clone(), form });
                 };
                 match &stmt.kind {
+                    // A cursor that goes on stays with its own loan.
+                    StmtKind::Assign(dest, Rvalue::Borrow(..))
+                        if dest.as_local().is_some_and(|l| cursors.contains(&l)) => {}
                     StmtKind::Assign(_, Rvalue::Borrow(kind, place, _)) => lend(*kind, place, Form::Borrow),
                     StmtKind::Assign(_, Rvalue::AddrOf(place)) => {
                         if let Some(local) = place.local_part() {
