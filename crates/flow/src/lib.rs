@@ -6,7 +6,9 @@ mod escape_later;
 pub mod framework;
 pub mod initialised;
 pub mod null_facts;
+pub mod ownership;
 pub mod pass;
 pub mod ranges;
+pub mod regions;
 
 pub use pass::{check, Options, Report};

@@ -1,18 +1,21 @@
 //! The passes over MIR, in order.
 
-use crate::{escape, framework, initialised, null_facts};
+use crate::{escape, framework, initialised, null_facts, ownership, regions};
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
 use mir::ir::{Body, Program};
 use mir::verify::{self, VerifyError};
 use source::Sink;
 use std::time::{Duration, Instant};
+use typing::types::Region;
 
 /// How to run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Run the structural verifier in front of and behind the passes.
     pub verify: bool,
+    /// `-Wno-leak`: leaks of heap objects are warnings.
+    pub leaks_are_warnings: bool,
 }
 
 /// What came out besides diagnostics.
@@ -48,7 +51,7 @@ pub fn check(program: &mut Program, sink: &mut Sink, options: Options) -> Report
     }
     let mut bodies = std::mem::take(&mut program.bodies);
     for body in bodies.iter_mut().filter(|body| !body.unchecked) {
-        check_body(program, body, sink, &mut report);
+        check_body(program, body, sink, &mut report, options);
     }
     program.bodies = bodies;
     if options.verify {
@@ -58,7 +61,7 @@ pub fn check(program: &mut Program, sink: &mut Sink, options: Options) -> Report
 }
 
 /// The list of passes. Each one's header says what it needs, changes and guarantees.
-fn check_body(program: &Program, body: &mut Body, sink: &mut Sink, report: &mut Report) {
+fn check_body(program: &Program, body: &mut Body, sink: &mut Sink, report: &mut Report, options: Options) {
     // Variables that were reported: one mistake, one error.
     let mut reported = BitSet::empty(body.locals.len());
 
@@ -75,5 +78,18 @@ fn check_body(program: &Program, body: &mut Body, sink: &mut Sink, report: &mut 
             sink.push(null_facts::report(body, unproven));
         }
     }
-    report.timed("escape", || escape::run(program, body, sink, &mut reported));
+    if has_interim_regions(program, body) {
+        report.timed("escape", || escape::run(program, body, sink, &mut reported));
+        return;
+    }
+    let regions = report.timed("regions", || regions::run(program, body, sink, &mut reported));
+    body.infer_owes = (0..body.infer_regions).map(|n| regions.region_owes(Region::Infer(n))).collect();
+    let how = ownership::Options { leaks_are_warnings: options.leaks_are_warnings };
+    report.timed("ownership", || ownership::run(program, body, &regions, how, sink, &mut reported));
+}
+
+/// Whether the front end left the regions of locals to `escape`.
+fn has_interim_regions(program: &Program, body: &Body) -> bool {
+    let types = &program.types;
+    body.locals.iter().any(|decl| types.as_pointer(decl.ty.ty).is_some_and(|p| p.region == Region::Var))
 }

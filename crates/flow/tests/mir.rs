@@ -29,7 +29,7 @@ fn check_case(name: &str, text: &str) -> Vec<String> {
         Err(error) => return vec![format!("{name}: {error}")],
     };
     let mut sink = Sink::default();
-    let report = flow::check(&mut program, &mut sink, flow::Options { verify: true });
+    let report = flow::check(&mut program, &mut sink, flow::Options { verify: true, ..flow::Options::default() });
     let mut wrong: Vec<String> = report.verify.iter().map(|e| format!("{name}: verifier: {e}")).collect();
     let mut left: Vec<&Diagnostic> = sink.all.iter().collect();
     for (n, line) in text.lines().enumerate() {
@@ -88,12 +88,30 @@ fn escape() {
 }
 
 #[test]
+fn regions_of_blocks() {
+    run_file("regions_blocks.mir", 15);
+}
+
+#[test]
+fn ownership() {
+    run_file("ownership.mir", 15);
+}
+
+#[test]
+fn lending() {
+    run_file("lending.mir", 15);
+}
+
+#[test]
 fn every_file_is_run() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mir");
     let mut names: Vec<String> =
         std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
     names.sort();
-    assert_eq!(names, ["escape.mir", "initialised.mir", "null_facts.mir"]);
+    assert_eq!(
+        names,
+        ["escape.mir", "initialised.mir", "lending.mir", "null_facts.mir", "ownership.mir", "regions_blocks.mir"]
+    );
 }
 
 /// A function of many blocks, variables and loops is checked in a moment.

@@ -33,6 +33,8 @@ pub struct Settings {
     pub library: Option<PathBuf>,
     /// `-Wno-free-shared`: `free` of a shared pointer is a warning.
     pub free_shared: bool,
+    /// `-Wno-leak`: leaks of heap objects are warnings.
+    pub leaks: bool,
     /// Names of foreign functions with what to use instead.
     pub advice: Vec<(String, String)>,
     /// Run the verifier of MIR behind each pass that makes or changes it.
@@ -106,7 +108,10 @@ fn compile_tree(
     }
 
     let mut mir = timer.pass("lower", || lower::lower(tree));
-    let report = flow::check(&mut mir, sink, flow::Options { verify: settings.verify });
+    let report = {
+        let (verify, leaks_are_warnings) = (settings.verify, settings.leaks);
+        flow::check(&mut mir, sink, flow::Options { verify, leaks_are_warnings })
+    };
     timer.add(&report.times);
     consistent("lowering or an analysis", report.verify)?;
 

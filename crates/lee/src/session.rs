@@ -56,6 +56,7 @@ impl Session {
             until,
             dialect: dialect(file),
             library: Some(self.home.library_headers()),
+            leaks: self.options.warnings.iter().any(|w| w == "no-leak"),
             free_shared: self.options.warnings.iter().any(|w| w == "no-free-shared"),
             advice: self.home.advice(),
             verify: self.options.verify,

@@ -314,6 +314,9 @@ impl Checker<'_> {
             self.error(codes::INCOMPLETE, span, format!("`new` needs the size of `{text}`, which is not known here"));
             return self.error_node(span);
         }
+        if !self.check_owned_parts(elem, region, span) {
+            return self.error_node(span);
+        }
         let flexible = self
             .program
             .types
@@ -404,6 +407,73 @@ impl Checker<'_> {
             raw: false,
         });
         self.node(ExprKind::New(out), ty, span)
+    }
+
+    /// What an object may own or reach, given where it lives: in an arena only what is in the same arena, in the exchange heap
+    /// only what can be sent.
+    fn check_owned_parts(&mut self, elem: Ty, region: Region, span: Span) -> bool {
+        let text = self.show(elem);
+        match region {
+            Region::Heap => true,
+            Region::Exchange => {
+                let fits = self.exchangeable(elem);
+                if !fits {
+                    self.error_help(
+                        codes::REGION,
+                        span,
+                        format!("`{text}` is not exchangeable: it can reach memory that belongs to one process"),
+                        "blocks of the exchange heap hold plain data, `@exchange` pointers and exchange keys",
+                    );
+                }
+                fits
+            }
+            _ => {
+                let fits = self.owns_within(elem, region);
+                if !fits {
+                    self.error_help(
+                        codes::REGION,
+                        span,
+                        format!("a `{text}` in an arena or reap owns something outside that region, which would be lost with the arena"),
+                        "what it owns lives in the same region, or the object in the heap",
+                    );
+                }
+                fits
+            }
+        }
+    }
+
+    /// Whether all that a value of the type owns is in `region`.
+    fn owns_within(&self, ty: Ty, region: Region) -> bool {
+        if !self.program.types.owns(ty) {
+            return true;
+        }
+        match self.kind(ty) {
+            // What lies behind was checked when it was made.
+            TyKind::Ptr(p) => p.region == region,
+            TyKind::Array { elem, .. } => self.owns_within(elem.ty, region),
+            TyKind::Record(id) => {
+                let fields = self.program.types.record(*id).fields.clone().unwrap_or_default();
+                fields.iter().all(|f| self.owns_within(f.ty.ty, region))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether values of the type may move to another process.
+    fn exchangeable(&self, ty: Ty) -> bool {
+        match self.kind(ty) {
+            TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Complex(_) | TyKind::Enum(_) | TyKind::Error => {
+                true
+            }
+            TyKind::Ptr(p) => p.region == Region::Exchange,
+            TyKind::Key(kind, _) => *kind == KeyKind::Exchange,
+            TyKind::Array { elem, .. } => self.exchangeable(elem.ty),
+            TyKind::Record(id) => {
+                let fields = self.program.types.record(*id).fields.clone().unwrap_or_default();
+                fields.iter().all(|f| self.exchangeable(f.ty.ty))
+            }
+            _ => false,
+        }
     }
 
     /// `[.n = e, ...]`: the count, evaluated once into a local, and the initialiser of the fields.

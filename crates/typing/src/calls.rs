@@ -668,7 +668,7 @@ impl Checker<'_> {
                     continue;
                 }
                 let ty = self.probe(arg);
-                self.unify(param.ty, ty, &params, &mut found);
+                self.unify_value(param.ty, ty, &params, &mut found);
             }
         }
         if let Some(expected) = expected {
@@ -679,7 +679,7 @@ impl Checker<'_> {
         for (param, arg) in later {
             if found.iter().any(|f| f.is_none()) {
                 let ty = self.probe(arg);
-                self.unify(param, ty, &params, &mut found);
+                self.unify_value(param, ty, &params, &mut found);
             }
         }
         let mut out = vec![];
@@ -720,8 +720,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The type of an argument, without reports.
-    fn probe(&mut self, arg: &ast::Expr) -> Ty {
+    /// An argument, without reports.
+    fn probe(&mut self, arg: &ast::Expr) -> Expr {
         self.muted += 1;
         let used = self.f.as_ref().map(|f| f.used.clone());
         let value = self.value(arg);
@@ -729,7 +729,7 @@ impl Checker<'_> {
             f.used.extend(used);
         }
         self.muted -= 1;
-        value.ty.ty
+        value
     }
 
     /// Arguments of a generic function that is named without being called.
@@ -754,6 +754,17 @@ impl Checker<'_> {
         args.map(Rc::from)
     }
 
+    /// Matches a parameter's type against an argument. A new object is shared where its type parameter is copied.
+    fn unify_value(&mut self, pattern: Ty, value: Expr, params: &[GenericParam], found: &mut [Option<Ty>]) {
+        let copied = matches!(self.kind(pattern), TyKind::Param(p) if !p.moves);
+        let fresh = self.program.types.as_pointer(value.ty.ty).filter(|p| p.own.is_owned() && !self.lendable(&value));
+        let ty = match fresh {
+            Some(p) if copied => self.types().pointer(Pointer { own: Own::Shared, ..p }),
+            _ => value.ty.ty,
+        };
+        self.unify(pattern, ty, params, found);
+    }
+
     /// Matches a parameter's type against an argument's and notes what the type parameters must be.
     fn unify(&mut self, pattern: Ty, actual: Ty, params: &[GenericParam], found: &mut [Option<Ty>]) {
         if self.is_error(actual) {
@@ -761,11 +772,12 @@ impl Checker<'_> {
         }
         match (self.kind(pattern).clone(), self.kind(actual).clone()) {
             (TyKind::Param(p), _) if params.get(p.index as usize) == Some(&GenericParam::Type(p)) => {
-                if found.get(p.index as usize).is_some_and(|f| f.is_none()) {
-                    let bound = self.type_argument(actual, &p);
-                    if let Some(slot) = found.get_mut(p.index as usize) {
-                        *slot = Some(bound);
-                    }
+                let bound = match found.get(p.index as usize) {
+                    Some(None) => self.type_argument(actual, &p),
+                    _ => return,
+                };
+                if let Some(slot) = found.get_mut(p.index as usize) {
+                    *slot = Some(bound);
                 }
             }
             (TyKind::OwnArg(Own::Param(n)), TyKind::OwnArg(own)) => self.unify_own(n, own, params, found),

@@ -144,7 +144,20 @@ impl<'a> Checker<'a> {
 
     /// A type as text.
     pub(crate) fn show(&self, ty: Ty) -> String {
-        self.program.types.show(ty)
+        let mut text = self.program.types.show(ty);
+        let regions = self.f.as_ref().map(|f| f.regions.as_slice()).unwrap_or_default();
+        for (n, region) in regions.iter().enumerate().rev() {
+            if text.contains('@') {
+                let name = region.name.map_or("@_".to_string(), |name| format!("@{name}"));
+                text = text.replace(&format!("@body{n}"), &name);
+            }
+        }
+        for (n, param) in self.type_params.iter().enumerate().rev() {
+            if let GenericParam::Own(name) = param {
+                text = text.replace(&format!("own{n}"), name.as_str());
+            }
+        }
+        text
     }
 
     /// Whether the type is the error type.

@@ -403,7 +403,7 @@ impl Checker<'_> {
             return self.error_node(span);
         }
         if self.program.types.same_modulo_regions(from, to)
-            && !self.program.types.as_pointer(from).is_some_and(|p| p.own == Own::Any)
+            && self.program.types.as_pointer(from).is_none_or(|p| p.own != Own::Any)
         {
             return e;
         }

@@ -5,7 +5,6 @@ use crate::codes;
 use crate::convert::Why;
 use crate::tree::*;
 use crate::types::*;
-use source::{Diagnostic, Span};
 
 impl Checker<'_> {
     /// Whether code here follows the rules of ownership: not in plain C.
@@ -25,7 +24,7 @@ impl Checker<'_> {
     }
 
     /// The place that a value is moved out of, or an `any` pointer is read from.
-    fn lendable(&self, e: &Expr) -> bool {
+    pub(crate) fn lendable(&self, e: &Expr) -> bool {
         match &*e.kind {
             ExprKind::Move(_) => true,
             ExprKind::Load(_) => self.program.types.as_pointer(e.ty.ty).is_some_and(|p| p.own == Own::Any),
@@ -305,10 +304,5 @@ impl Checker<'_> {
             Some(_) => Own::View,
             None => Own::Shared,
         }
-    }
-
-    /// Reports a mix of ownership words that a place cannot have.
-    pub(crate) fn own_label(&mut self, span: Span, message: &str, there: Span, label: &str) {
-        self.report(Diagnostic::error(codes::OWNERSHIP, span, message).label(there, label));
     }
 }

@@ -1,0 +1,562 @@
+//! What statements do to owned paths.
+
+use mir::ir::*;
+use mir::ty::{owns, place_ty};
+use mir::visit::{check_places, stmt_places, Access};
+use source::Span;
+use typing::tree::BorrowKind;
+use typing::types::Own;
+
+use super::paths::{Found, NodeId};
+use super::report::{Finding, Lost, Verb};
+use super::state::{Brought, State, Test, MOVED, NULL, OWNED, UNSET};
+use super::{bits_of_constant, is_null, Ownership};
+use crate::framework::Point;
+
+/// Where findings go.
+pub(crate) type Report<'r> = &'r mut dyn FnMut(Finding);
+
+impl Ownership<'_> {
+    /// What a statement does; for a `Dispose` gives the parts that are gone already.
+    pub fn step(&self, s: &mut State, at: Point, stmt: &Stmt, report: Report) -> Vec<Vec<Proj>> {
+        let span = stmt.span;
+        match &stmt.kind {
+            StmtKind::Assign(dest, value) => {
+                let brought = self.value(s, at, value, span, report);
+                self.store(s, at, dest, &brought, span, report);
+                self.remember(s, dest, value);
+                if self.is_store_through_pointer(dest) {
+                    self.forget_below(s, at, false);
+                }
+                if let Some(&loan) = self.loan_at.get(&at) {
+                    s.loans.insert(loan);
+                }
+            }
+            StmtKind::Call { dest, callee, args, .. } => {
+                if let Callee::Pointer(operand) = callee {
+                    self.operand(s, at, operand, span, report);
+                }
+                for arg in args {
+                    self.operand(s, at, arg, span, report);
+                }
+                self.forget_below(s, at, true);
+                if let Some(dest) = dest {
+                    self.store(s, at, dest, &Brought::unknown(OWNED), span, report);
+                    if let Some(local) = dest.as_local() {
+                        s.forget(local);
+                    }
+                }
+            }
+            StmtKind::Dispose { value, handle, .. } => {
+                let parts = self.dispose(s, at, value, span, report);
+                if let Some(handle) = handle {
+                    self.operand(s, at, handle, span, report);
+                }
+                return parts;
+            }
+            StmtKind::StorageLive(local) => {
+                s.live.insert(local.0 as usize);
+                if let Some(root) = self.paths.root(*local) {
+                    s.set(&self.paths, root, UNSET, 0);
+                }
+            }
+            StmtKind::StorageDead(local) => self.ends(s, at, *local, span, report),
+            StmtKind::Zero(place) => self.zero(s, at, place, span, report),
+            StmtKind::Swap(a, b) => self.swap(s, at, a, b, span, report),
+            StmtKind::Open(_, key, _) => self.open(s, at, key, span, report),
+            StmtKind::Close(_, key, _) => {
+                if let Some(found) = self.find(key).filter(|f| f.exact) {
+                    s.set(&self.paths, found.node, OWNED, 0);
+                }
+            }
+            StmtKind::CursorBegin(cursor, place) => self.cursor(s, at, *cursor, place, span, report),
+            StmtKind::Unpack { place, moves, .. } => {
+                self.read(s, at, place, span, report);
+                if !moves {
+                    self.lend(s, at, BorrowKind::Lend, place, span, report);
+                }
+            }
+            // What is read element by element stays where it is.
+            StmtKind::CopyElements { .. } => {
+                stmt_places(&stmt.kind, &mut |place, _| self.read(s, at, place, span, report));
+            }
+            StmtKind::DropSlot(place) if !place.has_deref() => {}
+            StmtKind::Check(check) => check_places(check, &mut |place, _| self.read(s, at, place, span, report)),
+            other => stmt_places(other, &mut |place, access| match access {
+                Access::Read | Access::Address => self.read(s, at, place, span, report),
+                Access::Move => {
+                    self.take(s, at, place, span, report);
+                }
+                Access::Write => self.store(s, at, place, &Brought::unknown(OWNED), span, report),
+            }),
+        }
+        vec![]
+    }
+
+    /// What leaving the function does.
+    pub fn leave(&self, s: &mut State, at: Point, term: &Terminator, report: Report) {
+        let span = term.span;
+        match &term.kind {
+            TermKind::Return(operand) => {
+                if let Some(operand) = operand {
+                    self.operand(s, at, operand, span, report);
+                }
+                for (local, root) in self.paths.roots().collect::<Vec<_>>() {
+                    let n = local.0 as usize;
+                    let is_temp = self.body.locals.get(n).is_some_and(|d| d.kind == LocalKind::Temp);
+                    if self.lent_roots.contains(n) && local.0 < self.body.params {
+                        self.whole(s, root, span, Verb::Exit, report);
+                    } else if is_temp && !self.lend_temps.contains(n) {
+                        let made = self.body.locals.get(n).map_or(span, |d| d.span);
+                        self.lost(s, at, root, made, Lost::Dropped, report);
+                    } else if local.0 < self.body.params {
+                        self.lost(s, at, root, span, Lost::Exit, report);
+                    }
+                }
+            }
+            TermKind::If(operand, ..) | TermKind::Switch(operand, ..) | TermKind::GotoComputed(operand) => {
+                self.operand(s, at, operand, span, report);
+            }
+            _ => {}
+        }
+    }
+
+    pub fn find(&self, place: &Place) -> Option<Found> {
+        self.paths.find(&self.program.types, place)
+    }
+
+    fn owns_place(&self, place: &Place) -> bool {
+        place_ty(self.program, self.body, place).is_ok_and(|q| owns(&self.program.types, q.ty))
+    }
+
+    /// Whether the place is reached through a view.
+    pub fn through_view(&self, place: &Place) -> bool {
+        (0..place.proj.len()).any(|n| {
+            let ty = mir::ty::prefix_ty(self.program, self.body, place, n).map(|q| q.ty);
+            let own = ty.ok().and_then(|ty| self.program.types.as_pointer(ty)).map(|p| p.own);
+            place.proj.get(n) == Some(&Proj::Deref) && own == Some(Own::View)
+        })
+    }
+
+    fn is_store_through_pointer(&self, dest: &Place) -> bool {
+        dest.has_deref() && self.find(dest).is_none_or(|f| f.slot)
+    }
+
+    // ---- reading
+
+    /// What is read through, and the place itself if it is a path, must be there.
+    pub fn read(&self, s: &mut State, at: Point, place: &Place, span: Span, report: Report) {
+        self.through(s, at, place, span, report);
+        if let Some(found) = self.find(place).filter(|f| f.exact) {
+            self.here(s, found.node, span, report);
+        }
+    }
+
+    /// The pointers that the place is reached through must be there.
+    fn through(&self, s: &State, at: Point, place: &Place, span: Span, report: Report) {
+        for step in &place.proj {
+            if let Proj::Index(Operand::Copy(index) | Operand::Move(index)) = step {
+                self.through(s, at, index, span, report);
+            }
+        }
+        let Some(found) = self.find(place) else { return };
+        self.accessed(s, at, found, span, report);
+        let mut node = found.node;
+        if !found.exact && place.proj.get(found.steps) == Some(&Proj::Deref) {
+            self.here(s, node, span, report);
+        }
+        while let Some(parent) = self.paths.nodes[node].parent {
+            if self.paths.nodes[node].step == Some(super::paths::Step::Deref) {
+                self.here(s, parent, span, report);
+            }
+            node = parent;
+        }
+    }
+
+    fn here(&self, s: &State, node: NodeId, span: Span, report: Report) {
+        if s.has(node, MOVED) {
+            report(Finding::used(span, node, s.sites[node], s.of(node) != MOVED));
+        }
+    }
+
+    /// Evaluates an operand; what it brings if it is owned.
+    pub fn operand(&self, s: &mut State, at: Point, operand: &Operand, span: Span, report: Report) -> Brought {
+        match operand {
+            Operand::Const(_) => Brought::unknown(bits_of_constant(operand)),
+            Operand::Copy(place) => {
+                self.read(s, at, place, span, report);
+                Brought::unknown(OWNED)
+            }
+            Operand::Move(place) => self.take(s, at, place, span, report),
+        }
+    }
+
+    fn value(&self, s: &mut State, at: Point, value: &Rvalue, span: Span, report: Report) -> Brought {
+        match value {
+            Rvalue::Borrow(kind, place, _) => {
+                self.lend(s, at, *kind, place, span, report);
+                Brought::unknown(OWNED)
+            }
+            Rvalue::AddrOf(place) => {
+                self.through(s, at, place, span, report);
+                Brought::unknown(OWNED)
+            }
+            Rvalue::Tag(place) | Rvalue::VaArg(place, _) => {
+                self.read(s, at, place, span, report);
+                Brought::unknown(OWNED)
+            }
+            Rvalue::Use(a) | Rvalue::Bits(a, _) | Rvalue::Part(a, Part::Ptr, _) | Rvalue::MakeTypedVoid(a, _, _) => {
+                self.operand(s, at, a, span, report)
+            }
+            Rvalue::MakeCounted { ptr, count, .. } => {
+                let brought = self.operand(s, at, ptr, span, report);
+                self.operand(s, at, count, span, report);
+                brought
+            }
+            Rvalue::MakeFat { ptr, lo, hi, .. } => {
+                let brought = self.operand(s, at, ptr, span, report);
+                self.operand(s, at, lo, span, report);
+                self.operand(s, at, hi, span, report);
+                brought
+            }
+            _ => {
+                mir::visit::rvalue_operands(value, &mut |operand| {
+                    self.operand(s, at, operand, span, report);
+                });
+                if matches!(value, Rvalue::Alloc { .. }) {
+                    Brought::fresh()
+                } else {
+                    Brought::unknown(OWNED)
+                }
+            }
+        }
+    }
+
+    /// The temporary or variable `dest` now tells about a path.
+    fn remember(&self, s: &mut State, dest: &Place, value: &Rvalue) {
+        let Some(local) = dest.as_local() else { return };
+        s.forget(local);
+        if self.paths.root(local).is_some() || self.body.locals.get(local.0 as usize).is_none_or(|d| d.address_taken) {
+            return;
+        }
+        let path = |operand: &Operand| match operand {
+            Operand::Copy(place) => self.find(place).filter(|f| f.exact).map(|f| f.node),
+            _ => None,
+        };
+        let known = |s: &State, operand: &Operand| {
+            let from = crate::framework::whole_local(operand)?;
+            s.tests.iter().copied().find(|t| matches!(t, Test::Copy(l, _) | Test::Truth(l, _, _) if *l == from))
+        };
+        let truth = |s: &State, operand: &Operand, same: bool| match (path(operand), known(s, operand)) {
+            (Some(node), _) | (None, Some(Test::Copy(_, node))) => Some(Test::Truth(local, node, same)),
+            (None, Some(Test::Truth(_, node, when))) => Some(Test::Truth(local, node, when == same)),
+            (None, None) => None,
+        };
+        let test = match value {
+            Rvalue::Use(a) | Rvalue::Bits(a, _) | Rvalue::Part(a, Part::Ptr, _) => match (path(a), known(s, a)) {
+                (Some(node), _) | (None, Some(Test::Copy(_, node))) => Some(Test::Copy(local, node)),
+                (None, Some(Test::Truth(_, node, same))) => Some(Test::Truth(local, node, same)),
+                (None, None) => None,
+            },
+            Rvalue::Truth(a) | Rvalue::Numeric(a, _) => truth(s, a, true),
+            Rvalue::Unary(UnOp::Not, a) => truth(s, a, false),
+            Rvalue::Binary(op @ (BinOp::Eq | BinOp::Ne), a, b, _) => match (is_null(a), is_null(b)) {
+                (false, true) => truth(s, a, *op == BinOp::Ne),
+                (true, false) => truth(s, b, *op == BinOp::Ne),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(test) = test {
+            s.learn(test);
+        }
+    }
+
+    // ---- moving
+
+    /// Moves a place out; what it brings.
+    fn take(&self, s: &mut State, at: Point, place: &Place, span: Span, report: Report) -> Brought {
+        self.through(s, at, place, span, report);
+        let Some(found) = self.find(place).filter(|f| f.exact) else {
+            if self.owns_place(place) {
+                report(Finding::slot(span, place.clone(), Verb::Moved));
+            }
+            return Brought::unknown(OWNED);
+        };
+        let node = found.node;
+        let root = self.paths.nodes[node].root.0 as usize;
+        if self.lend_temps.contains(root) {
+            return Brought::unknown(OWNED);
+        }
+        if !self.goes(s, at, node, span, Verb::Moved, report) {
+            return s.brought(&self.paths, node);
+        }
+        if s.of(node) & MOVED != 0 {
+            // Reported: what follows from it is not.
+            return Brought::unknown(OWNED);
+        }
+        self.whole(s, node, span, Verb::Moved, report);
+        let mut brought = s.brought(&self.paths, node);
+        brought.bits &= OWNED | NULL;
+        brought.parts.iter_mut().filter(|(_, bits, _)| bits & MOVED != 0).for_each(|part| part.1 = OWNED);
+        s.gone(&self.paths, node, self.site(at));
+        brought
+    }
+
+    /// Whether there is nothing in the path: it is null, or a struct of such.
+    fn is_nothing(&self, s: &State, node: NodeId) -> bool {
+        let is_part = |&&child: &&NodeId| self.paths.step(child) != Some(super::paths::Step::Deref);
+        s.of(node) == NULL && self.paths.children(node).iter().filter(is_part).all(|&child| self.is_nothing(s, child))
+    }
+
+    /// Whether the path can go: it is here, not lent to this function, and not lent away. A null path stays.
+    fn goes(&self, s: &State, at: Point, node: NodeId, span: Span, verb: Verb, report: Report) -> bool {
+        let bits = s.of(node);
+        if self.is_nothing(s, node) {
+            return false;
+        }
+        self.here(s, node, span, report);
+        if bits & MOVED != 0 {
+            return true;
+        }
+        if self.is_lent_root(node) {
+            report(Finding::lent_root(span, node, verb));
+        }
+        self.conflicts(s, at, node, verb, span, report);
+        true
+    }
+
+    fn is_lent_root(&self, node: NodeId) -> bool {
+        let root = self.paths.nodes[node].root.0 as usize;
+        self.lent_roots.contains(root) && !self.paths.is_behind_pointer(node)
+    }
+
+    /// Nothing below the path may be missing.
+    pub fn whole(&self, s: &State, node: NodeId, span: Span, verb: Verb, report: Report) {
+        if let Some(part) = self.missing(s, node) {
+            report(Finding::not_whole(span, node, part, s.sites[part], verb));
+        }
+    }
+
+    /// The first part below the path that was moved out.
+    pub fn missing(&self, s: &State, node: NodeId) -> Option<NodeId> {
+        for &child in &self.paths.nodes[node].children {
+            let bits = s.of(child);
+            if bits & MOVED != 0 {
+                return Some(child);
+            }
+            if bits == NULL {
+                continue;
+            }
+            if let Some(part) = self.missing(s, child) {
+                return Some(part);
+            }
+        }
+        None
+    }
+
+    fn dispose(&self, s: &mut State, at: Point, value: &Operand, span: Span, report: Report) -> Vec<Vec<Proj>> {
+        let place = match value {
+            Operand::Move(place) => place,
+            other => {
+                self.operand(s, at, other, span, report);
+                return vec![];
+            }
+        };
+        self.through(s, at, place, span, report);
+        let Some(found) = self.find(place).filter(|f| f.exact) else {
+            if self.owns_place(place) {
+                report(Finding::slot(span, place.clone(), Verb::Freed));
+            }
+            return vec![];
+        };
+        let node = found.node;
+        if self.lend_temps.contains(self.paths.nodes[node].root.0 as usize)
+            || !self.goes(s, at, node, span, Verb::Freed, report)
+        {
+            return vec![];
+        }
+        let mut parts = vec![];
+        if s.of(node) & MOVED == 0 {
+            self.gone_parts(s, node, node, span, &mut parts, report);
+        }
+        s.gone(&self.paths, node, self.site(at));
+        parts
+    }
+
+    /// The parts below that are not there any more on every way; on some ways is a mistake.
+    fn gone_parts(&self, s: &State, top: NodeId, node: NodeId, span: Span, parts: &mut Vec<Vec<Proj>>, report: Report) {
+        for &child in &self.paths.nodes[node].children {
+            let bits = s.of(child);
+            if bits & MOVED != 0 {
+                if bits & OWNED != 0 {
+                    report(Finding::not_whole(span, top, child, s.sites[child], Verb::Freed));
+                }
+                let mut steps = self.paths.steps_between(top, child);
+                if steps.first() == Some(&Proj::Deref) {
+                    steps.remove(0);
+                }
+                parts.push(steps);
+            } else if bits != NULL {
+                self.gone_parts(s, top, child, span, parts, report);
+            }
+        }
+    }
+
+    // ---- storing
+
+    fn store(&self, s: &mut State, at: Point, dest: &Place, brought: &Brought, span: Span, report: Report) {
+        self.through(s, at, dest, span, report);
+        let Some(found) = self.find(dest).filter(|f| f.exact) else { return };
+        let node = found.node;
+        let at_root = self.paths.nodes[node].parent.is_none();
+        if !self.paths.nodes[node].owned {
+            if at_root {
+                self.advance(s, node, span, report);
+            }
+            return;
+        }
+        let local = self.paths.nodes[node].root.0 as usize;
+        if self.lend_temps.contains(local) {
+            s.set(&self.paths, node, OWNED, 0);
+            return;
+        }
+        if s.of(node) != UNSET {
+            if self.is_lent_root(node) {
+                report(Finding::lent_root(span, node, Verb::Assigned));
+            }
+            self.conflicts(s, at, node, Verb::Assigned, span, report);
+            self.lost(s, at, node, span, Lost::Overwritten, report);
+        }
+        s.receive(&self.paths, node, brought);
+        self.part_set(s, node);
+    }
+
+    /// After a part of an aggregate that was never set is set, the rest of it stays as it was.
+    fn part_set(&self, s: &mut State, node: NodeId) {
+        let Some(parent) = self.paths.nodes[node].parent else { return };
+        if s.of(parent) == UNSET && self.paths.nodes[node].step != Some(super::paths::Step::Deref) {
+            // Aggregates are zeroed where they are declared, or assigned part by part.
+            s.set_one(parent, NULL, 0);
+        }
+    }
+
+    fn zero(&self, s: &mut State, at: Point, place: &Place, span: Span, report: Report) {
+        let Some(found) = self.find(place).filter(|f| f.exact) else { return };
+        if !self.paths.nodes[found.node].owned {
+            return;
+        }
+        if s.of(found.node) & (UNSET | MOVED) == 0 {
+            self.lost(s, at, found.node, span, Lost::Overwritten, report);
+        }
+        s.set(&self.paths, found.node, NULL, 0);
+    }
+
+    fn swap(&self, s: &mut State, at: Point, a: &Place, b: &Place, span: Span, report: Report) {
+        let mut sides = [None, None];
+        for (place, side) in [a, b].into_iter().zip(&mut sides) {
+            self.through(s, at, place, span, report);
+            let Some(found) = self.find(place).filter(|f| f.exact && self.paths.nodes[f.node].owned) else { continue };
+            let node = found.node;
+            self.here(s, node, span, report);
+            if self.is_lent_root(node) {
+                report(Finding::lent_root(span, node, Verb::Swapped));
+            }
+            self.conflicts(s, at, node, Verb::Swapped, span, report);
+            self.whole(s, node, span, Verb::Swapped, report);
+            *side = Some((node, s.brought(&self.paths, node)));
+        }
+        let [a, b] = sides;
+        for (to, from) in [(&a, &b), (&b, &a)] {
+            if let Some((node, _)) = to {
+                let mut brought = from.as_ref().map_or(Brought::unknown(OWNED), |(_, brought)| brought.clone());
+                if brought.bits & (OWNED | NULL) == 0 {
+                    brought = Brought::unknown(OWNED);
+                }
+                brought.bits &= OWNED | NULL;
+                s.receive(&self.paths, *node, &brought);
+            }
+        }
+    }
+
+    fn open(&self, s: &mut State, at: Point, key: &Place, span: Span, report: Report) {
+        self.through(s, at, key, span, report);
+        let Some(found) = self.find(key).filter(|f| f.exact) else {
+            report(Finding::slot(span, key.clone(), Verb::Opened));
+            return;
+        };
+        self.here(s, found.node, span, report);
+        if s.of(found.node) & MOVED == 0 {
+            self.conflicts(s, at, found.node, Verb::Opened, span, report);
+        }
+        s.set(&self.paths, found.node, MOVED, self.site(at));
+    }
+
+    // ---- cursors
+
+    fn cursor(&self, s: &mut State, at: Point, cursor: Local, place: &Place, span: Span, report: Report) {
+        self.through(s, at, place, span, report);
+        let mut bits = OWNED;
+        if let Some(found) = self.find(place).filter(|f| f.exact) {
+            self.here(s, found.node, span, report);
+            bits = s.of(found.node) & (OWNED | NULL);
+        }
+        self.lend(s, at, BorrowKind::Slot, place, span, report);
+        if let Some(&content) = self.paths.root(cursor).and_then(|root| self.paths.nodes[root].children.first()) {
+            s.set(&self.paths, content, if bits == 0 { OWNED } else { bits }, 0);
+        }
+    }
+
+    /// A cursor goes on: what it was at is whole again.
+    fn advance(&self, s: &mut State, root: NodeId, span: Span, report: Report) {
+        if let Some(&content) = self.paths.nodes[root].children.first() {
+            if s.has(content, MOVED) {
+                report(Finding::not_whole(span, root, content, s.sites[content], Verb::Advanced));
+            } else {
+                self.whole(s, content, span, Verb::Advanced, report);
+            }
+            s.set(&self.paths, content, OWNED, 0);
+        }
+    }
+
+    // ---- ends
+
+    fn ends(&self, s: &mut State, at: Point, local: Local, span: Span, report: Report) {
+        if let Some(root) = self.paths.root(local) {
+            if let Some(place) = self.cursors.get(&local) {
+                self.advance(s, root, span, report);
+                if let Some(found) = self.find(place).filter(|f| f.exact) {
+                    s.set(&self.paths, found.node, OWNED, 0);
+                }
+            } else if self.lent_roots.contains(local.0 as usize) {
+                self.whole(s, root, span, Verb::Exit, report);
+            } else {
+                self.lost(s, at, root, span, Lost::Scope, report);
+            }
+            s.set(&self.paths, root, UNSET, 0);
+        }
+        s.live.remove(local.0 as usize);
+        for (n, variables) in self.variables.iter().enumerate() {
+            let held = s.loans.contains(n) && variables.contains(&local);
+            let others = variables.iter().any(|v| s.live.contains(v.0 as usize));
+            let temps = self.temps.get(n).is_some_and(|t| t.iter().any(|&t| self.is_used(t, at)));
+            if held && !others && !temps {
+                s.loans.remove(n);
+            }
+        }
+    }
+
+    /// What is still owned in the path (not behind its pointer) is lost here.
+    fn lost(&self, s: &State, at: Point, node: NodeId, span: Span, lost: Lost, report: Report) {
+        if s.has(node, OWNED) && self.owes(node) {
+            let some = s.has(node, MOVED);
+            report(Finding::leak(span, node, lost, some, at));
+            return;
+        }
+        for &child in &self.paths.nodes[node].children {
+            if self.paths.nodes[child].step != Some(super::paths::Step::Deref) {
+                self.lost(s, at, child, span, lost, report);
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Loans: what may not happen to a path while it is lent.
+
+use mir::ir::*;
+use mir::ty::{owns, place_ty};
+use source::Span;
+use typing::tree::BorrowKind;
+
+use super::effects::Report;
+use super::paths::{Found, NodeId};
+use super::report::{Finding, Verb};
+use super::state::{State, MOVED, NULL, OWNED};
+use super::Ownership;
+use crate::framework::Point;
+use crate::regions::{Form, Loan};
+
+impl Ownership<'_> {
+    /// Whether a loan is in force: something that may hold it can still be used.
+    fn is_active(&self, s: &State, loan: usize, at: Point) -> bool {
+        s.loans.contains(loan)
+            && (self.variables.get(loan).is_some_and(|v| v.iter().any(|l| s.live.contains(l.0 as usize)))
+                || self.temps.get(loan).is_some_and(|t| t.iter().any(|&t| self.is_used(t, at))))
+    }
+
+    /// The loans in force at a point, with their paths.
+    fn active<'s>(&'s self, s: &'s State, at: Point) -> impl Iterator<Item = (usize, &'s Loan, NodeId)> + 's {
+        s.loans.iter().filter_map(move |n| {
+            let loan = self.regions.loans.get(n)?;
+            let node = self.lent.get(n).copied().flatten()?;
+            (loan.at != at && self.is_active(s, n, at)).then_some((n, loan, node))
+        })
+    }
+
+    fn overlap(&self, a: NodeId, b: NodeId) -> bool {
+        self.paths.is_prefix(a, b) || self.paths.is_prefix(b, a)
+    }
+
+    /// A path that goes, or is replaced, must not be lent; neither a prefix, nor anything below it.
+    pub fn conflicts(&self, s: &State, at: Point, node: NodeId, verb: Verb, span: Span, report: Report) {
+        let conflict = self.active(s, at).find(|&(_, _, lent)| self.overlap(lent, node));
+        if let Some((loan, ..)) = conflict {
+            report(Finding::lent(span, node, loan, verb));
+        }
+    }
+
+    /// While a cursor goes over a place, the place is used through it only.
+    pub fn accessed(&self, s: &State, at: Point, found: Found, span: Span, report: Report) {
+        if self.cursors.is_empty() {
+            return;
+        }
+        let conflict = self
+            .active(s, at)
+            .find(|&(_, loan, lent)| loan.form == Form::Cursor && self.paths.is_prefix(lent, found.node));
+        if let Some((loan, ..)) = conflict {
+            report(Finding::lent(span, found.node, loan, Verb::Used));
+        }
+    }
+
+    /// Lends a place.
+    pub fn lend(&self, s: &mut State, at: Point, kind: BorrowKind, place: &Place, span: Span, report: Report) {
+        let Some(&number) = self.loan_at.get(&at) else { return };
+        let form = self.regions.loans.get(number).map_or(Form::Borrow, |l| l.form);
+        match self.find(place).filter(|f| f.exact) {
+            None => {
+                let owned = place_ty(self.program, self.body, place).is_ok_and(|q| owns(&self.program.types, q.ty));
+                let looks = kind == BorrowKind::View && self.through_view(place);
+                if owned && kind != BorrowKind::Slot && !looks {
+                    let verb = if form == Form::Unpack { Verb::Unpacked } else { Verb::Borrowed };
+                    report(Finding::slot(span, place.clone(), verb));
+                }
+                if let Some(found) = self.find(place).filter(|f| !f.slot) {
+                    self.loan_conflicts(s, at, kind, form, found.node, span, report);
+                }
+            }
+            Some(found) => {
+                self.read(s, at, place, span, report);
+                let node = found.node;
+                if s.of(node) & MOVED == 0 {
+                    self.whole(s, node, span, Verb::Borrowed, report);
+                    let root = self.paths.nodes[node].root.0 as usize;
+                    let swaps = kind == BorrowKind::Slot && form == Form::Borrow;
+                    if swaps && self.lent_roots.contains(root) && !self.paths.is_behind_pointer(node) {
+                        report(Finding::lent_root(span, node, Verb::Assigned));
+                    }
+                    self.loan_conflicts(s, at, kind, form, node, span, report);
+                }
+            }
+        }
+        s.loans.insert(number);
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn loan_conflicts(
+        &self,
+        s: &State,
+        at: Point,
+        kind: BorrowKind,
+        form: Form,
+        node: NodeId,
+        span: Span,
+        report: Report,
+    ) {
+        let exclusive = |kind: BorrowKind| matches!(kind, BorrowKind::Lend | BorrowKind::Slot);
+        let conflict = self.active(s, at).find(|&(_, loan, lent)| {
+            if loan.form == Form::Look || form == Form::Look || !self.overlap(lent, node) {
+                return false;
+            }
+            if exclusive(kind) || exclusive(loan.kind) {
+                return true;
+            }
+            match (loan.kind == BorrowKind::View, kind == BorrowKind::View) {
+                (true, true) => false,
+                (false, false) => {
+                    let (outer, inner) = if self.paths.is_prefix(lent, node) { (lent, node) } else { (node, lent) };
+                    self.paths.crosses_owned(outer, inner)
+                }
+                _ => true,
+            }
+        });
+        if let Some((loan, ..)) = conflict {
+            report(Finding::lent(span, node, loan, Verb::Lent(kind)));
+        }
+    }
+
+    /// What a call or a store through a pointer may change below what is lent: null or not is not known any more. What was
+    /// lent to a call exclusively is whole again behind it.
+    pub fn forget_below(&self, s: &mut State, at: Point, call: bool) {
+        let active: Vec<(BorrowKind, NodeId)> =
+            self.active(s, at).filter(|(_, l, _)| l.form != Form::Look).map(|(_, l, node)| (l.kind, node)).collect();
+        for (kind, node) in active {
+            if kind == BorrowKind::View {
+                continue;
+            }
+            for below in self.paths.below(node) {
+                let itself = below == node && !(call && kind == BorrowKind::Slot);
+                s.rich.insert(below);
+                if !itself && s.has(below, NULL) && !s.has(below, MOVED) {
+                    s.set_one(below, OWNED, 0);
+                }
+            }
+        }
+    }
+}

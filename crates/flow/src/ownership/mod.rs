@@ -1,0 +1,402 @@
+//! Ownership: every owned path is released or passed on exactly once, and used only while it is owned and not lent away
+//! (language reference, ownership).
+//!
+//! Lattice: for each owned path (`paths.rs`) the set of {owned, moved, null, unset} that it may be; the set of loans that may be in
+//! force, and which variables may hold them. Join: union. A join of owned and moved is *moved on some ways*: a use reports it,
+//! else it is a leak, told at the end of the branch that still owned it.
+//!
+//! Needs: regions solved (loans and who holds them, what owes its release). Changes: fills in `Dispose::moved`. Guarantees: outside
+//! `unsafe`, no owned value is used after it went, none goes while it is lent, and none is lost.
+
+mod effects;
+mod lending;
+pub(crate) mod paths;
+mod report;
+mod state;
+
+use mir::bits::BitSet;
+use mir::cfg::Cfg;
+use mir::ir::*;
+use mir::visit::{stmt_places, term_places, Access};
+use rustc_hash::FxHashMap;
+use source::{Sink, Span};
+use typing::types::TyKind;
+
+use crate::framework::{solve, Analysis, Direction, Edge, Item, Point, Results};
+use crate::regions::{Form, Regions};
+use paths::{NodeId, Paths};
+use report::Finding;
+use state::{State, Test, NULL, OWNED};
+
+/// How to report.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Leaks of heap objects are warnings.
+    pub leaks_are_warnings: bool,
+}
+
+/// How a path went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Gone {
+    /// Moved.
+    Moved,
+    /// Freed or released.
+    Freed,
+    /// Its key was opened.
+    Opened,
+}
+
+/// The analysis of one body.
+pub(crate) struct Ownership<'a> {
+    pub program: &'a Program,
+    pub body: &'a Body,
+    pub regions: &'a Regions,
+    pub paths: Paths,
+    /// Places where paths go; number 0 is none.
+    pub sites: Vec<(Span, Gone)>,
+    site_at: FxHashMap<Point, u32>,
+    /// Loans by the statement that makes them.
+    pub loan_at: FxHashMap<Point, usize>,
+    /// By loan: the path that is lent, if it is one.
+    pub lent: Vec<Option<NodeId>>,
+    /// By loan: holders that are variables, and that are temporaries.
+    pub variables: Vec<Vec<Local>>,
+    pub temps: Vec<Vec<Local>>,
+    /// Temporaries that hold loans and are read at or behind a point.
+    used: FxHashMap<Point, BitSet>,
+    /// Locals that are lent to this function: parameters without `consume`, parts of an unpacked struct that is lent.
+    pub lent_roots: BitSet,
+    /// Temporaries that hold what is lent to a call, not owned.
+    pub lend_temps: BitSet,
+    /// Cursors and the place that each goes over.
+    pub cursors: FxHashMap<Local, Place>,
+}
+
+/// Checks one body. Variables in `reported` get no report.
+pub fn run(
+    program: &Program,
+    body: &mut Body,
+    regions: &Regions,
+    options: Options,
+    sink: &mut Sink,
+    reported: &mut BitSet,
+) {
+    let moved = {
+        let cfg = Cfg::new(body);
+        let ownership = Ownership::new(program, body, regions);
+        if ownership.paths.nodes.is_empty() && regions.loans.is_empty() && ownership.sites.len() == 1 {
+            return;
+        }
+        let results = solve(&ownership, body, &cfg);
+        let mut found = vec![];
+        let mut moved: Vec<(Point, Vec<Vec<Proj>>)> = vec![];
+        results.visit(&ownership, body, &mut |at, state, item| {
+            let mut state = state.clone();
+            match item {
+                Item::Stmt(stmt) => {
+                    let parts = ownership.step(&mut state, at, stmt, &mut |f| {
+                        if !stmt.is_unsafe {
+                            found.push(f);
+                        }
+                    });
+                    if !parts.is_empty() {
+                        moved.push((at, parts));
+                    }
+                }
+                Item::Term(term) => ownership.leave(&mut state, at, term, &mut |f| found.push(f)),
+            }
+        });
+        ownership.slot_looks(&mut found);
+        report::all(&ownership, &results, &cfg, found, options, sink, reported);
+        moved
+    };
+    for (at, parts) in moved {
+        let stmt = body.blocks.get_mut(at.block.0 as usize).and_then(|b| b.stmts.get_mut(at.stmt));
+        if let Some(StmtKind::Dispose { moved, .. }) = stmt.map(|s| &mut s.kind) {
+            *moved = parts;
+        }
+    }
+}
+
+impl<'a> Ownership<'a> {
+    fn new(program: &'a Program, body: &'a Body, regions: &'a Regions) -> Ownership<'a> {
+        let paths = Paths::new(program, body);
+        let is_temp = |l: &Local| body.locals.get(l.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp);
+        let split = |temps: bool| {
+            let pick = |l: &&Local| is_temp(l) == temps;
+            regions.loans.iter().map(|loan| loan.holders.iter().filter(pick).copied().collect()).collect()
+        };
+        let lent = regions
+            .loans
+            .iter()
+            .map(|loan| paths.find(&program.types, &loan.place).filter(|f| !f.slot).map(|f| f.node))
+            .collect();
+        let mut this = Ownership {
+            program,
+            body,
+            regions,
+            paths,
+            sites: vec![(Span::NONE, Gone::Moved)],
+            site_at: FxHashMap::default(),
+            loan_at: regions.loans.iter().enumerate().map(|(n, loan)| (loan.at, n)).collect(),
+            lent,
+            variables: split(false),
+            temps: split(true),
+            used: FxHashMap::default(),
+            lent_roots: BitSet::empty(body.locals.len()),
+            lend_temps: BitSet::empty(body.locals.len()),
+            cursors: FxHashMap::default(),
+        };
+        this.find_sites();
+        this.find_lent();
+        this.find_uses();
+        this
+    }
+
+    fn find_sites(&mut self) {
+        for (b, block) in self.body.blocks.iter().enumerate() {
+            let terms = std::iter::once((block.stmts.len(), None, block.term.span));
+            let stmts = block.stmts.iter().enumerate().map(|(n, s)| (n, Some(&s.kind), s.span));
+            for (n, kind, span) in stmts.chain(terms) {
+                let gone = match kind {
+                    Some(StmtKind::Dispose { .. }) => Gone::Freed,
+                    Some(StmtKind::Open(..)) => Gone::Opened,
+                    _ => Gone::Moved,
+                };
+                let mut moves = matches!(kind, Some(StmtKind::Dispose { .. } | StmtKind::Open(..)));
+                let mut look = |_: &Place, access| moves |= access == Access::Move;
+                match kind {
+                    Some(kind) => stmt_places(kind, &mut look),
+                    None => term_places(&block.term.kind, &mut look),
+                }
+                if moves {
+                    self.site_at.insert(Point { block: BlockId(b as u32), stmt: n }, self.sites.len() as u32);
+                    self.sites.push((span, gone));
+                }
+                if let Some(StmtKind::CursorBegin(local, place)) = kind {
+                    self.cursors.insert(*local, place.clone());
+                }
+            }
+        }
+    }
+
+    /// The number of the place where something goes at this point.
+    pub fn site(&self, at: Point) -> u32 {
+        self.site_at.get(&at).copied().unwrap_or(0)
+    }
+
+    fn find_lent(&mut self) {
+        let function = self.program.functions.get(self.body.func.func.0 as usize);
+        let func = function.and_then(|f| self.program.types.as_func(f.ty));
+        for n in 0..self.body.params as usize {
+            let consume = func.as_ref().and_then(|f| f.params.get(n)).is_some_and(|p| p.consume);
+            if !consume {
+                self.lent_roots.insert(n);
+            }
+        }
+        for stmt in self.body.blocks.iter().flat_map(|b| &b.stmts) {
+            let StmtKind::Assign(dest, value) = &stmt.kind else { continue };
+            let Some(local) = dest.as_local() else { continue };
+            match value {
+                Rvalue::Borrow(typing::tree::BorrowKind::Lend, ..) => {
+                    self.lend_temps.insert(local.0 as usize);
+                }
+                // An `unpack` that lends.
+                Rvalue::Use(Operand::Copy(from)) => {
+                    let from = mir::ty::place_ty(self.program, self.body, from).map(|q| q.ty);
+                    let is_owned = from.is_ok_and(|ty| mir::ty::owns(&self.program.types, ty));
+                    if is_owned && self.paths.root(local).is_some() {
+                        self.lent_roots.insert(local.0 as usize);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Finds out, for temporaries that hold loans, at which points they are read later.
+    fn find_uses(&mut self) {
+        let mut holders = BitSet::empty(self.body.locals.len());
+        let mut any = false;
+        for temp in self.temps.iter().flatten() {
+            any |= holders.insert(temp.0 as usize);
+        }
+        if !any {
+            return;
+        }
+        let analysis = Used { holders: &holders, locals: self.body.locals.len() };
+        let results = solve(&analysis, self.body, &Cfg::new(self.body));
+        let mut used = FxHashMap::default();
+        // Backward: the state at a point is what is read behind it; what the statement reads itself is added.
+        results.visit(&analysis, self.body, &mut |at, state, item| {
+            let mut state = state.clone();
+            match item {
+                Item::Stmt(stmt) => analysis.statement(&mut state, at, stmt),
+                Item::Term(term) => analysis.terminator(&mut state, at, term),
+            }
+            used.insert(at, state);
+        });
+        self.used = used;
+    }
+
+    /// Whether a temporary that holds a loan is read at this point or behind it.
+    pub fn is_used(&self, temp: Local, at: Point) -> bool {
+        self.used.get(&at).is_some_and(|set| set.contains(temp.0 as usize))
+    }
+
+    /// Whether a path owes its release when it is lost.
+    pub fn owes(&self, node: NodeId) -> bool {
+        let at = &self.paths.nodes[node];
+        if !at.owned {
+            return false;
+        }
+        match self.program.types.kind(at.ty) {
+            TyKind::Ptr(_) if at.parent.is_none() => self.regions.owes(at.root),
+            TyKind::Ptr(p) => self.regions.region_owes(p.region),
+            TyKind::Key(..) | TyKind::Param(_) => true,
+            _ => self.paths.has_rest(&self.program.types, node) && self.rest_owes(node),
+        }
+    }
+
+    /// Whether a struct's parts that are no paths of their own owe their release.
+    fn rest_owes(&self, node: NodeId) -> bool {
+        let mut owes = false;
+        crate::regions::shape::each_owned(&self.program.types, self.paths.nodes[node].ty, 0, &mut |owned| {
+            owes |= match owned {
+                crate::regions::shape::Owned::Pointer(r) => self.regions.region_owes(r),
+                _ => true,
+            };
+        });
+        owes
+    }
+}
+
+/// Temporaries that are read later.
+struct Used<'a> {
+    holders: &'a BitSet,
+    locals: usize,
+}
+
+impl Analysis for Used<'_> {
+    type State = BitSet;
+    const DIRECTION: Direction = Direction::Backward;
+
+    fn entry(&self) -> BitSet {
+        BitSet::empty(self.locals)
+    }
+
+    fn join(&self, into: &mut BitSet, from: &BitSet, _rounds: u32) -> bool {
+        into.union(from)
+    }
+
+    fn statement(&self, state: &mut BitSet, _at: Point, stmt: &Stmt) {
+        let mut reads = vec![];
+        stmt_places(&stmt.kind, &mut |place, access| {
+            let Some(local) = place.base_local().filter(|l| self.holders.contains(l.0 as usize)) else { return };
+            if access == Access::Write && place.as_local().is_some() {
+                state.remove(local.0 as usize);
+            } else {
+                reads.push(local);
+            }
+        });
+        for local in reads {
+            state.insert(local.0 as usize);
+        }
+    }
+
+    fn terminator(&self, state: &mut BitSet, _at: Point, term: &Terminator) {
+        term_places(&term.kind, &mut |place, _| {
+            if let Some(local) = place.base_local().filter(|l| self.holders.contains(l.0 as usize)) {
+                state.insert(local.0 as usize);
+            }
+        });
+    }
+}
+
+impl Analysis for Ownership<'_> {
+    type State = State;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn entry(&self) -> State {
+        let mut state = State::new(self.paths.nodes.len(), self.body.locals.len(), self.regions.loans.len());
+        for n in 0..self.body.params {
+            state.live.insert(n as usize);
+            if let Some(root) = self.paths.root(Local(n)) {
+                state.set(&self.paths, root, OWNED, 0);
+            }
+        }
+        state
+    }
+
+    fn join(&self, into: &mut State, from: &State, _rounds: u32) -> bool {
+        into.join(from)
+    }
+
+    fn statement(&self, state: &mut State, at: Point, stmt: &Stmt) {
+        self.step(state, at, stmt, &mut |_| {});
+    }
+
+    fn edge(&self, state: &mut State, _from: BlockId, _to: BlockId, edge: Edge) -> bool {
+        let Edge::Branch(operand, holds) = edge else { return true };
+        let Some(place) = operand.place() else { return true };
+        if let Some(found) = self.paths.find(&self.program.types, place).filter(|f| f.exact) {
+            return state.refine(&self.paths, found.node, holds);
+        }
+        let Some(local) = place.as_local() else { return true };
+        let test = state.tests.iter().copied().find(|t| match t {
+            Test::Copy(l, _) | Test::Truth(l, _, _) => *l == local,
+        });
+        match test {
+            Some(Test::Copy(_, node)) => state.refine(&self.paths, node, holds),
+            Some(Test::Truth(_, node, same)) => state.refine(&self.paths, node, holds == same),
+            None => true,
+        }
+    }
+}
+
+/// The state at the end of a block on the way to another, for reports about branches.
+pub(crate) fn on_edge(ownership: &Ownership, results: &Results<State>, from: BlockId, to: BlockId) -> Option<State> {
+    let block = ownership.body.blocks.get(from.0 as usize)?;
+    let mut state = results.boundary(from)?.clone();
+    for (n, stmt) in block.stmts.iter().enumerate() {
+        ownership.step(&mut state, Point { block: from, stmt: n }, stmt, &mut |_| {});
+    }
+    if let TermKind::If(operand, yes, no) = &block.term.kind {
+        if yes != no {
+            ownership.edge(&mut state, from, to, Edge::Branch(operand, *yes == to)).then_some(())?;
+        }
+    }
+    Some(state)
+}
+
+/// A pointer constant that is null.
+pub(crate) fn is_null(operand: &Operand) -> bool {
+    matches!(operand, Operand::Const(Const::Null(_) | Const::Int(0, _)))
+}
+
+/// What a fresh value of an operand brings.
+pub(crate) fn bits_of_constant(operand: &Operand) -> u8 {
+    if is_null(operand) {
+        NULL
+    } else {
+        OWNED
+    }
+}
+
+impl Ownership<'_> {
+    /// Looks at slots that are kept: a slot is looked at for one access only.
+    fn slot_looks(&self, found: &mut Vec<Finding>) {
+        for (n, loan) in self.regions.loans.iter().enumerate() {
+            if loan.form != Form::Look
+                || self.lent.get(n).copied().flatten().is_some()
+                || self.through_view(&loan.place)
+            {
+                continue;
+            }
+            let kept = self.variables.get(n).and_then(|v| v.first());
+            if let Some(&local) = kept {
+                found.push(Finding::slot_kept(loan.span, local));
+            }
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Owned paths: places that start at a local and go on through fields and through dereferences of `unique` pointers, numbered.
+
+use mir::ir::*;
+use mir::ty::{owns, place_ty};
+use mir::visit::{stmt_places, term_places};
+use rustc_hash::FxHashMap;
+use typing::types::{KeyKind, Own, RecordKind, Region, Ty, TyKind, TypeStore};
+
+/// Number of a path.
+pub(crate) type NodeId = usize;
+
+/// A step of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Step {
+    /// Through a `unique` pointer, or a cursor.
+    Deref,
+    /// To a field.
+    Field(u32),
+}
+
+/// A path.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub root: Local,
+    pub parent: Option<NodeId>,
+    pub step: Option<Step>,
+    pub children: Vec<NodeId>,
+    pub ty: Ty,
+    /// Whether a value of it is owned (the path of a cursor itself is not).
+    pub owned: bool,
+    /// An untagged or tagged union: its members are one.
+    pub is_union: bool,
+}
+
+/// Where a place is among the paths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Found {
+    /// The longest path that the place is, or lies in.
+    pub node: NodeId,
+    /// How many steps of the place it covers.
+    pub steps: usize,
+    /// Whether the place is the path itself (or a member of the union that it is).
+    pub exact: bool,
+    /// Whether what is left of the place leads through a pointer or an index: then it is not on an owned path.
+    pub slot: bool,
+}
+
+/// All paths that a body mentions.
+#[derive(Debug, Default)]
+pub(crate) struct Paths {
+    pub nodes: Vec<Node>,
+    roots: FxHashMap<Local, NodeId>,
+    by_step: FxHashMap<(NodeId, Step), NodeId>,
+}
+
+impl Paths {
+    pub fn new(program: &Program, body: &Body) -> Paths {
+        let mut paths = Paths::default();
+        let cursors = cursors(body);
+        let looks = crate::regions::look_temps(program, body);
+        for (n, decl) in body.locals.iter().enumerate() {
+            let local = Local(n as u32);
+            let owned = owns(&program.types, decl.ty.ty);
+            let is_array = matches!(program.types.kind(decl.ty.ty), TyKind::Array { .. });
+            if !is_array && !looks.contains(&local) && (owned && !decl.address_taken || cursors.contains(&local)) {
+                paths.add(None, None, local, decl.ty.ty, owned, &program.types);
+            }
+        }
+        if paths.nodes.is_empty() {
+            return paths;
+        }
+        for block in &body.blocks {
+            for stmt in &block.stmts {
+                stmt_places(&stmt.kind, &mut |place, _| paths.mention(program, body, place));
+                if let StmtKind::Pack(place, _) | StmtKind::Unpack { place, .. } = &stmt.kind {
+                    paths.mention(program, body, place);
+                }
+            }
+            term_places(&block.term.kind, &mut |place, _| paths.mention(program, body, place));
+        }
+        paths
+    }
+
+    fn add(
+        &mut self,
+        parent: Option<NodeId>,
+        step: Option<Step>,
+        root: Local,
+        ty: Ty,
+        owned: bool,
+        types: &TypeStore,
+    ) -> NodeId {
+        let id = self.nodes.len();
+        let is_union = types
+            .as_record(ty)
+            .is_some_and(|r| types.records.get(r.0 as usize).is_some_and(|record| record.kind != RecordKind::Struct));
+        self.nodes.push(Node { root, parent, step, children: vec![], ty, owned, is_union });
+        match (parent, step) {
+            (Some(parent), Some(step)) => {
+                self.nodes[parent].children.push(id);
+                self.by_step.insert((parent, step), id);
+            }
+            _ => drop(self.roots.insert(root, id)),
+        }
+        id
+    }
+
+    pub fn root(&self, local: Local) -> Option<NodeId> {
+        self.roots.get(&local).copied()
+    }
+
+    pub fn roots(&self) -> impl Iterator<Item = (Local, NodeId)> + '_ {
+        self.nodes.iter().enumerate().filter(|(_, n)| n.parent.is_none()).map(|(id, n)| (n.root, id))
+    }
+
+    /// Adds the owned prefixes of a place.
+    fn mention(&mut self, program: &Program, body: &Body, place: &Place) {
+        let Some(mut node) = place.base_local().and_then(|l| self.root(l)) else { return };
+        for (n, step) in place.proj.iter().enumerate() {
+            let Some(step) = self.path_step(&program.types, node, step) else { return };
+            if let Some(&next) = self.by_step.get(&(node, step)) {
+                node = next;
+                continue;
+            }
+            let prefix = Place { base: place.base, proj: place.proj.iter().take(n + 1).cloned().collect() };
+            let Ok(qty) = place_ty(program, body, &prefix) else { return };
+            let owned = owns(&program.types, qty.ty);
+            let is_array = matches!(program.types.kind(qty.ty), TyKind::Array { .. });
+            let target = step == Step::Deref;
+            if is_array || !(owned || target) {
+                return;
+            }
+            let root = self.nodes[node].root;
+            node = self.add(Some(node), Some(step), root, qty.ty, owned, &program.types);
+        }
+    }
+
+    fn path_step(&self, types: &TypeStore, node: NodeId, step: &Proj) -> Option<Step> {
+        let at = self.nodes.get(node)?;
+        match step {
+            Proj::Field(n) if !at.is_union => Some(Step::Field(*n)),
+            Proj::Deref => {
+                let unique = types.as_pointer(at.ty).is_some_and(|p| p.own == Own::Unique);
+                let cursor = at.parent.is_none() && !at.owned;
+                (unique || cursor).then_some(Step::Deref)
+            }
+            _ => None,
+        }
+    }
+
+    /// Where a place is.
+    pub fn find(&self, types: &TypeStore, place: &Place) -> Option<Found> {
+        let mut node = self.root(place.base_local()?)?;
+        let mut steps = 0;
+        for step in &place.proj {
+            let next = self.path_step(types, node, step).and_then(|step| self.by_step.get(&(node, step)));
+            let Some(&next) = next else { break };
+            node = next;
+            steps += 1;
+        }
+        let rest = place.proj.get(steps..).unwrap_or(&[]);
+        let in_union = self.nodes[node].is_union && rest.iter().all(|s| matches!(s, Proj::Field(_)));
+        let slot = rest.iter().any(|s| !matches!(s, Proj::Field(_)));
+        Some(Found { node, steps, exact: rest.is_empty() || in_union, slot })
+    }
+
+    /// The paths one step below.
+    pub fn children(&self, node: NodeId) -> &[NodeId] {
+        self.nodes.get(node).map_or(&[], |n| &n.children)
+    }
+
+    /// The last step of a path.
+    pub fn step(&self, node: NodeId) -> Option<Step> {
+        self.nodes.get(node)?.step
+    }
+
+    /// The node and all below it.
+    pub fn below(&self, node: NodeId) -> Vec<NodeId> {
+        let mut all = vec![node];
+        let mut at = 0;
+        while let Some(&next) = all.get(at) {
+            all.extend(self.nodes[next].children.iter().copied());
+            at += 1;
+        }
+        all
+    }
+
+    /// Whether `a` is `b` or a prefix of it.
+    pub fn is_prefix(&self, a: NodeId, b: NodeId) -> bool {
+        let mut at = Some(b);
+        while let Some(node) = at {
+            if node == a {
+                return true;
+            }
+            at = self.nodes[node].parent;
+        }
+        false
+    }
+
+    /// Whether the way from `outer` down to `inner` goes through an owned field.
+    pub fn crosses_owned(&self, outer: NodeId, inner: NodeId) -> bool {
+        let mut at = inner;
+        while at != outer {
+            let node = &self.nodes[at];
+            // The target of the lent pointer itself is what is lent.
+            if node.owned && node.step != Some(Step::Deref) {
+                return true;
+            }
+            match node.parent {
+                Some(parent) => at = parent,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// Whether the way from the root to the node goes through a pointer.
+    pub fn is_behind_pointer(&self, node: NodeId) -> bool {
+        let mut at = Some(node);
+        while let Some(n) = at {
+            if self.nodes[n].step == Some(Step::Deref) {
+                return true;
+            }
+            at = self.nodes[n].parent;
+        }
+        false
+    }
+
+    /// The steps from `outer` to `inner`, as projections.
+    pub fn steps_between(&self, outer: NodeId, inner: NodeId) -> Vec<Proj> {
+        let mut steps = vec![];
+        let mut at = inner;
+        while at != outer {
+            match self.nodes[at].step {
+                Some(Step::Deref) => steps.push(Proj::Deref),
+                Some(Step::Field(n)) => steps.push(Proj::Field(n)),
+                None => break,
+            }
+            match self.nodes[at].parent {
+                Some(parent) => at = parent,
+                None => break,
+            }
+        }
+        steps.reverse();
+        steps
+    }
+
+    /// Whether something owned in the node is not a path of its own (then the node's state stands for it).
+    pub fn has_rest(&self, types: &TypeStore, node: NodeId) -> bool {
+        let at = &self.nodes[node];
+        let TyKind::Record(r) = types.kind(at.ty) else { return at.owned };
+        if at.is_union {
+            return at.owned;
+        }
+        let fields = types.records.get(r.0 as usize).and_then(|record| record.fields.clone());
+        let Some(fields) = fields else { return false };
+        fields.iter().enumerate().any(|(n, field)| {
+            let tracked = self.by_step.contains_key(&(node, Step::Field(n as u32)));
+            !tracked && owes_release(types, field.ty.ty)
+        })
+    }
+
+    /// The node in the words of the program.
+    pub fn name(&self, program: &Program, body: &Body, node: NodeId) -> String {
+        let mut text = body
+            .locals
+            .get(self.nodes[node].root.0 as usize)
+            .and_then(|d| d.name)
+            .map_or(String::new(), |n| n.to_string());
+        if text.is_empty() {
+            return String::new();
+        }
+        let mut chain = vec![];
+        let mut at = Some(node);
+        while let Some(n) = at {
+            chain.push(n);
+            at = self.nodes[n].parent;
+        }
+        chain.reverse();
+        let mut pointer = false;
+        for n in chain.into_iter().skip(1) {
+            match self.nodes[n].step {
+                Some(Step::Deref) if pointer => text = format!("(*{text})"),
+                Some(Step::Deref) => {}
+                Some(Step::Field(field)) => {
+                    let record =
+                        self.nodes[n].parent.map(|p| self.nodes[p].ty).and_then(|t| program.types.as_record(t));
+                    let name = record
+                        .and_then(|r| program.types.records.get(r.0 as usize)?.fields.clone())
+                        .and_then(|f| f.get(field as usize)?.name);
+                    let dot = if pointer { "->" } else { "." };
+                    text = format!("{text}{dot}{}", name.map_or("?".to_string(), |n| n.to_string()));
+                }
+                None => {}
+            }
+            pointer = self.nodes[n].step == Some(Step::Deref);
+        }
+        if pointer {
+            text = format!("*{text}");
+        }
+        format!("`{text}`")
+    }
+}
+
+/// Locals that are cursors.
+pub(crate) fn cursors(body: &Body) -> Vec<Local> {
+    let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
+    stmts
+        .filter_map(|s| match &s.kind {
+            StmtKind::CursorBegin(local, _) => Some(*local),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Whether a value of the type must be released by somebody: not what arrays hold, which they release themselves.
+pub(crate) fn owes_release(types: &TypeStore, ty: Ty) -> bool {
+    match types.kind(ty) {
+        TyKind::Array { .. } => false,
+        TyKind::Record(r) => {
+            let fields = types.records.get(r.0 as usize).and_then(|record| record.fields.clone());
+            fields.is_some_and(|fields| fields.iter().any(|f| owes_release(types, f.ty.ty)))
+        }
+        _ => owns(types, ty),
+    }
+}
+
+/// Whether losing a value of the type is an error whatever the options say: exchange blocks and keys.
+pub(crate) fn is_strict(types: &TypeStore, ty: Ty) -> bool {
+    match types.kind(ty) {
+        TyKind::Ptr(p) => p.region == Region::Exchange,
+        TyKind::Key(kind, _) => *kind == KeyKind::Exchange,
+        TyKind::Record(r) => {
+            let fields = types.records.get(r.0 as usize).and_then(|record| record.fields.clone());
+            fields.is_some_and(|fields| fields.iter().any(|f| is_strict(types, f.ty.ty)))
+        }
+        _ => false,
+    }
+}

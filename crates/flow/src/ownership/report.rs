@@ -1,0 +1,400 @@
+//! Words for what is wrong with ownership.
+
+use mir::bits::BitSet;
+use mir::cfg::Cfg;
+use mir::ir::*;
+use source::{Diagnostic, Level, Sink, Span};
+use typing::tree::BorrowKind;
+use typing::types::{KeyKind, Own, TyKind};
+
+use super::paths::{is_strict, NodeId};
+use super::state::{State, MOVED, OWNED};
+use super::{on_edge, Gone, Options, Ownership};
+use crate::codes::{LEAK, LENT, MOVED as MOVED_CODE, SLOT};
+use crate::framework::{Point, Results};
+use crate::regions::Form;
+
+/// What is done to a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verb {
+    Moved,
+    Freed,
+    Assigned,
+    Swapped,
+    Opened,
+    Unpacked,
+    Borrowed,
+    Used,
+    Advanced,
+    Exit,
+    Lent(BorrowKind),
+}
+
+impl Verb {
+    fn word(self) -> &'static str {
+        match self {
+            Verb::Moved => "moved",
+            Verb::Freed => "freed",
+            Verb::Assigned => "assigned",
+            Verb::Swapped => "swapped",
+            Verb::Opened => "opened",
+            Verb::Unpacked => "unpacked",
+            Verb::Borrowed => "borrowed",
+            Verb::Used | Verb::Advanced | Verb::Exit => "used",
+            Verb::Lent(BorrowKind::View) => "lent as a view",
+            Verb::Lent(BorrowKind::Shared | BorrowKind::Any) => "borrowed again",
+            Verb::Lent(_) => "lent exclusively",
+        }
+    }
+}
+
+/// How a path is lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lost {
+    /// Its scope ends.
+    Scope,
+    /// The function is left.
+    Exit,
+    /// It is overwritten.
+    Overwritten,
+    /// Nothing takes the value.
+    Dropped,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    Used { node: NodeId, site: u32, some: bool },
+    NotWhole { node: NodeId, part: NodeId, site: u32, verb: Verb },
+    LentRoot { node: NodeId, verb: Verb },
+    Lent { node: NodeId, loan: usize, verb: Verb },
+    Leak { node: NodeId, lost: Lost, some: bool, at: Point },
+    Slot { place: Place, verb: Verb },
+    SlotKept(Local),
+}
+
+/// A mistake and its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding {
+    pub span: Span,
+    pub kind: Kind,
+}
+
+impl Finding {
+    pub fn used(span: Span, node: NodeId, site: u32, some: bool) -> Finding {
+        Finding { span, kind: Kind::Used { node, site, some } }
+    }
+    pub fn not_whole(span: Span, node: NodeId, part: NodeId, site: u32, verb: Verb) -> Finding {
+        Finding { span, kind: Kind::NotWhole { node, part, site, verb } }
+    }
+    pub fn lent_root(span: Span, node: NodeId, verb: Verb) -> Finding {
+        Finding { span, kind: Kind::LentRoot { node, verb } }
+    }
+    pub fn lent(span: Span, node: NodeId, loan: usize, verb: Verb) -> Finding {
+        Finding { span, kind: Kind::Lent { node, loan, verb } }
+    }
+    pub fn leak(span: Span, node: NodeId, lost: Lost, some: bool, at: Point) -> Finding {
+        Finding { span, kind: Kind::Leak { node, lost, some, at } }
+    }
+    pub fn slot(span: Span, place: Place, verb: Verb) -> Finding {
+        Finding { span, kind: Kind::Slot { place, verb } }
+    }
+    pub fn slot_kept(span: Span, local: Local) -> Finding {
+        Finding { span, kind: Kind::SlotKept(local) }
+    }
+
+    fn is_leak(&self) -> bool {
+        matches!(self.kind, Kind::Leak { .. })
+    }
+}
+
+/// Reports what was found: one report for each path, leaks only of paths without another report.
+pub(crate) fn all(
+    ownership: &Ownership,
+    results: &Results<State>,
+    cfg: &Cfg,
+    mut found: Vec<Finding>,
+    options: Options,
+    sink: &mut Sink,
+    reported: &mut BitSet,
+) {
+    found.sort_by_key(|f| (f.is_leak(), f.span));
+    let words = Words { ownership, results, cfg };
+    let mut told: Vec<NodeId> = vec![];
+    let mut diagnostics = vec![];
+    for finding in &found {
+        if let Kind::Lent { loan, .. } = finding.kind {
+            // What holds the loan was reported: it should not hold it.
+            let holders = ownership.regions.loans.get(loan).map_or(&[][..], |l| &l.holders);
+            if holders.iter().any(|l| reported.contains(l.0 as usize)) {
+                continue;
+            }
+        }
+        let node = words.subject(finding);
+        if let Some(node) = node {
+            let root = ownership.paths.nodes[node].root.0 as usize;
+            let related =
+                |&other: &NodeId| ownership.paths.is_prefix(other, node) || ownership.paths.is_prefix(node, other);
+            if told.iter().any(related) || reported.contains(root) {
+                continue;
+            }
+            told.push(node);
+        }
+        diagnostics.push(words.diagnostic(finding, options));
+    }
+    for node in told {
+        reported.insert(ownership.paths.nodes[node].root.0 as usize);
+    }
+    diagnostics.sort_by_key(|d: &Diagnostic| d.span);
+    diagnostics.dedup_by(|a, b| a.span == b.span && a.message == b.message);
+    diagnostics.into_iter().for_each(|d| sink.push(d));
+}
+
+struct Words<'a, 'b> {
+    ownership: &'b Ownership<'a>,
+    results: &'b Results<State>,
+    cfg: &'b Cfg,
+}
+
+impl Words<'_, '_> {
+    fn subject(&self, finding: &Finding) -> Option<NodeId> {
+        match &finding.kind {
+            Kind::Used { node, .. }
+            | Kind::LentRoot { node, .. }
+            | Kind::Lent { node, .. }
+            | Kind::Leak { node, .. } => Some(*node),
+            Kind::NotWhole { part, .. } => Some(*part),
+            Kind::Slot { place, .. } => self.ownership.paths.find(&self.ownership.program.types, place).map(|f| f.node),
+            Kind::SlotKept(_) => None,
+        }
+    }
+
+    fn name(&self, node: NodeId) -> String {
+        let name = self.ownership.paths.name(self.ownership.program, self.ownership.body, node);
+        if name.is_empty() {
+            "the value".into()
+        } else {
+            name
+        }
+    }
+
+    fn local_name(&self, local: Local) -> String {
+        let decl = self.ownership.body.locals.get(local.0 as usize);
+        decl.and_then(|d| d.name).map_or("a variable".into(), |n| format!("`{n}`"))
+    }
+
+    /// What releases a value of the path's type.
+    fn release(&self, node: NodeId) -> String {
+        let name = self.name(node);
+        let text = name.trim_matches('`');
+        let ty = self.ownership.paths.nodes[node].ty;
+        match self.ownership.program.types.kind(ty) {
+            TyKind::Key(KeyKind::RcArena | KeyKind::RcReap, _) => format!("release({text})"),
+            TyKind::Key(..) => format!("free_arena({text})"),
+            TyKind::Ptr(p) if p.own == Own::Rc => format!("release({text})"),
+            _ => format!("free({text})"),
+        }
+    }
+
+    fn label_site(&self, d: Diagnostic, site: u32) -> Diagnostic {
+        match self.ownership.sites.get(site as usize) {
+            Some((span, gone)) if site != 0 => {
+                let text = match gone {
+                    Gone::Moved => "moved here",
+                    Gone::Freed => "freed here",
+                    Gone::Opened => "its key is open from here on",
+                };
+                if *span == d.span && *gone != Gone::Opened {
+                    return d.note(format!("it is {text} in an earlier round of the loop"));
+                }
+                d.label(*span, text)
+            }
+            _ => d,
+        }
+    }
+
+    fn diagnostic(&self, finding: &Finding, options: Options) -> Diagnostic {
+        let span = finding.span;
+        match &finding.kind {
+            Kind::Used { node, site, some } => self.used(span, *node, *site, *some),
+            Kind::NotWhole { node, part, site, verb } => self.not_whole(span, *node, *part, *site, *verb),
+            Kind::LentRoot { node, verb } => self.lent_root(span, *node, *verb),
+            Kind::Lent { node, loan, verb } => self.lent(span, *node, *loan, *verb),
+            Kind::Leak { node, lost, some, at } => self.leak(span, *node, *lost, *some, *at, options),
+            Kind::Slot { verb, .. } => {
+                let message = match verb {
+                    Verb::Opened => "a key in a container slot cannot be opened".to_string(),
+                    Verb::Unpacked => "what is in a container slot cannot be unpacked".to_string(),
+                    verb => format!("what is in a container slot cannot be {}", verb.word()),
+                };
+                Diagnostic::error(SLOT, span, message)
+                    .note("others can reach the slot meanwhile: it is looked at for one access only")
+                    .help("exchange it with a variable: `T *unique t = nullptr; t :=: slot;` (use `:=:`)")
+            }
+            Kind::SlotKept(local) => Diagnostic::error(
+                SLOT,
+                span,
+                format!("what is in a container slot is kept in {}", self.local_name(*local)),
+            )
+            .note("a slot is looked at for one access only: others can empty it meanwhile")
+            .help("take it out with `:=:`, or use the slot itself each time"),
+        }
+    }
+
+    fn used(&self, span: Span, node: NodeId, site: u32, some: bool) -> Diagnostic {
+        let name = self.name(node);
+        let gone = self.ownership.sites.get(site as usize).map_or(Gone::Moved, |s| s.1);
+        let message = match (gone, some) {
+            (Gone::Opened, _) => format!("{name} is moved into an open, and closed again only at its end"),
+            (Gone::Moved, false) => format!("{name} was moved, and is used here"),
+            (Gone::Moved, true) => format!("{name} was moved on some ways here"),
+            (Gone::Freed, false) => format!("{name} was moved into its release, and is used here"),
+            (Gone::Freed, true) => format!("{name} was moved on some ways here (into its release)"),
+        };
+        let d = self.label_site(Diagnostic::error(MOVED_CODE, span, message), site);
+        d.help(match gone {
+            Gone::Opened => "use the handle of the open, or do this behind its block".to_string(),
+            Gone::Freed => "release it last, or assign it a new value first".to_string(),
+            Gone::Moved => {
+                "use what it was moved to, lend it instead of moving it, or assign it a new value first".to_string()
+            }
+        })
+    }
+
+    fn not_whole(&self, span: Span, node: NodeId, part: NodeId, site: u32, verb: Verb) -> Diagnostic {
+        let (whole, part) = (self.name(node), self.name(part));
+        let message = match verb {
+            Verb::Freed => format!("{part} was moved on some ways here, so {whole} cannot be freed"),
+            Verb::Exit => format!("{part} was moved out of what is lent, and is not whole again here"),
+            Verb::Advanced => format!("{part} was moved, and the cursor leaves it"),
+            verb => format!("{part} was moved, so {whole} is not whole and cannot be {}", verb.word()),
+        };
+        let d = self.label_site(Diagnostic::error(MOVED_CODE, span, message), site);
+        d.help(match verb {
+            Verb::Freed => format!("move {part} on every way, or on none"),
+            _ => format!("assign {part} first: a new value, or `nullptr`"),
+        })
+    }
+
+    fn lent_root(&self, span: Span, node: NodeId, verb: Verb) -> Diagnostic {
+        let name = self.name(node);
+        let root = self.ownership.paths.nodes[node].root;
+        let is_param = root.0 < self.ownership.body.params;
+        let what = if is_param { "is lent to this function" } else { "belongs to the unpacked struct, which is lent" };
+        let mut d = Diagnostic::error(LENT, span, format!("{name} {what}, and is {} here", verb.word()));
+        if let Some(decl) = self.ownership.body.locals.get(root.0 as usize) {
+            let text = if is_param { "a parameter without `consume` is lent" } else { "unpacked here" };
+            d = d.label(decl.span, text);
+        }
+        d.help(if is_param {
+            format!("add `consume` to the parameter {}", self.local_name(root))
+        } else {
+            "unpack an owned path, so that its parts move".to_string()
+        })
+    }
+
+    fn lent(&self, span: Span, node: NodeId, loan: usize, verb: Verb) -> Diagnostic {
+        let name = self.name(node);
+        let site = self.ownership.regions.loans.get(loan);
+        let (kind, form) = site.map_or((BorrowKind::Shared, Form::Borrow), |l| (l.kind, l.form));
+        let state = match (form, kind) {
+            (Form::Cursor, _) => "a cursor goes over it",
+            (Form::Unpack, _) => "it is unpacked",
+            (Form::Look, _) => "the expression still uses it",
+            (_, BorrowKind::View) => "it is lent as a view",
+            (_, BorrowKind::Shared | BorrowKind::Any) => "it is borrowed",
+            (_, _) => "it is lent to a call",
+        };
+        let mut d = Diagnostic::error(LENT, span, format!("{name} is {} while {state}", verb.word()));
+        if let Some(site) = site {
+            d = d.label(site.span, if form == Form::Look { "used here" } else { "lent here" });
+            let holder = site
+                .holders
+                .iter()
+                .find(|l| self.ownership.body.locals.get(l.0 as usize).is_some_and(|d| d.name.is_some()));
+            if let Some(holder) = holder {
+                d = d.note(format!("it is lent until the scope of {} ends", self.local_name(*holder)));
+            }
+        }
+        d.help("do this before it is lent, or behind the block of what holds it")
+    }
+
+    fn leak(&self, span: Span, node: NodeId, lost: Lost, some: bool, at: Point, options: Options) -> Diagnostic {
+        let name = self.name(node);
+        let mut place = span;
+        let mut message = match lost {
+            Lost::Scope => format!("leak: {name} is still owned when its scope ends"),
+            Lost::Exit => format!("leak: {name} is still owned when the function is left"),
+            Lost::Overwritten => format!("leak: {name} is overwritten while it is still owned"),
+            Lost::Dropped => "leak: nothing takes this value, which is owned".to_string(),
+        };
+        let (mut condition, mut way) = (false, None);
+        if some {
+            if let Some((end, is_branch)) = self.branch_end(node, at.block) {
+                if !is_branch {
+                    place = end;
+                }
+                condition = is_branch;
+                message = format!("leak: {name} is still owned on one way here, and is moved on another");
+                if is_branch {
+                    way = Some(end);
+                }
+            } else {
+                message = format!("leak: {name} is moved on some ways here, and lost on the others");
+            }
+        }
+        let mut d = Diagnostic::error(LEAK, place, message);
+        let types = &self.ownership.program.types;
+        if options.leaks_are_warnings && !is_strict(types, self.ownership.paths.nodes[node].ty) {
+            d.level = Level::Warning;
+        }
+        let root = self.ownership.paths.nodes[node].root;
+        if let Some(decl) = self.ownership.body.locals.get(root.0 as usize).filter(|d| d.name.is_some()) {
+            d = d.label(decl.span, format!("{} is declared here", self.local_name(root)));
+        }
+        if place != span {
+            d = d.label(span, "it is lost here");
+        }
+        if let Some(way) = way {
+            d = d.label(way, "this way still owns it");
+        }
+        let release = self.release(node);
+        d.help(match (lost, condition) {
+            (Lost::Dropped, _) => "store it in a variable and free it".to_string(),
+            (Lost::Overwritten, _) => format!("`{release}` first, move it, or exchange it with `:=:`"),
+            (_, true) => format!("`{release}` in an `else`, or move it on both ways"),
+            (_, false) => format!("`{release}` here, move it, or `defer {release};` where it is made"),
+        })
+    }
+
+    /// Where the branch ends that still owned what is moved on another way; and whether it is a branch without code.
+    fn branch_end(&self, node: NodeId, block: BlockId) -> Option<(Span, bool)> {
+        let mut seen = vec![block];
+        let mut work = std::collections::VecDeque::from([block]);
+        while let Some(at) = work.pop_front() {
+            let entry = self.results.boundary(at)?;
+            if !(entry.has(node, MOVED) && entry.has(node, OWNED)) {
+                continue;
+            }
+            for &from in self.cfg.predecessors(at) {
+                let Some(state) = on_edge(self.ownership, self.results, from, at) else { continue };
+                if state.has(node, OWNED) && !state.has(node, MOVED) {
+                    return self.end_of(from);
+                }
+                if state.has(node, OWNED) && !seen.contains(&from) {
+                    seen.push(from);
+                    work.push_back(from);
+                }
+            }
+        }
+        None
+    }
+
+    fn end_of(&self, block: BlockId) -> Option<(Span, bool)> {
+        let block = self.ownership.body.blocks.get(block.0 as usize)?;
+        match (&block.term.kind, block.stmts.last()) {
+            (TermKind::If(..) | TermKind::Switch(..), _) => Some((block.term.span, true)),
+            (_, Some(Stmt { kind: StmtKind::StorageDead(_), span, .. })) => Some((*span, false)),
+            _ => Some((block.term.span, false)),
+        }
+    }
+}

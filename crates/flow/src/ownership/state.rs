@@ -1,0 +1,233 @@
+//! What is known of each owned path at a point.
+
+use super::paths::{NodeId, Paths, Step};
+use mir::bits::BitSet;
+use mir::ir::Local;
+
+/// It is owned (and may be null, if nothing tells).
+pub(crate) const OWNED: u8 = 1;
+/// It was moved, freed, or its key is open.
+pub(crate) const MOVED: u8 = 2;
+/// It is null, and owes nothing.
+pub(crate) const NULL: u8 = 4;
+/// Nothing was assigned yet.
+pub(crate) const UNSET: u8 = 8;
+
+/// How many tests are remembered: those that matter are a few statements old.
+const MAX_TESTS: usize = 16;
+
+/// A temporary that tells about a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Test {
+    /// It holds the same pointer.
+    Copy(Local, NodeId),
+    /// It is not zero iff the path is not null (`true`) or null (`false`).
+    Truth(Local, NodeId, bool),
+}
+
+impl Test {
+    fn local(self) -> Local {
+        match self {
+            Test::Copy(l, _) | Test::Truth(l, _, _) => l,
+        }
+    }
+    fn node(self) -> NodeId {
+        match self {
+            Test::Copy(_, n) | Test::Truth(_, n, _) => n,
+        }
+    }
+}
+
+/// What a value brings to the path that it is stored in.
+#[derive(Clone, Debug)]
+pub(crate) struct Brought {
+    /// Which of the four it may be.
+    pub bits: u8,
+    /// Whether what is below it, and not in `parts`, may own something.
+    pub rich: bool,
+    /// What is known of paths below it: steps, bits, rich.
+    pub parts: Vec<(Vec<Step>, u8, bool)>,
+}
+
+impl Brought {
+    /// A value of which nothing more is known.
+    pub fn unknown(bits: u8) -> Brought {
+        Brought { bits: if bits == 0 { OWNED } else { bits }, rich: true, parts: vec![] }
+    }
+    /// Fresh memory: all in it is null.
+    pub fn fresh() -> Brought {
+        Brought { bits: OWNED, rich: false, parts: vec![] }
+    }
+}
+
+/// What is known at a point.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct State {
+    /// By path: which of the four it may be.
+    pub bits: Vec<u8>,
+    /// By path: the number of a place where it went, 0 if it is here.
+    pub sites: Vec<u32>,
+    /// Paths below which something may be owned that is no path of its own.
+    pub rich: BitSet,
+    pub tests: Vec<Test>,
+    /// Variables whose storage may be live.
+    pub live: BitSet,
+    /// Loans that were made on some way here.
+    pub loans: BitSet,
+}
+
+impl State {
+    /// Of nodes, locals and loans.
+    pub fn new(nodes: usize, locals: usize, loans: usize) -> State {
+        State {
+            bits: vec![UNSET; nodes],
+            sites: vec![0; nodes],
+            rich: BitSet::full(nodes),
+            tests: vec![],
+            live: BitSet::empty(locals),
+            loans: BitSet::empty(loans),
+        }
+    }
+
+    pub fn join(&mut self, from: &State) -> bool {
+        let mut changed = self.live.union(&from.live);
+        changed |= self.loans.union(&from.loans);
+        changed |= self.rich.union(&from.rich);
+        for (a, b) in self.bits.iter_mut().zip(&from.bits) {
+            changed |= *a | *b != *a;
+            *a |= *b;
+        }
+        for (a, b) in self.sites.iter_mut().zip(&from.sites) {
+            changed |= b > a;
+            *a = (*a).max(*b);
+        }
+        let before = self.tests.len();
+        self.tests.retain(|t| from.tests.contains(t));
+        changed | (self.tests.len() != before)
+    }
+
+    pub fn of(&self, node: NodeId) -> u8 {
+        self.bits.get(node).copied().unwrap_or(0)
+    }
+
+    pub fn has(&self, node: NodeId, bit: u8) -> bool {
+        self.of(node) & bit != 0
+    }
+
+    /// The path and all below it become this.
+    pub fn set(&mut self, paths: &Paths, node: NodeId, bits: u8, site: u32) {
+        for n in paths.below(node) {
+            if let (Some(b), Some(s)) = (self.bits.get_mut(n), self.sites.get_mut(n)) {
+                *b = bits;
+                *s = site;
+            }
+            self.rich.insert(n);
+            self.tests.retain(|t| t.node() != n);
+        }
+    }
+
+    /// The path, and all below it, take what a value brings.
+    pub fn receive(&mut self, paths: &Paths, node: NodeId, value: &Brought) {
+        self.set(paths, node, value.bits, 0);
+        if value.bits == NULL && value.parts.is_empty() {
+            return;
+        }
+        let mut put = |n: NodeId, bits: u8, rich: bool| {
+            if let Some(b) = self.bits.get_mut(n) {
+                *b = bits;
+            }
+            if rich {
+                self.rich.insert(n);
+            } else {
+                self.rich.remove(n);
+            }
+        };
+        put(node, value.bits, value.rich);
+        // Parents come before their children, so what a path inherits is known when it is reached.
+        let mut inherited = vec![(node, vec![], value.rich)];
+        let mut at = 0;
+        while let Some((parent, steps, rich)) = inherited.get(at).cloned() {
+            at += 1;
+            for &child in paths.children(parent) {
+                let mut steps: Vec<Step> = steps.clone();
+                steps.extend(paths.step(child));
+                let (bits, rich) = match value.parts.iter().find(|(s, ..)| *s == steps) {
+                    Some((_, bits, rich)) => (*bits, *rich),
+                    None => (if rich { OWNED } else { NULL }, rich),
+                };
+                put(child, bits, rich);
+                inherited.push((child, steps, rich));
+            }
+        }
+    }
+
+    /// What the path would bring elsewhere.
+    pub fn brought(&self, paths: &Paths, node: NodeId) -> Brought {
+        let mut parts = vec![];
+        let mut work = vec![(node, vec![])];
+        while let Some((at, steps)) = work.pop() {
+            for &child in paths.children(at) {
+                let mut steps: Vec<Step> = steps.clone();
+                steps.extend(paths.step(child));
+                parts.push((steps.clone(), self.of(child), self.rich.contains(child)));
+                work.push((child, steps));
+            }
+        }
+        Brought { bits: self.of(node), rich: self.rich.contains(node), parts }
+    }
+
+    /// The path goes, and all below it; what is null stays.
+    pub fn gone(&mut self, paths: &Paths, node: NodeId, site: u32) {
+        for n in paths.below(node) {
+            let bits = self.of(n);
+            if bits != NULL {
+                self.set_one(n, MOVED | bits & NULL, site);
+            }
+            self.tests.retain(|t| t.node() != n);
+        }
+    }
+
+    /// The path alone becomes this.
+    pub fn set_one(&mut self, node: NodeId, bits: u8, site: u32) {
+        if let (Some(b), Some(s)) = (self.bits.get_mut(node), self.sites.get_mut(node)) {
+            *b = bits;
+            *s = site;
+        }
+    }
+
+    pub fn forget(&mut self, local: Local) {
+        self.tests.retain(|t| t.local() != local);
+    }
+
+    pub fn learn(&mut self, test: Test) {
+        if self.tests.len() >= MAX_TESTS {
+            self.tests.remove(0);
+        }
+        self.tests.push(test);
+    }
+
+    /// A test of the path came out; `false` if that cannot be.
+    pub fn refine(&mut self, paths: &Paths, node: NodeId, not_null: bool) -> bool {
+        let old = self.of(node);
+        if old & MOVED != 0 {
+            return true;
+        }
+        if not_null {
+            if old == NULL {
+                return false;
+            }
+            if old & NULL != 0 {
+                // Below a null path nothing was ever there.
+                for n in paths.below(node) {
+                    if let Some(b) = self.bits.get_mut(n).filter(|b| **b != NULL) {
+                        *b &= !NULL;
+                    }
+                }
+                self.set_one(node, old & !NULL, 0);
+            }
+        } else if old & (OWNED | NULL) != 0 {
+            self.set(paths, node, NULL, 0);
+        }
+        true
+    }
+}

@@ -1,0 +1,270 @@
+//! What is wrong with the solved regions.
+
+use mir::bits::BitSet;
+use mir::cfg::Cfg;
+use mir::ir::*;
+use mir::visit::{stmt_places, term_places, Access};
+use source::{Sink, Span};
+use typing::tree::RegionKind;
+use typing::types::{Ty, TyKind};
+
+use super::build::{Demand, Env, Keeper, Ref, Solver};
+use super::live::{Live, Liveness};
+use super::origins::{Origin, OriginId, HEAP};
+use super::report::{Finding, Problem};
+use super::shape::each_region;
+use crate::framework::{solve, Item, Point};
+
+/// Finds what is wrong and reports it, one report for each mistake.
+pub(crate) fn run(solver: &mut Solver, cfg: &Cfg, sink: &mut Sink, reported: &mut BitSet) {
+    let mut found: Vec<Finding> = vec![];
+    for demand in solver.demands.clone() {
+        demanded(solver, &demand, &mut found);
+    }
+    for (long, short, span) in solver.facts.clone() {
+        for o in origins_of(solver, long) {
+            for r in origins_of(solver, short) {
+                if !solver.origins.outlives(o, r) {
+                    found.push(Finding { span, problem: Problem::Fact(o, r) });
+                }
+            }
+        }
+    }
+    arrivals(solver, &mut found);
+    packs(solver, &mut found);
+    liveness(solver, cfg, &mut found);
+    found.sort_by_key(|f| f.span);
+    super::report::all(solver, &found, sink, reported);
+}
+
+/// The origins that a region may be.
+pub(crate) fn origins_of(solver: &Solver, region: Ref) -> Vec<OriginId> {
+    match region {
+        Ref::Fixed(o) => vec![o],
+        Ref::Node(n) => solver.sets.get(n).map_or(vec![], |set| set.iter().collect()),
+        Ref::Free => vec![],
+    }
+}
+
+fn demanded(solver: &Solver, demand: &Demand, found: &mut Vec<Finding>) {
+    let allowed = demand.allowed.map_or(vec![], |r| origins_of(solver, r));
+    for origin in origins_of(solver, demand.source) {
+        let holds = if demand.exact {
+            origin == demand.region
+                || demand.keeper == Keeper::Dispose && origin <= super::origins::EXCHANGE && demand.region == HEAP
+        } else {
+            solver.origins.outlives(origin, demand.region) || allowed.contains(&origin)
+        };
+        if !holds {
+            let problem = Problem::Kept { origin, region: demand.region, exact: demand.exact, keeper: demand.keeper };
+            found.push(Finding { span: demand.span, problem });
+        }
+    }
+}
+
+/// What arrives in a variable is in scope where the variable is declared.
+fn arrivals(solver: &mut Solver, found: &mut Vec<Finding>) {
+    let mut told = BitSet::empty(solver.body.locals.len());
+    for arrival in &solver.arrivals {
+        for origin in origins_of(solver, arrival.source) {
+            if !solver.origins.in_scope_at(origin, arrival.local) {
+                told.insert(arrival.local.0 as usize);
+                found.push(Finding { span: arrival.span, problem: Problem::Outer(origin, arrival.local) });
+            }
+        }
+    }
+    for n in 0..solver.body.locals.len() {
+        let local = Local(n as u32);
+        let Some(decl) = solver.body.locals.get(n).filter(|d| d.kind != LocalKind::Temp) else { continue };
+        if told.contains(n) {
+            continue;
+        }
+        for region in regions_of_local(solver, local) {
+            let Ref::Node(_) = region else { continue };
+            let late = origins_of(solver, region).into_iter().find(|&o| !solver.origins.in_scope_at(o, local));
+            if let Some(origin) = late {
+                found.push(Finding { span: decl.span, problem: Problem::Outer(origin, local) });
+                break;
+            }
+        }
+    }
+}
+
+/// All fields of one struct hide the same region.
+fn packs(solver: &Solver, found: &mut Vec<Finding>) {
+    for &(node, span) in &solver.packed {
+        let hidden: Vec<OriginId> = origins_of(solver, node).into_iter().filter(|&o| o != HEAP).collect();
+        if let [first, second, ..] = hidden[..] {
+            found.push(Finding { span, problem: Problem::Packed(first, second) });
+        }
+    }
+}
+
+/// The regions that a local's type mentions.
+pub(crate) fn regions_of_local(solver: &mut Solver, local: Local) -> Vec<Ref> {
+    let Some(decl) = solver.body.locals.get(local.0 as usize) else { return vec![] };
+    let mut refs = regions_of_ty(solver, decl.ty.ty, Env::Body);
+    if decl.kind == LocalKind::Temp {
+        let outer = solver.outer_of_local(local);
+        if let (Ref::Node(_), Some(first)) = (outer, refs.first_mut()) {
+            *first = outer;
+        }
+    }
+    refs
+}
+
+fn regions_of_ty(solver: &mut Solver, ty: Ty, env: Env) -> Vec<Ref> {
+    let mut regions = vec![];
+    each_region(&solver.program.types, ty, 0, 0, &mut |r| regions.push(r));
+    // Those of function types are promises about calls, not about memory.
+    regions.into_iter().filter(|(_, level)| *level == 0).map(|r| solver.map(r, env)).collect()
+}
+
+struct Uses {
+    /// Pointers that are followed: region, the local they start at, where.
+    accesses: Vec<(Ref, Option<Local>, Span)>,
+    /// Temporaries that are read.
+    temps: Vec<(Local, Span)>,
+    /// Regions that calls, allocations and loans use.
+    regions: Vec<(Ref, Span, bool)>,
+}
+
+/// Every region is live where it is used.
+fn liveness(solver: &mut Solver, cfg: &Cfg, found: &mut Vec<Finding>) {
+    let (program, body) = (solver.program, solver.body);
+    let analysis = Liveness::new(program, body);
+    let results = solve(&analysis, body, cfg);
+    results.visit(&analysis, body, &mut |at, live, item| {
+        let mut uses = Uses { accesses: vec![], temps: vec![], regions: vec![] };
+        match item {
+            Item::Stmt(stmt) if stmt.is_unsafe => return,
+            Item::Stmt(stmt) => {
+                if let StmtKind::Assign(_, value) = &stmt.kind {
+                    if let Some(n) = analysis.made_by(value).filter(|&n| live.made.contains(n as usize)) {
+                        found.push(Finding { span: stmt.span, problem: Problem::MadeTwice(n) });
+                    }
+                }
+                statement_uses(solver, at, stmt, &mut uses);
+            }
+            Item::Term(term) => {
+                let returns = matches!(term.kind, TermKind::Return(_));
+                term_places(&term.kind, &mut |place, _| {
+                    accesses(solver, place, term.span, &mut uses);
+                    // A returned pointer is reported as returned.
+                    if !returns || place.has_deref() {
+                        temps(solver, place, term.span, &mut uses);
+                    }
+                });
+            }
+        }
+        judge(solver, live, &uses, found);
+    });
+}
+
+fn accesses(solver: &mut Solver, place: &Place, span: Span, uses: &mut Uses) {
+    for (n, step) in place.proj.iter().enumerate() {
+        if *step == Proj::Deref {
+            let pointer = Place { base: place.base, proj: place.proj.iter().take(n).cloned().collect() };
+            uses.accesses.push((solver.outer_of_place(&pointer), place.base_local(), span));
+        }
+    }
+}
+
+fn temps(solver: &Solver, place: &Place, span: Span, uses: &mut Uses) {
+    if let Some(local) = place.base_local() {
+        if solver.body.locals.get(local.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp) {
+            uses.temps.push((local, span));
+        }
+    }
+}
+
+fn statement_uses(solver: &mut Solver, at: Point, stmt: &Stmt, uses: &mut Uses) {
+    stmt_places(&stmt.kind, &mut |place, access| {
+        accesses(solver, place, stmt.span, uses);
+        if access != Access::Write || place.has_deref() {
+            temps(solver, place, stmt.span, uses);
+        }
+    });
+    match &stmt.kind {
+        StmtKind::Call { dest: _, args, ty, .. } => {
+            let Some(func) = solver.func_ty(*ty) else { return };
+            let env = solver.call_env(at, &func);
+            let mut keys = vec![];
+            let mut used = vec![];
+            for (n, param) in func.params.iter().enumerate() {
+                let refs = regions_of_ty(solver, param.ty, env);
+                if matches!(solver.program.types.kind(param.ty), TyKind::Key(..)) {
+                    keys.extend(refs);
+                } else {
+                    used.extend(refs);
+                    // The argument itself too: its region may outlive the parameter's and be closed nevertheless.
+                    if let Some(side) = args.get(n).and_then(|a| solver.operand_side(a)) {
+                        used.push(side.outer);
+                    }
+                }
+            }
+            for arg in args.iter().skip(func.params.len()) {
+                if let Some(side) = solver.operand_side(arg) {
+                    used.push(side.outer);
+                }
+            }
+            let exempt: Vec<OriginId> = keys.iter().flat_map(|&k| origins_of(solver, k)).collect();
+            for region in used {
+                let only_keys = keys.contains(&region)
+                    || !exempt.is_empty() && origins_of(solver, region).iter().all(|o| exempt.contains(o));
+                if !only_keys {
+                    uses.regions.push((region, stmt.span, true));
+                }
+            }
+        }
+        StmtKind::Assign(_, Rvalue::Alloc { handle: Some(handle), .. }) => {
+            uses.regions.push((solver.handle_region(handle), stmt.span, false));
+        }
+        StmtKind::Assign(_, Rvalue::Borrow(kind, place, _)) => {
+            let slot = *kind == typing::tree::BorrowKind::Slot;
+            let region = if slot { solver.memory_of(place) } else { solver.outer_of_place(place) };
+            // A loan is used where it is lent; that it points to a closed arena is reported there.
+            uses.regions.push((region, stmt.span, false));
+        }
+        _ => {}
+    }
+}
+
+/// Whether the origin is live: `None` if nothing ends it here.
+fn is_live(solver: &Solver, live: &Live, origin: OriginId) -> bool {
+    match solver.origins.get(origin) {
+        Origin::Entry(n) => {
+            let kind = solver.origins.entry(n).map(|r| r.decl.kind);
+            match kind {
+                Some(RegionKind::Lifo(_) | RegionKind::Dynamic | RegionKind::ParamKey) => {
+                    live.open.get(n as usize).is_some_and(|&count| count > 0)
+                }
+                _ => true,
+            }
+        }
+        _ => true,
+    }
+}
+
+fn judge(solver: &mut Solver, live: &Live, uses: &Uses, found: &mut Vec<Finding>) {
+    for &(region, local, span) in &uses.accesses {
+        if let Some(origin) = origins_of(solver, region).into_iter().find(|&o| !is_live(solver, live, o)) {
+            found.push(Finding { span, problem: Problem::NotLive { origin, local, call: false } });
+        }
+    }
+    for &(region, span, call) in &uses.regions {
+        if let Some(origin) = origins_of(solver, region).into_iter().find(|&o| !is_live(solver, live, o)) {
+            found.push(Finding { span, problem: Problem::NotLive { origin, local: None, call } });
+        }
+    }
+    for &(temp, span) in &uses.temps {
+        let outer = solver.outer_of_local(temp);
+        let ended = |o: &OriginId| match solver.origins.get(*o) {
+            Origin::Local(l) => live.dead.contains(l.0 as usize),
+            _ => false,
+        };
+        if let Some(origin) = origins_of(solver, outer).into_iter().find(ended) {
+            found.push(Finding { span, problem: Problem::Later(origin) });
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Which regions are live where: dynamic arenas that are open on all ways, LIFO arenas that have begun, locals whose block has
+//! not ended.
+//!
+//! Lattice: for each region of the body the least number of openings in force (join: minimum); the set of locals whose
+//! storage may have ended (join: union); the regions whose arena may have been made (join: union).
+
+use crate::framework::{Analysis, Direction, Point};
+use mir::bits::BitSet;
+use mir::ir::*;
+use typing::tree::RegionKind;
+use typing::types::{Region, TyKind};
+
+/// What is live at a point.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Live {
+    /// By region: openings in force.
+    pub open: Vec<u8>,
+    /// Locals that may have ended.
+    pub dead: BitSet,
+    /// Regions whose arena may exist already.
+    pub made: BitSet,
+}
+
+/// The analysis.
+pub(crate) struct Liveness<'a> {
+    program: &'a Program,
+    body: &'a Body,
+    /// By local: the region that ends with it, if it is the key that a region was made with.
+    keys: Vec<Option<u32>>,
+}
+
+impl<'a> Liveness<'a> {
+    pub fn new(program: &'a Program, body: &'a Body) -> Liveness<'a> {
+        let keys = body
+            .locals
+            .iter()
+            .map(|decl| match program.types.kind(decl.ty.ty) {
+                TyKind::Key(_, Region::Body(n)) => {
+                    let region = body.regions.get(*n as usize)?;
+                    (decl.kind == LocalKind::Var && region.scope == decl.scope).then_some(*n)
+                }
+                _ => None,
+            })
+            .collect();
+        Liveness { program, body, keys }
+    }
+
+    /// The region that a new key is for.
+    pub fn made_by(&self, value: &Rvalue) -> Option<u32> {
+        let Rvalue::NewKey(_, ty) = value else { return None };
+        match self.program.types.kind(*ty) {
+            TyKind::Key(_, Region::Body(n)) => Some(*n),
+            _ => None,
+        }
+    }
+}
+
+impl Analysis for Liveness<'_> {
+    type State = Live;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn entry(&self) -> Live {
+        let starts_live = |region: &BodyRegion| matches!(region.decl.kind, RegionKind::Param | RegionKind::Block);
+        Live {
+            open: self.body.regions.iter().map(|r| u8::from(starts_live(r))).collect(),
+            dead: BitSet::empty(self.body.locals.len()),
+            made: BitSet::empty(self.body.regions.len()),
+        }
+    }
+
+    fn join(&self, into: &mut Live, from: &Live, _rounds: u32) -> bool {
+        let mut changed = into.dead.union(&from.dead);
+        changed |= into.made.union(&from.made);
+        for (a, b) in into.open.iter_mut().zip(&from.open) {
+            if b < a {
+                *a = *b;
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    fn statement(&self, state: &mut Live, _at: Point, stmt: &Stmt) {
+        let mut change = |n: u32, by: i8| {
+            if let Some(count) = state.open.get_mut(n as usize) {
+                *count = count.saturating_add_signed(by);
+            }
+        };
+        match &stmt.kind {
+            StmtKind::StorageLive(l) => state.dead.remove(l.0 as usize),
+            StmtKind::StorageDead(l) => {
+                state.dead.insert(l.0 as usize);
+                if let Some(n) = self.keys.get(l.0 as usize).copied().flatten() {
+                    state.made.remove(n as usize);
+                }
+            }
+            StmtKind::ArenaBegin(_, n) => change(*n, 1),
+            StmtKind::ArenaEnd(_, n) => change(*n, -1),
+            StmtKind::Open(_, _, Region::Body(n)) => change(*n, 1),
+            StmtKind::Close(_, _, Region::Body(n)) => change(*n, -1),
+            StmtKind::Assign(_, value) => {
+                if let Some(n) = self.made_by(value) {
+                    state.made.insert(n as usize);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! Origins: where the target of a pointer may live, and which of them outlives which.
+
+use mir::ir::*;
+use rustc_hash::FxHashMap;
+use source::Span;
+use typing::tree::{BorrowKind, RegionKind};
+use typing::types::{KeyKind, Region, TyKind};
+
+use super::shape::{each_region, object_pointer};
+use crate::framework::Point;
+
+/// Number of an origin.
+pub(crate) type OriginId = usize;
+
+/// `@heap`
+pub(crate) const HEAP: OriginId = 0;
+/// `@exchange`
+pub(crate) const EXCHANGE: OriginId = 1;
+/// The first of the body's own regions.
+pub(crate) const ENTRIES: OriginId = 2;
+
+/// Where the target of a pointer may live.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Origin {
+    /// The collected heap, globals, literals.
+    Heap,
+    /// The exchange heap.
+    Exchange,
+    /// A region of the body, by number.
+    Entry(u32),
+    /// A local, as long as its block lasts.
+    Local(Local),
+    /// A loan, by number.
+    Loan(u32),
+    /// A region that only a generic knows.
+    Odd(Region),
+}
+
+/// Which kind of statement lends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// A `Borrow`.
+    Borrow,
+    /// A `cursor`.
+    Cursor,
+    /// An `unpack` that lends.
+    Unpack,
+    /// A copy of an owned pointer that only looks through it: for one access, if all is well.
+    Look,
+}
+
+/// A loan: one statement that borrows.
+#[derive(Clone, Debug)]
+pub(crate) struct LoanSite {
+    /// The statement.
+    pub at: Point,
+    /// Where.
+    pub span: Span,
+    /// How.
+    pub kind: BorrowKind,
+    /// What is lent.
+    pub place: Place,
+    /// Which kind of statement lends.
+    pub form: Form,
+}
+
+/// All origins of a body, and how they are related.
+pub(crate) struct Origins<'a> {
+    body: &'a Body,
+    pub all: Vec<Origin>,
+    locals: FxHashMap<Local, OriginId>,
+    odd: FxHashMap<Region, OriginId>,
+    pub loans: Vec<LoanSite>,
+    loan_at: FxHashMap<Point, usize>,
+    first_loan: OriginId,
+    /// Declared facts: the first outlives the second.
+    facts: Vec<(OriginId, OriginId)>,
+    /// By entry: the heap outlives it though it is a region variable (an unnamed parameter's outermost pointer).
+    heap_outlives: Vec<bool>,
+    /// By entry: an exchange arena.
+    exchange: Vec<bool>,
+    /// By entry: scopes in which it is open, and where the opening stands.
+    opens: Vec<Vec<(ScopeId, Span)>>,
+}
+
+impl<'a> Origins<'a> {
+    /// Collects the origins of a body.
+    pub fn new(program: &Program, body: &'a Body) -> Origins<'a> {
+        let mut this = Origins {
+            body,
+            all: vec![Origin::Heap, Origin::Exchange],
+            locals: FxHashMap::default(),
+            odd: FxHashMap::default(),
+            loans: vec![],
+            loan_at: FxHashMap::default(),
+            first_loan: 0,
+            facts: vec![],
+            heap_outlives: vec![false; body.regions.len()],
+            exchange: vec![false; body.regions.len()],
+            opens: vec![vec![]; body.regions.len()],
+        };
+        this.all.extend((0..body.regions.len()).map(|n| Origin::Entry(n as u32)));
+        for (n, decl) in body.locals.iter().enumerate() {
+            if decl.address_taken {
+                this.local(Local(n as u32));
+            }
+        }
+        this.find_sites(program);
+        this.declared_facts(program);
+        this.unnamed(program);
+        this
+    }
+
+    /// Loans, opened scopes and exchange arenas.
+    fn find_sites(&mut self, program: &Program) {
+        let body = self.body;
+        let mut loans = vec![];
+        let cursors = crate::ownership::paths::cursors(body);
+        for (b, block) in body.blocks.iter().enumerate() {
+            for (s, stmt) in block.stmts.iter().enumerate() {
+                let at = Point { block: BlockId(b as u32), stmt: s };
+                let mut lend = |kind, place: &Place, form| {
+                    loans.push(LoanSite { at, span: stmt.span, kind, place: place.clone(), form });
+                };
+                match &stmt.kind {
+                    // A cursor that goes on stays with its own loan.
+                    StmtKind::Assign(dest, Rvalue::Borrow(..))
+                        if dest.as_local().is_some_and(|l| cursors.contains(&l)) => {}
+                    StmtKind::Assign(_, Rvalue::Borrow(kind, place, _)) => lend(*kind, place, Form::Borrow),
+                    StmtKind::Assign(_, Rvalue::AddrOf(place)) => {
+                        if let Some(local) = place.local_part() {
+                            self.local(local);
+                        }
+                    }
+                    StmtKind::Assign(dest, value) => {
+                        if let Some(place) = looked_at(program, body, dest, value) {
+                            lend(BorrowKind::Shared, place, Form::Look);
+                        }
+                    }
+                    StmtKind::CursorBegin(_, place) => lend(BorrowKind::Slot, place, Form::Cursor),
+                    StmtKind::Unpack { place, moves: false, .. } => lend(BorrowKind::Lend, place, Form::Unpack),
+                    StmtKind::Open(handle, _, Region::Body(n)) => {
+                        let decl = body.locals.get(handle.0 as usize);
+                        if let (Some(opens), Some(decl)) = (self.opens.get_mut(*n as usize), decl) {
+                            opens.push((decl.scope, decl.span));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for loan in &loans {
+            if let Some(local) = loan.place.local_part().filter(|_| loan.kind == BorrowKind::Slot) {
+                self.local(local);
+            }
+        }
+        self.first_loan = self.all.len();
+        self.all.extend((0..loans.len()).map(|n| Origin::Loan(n as u32)));
+        self.loan_at = loans.iter().enumerate().map(|(n, loan)| (loan.at, n)).collect();
+        self.loans = loans;
+        for decl in &body.locals {
+            if let TyKind::Key(KeyKind::Exchange, Region::Body(n)) = program.types.kind(decl.ty.ty) {
+                if let Some(flag) = self.exchange.get_mut(*n as usize) {
+                    *flag = true;
+                }
+            }
+        }
+    }
+
+    fn declared_facts(&mut self, program: &Program) {
+        let function = program.functions.get(self.body.func.func.0 as usize);
+        let Some(func) = function.and_then(|f| program.types.as_func(f.ty)) else { return };
+        for (long, short) in &func.outlives {
+            if let (Some(a), Some(b)) = (self.of_prototype(*long), self.of_prototype(*short)) {
+                self.facts.push((a, b));
+            }
+        }
+        // The closure: lists are a handful long.
+        loop {
+            let mut new = vec![];
+            for &(a, b) in &self.facts {
+                for &(c, d) in &self.facts {
+                    if b == c && !self.facts.contains(&(a, d)) && !new.contains(&(a, d)) {
+                        new.push((a, d));
+                    }
+                }
+            }
+            if new.is_empty() {
+                return;
+            }
+            self.facts.extend(new);
+        }
+    }
+
+    /// A region of the function's own type.
+    pub fn of_prototype(&mut self, region: Region) -> Option<OriginId> {
+        match region {
+            Region::Heap => Some(HEAP),
+            Region::Exchange => Some(EXCHANGE),
+            Region::Bound(0, n) | Region::Body(n) => {
+                Some(ENTRIES + n as usize).filter(|&o| o < ENTRIES + self.body.regions.len())
+            }
+            other => Some(self.odd(other)),
+        }
+    }
+
+    /// Finds the variables of parameters' outermost pointers that stand nowhere else: the heap outlives them.
+    fn unnamed(&mut self, program: &Program) {
+        let types = &program.types;
+        for (n, region) in self.body.regions.iter().enumerate() {
+            let unnamed = region.decl.name.is_none() && region.decl.kind == RegionKind::Param;
+            if let Some(flag) = self.heap_outlives.get_mut(n) {
+                *flag = unnamed;
+            }
+        }
+        for decl in self.body.locals.iter().take(self.body.params as usize) {
+            let inner = match object_pointer(types, decl.ty.ty) {
+                Some(p) => p.target.ty,
+                None => decl.ty.ty,
+            };
+            each_region(types, inner, 0, 0, &mut |(region, _)| {
+                if let Region::Body(n) = region {
+                    if let Some(flag) = self.heap_outlives.get_mut(n as usize) {
+                        *flag = false;
+                    }
+                }
+            });
+        }
+    }
+
+    /// The origin of a local's address.
+    pub fn local(&mut self, local: Local) -> OriginId {
+        if let Some(&id) = self.locals.get(&local) {
+            return id;
+        }
+        let id = self.all.len();
+        self.all.push(Origin::Local(local));
+        self.locals.insert(local, id);
+        id
+    }
+
+    /// The origin of a loan.
+    pub fn loan(&self, number: usize) -> OriginId {
+        self.first_loan + number
+    }
+
+    /// The number of the loan that a statement makes.
+    pub fn loan_at(&self, at: Point) -> Option<usize> {
+        self.loan_at.get(&at).copied()
+    }
+
+    /// The origin of a region that only a generic knows.
+    pub fn odd(&mut self, region: Region) -> OriginId {
+        if let Some(&id) = self.odd.get(&region) {
+            return id;
+        }
+        let id = self.all.len();
+        self.all.push(Origin::Odd(region));
+        self.odd.insert(region, id);
+        id
+    }
+
+    pub fn get(&self, id: OriginId) -> Origin {
+        self.all.get(id).copied().unwrap_or(Origin::Heap)
+    }
+
+    pub fn entry(&self, n: u32) -> Option<&'a BodyRegion> {
+        self.body.regions.get(n as usize)
+    }
+
+    pub fn is_exchange_arena(&self, n: u32) -> bool {
+        self.exchange.get(n as usize).copied().unwrap_or(false)
+    }
+
+    fn heap_outlives(&self, n: u32) -> bool {
+        self.heap_outlives.get(n as usize).copied().unwrap_or(false)
+    }
+
+    /// Whether `inner` is `outer` or lies in it.
+    pub fn encloses(&self, outer: ScopeId, inner: ScopeId) -> bool {
+        let mut at = Some(inner);
+        while let Some(scope) = at {
+            if scope == outer {
+                return true;
+            }
+            // Parents stand before their children; anything else ends the walk.
+            at = self.body.scopes.get(scope.0 as usize).and_then(|s| s.parent).filter(|p| p.0 < scope.0);
+        }
+        false
+    }
+
+    fn scope_of(&self, local: Local) -> ScopeId {
+        self.body.locals.get(local.0 as usize).map_or(ScopeId(0), |d| d.scope)
+    }
+
+    /// Whether what lives in `long` lives at least as long as all in region `short` (an origin that a type can name).
+    pub fn outlives(&self, long: OriginId, short: OriginId) -> bool {
+        if long == short || self.facts.contains(&(long, short)) {
+            return true;
+        }
+        let Origin::Entry(n) = self.get(short) else { return false };
+        let Some(region) = self.entry(n) else { return false };
+        let lexical = matches!(region.decl.kind, RegionKind::Block | RegionKind::Lifo(_) | RegionKind::Loan);
+        match self.get(long) {
+            Origin::Heap => match region.decl.kind {
+                RegionKind::Param => self.heap_outlives(n),
+                RegionKind::ParamKey | RegionKind::Dynamic => !self.is_exchange_arena(n),
+                _ => true,
+            },
+            Origin::Exchange => false,
+            Origin::Odd(_) => lexical,
+            Origin::Local(local) => lexical && self.encloses(self.scope_of(local), region.scope),
+            Origin::Loan(loan) => {
+                let base = self.loans.get(loan as usize).and_then(|l| l.place.base_local());
+                let holds = region.decl.kind == RegionKind::Loan;
+                holds && base.is_none_or(|local| self.encloses(self.scope_of(local), region.scope))
+            }
+            Origin::Entry(m) => self.entry_outlives(m, n, region, lexical),
+        }
+    }
+
+    fn entry_outlives(&self, m: u32, n: u32, short: &BodyRegion, lexical: bool) -> bool {
+        let Some(long) = self.entry(m) else { return false };
+        let earlier = |scope: ScopeId, span: Span| {
+            self.encloses(scope, short.scope) && (scope != short.scope || span.lo < short.decl.span.lo)
+        };
+        match long.decl.kind {
+            RegionKind::Param => lexical,
+            RegionKind::Block => lexical && m != n && self.encloses(long.scope, short.scope),
+            RegionKind::Lifo(_) | RegionKind::Loan => {
+                lexical && short.decl.kind != RegionKind::Block && earlier(long.scope, long.decl.span)
+                    || lexical && long.scope != short.scope && self.encloses(long.scope, short.scope)
+            }
+            RegionKind::ParamKey | RegionKind::Dynamic => {
+                let open = self.opens.get(m as usize).map_or(&[][..], |o| o.as_slice());
+                lexical && open.iter().any(|&(scope, span)| earlier(scope, span))
+            }
+        }
+    }
+
+    /// Whether the origin is in scope where the local is declared, so that the local's region can be solved to it.
+    pub fn in_scope_at(&self, origin: OriginId, local: Local) -> bool {
+        let Some(decl) = self.body.locals.get(local.0 as usize) else { return true };
+        match self.get(origin) {
+            Origin::Heap | Origin::Exchange | Origin::Odd(_) => true,
+            Origin::Local(target) => self.encloses(self.scope_of(target), decl.scope),
+            Origin::Loan(loan) => {
+                let base = self.loans.get(loan as usize).and_then(|l| l.place.base_local());
+                base.is_none_or(|base| self.encloses(self.scope_of(base), decl.scope))
+            }
+            Origin::Entry(n) => self.entry(n).is_none_or(|region| match region.decl.kind {
+                RegionKind::Param | RegionKind::ParamKey => true,
+                RegionKind::Block => self.encloses(region.scope, decl.scope),
+                RegionKind::Lifo(_) | RegionKind::Dynamic | RegionKind::Loan => {
+                    self.encloses(region.scope, decl.scope) && region.decl.span.lo <= decl.span.lo
+                }
+            }),
+        }
+    }
+}
+
+/// The owned place that a value looks through, if it is copied into something that does not own.
+fn looked_at<'b>(program: &Program, body: &Body, dest: &Place, value: &'b Rvalue) -> Option<&'b Place> {
+    let operand = match value {
+        Rvalue::Use(a)
+        | Rvalue::Offset(a, _)
+        | Rvalue::Bits(a, _)
+        | Rvalue::Part(a, Part::Ptr | Part::Lo | Part::Hi, _)
+        | Rvalue::MakeFat { ptr: a, .. }
+        | Rvalue::MakeCounted { ptr: a, .. } => a,
+        _ => return None,
+    };
+    let Operand::Copy(place) = operand else { return None };
+    let owned = |place: &Place| {
+        let ty = mir::ty::place_ty(program, body, place).map(|q| q.ty);
+        ty.is_ok_and(|ty| object_pointer(&program.types, ty).is_some_and(|p| super::shape::is_exact(p.own)))
+    };
+    let to = mir::ty::place_ty(program, body, dest).map(|q| q.ty);
+    let keeps = to.is_ok_and(|ty| object_pointer(&program.types, ty).is_some());
+    // A temporary may have the type of what it looks through (`p + i` of an owned `p`); an owned variable that is set by a copy is a
+    // part of what `unpack` lends.
+    let is_temp = dest.as_local().is_some_and(|l| is_temp(body, l));
+    (keeps && owned(place) && (is_temp || !owned(dest))).then_some(place)
+}
+
+fn is_temp(body: &Body, local: Local) -> bool {
+    body.locals.get(local.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp)
+}
+
+/// Temporaries of owned type that only look through an owned pointer.
+pub fn look_temps(program: &Program, body: &Body) -> Vec<Local> {
+    let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
+    stmts
+        .filter_map(|stmt| match &stmt.kind {
+            StmtKind::Assign(dest, value) => {
+                let local = dest.as_local().filter(|&l| is_temp(body, l))?;
+                looked_at(program, body, dest, value).map(|_| local)
+            }
+            _ => None,
+        })
+        .collect()
+}

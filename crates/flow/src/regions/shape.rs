@@ -1,0 +1,179 @@
+//! Types seen as regions: walks two types that are equal up to regions side by side.
+
+use typing::types::{Own, Pointer, Region, Ty, TyKind, TypeStore};
+
+/// How the region of a value must stand to that of the place it goes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum How {
+    /// It outlives it.
+    Outlives,
+    /// It is the same: owned pointers, keys, and all behind a pointer that can be written.
+    Equal,
+}
+
+/// A region of a type, and how many function types lie around it within the type.
+pub(crate) type Found = (Region, u8);
+
+/// Types nest finitely; the limit guards against what an error left behind.
+const MAX_DEPTH: u32 = 64;
+
+/// Whether a pointer is to an object; functions live for ever.
+pub(crate) fn is_object_pointer(types: &TypeStore, p: &Pointer) -> bool {
+    !matches!(types.kind(p.target.ty), TyKind::Func(_))
+}
+
+/// The pointer shape of a type that points to an object.
+pub(crate) fn object_pointer(types: &TypeStore, ty: Ty) -> Option<Pointer> {
+    types.as_pointer(ty).filter(|p| is_object_pointer(types, p))
+}
+
+/// Whether a pointer of this ownership keeps its exact region.
+pub(crate) fn is_exact(own: Own) -> bool {
+    matches!(own, Own::Unique | Own::Rc | Own::Param(_))
+}
+
+/// Calls `emit` for each region inside both types; not for the outermost pointer, which the caller relates.
+pub(crate) fn relate_inner(
+    types: &TypeStore,
+    source: Ty,
+    dest: Ty,
+    emit: &mut dyn FnMut(Option<Found>, Option<Found>, How),
+) {
+    let mut walk = Walk { types, emit };
+    match (object_pointer(types, source), object_pointer(types, dest)) {
+        (Some(s), Some(d)) => {
+            if is_void(types, &s) || is_void(types, &d) {
+                return;
+            }
+            let read_only = d.target.quals.is_const;
+            walk.pair(s.target.ty, d.target.ty, read_only, 0, 0);
+        }
+        _ => walk.top(source, dest),
+    }
+}
+
+fn is_void(types: &TypeStore, p: &Pointer) -> bool {
+    matches!(types.kind(p.target.ty), TyKind::Void)
+}
+
+struct Walk<'a, 'e> {
+    types: &'a TypeStore,
+    emit: &'e mut dyn FnMut(Option<Found>, Option<Found>, How),
+}
+
+impl Walk<'_, '_> {
+    /// A value that is no pointer to an object.
+    fn top(&mut self, source: Ty, dest: Ty) {
+        match (self.types.kind(source), self.types.kind(dest)) {
+            (TyKind::Ptr(s), TyKind::Ptr(d)) => self.pair(s.target.ty, d.target.ty, false, 0, 0),
+            _ => self.pair(source, dest, false, 0, 0),
+        }
+    }
+
+    /// `read_only`: every level on the way is `const`. `level`: function types around.
+    fn pair(&mut self, source: Ty, dest: Ty, read_only: bool, level: u8, depth: u32) {
+        if source == dest && !self.mentions(source, depth) || depth > MAX_DEPTH {
+            return;
+        }
+        match (self.types.kind(source).clone(), self.types.kind(dest).clone()) {
+            (TyKind::Ptr(s), TyKind::Ptr(d)) => {
+                if is_object_pointer(self.types, &s) && is_object_pointer(self.types, &d) {
+                    let how = if read_only && !is_exact(d.own) { How::Outlives } else { How::Equal };
+                    (self.emit)(Some((s.region, level)), Some((d.region, level)), how);
+                }
+                let inner = read_only && d.target.quals.is_const;
+                self.pair(s.target.ty, d.target.ty, inner, level, depth + 1);
+            }
+            (TyKind::Array { elem: s, .. }, TyKind::Array { elem: d, .. }) => {
+                self.pair(s.ty, d.ty, read_only, level, depth + 1)
+            }
+            (TyKind::Record(s), TyKind::Record(d)) => {
+                let args = |r: typing::types::RecordId| self.types.records.get(r.0 as usize).map(|r| r.args.clone());
+                let (s, d) = (args(s).unwrap_or_default(), args(d).unwrap_or_default());
+                for (s, d) in s.iter().zip(&d) {
+                    // A struct's arguments stay as they are even behind `const`: what its fields point to can be written.
+                    self.pair(*s, *d, false, level, depth + 1);
+                }
+            }
+            (TyKind::RegionArg(s), TyKind::RegionArg(d))
+            | (TyKind::Key(_, s), TyKind::Key(_, d))
+            | (TyKind::Handle(_, s), TyKind::Handle(_, d)) => {
+                (self.emit)(Some((s, level)), Some((d, level)), How::Equal)
+            }
+            (TyKind::Func(s), TyKind::Func(d)) => {
+                for (s, d) in s.params.iter().zip(&d.params) {
+                    self.pair(s.ty, d.ty, false, level + 1, depth + 1);
+                }
+                self.pair(s.ret, d.ret, false, level + 1, depth + 1);
+                // What the function relies on, the type that it is called through must promise.
+                if s.outlives.iter().any(|pair| !d.outlives.contains(pair)) {
+                    (self.emit)(None, None, How::Equal);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn mentions(&self, ty: Ty, depth: u32) -> bool {
+        let mut found = false;
+        each_region(self.types, ty, depth, 0, &mut |_| found = true);
+        found
+    }
+}
+
+/// Calls `visit` for every region in the type; of a record, those of its arguments.
+pub(crate) fn each_region(types: &TypeStore, ty: Ty, depth: u32, level: u8, visit: &mut dyn FnMut(Found)) {
+    if depth > MAX_DEPTH {
+        return;
+    }
+    match types.kind(ty) {
+        TyKind::Ptr(p) => {
+            if is_object_pointer(types, p) {
+                visit((p.region, level));
+            }
+            each_region(types, p.target.ty, depth + 1, level, visit);
+        }
+        TyKind::Array { elem, .. } => each_region(types, elem.ty, depth + 1, level, visit),
+        TyKind::Record(r) => {
+            let Some(record) = types.records.get(r.0 as usize) else { return };
+            record.args.iter().for_each(|&arg| each_region(types, arg, depth + 1, level, visit));
+        }
+        TyKind::RegionArg(r) | TyKind::Key(_, r) | TyKind::Handle(_, r) => visit((*r, level)),
+        TyKind::Func(f) => {
+            f.params.iter().for_each(|p| each_region(types, p.ty, depth + 1, level + 1, visit));
+            each_region(types, f.ret, depth + 1, level + 1, visit);
+        }
+        _ => {}
+    }
+}
+
+/// Something that a value of a type owns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Owned {
+    /// An owned pointer into the region.
+    Pointer(Region),
+    /// A key.
+    Key,
+    /// A value of generic type, which may own anything.
+    Generic,
+}
+
+/// Calls `visit` for each thing that a value of the type owns itself (not through pointers).
+pub(crate) fn each_owned(types: &TypeStore, ty: Ty, depth: u32, visit: &mut dyn FnMut(Owned)) {
+    if depth > MAX_DEPTH {
+        return;
+    }
+    match types.kind(ty) {
+        TyKind::Ptr(p) if is_exact(p.own) => visit(Owned::Pointer(p.region)),
+        TyKind::Key(..) => visit(Owned::Key),
+        TyKind::Param(p) if p.moves => visit(Owned::Generic),
+        TyKind::Array { elem, .. } => each_owned(types, elem.ty, depth + 1, visit),
+        TyKind::Record(r) => {
+            let fields = types.records.get(r.0 as usize).and_then(|record| record.fields.clone());
+            for field in fields.iter().flat_map(|f| f.iter()) {
+                each_owned(types, field.ty.ty, depth + 1, visit);
+            }
+        }
+        _ => {}
+    }
+}
