@@ -182,11 +182,14 @@ impl<'t> Lower<'t, '_> {
         let fresh = Fresh { handle: None, counted: false, fallible: alloc.fallible };
         let block = self.allocate(alloc.elem, count.clone(), None, hidden, fresh, thin);
         if let Some((old, old_ty)) = old {
-            let new = block.clone();
+            let new = looked_at(&block);
             let amount = count.clone();
-            let copy = |this: &mut Self| this.copy_old(old, old_ty, new, amount, thin);
+            let copy = |this: &mut Self| {
+                this.copy_old(looked_at(&old), old_ty, new, amount, thin);
+                this.give_up_old(old, old_ty, alloc.elem);
+            };
             if alloc.fallible {
-                self.when(block.clone(), copy);
+                self.when(looked_at(&block), copy);
             } else {
                 copy(self);
             }
@@ -272,6 +275,7 @@ impl<'t> Lower<'t, '_> {
                 Some(Bounds::Terminated) => this.temp_of(Rvalue::Measure(old.clone()), ulong),
                 _ => this.size(1),
             };
+            let thin = this.unowned(thin);
             let from = this.address(old, thin);
             let amount = this.temp(ulong);
             let want = this.clamp(count);
@@ -280,6 +284,17 @@ impl<'t> Lower<'t, '_> {
             this.when(less, |this| this.assign(Place::local(amount), Rvalue::Use(have)));
             this.emit(StmtKind::CopyElements { to: new, from, count: Operand::local(amount) });
         });
+    }
+
+    /// `realloc` frees the old block if it was owned; what its elements own went with them into the new one.
+    fn give_up_old(&mut self, old: Operand, old_ty: Ty, elem: Ty) {
+        if !matches!(old, Operand::Move(_)) || !mir::ty::owns(&self.program.types, old_ty) {
+            return;
+        }
+        let thin = self.thin_owner(old_ty);
+        let old = self.address(old, thin);
+        let moved = if mir::ty::owns(&self.program.types, elem) { vec![vec![]] } else { vec![] };
+        self.emit(StmtKind::Dispose { value: old, handle: None, moved });
     }
 
     /// A record with a flexible tail from a number of bytes.
@@ -300,10 +315,13 @@ impl<'t> Lower<'t, '_> {
         let fresh = Fresh { handle: None, counted: false, fallible: alloc.fallible };
         let block = self.allocate(alloc.elem, one, Some(extra.clone()), false, fresh, thin);
         if let (Some((old, old_ty)), Some(record)) = (old, self.program.types.as_record(alloc.elem)) {
-            let new = block.clone();
-            let copy = |this: &mut Self| this.copy_flexible(old, old_ty, new, extra, alloc.elem, record);
+            let new = looked_at(&block);
+            let copy = |this: &mut Self| {
+                this.copy_flexible(looked_at(&old), old_ty, new, extra, alloc.elem, record);
+                this.give_up_old(old, old_ty, alloc.elem);
+            };
             if alloc.fallible {
-                self.when(block.clone(), copy);
+                self.when(looked_at(&block), copy);
             } else {
                 copy(self);
             }
@@ -340,5 +358,13 @@ impl<'t> Lower<'t, '_> {
             let from = this.temp_of(Rvalue::Bits(old, byte_ptr), byte_ptr);
             this.emit(StmtKind::CopyElements { to, from, count: bytes });
         });
+    }
+}
+
+/// Looks at a value without taking it.
+fn looked_at(operand: &Operand) -> Operand {
+    match operand {
+        Operand::Move(place) => Operand::Copy(place.clone()),
+        other => other.clone(),
     }
 }

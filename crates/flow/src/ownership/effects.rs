@@ -303,6 +303,11 @@ impl Ownership<'_> {
         brought
     }
 
+    /// Whether the path is a pointer that is null, so that there is nothing below it.
+    fn is_null_pointer(&self, s: &State, node: NodeId) -> bool {
+        s.of(node) == NULL && self.program.types.as_pointer(self.paths.nodes[node].ty).is_some()
+    }
+
     /// Whether there is nothing in the path: it is null, or a struct of such.
     fn is_nothing(&self, s: &State, node: NodeId) -> bool {
         let is_part = |&&child: &&NodeId| self.paths.step(child) != Some(super::paths::Step::Deref);
@@ -345,7 +350,7 @@ impl Ownership<'_> {
             if bits & MOVED != 0 {
                 return Some(child);
             }
-            if bits == NULL {
+            if self.is_null_pointer(s, child) {
                 continue;
             }
             if let Some(part) = self.missing(s, child) {
@@ -397,7 +402,7 @@ impl Ownership<'_> {
                     steps.remove(0);
                 }
                 parts.push(steps);
-            } else if bits != NULL {
+            } else if !self.is_null_pointer(s, child) {
                 self.gone_parts(s, top, child, span, parts, report);
             }
         }

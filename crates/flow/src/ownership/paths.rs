@@ -45,6 +45,10 @@ pub(crate) struct Found {
     pub slot: bool,
 }
 
+/// How often, and how deep, parts that are told apart spread through temporaries.
+const MIRROR_ROUNDS: u32 = 4;
+const MIRROR_DEPTH: u32 = 4;
+
 /// All paths that a body mentions.
 #[derive(Debug, Default)]
 pub(crate) struct Paths {
@@ -78,7 +82,66 @@ impl Paths {
             }
             term_places(&block.term.kind, &mut |place, _| paths.mention(program, body, place));
         }
+        paths.mirror(program, body);
         paths
+    }
+
+    /// What is told apart in a variable is told apart in the temporaries on its way there, and the other way round.
+    fn mirror(&mut self, program: &Program, body: &Body) {
+        let is_temp = |place: &Place| {
+            let decl = place.as_local().and_then(|l| body.locals.get(l.0 as usize));
+            decl.is_some_and(|d| d.kind == LocalKind::Temp)
+        };
+        for _ in 0..MIRROR_ROUNDS {
+            let before = self.nodes.len();
+            for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+                let StmtKind::Assign(dest, value) = &stmt.kind else { continue };
+                let (Rvalue::Use(Operand::Move(from))
+                | Rvalue::Bits(Operand::Move(from), _)
+                | Rvalue::Part(Operand::Move(from), ..)
+                | Rvalue::MakeCounted { ptr: Operand::Move(from), .. }) = value
+                else {
+                    continue;
+                };
+                if !is_temp(dest) && !is_temp(from) {
+                    continue;
+                }
+                let ends = (self.find(&program.types, dest), self.find(&program.types, from));
+                if let (Some(a), Some(b)) = ends {
+                    if a.exact && b.exact {
+                        self.copy_children(&program.types, a.node, b.node, 0);
+                        self.copy_children(&program.types, b.node, a.node, 0);
+                    }
+                }
+            }
+            if self.nodes.len() == before {
+                return;
+            }
+        }
+    }
+
+    fn copy_children(&mut self, types: &TypeStore, from: NodeId, to: NodeId, depth: u32) {
+        if depth >= MIRROR_DEPTH {
+            return;
+        }
+        for child in self.nodes[from].children.clone() {
+            let Node { step: Some(step), ty, owned, .. } = self.nodes[child] else { continue };
+            let proj = match step {
+                Step::Deref => Proj::Deref,
+                Step::Field(n) => Proj::Field(n),
+            };
+            if self.path_step(types, to, &proj) != Some(step) {
+                continue;
+            }
+            let there = match self.by_step.get(&(to, step)) {
+                Some(&there) => there,
+                None => {
+                    let root = self.nodes[to].root;
+                    self.add(Some(to), Some(step), root, ty, owned, types)
+                }
+            };
+            self.copy_children(types, child, there, depth + 1);
+        }
     }
 
     fn add(

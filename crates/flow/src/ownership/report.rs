@@ -279,7 +279,11 @@ impl Words<'_, '_> {
         let name = self.name(node);
         let root = self.ownership.paths.nodes[node].root;
         let is_param = root.0 < self.ownership.body.params;
-        let what = if is_param { "is lent to this function" } else { "belongs to the unpacked struct, which is lent" };
+        let what = if is_param {
+            "is lent to this function (no `consume`)"
+        } else {
+            "belongs to the unpacked struct, which is lent"
+        };
         let mut d = Diagnostic::error(LENT, span, format!("{name} {what}, and is {} here", verb.word()));
         if let Some(decl) = self.ownership.body.locals.get(root.0 as usize) {
             let text = if is_param { "a parameter without `consume` is lent" } else { "unpacked here" };
@@ -304,7 +308,7 @@ impl Words<'_, '_> {
             (_, BorrowKind::Shared | BorrowKind::Any) => "it is borrowed",
             (_, _) => "it is lent to a call",
         };
-        let mut d = Diagnostic::error(LENT, span, format!("{name} is {} while {state}", verb.word()));
+        let mut d = Diagnostic::error(LENT, span, format!("{name} is lent, and is {} while {state}", verb.word()));
         if let Some(site) = site {
             d = d.label(site.span, if form == Form::Look { "used here" } else { "lent here" });
             let holder = site

@@ -159,6 +159,26 @@ impl State {
                 inherited.push((child, steps, rich));
             }
         }
+        // What is brought and is no path here is somewhere below the last path on its way.
+        for (steps, bits, rich) in &value.parts {
+            if *bits == NULL && !rich {
+                continue;
+            }
+            let mut at = node;
+            let mut missing = false;
+            for step in steps {
+                match paths.children(at).iter().find(|&&c| paths.step(c) == Some(*step)) {
+                    Some(&child) => at = child,
+                    None => {
+                        missing = true;
+                        break;
+                    }
+                }
+            }
+            if missing {
+                self.rich.insert(at);
+            }
+        }
     }
 
     /// What the path would bring elsewhere.

@@ -457,7 +457,8 @@ impl<'a> Solver<'a> {
         let keeper = self.keeper(dest);
         if let PlaceBase::Local(local) = dest.base {
             let is_variable = self.decl(local).is_some_and(|d| d.kind != LocalKind::Temp);
-            if is_variable && !dest.has_deref() {
+            // What a struct hides is in scope wherever the struct is.
+            if is_variable && !dest.has_deref() && !matches!(to.env, Env::Hidden(_)) {
                 self.arrivals.push(Arrival { local, source: from.outer, span });
             }
         }

@@ -123,9 +123,9 @@ impl Words<'_, '_> {
                 let name = self.entry(n).and_then(|r| r.decl.name);
                 let kind = self.entry(n).map(|r| r.decl.kind);
                 match (kind, name) {
-                    (Some(RegionKind::Lifo(_)), Some(name)) => format!("a pointer into the arena `{name}`"),
+                    (Some(RegionKind::Lifo(_)), Some(name)) => format!("a pointer into the region `@{name}`"),
                     (Some(RegionKind::Loan), Some(name)) => format!("what is borrowed as `{name}`"),
-                    (_, Some(name)) => format!("a pointer into `@{name}`"),
+                    (_, Some(name)) => format!("a pointer into the region `@{name}`"),
                     (_, None) => match self.parameter_of(n).and_then(|l| self.name(l)) {
                         Some(name) => format!("what {name} points to"),
                         None => "a pointer into a region without a name".into(),
