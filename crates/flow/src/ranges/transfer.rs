@@ -152,7 +152,7 @@ impl Problem<'_> {
         };
         let expr = self.terms.key(self.program, self.body, value).and_then(|k| self.terms.expr(k));
         let mut out = self.value(state, term, value);
-        if let Some(same) = expr.and_then(|e| state.holder(e)) {
+        if let Some(same) = expr.and_then(|e| self.same_value(state, e)) {
             let range = self.range(state, Val::Term(same));
             out.range = out.range.at_least(range.lo).and_then(|r| r.at_most(range.hi)).unwrap_or(out.range);
             out = out.near(Val::Term(same), Range::single(0));
@@ -176,6 +176,28 @@ impl Problem<'_> {
                 state.hold(expr, term);
             }
         }
+    }
+
+    /// A term that holds the expression's value: the expression itself, or one over terms that are equal.
+    fn same_value(&self, state: &State, expr: ExprId) -> Option<Term> {
+        if let Some(holder) = state.holder(expr) {
+            return Some(holder);
+        }
+        let key = self.terms.key_of(expr)?;
+        let terms = key.vals().into_iter().flatten().filter_map(|v| match v {
+            Val::Term(t) => Some(t),
+            Val::Const(_) => None,
+        });
+        for t in terms {
+            let equal = state.differences.iter().filter(|d| d.0 == t && d.2 == 0).map(|d| d.1);
+            for y in equal.filter(|&y| state.differences.contains(&(y, t, 0))).take(4) {
+                let other = self.terms.expr(key.with(t, y)).and_then(|e| state.holder(e));
+                if other.is_some() {
+                    return other;
+                }
+            }
+        }
+        None
     }
 
     /// Differences between the new value of `term` and everything else. Those with its own old value are carried over to what that was
