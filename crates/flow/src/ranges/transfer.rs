@@ -76,7 +76,16 @@ impl Problem<'_> {
     /// One statement.
     pub(super) fn step(&self, state: &mut State, stmt: &Stmt) {
         match &stmt.kind {
-            StmtKind::Assign(place, value) => self.assign(state, place, value),
+            StmtKind::Assign(place, value) => {
+                self.assign(state, place, value);
+                // A negative count has no room, which is a fault.
+                if let Rvalue::Alloc { count, fallible: false, .. } = value {
+                    let own = count.place().is_some_and(|c| c.base == place.base);
+                    if let (false, Some(count)) = (own, self.terms.val(&self.program.types, count)) {
+                        self.assume(state, Val::Const(0), count, 0);
+                    }
+                }
+            }
             StmtKind::Check(check) => self.checked(state, check),
             StmtKind::Call { dest, callee, .. } => {
                 self.forget_memory(state);
