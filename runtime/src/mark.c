@@ -1,6 +1,8 @@
 /* mark.c: see mark.h. */
 #include "mark.h"
 
+#include <lee/heap.h>
+
 #include "poison.h"
 #include "system.h"
 
@@ -124,9 +126,17 @@ LEE_UNCHECKED_INLINE uint64_t tag_of(uintptr_t at, unsigned bytes) {
     }
 }
 
+int lee_heap_unaligned;
+
+typedef uintptr_t __attribute__((aligned(1), may_alias)) unaligned_word;
+
+LEE_UNCHECKED_INLINE uintptr_t word_at(uintptr_t at) {
+    return *(const unaligned_word *)at;
+}
+
 LEE_UNCHECKED static void each_word(uintptr_t start, uintptr_t end, void (*visit)(void *, uintptr_t), void *context) {
-    for (; start + 8 <= end; start += 8)
-        visit(context, *(const uintptr_t *)start);
+    for (size_t step = lee_heap_unaligned ? 1 : 8; start + 8 <= end; start += step)
+        visit(context, word_at(start));
 }
 
 /* One element of any kind but conservative and traced. */
@@ -199,7 +209,7 @@ static void push_one(void *context, uintptr_t word) {
 /* Any object; what is large is put off in slices, so that the stack holds little of it. */
 static void read_slowly(struct lee_marker *marker, const struct lee_layout *layout,
                                                   uintptr_t start, uintptr_t end) {
-    if (end - start > SLICE_WORDS * 8 && layout->kind != LEE_LAYOUT_TRACED && !layout->has_flexible &&
+    if (end - start > SLICE_WORDS * 8 && !lee_heap_unaligned && layout->kind != LEE_LAYOUT_TRACED && !layout->has_flexible &&
         layout->bytes <= (end - start) / 2 && marker->range_depth < marker->range_room) {
         marker->ranges[marker->range_depth++] = (struct lee_mark_range){start, end, layout};
         return;
@@ -403,8 +413,8 @@ void lee_mark_word(struct lee_marker *marker, uintptr_t word) {
 }
 
 LEE_UNCHECKED void lee_mark_words(struct lee_marker *marker, const void *start, const void *end) {
-    for (uintptr_t at = (uintptr_t)start; at + 8 <= (uintptr_t)end; at += 8) {
-        uintptr_t word = *(const uintptr_t *)at;
+    for (uintptr_t at = (uintptr_t)start, step = lee_heap_unaligned ? 1 : 8; at + 8 <= (uintptr_t)end; at += step) {
+        uintptr_t word = word_at(at);
         struct lee_chunk *chunk = lee_chunk_of(word);
         /* What is just past an object may be all that is left of a pointer into it. */
         struct lee_chunk *before = lee_chunk_of(word - 1);

@@ -12,6 +12,7 @@ mod exprs;
 mod globals;
 mod header;
 mod inits;
+mod layouts;
 mod lines;
 mod link;
 mod locals;
