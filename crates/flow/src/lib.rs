@@ -5,6 +5,7 @@ pub mod escape;
 mod escape_later;
 pub mod framework;
 pub mod initialised;
+pub mod no_gc;
 pub mod null_facts;
 pub mod ownership;
 pub mod pass;
