@@ -81,16 +81,24 @@ impl Look<'_> {
         };
         if p.own.is_owned() && in_heap && self.shared(to).is_some() {
             self.sink.push(
-                Diagnostic::error(NO_GC, span, "`--no-gc`: this object becomes shared, and only the collector would free it")
-                    .help("keep it in a `unique` place, or allocate it in an arena: `new(r) ...`"),
+                Diagnostic::error(
+                    NO_GC,
+                    span,
+                    "`--no-gc`: this object becomes shared, and only the collector would free it",
+                )
+                .help("keep it in a `unique` place, or allocate it in an arena: `new(r) ...`"),
             );
         }
     }
 
     fn report_new(&mut self, span: Span) {
         self.sink.push(
-            Diagnostic::error(NO_GC, span, "`--no-gc`: a shared object in `@heap`, which only the collector would free")
-                .help("declare the pointer that takes it `unique`, or allocate in an arena: `new(r) ...`"),
+            Diagnostic::error(
+                NO_GC,
+                span,
+                "`--no-gc`: a shared object in `@heap`, which only the collector would free",
+            )
+            .help("declare the pointer that takes it `unique`, or allocate in an arena: `new(r) ...`"),
         );
     }
 }

@@ -337,7 +337,8 @@ impl Checker<'_> {
 
     fn define_record(&mut self, id: RecordId, spec: &ast::RecordSpec, place: Place) {
         let Some(items) = &spec.fields else { return };
-        if self.program.types.record(id).fields.is_some() {
+        let again = self.program.types.record(id).fields.is_some();
+        if again && !(self.local_records.contains_key(&spec.span) && self.muted == 0) {
             // An inference round, or the same text again (C23 allows equal redefinitions).
             if !self.local_records.contains_key(&spec.span) && spec.tag.is_some() && !place.foreign {
                 let name = spec.tag.map_or(String::new(), |t| t.name.to_string());
@@ -372,6 +373,10 @@ impl Checker<'_> {
         self.pending_generic = pending;
         self.check_fields(spec, &mut fields);
         self.check_owned_fields(spec, &fields, place);
+        if again {
+            // The rounds made it; this walk was for the reports.
+            return;
+        }
         if fields.is_empty() && !place.foreign {
             self.error(codes::DECLARATION, spec.span, "a struct or union has at least one member");
         }
