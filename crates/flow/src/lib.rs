@@ -1,8 +1,6 @@
 //! Dataflow analyses on MIR: what the types of single expressions cannot tell. `pass` lists them.
 
 pub mod codes;
-pub mod escape;
-mod escape_later;
 pub mod framework;
 pub mod initialised;
 pub mod null_facts;

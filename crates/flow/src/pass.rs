@@ -1,6 +1,6 @@
 //! The passes over MIR, in order.
 
-use crate::{escape, framework, initialised, null_facts, ownership, regions};
+use crate::{framework, initialised, null_facts, ownership, regions};
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
 use mir::ir::{Body, Program};
@@ -78,18 +78,8 @@ fn check_body(program: &Program, body: &mut Body, sink: &mut Sink, report: &mut 
             sink.push(null_facts::report(body, unproven));
         }
     }
-    if has_interim_regions(program, body) {
-        report.timed("escape", || escape::run(program, body, sink, &mut reported));
-        return;
-    }
     let regions = report.timed("regions", || regions::run(program, body, sink, &mut reported));
     body.infer_owes = (0..body.infer_regions).map(|n| regions.region_owes(Region::Infer(n))).collect();
     let how = ownership::Options { leaks_are_warnings: options.leaks_are_warnings };
     report.timed("ownership", || ownership::run(program, body, &regions, how, sink, &mut reported));
-}
-
-/// Whether the front end left the regions of locals to `escape`.
-fn has_interim_regions(program: &Program, body: &Body) -> bool {
-    let types = &program.types;
-    body.locals.iter().any(|decl| types.as_pointer(decl.ty.ty).is_some_and(|p| p.region == Region::Var))
 }

@@ -83,11 +83,6 @@ fn null_facts() {
 }
 
 #[test]
-fn escape() {
-    run_file("escape.mir", 15);
-}
-
-#[test]
 fn regions_of_blocks() {
     run_file("regions_blocks.mir", 15);
 }
@@ -108,10 +103,7 @@ fn every_file_is_run() {
     let mut names: Vec<String> =
         std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
     names.sort();
-    assert_eq!(
-        names,
-        ["escape.mir", "initialised.mir", "lending.mir", "null_facts.mir", "ownership.mir", "regions_blocks.mir"]
-    );
+    assert_eq!(names, ["initialised.mir", "lending.mir", "null_facts.mir", "ownership.mir", "regions_blocks.mir"]);
 }
 
 /// A function of many blocks, variables and loops is checked in a moment.
@@ -119,11 +111,14 @@ fn every_file_is_run() {
 fn large_functions_are_quick() {
     // The bounds hold for a debug build on a busy machine; a release build takes a fifth of a second for three times as many.
     const BLOCKS: usize = 3_000;
-    let mut locals = String::from("  param c_0: int scope 0\n  param p_1: *[region]int scope 0\n");
+    let mut locals =
+        String::from("  region @r0 - param scope 0\n  param c_0: int scope 0\n  param p_1: *[@r0]int scope 0\n");
     let mut code = String::new();
     for n in 0..BLOCKS {
         let (i, q, t) = (3 * n + 2, 3 * n + 3, 3 * n + 4);
-        locals.push_str(&format!("  var x_{i}: int scope 0\n  var q_{q}: *int scope 0\n  temp _{t}: int scope 0\n"));
+        locals.push_str(&format!(
+            "  var x_{i}: int scope 0\n  var q_{q}: *[@i{n}]int scope 0\n  temp _{t}: int scope 0\n"
+        ));
         let back = n / 7 * 7;
         code.push_str(&format!(
             "bb{n}:\n  live x_{i}\n  live q_{q}\n  x_{i} = add(c_0, {n}:int, int)\n  q_{q} = p_1\n  _{t} = ne(q_{q}, null:*int, *int)\n  dead q_{q}\n  dead x_{i}\n  if _{t} bb{} else bb{back}\n",
@@ -131,7 +126,7 @@ fn large_functions_are_quick() {
         ));
     }
     let text = format!(
-        "function f#0: fn(int, *[region]int) -> int\nbody f#0 params 2 {{\n  scope 0\n{locals}{code}bb{BLOCKS}:\n  return c_0\n}}\n"
+        "function f#0: fn[regions 1](int, *[@b0.0]int) -> int\nbody f#0 params 2 infer {BLOCKS} {{\n  scope 0\n{locals}{code}bb{BLOCKS}:\n  return c_0\n}}\n"
     );
     let mut program = mir::parse::program(&text).unwrap();
     let mut sink = Sink::default();

@@ -147,6 +147,11 @@ impl Checker<'_> {
                 continue;
             }
             if fty.copies.is_some_and(|(d, s)| d == at as u32 || s == at as u32) {
+                if out.iter().any(|(e, _): &(Expr, Ty)| self.is_error(e.ty.ty)) {
+                    // Both sides have one type: one mistake.
+                    out.push((self.error_node(value.span), from));
+                    continue;
+                }
                 out.push((self.copied_argument(value, param.ty, why), from));
                 continue;
             }

@@ -147,10 +147,11 @@ impl<'a> Checker<'a> {
         let mut text = self.program.types.show(ty);
         let regions = self.f.as_ref().map(|f| f.regions.as_slice()).unwrap_or_default();
         for (n, region) in regions.iter().enumerate().rev() {
-            if text.contains('@') {
-                let name = region.name.map_or("@_".to_string(), |name| format!("@{name}"));
-                text = text.replace(&format!("@body{n}"), &name);
-            }
+            let spelled = format!("@body{n}");
+            text = match region.name {
+                Some(name) => text.replace(&spelled, &format!("@{name}")),
+                None => text.replace(&format!(" {spelled}"), "").replace(&spelled, ""),
+            };
         }
         for (n, param) in self.type_params.iter().enumerate().rev() {
             if let GenericParam::Own(name) = param {

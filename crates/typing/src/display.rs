@@ -103,7 +103,8 @@ impl TypeStore {
                     params.push("...".into());
                 }
                 let params = if params.is_empty() { "void".into() } else { params.join(", ") };
-                self.declare(Qty::plain(f.ret), format!("{inner}({params})"))
+                let whole = self.declare(Qty::plain(f.ret), format!("{inner}({params})"));
+                name_variables(whole, f.regions)
             }
             kind => {
                 let base = format!("{quals}{}", self.base_name(kind));
@@ -188,6 +189,12 @@ impl TypeStore {
             words.push("nonnull".into());
         }
         words.extend(own_word(p.own));
+        if matches!(
+            p.region,
+            Region::Bound(..) | Region::Body(_) | Region::Exchange | Region::Param(_) | Region::Exists(_)
+        ) {
+            words.push(region_name(p.region));
+        }
         words
     }
 
@@ -203,6 +210,21 @@ impl TypeStore {
             CountExpr::Div(a, n) => format!("{} / {n}", self.show_count(a)),
         }
     }
+}
+
+/// The region variables of a function type that stand in several places, as letters; others are not worth a word.
+fn name_variables(mut text: String, regions: u32) -> String {
+    for n in (0..regions).rev() {
+        let spelled = format!("@bound0.{n}");
+        if text.matches(&spelled).count() > 1 {
+            let letter = char::from(b'a' + (n % 26) as u8);
+            text = text.replace(&spelled, &format!("@{letter}"));
+        } else {
+            text = text.replace(&format!(" {spelled}"), "").replace(&spelled, "");
+        }
+    }
+    // What is left belongs to the function type around.
+    text.replace("@bound1.", "@bound0.")
 }
 
 /// The word of an ownership; none for shared pointers.

@@ -90,11 +90,20 @@ impl TypeStore {
         out
     }
 
-    /// Whether two types are equal but for their regions.
+    /// Whether two types are equal but for regions that a body solves or that stand outside function types. What a prototype
+    /// says about its own regions is part of its type.
     pub fn same_modulo_regions(&self, a: Ty, b: Ty) -> bool {
+        self.same(a, b, false)
+    }
+
+    fn same(&self, a: Ty, b: Ty, inside: bool) -> bool {
         if a == b {
             return true;
         }
+        let regions = |x: Region, y: Region| {
+            let told = |r| matches!(r, Region::Heap | Region::Exchange | Region::Bound(..));
+            !inside || x == y || !told(x) || !told(y)
+        };
         match (self.kind(a), self.kind(b)) {
             (TyKind::Ptr(x), TyKind::Ptr(y)) => {
                 x.bounds == y.bounds
@@ -102,32 +111,34 @@ impl TypeStore {
                     && x.own == y.own
                     && x.raw == y.raw
                     && x.target.quals == y.target.quals
-                    && self.same_modulo_regions(x.target.ty, y.target.ty)
+                    && regions(x.region, y.region)
+                    && self.same(x.target.ty, y.target.ty, inside)
             }
             (TyKind::Array { elem: x, len: n, terminated: s }, TyKind::Array { elem: y, len: m, terminated: t }) => {
-                n == m && s == t && x.quals == y.quals && self.same_modulo_regions(x.ty, y.ty)
+                n == m && s == t && x.quals == y.quals && self.same(x.ty, y.ty, inside)
             }
             (TyKind::Func(x), TyKind::Func(y)) => self.same_functions(x, y),
             (TyKind::Record(x), TyKind::Record(y)) => {
                 let (p, q) = (self.instance_of.get(x), self.instance_of.get(y));
                 let (p_args, q_args) = (&self.record(*x).args, &self.record(*y).args);
-                p.is_some() && p == q && p_args.iter().zip(q_args).all(|(&a, &b)| self.same_modulo_regions(a, b))
+                p.is_some() && p == q && p_args.iter().zip(q_args).all(|(&a, &b)| self.same(a, b, inside))
             }
-            (TyKind::Key(x, _), TyKind::Key(y, _)) => x == y,
-            (TyKind::Handle(x, _), TyKind::Handle(y, _)) => x == y,
-            (TyKind::RegionArg(_), TyKind::RegionArg(_)) => true,
+            (TyKind::Key(x, r), TyKind::Key(y, s)) => x == y && regions(*r, *s),
+            (TyKind::Handle(x, r), TyKind::Handle(y, s)) => x == y && regions(*r, *s),
+            (TyKind::RegionArg(r), TyKind::RegionArg(s)) => regions(*r, *s),
             _ => false,
         }
     }
 
     fn same_functions(&self, x: &FuncTy, y: &FuncTy) -> bool {
-        let plain = |f: &FuncTy| FuncTy { ret: Ty(0), params: vec![], regions: 0, outlives: vec![], ..f.clone() };
+        let plain = |f: &FuncTy| FuncTy { ret: Ty(0), params: vec![], ..f.clone() };
         plain(x) == plain(y)
-            && self.same_modulo_regions(x.ret, y.ret)
+            && self.same(x.ret, y.ret, true)
             && x.params.len() == y.params.len()
-            && x.params.iter().zip(&y.params).all(|(p, q)| {
-                p.consume == q.consume && p.optional == q.optional && self.same_modulo_regions(p.ty, q.ty)
-            })
+            && x.params
+                .iter()
+                .zip(&y.params)
+                .all(|(p, q)| p.consume == q.consume && p.optional == q.optional && self.same(p.ty, q.ty, true))
     }
 
     /// Whether a value of the type owes something: it is moved when it is read, and lost if nobody takes it.

@@ -184,7 +184,6 @@ impl<'a> Solver<'a> {
         match region {
             Region::Heap => Ref::Fixed(HEAP),
             Region::Exchange => Ref::Fixed(EXCHANGE),
-            Region::Var => Ref::Free,
             Region::Body(n) if (n as usize) < self.body.regions.len() => Ref::Fixed(ENTRIES + n as usize),
             Region::Infer(n) if n < self.body.infer_regions => Ref::Node(n as usize),
             Region::Bound(at, n) if at == level => match env {
