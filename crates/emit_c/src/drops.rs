@@ -105,7 +105,7 @@ impl Unit<'_> {
     fn tail_of(&mut self, ty: Ty) -> Option<(String, Ty)> {
         let id = self.types.as_record(ty)?;
         let fields = self.types.records.get(id.0 as usize)?.fields.clone()?;
-        let (n, last) = fields.iter().enumerate().last()?;
+        let (n, last) = fields.iter().enumerate().next_back()?;
         let TyKind::Array { elem, len: ArrayLen::Flexible(_), .. } = self.types.kind(last.ty.ty) else { return None };
         let name = self.c.field_names(id).get(n).cloned()?;
         Some((name, elem.ty))

@@ -104,6 +104,7 @@ fn until(emit: Emit) -> Until {
     match emit {
         Emit::Ast => Until::Ast,
         Emit::Types => Until::Types,
+        Emit::Checks => Until::Checks,
         Emit::Mir => Until::Mir,
         Emit::Header => Until::Header,
         Emit::C => Until::C,

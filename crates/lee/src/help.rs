@@ -45,7 +45,7 @@ Makes a program of .lee and .c sources, .o objects and .a libraries. Without -o 
   -o FILE                     the program, or what --emit writes
   --release                   optimise
   --sanitize LIST             build with -fsanitize=LIST
-  --emit header|ast|types|mir|c
+  --emit header|ast|types|mir|checks|c
                               print that instead; header: the interface of the first file, for C and Leeward
   --no-check-removal          leave every run-time check in, proven or not
   --single                    for use inside a C program
@@ -68,7 +68,9 @@ Reports errors and warnings. The status is 1 if there are errors; warnings do no
 
   --message-format text|json|gcc
                               json: one object a line on standard output
-  --emit ast|types|mir|c      print that stage's result
+  --emit ast|types|mir|checks|c
+                              print that stage's result; checks: those that remain
+                              at run time, and why
   --no-check-removal          leave every run-time check in, proven or not
   --single                    for use inside a C program
   --no-gc                     without the collector: no shared heap objects

@@ -18,6 +18,8 @@ pub enum Emit {
     Mir,
     /// The module's header, for C and Leeward.
     Header,
+    /// Run-time checks that remain, and why.
+    Checks,
     /// C.
     C,
 }
@@ -234,6 +236,7 @@ fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser)
                 ("ast", Emit::Ast),
                 ("types", Emit::Types),
                 ("mir", Emit::Mir),
+                ("checks", Emit::Checks),
                 ("c", Emit::C),
                 ("header", Emit::Header),
             ];

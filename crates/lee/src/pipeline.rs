@@ -14,6 +14,8 @@ pub enum Until {
     Types,
     /// All analyses; nothing is made.
     Checked,
+    /// Print which run-time checks remain.
+    Checks,
     /// Print the MIR as the back end gets it.
     Mir,
     /// The module's header.
@@ -130,9 +132,14 @@ fn compile_tree(
     }
     lower::erase_records(&mut mir.types);
     if settings.remove_checks && !sink.has_errors() && until != Until::Checked {
-        timer.pass("transform", || transform::run(&mut mir, transform::Options::default()));
+        let explain = until == Until::Checks;
+        let options = transform::Options { versions: explain || !settings.debug, explain };
+        let report = timer.pass("transform", || transform::run(&mut mir, options));
         if settings.verify {
             consistent("a transform", timer.pass("verify", || mir::verify::program(&mir)))?;
+        }
+        if explain {
+            return Ok(Some(Product::Text(report.text(map))));
         }
     }
     if until == Until::Mir {

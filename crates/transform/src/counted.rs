@@ -25,22 +25,24 @@ use rustc_hash::FxHashMap;
 use source::Span;
 use typing::types::*;
 
-/// A pointer that is made once from its first element and a count.
+/// A pointer that is only ever made from its first element and a count.
 #[derive(Clone, Debug)]
 struct Source {
-    at: At,
-    /// `fat`: the count is known to be there; `counted`: null and negative counts have none.
-    made: Made,
-    base: Operand,
-    count: Operand,
+    made: Vec<Making>,
     may_be_null: bool,
     may_be_negative: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Made {
-    Fat,
-    Counted,
+/// One statement that makes it.
+#[derive(Clone, Debug)]
+struct Making {
+    at: At,
+    base: Operand,
+    count: Operand,
+    may_be_null: bool,
+    may_be_negative: bool,
+    /// Null: there are no elements.
+    is_null: bool,
 }
 
 /// What stands for a source once its words have names of their own.
@@ -98,35 +100,61 @@ fn sources(program: &Program, body: &Body, writes: &Writes) -> FxHashMap<Local, 
 fn source(program: &Program, body: &Body, writes: &Writes, local: Local) -> Option<Source> {
     let decl = body.locals.get(local.0 as usize)?;
     let pointer = program.types.as_pointer(decl.ty.ty)?;
-    if pointer.bounds != Bounds::Fat || decl.ty.quals.is_volatile || decl.ty.quals.is_atomic {
+    let odd = decl.ty.quals.is_volatile || decl.ty.quals.is_atomic || decl.address_taken;
+    if pointer.bounds != Bounds::Fat || odd || decl.kind == LocalKind::Param {
         return None;
     }
-    let (at, value) = writes.single(body, local)?;
+    let made: Vec<Making> =
+        writes.places(local).iter().map(|&at| making(program, body, writes, local, at)).collect::<Option<_>>()?;
+    made.iter().any(|m| !m.is_null).then(|| Source {
+        may_be_null: made.iter().any(|m| m.may_be_null),
+        may_be_negative: made.iter().any(|m| m.may_be_negative),
+        made,
+    })
+}
+
+fn making(program: &Program, body: &Body, writes: &Writes, local: Local, at: At) -> Option<Making> {
+    let StmtKind::Assign(place, value) = &body.blocks.get(at.block)?.stmts.get(at.stmt)?.kind else { return None };
+    (place.as_local() == Some(local)).then_some(())?;
     match value {
         Rvalue::MakeFat { ptr, lo, hi, .. } => {
             let base = uses::whole(ptr)?;
-            let (_, end) = writes.single(body, uses::whole(hi)?)?;
+            let (end_at, end) = writes.single(body, uses::whole(hi)?)?;
             let Rvalue::Offset(from, count) = end else { return None };
+            // In one block, so that a loop runs all of it or nothing.
+            let counted_at = uses::whole(count).and_then(|c| writes.single(body, c)).map_or(end_at, |(c, _)| c);
+            (end_at.block == at.block && counted_at.block == at.block).then_some(())?;
             let same = uses::whole(lo) == Some(base) && uses::whole(from) == Some(base);
             let steady = writes.is_constant_param(body, base) || writes.single(body, base).is_some();
-            (same && steady && is_count(body, writes, count)).then(|| Source {
+            (same && steady && is_count(body, writes, count)).then(|| Making {
                 at,
-                made: Made::Fat,
                 base: ptr.clone(),
                 count: count.clone(),
                 may_be_null: false,
                 may_be_negative: false,
+                is_null: false,
             })
         }
         Rvalue::MakeCounted { ty, ptr, count } if is_count(body, writes, count) => {
             let nonnull = program.types.as_pointer(*ty).is_some_and(|p| p.nonnull);
-            Some(Source {
+            Some(Making {
                 at,
-                made: Made::Counted,
                 base: ptr.clone(),
                 count: count.clone(),
                 may_be_null: !nonnull,
                 may_be_negative: may_be_negative(program, body, writes, ptr, count),
+                is_null: false,
+            })
+        }
+        Rvalue::Use(Operand::Const(null @ Const::Null(_))) => {
+            let long = program.types.common.long;
+            Some(Making {
+                at,
+                base: Operand::Const(null.clone()),
+                count: Operand::Const(Const::Int(0, long)),
+                may_be_null: false,
+                may_be_negative: false,
+                is_null: true,
             })
         }
         _ => None,
@@ -186,37 +214,76 @@ fn name_words(
     order.sort_by_key(|(local, _)| **local);
     let mut shorts = FxHashMap::default();
     for (&local, source) in order {
-        let once = source.at.block == 0 && entry_runs_once;
-        let span = span_at(body, source.at);
-        let steady_base = match uses::whole(&source.base) {
-            Some(base) => writes.is_constant_param(body, base) || once && writes.single(body, base).is_some(),
-            None => matches!(source.base, Operand::Const(_)),
+        let Some(pointer) = body.locals.get(local.0 as usize).and_then(|d| program.types.as_pointer(d.ty.ty)) else {
+            continue;
         };
-        let steady_count = once || matches!(source.count, Operand::Const(_));
-        let base = if steady_base {
-            source.base.clone()
-        } else {
-            let Some(pointer) = body.locals.get(local.0 as usize).and_then(|d| program.types.as_pointer(d.ty.ty))
-            else {
-                continue;
-            };
-            let thin = program.types.pointer(Pointer { bounds: Bounds::Thin, nonnull: false, ..pointer });
-            copy_before(body, edits, source.at, span, source.base.clone(), thin)
-        };
-        let count = if steady_count {
-            source.count.clone()
-        } else {
-            let long = program.types.common.long;
-            copy_before(body, edits, source.at, span, source.count.clone(), long)
-        };
-        if source.made == Made::Counted && !steady_base {
-            // Memory is read once.
-            set_base(body, source.at, &base);
-        }
+        let thin = program.types.pointer(Pointer { bounds: Bounds::Thin, nonnull: false, ..pointer });
         let Source { may_be_null, may_be_negative, .. } = *source;
+        let words = match source.made.as_slice() {
+            [only] => once(program, body, writes, edits, only, entry_runs_once, thin),
+            several => follow(program, body, edits, several, thin),
+        };
+        let (base, count) = words;
         shorts.insert(local, Short { base, count, may_be_null, may_be_negative });
     }
     shorts
+}
+
+/// The words of a source that one statement makes: what they are made from, if that keeps its value, or copies.
+fn once(
+    program: &Program,
+    body: &mut Body,
+    writes: &Writes,
+    edits: &mut Edits,
+    made: &Making,
+    entry_runs_once: bool,
+    thin: Ty,
+) -> (Operand, Operand) {
+    let first = made.at.block == 0 && entry_runs_once;
+    let span = span_at(body, made.at);
+    let steady_base = match uses::whole(&made.base) {
+        Some(base) => writes.is_constant_param(body, base) || first && writes.single(body, base).is_some(),
+        None => matches!(made.base, Operand::Const(_)),
+    };
+    let steady_count = first || matches!(made.count, Operand::Const(_));
+    let base = if steady_base {
+        made.base.clone()
+    } else {
+        let base = copy_before(body, edits, made.at, span, made.base.clone(), thin);
+        // Memory is read once.
+        set_base(body, made.at, &base);
+        base
+    };
+    let count = if steady_count {
+        made.count.clone()
+    } else {
+        copy_before(body, edits, made.at, span, made.count.clone(), program.types.common.long)
+    };
+    (base, count)
+}
+
+/// Two variables that change whenever the source does.
+fn follow(program: &Program, body: &mut Body, edits: &mut Edits, made: &[Making], thin: Ty) -> (Operand, Operand) {
+    let long = program.types.common.long;
+    let span = made.first().map_or(Span::NONE, |m| span_at(body, m.at));
+    let (base, count) = (new_temp(body, thin, span), new_temp(body, long, span));
+    for local in [base, count] {
+        if let Some(decl) = body.locals.get_mut(local.0 as usize) {
+            decl.kind = LocalKind::Var;
+        }
+    }
+    for m in made {
+        let span = span_at(body, m.at);
+        let value = if m.is_null { Operand::Const(Const::Null(thin)) } else { m.base.clone() };
+        for (local, value) in [(base, value), (count, m.count.clone())] {
+            let kind = StmtKind::Assign(Place::local(local), Rvalue::Use(value));
+            edits.before.push((m.at, Stmt { kind, span, is_unsafe: false }));
+        }
+        if !m.is_null {
+            set_base(body, m.at, &Operand::local(base));
+        }
+    }
+    (Operand::local(base), Operand::local(count))
 }
 
 fn span_at(body: &Body, at: At) -> Span {

@@ -2,8 +2,12 @@
 //! `pass` lists them.
 
 pub mod counted;
+pub mod loops;
 pub mod pass;
 pub mod removal;
+pub mod report;
 pub mod uses;
+pub mod versions;
 
-pub use pass::{run, Options, Report};
+pub use pass::{run, Options};
+pub use report::Report;

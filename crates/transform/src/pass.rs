@@ -1,22 +1,22 @@
 //! The transforms, in order.
 
-use crate::{counted, removal};
+use crate::report::Report;
+use crate::{counted, removal, versions};
 use flow::ranges::Summaries;
 use mir::ir::{Body, Program};
+use typing::tree::Linkage;
 
 /// How to run.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options {}
-
-/// What was done.
-#[derive(Debug, Default)]
-pub struct Report {
-    /// Checks that were proven and removed.
-    pub removed: usize,
+pub struct Options {
+    /// Make versions of loops: more code, which is worth it where the C compiler optimises.
+    pub versions: bool,
+    /// Say of each check that remains why it does.
+    pub explain: bool,
 }
 
 /// Transforms every body that is emitted.
-pub fn run(program: &mut Program, _options: Options) -> Report {
+pub fn run(program: &mut Program, options: Options) -> Report {
     let mut report = Report::default();
     let mut bodies = std::mem::take(&mut program.bodies);
     let mut instances = std::mem::take(&mut program.instances);
@@ -33,7 +33,16 @@ pub fn run(program: &mut Program, _options: Options) -> Report {
     }
     for body in bodies.iter_mut().chain(&mut instances) {
         if emitted(program, body) {
-            report.removed += removal::run(program, body, &summaries);
+            let wanted = program
+                .functions
+                .get(body.func.func.0 as usize)
+                .is_some_and(|f| f.used || f.linkage != Linkage::Internal);
+            let first = report.remaining.len();
+            removal::run(program, body, &summaries, options.explain && wanted, &mut report);
+            if options.versions {
+                let own = report.remaining.get_mut(first..).unwrap_or(&mut []);
+                report.versions += versions::run(program, body, own);
+            }
         }
     }
     program.bodies = bodies;

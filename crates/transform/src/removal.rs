@@ -3,6 +3,7 @@
 //! Needs: `flow::ranges`. Changes: checks become `Nop`, or lose tests. Guarantees: a check that is gone would not have failed, on any run
 //! (`tests/random.rs` and the differential fuzzer look for one that would).
 
+use crate::report::{self, Remaining, Report};
 use flow::framework::{Item, Point};
 use flow::ranges::{Ranges, Summaries, View};
 use mir::ir::*;
@@ -13,30 +14,36 @@ enum Verdict {
     Cheaper { may_be_null: bool, may_be_negative: bool },
 }
 
-/// Removes checks. Gives how many.
-pub fn run(program: &Program, body: &mut Body, summaries: &Summaries) -> usize {
-    if !body.blocks.iter().flat_map(|b| &b.stmts).any(|s| may_go(&s.kind)) {
-        return 0;
+/// Removes checks, and says of the others why they remain if `explain`.
+pub fn run(program: &Program, body: &mut Body, summaries: &Summaries, explain: bool, report: &mut Report) {
+    let any = |test: fn(&StmtKind) -> bool| body.blocks.iter().flat_map(|b| &b.stmts).any(|s| test(&s.kind));
+    let wanted = any(may_go) || explain && any(|k| matches!(k, StmtKind::Check(_)));
+    if !wanted {
+        return;
     }
+    let func = mir::print::func_name(program, &body.func);
     let mut verdicts: Vec<(Point, Verdict)> = vec![];
     {
-        let Some(ranges) = Ranges::of(program, body, summaries) else { return 0 };
+        let Some(ranges) = Ranges::of(program, body, summaries) else { return };
         ranges.visit(&mut |at, view, item| {
-            if let Item::Stmt(Stmt { kind: StmtKind::Check(check), .. }) = item {
-                if let Some(verdict) = judge(program, body, &view, check) {
-                    verdicts.push((at, verdict));
-                }
+            let Item::Stmt(Stmt { kind: StmtKind::Check(check), span, .. }) = item else { return };
+            let verdict = judge(program, body, &view, check);
+            let what = report::what(check).filter(|_| explain);
+            if let (Some(what), false) = (what, matches!(verdict, Some(Verdict::Gone))) {
+                let why = report::why(body, &view, check);
+                report.remaining.push(Remaining { func: func.clone(), span: *span, what, why, versioned: false });
             }
+            report.made += usize::from(report::what(check).is_some());
+            verdicts.extend(verdict.map(|v| (at, v)));
         });
     }
-    let mut gone = 0;
     for (at, verdict) in verdicts {
         let stmt = body.blocks.get_mut(at.block.0 as usize).and_then(|b| b.stmts.get_mut(at.stmt));
         let Some(stmt) = stmt else { continue };
         match (verdict, &mut stmt.kind) {
             (Verdict::Gone, kind) => {
                 *kind = StmtKind::Nop;
-                gone += 1;
+                report.removed += 1;
             }
             (Verdict::Cheaper { may_be_null, may_be_negative }, StmtKind::Check(Check::Element(e))) => {
                 e.may_be_null = may_be_null;
@@ -45,7 +52,6 @@ pub fn run(program: &Program, body: &mut Body, summaries: &Summaries) -> usize {
             _ => {}
         }
     }
-    gone
 }
 
 /// Whether ranges can tell anything about the statement.

@@ -16,20 +16,20 @@ pub struct At {
 #[derive(Debug, Default)]
 pub struct Writes {
     count: Vec<u32>,
-    last: Vec<Option<At>>,
+    at: Vec<Vec<At>>,
 }
 
 impl Writes {
     /// Counts them. A write to a part counts; a parameter's arrival does not.
     pub fn of(body: &Body) -> Writes {
-        let mut writes = Writes { count: vec![0; body.locals.len()], last: vec![None; body.locals.len()] };
+        let mut writes = Writes { count: vec![0; body.locals.len()], at: vec![vec![]; body.locals.len()] };
         for (block, data) in body.blocks.iter().enumerate() {
             for (stmt, s) in data.stmts.iter().enumerate() {
                 written(&s.kind, &mut |local| {
                     let n = local.0 as usize;
-                    if let (Some(count), Some(last)) = (writes.count.get_mut(n), writes.last.get_mut(n)) {
+                    if let (Some(count), Some(at)) = (writes.count.get_mut(n), writes.at.get_mut(n)) {
                         *count += 1;
-                        *last = Some(At { block, stmt });
+                        at.push(At { block, stmt });
                     }
                 });
             }
@@ -48,11 +48,16 @@ impl Writes {
         if self.count(local) != 1 || decl.address_taken || decl.kind == LocalKind::Param {
             return None;
         }
-        let at = self.last.get(local.0 as usize).copied().flatten()?;
+        let at = self.places(local).first().copied()?;
         match &body.blocks.get(at.block)?.stmts.get(at.stmt)?.kind {
             StmtKind::Assign(place, value) if place.as_local() == Some(local) => Some((at, value)),
             _ => None,
         }
+    }
+
+    /// The statements that write the local.
+    pub fn places(&self, local: Local) -> &[At] {
+        self.at.get(local.0 as usize).map_or(&[], Vec::as_slice)
     }
 
     /// A parameter that keeps the value it arrived with.

@@ -163,6 +163,13 @@ impl Problem<'_> {
         let kept = have.hi - have.lo <= to.hi - to.lo;
         if kept && !is_bool && have.covers(state.range(term, types)) {
             state.add_equal(term, from, 0, types);
+            // The result is often forgotten before what it was made from.
+            let of_result = |d: &&(Term, Term, i128)| (d.0 == term) != (d.1 == term);
+            let found: Vec<_> = state.differences.iter().filter(of_result).copied().collect();
+            let instead = |t: Term| if t == term { from } else { t };
+            for (a, b, c) in found {
+                state.add(instead(a), instead(b), c, types);
+            }
         }
     }
 

@@ -42,9 +42,17 @@ impl Key {
         }
     }
 
-    /// Whether the term is among its operands.
-    pub fn mentions(self, term: Term) -> bool {
-        self.vals().contains(&Some(Val::Term(term)))
+    /// The same with one term in the place of another.
+    pub fn with(self, old: Term, new: Term) -> Key {
+        let swap = |v: Val| if v == Val::Term(old) { Val::Term(new) } else { v };
+        match self {
+            Key::Binary(op, a, b, ty) => Key::Binary(op, swap(a), swap(b), ty),
+            Key::Count(op, a, b) => Key::Count(op, swap(a), swap(b)),
+            Key::Numeric(a, ty) => Key::Numeric(swap(a), ty),
+            Key::Clamp(a) => Key::Clamp(swap(a)),
+            Key::Truth(a) => Key::Truth(swap(a)),
+            Key::Not(a) => Key::Not(swap(a)),
+        }
     }
 }
 

@@ -76,7 +76,16 @@ impl Problem<'_> {
     /// One statement.
     pub(super) fn step(&self, state: &mut State, stmt: &Stmt) {
         match &stmt.kind {
-            StmtKind::Assign(place, value) => self.assign(state, place, value),
+            StmtKind::Assign(place, value) => {
+                self.assign(state, place, value);
+                // A negative count has no room, which is a fault.
+                if let Rvalue::Alloc { count, fallible: false, .. } = value {
+                    let own = count.place().is_some_and(|c| c.base == place.base);
+                    if let (false, Some(count)) = (own, self.terms.val(&self.program.types, count)) {
+                        self.assume(state, Val::Const(0), count, 0);
+                    }
+                }
+            }
             StmtKind::Check(check) => self.checked(state, check),
             StmtKind::Call { dest, callee, .. } => {
                 self.forget_memory(state);
@@ -160,7 +169,7 @@ impl Problem<'_> {
         };
         let expr = self.terms.key(self.program, self.body, value).and_then(|k| self.terms.expr(k));
         let mut out = self.value(state, term, value);
-        if let Some(same) = expr.and_then(|e| state.holder(e)) {
+        if let Some(same) = expr.and_then(|e| self.same_value(state, e)) {
             let range = self.range(state, Val::Term(same));
             out.range = out.range.at_least(range.lo).and_then(|r| r.at_most(range.hi)).unwrap_or(out.range);
             out = out.near(Val::Term(same), Range::single(0));
@@ -184,6 +193,28 @@ impl Problem<'_> {
                 state.hold(expr, term);
             }
         }
+    }
+
+    /// A term that holds the expression's value: the expression itself, or one over terms that are equal.
+    fn same_value(&self, state: &State, expr: ExprId) -> Option<Term> {
+        if let Some(holder) = state.holder(expr) {
+            return Some(holder);
+        }
+        let key = self.terms.key_of(expr)?;
+        let terms = key.vals().into_iter().flatten().filter_map(|v| match v {
+            Val::Term(t) => Some(t),
+            Val::Const(_) => None,
+        });
+        for t in terms {
+            let equal = state.differences.iter().filter(|d| d.0 == t && d.2 == 0).map(|d| d.1);
+            for y in equal.filter(|&y| state.differences.contains(&(y, t, 0))).take(4) {
+                let other = self.terms.expr(key.with(t, y)).and_then(|e| state.holder(e));
+                if other.is_some() {
+                    return other;
+                }
+            }
+        }
+        None
     }
 
     /// Differences between the new value of `term` and everything else. Those with its own old value are carried over to what that was

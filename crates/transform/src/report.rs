@@ -1,0 +1,157 @@
+//! `--emit checks`: which checks remain, and why.
+
+use flow::ranges::{Range, View};
+use mir::ir::*;
+use source::{SourceMap, Span};
+use std::fmt::Write;
+
+/// A check that remains.
+#[derive(Clone, Debug)]
+pub struct Remaining {
+    /// In which function.
+    pub func: String,
+    /// Where.
+    pub span: Span,
+    /// What it tests.
+    pub what: &'static str,
+    /// Why it could not go.
+    pub why: String,
+    /// It runs only if the test in front of its loop fails.
+    pub versioned: bool,
+}
+
+/// Counts, and every check that remains.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Checks that lowering made.
+    pub made: usize,
+    /// Checks that were proven and removed.
+    pub removed: usize,
+    /// Loops that have two versions now.
+    pub versions: usize,
+    /// The others.
+    pub remaining: Vec<Remaining>,
+}
+
+impl Report {
+    /// As text: a line for each check, in the order of the source, and the counts.
+    pub fn text(&self, map: &SourceMap) -> String {
+        let mut lines: Vec<((String, u32, u32), String)> = vec![];
+        for r in &self.remaining {
+            let at = map.locate(r.span);
+            let versioned = if r.versioned { " (only where the test in front of the loop fails)" } else { "" };
+            let text = format!("{}:{}:{}: {}: {}: {}{versioned}\n", at.file, at.line, at.column, r.func, r.what, r.why);
+            lines.push(((at.file, at.line, at.column), text));
+        }
+        lines.sort();
+        let mut out: String = lines.into_iter().map(|l| l.1).collect();
+        let behind = self.remaining.iter().filter(|r| r.versioned).count();
+        let _ = writeln!(
+            out,
+            "{} checks, {} removed, {} remain, {behind} of them in loops with a version without ({} loops)",
+            self.made,
+            self.removed,
+            self.remaining.len(),
+            self.versions
+        );
+        out
+    }
+}
+
+/// What a check tests, in a word or two; none for what is no test.
+pub fn what(check: &Check) -> Option<&'static str> {
+    Some(match check {
+        Check::Index(..) | Check::Element(_) => "index",
+        Check::Access(..) | Check::Within(_) => "bounds",
+        Check::Enough { .. } => "range",
+        Check::NotNull(_) => "null",
+        Check::Divide(..) => "division",
+        Check::Type(..) => "type",
+        Check::Tag(..) | Check::TagValue(..) => "tag",
+        Check::HasTerminator(_) => "string",
+        Check::Terminator(..) => "terminator",
+        Check::Count(..) => "count",
+        Check::View(..) | Check::Multiple(..) => "cast",
+        Check::Step(_) => "step",
+        Check::Unreachable => return None,
+    })
+}
+
+/// Why a check was not proven.
+pub fn why(body: &Body, view: &View, check: &Check) -> String {
+    match check {
+        Check::Index(index, length) => outside(body, view, index, length),
+        Check::Element(e) => {
+            let mut reasons = vec![];
+            if !in_bounds(view, &e.index, &e.count) {
+                reasons.push(outside(body, view, &e.index, &e.count));
+            }
+            if e.may_be_null && !view.is_nonnull(&e.base) {
+                reasons.push("the pointer may be null".to_string());
+            }
+            reasons.join("; ")
+        }
+        Check::Access(..) | Check::Within(_) => "the pointer moves, or comes with its bounds from elsewhere".into(),
+        Check::Enough { want, have } => {
+            format!("{} wanted, {} there", shown(view, want), shown(view, have))
+        }
+        Check::NotNull(_) => "the pointer may be null".into(),
+        Check::Divide(_, by) => match view.value(by) {
+            Some(range) if range.contains(0) => "the divisor may be 0".into(),
+            _ => "the quotient may be too large".into(),
+        },
+        Check::Count(..) => "the count may be larger than what is there".into(),
+        Check::Type(..) => "the pointer's type is known when the program runs".into(),
+        Check::Tag(..) | Check::TagValue(..) => "the tag may be another".into(),
+        Check::HasTerminator(_) | Check::Terminator(..) | Check::Step(_) => {
+            "what the memory holds is not followed".into()
+        }
+        Check::View(..) | Check::Multiple(..) => "the address or size may not fit".into(),
+        Check::Unreachable => String::new(),
+    }
+}
+
+fn in_bounds(view: &View, index: &Operand, length: &Operand) -> bool {
+    view.value(index).is_some_and(|r| r.lo >= 0) && view.difference(index, length).is_some_and(|d| d < 0)
+}
+
+fn outside(body: &Body, view: &View, index: &Operand, length: &Operand) -> String {
+    let name = name(body, index).map_or("the index".to_string(), |n| format!("`{n}`"));
+    let low = match view.value(index) {
+        Some(range) if range.lo < 0 => format!("{name} may be negative"),
+        _ => String::new(),
+    };
+    if view.difference(index, length).is_some_and(|d| d < 0) {
+        return low;
+    }
+    let high = format!("{name} ({}) may reach the count ({})", shown(view, index), shown(view, length));
+    if low.is_empty() {
+        high
+    } else {
+        format!("{low}, or {}", high.replacen(&name, "it", 1))
+    }
+}
+
+fn name(body: &Body, operand: &Operand) -> Option<&'static str> {
+    let local = operand.place()?.as_local()?;
+    body.locals.get(local.0 as usize)?.name.map(|n| n.as_str())
+}
+
+/// A range as people write it.
+fn shown(view: &View, operand: &Operand) -> String {
+    match view.value(operand) {
+        None => "any".into(),
+        Some(Range { lo, hi, .. }) if lo == hi => lo.to_string(),
+        Some(Range { lo, hi, step }) => {
+            let end = |n: i128| match n {
+                n if n == i128::from(i64::MAX) => "2^63-1".to_string(),
+                n if n == i128::from(i64::MAX) - 1 => "2^63-2".to_string(),
+                n if n == i128::from(i64::MIN) => "-2^63".to_string(),
+                n if n == i128::from(u64::MAX) => "2^64-1".to_string(),
+                n => n.to_string(),
+            };
+            let by = if step > 1 { format!(" by {step}") } else { String::new() };
+            format!("{}..{}{by}", end(lo), end(hi))
+        }
+    }
+}
