@@ -1,4 +1,4 @@
-//! Golden tests: each file of tests/run, tests/fault, tests/reject and tests/attack says in comments what is expected of it, in the words
+//! Golden tests: each file of tests/run, fault, reject, attack and rules says in comments what is expected of it, in the words
 //! of the conformance cases (shared/cases/README.md). `LEE_GOLDEN=full` runs the whole matrix of compilers and flags,
 //! `LEE_BLESS=1` writes the expected text of rejections anew.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -57,18 +57,21 @@ fn main() {
             trials.push(Trial::test(name, move || outcome(plain_c(&file, compiler, level))));
         }
     }
-    // Programs that try to break memory safety: each is rejected, faults, or does what it says.
-    for file in files(&tests.join("attack"), "lee") {
-        let rejected = fs::read_to_string(&file).is_ok_and(|text| !directives(&text, "reject").is_empty());
-        if rejected {
-            let name = format!("attack/{}", name(&file));
-            trials.push(Trial::test(name, move || outcome(is_rejected(&file))));
-            continue;
-        }
-        for way in ways.iter().filter(|way| way.faults) {
-            let (file, way) = (file.clone(), *way);
-            let name = format!("attack/{}/{}", name(&file), way.name);
-            trials.push(Trial::test(name, move || outcome(executes(&file, way))));
+    // Programs that try to break memory safety, and accepting and rejecting ones for each rule: each is rejected, faults, or does
+    // what it says.
+    for folder in ["attack", "rules"] {
+        for file in files(&tests.join(folder), "lee") {
+            let rejected = fs::read_to_string(&file).is_ok_and(|text| !directives(&text, "reject").is_empty());
+            if rejected {
+                let name = format!("{folder}/{}", name(&file));
+                trials.push(Trial::test(name, move || outcome(is_rejected(&file))));
+                continue;
+            }
+            for way in ways.iter().filter(|way| way.faults || folder == "rules") {
+                let (file, way) = (file.clone(), *way);
+                let name = format!("{folder}/{}/{}", name(&file), way.name);
+                trials.push(Trial::test(name, move || outcome(executes(&file, way))));
+            }
         }
     }
     for file in files(&tests.join("reject"), "lee") {
