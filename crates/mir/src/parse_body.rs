@@ -569,6 +569,10 @@ impl Parser<'_> {
                 Check::Access(a, b)
             }
             "element" => self.element()?,
+            "near" => {
+                let [a, b] = self.two()?;
+                Check::Near(a, b)
+            }
             "enough" => {
                 let [want, have] = self.two()?;
                 Check::Enough { want, have }
