@@ -21,6 +21,8 @@ enum {
 };
 
 static _Thread_local struct lee_arena *newest;
+
+#ifndef LEE_NO_GC
 static _Thread_local struct lee_root root;
 
 /* What lies in arenas may point into the heap, wherever it lies. */
@@ -36,12 +38,19 @@ static void scan(struct lee_root *unused, struct lee_marker *marker) {
         }
 }
 
-static void link_arena(struct lee_arena *arena) {
+static void add_root(void) {
     struct lee_heap *heap = root.scan == NULL ? lee_heap_self() : NULL;
     if (heap != NULL) {
         root.scan = scan;
         lee_root_add(heap, &root);
     }
+}
+#else
+static void add_root(void) {}
+#endif
+
+static void link_arena(struct lee_arena *arena) {
+    add_root();
     arena->older = newest;
     arena->newer = NULL;
     if (newest != NULL)

@@ -6,6 +6,21 @@
 #define _GNU_SOURCE
 #include "collect.h"
 
+#ifdef LEE_NO_GC
+
+/* `--no-gc`: every object has an owner, so there is nothing to find; marking is not linked. */
+void lee_heap_collect(struct lee_heap *heap) {
+    (void)heap;
+}
+
+bool lee_heap_poll(struct lee_heap *heap, size_t bytes) {
+    (void)heap;
+    (void)bytes;
+    return false;
+}
+
+#else
+
 #include <lee/fault.h>
 
 #include <string.h>
@@ -177,3 +192,5 @@ size_t lee_heap_idle(struct lee_heap *heap) {
 bool lee_is_live(const void *p) {
     return p != NULL && lee_is_marked(lee_heap_self(), (uintptr_t)p);
 }
+
+#endif

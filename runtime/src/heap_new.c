@@ -59,7 +59,11 @@ struct lee_heap *lee_heap_new_for_thread(void) {
     struct lee_heap *heap = lee_heap_new();
     if (heap == NULL)
         return NULL;
+#ifdef LEE_NO_GC
+    heap->stack_end = 0;
+#else
     heap->stack_end = lee_roots_stack_end();
+#endif
     heap->scans_globals = true;
     if (heap->stack_end == 0)
         heap->enabled = false; /* its stack cannot be found, so what it holds is not known */

@@ -53,6 +53,9 @@ impl Unit<'_> {
         if let Some(name) = self.drops.owned.get(&key) {
             return name.clone();
         }
+        // A name first: types are recursive.
+        let name = format!("lee__owned_{}", self.drops.owned.len());
+        self.drops.owned.insert(key, format!("&{name}"));
         let function = self.drop_function(target, ends);
         let tail = self.tail_of(target).and_then(|(field, elem)| Some((field, elem, self.drop_function(elem, ends)?)));
         if function.is_none() && tail.is_none() {
@@ -60,9 +63,6 @@ impl Unit<'_> {
             self.drops.owned.insert(key, name.into());
             return name.into();
         }
-        // A name first: types are recursive.
-        let name = format!("lee__owned_{}", self.drops.owned.len());
-        self.drops.owned.insert(key, format!("&{name}"));
         let size = self.c.sizeof_text(target);
         let tail_text = match tail {
             Some((field, elem, function)) => {

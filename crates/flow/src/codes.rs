@@ -24,6 +24,9 @@ pub const LENT: Code = Code { id: "L0509", title: "lent or borrowed meanwhile" }
 /// A container slot is used like an owned path.
 pub const SLOT: Code = Code { id: "L0510", title: "container slot" };
 
+/// `--no-gc`: a shared object in the heap.
+pub const NO_GC: Code = Code { id: "L0511", title: "shared heap object without a collector" };
+
 /// All codes of this crate.
 pub const ALL: &[Code] =
-    &[UNINITIALISED, MISSING_RETURN, MAY_BE_NULL, OUTLIVES, REGION, NOT_LIVE, MOVED, LEAK, LENT, SLOT];
+    &[UNINITIALISED, MISSING_RETURN, MAY_BE_NULL, OUTLIVES, REGION, NOT_LIVE, MOVED, LEAK, LENT, SLOT, NO_GC];

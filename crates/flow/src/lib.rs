@@ -3,6 +3,7 @@
 pub mod codes;
 pub mod framework;
 pub mod initialised;
+pub mod no_gc;
 pub mod null_facts;
 pub mod ownership;
 pub mod pass;

@@ -1,6 +1,6 @@
 //! The passes over MIR, in order.
 
-use crate::{framework, initialised, null_facts, ownership, regions};
+use crate::{framework, initialised, no_gc, null_facts, ownership, regions};
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
 use mir::ir::{Body, Program};
@@ -16,6 +16,8 @@ pub struct Options {
     pub verify: bool,
     /// `-Wno-leak`: leaks of heap objects are warnings.
     pub leaks_are_warnings: bool,
+    /// `--no-gc`: shared heap objects are errors.
+    pub no_gc: bool,
 }
 
 /// What came out besides diagnostics.
@@ -54,6 +56,9 @@ pub fn check(program: &mut Program, sink: &mut Sink, options: Options) -> Report
         check_body(program, body, sink, &mut report, options);
     }
     program.bodies = bodies;
+    if options.no_gc && !sink.has_errors() {
+        report.timed("no collector", || no_gc::run(program, sink));
+    }
     if options.verify {
         report.verify = report.timed("verify", || verify::program(program));
     }

@@ -49,6 +49,7 @@ Makes a program of .lee and .c sources, .o objects and .a libraries. Without -o 
                               print that instead; header: the interface of the first file, for C and Leeward
   --no-check-removal          leave every run-time check in, proven or not
   --single                    for use inside a C program
+  --no-gc                     without the collector: no shared heap objects
   -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR
                               for the preprocessor
   -l NAME, -L DIR             libraries
@@ -72,6 +73,7 @@ Reports errors and warnings. The status is 1 if there are errors; warnings do no
                               at run time, and why
   --no-check-removal          leave every run-time check in, proven or not
   --single                    for use inside a C program
+  --no-gc                     without the collector: no shared heap objects
   -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR
                               for the preprocessor
   -std=STANDARD               the standard of plain C files (gnu17)

@@ -78,6 +78,8 @@ pub struct Options {
     pub keep_checks: bool,
     /// `--single`
     pub single: bool,
+    /// `--no-gc`
+    pub no_gc: bool,
     /// `-I`, `-D`, `-U`, `-include`, `-isystem`, as the preprocessor takes them.
     pub preprocessor: Vec<OsString>,
     /// More flags for the compilation of emitted C, in front of ours.
@@ -107,7 +109,8 @@ impl Options {
 
     /// The flags that the runtime and the program must agree on.
     pub fn variant(&self) -> Vec<String> {
-        self.sanitize.iter().map(|list| format!("-fsanitize={list}")).collect()
+        let sanitize = self.sanitize.iter().map(|list| format!("-fsanitize={list}"));
+        sanitize.chain(self.no_gc.then(|| "-DLEE_NO_GC".to_string())).collect()
     }
 }
 
@@ -219,6 +222,7 @@ fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser)
         "--verify" => options.verify = true,
         "--no-check-removal" => options.keep_checks = true,
         "--single" => options.single = true,
+        "--no-gc" => options.no_gc = true,
         "--color" => {
             options.color =
                 choice(name, parser, &[("auto", Color::Auto), ("always", Color::Always), ("never", Color::Never)])?;

@@ -37,6 +37,8 @@ pub struct Settings {
     pub free_shared: bool,
     /// `-Wno-leak`: leaks of heap objects are warnings.
     pub leaks: bool,
+    /// `--no-gc`: there is no collector.
+    pub no_gc: bool,
     /// Names of foreign functions with what to use instead.
     pub advice: Vec<(String, String)>,
     /// Run the verifier of MIR behind each pass that makes or changes it.
@@ -111,12 +113,13 @@ fn compile_tree(
 
     let mut mir = timer.pass("lower", || lower::lower(tree));
     let report = {
-        let (verify, leaks_are_warnings) = (settings.verify, settings.leaks);
-        flow::check(&mut mir, sink, flow::Options { verify, leaks_are_warnings })
+        let (verify, leaks_are_warnings, no_gc) = (settings.verify, settings.leaks, settings.no_gc);
+        flow::check(&mut mir, sink, flow::Options { verify, leaks_are_warnings, no_gc })
     };
     timer.add(&report.times);
     consistent("lowering or an analysis", report.verify)?;
 
+    lower::mark_lent(&mut mir);
     // What is printed keeps its regions.
     if until != Until::Mir {
         timer.pass("erase", || lower::erase(&mut mir));

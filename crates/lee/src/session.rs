@@ -57,6 +57,7 @@ impl Session {
             dialect: dialect(file),
             library: Some(self.home.library_headers()),
             leaks: self.options.warnings.iter().any(|w| w == "no-leak"),
+            no_gc: self.options.no_gc,
             free_shared: self.options.warnings.iter().any(|w| w == "no-free-shared"),
             advice: self.home.advice(),
             verify: self.options.verify,

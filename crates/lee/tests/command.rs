@@ -212,6 +212,26 @@ fn errors_have_status_1_and_warnings_0() {
 }
 
 #[test]
+fn without_a_collector_nothing_heap_is_shared() {
+    let folder = fresh("no-gc");
+    let owned = "#include <stdlib.h>\n#include <stdio.h>\nint main(void) { int *unique p = new int{ 5 }; arena r; int *@r q = new(r) int{ 1 }; printf(\"%d\\n\", *p + *q); free(p); return 0; }\n";
+    write(&folder, "owned.lee", owned);
+    lee_in(&folder, &["build", "--no-gc", "owned.lee", "-o", "owned"]).expect(0);
+    assert_eq!(run(&mut Command::new(folder.join("owned"))).expect(0).out, "6\n");
+    let names = Command::new("nm").arg(folder.join("owned")).output().expect("nm runs");
+    let names = String::from_utf8_lossy(&names.stdout).into_owned();
+    assert!(names.contains("lee_heap_alloc") && !names.contains("lee_mark_words"), "{names}");
+    write(
+        &folder,
+        "shared.lee",
+        "static int *kept;\nint main(void) {\n    kept = new int{ 5 };\n    int *unique p = new int{ 1 };\n    kept = share(p);\n    return 0;\n}\n",
+    );
+    lee_in(&folder, &["check", "shared.lee"]).expect(0);
+    let ran = lee_in(&folder, &["check", "--no-gc", "shared.lee"]).expect(1);
+    assert_eq!(ran.err.matches("error[L0511]").count(), 2, "{}", ran.err);
+}
+
+#[test]
 fn stages_can_be_printed() {
     let folder = fresh("emit");
     write(&folder, "a.lee", "int twice(int x) { return x * 2; }\n");

@@ -4,8 +4,8 @@
 //! is in an arena is not freed. All other regions become `@heap`, so that types and instances that differ in them are one. The types of
 //! functions keep theirs, which are part of the digests that objects are linked by; C's records are those of the erased types.
 //!
-//! Needs: `Body::infer_owes`, as far as regions of owned pointers are inferred. Changes: types in bodies, arguments of instances,
-//! `address_taken` of what is lent as a slot or to a cursor. Guarantees: `TypeStore::erased_record` knows all records.
+//! Needs: `Body::infer_owes`, as far as regions of owned pointers are inferred. Changes: types in bodies, arguments of instances.
+//! Guarantees: `TypeStore::erased_record` knows all records.
 
 use crate::instances::Visitor;
 use mir::ir::*;
@@ -40,7 +40,6 @@ pub fn erase_records(types: &mut TypeStore) {
 }
 
 fn erase_body(types: &mut TypeStore, body: &mut Body) {
-    mark_lent(body);
     let owes = std::mem::take(&mut body.infer_owes);
     let types = RefCell::new(types);
     let reduce = |ty: Ty| reduce(&mut types.borrow_mut(), ty, &owes);
@@ -59,8 +58,12 @@ fn erase_body(types: &mut TypeStore, body: &mut Body) {
     }
 }
 
-/// Locals that are lent by their address.
-fn mark_lent(body: &mut Body) {
+/// Marks the locals that are lent by their address. The analyses know loans; what comes behind them looks at addresses only.
+pub fn mark_lent(program: &mut Program) {
+    program.bodies.iter_mut().for_each(mark_lent_in);
+}
+
+fn mark_lent_in(body: &mut Body) {
     let mut lent: Vec<Local> = vec![];
     for stmt in body.blocks.iter().flat_map(|block| &block.stmts) {
         match &stmt.kind {

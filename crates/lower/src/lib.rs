@@ -24,7 +24,7 @@ mod value;
 #[cfg(test)]
 mod tests;
 
-pub use erase::{erase, erase_records};
+pub use erase::{erase, erase_records, mark_lent};
 pub use instances::{instantiate, InstanceError};
 
 use mir::ir::Program;

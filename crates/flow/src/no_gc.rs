@@ -1,0 +1,104 @@
+//! `--no-gc`: what a program without a collector cannot do.
+//!
+//! A shared object in the heap is one that only the collector frees. Such objects come from allocations whose result is shared, and from
+//! owned heap objects that are given away into a shared place; both are errors here, each where it stands.
+//!
+//! Needs: `Body::infer_owes`. Changes: nothing. Guarantees: in a program without reports every heap object has an owner.
+
+use crate::codes::NO_GC;
+use mir::ir::*;
+use mir::ty::{operand_ty, place_ty};
+use source::{Diagnostic, Sink, Span};
+use typing::types::{Own, Pointer, Region, Ty, TyKind};
+
+/// Reports all shared heap objects that the program makes.
+pub fn run(program: &Program, sink: &mut Sink) {
+    for body in program.bodies.iter().filter(|body| !body.unchecked) {
+        let used = program.functions.get(body.func.func.0 as usize).is_some_and(|f| f.used);
+        if used {
+            Look { program, body, sink }.body();
+        }
+    }
+}
+
+struct Look<'a> {
+    program: &'a Program,
+    body: &'a Body,
+    sink: &'a mut Sink,
+}
+
+impl Look<'_> {
+    fn body(&mut self) {
+        let body = self.body;
+        let ret = self.program.functions.get(body.func.func.0 as usize).map(|f| self.program.types.as_func(f.ty));
+        let ret = ret.flatten().map(|f| f.ret);
+        for block in &body.blocks {
+            for stmt in &block.stmts {
+                self.stmt(stmt);
+            }
+            if let (TermKind::Return(Some(value)), Some(ret)) = (&block.term.kind, ret) {
+                self.given(value, ret, block.term.span);
+            }
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::Assign(dest, value) => {
+                let Ok(to) = place_ty(self.program, self.body, dest).map(|q| q.ty) else { return };
+                match value {
+                    Rvalue::Alloc { handle: None, .. } if self.shared(to).is_some() => self.report_new(stmt.span),
+                    Rvalue::Alloc { .. } => {}
+                    _ => mir::visit::rvalue_operands(value, &mut |operand| self.given(operand, to, stmt.span)),
+                }
+            }
+            StmtKind::Call { args, ty, .. } => {
+                let Some(func) = self.program.types.as_func(*ty) else { return };
+                for (arg, param) in args.iter().zip(&func.params) {
+                    self.given(arg, param.ty, stmt.span);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn shared(&self, ty: Ty) -> Option<Pointer> {
+        match self.program.types.kind(ty) {
+            TyKind::Ptr(p) if p.own == Own::Shared => Some(*p),
+            _ => None,
+        }
+    }
+
+    /// An owned heap object that goes into a shared place.
+    fn given(&mut self, operand: &Operand, to: Ty, span: Span) {
+        let Operand::Move(_) = operand else { return };
+        let Ok(from) = operand_ty(self.program, self.body, operand) else { return };
+        let Some(p) = self.program.types.as_pointer(from) else { return };
+        let in_heap = match p.region {
+            Region::Heap => true,
+            Region::Infer(n) => self.body.infer_owes.get(n as usize) == Some(&true),
+            _ => false,
+        };
+        if p.own.is_owned() && in_heap && self.shared(to).is_some() {
+            self.sink.push(
+                Diagnostic::error(
+                    NO_GC,
+                    span,
+                    "`--no-gc`: this object becomes shared, and only the collector would free it",
+                )
+                .help("keep it in a `unique` place, or allocate it in an arena: `new(r) ...`"),
+            );
+        }
+    }
+
+    fn report_new(&mut self, span: Span) {
+        self.sink.push(
+            Diagnostic::error(
+                NO_GC,
+                span,
+                "`--no-gc`: a shared object in `@heap`, which only the collector would free",
+            )
+            .help("declare the pointer that takes it `unique`, or allocate in an arena: `new(r) ...`"),
+        );
+    }
+}
