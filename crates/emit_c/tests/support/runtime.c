@@ -63,3 +63,4 @@ void *lee_heap_alloc_array(const struct lee_site *site, int64_t count, size_t el
 void *lee_heap_alloc(const struct lee_site *site, size_t size) { return lee_heap_alloc_array(site, 1, size, 0); }
 void *lee_heap_try_alloc(size_t size) { return lee_heap_try_alloc_array(1, size, 0); }
 size_t lee_heap_size(const void *object) { return object ? malloc_usable_size((void *)(uintptr_t)object) : 0; }
+size_t lee_heap_block_size(const void *object) { return lee_heap_size(object); }
