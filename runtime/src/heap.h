@@ -95,7 +95,6 @@ struct lee_heap {
 struct lee_heap_settings {
     bool huge;             /* LEE_HUGE=0: no huge pages */
     bool prefetch;         /* for measurements only */
-    bool mark_static;      /* for measurements: static objects are marked instead of skipped */
     bool trace;            /* LEE_GC_TRACE=1 */
     bool verify;           /* LEE_GC_VERIFY=1: each collection is checked by a second trace */
     size_t stress;         /* LEE_GC_STRESS=N */

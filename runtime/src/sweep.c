@@ -146,13 +146,18 @@ void lee_sweep_finish(struct lee_heap *heap) {
     }
 }
 
-static bool any_mark(struct lee_chunk *chunk, size_t number) {
+/* The cells of a block that live. Of large objects the first bit only is ever set. */
+static size_t count_marks(struct lee_chunk *chunk, size_t number) {
     const uint64_t *marks = marks_of(chunk, number);
-    for (unsigned i = 0; i < MARK_WORDS; i++) {
-        if (marks[i] != 0)
-            return true;
-    }
-    return false;
+    size_t count = 0;
+    for (unsigned i = 0; i < MARK_WORDS; i++)
+        count += (size_t)__builtin_popcountll(marks[i]);
+    return count;
+}
+
+static void count_large(struct lee_heap *heap, const struct lee_block *block) {
+    heap->counts.live_objects++;
+    heap->counts.live_bytes += block->bytes;
 }
 
 /* Sorts a unit's blocks into the lists of their bins, last first, and lets go of the empty ones. */
@@ -162,14 +167,21 @@ static void sort_unit(struct lee_heap *heap, struct lee_unit *unit) {
     for (size_t i = LEE_BLOCKS_A_UNIT; i-- > 0;) {
         struct lee_block *block = &chunk->blocks[first + i];
         unsigned code = lee_code_at(chunk, first + i);
-        if (code == LEE_CODE_LARGE && block->span > 0 && chunk->marks[first + i][0] == 0)
-            lee_blocks_give(heap, block, block->span);
+        if (code == LEE_CODE_LARGE && block->span > 0) {
+            if (chunk->marks[first + i][0] == 0)
+                lee_blocks_give(heap, block, block->span);
+            else
+                count_large(heap, block);
+        }
         if (code < LEE_CODE_CELLS || code >= LEE_CODE_LARGE)
             continue;
-        if (!any_mark(chunk, first + i)) {
+        size_t live = count_marks(chunk, first + i);
+        if (live == 0) {
             lee_blocks_give(heap, block, 1);
             continue;
         }
+        heap->counts.live_objects += live;
+        heap->counts.live_bytes += live * lee_cell_info[code].bytes;
         struct lee_bin_blocks *blocks = &heap->blocks_of[lee_cell_info[code].family][lee_cell_info[code].class_];
         block->state = BLOCK_UNSWEPT;
         block->fresh = 0;
@@ -189,6 +201,8 @@ void lee_sweep_begin(struct lee_heap *heap) {
         next = unit->next;
         if (chunk->marks[first][0] == 0)
             lee_large_free(heap, (void *)lee_block_start(chunk, first));
+        else
+            count_large(heap, &chunk->blocks[first]);
     }
 }
 

@@ -451,11 +451,29 @@ static void test_pages(void) {
     CHECK(lee_memory_charged() == 0);
 }
 
+/* Cells are the smallest that fit, aligned, and divided exactly. */
+static void test_classes(void) {
+    for (size_t bytes = 0; bytes <= LEE_CELL_MOST; bytes++) {
+        unsigned class_ = lee_class_of(bytes), aligned = lee_class_of_aligned(bytes <= LEE_CELL_MOST - 15 ? bytes : 0);
+        size_t cell = lee_class_bytes(class_);
+        CHECK(class_ < LEE_CLASSES && cell >= bytes && (class_ == 0 || lee_class_bytes(class_ - 1) < bytes));
+        CHECK(lee_class_bytes(aligned) % 16 == 0);
+    }
+    for (unsigned code = LEE_CODE_CELLS; code < LEE_CODE_LARGE; code++) {
+        const struct lee_cell_info *info = &lee_cell_info[code];
+        CHECK(lee_cell_code(info->family, info->class_) == code && lee_class_bytes(info->class_) == info->bytes);
+        for (uint64_t offset = 0; offset < LEE_BLOCK_BYTES; offset++)
+            CHECK(offset * info->reciprocal >> 32 == offset / info->bytes);
+        CHECK(info->origin + (size_t)info->count * info->bytes <= LEE_BLOCK_BYTES + (info->origin ? 8u : 0u));
+    }
+}
+
 int main(int argc, char **argv) {
     size_t effort = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
     if (argc > 2)
         random_state += strtoul(argv[2], NULL, 10);
     lee_heap_settings.least_budget = 1 << 20;
+    test_classes();
     test_interior();
     test_layouts();
     test_weak();

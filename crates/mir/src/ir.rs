@@ -242,6 +242,8 @@ pub struct Asm {
     pub inputs: Vec<(Option<Symbol>, Vec<u8>, Operand)>,
     /// Clobbers.
     pub clobbers: Vec<Vec<u8>>,
+    /// Labels of `asm goto` that it may jump to (unchecked bodies): all of them are among the body's `address_labels`.
+    pub labels: Vec<Symbol>,
 }
 
 /// What is called.

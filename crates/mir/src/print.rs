@@ -419,6 +419,10 @@ impl Printer<'_> {
             asm.inputs.iter().map(|(n, c, o)| format!("{} {} {}", name(*n), quoted(c), self.operand(o))).collect();
         let clobbers: Vec<String> = asm.clobbers.iter().map(|c| quoted(c)).collect();
         let _ = write!(out, " ({}) ({}) ({})", outputs.join(", "), inputs.join(", "), clobbers.join(", "));
+        if !asm.labels.is_empty() {
+            let labels: Vec<String> = asm.labels.iter().map(|l| quoted(l.as_str().as_bytes())).collect();
+            let _ = write!(out, " goto ({})", labels.join(", "));
+        }
         out
     }
 
