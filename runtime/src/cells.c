@@ -89,5 +89,10 @@ void *lee_cell_slow(enum lee_family family, unsigned class_) {
 }
 
 void lee_heap_credit_used(struct lee_heap_bins *bins) {
-    lee_heap_trim(lee_heap_of(bins));
+    struct lee_heap *heap = lee_heap_of(bins);
+    /* A small heap has nothing to give back that is worth the look; the idle path gets it. */
+    if (heap->blocks_used * LEE_BLOCK_BYTES > lee_heap_settings.least_budget)
+        lee_heap_trim(heap);
+    else
+        bins->free_credit = (intptr_t)lee_heap_settings.least_budget;
 }

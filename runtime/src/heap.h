@@ -16,7 +16,7 @@
 /* What `lee_chunk.code` says of a block. */
 enum {
     LEE_CODE_NONE = 0,
-    LEE_CODE_CELLS = 1, /* + family * LEE_CLASSES + class */
+    LEE_CODE_CELLS = 1, /* + family * LEE_CLASSES + class, which is also the number of the bin */
     LEE_CODE_LARGE = LEE_CODE_CELLS + LEE_FAMILIES * LEE_CLASSES, /* a block of an object that takes whole blocks */
     LEE_CODE_UNITS, /* an object that takes whole units */
     LEE_CODE_PAGES,

@@ -146,12 +146,21 @@ void lee_sweep_finish(struct lee_heap *heap) {
     }
 }
 
-/* The cells of a block that live. Of large objects the first bit only is ever set. */
+/* The cells of a block that live. Counted bytewise, 16 words at a time: the processor's own instruction is not on every
+ * x86-64, and a call for each word is slower. */
 static size_t count_marks(struct lee_chunk *chunk, size_t number) {
-    const uint64_t *marks = marks_of(chunk, number);
+    const uint64_t *marks = marks_of(chunk, number), ones = 0x0101010101010101u;
     size_t count = 0;
-    for (unsigned i = 0; i < MARK_WORDS; i++)
-        count += (size_t)__builtin_popcountll(marks[i]);
+    for (unsigned i = 0; i < MARK_WORDS; i += 16) {
+        uint64_t bytes = 0;
+        for (unsigned k = i; k < i + 16; k++) {
+            uint64_t pairs = marks[k] - (marks[k] >> 1 & ones * 0x55);
+            uint64_t fours = (pairs & ones * 0x33) + (pairs >> 2 & ones * 0x33);
+            bytes += (fours + (fours >> 4)) & ones * 0x0f;
+        }
+        count += (bytes & 0x00ff00ff00ff00ffu) * 0x0001000100010001u >> 48;
+        count += (bytes >> 8 & 0x00ff00ff00ff00ffu) * 0x0001000100010001u >> 48;
+    }
     return count;
 }
 

@@ -711,6 +711,10 @@ impl Parser<'_> {
                 Check::Access(a, b)
             }
             "element" => self.element()?,
+            "near" => {
+                let [a, b] = self.two()?;
+                Check::Near(a, b)
+            }
             "enough" => {
                 let [want, have] = self.two()?;
                 Check::Enough { want, have }

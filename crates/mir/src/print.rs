@@ -436,6 +436,7 @@ impl Printer<'_> {
                 let (null, negative) = (flag(e.may_be_null, ", null"), flag(e.may_be_negative, ", negative"));
                 format!("element({}, {}, {}{null}{negative})", op(&e.base), op(&e.index), op(&e.count))
             }
+            Check::Near(p, left) => format!("near({}, {})", op(p), op(left)),
             Check::Within(p) => format!("within({})", op(p)),
             Check::Enough { want, have } => format!("enough({}, {})", op(want), op(have)),
             Check::NotNull(p) => format!("not_null({})", op(p)),

@@ -152,16 +152,18 @@ LEE_CELL_INLINE void *lee_new_plain(size_t bytes, bool aligned, bool zeroed) {
     return cell;
 }
 
-/* Gives back a cell whose family and class are known; the next allocation of that class gets it. */
-LEE_CELL_INLINE void lee_cell_free(void *start, enum lee_family family, unsigned class_, size_t bytes) {
-    struct lee_heap_bins *heap = lee_self;
-    struct lee_bin *bin = &heap->bins[family][class_];
+LEE_CELL_INLINE void lee_cell_put(void *start, struct lee_heap_bins *heap, struct lee_bin *bin, size_t bytes) {
     LEE_CELL_OPEN(start, bytes);
     *(uintptr_t *)start = bin->free; /* for typed cells this is the header: no longer allocated */
     bin->free = (uintptr_t)start;
     LEE_CELL_CLOSE(start, bytes);
     if (__builtin_expect((heap->free_credit -= (intptr_t)bytes) < 0, 0))
         lee_heap_credit_used(heap);
+}
+
+/* Gives back a cell whose family and class are known; the next allocation of that class gets it. */
+LEE_CELL_INLINE void lee_cell_free(void *start, enum lee_family family, unsigned class_, size_t bytes) {
+    lee_cell_put(start, lee_self, &lee_self->bins[family][class_], bytes);
 }
 
 #ifdef __cplusplus
