@@ -61,7 +61,8 @@ pub fn name_locals(unit: &mut Unit, body: &Body, scratch: &mut NameSet) -> Vec<H
 /// A variable of the outermost scopes with a parameter's name is that parameter, with its bounds.
 fn is_copied_param(body: &Body, name: Symbol, local: &LocalDecl) -> bool {
     local.kind == LocalKind::Var
-        && body.locals.iter().any(|l| l.kind == LocalKind::Param && l.name == Some(name))
+        && local.scope == ScopeId(0)
+        && body.locals.iter().take(body.params as usize).any(|l| l.kind == LocalKind::Param && l.name == Some(name))
         && body
             .locals
             .iter()

@@ -59,6 +59,19 @@ pub fn definitions(c: &mut CTypes, identifiers: &mut NameSet) -> String {
     out
 }
 
+/// Assertions that the C compiler lays records out as the front end, which folded sizes and offsets, takes them to be.
+pub fn layouts(c: &mut CTypes) -> String {
+    let mut out = String::new();
+    for n in 0..c.needed.len() {
+        let Some(&id) = c.needed.get(n) else { continue };
+        let Some((layout, _)) = c.types.record_layout(id) else { continue };
+        let text = c.record_text(id);
+        let (size, align) = (layout.size, layout.align);
+        let _ = writeln!(out, "_Static_assert(sizeof({text}) == {size} && _Alignof({text}) == {align}, \"layout\");");
+    }
+    out
+}
+
 /// Writes the definition behind those that it depends on. What is taken out of the table is written, or being written.
 fn place(node: Node, texts: &mut FxHashMap<Node, (String, Vec<Node>)>, out: &mut String) {
     let Some((text, dependencies)) = texts.remove(&node) else { return };

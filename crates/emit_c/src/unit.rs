@@ -137,6 +137,7 @@ impl<'a> Unit<'a> {
         let wrapper = bodies::main_wrapper(&mut self);
         let markers = if self.options.plain { String::new() } else { link::markers(&mut self) };
         let types = records::definitions(&mut self.c, &mut self.idents);
+        let layouts = if self.options.plain { records::layouts(&mut self.c) } else { String::new() };
         let mut out = String::new();
         let source = self.options.source_name.replace("*/", "* /").replace('\n', " ");
         let _ = writeln!(out, "/* Emitted from {source}; docs/internals/abi.md says what the values look like. */");
@@ -156,6 +157,7 @@ impl<'a> Unit<'a> {
         }
         out.push_str(&self.saturation_definitions);
         out.push_str(&types);
+        out.push_str(&layouts);
         out.push('\n');
         out.push_str(&self.site_table());
         out.push_str(&self.descriptor_definitions());

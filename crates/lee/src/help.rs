@@ -88,9 +88,13 @@ Reports errors and warnings. The status is 1 if there are errors; warnings do no
 pub const CC: &str = "\
 usage: lee cc [GCC'S OPTIONS] FILES
 
-Compiles .lee files and hands everything else to the C compiler: -c -o -S -E -I -D -U -O -g -l -L -W -f -m -std -include
+Compiles .lee and .c files and hands everything else to the C compiler: -c -o -S -E -I -D -U -O -g -l -L -W -f -m -std -include
 -isystem -M... -shared -static -pthread -x -Wl,... @FILE and what else gcc knows. Use it as CC in Makefiles and as
 CMAKE_C_COMPILER (a link called 'lee-cc' is 'lee cc'). LEE_CC names the C compiler.
+
+  --c-through=mir|cc|only     .c files: through MIR and, where that cannot be, through the C compiler (mir, the default);
+                              the C compiler alone (cc); MIR alone (only). LEE_C_THROUGH says the same for all commands
+LEE_C_REPORT names a file that gets a line for each .c file: which way it went, and how many of its functions through MIR.
 ";
 
 /// `lee explain`.

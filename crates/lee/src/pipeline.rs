@@ -179,11 +179,61 @@ pub fn plain(map: &SourceMap, settings: &Settings, sink: &mut Sink, timer: &mut 
         matches!(item.kind, syntax::ast::ItemKind::Function(_)) && !map.is_system(item.span.lo)
     };
     let functions = unit.items.iter().filter(own).count();
+    if let Some(pragma) = strange_pragma(map) {
+        return Plain { c: None, functions, problem: Some(format!("`{pragma}` is the C compiler's alone")) };
+    }
     match compile_tree(unit, map, settings, sink, timer) {
         Ok(Some(Product::C(c))) => Plain { c: Some(c), functions, problem: None },
         Ok(_) => Plain { c: None, functions, problem: None },
         Err(bug) => Plain { c: None, functions, problem: Some(bug) },
     }
+}
+
+/// Pragmas that say nothing about what the code does.
+const HARMLESS: &[&str] = &[
+    "once",
+    "pack",
+    "GCC diagnostic",
+    "GCC system_header",
+    "GCC poison",
+    "GCC warning",
+    "GCC error",
+    "GCC ivdep",
+    "GCC unroll",
+    "GCC dependency",
+    "clang diagnostic",
+    "clang loop",
+    "STDC",
+    "message",
+    "region",
+    "endregion",
+    "mark",
+    "ident",
+    "omp",
+    "warning",
+    "vector",
+    "simd",
+    "ivdep",
+    "unroll",
+    "nounroll",
+];
+
+/// The first pragma of the user's own files that changes how the code is compiled, in ways that emitted C does not show.
+fn strange_pragma(map: &SourceMap) -> Option<&str> {
+    let mut offset = 0;
+    for line in map.text.split_inclusive('\n') {
+        if let Some(text) = line.strip_prefix("#pragma").map(str::trim) {
+            let starts = |known: &&str| {
+                text.strip_prefix(*known)
+                    .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+            };
+            if !HARMLESS.iter().any(|known| starts(&known)) && !map.is_system(offset) {
+                return Some(line.trim());
+            }
+        }
+        offset += line.len() as u32;
+    }
+    None
 }
 
 /// MIR that breaks its own rules is a bug; the first few say which.

@@ -116,8 +116,11 @@ impl Checker<'_> {
             if attrs().any(|a| a.name.as_str() == "transparent_union") {
                 self.transparent.extend(self.program.types.as_record(declared.ty.ty));
             }
-            return self.declare_typedef(name, declared.ty, &d.declarator);
+            let Some(ty) = self.typedef_attributes(declared.ty, decl, d) else { return };
+            return self.declare_typedef(name, ty, &d.declarator);
         }
+        self.refuse_attributes(&decl.specs.attrs);
+        self.refuse_attributes(&d.declarator.attrs);
         if matches!(self.kind(declared.ty.ty), TyKind::Func(_)) {
             if d.init.is_some() {
                 self.error(codes::INITIALISER, name.span, "a function cannot be initialised");

@@ -69,9 +69,12 @@ impl Checker<'_> {
         let mut declared = self.declare_type(base, &d.declarator, place);
         if place.role == Role::Typedef {
             self.check_redeclared(name);
-            self.scopes.declare(name.name, Entity::Typedef(declared.ty), name.span);
+            let ty = self.typedef_attributes(declared.ty, decl, d)?;
+            self.scopes.declare(name.name, Entity::Typedef(ty), name.span);
             return None;
         }
+        self.refuse_attributes(&decl.specs.attrs);
+        self.refuse_attributes(&d.declarator.attrs);
         if matches!(self.kind(declared.ty.ty), TyKind::Func(_)) {
             self.attach_attributes(&mut declared, &decl.specs, &d.declarator);
             let id = self.declare_function(

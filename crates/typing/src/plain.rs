@@ -21,7 +21,91 @@ fmax fmin fmod frexp gamma hypot j0 j1 jn ldexp lgamma llrint llround log log10 
 nearbyint nextafter nexttoward pow pow10 remainder remquo rint round scalb scalbln scalbn significand sin sincos sinh sqrt \
 tan tanh tgamma trunc y0 y1 yn cabs carg conj creal cimag dcgettext dgettext gettext getcontext longjmp siglongjmp wcschr";
 
+/// Attributes that change what a type is or how a function is called, and that MIR cannot express.
+const NOT_EXPRESSED: &[&str] = &[
+    "vector_size",
+    "ext_vector_type",
+    "neon_vector_type",
+    "scalar_storage_order",
+    "ms_struct",
+    "address_space",
+    "ms_abi",
+    "regparm",
+    "fastcall",
+    "stdcall",
+    "thiscall",
+    "naked",
+    "interrupt",
+    "overloadable",
+    "vector_pcs",
+    "aarch64_vector_pcs",
+];
+
 impl Checker<'_> {
+    /// Reports an attribute that would be lost; `mode` is one unless a typedef has it.
+    pub(crate) fn refuse_attributes(&mut self, attrs: &[ast::Attribute]) {
+        if !self.options.plain_c {
+            return;
+        }
+        let lost = attrs.iter().find(|a| NOT_EXPRESSED.contains(&a.name.as_str()) || a.name.as_str() == "mode");
+        if let Some(attr) = lost {
+            self.error(codes::LATER, attr.span, format!("the attribute `{}` is not built", attr.name));
+        }
+    }
+
+    /// The type that a typedef's attributes make of its own, `None` if it cannot be expressed: uses of the name are reported then.
+    pub(crate) fn typedef_attributes(&mut self, ty: Qty, decl: &ast::Decl, d: &ast::InitDeclarator) -> Option<Qty> {
+        if !self.options.plain_c {
+            return Some(ty);
+        }
+        let mut ty = ty;
+        for attr in decl.specs.attrs.iter().chain(&d.declarator.attrs) {
+            if NOT_EXPRESSED.contains(&attr.name.as_str()) {
+                return None;
+            }
+            if attr.name.as_str() == "mode" {
+                ty.ty = self.with_mode(ty.ty, attr)?;
+            }
+        }
+        // A record that is defined here takes the alignment; other types have none of their own.
+        let defines = matches!(&decl.specs.ty, ast::TypeSpec::Record(r) if r.fields.is_some());
+        let attrs: Vec<ast::Attribute> = decl.specs.attrs.iter().chain(&d.declarator.attrs).cloned().collect();
+        let align = self.alignment(&decl.specs.alignas, &attrs);
+        let natural = self.program.types.layout(ty.ty).map(|l| l.align);
+        (defines || align.is_none() || align == natural).then_some(ty)
+    }
+
+    /// `__attribute__((mode(DI)))`: the type of that size and the same kind.
+    fn with_mode(&mut self, ty: Ty, attr: &ast::Attribute) -> Option<Ty> {
+        let ast::ExprKind::Ident(mode) = attr.args.first()?.kind else { return None };
+        let mode = mode.as_str().trim_matches('_');
+        if let TyKind::Float(_) = self.kind(ty) {
+            let kind = match mode {
+                "SF" => FloatKind::Float,
+                "DF" => FloatKind::Double,
+                "XF" => FloatKind::LongDouble,
+                "TF" => FloatKind::Float128,
+                _ => return None,
+            };
+            return Some(self.types().intern(TyKind::Float(kind)));
+        }
+        let TyKind::Int(old) = *self.kind(ty) else { return None };
+        let kind = match (mode, old.signed()) {
+            ("QI" | "byte", true) => IntKind::SChar,
+            ("QI" | "byte", false) => IntKind::UChar,
+            ("HI", true) => IntKind::Short,
+            ("HI", false) => IntKind::UShort,
+            ("SI", true) => IntKind::Int,
+            ("SI", false) => IntKind::UInt,
+            ("DI" | "word" | "pointer", true) => IntKind::Long,
+            ("DI" | "word" | "pointer", false) => IntKind::ULong,
+            ("TI", true) => IntKind::Int128,
+            ("TI", false) => IntKind::UInt128,
+            _ => return None,
+        };
+        Some(self.types().int(kind))
+    }
+
     /// Declares a function and gives its number.
     pub(crate) fn declare_c_function(
         &mut self,

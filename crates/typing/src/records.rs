@@ -380,7 +380,10 @@ impl Checker<'_> {
         if fields.is_empty() && !place.foreign {
             self.error(codes::DECLARATION, spec.span, "a struct or union has at least one member");
         }
-        let packed = is_packed(&spec.attrs);
+        self.refuse_attributes(&spec.attrs);
+        let limit = pack_limit(&spec.attrs);
+        let packed = is_packed(&spec.attrs) || limit == Some(1);
+        self.limit_alignment(&mut fields, limit.filter(|_| !packed), spec.span);
         let align = self.alignment(&[], &spec.attrs);
         let record = &mut self.program.types.records[id.0 as usize];
         record.packed = packed;
@@ -446,6 +449,8 @@ impl Checker<'_> {
                 ty = Qty::plain(self.program.types.common.error);
             }
             let width = field.width.as_ref().and_then(|w| self.bit_width(w, ty.ty));
+            self.refuse_attributes(&decl.specs.attrs);
+            self.refuse_attributes(&field.declarator.attrs);
             let own = self.alignment(&[], &field.declarator.attrs);
             let tagged_by = field.tagged_by.as_ref().and_then(|t| self.tagged_by(t, ty.ty));
             fields.push(Field {
@@ -457,6 +462,23 @@ impl Checker<'_> {
                 tagged_by,
                 span,
             });
+        }
+    }
+
+    /// Under `#pragma pack(n)` no field is aligned to more than `n`.
+    fn limit_alignment(&mut self, fields: &mut [Field], limit: Option<u64>, span: Span) {
+        let Some(limit) = limit else { return };
+        for field in fields {
+            let natural = self.program.types.layout(field.ty.ty).map_or(1, |l| l.align);
+            if natural <= limit || field.align.is_some() {
+                continue;
+            }
+            if field.width.is_some() {
+                let message = format!("bit-fields under `#pragma pack({limit})` are not built");
+                return self.error(codes::LATER, span, message);
+            }
+            field.packed = true;
+            field.align = Some(limit);
         }
     }
 
@@ -773,6 +795,15 @@ impl Checker<'_> {
             self.error(codes::CONFLICT, name.span, format!("`{}` is already declared in this scope", name.name));
         }
         self.scopes.declare(name.name, Entity::Constant(value, ty), name.span);
+    }
+}
+
+/// `#pragma pack(n)`
+fn pack_limit(attrs: &[ast::Attribute]) -> Option<u64> {
+    let attr = attrs.iter().find(|a| a.name.as_str() == "pack")?;
+    match &attr.args.first()?.kind {
+        ast::ExprKind::Int(lit) => u64::try_from(lit.value).ok(),
+        _ => None,
     }
 }
 

@@ -826,7 +826,8 @@ impl Checker<'_> {
             let value = match a {
                 ast::AlignAs::Type(t) => {
                     let ty = self.type_name(t);
-                    self.program.types.layout(ty.ty).map(|l| l.align)
+                    let attrs: Vec<_> = t.specs.attrs.iter().chain(&t.declarator.attrs).cloned().collect();
+                    self.program.types.layout(ty.ty).map(|l| l.align).max(self.alignment(&[], &attrs))
                 }
                 ast::AlignAs::Expr(e) => self.constant_int(e).and_then(|n| self.check_alignment(n, e.span)),
             };
