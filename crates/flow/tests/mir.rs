@@ -88,6 +88,11 @@ fn regions_of_blocks() {
 }
 
 #[test]
+fn regions() {
+    run_file("regions.mir", 30);
+}
+
+#[test]
 fn ownership() {
     run_file("ownership.mir", 15);
 }
@@ -103,7 +108,7 @@ fn every_file_is_run() {
     let mut names: Vec<String> =
         std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
     names.sort();
-    assert_eq!(names, ["initialised.mir", "lending.mir", "null_facts.mir", "ownership.mir", "regions_blocks.mir"]);
+    assert_eq!(names, ["initialised.mir", "lending.mir", "null_facts.mir", "ownership.mir", "regions.mir", "regions_blocks.mir"]);
 }
 
 /// A function of many blocks, variables and loops is checked in a moment.
