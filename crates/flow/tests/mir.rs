@@ -108,7 +108,10 @@ fn every_file_is_run() {
     let mut names: Vec<String> =
         std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
     names.sort();
-    assert_eq!(names, ["initialised.mir", "lending.mir", "null_facts.mir", "ownership.mir", "regions.mir", "regions_blocks.mir"]);
+    assert_eq!(
+        names,
+        ["initialised.mir", "lending.mir", "null_facts.mir", "ownership.mir", "regions.mir", "regions_blocks.mir"]
+    );
 }
 
 /// A function of many blocks, variables and loops is checked in a moment.
