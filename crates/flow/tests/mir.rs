@@ -110,7 +110,15 @@ fn every_file_is_run() {
     names.sort();
     assert_eq!(
         names,
-        ["initialised.mir", "lending.mir", "null_facts.mir", "ownership.mir", "regions.mir", "regions_blocks.mir"]
+        [
+            "initialised.mir",
+            "lending.mir",
+            "null_facts.mir",
+            "ownership.mir",
+            "ranges.mir",
+            "regions.mir",
+            "regions_blocks.mir"
+        ]
     );
 }
 

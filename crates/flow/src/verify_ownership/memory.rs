@@ -89,6 +89,8 @@ pub(crate) struct Thing {
     pub owed: bool,
     /// It belongs to the caller.
     pub lent: bool,
+    /// How many objects lie on the way to it from where it was found.
+    pub depth: u8,
 }
 
 /// The state of a walk.

@@ -9,6 +9,9 @@ use typing::types::{Own, Region, Ty, TyKind};
 
 use super::memory::{plain_path, Base, Cell, Location, Memory, Null, Thing, Token, Value};
 
+/// How far along a list objects are told apart.
+const MAX_DEPTH: u8 = 3;
+
 /// A mistake: block, statement, what.
 pub(crate) type Mistake = (BlockId, usize, String);
 
@@ -107,7 +110,7 @@ impl<'a> Walker<'a> {
     }
 
     fn storage(&self, m: &mut Memory, local: Local) -> Token {
-        let token = m.token(Thing { alive: true, zeroed: false, owed: false, lent: false });
+        let token = m.token(Thing { alive: true, zeroed: false, owed: false, lent: false, depth: 0 });
         m.storage.insert(local, token);
         token
     }
@@ -135,7 +138,7 @@ impl<'a> Walker<'a> {
             _ => {}
         }
         if self.is_owned_scalar(ty) {
-            let token = m.token(Thing { alive: true, zeroed: false, owed: self.owed(ty), lent });
+            let token = m.token(Thing { alive: true, zeroed: false, owed: self.owed(ty), lent, depth: 0 });
             value.owned = Some(token);
             value.needs.insert(token);
             value.points = Some(token);
@@ -226,7 +229,15 @@ impl<'a> Walker<'a> {
                     return Value::null();
                 }
                 let value = self.arriving(m, ty, false);
-                if self.program.types.as_pointer(ty).is_some() || value.owned.is_some() {
+                let depth = match cell.0 {
+                    Base::Object(t) => m.things.get(&t).map_or(0, |t| t.depth + 1),
+                    Base::Local(_) => 0,
+                };
+                if let Some(thing) = value.owned.and_then(|t| m.things.get_mut(&t)) {
+                    thing.depth = depth.min(MAX_DEPTH);
+                }
+                let keeps = self.program.types.as_pointer(ty).is_some() || value.owned.is_some();
+                if keeps && depth < MAX_DEPTH {
                     m.cells.insert(cell.clone(), value.clone());
                 }
                 value
@@ -299,10 +310,15 @@ impl<'a> Walker<'a> {
                 return Err(Ends);
             }
         }
-        if self.is_owned_scalar(ty) {
-            self.load(m, &Location::Cell(cell.clone()), ty);
-        }
         let mut parts = vec![];
+        if self.is_owned_scalar(ty) {
+            let loaded = self.load(m, &Location::Cell(cell.clone()), ty);
+            if !m.cells.contains_key(&cell) {
+                // Too far along to be told apart: it goes, and the place is looked at no more.
+                m.cells.insert(cell, Value::gone());
+                return Ok(vec![(vec![], loaded)]);
+            }
+        }
         for inside in Self::cells_in(m, &cell) {
             let Some(value) = m.cells.get(&inside).cloned() else { continue };
             if value.gone && inside == cell {
@@ -376,7 +392,7 @@ impl<'a> Walker<'a> {
                     _ => None,
                 });
                 let owed = region.is_none();
-                let token = m.token(Thing { alive: true, zeroed: true, owed, lent: false });
+                let token = m.token(Thing { alive: true, zeroed: true, owed, lent: false, depth: 0 });
                 let mut fresh = Value::unknown();
                 fresh.points = Some(token);
                 fresh.needs.insert(token);
@@ -846,7 +862,7 @@ impl<'a> Walker<'a> {
     /// A cursor stands somewhere: what it is at is an object of its own, whole when it leaves.
     fn place_cursor(&mut self, m: &mut Memory, cursor: Local, value: Value) {
         self.leave_cursor(m, cursor);
-        let object = m.token(Thing { alive: true, zeroed: false, owed: false, lent: false });
+        let object = m.token(Thing { alive: true, zeroed: false, owed: false, lent: false, depth: 0 });
         let target = self.program.types.as_pointer(self.local_ty(cursor)).map(|p| p.target.ty);
         if let Some(target) = target.filter(|&ty| self.is_owned_scalar(ty)) {
             let mut content = self.arriving(m, target, false);
