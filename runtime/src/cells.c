@@ -22,6 +22,22 @@
  * object is then in the next header, which the division still counts to the object. */
 const struct lee_cell_info lee_cell_info[LEE_CODES] = {{0}, FAMILY(LEE_PLAIN, 0), FAMILY(LEE_TYPED, 16), FAMILY(LEE_OWNER, 16)};
 
+/* What `lee_class_of` and `lee_class_bytes` compute; heap_test compares. */
+const uint8_t lee_class_table[129] = {
+    0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 11,
+    11, 12, 12, 12, 12, 13, 13, 13, 13, 14, 14, 14, 14, 15, 15, 15, 15, 15, 15, 15,
+    15, 16, 16, 16, 16, 16, 16, 16, 16, 17, 17, 17, 17, 17, 17, 17, 17, 18, 18, 18,
+    18, 18, 18, 18, 18, 19, 19, 19, 19, 19, 19, 19, 19, 19, 19, 19, 19, 19, 19, 19,
+    19, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 21, 21, 21,
+    21, 21, 21, 21, 21, 21, 21, 21, 21, 21, 21, 21, 21, 22, 22, 22, 22, 22, 22, 22,
+    22, 22, 22, 22, 22, 22, 22, 22, 22,
+};
+const uint16_t lee_class_bytes_table[LEE_CLASSES] = {
+    16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224,
+    256, 320, 384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048, 2560,
+    3072, 3584, 4096, 5120, 6144, 7168, 8176, 9360, 10912, 13104, 16368, 21840, 32752,
+};
+
 const struct lee_layout lee_layout_conservative = {.bytes = 8, .kind = LEE_LAYOUT_CONSERVATIVE, .name = "(any)"};
 const struct lee_layout lee_layout_plain = {.bytes = 1, .kind = LEE_LAYOUT_PLAIN, .name = "(plain)"};
 
@@ -73,5 +89,10 @@ void *lee_cell_slow(enum lee_family family, unsigned class_) {
 }
 
 void lee_heap_credit_used(struct lee_heap_bins *bins) {
-    lee_heap_trim(lee_heap_of(bins));
+    struct lee_heap *heap = lee_heap_of(bins);
+    /* A small heap has nothing to give back that is worth the look; the idle path gets it. */
+    if (heap->blocks_used * LEE_BLOCK_BYTES > lee_heap_settings.least_budget)
+        lee_heap_trim(heap);
+    else
+        bins->free_credit = (intptr_t)lee_heap_settings.least_budget;
 }

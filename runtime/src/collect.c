@@ -135,8 +135,6 @@ static void mark(struct lee_heap *heap) {
     }
     if (heap->finalizers.bytes > 0)
         lee_finalizers_process(heap, &marker);
-    heap->counts.live_objects = marker.objects;
-    heap->counts.live_bytes = marker.bytes;
     heap->counts.overflows += marker.overflows;
     lee_marker_end(&marker);
 }
@@ -154,6 +152,7 @@ void lee_heap_collect(struct lee_heap *heap) {
     uint64_t marked = now();
     lee_weak_process(heap);
     lee_owners_process(heap);
+    heap->counts.live_objects = heap->counts.live_bytes = 0;
     lee_sweep_begin(heap);
     heap->counts.collections++;
     heap->since_collection = 0;

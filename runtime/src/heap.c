@@ -144,11 +144,13 @@ void *lee_heap_realloc_array(const struct lee_site *site, const void *old, int64
 
 void lee_heap_free(void *object) {
     struct lee_chunk *chunk = lee_chunk_at(object);
-    const struct lee_cell_info *info = &lee_cell_info[lee_code_at(chunk, lee_block_index((uintptr_t)object))];
-    if (__builtin_expect(info->count == 0, 0)) {
-        lee_large_free(lee_heap_of(lee_self), object);
+    unsigned code = lee_code_at(chunk, lee_block_index((uintptr_t)object));
+    struct lee_heap_bins *heap = lee_self;
+    if (__builtin_expect(code - LEE_CODE_CELLS >= LEE_CODE_LARGE - LEE_CODE_CELLS, 0)) {
+        lee_large_free(lee_heap_of(heap), object);
         return;
     }
-    void *cell = (unsigned char *)object - (info->family == LEE_PLAIN ? 0 : LEE_HEADER_BYTES);
-    lee_cell_free(cell, info->family, info->class_, info->bytes);
+    /* Codes number the bins in their order; half of the origin is the header. */
+    const struct lee_cell_info *info = &lee_cell_info[code];
+    lee_cell_put((unsigned char *)object - info->origin / 2, heap, &heap->bins[0][0] + (code - LEE_CODE_CELLS), info->bytes);
 }

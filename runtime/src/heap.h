@@ -16,7 +16,7 @@
 /* What `lee_chunk.code` says of a block. */
 enum {
     LEE_CODE_NONE = 0,
-    LEE_CODE_CELLS = 1, /* + family * LEE_CLASSES + class */
+    LEE_CODE_CELLS = 1, /* + family * LEE_CLASSES + class, which is also the number of the bin */
     LEE_CODE_LARGE = LEE_CODE_CELLS + LEE_FAMILIES * LEE_CLASSES, /* a block of an object that takes whole blocks */
     LEE_CODE_UNITS, /* an object that takes whole units */
     LEE_CODE_PAGES,
@@ -95,7 +95,6 @@ struct lee_heap {
 struct lee_heap_settings {
     bool huge;             /* LEE_HUGE=0: no huge pages */
     bool prefetch;         /* for measurements only */
-    bool mark_static;      /* for measurements: static objects are marked instead of skipped */
     bool trace;            /* LEE_GC_TRACE=1 */
     bool verify;           /* LEE_GC_VERIFY=1: each collection is checked by a second trace */
     size_t stress;         /* LEE_GC_STRESS=N */

@@ -29,6 +29,7 @@ static void read_settings(void) {
     settings->verify = number_of("LEE_GC_VERIFY", 0) != 0;
     settings->stress = number_of("LEE_GC_STRESS", 0);
     settings->grow_percent = number_of("LEE_GC_GROW", settings->grow_percent);
+    lee_units_settings.flat = number_of("LEE_RESERVE_GB", 0) << 30;
     lee_page_table_taint = number_of("LEE_GC_TAINT", 0) != 0;
 }
 

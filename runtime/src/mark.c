@@ -1,13 +1,17 @@
 /* mark.c: see mark.h. */
 #include "mark.h"
 
+#include <lee/heap.h>
+
 #include "poison.h"
 #include "system.h"
 
 enum {
-    STACK_LEAST = 1 << 13, /* words */
+    STACK_LEAST = 1 << 14, /* words */
     RANGES = 256,
-    SLICE_WORDS = 128 /* of a large object that are read before what they point to */
+    SLICE_WORDS = 128, /* of a large object that are read before what they point to */
+    CELL_WORDS = LEE_CELL_MOST / 8, /* what the loop wants room for: then no cell needs another look */
+    FIRST_TYPED = LEE_CODE_CELLS + LEE_CLASSES
 };
 
 /* --- from a word to an object ---------------------------------------------------------------------------------- */
@@ -21,7 +25,7 @@ static __attribute__((noinline)) bool locate_large(struct lee_chunk *chunk, uint
     if (word - start > block->bytes) /* a pointer just past the object is the object's */
         return false;
     struct lee_chunk *home = lee_chunk_describing(block);
-    *entry = (struct lee_mark_entry){start, home->marks[lee_block_number(home, block)], 1, LEE_CODE_LARGE};
+    *entry = (struct lee_mark_entry){start, home->marks[lee_block_number(home, block)], 0, LEE_CODE_LARGE};
     return true;
 }
 
@@ -46,14 +50,14 @@ static inline __attribute__((always_inline)) bool locate(struct lee_heap *heap, 
         return locate_large(chunk, word, entry);
     entry->object = (word & ~(uintptr_t)(LEE_BLOCK_BYTES - 1)) + info->origin + index * info->bytes;
     entry->mark = &chunk->marks[number][index >> 3];
-    entry->bit = 1u << (index & 7);
+    entry->bit = (uint32_t)index & 7;
     entry->code = code;
     return true;
 }
 
 bool lee_is_marked(struct lee_heap *heap, uintptr_t word) {
     struct lee_mark_entry entry;
-    return !locate(heap, lee_page_table, word, &entry) || (*entry.mark & entry.bit) != 0;
+    return !locate(heap, lee_page_table, word, &entry) || (*entry.mark >> entry.bit & 1) != 0;
 }
 
 /* --- the stack --------------------------------------------------------------------------------------------------- */
@@ -75,6 +79,8 @@ void lee_marker_start(struct lee_marker *marker, struct lee_heap *heap) {
 static void *grow(void *old, size_t bytes) {
     void *fresh = lee_system_reserve(NULL, 2 * bytes);
     if (fresh != NULL) {
+        if (lee_heap_settings.huge && bytes >= LEE_UNIT_BYTES)
+            lee_system_huge(fresh, 2 * bytes, true);
         __builtin_memcpy(fresh, old, bytes);
         lee_system_release(old, bytes);
     }
@@ -111,17 +117,6 @@ void lee_marker_end(struct lee_marker *marker) {
 
 /* --- reading objects --------------------------------------------------------------------------------------------- */
 
-/* Pushes the words whose bits are set; there is room for 64. Null is frequent and cannot be guessed, so it is pushed
- * and overwritten. */
-LEE_UNCHECKED_INLINE uintptr_t *push_words(uintptr_t *top, uintptr_t start, uint64_t words) {
-    for (; words != 0; words &= words - 1) {
-        uintptr_t word = ((const uintptr_t *)start)[__builtin_ctzll(words)];
-        *top = word;
-        top += word != 0;
-    }
-    return top;
-}
-
 LEE_UNCHECKED_INLINE uint64_t tag_of(uintptr_t at, unsigned bytes) {
     switch (bytes) {
     case 1: return *(const uint8_t *)at;
@@ -131,9 +126,17 @@ LEE_UNCHECKED_INLINE uint64_t tag_of(uintptr_t at, unsigned bytes) {
     }
 }
 
+int lee_heap_unaligned;
+
+typedef uintptr_t __attribute__((aligned(1), may_alias)) unaligned_word;
+
+LEE_UNCHECKED_INLINE uintptr_t word_at(uintptr_t at) {
+    return *(const unaligned_word *)at;
+}
+
 LEE_UNCHECKED static void each_word(uintptr_t start, uintptr_t end, void (*visit)(void *, uintptr_t), void *context) {
-    for (; start + 8 <= end; start += 8)
-        visit(context, *(const uintptr_t *)start);
+    for (size_t step = lee_heap_unaligned ? 1 : 8; start + 8 <= end; start += step)
+        visit(context, word_at(start));
 }
 
 /* One element of any kind but conservative and traced. */
@@ -183,7 +186,7 @@ void lee_layout_each(const struct lee_layout *layout, uintptr_t start, uintptr_t
 /* Whether marking the word would do anything. */
 LEE_UNCHECKED static bool is_news(struct lee_heap *heap, uintptr_t word) {
     struct lee_mark_entry entry;
-    if (!locate(heap, lee_page_table, word, &entry) || (*entry.mark & entry.bit) != 0)
+    if (!locate(heap, lee_page_table, word, &entry) || (*entry.mark >> entry.bit & 1) != 0)
         return false;
     return entry.code == LEE_CODE_LARGE || lee_cell_info[entry.code].family == LEE_PLAIN ||
            (*(const uintptr_t *)(entry.object - LEE_HEADER_BYTES) & LEE_HEADER_ALLOCATED) != 0;
@@ -206,7 +209,7 @@ static void push_one(void *context, uintptr_t word) {
 /* Any object; what is large is put off in slices, so that the stack holds little of it. */
 static void read_slowly(struct lee_marker *marker, const struct lee_layout *layout,
                                                   uintptr_t start, uintptr_t end) {
-    if (end - start > SLICE_WORDS * 8 && layout->kind != LEE_LAYOUT_TRACED && !layout->has_flexible &&
+    if (end - start > SLICE_WORDS * 8 && !lee_heap_unaligned && layout->kind != LEE_LAYOUT_TRACED && !layout->has_flexible &&
         layout->bytes <= (end - start) / 2 && marker->range_depth < marker->range_room) {
         marker->ranges[marker->range_depth++] = (struct lee_mark_range){start, end, layout};
         return;
@@ -220,15 +223,13 @@ LEE_UNCHECKED static __attribute__((noinline)) void visit_slowly(struct lee_mark
     const struct lee_layout *layout = lee_header_layout(header);
     if (layout->kind == LEE_LAYOUT_PLAIN)
         return;
-    if (marker->room - marker->depth < SLICE_WORDS && !marker->recovering)
-        make_room(marker, SLICE_WORDS);
+    if (marker->room - marker->depth < CELL_WORDS + 1 && !marker->recovering)
+        make_room(marker, CELL_WORDS + 1);
     read_slowly(marker, layout, object, object + bytes);
 }
 
 static __attribute__((noinline)) void visit_large(struct lee_marker *marker, uintptr_t object) {
     struct lee_block *block = lee_large_find(lee_chunk_at((void *)object), object);
-    marker->objects++;
-    marker->bytes += block->bytes;
     visit_slowly(marker, object, block->header, block->bytes);
 }
 
@@ -247,32 +248,38 @@ static void next_slice(struct lee_marker *marker) {
     lee_layout_each(layout, start, end, push_one, marker, marker);
 }
 
+/* An entry of the queue: the object's address, its block's code above, its bit in the byte of marks above that. */
+struct waiting {
+    uint64_t object; /* 48 bits, 8 bits, 3 bits */
+    uint8_t *mark;
+};
+
 /* The loop. What it touches is in locals: stores to the stack could be to anything, as far as the compiler knows. With
  * `queued`, an object is looked at only when 15 others have been found meanwhile, and its memory has come. */
 LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool queued) {
     static uint8_t always_marked = 1;
-    const struct lee_mark_entry nothing = {0, &always_marked, 1, 0};
-    struct lee_mark_entry queue[LEE_MARK_QUEUE];
+    const struct waiting nothing = {0, &always_marked};
+    struct waiting queue[LEE_MARK_QUEUE];
     struct lee_heap *heap = marker->heap;
     _Atomic(uintptr_t) *table = lee_page_table;
-    uintptr_t *base = marker->stack, *top = base + marker->depth, *limit = base + marker->room - SLICE_WORDS;
-    size_t objects = 0, all_bytes = 0;
+    uintptr_t *stack = marker->stack;
+    size_t depth = marker->depth, limit = marker->room > CELL_WORDS ? marker->room - CELL_WORDS : 0;
     unsigned head = 0, idle = 0;
     for (unsigned i = 0; i < LEE_MARK_QUEUE; i++)
         queue[i] = nothing;
     for (;;) {
-        struct lee_mark_entry entry;
-        if (top != base) {
+        struct waiting entry;
+        if (depth != 0) {
             struct lee_mark_entry found;
-            if (!locate(heap, table, *--top, &found))
+            if (!locate(heap, table, stack[--depth], &found))
                 continue;
+            struct waiting next = {found.object | (uint64_t)found.code << 48 | (uint64_t)found.bit << 56, found.mark};
+            entry = next;
             if (queued) {
                 __builtin_prefetch(found.mark, 1);
                 __builtin_prefetch((void *)(found.object - LEE_HEADER_BYTES));
                 entry = queue[head];
-                queue[head] = found;
-            } else {
-                entry = found;
+                queue[head] = next;
             }
             idle = 0;
         } else if (idle < LEE_MARK_QUEUE) {
@@ -282,27 +289,26 @@ LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool queued) {
         } else if (marker->range_depth > 0) {
             marker->depth = 0;
             next_slice(marker);
-            base = marker->stack, top = base + marker->depth, limit = base + marker->room - SLICE_WORDS;
+            stack = marker->stack, depth = marker->depth;
+            limit = marker->room > CELL_WORDS ? marker->room - CELL_WORDS : 0;
             continue;
         } else {
             break;
         }
         head = (head + 1) % LEE_MARK_QUEUE;
-        uint32_t marks = *entry.mark;
-        if ((marks & entry.bit) != 0)
+        unsigned marks = *entry.mark, bit = 1u << (entry.object >> 56);
+        if ((marks & bit) != 0)
             continue;
-        *entry.mark = (uint8_t)(marks | entry.bit);
-        const struct lee_cell_info *info = &lee_cell_info[entry.code];
-        uintptr_t object = entry.object;
-        if (__builtin_expect(entry.code >= LEE_CODE_LARGE, 0)) {
-            marker->depth = (size_t)(top - base);
+        *entry.mark = (uint8_t)(marks | bit);
+        unsigned code = (uint8_t)(entry.object >> 48);
+        uintptr_t object = entry.object & (((uint64_t)1 << 48) - 1);
+        if (__builtin_expect(code - FIRST_TYPED >= LEE_CODE_LARGE - FIRST_TYPED, 0)) {
+            if (code < FIRST_TYPED)
+                continue; /* plain */
+            marker->depth = depth;
             visit_large(marker, object);
-            base = marker->stack, top = base + marker->depth, limit = base + marker->room - SLICE_WORDS;
-            continue;
-        }
-        if (info->family == LEE_PLAIN) {
-            objects++;
-            all_bytes += info->bytes;
+            stack = marker->stack, depth = marker->depth;
+            limit = marker->room > CELL_WORDS ? marker->room - CELL_WORDS : 0;
             continue;
         }
         uintptr_t header = *(const uintptr_t *)(object - LEE_HEADER_BYTES);
@@ -310,24 +316,27 @@ LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool queued) {
             *entry.mark = (uint8_t)marks; /* no object: a word that looked like a pointer */
             continue;
         }
-        objects++;
-        all_bytes += info->bytes;
-        size_t bytes = info->bytes - LEE_HEADER_BYTES - (header >> 48);
         const struct lee_layout *layout = lee_header_layout(header);
-        if (__builtin_expect(layout->kind != LEE_LAYOUT_WORDS || bytes > SLICE_WORDS * 8 || top > limit, 0)) {
-            marker->depth = (size_t)(top - base);
+        size_t bytes = lee_cell_info[code].bytes - LEE_HEADER_BYTES - (header >> 48);
+        if (__builtin_expect(layout->kind != LEE_LAYOUT_WORDS || depth >= limit, 0)) {
+            marker->depth = depth;
             visit_slowly(marker, object, header, bytes);
-            base = marker->stack, top = base + marker->depth, limit = base + marker->room - SLICE_WORDS;
+            stack = marker->stack, depth = marker->depth;
+            limit = marker->room > CELL_WORDS ? marker->room - CELL_WORDS : 0;
             continue;
         }
-        uint64_t words = layout->words;
+        uint64_t all = layout->words;
         size_t element = layout->bytes;
-        for (uintptr_t end = object + bytes; object + element <= end; object += element)
-            top = push_words(top, object, words);
+        for (uintptr_t end = object + bytes; object + element <= end; object += element) {
+            for (uint64_t words = all; words != 0; words &= words - 1) {
+                /* Null is frequent and cannot be guessed, so it is pushed too, and overwritten. */
+                uintptr_t word = ((const uintptr_t *)object)[(unsigned)__builtin_ctzll(words)];
+                stack[depth] = word;
+                depth += word != 0;
+            }
+        }
     }
     marker->depth = 0;
-    marker->objects += objects;
-    marker->bytes += all_bytes;
 }
 
 LEE_UNCHECKED static void drain_queued(struct lee_marker *marker) {
@@ -404,8 +413,8 @@ void lee_mark_word(struct lee_marker *marker, uintptr_t word) {
 }
 
 LEE_UNCHECKED void lee_mark_words(struct lee_marker *marker, const void *start, const void *end) {
-    for (uintptr_t at = (uintptr_t)start; at + 8 <= (uintptr_t)end; at += 8) {
-        uintptr_t word = *(const uintptr_t *)at;
+    for (uintptr_t at = (uintptr_t)start, step = lee_heap_unaligned ? 1 : 8; at + 8 <= (uintptr_t)end; at += step) {
+        uintptr_t word = word_at(at);
         struct lee_chunk *chunk = lee_chunk_of(word);
         /* What is just past an object may be all that is left of a pointer into it. */
         struct lee_chunk *before = lee_chunk_of(word - 1);

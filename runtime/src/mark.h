@@ -16,7 +16,7 @@ enum {
 struct lee_mark_entry {
     uintptr_t object;
     uint8_t *mark;
-    uint32_t bit;
+    uint32_t bit;  /* number of it in the byte */
     uint32_t code; /* of the block */
 };
 
@@ -33,7 +33,7 @@ struct lee_marker {
     struct lee_mark_range *ranges;
     size_t range_depth, range_room;
     bool overflown, failed_once, recovering;
-    size_t objects, bytes, overflows;
+    size_t overflows;
     void (*observe)(void *observer, uintptr_t word); /* gets the words instead: for the second trace */
     void *observer;
     uintptr_t spare[LEE_MARK_SPARE];

@@ -146,13 +146,27 @@ void lee_sweep_finish(struct lee_heap *heap) {
     }
 }
 
-static bool any_mark(struct lee_chunk *chunk, size_t number) {
-    const uint64_t *marks = marks_of(chunk, number);
-    for (unsigned i = 0; i < MARK_WORDS; i++) {
-        if (marks[i] != 0)
-            return true;
+/* The cells of a block that live. Counted bytewise, 16 words at a time: the processor's own instruction is not on every
+ * x86-64, and a call for each word is slower. */
+static size_t count_marks(struct lee_chunk *chunk, size_t number) {
+    const uint64_t *marks = marks_of(chunk, number), ones = 0x0101010101010101u;
+    size_t count = 0;
+    for (unsigned i = 0; i < MARK_WORDS; i += 16) {
+        uint64_t bytes = 0;
+        for (unsigned k = i; k < i + 16; k++) {
+            uint64_t pairs = marks[k] - (marks[k] >> 1 & ones * 0x55);
+            uint64_t fours = (pairs & ones * 0x33) + (pairs >> 2 & ones * 0x33);
+            bytes += (fours + (fours >> 4)) & ones * 0x0f;
+        }
+        count += (bytes & 0x00ff00ff00ff00ffu) * 0x0001000100010001u >> 48;
+        count += (bytes >> 8 & 0x00ff00ff00ff00ffu) * 0x0001000100010001u >> 48;
     }
-    return false;
+    return count;
+}
+
+static void count_large(struct lee_heap *heap, const struct lee_block *block) {
+    heap->counts.live_objects++;
+    heap->counts.live_bytes += block->bytes;
 }
 
 /* Sorts a unit's blocks into the lists of their bins, last first, and lets go of the empty ones. */
@@ -162,14 +176,21 @@ static void sort_unit(struct lee_heap *heap, struct lee_unit *unit) {
     for (size_t i = LEE_BLOCKS_A_UNIT; i-- > 0;) {
         struct lee_block *block = &chunk->blocks[first + i];
         unsigned code = lee_code_at(chunk, first + i);
-        if (code == LEE_CODE_LARGE && block->span > 0 && chunk->marks[first + i][0] == 0)
-            lee_blocks_give(heap, block, block->span);
+        if (code == LEE_CODE_LARGE && block->span > 0) {
+            if (chunk->marks[first + i][0] == 0)
+                lee_blocks_give(heap, block, block->span);
+            else
+                count_large(heap, block);
+        }
         if (code < LEE_CODE_CELLS || code >= LEE_CODE_LARGE)
             continue;
-        if (!any_mark(chunk, first + i)) {
+        size_t live = count_marks(chunk, first + i);
+        if (live == 0) {
             lee_blocks_give(heap, block, 1);
             continue;
         }
+        heap->counts.live_objects += live;
+        heap->counts.live_bytes += live * lee_cell_info[code].bytes;
         struct lee_bin_blocks *blocks = &heap->blocks_of[lee_cell_info[code].family][lee_cell_info[code].class_];
         block->state = BLOCK_UNSWEPT;
         block->fresh = 0;
@@ -189,6 +210,8 @@ void lee_sweep_begin(struct lee_heap *heap) {
         next = unit->next;
         if (chunk->marks[first][0] == 0)
             lee_large_free(heap, (void *)lee_block_start(chunk, first));
+        else
+            count_large(heap, &chunk->blocks[first]);
     }
 }
 

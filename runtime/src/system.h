@@ -4,6 +4,7 @@
 #ifndef LEE_SYSTEM_H
 #define LEE_SYSTEM_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,7 +42,7 @@ bool lee_system_fails(void);
 void lee_system_report(const char *text, size_t length);
 
 struct lee_system_counts {
-    size_t reserved, released, discards, discarded, huge_advised;
+    atomic_size_t reserved, released, discards, discarded, huge_advised; /* bytes; discards: calls */
 };
 extern struct lee_system_counts lee_system_counts;
 

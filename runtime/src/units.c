@@ -155,7 +155,7 @@ static uintptr_t reserve(size_t *bytes, size_t least) {
     if (next_hint == 0) {
         /* Far from where the system puts mappings, so that the next chunk is free too; not the same place in each run. */
         const unsigned char *random = (const unsigned char *)getauxval(AT_RANDOM);
-        size_t at = random == NULL ? 0 : random[0] | (size_t)random[1] << 8 | ((size_t)random[2] & 15) << 16;
+        size_t at = random == NULL ? 0 : random[0] | (size_t)random[1] << 8 | (size_t)(random[2] & 3) << 16;
         next_hint = ((uintptr_t)1 << 44) + at * LEE_CHUNK_BYTES;
 #if defined(__SANITIZE_THREAD__)
         next_hint = 0; /* it wants mappings in its own places */

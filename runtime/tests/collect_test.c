@@ -157,13 +157,14 @@ static void test_free(bool collect) {
     struct array_root roots = {.root.scan = scan_array, .words = words, .count = LIVE};
     lee_root_add(heap, &roots.root);
     heap->enabled = collect;
-    for (size_t i = 0; i < 200000; i++) {
+    for (size_t i = 0; i < 60000; i++) {
         size_t at = random_number() % LIVE;
         if (words[at] != NULL) {
             const unsigned char *bytes = words[at];
             if (sizes[at] > 0 && (bytes[0] != at % 251 || bytes[sizes[at] - 1] != at % 251))
                 CHECK(!"an object was overwritten");
             lee_heap_free(words[at]);
+            words[at] = NULL; /* or it would keep the free cell out of use until the next collection */
         }
         sizes[at] = random_number() % 500 == 0 ? random_number() % 300000 : random_number() % 300;
         words[at] = random_number() % 2 ? lee_heap_try_alloc_plain(sizes[at]) : lee_heap_try_alloc(sizes[at]);
@@ -387,13 +388,13 @@ static void test_overflow(void) {
 
 /* Every request to the system fails in turn, once or from then on. */
 static void test_failures(void) {
-    for (size_t nth = 1; nth < 60; nth++) {
+    for (size_t nth = 1; nth < 40; nth++) {
         void *words[64] = {NULL};
         struct lee_heap *heap = start_heap();
         struct array_root roots = {.root.scan = scan_array, .words = words, .count = 64};
         lee_root_add(heap, &roots.root);
         lee_system_fail(nth, nth % 2 == 0);
-        for (size_t i = 0; i < 1000; i++) {
+        for (size_t i = 0; i < 600; i++) {
             struct node *node = make_node(random_size() * (i % 20 == 0 ? 20 : 1) % (1 << 22));
             if (node == NULL)
                 continue;
@@ -423,7 +424,7 @@ static void test_pages(void) {
         unsigned char *start;
         size_t bytes;
     } pages[MANY];
-    for (size_t i = 0; i < 20000; i++) {
+    for (size_t i = 0; i < 8000; i++) {
         size_t at = random_number() % MANY;
         if (pages[at].start != NULL) {
             CHECK(pages[at].start[0] == at % 251 && pages[at].start[pages[at].bytes - 1] == at % 251);
@@ -451,11 +452,29 @@ static void test_pages(void) {
     CHECK(lee_memory_charged() == 0);
 }
 
+/* Cells are the smallest that fit, aligned, and divided exactly. */
+static void test_classes(void) {
+    for (size_t bytes = 0; bytes <= LEE_CELL_MOST; bytes++) {
+        unsigned class_ = lee_class_of(bytes), aligned = lee_class_of_aligned(bytes <= LEE_CELL_MOST - 15 ? bytes : 0);
+        size_t cell = lee_class_bytes(class_);
+        CHECK(class_ < LEE_CLASSES && cell >= bytes && (class_ == 0 || lee_class_bytes(class_ - 1) < bytes));
+        CHECK(lee_class_bytes(aligned) % 16 == 0);
+    }
+    for (unsigned code = LEE_CODE_CELLS; code < LEE_CODE_LARGE; code++) {
+        const struct lee_cell_info *info = &lee_cell_info[code];
+        CHECK(lee_cell_code(info->family, info->class_) == code && lee_class_bytes(info->class_) == info->bytes);
+        for (uint64_t offset = 0; offset < LEE_BLOCK_BYTES; offset++)
+            CHECK(offset * info->reciprocal >> 32 == offset / info->bytes);
+        CHECK(info->origin + (size_t)info->count * info->bytes <= LEE_BLOCK_BYTES + (info->origin ? 8u : 0u));
+    }
+}
+
 int main(int argc, char **argv) {
     size_t effort = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
     if (argc > 2)
         random_state += strtoul(argv[2], NULL, 10);
     lee_heap_settings.least_budget = 1 << 20;
+    test_classes();
     test_interior();
     test_layouts();
     test_weak();
@@ -463,7 +482,7 @@ int main(int argc, char **argv) {
     test_pages();
     test_free(false);
     test_free(true);
-    test_graph(10000 * effort, 0);
+    test_graph(6000 * effort, 0);
     test_graph(300 * effort, 1);
     test_overflow();
     test_failures();

@@ -427,12 +427,20 @@ impl<'u, 'a> Emitter<'u, 'a> {
         }
         self.settle(Effect { memory: true, local: None });
         let volatile = if asm.volatile { " volatile" } else { "" };
-        let template = escape(&asm.template);
+        let mut template = asm.template.clone();
+        let mut labels = String::new();
+        for label in &asm.labels {
+            let block = self.body.address_labels.iter().find(|(name, _)| name == label).map_or(0, |(_, b)| b.0);
+            labels.push_str(&format!("{}b{block}", if labels.is_empty() { " : " } else { ", " }));
+            template = replaced(&template, format!("%l[{label}]").as_bytes(), format!("%l[b{block}]").as_bytes());
+        }
+        let volatile = if labels.is_empty() { volatile.to_string() } else { format!("{volatile} goto") };
+        let template = escape(&template);
         // Without operands it is a basic asm statement, in which `%` stands for itself.
-        let tail = if outputs.is_empty() && inputs.is_empty() && clobbers.is_empty() {
+        let tail = if outputs.is_empty() && inputs.is_empty() && clobbers.is_empty() && labels.is_empty() {
             String::new()
         } else {
-            format!(" : {} : {} : {}", outputs.join(", "), inputs.join(", "), clobbers.join(", "))
+            format!(" : {} : {} : {}{labels}", outputs.join(", "), inputs.join(", "), clobbers.join(", "))
         };
         self.push(&format!("__asm__{volatile}(\"{template}\"{tail});"));
     }
@@ -551,6 +559,25 @@ impl<'u, 'a> Emitter<'u, 'a> {
 fn asm_operand(name: Option<source::Symbol>, constraint: &[u8], text: &str) -> String {
     let name = name.map_or(String::new(), |n| format!("[{n}] "));
     format!("{name}\"{}\"({text})", escape(constraint))
+}
+
+/// The bytes with every `from` as `to`.
+fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let mut out = vec![];
+    let mut rest = bytes;
+    while let Some((&first, behind)) = rest.split_first() {
+        match rest.strip_prefix(from) {
+            Some(after) => {
+                out.extend_from_slice(to);
+                rest = after;
+            }
+            None => {
+                out.push(first);
+                rest = behind;
+            }
+        }
+    }
+    out
 }
 
 /// What a store to the place changes.

@@ -16,6 +16,7 @@ impl Emitter<'_, '_> {
             Check::Index(index, length) => self.check_index(index, length),
             Check::Access(pointer, count) => self.check_access(pointer, count),
             Check::Element(element) => self.check_counted(element),
+            Check::Near(pointer, left) => self.check_near(pointer, left),
             Check::Within(pointer) => {
                 let words = self.operand(pointer, true);
                 let [p, lo, hi] = words.as_slice() else { return };
@@ -158,7 +159,7 @@ impl Emitter<'_, '_> {
         let one = matches!(count, Operand::Const(Const::Int(1, _)));
         let local = pointer.place().and_then(Place::as_local).filter(|_| one);
         if let Some(element) = local.and_then(|l| self.checked_element(l)) {
-            self.check_element(&element);
+            self.check_element(&element, None);
             return;
         }
         let words = self.operand(pointer, true);
@@ -209,7 +210,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Counted in elements from the first one, no index is so large that it wraps around.
-    fn check_element(&mut self, element: &Element) {
+    fn check_element(&mut self, element: &Element, left: Option<Ex>) {
         let Element { base, lo, hi, index, size, .. } = element;
         let position = if base.text == lo.text {
             index.clone()
@@ -218,10 +219,32 @@ impl Emitter<'_, '_> {
         };
         let length = format!("(size_t)({} - {})", hi.at(Level::Unary), lo.at(Level::Unary));
         let condition = format!("{} >= {length}", position.cast("size_t").text);
+        if let Some(left) = left {
+            let condition = index.cast("size_t").binary(">=", &left).text;
+            let site = self.unit.site(self.span);
+            self.unit.helper(&prelude::FAULT_ELEMENT);
+            let helper = self.unit.helper(&prelude::FAR);
+            let (index, base, lo, hi) = (&index.text, &base.text, &lo.text, &hi.text);
+            let call = format!("{helper}({site}, {index}, {base}, {lo}, {hi}, {size})");
+            return self.push(&format!("if (LEE_UNLIKELY({condition})) {call};"));
+        }
         let site = self.unit.site(self.span);
         let helper = self.unit.helper(&prelude::FAULT_ELEMENT);
         let (position, lo, hi) = (&position.text, &lo.text, &hi.text);
         self.push(&format!("if (LEE_UNLIKELY({condition})) {helper}({site}, {position}, {lo}, {hi}, {size});"));
+    }
+
+    /// The whole test is made only where the short one fails.
+    fn check_near(&mut self, pointer: &Operand, left: &Operand) {
+        let left = self.value_twice(left);
+        let local = pointer.place().and_then(Place::as_local);
+        match local.and_then(|l| self.checked_element(l)) {
+            Some(element) => self.check_element(&element, Some(left)),
+            None => {
+                let one = Operand::Const(Const::Int(1, self.unit.types.common.ulong));
+                self.check_access(pointer, &one);
+            }
+        }
     }
 
     fn check_divide(&mut self, a: &Operand, b: &Operand) {

@@ -182,6 +182,8 @@ impl<'a> CTypes<'a> {
             TyKind::Array { elem, len, .. } => {
                 let size = match len {
                     ArrayLen::Const(n) => n.to_string(),
+                    // A length that only the function itself knows: C wants one for what is itself an element.
+                    ArrayLen::Unknown if inner.ends_with(']') => "1".into(),
                     ArrayLen::Unknown | ArrayLen::Flexible(_) => String::new(),
                     ArrayLen::Variable(local) => {
                         self.locals.get(*local as usize).cloned().unwrap_or_else(|| "1".into())

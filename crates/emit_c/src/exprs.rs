@@ -181,6 +181,10 @@ pub fn float_text(text: &str, kind: FloatKind) -> Ex {
         let name = if kind == FloatKind::Double { "double" } else { float_word(kind) };
         return Ex { atom: true, ..call.cast(name) };
     }
+    // What conversions and operators made of constants has its type already.
+    if text.starts_with('(') {
+        return Ex { level: Level::Unary, ..Ex::atom(text) };
+    }
     let lower = text.to_ascii_lowercase();
     let negative = lower.starts_with('-');
     let body = lower.trim_start_matches(['-', '+']);

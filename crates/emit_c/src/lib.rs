@@ -13,6 +13,7 @@ mod exprs;
 mod globals;
 mod header;
 mod inits;
+mod layouts;
 mod lines;
 mod link;
 mod locals;

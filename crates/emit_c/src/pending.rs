@@ -136,7 +136,9 @@ pub fn count_uses(body: &Body, is_array: &dyn Fn(usize) -> bool) -> Uses {
 /// The temporary whose one element a statement checks.
 pub fn element_check(kind: &StmtKind) -> Option<Local> {
     match kind {
-        StmtKind::Check(Check::Access(pointer, Operand::Const(Const::Int(1, _)))) => pointer.place()?.as_local(),
+        StmtKind::Check(Check::Access(pointer, Operand::Const(Const::Int(1, _))) | Check::Near(pointer, _)) => {
+            pointer.place()?.as_local()
+        }
         _ => None,
     }
 }

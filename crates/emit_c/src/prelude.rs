@@ -56,6 +56,22 @@ pub const FAULT_ELEMENT: Helper = Helper {
 ",
 };
 
+/// The whole test of an element whose index the short one did not pass. Not inline, so that loops keep nothing ready for it.
+pub const FAR: Helper = Helper {
+    name: "lee__far",
+    text: "#ifdef __clang__
+__attribute__((preserve_most))
+#endif
+__attribute__((cold, noinline, unused)) static void lee__far(
+    const struct lee_site *site, int64_t index, const void *p, const void *lo, const void *hi, size_t size) {
+    int64_t have = (int64_t)(((uintptr_t)hi - (uintptr_t)lo) / size);
+    index += (int64_t)((uintptr_t)p - (uintptr_t)lo) / (int64_t)size;
+    if ((uint64_t)index >= (uint64_t)have)
+        lee__fault_element(site, index, lo, hi, size);
+}
+",
+};
+
 /// The fault of an access to an element of a pointer with a count.
 pub const FAULT_COUNTED: Helper = Helper {
     name: "lee__fault_counted",

@@ -320,6 +320,7 @@ fn check_operands<'b>(check: &'b Check, see: &mut dyn FnMut(Input<'b>)) {
     match check {
         Check::Index(a, b)
         | Check::Access(a, b)
+        | Check::Near(a, b)
         | Check::Divide(a, b)
         | Check::Terminator(a, b)
         | Check::Count(a, b)

@@ -2,6 +2,7 @@
 
 use crate::body::Emitter;
 use crate::exprs::{int_text, Ex, Level};
+use crate::layouts::Allocation;
 use crate::owned::From;
 use crate::pending::Element;
 use crate::prelude;
@@ -429,6 +430,7 @@ impl Emitter<'_, '_> {
     ) -> Ex {
         let one = matches!(count, Operand::Const(Const::Int(1, _)));
         let size = Ex { level: Level::Unary, ..Ex::atom(self.unit.c.sizeof_text(elem)) };
+        let allocation = self.unit.allocation(elem, extra.is_some());
         let mut rest = extra.map(|e| self.value(e));
         if hidden_zero {
             rest = Some(match rest {
@@ -448,13 +450,19 @@ impl Emitter<'_, '_> {
             (false, false) => "lee_heap_alloc_array",
             (false, true) => "lee_heap_try_alloc_array",
         };
+        let (suffix, layout) = match &allocation {
+            Allocation::Plain => ("_plain", None),
+            Allocation::Typed(layout) => ("_typed", Some(Ex::atom(format!("&{layout}")))),
+            Allocation::Conservative => ("", None),
+        };
         let none = Ex::atom("0");
         if one && rest.is_none() {
             args.push(&size);
         } else {
             args.extend([&count, &size, rest.as_ref().unwrap_or(&none)]);
         }
-        Ex::call(name, &args).of_pointer("void *".into())
+        args.extend(layout.iter());
+        Ex::call(&format!("{name}{suffix}"), &args).of_pointer("void *".into())
     }
 
     /// Whether a scalar is not zero.

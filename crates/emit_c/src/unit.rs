@@ -6,7 +6,7 @@ use crate::lines::{At, Lines, Locator};
 use crate::names::{escape, is_builtin, is_free_in_plain, is_identifier, is_reserved, sanitize, NameSet};
 use crate::prelude::{Helper, PLAIN, PRAGMAS};
 use crate::reach::{self, Reach};
-use crate::{bodies, globals, link, records, Options};
+use crate::{bodies, globals, layouts, link, records, Options};
 use mir::ir::{Body, Program, TermKind};
 use rustc_hash::FxHashMap;
 use source::{SourceMap, Span, Symbol};
@@ -79,6 +79,10 @@ pub struct Unit<'a> {
     tag_definitions: String,
     /// How owned objects end.
     pub drops: crate::drops::Drops,
+    /// Names of the layouts that are used.
+    pub layouts: FxHashMap<Ty, String>,
+    /// Their definitions.
+    pub layout_definitions: String,
 }
 
 impl<'a> Unit<'a> {
@@ -113,6 +117,8 @@ impl<'a> Unit<'a> {
             tag_tables: FxHashMap::default(),
             tag_definitions: String::new(),
             drops: crate::drops::Drops::default(),
+            layouts: FxHashMap::default(),
+            layout_definitions: String::new(),
         }
     }
 
@@ -155,6 +161,10 @@ impl<'a> Unit<'a> {
         out.push_str(&self.descriptor_definitions());
         out.push_str(&self.tag_definitions);
         out.push_str(&self.drops.text());
+        out.push_str(&self.layout_definitions);
+        if !self.options.plain && self.c.needed.iter().any(|&id| layouts::has_unaligned(self.types, id)) {
+            out.push_str(UNALIGNED);
+        }
         out.push_str(&self.string_definitions);
         out.push_str(&prototypes);
         out.push_str(&declarations);
@@ -524,6 +534,9 @@ impl<'a> Unit<'a> {
         name
     }
 }
+
+/// Makes the collector look for pointers at every byte where it has no layout.
+const UNALIGNED: &str = "__attribute__((constructor)) static void lee__unaligned(void) { lee_heap_unaligned = 1; }\n";
 
 fn unknown_signature(types: &TypeStore) -> FuncTy {
     FuncTy {

@@ -108,6 +108,7 @@ fn every_file_is_run() {
     let mut names: Vec<String> =
         std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
     names.sort();
+    // `ranges.rs` reads the one of that name.
     assert_eq!(
         names,
         [

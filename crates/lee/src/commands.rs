@@ -3,6 +3,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::options::{self, Command, Emit, Item, Options, Parsed};
 use crate::pipeline::{Product, Until};
+use crate::plain::{self, Job, Through};
 use crate::scratch::Scratch;
 use crate::session::{protected, Session};
 use crate::{cc, help, home, link, object, report, run_process};
@@ -156,6 +157,13 @@ fn make(session: &Session, scratch: &Scratch, program: &Path) -> Outcome<()> {
                 made.push((object.clone(), file.clone()));
                 words.push(object.into());
             }
+            Item::File(file) if file.extension().is_some_and(|e| e == "c") => {
+                let object = scratch.file(&format!("{number}.o"));
+                match plain_c(session, file, &object) {
+                    Ok(()) => words.push(object.into()),
+                    Err(failure) => problem = problem.or(Some(failure)),
+                }
+            }
             Item::File(file) => words.push(protected(file).into()),
         }
     }
@@ -174,6 +182,22 @@ fn make(session: &Session, scratch: &Scratch, program: &Path) -> Outcome<()> {
     line.extend(link::runtime_words(session, &variant)?);
     line.extend([OsString::from("-o"), program.into()]);
     link::link(session, &line, &made)
+}
+
+/// Compiles a file of plain C.
+fn plain_c(session: &Session, file: &Path, object: &Path) -> Outcome<()> {
+    let options = &session.options;
+    let mut flags: Vec<OsString> = options.profile.flags().iter().map(OsString::from).collect();
+    flags.extend(options.preprocessor.iter().cloned());
+    flags.extend(options.variant().iter().map(OsString::from));
+    if options.no_warnings {
+        flags.push("-w".into());
+    }
+    // Backtraces walk through C, too, and what C does with a word of ours must stay defined.
+    flags.extend(session.compiler.semantics().iter().map(OsString::from));
+    let through = Through::from_environment()?;
+    let job = Job { file, flags: &flags, dependencies: &[], kind: "-c", output: object, through, second_look: true };
+    plain::compile(session, &job)
 }
 
 /// The first source's name without its ending, in the current folder.

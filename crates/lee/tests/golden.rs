@@ -49,6 +49,14 @@ fn main() {
             }
         }
     }
+    // Plain C, none of which may need the C compiler's own front end.
+    for file in files(&tests.join("c"), "c") {
+        for (compiler, level) in [("gcc", "-O0"), ("gcc", "-O2"), ("clang-19", "-O1")] {
+            let file = file.clone();
+            let name = format!("c/{}/{compiler}{level}", name(&file));
+            trials.push(Trial::test(name, move || outcome(plain_c(&file, compiler, level))));
+        }
+    }
     // Programs that try to break memory safety, and accepting and rejecting ones for each rule: each is rejected, faults, or does
     // what it says.
     for folder in ["attack", "rules"] {
@@ -109,6 +117,28 @@ fn executes(file: &Path, way: &Way) -> Result<(), String> {
         Some(word) => faults(&ran, word, file),
         None => succeeds(&ran, &directives(&text, "out")),
     }
+}
+
+/// A program of plain C by `lee cc`, through MIR alone.
+fn plain_c(file: &Path, compiler: &str, level: &str) -> Result<(), String> {
+    let text = fs::read_to_string(file).map_err(|e| e.to_string())?;
+    let ours = format!("{}{level}-{compiler}-{}", name(file), std::process::id());
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(ours);
+    let flags = directives(&text, "flags").join(" ");
+    let mut build = Command::new(lee());
+    build
+        .args(["cc", "--c-through=only", "-w", level])
+        .args(flags.split_whitespace())
+        .arg(file)
+        .arg("-o")
+        .arg(&program);
+    let built = run(build.env("LEE_VERIFY", "1").env("LEE_CC", compiler));
+    if built.status != 0 {
+        return Err(format!("cc ends with {}: {}", built.status, tail(&built.err)));
+    }
+    let ran = run_with(&mut Command::new(&program), "");
+    let _ = fs::remove_file(&program);
+    succeeds(&ran, &directives(&text, "out"))
 }
 
 fn succeeds(ran: &Ran, wanted: &[String]) -> Result<(), String> {

@@ -223,6 +223,7 @@ impl Visitor<'_> {
         match check {
             Check::Index(a, b)
             | Check::Access(a, b)
+            | Check::Near(a, b)
             | Check::Enough { want: a, have: b }
             | Check::Divide(a, b)
             | Check::Terminator(a, b)

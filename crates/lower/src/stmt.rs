@@ -411,12 +411,11 @@ impl<'t> Lower<'t, '_> {
 
     /// Lists the labels if the address of one is taken, in code or by a static local.
     pub fn address_labels(&mut self, function: u32) {
-        let in_code = self
-            .body
-            .blocks
-            .iter()
-            .flat_map(|b| &b.stmts)
-            .any(|s| matches!(s.kind, StmtKind::Assign(_, Rvalue::LabelAddr(..))));
+        let in_code = self.body.blocks.iter().flat_map(|b| &b.stmts).any(|s| match &s.kind {
+            StmtKind::Assign(_, Rvalue::LabelAddr(..)) => true,
+            StmtKind::Asm(asm) => !asm.labels.is_empty(),
+            _ => false,
+        });
         let in_statics =
             self.program.globals.iter().any(|g| {
                 g.owner.is_some_and(|owner| owner.0 == function) && g.init.as_ref().is_some_and(mentions_label)
@@ -449,10 +448,11 @@ impl<'t> Lower<'t, '_> {
     }
 
     fn asm(&mut self, asm: &'t tree::Asm) {
-        if !asm.labels.is_empty() {
-            // `asm goto` has no form in MIR: a program that gets here ends.
+        if !asm.labels.is_empty() && !self.body.unchecked {
+            // A jump that the graph does not show: a program that gets here ends.
             return self.impossible();
         }
+        let labels = asm.labels.iter().filter_map(|l| self.tree.labels.get(l.0 as usize).copied()).collect();
         let mut inputs = vec![];
         for (name, constraint, e) in &asm.inputs {
             if e.is_place() {
@@ -477,6 +477,7 @@ impl<'t> Lower<'t, '_> {
             outputs,
             inputs,
             clobbers: asm.clobbers.clone(),
+            labels,
         };
         self.emit(StmtKind::Asm(Box::new(asm)));
     }

@@ -242,6 +242,8 @@ pub struct Asm {
     pub inputs: Vec<(Option<Symbol>, Vec<u8>, Operand)>,
     /// Clobbers.
     pub clobbers: Vec<Vec<u8>>,
+    /// Labels of `asm goto` that it may jump to (unchecked bodies): all of them are among the body's `address_labels`.
+    pub labels: Vec<Symbol>,
 }
 
 /// What is called.
@@ -458,6 +460,9 @@ pub enum Check {
     Access(Operand, Operand),
     /// An element of a pointer that is its own first element (made by `transform`).
     Element(Box<ElementCheck>),
+    /// The same as `Access` of one element. The first operand is a fat pointer plus an index; of that pointer so many elements remain
+    /// (`size_t`), so that an index below is good (made by `transform`).
+    Near(Operand, Operand),
     /// Address of the fat pointer is between its first element and its end, both included (string objects, `&p[i]`).
     Within(Operand),
     /// At least `want` elements of `have` (both `size_t`): a count at a call or a conversion.

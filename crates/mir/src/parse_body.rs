@@ -383,7 +383,12 @@ impl Parser<'_> {
         let inputs = self.list(")", |p| Ok((p.optional_name()?, p.bytes()?, p.operand()?)))?;
         self.want("(")?;
         let clobbers = self.list(")", Self::bytes)?;
-        Ok(Asm { volatile, template, outputs, inputs, clobbers })
+        let mut labels = vec![];
+        if self.take_word("goto") {
+            self.want("(")?;
+            labels = self.list(")", |p| p.bytes().map(|b| Symbol::new(&String::from_utf8_lossy(&b))))?;
+        }
+        Ok(Asm { volatile, template, outputs, inputs, clobbers, labels })
     }
 
     fn local(&mut self) -> Res<Local> {
@@ -706,6 +711,10 @@ impl Parser<'_> {
                 Check::Access(a, b)
             }
             "element" => self.element()?,
+            "near" => {
+                let [a, b] = self.two()?;
+                Check::Near(a, b)
+            }
             "enough" => {
                 let [want, have] = self.two()?;
                 Check::Enough { want, have }

@@ -419,6 +419,10 @@ impl Printer<'_> {
             asm.inputs.iter().map(|(n, c, o)| format!("{} {} {}", name(*n), quoted(c), self.operand(o))).collect();
         let clobbers: Vec<String> = asm.clobbers.iter().map(|c| quoted(c)).collect();
         let _ = write!(out, " ({}) ({}) ({})", outputs.join(", "), inputs.join(", "), clobbers.join(", "));
+        if !asm.labels.is_empty() {
+            let labels: Vec<String> = asm.labels.iter().map(|l| quoted(l.as_str().as_bytes())).collect();
+            let _ = write!(out, " goto ({})", labels.join(", "));
+        }
         out
     }
 
@@ -432,6 +436,7 @@ impl Printer<'_> {
                 let (null, negative) = (flag(e.may_be_null, ", null"), flag(e.may_be_negative, ", negative"));
                 format!("element({}, {}, {}{null}{negative})", op(&e.base), op(&e.index), op(&e.count))
             }
+            Check::Near(p, left) => format!("near({}, {})", op(p), op(left)),
             Check::Within(p) => format!("within({})", op(p)),
             Check::Enough { want, have } => format!("enough({}, {})", op(want), op(have)),
             Check::NotNull(p) => format!("not_null({})", op(p)),

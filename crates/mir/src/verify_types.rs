@@ -608,6 +608,10 @@ impl<'a> Verifier<'a> {
                 self.want_class(p, PointerClass::Fat);
                 self.want_int(n);
             }
+            Check::Near(p, left) => {
+                self.want_class(p, PointerClass::Fat);
+                self.want_size(left);
+            }
             Check::Element(e) => {
                 self.want_class(&e.base, PointerClass::One);
                 self.want_int(&e.index);

@@ -175,6 +175,7 @@ pub fn check_operands<'a>(check: &'a Check, visit: &mut dyn FnMut(&'a Operand)) 
     match check {
         Check::Index(a, b)
         | Check::Access(a, b)
+        | Check::Near(a, b)
         | Check::Enough { want: a, have: b }
         | Check::Divide(a, b)
         | Check::Terminator(a, b)

@@ -106,6 +106,7 @@ pub fn check_places(check: &mut Check, change: &mut dyn FnMut(&mut Place)) {
     match check {
         Check::Index(a, b)
         | Check::Access(a, b)
+        | Check::Near(a, b)
         | Check::Enough { want: a, have: b }
         | Check::Divide(a, b)
         | Check::Terminator(a, b)

@@ -19,7 +19,7 @@
 //! Needs: MIR as lowered. Changes: types of temporaries, checks, places; adds copies of bases, counts and indices. Guarantees: each access
 //! has the check that it had.
 
-use crate::uses::{self, At, Writes};
+use crate::uses::{self, single_check, At, Writes};
 use mir::ir::*;
 use rustc_hash::FxHashMap;
 use source::Span;
@@ -374,14 +374,6 @@ fn checked_at_once(body: &Body, element: &Element, check: At) -> bool {
         uses::written(&stmt.kind, &mut |local| same &= local != element.source);
     }
     same
-}
-
-/// The local of which one element is checked.
-fn single_check(kind: &StmtKind) -> Option<Local> {
-    match kind {
-        StmtKind::Check(Check::Access(pointer, Operand::Const(Const::Int(1, _)))) => uses::whole(pointer),
-        _ => None,
-    }
 }
 
 /// Calls `see` with each local whose words the statement uses otherwise than as an address.

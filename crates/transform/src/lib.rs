@@ -3,6 +3,7 @@
 
 pub mod counted;
 pub mod loops;
+pub mod near;
 pub mod pass;
 pub mod removal;
 pub mod report;

@@ -86,6 +86,19 @@ pub fn find(body: &Body, cfg: &Cfg, dominators: &Dominators) -> Vec<Loop> {
     found
 }
 
+/// The blocks of each natural loop, sorted.
+pub fn natural(cfg: &Cfg, dominators: &Dominators) -> Vec<Vec<usize>> {
+    let mut found = vec![];
+    for &head in cfg.reverse_postorder() {
+        let latches: Vec<BlockId> =
+            cfg.predecessors(head).iter().copied().filter(|&p| dominators.dominates(head, p)).collect();
+        if !latches.is_empty() {
+            found.push(members(cfg, head, &latches));
+        }
+    }
+    found
+}
+
 fn members(cfg: &Cfg, head: BlockId, latches: &[BlockId]) -> Vec<usize> {
     let mut blocks = vec![head.0 as usize];
     let mut work = latches.to_vec();

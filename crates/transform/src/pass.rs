@@ -1,7 +1,7 @@
 //! The transforms, in order.
 
 use crate::report::Report;
-use crate::{counted, removal, versions};
+use crate::{counted, near, removal, versions};
 use flow::ranges::Summaries;
 use mir::ir::{Body, Program};
 use typing::tree::Linkage;
@@ -40,6 +40,7 @@ pub fn run(program: &mut Program, options: Options) -> Report {
             let first = report.remaining.len();
             removal::run(program, body, &summaries, options.explain && wanted, &mut report);
             if options.versions {
+                near::run(program, body);
                 let own = report.remaining.get_mut(first..).unwrap_or(&mut []);
                 report.versions += versions::run(program, body, own);
             }

@@ -62,7 +62,7 @@ impl Report {
 pub fn what(check: &Check) -> Option<&'static str> {
     Some(match check {
         Check::Index(..) | Check::Element(_) => "index",
-        Check::Access(..) | Check::Within(_) => "bounds",
+        Check::Access(..) | Check::Near(..) | Check::Within(_) => "bounds",
         Check::Enough { .. } => "range",
         Check::NotNull(_) => "null",
         Check::Divide(..) => "division",
@@ -91,7 +91,9 @@ pub fn why(body: &Body, view: &View, check: &Check) -> String {
             }
             reasons.join("; ")
         }
-        Check::Access(..) | Check::Within(_) => "the pointer moves, or comes with its bounds from elsewhere".into(),
+        Check::Access(..) | Check::Near(..) | Check::Within(_) => {
+            "the pointer moves, or comes with its bounds from elsewhere".into()
+        }
         Check::Enough { want, have } => {
             format!("{} wanted, {} there", shown(view, want), shown(view, have))
         }

@@ -80,3 +80,11 @@ pub fn written(kind: &StmtKind, see: &mut dyn FnMut(Local)) {
 pub fn whole(operand: &Operand) -> Option<Local> {
     operand.place().and_then(Place::as_local)
 }
+
+/// The local of which one element is checked.
+pub fn single_check(kind: &StmtKind) -> Option<Local> {
+    match kind {
+        StmtKind::Check(Check::Access(pointer, Operand::Const(Const::Int(1, _)))) => whole(pointer),
+        _ => None,
+    }
+}

@@ -115,6 +115,10 @@ impl Checker<'_> {
 
     /// `*p` for a pointer value.
     pub(crate) fn deref_node(&mut self, base: Expr, p: Pointer, span: Span) -> Expr {
+        if matches!(self.kind(p.target.ty), TyKind::Void) && self.options.plain_c {
+            let void = self.program.types.common.void;
+            return self.convert(Conv::Void, base, void);
+        }
         if matches!(self.kind(p.target.ty), TyKind::Void) {
             let message = if self.program.types.is_typed_void(&p) || self.checked() {
                 "a `void *` is converted to a pointer to a type before it is used"

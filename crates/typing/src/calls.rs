@@ -33,7 +33,9 @@ impl Checker<'_> {
                     return out;
                 }
                 if self.f.as_ref().is_some_and(|f| f.unchecked) && self.options.plain_c {
-                    if crate::plain::RETURNS_NO_INT.split_whitespace().any(|known| known == name.as_str()) {
+                    let known = crate::plain::RETURNS_NO_INT.split_whitespace().any(|known| known == name.as_str());
+                    // What begins so may be a word of the compiler's own.
+                    if known || name.as_str().starts_with("__") {
                         let message = format!("`{name}` is not declared, and does not return `int`");
                         self.error(codes::UNKNOWN_NAME, callee.span, message);
                         return self.error_node(span);
@@ -516,6 +518,14 @@ impl Checker<'_> {
     fn builtin(&mut self, name: Symbol, args: &[ast::Expr], span: Span, expected: Option<Ty>) -> Option<Expr> {
         let c = self.program.types.common;
         let text = name.as_str();
+        let plain = self.options.plain_c && text != "__builtin_unreachable";
+        if plain && ["__builtin_", "__sync_", "__atomic_", "__c11_atomic_"].iter().any(|p| text.starts_with(p)) {
+            let statement = ["va_start", "c23_va_start", "va_end", "va_copy"];
+            let base = text.strip_prefix("__builtin_").unwrap_or(text);
+            if !statement.contains(&base) && !matches!(base, "nan" | "nanf" | "nanl") {
+                return Some(self.c_builtin(name, args, span));
+            }
+        }
         match text {
             "__builtin_expect" | "__builtin_expect_with_probability" => {
                 let first = args.first()?;

@@ -90,6 +90,13 @@ impl Checker<'_> {
             // What is not evaluated need not be constant.
             ExprKind::And(a, b) => Some(i128::from(self.truth_of(a)? && self.truth_of(b)?)),
             ExprKind::Or(a, b) => Some(i128::from(self.truth_of(a)? || self.truth_of(b)?)),
+            // Two addresses in one object.
+            ExprKind::PtrDiff(a, b) => {
+                let ((x, from), (y, to)) = (self.address_of_value(b)?, self.address_of_value(a)?);
+                let target = self.program.types.as_pointer(a.ty.ty)?.target.ty;
+                let size = self.program.types.layout(target).map_or(1, |l| l.size.max(1));
+                (x == y).then(|| (i128::from(to) - i128::from(from)) / i128::from(size))
+            }
             // The classic offsetof: the address of a member at null.
             ExprKind::Convert(Conv::PtrToInt, inner) => {
                 let (addr, offset) = self.address_of_value(inner)?;

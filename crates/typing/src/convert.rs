@@ -243,6 +243,10 @@ impl Checker<'_> {
             TyKind::Bool => c.int,
             TyKind::Int(k) if k.size() < 4 => c.int,
             TyKind::Int(IntKind::UInt) if width.is_some_and(|w| w < 32) => c.int,
+            TyKind::Int(k) if k.size() == 8 && width.is_some_and(|w| w <= 32) => match (k.signed(), width) {
+                (false, Some(32)) => c.uint,
+                _ => c.int,
+            },
             TyKind::Enum(id) => match self.program.types.enumeration(*id).underlying {
                 k if k.size() < 4 => c.int,
                 k => self.types().int(k),
@@ -375,6 +379,11 @@ impl Checker<'_> {
     /// Whether a value is a null pointer constant.
     pub(crate) fn is_null_constant(&self, e: &Expr) -> bool {
         match &*e.kind {
+            // In C, null of a type is a value of that type.
+            ExprKind::Null if self.options.plain_c => match self.program.types.as_pointer(e.ty.ty) {
+                Some(p) => matches!(self.kind(p.target.ty), TyKind::Void) && p.target.quals == Quals::default(),
+                None => true,
+            },
             ExprKind::Null => true,
             ExprKind::Int(0) => self.is_integer(e.ty.ty),
             ExprKind::Convert(Conv::Unchecked | Conv::ToTypedVoid, inner) => {

@@ -428,6 +428,9 @@ impl Checker<'_> {
         if !place.foreign {
             self.reject_counted_tail(ty.ty, name.span);
         }
+        if decl.specs.storage == Some(ast::Storage::Register) {
+            self.error(codes::DECLARATION, name.span, "a global variable in a register is not built");
+        }
         let is_extern = decl.specs.storage == Some(ast::Storage::Extern);
         let defined = d.init.is_some() || !(is_extern || place.trusted);
         let trust = match (place.trusted, place.foreign) {
@@ -496,6 +499,11 @@ impl Checker<'_> {
         decl: &ast::Decl,
         d: &ast::InitDeclarator,
     ) -> GlobalId {
+        if let (true, Some((Entity::Global(old), _))) = (self.options.plain_c, self.scopes.lookup_file(name.name)) {
+            let old = *old;
+            self.merge_c_global(old, ty, linkage, decl, d);
+            return old;
+        }
         if let Some((Entity::Global(old), span)) = self.scopes.lookup_file(name.name) {
             let (old, span) = (*old, *span);
             let global = &self.program.globals[old.0 as usize];

@@ -36,6 +36,30 @@ impl Checker<'_> {
 
     /// An expression whose context wants a type: allocations and generic calls take theirs from it.
     pub(crate) fn expr_expecting(&mut self, e: &ast::Expr, expected: Option<Ty>) -> Expr {
+        let mark = self.lengths();
+        let out = self.expr_of_kind(e, expected);
+        if self.lengths() == mark {
+            return out;
+        }
+        self.with_lengths(out, mark)
+    }
+
+    /// The expression behind the lengths of arrays in types that it names.
+    fn with_lengths(&mut self, e: Expr, mark: usize) -> Expr {
+        let Some(f) = &mut self.f else { return e };
+        let found = f.lengths.split_off(mark.min(f.lengths.len()));
+        let mut out = if e.is_place() { self.rvalue(e) } else { e };
+        for (local, value) in found.into_iter().rev() {
+            let (ty, span) = (value.ty.ty, value.span);
+            let place = self.place_node(ExprKind::Local(local), Qty::plain(ty), span);
+            let set = self.node(ExprKind::Assign(place, value), ty, span);
+            let whole = out.ty.ty;
+            out = self.node(ExprKind::Comma(set, out), whole, span);
+        }
+        out
+    }
+
+    fn expr_of_kind(&mut self, e: &ast::Expr, expected: Option<Ty>) -> Expr {
         let span = e.span;
         let c = self.program.types.common;
         match &e.kind {
@@ -103,7 +127,10 @@ impl Checker<'_> {
             }
             ast::ExprKind::AlignofExpr(inner) => {
                 let value = self.unevaluated(inner);
-                self.align_of(value.ty.ty, span)
+                match self.object_alignment(&value) {
+                    Some(align) => self.int_node(i128::from(align), c.ulong, span),
+                    None => self.align_of(value.ty.ty, span),
+                }
             }
             ast::ExprKind::Generic(control, arms) => self.generic_selection(control, arms, span, expected),
             ast::ExprKind::StmtExpr(block) => self.statement_expression(block, span),
@@ -138,7 +165,8 @@ impl Checker<'_> {
             ast::ExprKind::Offsetof(ty, path) => self.offset_of(ty, path, span),
             ast::ExprKind::TypesCompatible(a, b) => {
                 let (a, b) = (self.type_name(a), self.type_name(b));
-                self.int_node(i128::from(self.program.types.same_modulo_regions(a.ty, b.ty)), c.int, span)
+                let same = self.program.types.same_modulo_regions(a.ty, b.ty) || self.generic_match(a.ty, b.ty);
+                self.int_node(i128::from(same), c.int, span)
             }
             ast::ExprKind::ChooseExpr(cond, a, b) => match self.constant_int(cond) {
                 Some(0) => self.expr_expecting(b, expected),
@@ -267,6 +295,9 @@ impl Checker<'_> {
     pub(crate) fn meet_pointers(&mut self, p: Pointer, q: Pointer) -> Option<Ty> {
         let void = |c: &Self, x: &Pointer| matches!(c.kind(x.target.ty), TyKind::Void);
         let mut target = p.target;
+        if self.options.plain_c {
+            target.ty = self.composite(p.target.ty, q.target.ty);
+        }
         if !self.program.types.same_modulo_regions(p.target.ty, q.target.ty) {
             if void(self, &q) {
                 target = q.target;
@@ -544,7 +575,24 @@ impl Checker<'_> {
     pub(crate) fn generic_match(&self, a: Ty, b: Ty) -> bool {
         match (self.kind(a), self.kind(b)) {
             (TyKind::Ptr(p), TyKind::Ptr(q)) => {
-                p.target.quals == q.target.quals && self.program.types.same_modulo_regions(p.target.ty, q.target.ty)
+                (p.target.quals == q.target.quals && self.program.types.same_modulo_regions(p.target.ty, q.target.ty))
+                    || (self.options.plain_c
+                        && p.target.quals == q.target.quals
+                        && self.generic_match(p.target.ty, q.target.ty))
+            }
+            (TyKind::Enum(e), TyKind::Int(k)) | (TyKind::Int(k), TyKind::Enum(e)) if self.options.plain_c => {
+                self.program.types.enumeration(*e).underlying == *k
+            }
+            (TyKind::Array { elem: x, len: l, .. }, TyKind::Array { elem: y, len: m, .. }) if self.options.plain_c => {
+                let open = *l == ArrayLen::Unknown || *m == ArrayLen::Unknown;
+                (l == m || open) && x.quals == y.quals && (x.ty == y.ty || self.generic_match(x.ty, y.ty))
+            }
+            (TyKind::Func(f), TyKind::Func(g)) if self.options.plain_c => {
+                let same = |a: Ty, b: Ty| a == b || self.generic_match(a, b);
+                let params = f.params.len() == g.params.len()
+                    && f.params.iter().zip(&g.params).all(|(a, b)| same(a.ty, b.ty))
+                    && f.variadic == g.variadic;
+                same(f.ret, g.ret) && (f.unprototyped || g.unprototyped || params)
             }
             _ => false,
         }
@@ -556,13 +604,20 @@ impl Checker<'_> {
             return self.error_node(span);
         }
         self.scopes.push();
-        let (last, rest) = match block.stmts.split_last() {
-            Some((last, rest)) if matches!(last.kind, ast::StmtKind::Expr(_)) => (Some(last), rest),
-            _ => (None, block.stmts.as_slice()),
-        };
-        let inner = ast::Block { span: block.span, stmts: rest.to_vec() };
+        let mut rest = block.stmts.clone();
+        let mut last = rest.pop_if(|s| matches!(s.kind, ast::StmtKind::Expr(_) | ast::StmtKind::Label(..)));
+        // Labels in front of the value stand behind the other statements.
+        while let Some(ast::Stmt { kind: ast::StmtKind::Label(name, body), span, attrs }) = last {
+            let label = ast::Stmt { kind: ast::StmtKind::Empty, span, attrs: vec![] };
+            rest.push(ast::Stmt { kind: ast::StmtKind::Label(name, Box::new(label)), span, attrs });
+            last = Some(*body);
+        }
+        if let Some(other) = last.take_if(|s| !matches!(s.kind, ast::StmtKind::Expr(_))) {
+            rest.push(other);
+        }
+        let inner = ast::Block { span: block.span, stmts: rest };
         let body = self.block_stmts(&inner);
-        let value = match last.map(|s| &s.kind) {
+        let value = match last.as_ref().map(|s| &s.kind) {
             Some(ast::StmtKind::Expr(e)) => Some(self.value(e)),
             _ => None,
         };

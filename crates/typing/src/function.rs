@@ -4,7 +4,7 @@ use crate::checker::{Checker, Known};
 use crate::codes;
 use crate::infer::{Inferred, Phase};
 use crate::scope::Entity;
-use crate::specs::Declared;
+use crate::specs::{Declared, Place, Role};
 use crate::tree::*;
 use crate::types::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -71,6 +71,8 @@ pub struct FnCtx {
     pub keep_inferred: bool,
     /// How many `defer` bodies are open.
     pub in_defer: u32,
+    /// Lengths of arrays that wait to be set: the local and its value.
+    pub lengths: Vec<(LocalId, Expr)>,
     /// Its name.
     pub result_name: Option<Symbol>,
     /// Its regions; the first ones are the variables of its type.
@@ -219,8 +221,11 @@ impl Checker<'_> {
             ..FnCtx::default()
         });
         self.scopes.push();
-        self.parameters(def, declared, fty, unchecked);
-        let block = self.block_stmts(&def.body);
+        let prologue = self.parameters(def, declared, fty, unchecked);
+        let mut block = self.block_stmts(&def.body);
+        if !prologue.is_empty() {
+            block.stmts.splice(0..0, prologue);
+        }
         self.check_labels();
         self.check_returns(def, fty, &block);
         self.report_unused_locals(fty.params.len());
@@ -284,8 +289,12 @@ impl Checker<'_> {
         }
     }
 
-    fn parameters(&mut self, def: &ast::FunctionDef, declared: &Declared, fty: &FuncTy, unchecked: bool) {
-        let params = match def.declarator.derived.first() {
+    /// Declares the parameters; gives what is to be computed first.
+    fn parameters(&mut self, def: &ast::FunctionDef, declared: &Declared, fty: &FuncTy, unchecked: bool) -> Vec<Stmt> {
+        let mut variable = vec![];
+        let old_style = if self.options.plain_c { self.old_style_declarator(def) } else { None };
+        let declarator = old_style.as_ref().unwrap_or(&def.declarator);
+        let params = match declarator.derived.first() {
             Some(ast::Derived::Function(list)) => list.params.as_slice(),
             _ => &[],
         };
@@ -310,6 +319,9 @@ impl Checker<'_> {
             if let (false, Some(f)) = (param.consume, &mut self.f) {
                 f.lent.insert(id);
             }
+            if unchecked && self.has_open_length(ty) {
+                variable.push((at, id));
+            }
             if let Some(name) = name {
                 self.scopes.declare(name.name, Entity::Local(id), name.span);
             } else if !unchecked && !self.program.types.is_complete(ty) {
@@ -322,6 +334,27 @@ impl Checker<'_> {
                     f.format_local = Some(id);
                 }
             }
+        }
+        // Lengths may mention any parameter.
+        for (at, id) in variable {
+            let Some(param) = params.get(at) else { continue };
+            let place = Place { role: Role::Param, foreign: true, trusted: false };
+            let base = self.base_type(&param.specs, place);
+            let ty = self.declare_type(base, &param.declarator, place).ty.ty;
+            if let Some(local) = self.f.as_mut().and_then(|f| f.locals.get_mut(id.0 as usize)) {
+                local.ty.ty = ty;
+            }
+        }
+        self.take_lengths(0)
+    }
+
+    /// Whether the type points to an array whose length a declaration left open.
+    fn has_open_length(&self, ty: Ty) -> bool {
+        match self.program.types.kind(ty) {
+            TyKind::Ptr(p) => self.has_open_length(p.target.ty),
+            TyKind::Array { len: ArrayLen::Unknown, .. } => true,
+            TyKind::Array { elem, .. } => self.has_open_length(elem.ty),
+            _ => false,
         }
     }
 

@@ -17,6 +17,19 @@ struct Cursor<'i> {
     at: usize,
 }
 
+/// The list of the member that the steps lead to.
+fn list_at<'a>(list: &'a mut Vec<(u64, Init)>, steps: &[u64]) -> Option<&'a mut Vec<(u64, Init)>> {
+    let mut list = list;
+    for step in steps {
+        let (_, init) = list.iter_mut().rev().find(|(at, _)| at == step)?;
+        list = match init {
+            Init::List(inner) => inner,
+            _ => return None,
+        };
+    }
+    Some(list)
+}
+
 impl<'i> Cursor<'i> {
     fn peek(&self) -> Option<&'i ast::InitItem> {
         self.items.get(self.at)
@@ -267,10 +280,57 @@ impl Checker<'_> {
                 if let Some(after) = self.designated(ty, item, &mut out, count) {
                     next = after;
                 }
+                self.go_on_inside(ty, item, cursor, &mut out);
             }
             highest = highest.max(next);
         }
         (out, highest)
+    }
+
+    /// Behind `.a.b = x` the next value is for what follows `b` in `a`, as long as there is something.
+    fn go_on_inside(&mut self, ty: Ty, item: &ast::InitItem, cursor: &mut Cursor, out: &mut Vec<(u64, Init)>) {
+        if cursor.peek().is_none_or(|next| !next.designators.is_empty()) {
+            return;
+        }
+        let Some(path) = self.designator_path(ty, &item.designators) else { return };
+        let steps: Vec<u64> = path.iter().map(|(_, at)| *at).collect();
+        for (level, &(container, at)) in path.iter().enumerate().skip(1).rev() {
+            let id = self.program.types.as_record(container);
+            if id.is_some_and(|id| self.program.types.record(id).kind != RecordKind::Struct) {
+                continue;
+            }
+            let count = self.member_count(container);
+            let mut next = self.skip_padding(container, at + 1);
+            while next < count && cursor.peek().is_some_and(|item| item.designators.is_empty()) {
+                let member = self.member_type(container, next);
+                let init = self.member_initialiser(member, cursor);
+                let Some(list) = list_at(out, steps.get(..level).unwrap_or(&[])) else { return };
+                put(list, next, init);
+                next = self.skip_padding(container, next + 1);
+            }
+        }
+    }
+
+    /// The members that designators name one after the other, each with the type that it is a member of. `None` if a range is
+    /// among them, or something that is reported elsewhere.
+    fn designator_path(&mut self, ty: Ty, designators: &[ast::Designator]) -> Option<Vec<(Ty, u64)>> {
+        let mut path = vec![];
+        let mut ty = ty;
+        for step in designators {
+            let steps = match step {
+                ast::Designator::Field(name) => {
+                    let id = self.program.types.as_record(ty)?;
+                    self.find_member(id, name.name)?.into_iter().map(u64::from).collect()
+                }
+                ast::Designator::Index(e) => vec![u64::try_from(self.try_constant_int(e)?).ok()?],
+                ast::Designator::Range(..) => return None,
+            };
+            for at in steps {
+                path.push((ty, at));
+                ty = self.member_type(ty, at);
+            }
+        }
+        Some(path)
     }
 
     fn excess(&mut self, item: &ast::InitItem, ty: Ty) {

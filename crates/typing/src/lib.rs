@@ -6,6 +6,7 @@
 mod access;
 mod alloc;
 mod builtins;
+mod c_builtins;
 mod calls;
 mod checker;
 pub mod codes;

@@ -39,11 +39,13 @@ impl Checker<'_> {
         };
         let place = Place { role, foreign, trusted: false };
         let begun = self.begin_prototype(decl.declarators.iter().any(|d| Self::derives_function(&d.declarator)));
+        let mark = self.lengths();
         let base = self.base_type(&decl.specs, place);
+        stmts.extend(self.take_lengths(mark));
         for d in &decl.declarators {
-            if let Some(stmt) = self.local_declarator(decl, d, base, place) {
-                stmts.push(stmt);
-            }
+            let stmt = self.local_declarator(decl, d, base, place);
+            stmts.extend(self.take_lengths(mark));
+            stmts.extend(stmt);
         }
         self.end_prototype(begun);
         match stmts.len() {
@@ -178,6 +180,9 @@ impl Checker<'_> {
         d: &ast::InitDeclarator,
     ) -> Option<Stmt> {
         self.check_redeclared(name);
+        if d.declarator.asm_label.is_some() && decl.specs.storage == Some(ast::Storage::Register) {
+            self.error(codes::DECLARATION, name.span, "a variable in a certain register is not built");
+        }
         if decl.specs.constexpr {
             ty.quals.is_const = true;
         }
@@ -253,7 +258,26 @@ impl Checker<'_> {
                 None
             }
         };
-        Some(self.stmt_node(StmtKind::Declare(id, init), Span::new(name.span.lo, d.declarator.span.hi)))
+        let declaration = self.stmt_node(StmtKind::Declare(id, init), Span::new(name.span.lo, d.declarator.span.hi));
+        let mut attributes = d.declarator.attrs.iter().chain(&decl.specs.attrs);
+        match attributes.find(|a| a.name.as_str() == "cleanup").filter(|_| self.options.plain_c) {
+            Some(attribute) => Some(self.with_cleanup(declaration, name, attribute)),
+            None => Some(declaration),
+        }
+    }
+
+    /// `__attribute__((cleanup(f)))`: a call of `f` with the variable's address when its scope is left.
+    fn with_cleanup(&mut self, declaration: Stmt, name: ast::Ident, attribute: &ast::Attribute) -> Stmt {
+        let span = declaration.span;
+        let Some(function) = attribute.args.first() else { return declaration };
+        let variable = ast::Expr { kind: ast::ExprKind::Ident(name.name), span: name.span };
+        let kind = ast::ExprKind::Unary(ast::UnaryOp::AddrOf, Box::new(variable));
+        let address = ast::Expr { kind, span: name.span };
+        let call = self.call(function, std::slice::from_ref(&address), false, span, None);
+        let call = self.stmt_node(StmtKind::Expr(call), span);
+        let defer = self.stmt_node(StmtKind::Defer(Box::new(call)), span);
+        let block = Block { stmts: vec![declaration, defer], span: Span::NONE, region: None };
+        self.stmt_node(StmtKind::Block(block), span)
     }
 
     /// `char **p = argv + 1;`: what the pointers behind an unannotated pointer to pointers know is taken from the initialiser.

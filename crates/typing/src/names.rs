@@ -39,7 +39,17 @@ impl Checker<'_> {
             ast::Builtin::Float128 => self.types().intern(TyKind::Float(FloatKind::Float128)),
             _ => c.double,
         };
-        self.node(ExprKind::Float(lit.text), ty, span)
+        let value = self.node(ExprKind::Float(lit.text), ty, span);
+        if !lit.imaginary {
+            return value;
+        }
+        let (TyKind::Float(kind), true) = (self.kind(ty).clone(), self.options.plain_c) else {
+            self.error(codes::OPERANDS, span, "an imaginary number has no meaning here");
+            return self.error_node(span);
+        };
+        let complex = self.types().intern(TyKind::Complex(kind));
+        let zero = self.node(ExprKind::Float(Symbol::new("0.0")), ty, span);
+        self.node(ExprKind::Builtin(Symbol::new("__builtin_complex"), vec![zero, value]), complex, span)
     }
 
     pub(crate) fn string_literal(&mut self, lit: &ast::StrLit, span: Span) -> Expr {

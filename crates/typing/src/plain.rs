@@ -150,6 +150,36 @@ impl Checker<'_> {
         }
     }
 
+    /// Another declaration of a variable adds what it knows.
+    pub(crate) fn merge_c_global(
+        &mut self,
+        old: GlobalId,
+        ty: Qty,
+        linkage: Linkage,
+        decl: &ast::Decl,
+        d: &ast::InitDeclarator,
+    ) {
+        let known = self.program.globals[old.0 as usize].ty;
+        let whole = Qty { ty: self.composite(known.ty, ty.ty), quals: known.quals };
+        let align = self.alignment(&decl.specs.alignas, &d.declarator.attrs);
+        let texts = attribute_texts(&decl.specs.attrs, &d.declarator.attrs, true);
+        let global = &mut self.program.globals[old.0 as usize];
+        global.ty = whole;
+        global.align = global.align.max(align);
+        global.thread_local |= decl.specs.thread_local;
+        if linkage == Linkage::Internal {
+            global.linkage = linkage;
+        }
+        if let Some(label) = &d.declarator.asm_label {
+            global.symbol.get_or_insert(Symbol::new(&String::from_utf8_lossy(label)));
+        }
+        for text in texts {
+            if !global.attrs.contains(&text) {
+                global.attrs.push(text);
+            }
+        }
+    }
+
     /// The function that an identifier without declaration names in C90: `int name()`.
     pub(crate) fn implicit_function(&mut self, name: Symbol, span: Span) -> FuncId {
         let ret = self.program.types.common.int;

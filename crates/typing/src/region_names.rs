@@ -192,6 +192,9 @@ impl Checker<'_> {
         if !self.program.types.mentions_region(ty, &|r| r == Region::Var) {
             return ty;
         }
+        if self.options.plain_c {
+            return self.types().map_regions(ty, &mut |_, _| Region::Heap);
+        }
         self.settle_at(ty, place, None, true)
     }
 

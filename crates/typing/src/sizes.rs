@@ -19,6 +19,7 @@ impl Checker<'_> {
         }
         match self.program.types.layout(ty) {
             Some(layout) => self.int_node(i128::from(layout.size), size_t, span),
+            None if self.is_variable(ty) => self.node(ExprKind::SizeOf(ty), size_t, span),
             None if !self.checked() && matches!(self.kind(ty), TyKind::Void | TyKind::Func(_)) => {
                 self.int_node(1, size_t, span)
             }
@@ -27,6 +28,15 @@ impl Checker<'_> {
                 self.error(codes::INCOMPLETE, span, format!("the size of `{text}` is not known here"));
                 self.error_node(span)
             }
+        }
+    }
+
+    /// Whether the type is an array whose size is computed when the program runs.
+    pub(crate) fn is_variable(&self, ty: Ty) -> bool {
+        match self.kind(ty) {
+            TyKind::Array { len: ArrayLen::Variable(_), elem, .. } => self.program.types.is_complete(elem.ty),
+            TyKind::Array { len: ArrayLen::Const(_), elem, .. } => self.is_variable(elem.ty),
+            _ => false,
         }
     }
 
@@ -46,6 +56,27 @@ impl Checker<'_> {
                 self.error(codes::INCOMPLETE, span, format!("the alignment of `{text}` is not known here"));
                 self.error_node(span)
             }
+        }
+    }
+
+    /// The alignment that the declaration of an object or field asks for.
+    pub(crate) fn object_alignment(&self, e: &Expr) -> Option<u64> {
+        let own = self.program.types.layout(e.ty.ty).map_or(1, |l| l.align);
+        match &*e.kind {
+            ExprKind::Local(id) => {
+                let local = self.f.as_ref()?.locals.get(id.0 as usize)?;
+                local.align.map(|a| a.max(own))
+            }
+            ExprKind::Global(id) => self.program.globals.get(id.0 as usize)?.align.map(|a| a.max(own)),
+            ExprKind::Field(base, n) => {
+                let record = self.program.types.record(self.program.types.as_record(base.ty.ty)?);
+                let field = record.fields.as_ref()?.get(*n as usize)?;
+                match (record.packed, field.align) {
+                    (true, align) => Some(align.unwrap_or(1)),
+                    (false, align) => align.map(|a| a.max(own)),
+                }
+            }
+            _ => None,
         }
     }
 

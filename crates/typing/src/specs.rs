@@ -396,7 +396,9 @@ impl Checker<'_> {
     }
 
     fn array_type(&mut self, elem: Qty, array: &ast::ArrayDerived, outermost: bool, place: Place) -> Qty {
-        if !self.program.types.is_complete(elem.ty) && !self.is_error(elem.ty) {
+        let open =
+            self.options.plain_c && place.role == Role::Param && matches!(self.kind(elem.ty), TyKind::Array { .. });
+        if !open && !self.program.types.is_complete(elem.ty) && !self.is_error(elem.ty) {
             let text = self.show(elem.ty);
             self.error(
                 codes::INCOMPLETE,
@@ -489,14 +491,49 @@ impl Checker<'_> {
                         "the length of an array is a constant in Leeward",
                         "allocate it: `T *a = malloc(n * sizeof(T));` or `new T[n]`",
                     );
-                } else if place.foreign && self.f.is_some() {
+                } else if place.foreign && self.options.plain_c && place.role == Role::Param && self.f.is_none() {
+                    // The function's own declarations look again, with the parameters in scope.
                     return ArrayLen::Unknown;
+                } else if place.foreign && self.f.is_some() && place.role != Role::Field {
+                    return self.variable_length(e);
                 } else {
                     self.error(codes::CONSTANT, e.span, "the length of an array is a constant expression");
                 }
                 ArrayLen::Const(1)
             }
         }
+    }
+
+    /// A length that is computed where the declaration stands: it goes into a local of its own, which the statement that comes
+    /// out of the declaration sets first.
+    fn variable_length(&mut self, e: &ast::Expr) -> ArrayLen {
+        let value = self.value(e);
+        if self.is_error(value.ty.ty) {
+            return ArrayLen::Unknown;
+        }
+        let size_t = self.program.types.common.ulong;
+        let value = self.coerce(value, size_t, crate::convert::Why::Store);
+        let local = self.new_local(None, Qty::plain(size_t), e.span, false);
+        if let Some(f) = &mut self.f {
+            f.lengths.push((local, value));
+        }
+        ArrayLen::Variable(local.0)
+    }
+
+    /// The lengths that were met since `mark`, as declarations of their locals.
+    pub(crate) fn take_lengths(&mut self, mark: usize) -> Vec<crate::tree::Stmt> {
+        let Some(f) = &mut self.f else { return vec![] };
+        let found = f.lengths.split_off(mark.min(f.lengths.len()));
+        let declare = |c: &mut Self, (local, value): (crate::tree::LocalId, crate::tree::Expr)| {
+            let span = value.span;
+            c.stmt_node(crate::tree::StmtKind::Declare(local, Some(crate::tree::Init::Expr(value))), span)
+        };
+        found.into_iter().map(|length| declare(self, length)).collect()
+    }
+
+    /// How many lengths wait.
+    pub(crate) fn lengths(&self) -> usize {
+        self.f.as_ref().map_or(0, |f| f.lengths.len())
     }
 
     fn array_param(&mut self, elem: Qty, array: &ast::ArrayDerived, place: Place) -> Qty {

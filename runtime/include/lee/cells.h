@@ -66,9 +66,15 @@ struct lee_heap_bins {
 
 extern _Thread_local struct lee_heap_bins *lee_self __attribute__((tls_model("initial-exec")));
 
+/* The same by tables, for sizes that are not constants. */
+extern const uint8_t lee_class_table[129]; /* by (bytes + 7) / 8 */
+extern const uint16_t lee_class_bytes_table[LEE_CLASSES];
+
 /* The class of the smallest cell that has `bytes` bytes; `bytes` is at most LEE_CELL_MOST. Steps of 8 up to 64, then four
  * for each power of two, then what fits twice to eight times into a block. */
 LEE_CELL_INLINE unsigned lee_class_of(size_t bytes) {
+    if (!__builtin_constant_p(bytes) && bytes <= 1024)
+        return lee_class_table[(bytes + 7) / 8];
     if (bytes <= 64)
         return bytes <= 16 ? 0 : (unsigned)((bytes + 7) / 8 - 2);
     if (bytes <= 7168) {
@@ -80,6 +86,8 @@ LEE_CELL_INLINE unsigned lee_class_of(size_t bytes) {
 
 /* The bytes of a cell of a class. */
 LEE_CELL_INLINE size_t lee_class_bytes(unsigned class_) {
+    if (!__builtin_constant_p(class_))
+        return lee_class_bytes_table[class_];
     if (class_ < 7)
         return 16 + 8 * (size_t)class_;
     if (class_ < 34)
@@ -144,16 +152,18 @@ LEE_CELL_INLINE void *lee_new_plain(size_t bytes, bool aligned, bool zeroed) {
     return cell;
 }
 
-/* Gives back a cell whose family and class are known; the next allocation of that class gets it. */
-LEE_CELL_INLINE void lee_cell_free(void *start, enum lee_family family, unsigned class_, size_t bytes) {
-    struct lee_heap_bins *heap = lee_self;
-    struct lee_bin *bin = &heap->bins[family][class_];
+LEE_CELL_INLINE void lee_cell_put(void *start, struct lee_heap_bins *heap, struct lee_bin *bin, size_t bytes) {
     LEE_CELL_OPEN(start, bytes);
     *(uintptr_t *)start = bin->free; /* for typed cells this is the header: no longer allocated */
     bin->free = (uintptr_t)start;
     LEE_CELL_CLOSE(start, bytes);
     if (__builtin_expect((heap->free_credit -= (intptr_t)bytes) < 0, 0))
         lee_heap_credit_used(heap);
+}
+
+/* Gives back a cell whose family and class are known; the next allocation of that class gets it. */
+LEE_CELL_INLINE void lee_cell_free(void *start, enum lee_family family, unsigned class_, size_t bytes) {
+    lee_cell_put(start, lee_self, &lee_self->bins[family][class_], bytes);
 }
 
 #ifdef __cplusplus

@@ -46,6 +46,10 @@ LEE_ALLOCATES void *lee_heap_alloc_array_plain(const struct lee_site *site, int6
     __attribute__((returns_nonnull));
 LEE_ALLOCATES void *lee_heap_try_alloc_array_plain(int64_t count, size_t elem_size, size_t extra);
 
+/* Set by a program in which some struct has a pointer at an address that is no multiple of 8: the collector then looks at every
+ * byte of what it has no layout of. */
+extern int lee_heap_unaligned;
+
 /* Gives an object back at once: nothing may refer to it any more. `object` is its start, not null. */
 void lee_heap_free(void *object);
 

@@ -15,6 +15,7 @@
 
 #include <lee/fault.h>
 #include <lee/heap.h>
+#include <lee/layout.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -62,4 +62,30 @@ void *lee_heap_alloc_array(const struct lee_site *site, int64_t count, size_t el
 }
 void *lee_heap_alloc(const struct lee_site *site, size_t size) { return lee_heap_alloc_array(site, 1, size, 0); }
 void *lee_heap_try_alloc(size_t size) { return lee_heap_try_alloc_array(1, size, 0); }
+void *lee_heap_alloc_array_plain(const struct lee_site *site, int64_t count, size_t elem_size, size_t extra) {
+    return lee_heap_alloc_array(site, count, elem_size, extra);
+}
+void *lee_heap_try_alloc_array_plain(int64_t count, size_t elem_size, size_t extra) {
+    return lee_heap_try_alloc_array(count, elem_size, extra);
+}
+void *lee_heap_alloc_plain(const struct lee_site *site, size_t size) { return lee_heap_alloc(site, size); }
+void *lee_heap_try_alloc_plain(size_t size) { return lee_heap_try_alloc(size); }
+const struct lee_layout lee_layout_plain = {.bytes = 1, .kind = LEE_LAYOUT_PLAIN};
+void *lee_heap_alloc_array_typed(const struct lee_site *site, int64_t count, size_t elem_size, size_t extra,
+                                 const struct lee_layout *layout) {
+    (void)layout;
+    return lee_heap_alloc_array(site, count, elem_size, extra);
+}
+void *lee_heap_try_alloc_array_typed(int64_t count, size_t elem_size, size_t extra, const struct lee_layout *layout) {
+    (void)layout;
+    return lee_heap_try_alloc_array(count, elem_size, extra);
+}
+void *lee_heap_alloc_typed(const struct lee_site *site, size_t size, const struct lee_layout *layout) {
+    (void)layout;
+    return lee_heap_alloc(site, size);
+}
+void *lee_heap_try_alloc_typed(size_t size, const struct lee_layout *layout) {
+    (void)layout;
+    return lee_heap_try_alloc(size);
+}
 size_t lee_heap_size(const void *object) { return object ? malloc_usable_size((void *)(uintptr_t)object) : 0; }

@@ -1,0 +1,188 @@
+//! Layouts: which words of an object the collector reads (`runtime/include/lee/layout.h`).
+//!
+//! Needs types with known places of their fields. Guarantees: a layout names every word that can hold a pointer to the
+//! heap, of a pointer of several words the one that keeps the object: the lower bound, or the address. What is not known
+//! for sure is `Unknown`, and every word of it is taken for a pointer when the program runs.
+
+use crate::unit::Unit;
+use std::fmt::Write;
+use typing::types::*;
+
+/// Arrays with more pointers in one element of a heap object are read word by word.
+const MOST_WORDS: usize = 4096;
+/// Bits in a mask.
+const MASK_WORDS: u64 = 64;
+
+/// What is known of a type's pointers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Words {
+    /// It holds none.
+    None,
+    /// They are at these words of an object of that many bytes.
+    At {
+        /// Size as `typing` computes it; the emitted text compares it with `sizeof`.
+        bytes: u64,
+        /// Numbers of words, ascending.
+        words: Vec<u64>,
+    },
+    /// Any word may be one.
+    Unknown,
+}
+
+/// The words of a type.
+pub fn words(types: &TypeStore, ty: Ty) -> Words {
+    let mut offsets = vec![];
+    if collect(types, ty, 0, &mut offsets).is_none() {
+        return Words::Unknown;
+    }
+    if offsets.is_empty() {
+        return Words::None;
+    }
+    let Some(layout) = types.layout(ty) else { return Words::Unknown };
+    offsets.sort_unstable();
+    offsets.dedup();
+    Words::At { bytes: layout.size, words: offsets.iter().map(|o| o / 8).collect() }
+}
+
+/// Adds the byte offsets of pointers; `None` if they are not known, or not aligned.
+fn collect(types: &TypeStore, ty: Ty, base: u64, out: &mut Vec<u64>) -> Option<()> {
+    match types.kind(ty) {
+        TyKind::Error | TyKind::Void | TyKind::Func(_) | TyKind::Param(_) => None,
+        TyKind::RegionArg(_) | TyKind::OwnArg(_) => None,
+        // Arenas lie outside the heap.
+        TyKind::Key(..) | TyKind::Handle(..) => Some(()),
+        TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Complex(_) => Some(()),
+        TyKind::Enum(_) | TyKind::NullPtr | TyKind::VaList => Some(()),
+        TyKind::Ptr(p) if matches!(types.kind(p.target.ty), TyKind::Func(_)) => Some(()),
+        TyKind::Ptr(p) => {
+            // Address, lower bound, upper bound: the address may be anywhere.
+            let offset = base.checked_add(if p.bounds.is_fat() { 8 } else { 0 })?;
+            if offset % 8 != 0 || out.len() >= MOST_WORDS {
+                return None;
+            }
+            out.push(offset);
+            Some(())
+        }
+        TyKind::Array { elem, len, .. } => {
+            let mut one = vec![];
+            collect(types, elem.ty, 0, &mut one)?;
+            let ArrayLen::Const(n) = len else { return one.is_empty().then_some(()) };
+            if one.is_empty() {
+                return Some(());
+            }
+            let size = types.layout(elem.ty)?.size;
+            if *n > MOST_WORDS as u64 {
+                return None;
+            }
+            for i in 0..*n {
+                collect(types, elem.ty, base.checked_add(i.checked_mul(size)?)?, out)?;
+            }
+            Some(())
+        }
+        TyKind::Record(id) => {
+            let fields = types.record(*id).fields.clone()?;
+            let (_, places) = types.record_layout(*id)?;
+            for (field, place) in fields.iter().zip(&places) {
+                if field.width.is_none() && !matches!(types.kind(field.ty.ty), TyKind::Void) {
+                    collect(types, field.ty.ty, base.checked_add(place.offset)?, out)?;
+                }
+            }
+            Some(())
+        }
+    }
+}
+
+/// Whether objects of the record, or arrays of it, have pointers where no aligned word is (`__attribute__((packed))`).
+pub fn has_unaligned(types: &TypeStore, id: RecordId) -> bool {
+    let (Some(fields), Some((layout, places))) = (types.record(id).fields.clone(), types.record_layout(id)) else {
+        return false;
+    };
+    fields
+        .iter()
+        .zip(&places)
+        .any(|(f, at)| types.has_pointers(f.ty.ty) && (at.offset % 8 != 0 || layout.size % 8 != 0 || layout.align < 8))
+}
+
+/// The masks of a layout of that many bytes.
+fn masks(bytes: u64, words: &[u64]) -> Vec<u64> {
+    let mut masks = vec![0u64; (bytes / 8).div_ceil(MASK_WORDS) as usize];
+    for word in words {
+        if let Some(mask) = masks.get_mut((word / MASK_WORDS) as usize) {
+            *mask |= 1 << (word % MASK_WORDS);
+        }
+    }
+    masks
+}
+
+/// How objects of a type are allocated.
+pub enum Allocation {
+    /// Without a header.
+    Plain,
+    /// With the layout of that name.
+    Typed(String),
+    /// Any word may be a pointer.
+    Conservative,
+}
+
+impl Unit<'_> {
+    /// How to allocate elements of the type. `flexible`: more than the elements follows, of which the exact size counts.
+    pub fn allocation(&mut self, elem: Ty, flexible: bool) -> Allocation {
+        match words(self.types, elem) {
+            Words::None if flexible => Allocation::Typed("lee_layout_plain".into()),
+            Words::None => Allocation::Plain,
+            Words::At { .. } if flexible => Allocation::Conservative,
+            Words::At { bytes, words } => Allocation::Typed(self.layout(elem, bytes, &words)),
+            Words::Unknown => Allocation::Conservative,
+        }
+    }
+
+    fn layout(&mut self, ty: Ty, bytes: u64, words: &[u64]) -> String {
+        if let Some(name) = self.layouts.get(&ty) {
+            return name.clone();
+        }
+        let name = format!("lee__layout_{}", self.layouts.len());
+        self.c.need(ty);
+        self.layouts.insert(ty, name.clone());
+        let masks = masks(bytes, words);
+        let mut more = "0".to_string();
+        if masks.len() > 1 {
+            more = format!("{name}_more");
+            let texts: Vec<String> = masks.iter().map(|m| format!("0x{m:x}u")).collect();
+            let _ = writeln!(
+                self.layout_definitions,
+                "static const uint64_t {more}[{}] = {{ {} }};",
+                masks.len(),
+                texts.join(", ")
+            );
+        }
+        let first = masks.first().copied().unwrap_or(0);
+        let kind = if masks.len() > 1 { "LEE_LAYOUT_MIXED" } else { "LEE_LAYOUT_WORDS" };
+        let size = self.c.sizeof_text(ty);
+        // Should the C compiler lay the type out in another way, nothing is known of it.
+        let _ = writeln!(
+            self.layout_definitions,
+            "static const struct lee_layout {name} = {{ .bytes = {size}, .kind = {size} == {bytes} ? {kind} : LEE_LAYOUT_CONSERVATIVE, .words = 0x{first:x}u, .more = {more} }};"
+        );
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_hold_a_bit_for_each_word() {
+        assert_eq!(masks(24, &[0, 2]), [0b101]);
+        assert_eq!(masks(512, &[63]), [1 << 63]);
+        assert_eq!(masks(520, &[64]), [0, 1]);
+        assert_eq!(masks(4, &[]), [0u64; 0]);
+    }
+
+    #[test]
+    fn plain_data_has_no_words() {
+        let types = TypeStore::default();
+        assert_eq!(words(&types, types.common.int), Words::None);
+        assert_eq!(words(&types, types.common.void), Words::Unknown);
+    }
+}
