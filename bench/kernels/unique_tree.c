@@ -5,14 +5,14 @@
 
 struct node {
     struct node *left, *right;
-    uint32_t key, uses;
+    uint32_t key;
 };
 
 static struct node *node_new(uint32_t key) {
     struct node *n = malloc(sizeof *n);
     if (!n)
         abort();
-    *n = (struct node){NULL, NULL, key, 0};
+    *n = (struct node){NULL, NULL, key};
     return n;
 }
 
@@ -26,19 +26,17 @@ static struct node *build(uint32_t low, uint32_t high) {
     return n;
 }
 
-static int find(struct node *n, uint32_t key) {
-    if (!n)
-        return -1;
-    if (n->key == key) {
-        n->uses++;
-        return 1;
+static int find(const struct node *n, uint32_t key) {
+    for (int depth = 1; n; depth++) {
+        if (n->key == key)
+            return depth;
+        n = key < n->key ? n->left : n->right;
     }
-    int deeper = key < n->key ? find(n->left, key) : find(n->right, key);
-    return deeper < 0 ? -1 : deeper + 1;
+    return -1;
 }
 
-static uint64_t uses(const struct node *n) {
-    return n ? n->uses * (uint64_t)n->key + uses(n->left) + uses(n->right) : 0;
+static uint64_t sum(const struct node *n) {
+    return n ? n->key + sum(n->left) + sum(n->right) : 0;
 }
 
 static void drop(struct node *n) {
@@ -58,7 +56,7 @@ int main(int argc, char **argv) {
         state = state * 1664525u + 1013904223u;
         depths += find(root, (state >> 16) % 1100);
     }
-    printf("%ld %llu\n", depths, (unsigned long long)uses(root));
+    printf("%ld %llu\n", depths, (unsigned long long)sum(root));
     drop(root);
     return 0;
 }

@@ -106,6 +106,21 @@ LEE_UNCHECKED size_t lee_heap_size(const void *object) {
     return info->bytes - LEE_HEADER_BYTES - (((const uintptr_t *)object)[-1] >> 48);
 }
 
+LEE_UNCHECKED size_t lee_heap_block_size(const void *object) {
+    uintptr_t word = (uintptr_t)object;
+    struct lee_chunk *chunk = lee_chunk_of(word);
+    if (chunk == NULL || lee_owner_in(chunk, word) == NULL)
+        return 0;
+    size_t number = lee_block_index(word);
+    const struct lee_cell_info *info = &lee_cell_info[lee_code_at(chunk, number)];
+    if (info->count == 0) {
+        struct lee_block *block = lee_large_find(chunk, word);
+        return block != NULL && lee_large_start(block) == word ? block->bytes : 0;
+    }
+    size_t at = word - lee_block_start(chunk, number) - info->origin;
+    return at % info->bytes == 0 ? lee_heap_size(object) : 0;
+}
+
 /* What may be copied out of an object: of a plain cell only what was asked for may be read. */
 LEE_UNCHECKED static void copy(unsigned char *to, const unsigned char *from, size_t bytes) {
     for (size_t i = 0; i < bytes; i++)

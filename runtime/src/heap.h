@@ -86,6 +86,7 @@ struct lee_heap {
     uintptr_t stack_end;             /* of the thread that runs it: the highest address; 0: stacks are roots of their own */
     struct lee_root roots;           /* head of the list */
     struct lee_vector weak, finalizers;
+    unsigned trim_patience;          /* grows while looking for empty blocks finds few */
     size_t stress, stress_left; /* collect at each Nth slow allocation */
     bool collecting, enabled, trace, verify, huge, scans_globals;
     struct lee_heap_counts counts;

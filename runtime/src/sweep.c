@@ -218,8 +218,12 @@ void lee_sweep_begin(struct lee_heap *heap) {
 /* --- trimming: memory that `free` emptied ------------------------------------------------------------------------ */
 
 static void set_marks(struct lee_chunk *chunk, size_t number, unsigned from, unsigned to) {
-    for (unsigned i = from; i < to; i++)
-        chunk->marks[number][i / 8] |= (uint8_t)(1 << i % 8);
+    for (; from < to && from % 8 != 0; from++)
+        chunk->marks[number][from / 8] |= (uint8_t)(1 << from % 8);
+    if (from < to)
+        __builtin_memset(&chunk->marks[number][from / 8], 0xff, (to - from) / 8);
+    for (from += (to - from) / 8 * 8; from < to; from++)
+        chunk->marks[number][from / 8] |= (uint8_t)(1 << from % 8);
 }
 
 /* All cells that were handed out count as live. */
@@ -266,7 +270,7 @@ LEE_UNCHECKED static void unmark_free(struct lee_heap *heap) {
 }
 
 void lee_heap_trim(struct lee_heap *heap) {
-    size_t used = heap->blocks_used * LEE_BLOCK_BYTES;
+    size_t used = heap->blocks_used * LEE_BLOCK_BYTES, before = used;
     if (!heap->collecting && used > 0) {
         mark_handed_out(heap);
         unmark_free(heap);
@@ -277,6 +281,11 @@ void lee_heap_trim(struct lee_heap *heap) {
         used = heap->blocks_used * LEE_BLOCK_BYTES;
         lee_blocks_release(heap, used / 8 > lee_heap_settings.least_budget ? used / 8 : lee_heap_settings.least_budget);
     }
+    /* A program that frees and allocates in turn has no empty blocks: it is asked less and less often. */
+    if (before - used >= before / 8)
+        heap->trim_patience = 1;
+    else if (heap->trim_patience < 16)
+        heap->trim_patience = heap->trim_patience == 0 ? 1 : heap->trim_patience * 2;
     size_t credit = used / 2 > lee_heap_settings.least_budget ? used / 2 : lee_heap_settings.least_budget;
-    heap->inline_part.free_credit = (intptr_t)credit;
+    heap->inline_part.free_credit = (intptr_t)(credit * heap->trim_patience);
 }

@@ -71,7 +71,7 @@ impl Emitter<'_, '_> {
             Rvalue::CountArith(op, a, b) => Value::effect(self.count_arith(*op, a, b)),
             Rvalue::BlockSize(a) => {
                 let a = self.value(a);
-                let mut out = Ex::call("lee_heap_size", &[&a]);
+                let mut out = Ex::call("lee_heap_block_size", &[&a]);
                 out.deps.memory = true;
                 Value::pure(out)
             }

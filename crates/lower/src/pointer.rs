@@ -41,6 +41,8 @@ impl<'t> Lower<'t, '_> {
             (false, true) if const_int(&index).is_none() => index,
             (false, _) => self.numeric(index, long),
         };
+        // It looks into what an owned pointer owns.
+        let ty = self.unowned(ty);
         let moved = self.temp_of(Rvalue::Offset(p, count), ty);
         if checked && pointer.bounds == Bounds::FatTerminated {
             self.check(Check::Within(moved.clone()));

@@ -22,7 +22,7 @@ pub fn run(program: &mut Program, options: Options) -> Report {
     let mut instances = std::mem::take(&mut program.instances);
     let emitted = |program: &Program, body: &Body| {
         let generic = program.functions.get(body.func.func.0 as usize).is_none_or(|f| f.type_params != 0);
-        !body.unchecked && (!generic || !body.func.args.is_empty())
+        !body.unchecked && (!generic || !body.func.args.is_empty()) && may_be_called(program, body)
     };
     let mut summaries = Summaries::default();
     for body in bodies.iter_mut().chain(&mut instances) {
@@ -49,4 +49,9 @@ pub fn run(program: &mut Program, options: Options) -> Report {
     program.bodies = bodies;
     program.instances = instances;
     report
+}
+
+/// Whether the function goes into the program: something uses it, or another object may.
+fn may_be_called(program: &Program, body: &Body) -> bool {
+    program.functions.get(body.func.func.0 as usize).is_some_and(|f| f.used || f.linkage != Linkage::Internal)
 }

@@ -702,6 +702,8 @@ pub(crate) fn attribute_texts(specs: &[ast::Attribute], declarator: &[ast::Attri
                 "maybe_unused" => "unused",
                 "nodiscard" => "warn_unused_result",
                 "fallthrough" | "reproducible" | "unsequenced" => return None,
+                // It names the function that takes the memory back, which the unit need not use.
+                "malloc" if !a.args.is_empty() => return None,
                 name => name,
             };
             let args: Vec<String> = a.args.iter().filter_map(attribute_argument).collect();

@@ -605,7 +605,9 @@ impl Checker<'_> {
         }
         self.scopes.push();
         let mut rest = block.stmts.clone();
-        let mut last = rest.pop_if(|s| matches!(s.kind, ast::StmtKind::Expr(_) | ast::StmtKind::Label(..)));
+        let ends_in_value =
+            rest.last().is_some_and(|s| matches!(s.kind, ast::StmtKind::Expr(_) | ast::StmtKind::Label(..)));
+        let mut last = if ends_in_value { rest.pop() } else { None };
         // Labels in front of the value stand behind the other statements.
         while let Some(ast::Stmt { kind: ast::StmtKind::Label(name, body), span, attrs }) = last {
             let label = ast::Stmt { kind: ast::StmtKind::Empty, span, attrs: vec![] };

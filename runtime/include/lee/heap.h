@@ -62,6 +62,9 @@ LEE_REALLOCATES void *lee_heap_try_realloc_array(const void *old, int64_t count,
 /* The bytes asked for when the object that starts at `object` was made. */
 size_t lee_heap_size(const void *object);
 
+/* The same for any address: 0 if no object of the heap starts there (but something in an arena, on the stack ...). */
+size_t lee_heap_block_size(const void *address);
+
 #ifdef __cplusplus
 }
 #endif

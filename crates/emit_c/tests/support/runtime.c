@@ -89,3 +89,4 @@ void *lee_heap_try_alloc_typed(size_t size, const struct lee_layout *layout) {
     return lee_heap_try_alloc(size);
 }
 size_t lee_heap_size(const void *object) { return object ? malloc_usable_size((void *)(uintptr_t)object) : 0; }
+size_t lee_heap_block_size(const void *object) { return lee_heap_size(object); }

@@ -5,7 +5,7 @@
 //! tells about `a` and `b`, and the second `a + b` is known to be the first. Pointers are followed as 0 (null) or 1. All
 //! numbers are mathematical: a result that may wrap is any value of its type and has no relation to its operands.
 //! Join: hull of intervals, the weaker bound of each difference, common expressions. Loops widen at their heads to the next
-//! number that the body compares with, then two rounds backwards narrow again.
+//! number that the body compares with, then one round backwards narrows again.
 //!
 //! Tracked (`terms`) are integers of at most 64 bits and pointers in locals, fields of locals, and memory by the path that leads there.
 //! A store or call forgets the memory that it may change: everything but other fields of the same object.
@@ -67,9 +67,7 @@ impl<'a> Ranges<'a> {
         let mut problem = Problem { program, body, summaries, terms, patience, entry: State::default() };
         problem.entry = problem.contract();
         let mut results = framework::solve(&problem, body, &cfg);
-        for _ in 0..2 {
-            framework::narrow(&problem, body, &cfg, &mut results);
-        }
+        framework::narrow(&problem, body, &cfg, &mut results);
         Some(Ranges { problem, results })
     }
 

@@ -10,9 +10,13 @@ pub const ZERO: Term = 0;
 pub type ExprId = u32;
 
 /// How many differences a state may hold. Beyond it new ones are dropped: checks stay that might have gone.
-const MOST_DIFFERENCES: usize = 160;
+const MOST_DIFFERENCES: usize = 96;
 /// How many steps a conclusion from differences takes.
 const DEPTH: usize = 8;
+/// A difference that may be so large says nothing about an index and its bound.
+const WORTHLESS: i128 = 1 << 20;
+/// How many terms a conclusion looks at.
+const MOST_STEPS: usize = 48;
 
 /// Facts at a point.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -73,7 +77,7 @@ impl State {
         if new_b != rb {
             self.set_range(b, new_b, types);
         }
-        if a == ZERO || b == ZERO {
+        if a == ZERO || b == ZERO || c > WORTHLESS {
             return true;
         }
         match self.differences.binary_search_by_key(&(a, b), |d| (d.0, d.1)) {
@@ -99,32 +103,32 @@ impl State {
             return 0;
         }
         let mut best = self.range(a, types).hi - self.range(b, types).lo;
-        // `a <= x + c` for each of these.
-        let mut reached: Vec<(Term, i128)> = vec![(a, 0)];
-        for _ in 0..DEPTH {
-            let mut changed = false;
-            for &(x, y, c) in &self.differences {
-                let Some(&(_, to_x)) = reached.iter().find(|r| r.0 == x) else { continue };
-                let sum = to_x + c;
-                match reached.iter_mut().find(|r| r.0 == y) {
-                    Some(slot) if slot.1 <= sum => continue,
-                    Some(slot) => slot.1 = sum,
-                    None => reached.push((y, sum)),
-                }
-                changed = true;
+        // `a <= x + c` for each of these, found in so many steps.
+        let mut reached: Vec<(Term, i128, usize)> = vec![(a, 0, 0)];
+        let mut next = 0;
+        while let Some(&(x, to_x, steps)) = reached.get(next) {
+            next += 1;
+            if steps >= DEPTH || next > MOST_STEPS {
+                continue;
             }
-            if !changed {
-                break;
+            let first = self.differences.partition_point(|d| d.0 < x);
+            for &(_, y, c) in self.differences.iter().skip(first).take_while(|d| d.0 == x) {
+                let sum = to_x + c;
+                // A shorter way found later goes in once more.
+                if reached.iter().all(|r| r.0 != y || r.1 > sum) {
+                    reached.push((y, sum, steps + 1));
+                }
             }
         }
         // The least value of `b`, or of what `b` is known to be at least.
         let mut least = self.range(b, types).lo;
-        for &(x, y, c) in &self.differences {
+        let about_b: &[(Term, Term, i128)] = if b == ZERO { &[] } else { &self.differences };
+        for &(x, y, c) in about_b {
             if y == b {
                 least = least.max(self.range(x, types).lo - c);
             }
         }
-        for &(x, c) in &reached {
+        for &(x, c, _) in &reached {
             best = best.min(if x == b { c } else { self.range(x, types).hi + c - least });
         }
         best
@@ -211,7 +215,7 @@ impl State {
 
 fn push_unless_trivial(into: &mut Vec<(Term, Term, i128)>, a: Term, b: Term, c: i128, types: &[Range]) {
     let all = |t: Term| types.get(t as usize).copied();
-    let trivial = matches!((all(a), all(b)), (Some(a), Some(b)) if c >= a.hi - b.lo);
+    let trivial = c > WORTHLESS || matches!((all(a), all(b)), (Some(a), Some(b)) if c >= a.hi - b.lo);
     if !trivial {
         into.push((a, b, c));
     }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use typing::tree::{FuncRef, Linkage};
 
 /// Functions with more blocks are not summarised: what they return is rarely narrow.
-const MOST_BLOCKS: usize = 40;
+const MOST_BLOCKS: usize = 12;
 
 /// Ranges of results, by function.
 #[derive(Debug, Default)]

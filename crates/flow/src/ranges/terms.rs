@@ -67,8 +67,8 @@ pub struct Terms {
     /// A temporary that one block alone uses.
     pub short: Vec<bool>,
     ids: FxHashMap<Place, Term>,
-    /// Terms by base local, to be forgotten with it.
-    pub by_local: FxHashMap<Local, Vec<Term>>,
+    /// By term: its base, if that is a local.
+    pub base: Vec<Option<Local>>,
     /// By number.
     pub keys: Vec<Key>,
     key_ids: FxHashMap<Key, ExprId>,
@@ -85,7 +85,7 @@ impl Terms {
             memory: vec![false],
             short: vec![false],
             ids: FxHashMap::default(),
-            by_local: FxHashMap::default(),
+            base: vec![None],
             keys: vec![],
             key_ids: FxHashMap::default(),
             thresholds: vec![],
@@ -164,9 +164,7 @@ impl Terms {
         self.memory.push(!direct);
         self.short.push(place.proj.is_empty() && decl.is_some_and(|d| d.kind == LocalKind::Temp) || !direct);
         self.ids.insert(place.clone(), term);
-        if let Some(local) = place.base_local() {
-            self.by_local.entry(local).or_default().push(term);
-        }
+        self.base.push(place.base_local());
         Some(term)
     }
 

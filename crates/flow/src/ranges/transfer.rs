@@ -148,6 +148,12 @@ impl Problem<'_> {
 
     /// Forgets what a write to the place may change.
     fn write(&self, state: &mut State, place: &Place) {
+        let whole = place.as_local();
+        let hidden = whole.and_then(|l| self.body.locals.get(l.0 as usize)).is_some_and(|d| !d.address_taken);
+        if let (Some(local), true) = (whole, hidden) {
+            // Nothing else changes than what begins there.
+            return self.forget(state, &|t| self.terms.base.get(t as usize) == Some(&Some(local)));
+        }
         let gone = |t: Term| self.terms.touched(self.program, self.body, t, place);
         self.forget(state, &gone);
     }
