@@ -9,5 +9,6 @@ pub mod ownership;
 pub mod pass;
 pub mod ranges;
 pub mod regions;
+pub mod verify_ownership;
 
 pub use pass::{check, Options, Report};

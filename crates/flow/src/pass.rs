@@ -1,6 +1,6 @@
 //! The passes over MIR, in order.
 
-use crate::{framework, initialised, no_gc, null_facts, ownership, regions};
+use crate::{framework, initialised, no_gc, null_facts, ownership, regions, verify_ownership};
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
 use mir::ir::{Body, Program};
@@ -53,14 +53,20 @@ pub fn check(program: &mut Program, sink: &mut Sink, options: Options) -> Report
     }
     let mut bodies = std::mem::take(&mut program.bodies);
     for body in bodies.iter_mut().filter(|body| !body.unchecked) {
+        let before = sink.all.len();
         check_body(program, body, sink, &mut report, options);
+        if options.verify && sink.all.len() == before {
+            let mut found = report.timed("verify ownership", || verify_ownership::body(program, body, true));
+            report.verify.append(&mut found);
+        }
     }
     program.bodies = bodies;
     if options.no_gc && !sink.has_errors() {
         report.timed("no collector", || no_gc::run(program, sink));
     }
     if options.verify {
-        report.verify = report.timed("verify", || verify::program(program));
+        let mut found = report.timed("verify", || verify::program(program));
+        report.verify.append(&mut found);
     }
     report
 }

@@ -88,6 +88,11 @@ fn regions_of_blocks() {
 }
 
 #[test]
+fn regions() {
+    run_file("regions.mir", 30);
+}
+
+#[test]
 fn ownership() {
     run_file("ownership.mir", 15);
 }
@@ -106,7 +111,15 @@ fn every_file_is_run() {
     // `ranges.rs` reads the one of that name.
     assert_eq!(
         names,
-        ["initialised.mir", "lending.mir", "null_facts.mir", "ownership.mir", "ranges.mir", "regions_blocks.mir"]
+        [
+            "initialised.mir",
+            "lending.mir",
+            "null_facts.mir",
+            "ownership.mir",
+            "ranges.mir",
+            "regions.mir",
+            "regions_blocks.mir"
+        ]
     );
 }
 

@@ -105,8 +105,6 @@ pub(crate) struct Solver<'a> {
     seeds: Vec<(usize, OriginId)>,
     pub demands: Vec<Demand>,
     pub arrivals: Vec<Arrival>,
-    /// Pairs of which the first must outlive the second (`outlives` of a called function).
-    pub facts: Vec<(Ref, Ref, Span)>,
     /// Structs that are packed or unpacked so far, by place; and what their hidden regions stand for.
     hidden_at: FxHashMap<Place, usize>,
     hidden: Vec<Vec<Ref>>,
@@ -128,7 +126,6 @@ impl<'a> Solver<'a> {
             seeds: vec![],
             demands: vec![],
             arrivals: vec![],
-            facts: vec![],
             hidden_at: FxHashMap::default(),
             hidden: vec![],
             packed: vec![],
@@ -649,7 +646,8 @@ impl<'a> Solver<'a> {
         }
         for (long, short) in &func.outlives {
             let (long, short) = (self.map((*long, 0), env), self.map((*short, 0), env));
-            self.facts.push((long, short, span));
+            // The function may store the one where the other is expected.
+            self.flow(long, short, How::Outlives, span, Keeper::Fact);
         }
         self.heap_arguments(callee, span);
         let stored = self.end_into(&func, args, span);

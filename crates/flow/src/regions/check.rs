@@ -21,15 +21,6 @@ pub(crate) fn run(solver: &mut Solver, cfg: &Cfg, sink: &mut Sink, reported: &mu
     for demand in solver.demands.clone() {
         demanded(solver, &demand, &mut found);
     }
-    for (long, short, span) in solver.facts.clone() {
-        for o in origins_of(solver, long) {
-            for r in origins_of(solver, short) {
-                if !solver.origins.outlives(o, r) {
-                    found.push(Finding { span, problem: Problem::Fact(o, r) });
-                }
-            }
-        }
-    }
     arrivals(solver, &mut found);
     packs(solver, &mut found);
     liveness(solver, cfg, &mut found);

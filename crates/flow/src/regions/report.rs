@@ -25,8 +25,6 @@ pub(crate) enum Problem {
     Kept { origin: OriginId, region: OriginId, exact: bool, keeper: Keeper },
     /// The origin arrives in a variable outside its scope.
     Outer(OriginId, Local),
-    /// A fact that a call relies on does not hold.
-    Fact(OriginId, OriginId),
     /// Two regions are hidden as one.
     Packed(OriginId, OriginId),
     /// The key of a region is made again while the first may exist.
@@ -224,16 +222,6 @@ impl Words<'_, '_> {
                     format!("{} is used after its block has ended, which it does not outlive", self.what(*origin));
                 self.outlives(span, *origin, message, Keeper::Memory, HEAP)
             }
-            Problem::Fact(long, short) => Diagnostic::error(
-                OUTLIVES,
-                span,
-                format!(
-                    "the called function relies on {} to outlive {}, which it may not",
-                    self.region(*long),
-                    self.region(*short)
-                ),
-            )
-            .help("say so in the prototype: `generic <@a outlives @b>`"),
             Problem::Packed(first, second) => Diagnostic::error(
                 REGION,
                 span,
@@ -353,6 +341,10 @@ impl Words<'_, '_> {
                 self.region(region)
             ),
             Keeper::Borrow => format!("{what} {does} not outlive the borrow {}", self.region(region)),
+            Keeper::Fact => format!(
+                "{what} {does} not outlive {}, and the called function relies on it (`outlives`)",
+                self.region(region)
+            ),
             _ => format!("{what} {does} not outlive {}", self.region(region)),
         }
     }

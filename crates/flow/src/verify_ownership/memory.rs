@@ -1,0 +1,204 @@
+//! The model of memory.
+
+use mir::ir::{Local, Place};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Something that can end.
+pub(crate) type Token = u32;
+
+/// What a pointer may be.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Null {
+    Yes,
+    No,
+    Unknown,
+}
+
+/// A value.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Value {
+    /// The object whose owner it is.
+    pub owned: Option<Token>,
+    /// The object whose first byte it points at, if that is known.
+    pub points: Option<Token>,
+    /// Tokens that must be alive when it is followed.
+    pub needs: BTreeSet<Token>,
+    /// Regions that must be live when it is followed.
+    pub regions: BTreeSet<u32>,
+    /// Null or not.
+    pub null: Null,
+    /// It was moved out.
+    pub gone: bool,
+    /// An integer that is not zero iff what the place holds is not null (or null).
+    pub test: Option<(Cell, bool)>,
+}
+
+impl Value {
+    /// A value of which nothing is known.
+    pub fn unknown() -> Value {
+        Value {
+            owned: None,
+            points: None,
+            needs: BTreeSet::new(),
+            regions: BTreeSet::new(),
+            null: Null::Unknown,
+            gone: false,
+            test: None,
+        }
+    }
+    /// Null, or zero.
+    pub fn null() -> Value {
+        Value { null: Null::Yes, ..Value::unknown() }
+    }
+    /// What a moved-out place holds.
+    pub fn gone() -> Value {
+        Value { gone: true, ..Value::unknown() }
+    }
+    /// The same pointer, without the ownership.
+    pub fn looked_at(&self) -> Value {
+        Value { owned: None, gone: false, ..self.clone() }
+    }
+}
+
+/// Where a cell is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Base {
+    Local(Local),
+    Object(Token),
+}
+
+/// A cell of memory that is told apart: fields from a local or an object.
+pub(crate) type Cell = (Base, Vec<u32>);
+
+/// Where a place is.
+#[derive(Clone, Debug)]
+pub(crate) enum Location {
+    /// A cell.
+    Cell(Cell),
+    /// Somewhere in memory that is not told apart, reached through a pointer (or in a global).
+    Elsewhere(Value),
+}
+
+/// What is known of an object or another token.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Thing {
+    pub alive: bool,
+    /// All in it that is not in a cell is null.
+    pub zeroed: bool,
+    /// Its release is owed by who owns it.
+    pub owed: bool,
+    /// It belongs to the caller.
+    pub lent: bool,
+    /// How many objects lie on the way to it from where it was found.
+    pub depth: u8,
+}
+
+/// The state of a walk.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) struct Memory {
+    pub cells: BTreeMap<Cell, Value>,
+    pub things: BTreeMap<Token, Thing>,
+    /// Openings in force of each region; arenas that have begun.
+    pub open: BTreeMap<u32, u32>,
+    /// The token of a local's storage.
+    pub storage: BTreeMap<Local, Token>,
+    /// Keys that are open: their places.
+    pub opened: Vec<(u32, u32)>,
+    pub next: Token,
+}
+
+impl Memory {
+    pub fn token(&mut self, thing: Thing) -> Token {
+        let token = self.next;
+        self.next += 1;
+        self.things.insert(token, thing);
+        token
+    }
+
+    pub fn is_alive(&self, token: Token) -> bool {
+        self.things.get(&token).is_none_or(|t| t.alive)
+    }
+
+    pub fn kill(&mut self, token: Token) {
+        if let Some(thing) = self.things.get_mut(&token) {
+            thing.alive = false;
+        }
+    }
+
+    /// Forgets what is in the cells of an object: others may have changed it.
+    pub fn forget(&mut self, object: Token) {
+        if let Some(thing) = self.things.get_mut(&object) {
+            thing.zeroed = false;
+        }
+        let below: Vec<Cell> = self.cells.keys().filter(|(base, _)| *base == Base::Object(object)).cloned().collect();
+        for cell in below {
+            if let Some(value) = self.cells.remove(&cell) {
+                if let Some(token) = value.owned {
+                    self.forget(token);
+                }
+            }
+        }
+    }
+
+    /// The state with what can be reached, tokens renumbered, so that equal situations are equal states.
+    pub fn canonical(&self) -> Memory {
+        let mut names: BTreeMap<Token, Token> = BTreeMap::new();
+        let mut out = Memory { open: self.open.clone(), opened: self.opened.clone(), ..Memory::default() };
+        let name = |token: Token, names: &mut BTreeMap<Token, Token>| {
+            let next = names.len() as Token;
+            *names.entry(token).or_insert(next)
+        };
+        let renamed = |value: &Value, names: &mut BTreeMap<Token, Token>| {
+            let mut new = value.clone();
+            new.owned = value.owned.map(|t| name(t, names));
+            new.points = value.points.map(|t| name(t, names));
+            new.needs = value.needs.iter().map(|&t| name(t, names)).collect();
+            new.test = value.test.as_ref().map(|((base, path), same)| {
+                let base = match base {
+                    Base::Object(t) => Base::Object(name(*t, names)),
+                    local => *local,
+                };
+                ((base, path.clone()), *same)
+            });
+            new
+        };
+        for ((base, path), value) in self.cells.iter().filter(|((b, _), _)| matches!(b, Base::Local(_))) {
+            let value = renamed(value, &mut names);
+            out.cells.insert((*base, path.clone()), value);
+        }
+        let mut done = BTreeSet::new();
+        while let Some((token, n)) = names.iter().map(|(&t, &n)| (t, n)).find(|(t, _)| !done.contains(t)) {
+            done.insert(token);
+            let from = (Base::Object(token), vec![]);
+            let inside = self.cells.range(from..).take_while(|((base, _), _)| *base == Base::Object(token));
+            for ((_, path), value) in inside {
+                let value = renamed(value, &mut names);
+                out.cells.insert((Base::Object(n), path.clone()), value);
+            }
+        }
+        for (local, token) in &self.storage {
+            if let Some(&n) = names.get(token) {
+                out.storage.insert(*local, n);
+            }
+        }
+        for (token, n) in &names {
+            if let Some(thing) = self.things.get(token) {
+                out.things.insert(*n, thing.clone());
+            }
+        }
+        out.next = names.len() as Token;
+        out
+    }
+}
+
+/// The fields of a place without pointers and indices.
+pub(crate) fn plain_path(place: &Place) -> Option<Vec<u32>> {
+    place
+        .proj
+        .iter()
+        .map(|step| match step {
+            mir::ir::Proj::Field(n) => Some(*n),
+            _ => None,
+        })
+        .collect()
+}

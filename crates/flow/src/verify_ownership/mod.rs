@@ -1,0 +1,38 @@
+//! A second opinion on ownership and regions, by another technique: an abstract interpreter that walks the paths of a body one
+//! by one over a model of memory. Objects, loans of locals, and arenas are *tokens*; a pointer value depends on tokens; releasing kills
+//! one. What it finds is a bug of the compiler: a use through a dead token, a release of what is gone or was never owned, a region
+//! used while it is closed, something owned that is dropped.
+//!
+//! It asks nothing of `regions` and `ownership`: declared types and statements are all it reads. It looks at what happens, not at what
+//! might: it accepts all that those accept, and more. Bounded: states that were seen at a block end a walk, and so does the budget.
+
+mod memory;
+mod walk;
+
+use mir::ir::*;
+use mir::ty::owns;
+use mir::verify::VerifyError;
+use typing::tree::RegionKind;
+
+/// Blocks that are walked for one body at most, beside one for each block.
+const BUDGET: usize = 1_000;
+
+/// Checks one body that the analyses accepted.
+pub fn body(program: &Program, body: &Body, leaks: bool) -> Vec<VerifyError> {
+    if body.unchecked || !is_concerned(program, body) {
+        return vec![];
+    }
+    let func = program.functions.get(body.func.func.0 as usize).map_or("?".into(), |f| f.name.to_string());
+    walk::Walker::new(program, body, leaks)
+        .run(BUDGET + body.blocks.len())
+        .into_iter()
+        .map(|(block, stmt, message)| VerifyError { func: func.clone(), block: Some(block), stmt: Some(stmt), message })
+        .collect()
+}
+
+/// Whether the body owns, lends or takes an address at all.
+fn is_concerned(program: &Program, body: &Body) -> bool {
+    body.locals.iter().any(|d| d.address_taken || owns(&program.types, d.ty.ty))
+        || body.blocks.iter().flat_map(|b| &b.stmts).any(|s| matches!(s.kind, StmtKind::Dispose { .. }))
+        || body.regions.iter().any(|r| !matches!(r.decl.kind, RegionKind::Param | RegionKind::Block))
+}
