@@ -227,7 +227,7 @@ fn strange_pragma(map: &SourceMap) -> Option<&str> {
                 text.strip_prefix(*known)
                     .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
             };
-            if !HARMLESS.iter().any(|known| starts(&known)) && !map.is_system(offset) {
+            if !HARMLESS.iter().any(starts) && !map.is_system(offset) {
                 return Some(line.trim());
             }
         }
