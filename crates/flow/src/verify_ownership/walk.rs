@@ -313,9 +313,9 @@ impl<'a> Walker<'a> {
         let mut parts = vec![];
         if self.is_owned_scalar(ty) {
             let loaded = self.load(m, &Location::Cell(cell.clone()), ty);
-            if !m.cells.contains_key(&cell) {
+            if let std::collections::btree_map::Entry::Vacant(entry) = m.cells.entry(cell.clone()) {
                 // Too far along to be told apart: it goes, and the place is looked at no more.
-                m.cells.insert(cell, Value::gone());
+                entry.insert(Value::gone());
                 return Ok(vec![(vec![], loaded)]);
             }
         }
@@ -740,7 +740,8 @@ impl<'a> Walker<'a> {
                 m.open.insert(*n, 1);
             }
             StmtKind::ArenaEnd(_, n) => {
-                if m.open.insert(*n, 0).unwrap_or(0) == 0 {
+                let begun = m.open.insert(*n, 0).unwrap_or(0) != 0;
+                if !begun {
                     self.wrong("ends an arena that has not begun");
                 }
             }
