@@ -2,6 +2,8 @@
 //@ out: 0 0 0 0
 //@ out: 42 6 6 16 3
 //@ out: 6 1 99 5 0 9 1
+//@ out: pointed at
+//@ out: 1
 //@ out: done 4
 //@ out: done 5
 //@ out: 64 16 5
@@ -20,6 +22,8 @@ static volatile int port; static int reads;
 static _Atomic int counter; static atomic_flag flag = ATOMIC_FLAG_INIT;
 static void done(int *p) { printf("done %d\n", *p); }
 static int cleaned(int n) { for (int i = 0; i < 2; i++) { __attribute__((cleanup(done))) int k = i + n; if (i) return k; } return 0; }
+static void pointed(char **p) { printf("pointed %s\n", *p); }
+static int starred(void) { char *__attribute__((cleanup(pointed))) s = "at"; return *s == 'a'; }
 static int *once(void) { static int calls = 10; reads++; return &calls; }
 int main(void) {
     _Alignas(32) char here; int near __attribute__((aligned(16))) = 1;
@@ -33,6 +37,7 @@ int main(void) {
     int last = *once();
     printf("%d %d %d %d %d\n", from_assembly, placed, port, last, reads);
     printf("%d %d %d %ld %d %d %d\n", old, swapped, counter, (long)big, set, synced, plain);
+    printf("%d\n", starred());
     printf("%zu %zu %d\n", _Alignof(aligned), __alignof__(near), cleaned(4));
     return near != 1;
 }

@@ -262,7 +262,12 @@ impl Checker<'_> {
             }
         };
         let declaration = self.stmt_node(StmtKind::Declare(id, init), Span::new(name.span.lo, d.declarator.span.hi));
-        let mut attributes = d.declarator.attrs.iter().chain(&decl.specs.attrs);
+        // Behind a `*` an attribute is the variable's, too.
+        let behind_star = d.declarator.derived.iter().flat_map(|step| match step {
+            ast::Derived::Pointer(quals) => quals.attrs.as_slice(),
+            _ => &[],
+        });
+        let mut attributes = d.declarator.attrs.iter().chain(&decl.specs.attrs).chain(behind_star);
         match attributes.find(|a| a.name.as_str() == "cleanup").filter(|_| self.options.plain_c) {
             Some(attribute) => Some(self.with_cleanup(declaration, name, attribute)),
             None => Some(declaration),
