@@ -149,9 +149,10 @@ char *lee_io_vformat(const char *format, va_list args, char **ret_lo, char **ret
     return s;
 }
 
-char *lee_io_format(char **ret_lo, char **ret_hi, const char *format, ...) {
+/* A result's words stand behind the named parameters, in front of the others. */
+char *lee_io_format(const char *format, char **ret_lo, char **ret_hi, ...) {
     va_list args;
-    va_start(args, format);
+    va_start(args, ret_hi);
     char *s = lee_io_vformat(format, args, ret_lo, ret_hi);
     va_end(args);
     return s;

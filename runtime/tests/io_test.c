@@ -229,7 +229,7 @@ static void test_formats(void) {
     static char big[5001];
     memset(big, 'y', 5000);
     char *lo, *hi;
-    const char *made = lee_io_format(&lo, &hi, "<%s>", big);
+    const char *made = lee_io_format("<%s>", &lo, &hi, big);
     CHECK(hi - lo == 5002 && made == lo && *hi == 0 && strlen(made) == 5002);
 }
 

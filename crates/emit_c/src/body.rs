@@ -201,6 +201,10 @@ impl<'u, 'a> Emitter<'u, 'a> {
 
     /// The last named parameter in C, for `va_start`.
     fn last_param(&self) -> String {
+        // The words of a result stand behind the parameters.
+        if let Some(suffix) = crate::ctype::suffixes(self.unit.types.words(self.signature.ret)).last() {
+            return format!("ret{suffix}");
+        }
         let fallback = "0".to_string();
         let Some(last) = self.body.params.checked_sub(1) else { return fallback };
         let Some(held) = self.held.get(last as usize) else { return fallback };

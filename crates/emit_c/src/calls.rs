@@ -26,10 +26,11 @@ impl Emitter<'_, '_> {
                 value.at(Level::Primary)
             }
         };
-        let mut words = self.arguments(args, signature.as_deref(), consts);
+        let (mut words, named) = self.arguments(args, signature.as_deref(), consts);
         let ret = signature.as_ref().map_or(self.unit.types.common.void, |s| s.ret);
         let outs = self.result_words(ret);
-        words.extend(outs.iter().map(|name| format!("&{name}")));
+        // Behind the named parameters, as prototypes have them: what goes through `...` is last.
+        words.splice(named..named, outs.iter().map(|name| format!("&{name}")));
         let text = format!("{function}({})", words.join(", "));
         let local = dest.and_then(Place::as_local);
         self.settle(Effect { memory: true, local: local.map(|l| l.0) });
@@ -87,8 +88,10 @@ impl Emitter<'_, '_> {
         names
     }
 
-    fn arguments(&mut self, args: &[Operand], signature: Option<&FuncTy>, consts: Consts) -> Vec<String> {
+    /// The words of the arguments, and how many of them belong to named parameters.
+    fn arguments(&mut self, args: &[Operand], signature: Option<&FuncTy>, consts: Consts) -> (Vec<String>, usize) {
         let mut out = vec![];
+        let mut named = 0;
         for (n, arg) in args.iter().enumerate() {
             let words = self.operand(arg, false);
             let Some(param) = signature.and_then(|s| s.params.get(n)) else {
@@ -106,8 +109,9 @@ impl Emitter<'_, '_> {
                 let keep = !is_pointer || fits || (count == 2 && n == 1);
                 out.push(if keep { word.text } else { word.coerce(&cast).text });
             }
+            named = out.len();
         }
-        out
+        (out, named)
     }
 
     /// `return`

@@ -125,7 +125,7 @@ impl Checker<'_> {
             if d.init.is_some() {
                 self.error(codes::INITIALISER, name.span, "a function cannot be initialised");
             }
-            self.attach_attributes(&mut declared, &decl.specs, &d.declarator);
+            self.attach_attributes(&mut declared, &decl.specs, &d.declarator, place.trusted);
             self.declare_function(name, &declared, &decl.specs, &d.declarator, place, false);
             return;
         }
@@ -186,12 +186,13 @@ impl Checker<'_> {
         declared: &mut Declared,
         specs: &ast::DeclSpecs,
         declarator: &ast::Declarator,
+        trusted: bool,
     ) {
         let Some(f) = self.program.types.as_func(declared.ty.ty) else { return };
         let mut f = (*f).clone();
         f.noreturn |= specs.noreturn;
-        self.function_attributes(&mut f, &specs.attrs, &declared.params);
-        self.function_attributes(&mut f, &declarator.attrs, &declared.params);
+        self.function_attributes(&mut f, &specs.attrs, &declared.params, trusted);
+        self.function_attributes(&mut f, &declarator.attrs, &declared.params, trusted);
         declared.ty = Qty::plain(self.types().intern(TyKind::Func(std::rc::Rc::new(f))));
     }
 
@@ -614,7 +615,7 @@ impl Checker<'_> {
         let old_style = if self.options.plain_c { self.old_style_declarator(def) } else { None };
         let mut declared = self.declare_type(base, old_style.as_ref().unwrap_or(&def.declarator), place);
         self.end_prototype(begun);
-        self.attach_attributes(&mut declared, &def.specs, &def.declarator);
+        self.attach_attributes(&mut declared, &def.specs, &def.declarator, false);
         let (Some(name), true) = (def.declarator.name, matches!(self.kind(declared.ty.ty), TyKind::Func(_))) else {
             self.close_generics(depth);
             return;

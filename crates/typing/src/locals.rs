@@ -76,7 +76,7 @@ impl Checker<'_> {
         self.refuse_attributes(&decl.specs.attrs);
         self.refuse_attributes(&d.declarator.attrs);
         if matches!(self.kind(declared.ty.ty), TyKind::Func(_)) {
-            self.attach_attributes(&mut declared, &decl.specs, &d.declarator);
+            self.attach_attributes(&mut declared, &decl.specs, &d.declarator, false);
             let id = self.declare_function(
                 name,
                 &declared,

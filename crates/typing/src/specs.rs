@@ -213,13 +213,16 @@ impl Checker<'_> {
         for (at, step) in declarator.derived.iter().enumerate().rev() {
             let after_function = at > 0 && matches!(declarator.derived.get(at - 1), Some(ast::Derived::Function(_)));
             let outermost = at == 0;
+            // `T *p __attribute__((counted_by(n)))`: behind the name, as C's headers have it.
+            let count = if outermost { self.counted_attribute(&declarator.attrs, ty, place) } else { None };
             match step {
                 ast::Derived::Pointer(quals) => {
+                    let count = self.counted_attribute(&quals.attrs, ty, place).or(count);
                     heap = outermost && quals.region.is_some_and(|r| r.name.as_str() == "heap");
-                    ty = self.pointer_type(ty, quals, outermost, after_function, place);
+                    ty = self.pointer_type(ty, quals, count, outermost, after_function, place);
                 }
                 ast::Derived::Array(array) => {
-                    ty = self.array_type(ty, array, outermost, place);
+                    ty = self.array_type(ty, array, count, outermost, place);
                 }
                 ast::Derived::Function(list) => {
                     let (function, names, variables) = self.function_type(ty, list, declarator, outermost, place);
@@ -276,10 +279,31 @@ impl Checker<'_> {
         }
     }
 
+    /// The `e` of C's `counted_by(e)`, and of `sized_by(e)` where elements are bytes. Words of Leeward's come first, and the
+    /// system's headers may count in ways that these types do not know.
+    fn counted_attribute<'a>(&self, attrs: &'a [ast::Attribute], target: Qty, place: Place) -> Option<&'a ast::Expr> {
+        if self.options.plain_c || !matches!(place.role, Role::Param | Role::Field) {
+            return None;
+        }
+        let bytes = match self.kind(target.ty) {
+            TyKind::Void => true,
+            TyKind::Int(kind) => kind.is_character(),
+            _ => false,
+        };
+        let attr = attrs.iter().find(|a| match a.name.as_str() {
+            "counted_by" | "counted_by_or_null" => true,
+            "sized_by" | "sized_by_or_null" => bytes,
+            _ => false,
+        })?;
+        let count = attr.args.first()?;
+        (!self.map.is_system(count.span.lo) || matches!(count.kind, ast::ExprKind::Ident(_))).then_some(count)
+    }
+
     fn pointer_type(
         &mut self,
         target: Qty,
         quals: &ast::PointerQuals,
+        attribute: Option<&ast::Expr>,
         outermost: bool,
         result: bool,
         place: Place,
@@ -302,7 +326,7 @@ impl Checker<'_> {
             );
         }
         let annotated = quals.fat.is_some() || quals.null_terminated.is_some() || quals.counted_by.is_some();
-        let attribute = quals.attrs.iter().find(|a| a.name.as_str() == "counted_by").and_then(|a| a.args.first());
+        let attribute = attribute.filter(|_| !annotated);
         let bounds = match (quals.fat, quals.null_terminated, quals.counted_by.as_deref().or(attribute)) {
             (Some(_), Some(_), None) => Bounds::FatTerminated,
             (Some(_), None, None) => Bounds::Fat,
@@ -395,7 +419,14 @@ impl Checker<'_> {
         Bounds::Thin
     }
 
-    fn array_type(&mut self, elem: Qty, array: &ast::ArrayDerived, outermost: bool, place: Place) -> Qty {
+    fn array_type(
+        &mut self,
+        elem: Qty,
+        array: &ast::ArrayDerived,
+        attribute: Option<&ast::Expr>,
+        outermost: bool,
+        place: Place,
+    ) -> Qty {
         let open =
             self.options.plain_c && place.role == Role::Param && matches!(self.kind(elem.ty), TyKind::Array { .. });
         if !open && !self.program.types.is_complete(elem.ty) && !self.is_error(elem.ty) {
@@ -429,7 +460,7 @@ impl Checker<'_> {
         }
         let len = match &array.size {
             ast::ArraySize::Unknown if outermost && place.role == Role::Field => {
-                let count = array.counted_by.as_deref().and_then(|e| self.count_expr(e));
+                let count = array.counted_by.as_deref().or(attribute).and_then(|e| self.count_expr(e));
                 ArrayLen::Flexible(count)
             }
             ast::ArraySize::Unknown => ArrayLen::Unknown,
@@ -653,7 +684,7 @@ impl Checker<'_> {
             regions: 0,
             outlives: vec![],
         };
-        self.function_attributes(&mut f, &attrs, &names);
+        self.function_attributes(&mut f, &attrs, &names, place.trusted);
         if f.abi == Abi::Leeward && f.format.is_none() {
             f.format = self.implied_format(&f);
         }
@@ -682,7 +713,10 @@ impl Checker<'_> {
         f: &mut FuncTy,
         attrs: &[ast::Attribute],
         names: &[Option<ast::Ident>],
+        trusted: bool,
     ) {
+        // What foreign functions promise helps nobody: they are called in unsafe code.
+        let believed = trusted || f.abi == Abi::Leeward;
         let position = |e: Option<&ast::Expr>| -> Option<u32> {
             let ast::ExprKind::Ident(name) = e?.kind else { return None };
             names.iter().position(|n| n.is_some_and(|n| n.name == name)).map(|p| p as u32)
@@ -691,7 +725,13 @@ impl Checker<'_> {
             let lee = attr.namespace == Some(Symbol::new("lee"));
             match attr.name.as_str() {
                 "noreturn" | "_Noreturn" => f.noreturn = true,
-                "nonnull" if f.abi == Abi::Leeward => self.nonnull_attribute(f, attr),
+                "nonnull" if believed => self.nonnull_attribute(f, attr),
+                "returns_nonnull" if believed => {
+                    if let Some(p) = self.program.types.as_pointer(f.ret) {
+                        f.ret = self.program.types.pointer(Pointer { nonnull: true, ..p });
+                    }
+                }
+                "access" if believed => self.access_attribute(f, attr),
                 "into" if lee => f.into = position(attr.args.first()),
                 "end_into" if lee => f.end_into = position(attr.args.first()).zip(position(attr.args.get(1))),
                 "copies" if lee => f.copies = position(attr.args.first()).zip(position(attr.args.get(1))),
@@ -723,6 +763,25 @@ impl Checker<'_> {
             }
         }
         f.keeps_string = string;
+    }
+
+    /// `__attribute__((access(read_only, 1, 2)))`: the first parameter points to as many elements as the second says.
+    fn access_attribute(&mut self, f: &mut FuncTy, attr: &ast::Attribute) {
+        let mut number = |e: Option<&ast::Expr>| u32::try_from(self.try_constant_int(e?)? - 1).ok();
+        let (Some(pointer), Some(count)) = (number(attr.args.get(1)), number(attr.args.get(2))) else { return };
+        let counts = f.params.get(count as usize).is_some_and(|p| self.program.types.as_int(p.ty).is_some());
+        let Some(param) = f.params.get_mut(pointer as usize).filter(|_| counts) else { return };
+        let Some(p) = self.program.types.as_pointer(param.ty) else { return };
+        // A buffer with a length is no string, though `const char *` by itself is one. Words of Leeward's come first.
+        let defaulted = match p.bounds {
+            Bounds::Thin => !self.program.types.is_typed_void(&p),
+            Bounds::Terminated => p.target.quals.is_const,
+            _ => false,
+        };
+        if defaulted {
+            let count = self.program.types.count(CountExpr::Param(count));
+            param.ty = self.program.types.pointer(Pointer { bounds: Bounds::Counted(count), ..p });
+        }
     }
 
     /// `__attribute__((nonnull(1, 3)))`, or of all pointers.

@@ -95,7 +95,7 @@ int lee_io_vfprintf(struct lee_file *f, const char *format, va_list args) __attr
 int lee_io_vdprintf(int fd, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 int lee_io_vsnprintf(char *s, size_t n, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
 /* A new string object instead of C's asprintf, which hands out memory of libc's malloc. */
-char *lee_io_format(char **ret_lo, char **ret_hi, const char *format, ...) __attribute__((format(printf, 3, 4)));
+char *lee_io_format(const char *format, char **ret_lo, char **ret_hi, ...) __attribute__((format(printf, 1, 4)));
 char *lee_io_vformat(const char *format, va_list args, char **ret_lo, char **ret_hi) __attribute__((format(printf, 1, 0)));
 
 /* Scanning (scan.c). `%s` and `%[` need a width, `%n` and `%m` are not there. */

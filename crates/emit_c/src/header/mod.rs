@@ -97,7 +97,7 @@ impl Header<'_> {
             self.function(f, &mut body);
         }
         if !left_out.is_empty() {
-            let _ = writeln!(body, "\n/* Generic, so not for C: {}. */", left_out.join(", "));
+            let _ = writeln!(body, "\n/* With parameters that C does not know: {}. */", left_out.join(", "));
         }
         self.around(&body)
     }
@@ -178,7 +178,7 @@ impl Header<'_> {
             return false;
         }
         match self.types.kind(ty) {
-            TyKind::Ptr(p) => self.is_generic(p.target.ty, depth + 1),
+            TyKind::Ptr(p) => matches!(p.own, Own::Param(_)) || self.is_generic(p.target.ty, depth + 1),
             TyKind::Array { elem, .. } => self.is_generic(elem.ty, depth + 1),
             TyKind::Func(f) => {
                 self.is_generic(f.ret, depth + 1) || f.params.iter().any(|p| self.is_generic(p.ty, depth + 1))
@@ -188,7 +188,7 @@ impl Header<'_> {
                 let inside = |f: &Field| self.is_generic(f.ty.ty, depth + 1);
                 !record.args.is_empty() || record.fields.as_ref().is_some_and(|f| f.iter().any(inside))
             }
-            TyKind::Param(_) => true,
+            TyKind::Param(_) | TyKind::Key(..) | TyKind::RegionArg(_) | TyKind::OwnArg(_) => true,
             _ => false,
         }
     }
@@ -276,7 +276,10 @@ impl Header<'_> {
 
     fn is_shared(&self, ty: Ty) -> bool {
         match self.types.kind(ty) {
-            TyKind::Ptr(p) => self.types.words(ty) == 1 && self.is_shared(p.target.ty),
+            TyKind::Ptr(p) => {
+                let plain = p.own == Own::Shared && p.region != Region::Exchange;
+                plain && self.types.words(ty) == 1 && self.is_shared(p.target.ty)
+            }
             TyKind::Array { elem, .. } => self.is_shared(elem.ty),
             TyKind::Func(f) => {
                 let plain = f.into.is_none() && f.end_into.is_none() && f.copies.is_none() && f.fills.is_none();
@@ -458,12 +461,14 @@ impl Header<'_> {
         let label = label(f.symbol);
         let comment = self.comment(f.span);
         let lee = words::function(self.types, &ty, f.name.as_str(), &names);
+        // Regions have no words that C could be told to forget.
+        let same = self.is_shared(f.ty) && !lee.contains('@');
         // C's calling convention, behind which stands checked code.
         let exported = f.trust == Trust::Exported;
         let trusted = if exported { "trusted " } else { "" };
         let c_alike = format!("{comment}{lee}{label}{shared};\n");
         let lee = format!("{comment}{own}{trusted}{lee}{label}{shared};\n");
-        let c = if self.is_shared(f.ty) {
+        let c = if same {
             c_alike
         } else {
             let split = |n: usize, p: &ParamTy| {

@@ -72,13 +72,37 @@ pub fn function(types: &TypeStore, f: &FuncTy, inner: &str, names: &[Option<Symb
         params.push("...".into());
     }
     let params = if params.is_empty() { "void".into() } else { params.join(", ") };
-    declaration(types, Qty::plain(f.ret), &format!("{inner}({params})"), Siblings::None)
+    let text = declaration(types, Qty::plain(f.ret), &format!("{inner}({params})"), Siblings::None);
+    named_regions(text, f.regions)
+}
+
+/// Region variables that stand in several places get a letter; the others need no word.
+fn named_regions(mut text: String, regions: u32) -> String {
+    for n in (0..regions).rev() {
+        let spelled = region_word(Region::Bound(0, n)).unwrap_or_default();
+        text = if text.matches(&spelled).count() > 1 {
+            text.replace(&spelled, &format!("@r{}", n + 1))
+        } else {
+            text.replace(&format!("*{spelled} "), "*").replace(&format!(" {spelled}"), "").replace(&spelled, "")
+        };
+    }
+    // What is left belongs to the function type around.
+    text.replace("@bound1_", "@bound0_")
+}
+
+/// The word of a region that is not the default. The end of a number is marked, so that none begins another.
+fn region_word(region: Region) -> Option<String> {
+    match region {
+        Region::Bound(level, n) => Some(format!("@bound{level}_{n}_")),
+        Region::Exchange => Some("@exchange".into()),
+        _ => None,
+    }
 }
 
 /// Whether a parameter of the type is marked `@heap`.
 pub fn heap_word(types: &TypeStore, ty: Ty) -> bool {
     let Some(p) = types.as_pointer(ty) else { return false };
-    p.region == Region::Heap && !matches!(types.kind(p.target.ty), TyKind::Func(_))
+    p.region == Region::Heap && p.own == Own::Shared && !matches!(types.kind(p.target.ty), TyKind::Func(_))
 }
 
 /// `__attribute__` and `[[lee::...]]` of a function type, each with a blank; the second only Leeward may see.
@@ -188,6 +212,15 @@ fn pointer_words(types: &TypeStore, p: &Pointer, siblings: Siblings) -> Vec<Stri
     if p.nonnull {
         words.push("nonnull".into());
     }
+    let own = match p.own {
+        Own::Unique => "unique",
+        Own::Rc => "rc",
+        Own::View => "view",
+        Own::Any => "any",
+        Own::Shared | Own::Param(_) => "",
+    };
+    words.extend(Some(own.to_string()).filter(|word| !word.is_empty()));
+    words.extend(region_word(p.region));
     words
 }
 

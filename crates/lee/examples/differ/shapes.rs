@@ -41,19 +41,18 @@ impl Gen {
     fn filled(&mut self, elem: Int, n: i64, stem: &str) -> Buf {
         let (t, name, i) = (elem.name(), self.local(stem), self.local("i"));
         let mut buf = Buf { reach: Reach::Array(name.clone()), elem, least: n, most: n, length: None, write: true };
-        let less = if n > 1 { self.off_down() } else { String::new() };
+        let mut top = n;
         if self.random.chance(50) {
-            self.out.line(&format!("{t} {name}[{n}{less}] ZEROED();"));
+            self.out.line(&format!("{t} {name}[{n}] ZEROED();"));
         } else {
+            let less = if n > 1 { self.off_down() } else { String::new() };
             let value = format!("HEAP({t}, {n}{less})");
-            self.out.pair(
-                &format!("{} {name} = {};", elem.pointer(), crate::text::leeward(&value)),
-                &format!("F_{t} {name} = {value};"),
-            );
+            let lee = format!("{} {name} = {};", elem.pointer(), crate::text::leeward(&value));
+            self.out.pair(&lee, &format!("F_{t} {name} = {value};"));
             buf.reach = Reach::Fat(name);
+            top -= i64::from(!less.is_empty());
         }
         let (a, b) = (self.random.between(1, 90), self.random.between(0, 50));
-        let top = if less.is_empty() { n } else { n - 1 };
         self.out.line(&format!("for (i32 {i} = 0; {i} < {top}; {i}++) SET({}, {i} * {a} + {b});", buf.at(&i)));
         buf
     }
