@@ -86,7 +86,7 @@ trusted int putchar(int c) __asm__("lee_io_putchar");
 trusted int putchar_unlocked(int c) __asm__("lee_io_putchar");
 trusted size_t fread(void *counted_by(size * count) p, size_t size, size_t count, FILE *f) __asm__("lee_io_fread");
 trusted size_t fwrite(const void *counted_by(size * count) p, size_t size, size_t count, FILE *f) __asm__("lee_io_fwrite");
-[[lee::into(s)]] trusted char *fgets(char *counted_by(n) s, int n, FILE *f) __asm__("lee_io_fgets");
+[[lee::into(s)]] [[lee::terminates(s)]] trusted char *fgets(char *counted_by(n) s, int n, FILE *f) __asm__("lee_io_fgets");
 trusted int fputs(const char *s, FILE *f) __asm__("lee_io_fputs");
 trusted int puts(const char *s) __asm__("lee_io_puts");
 trusted ssize_t getline(char *fat null_terminated *line, size_t *capacity, FILE *f) __asm__("lee_io_getline");
@@ -98,14 +98,14 @@ trusted void perror(const char *s) __asm__("lee_io_perror");
 trusted int printf(const char *format, ...) __asm__("lee_io_printf") __attribute__((format(printf, 1, 2)));
 trusted int fprintf(FILE *f, const char *format, ...) __asm__("lee_io_fprintf") __attribute__((format(printf, 2, 3)));
 trusted int dprintf(int fd, const char *format, ...) __asm__("lee_io_dprintf") __attribute__((format(printf, 2, 3)));
-trusted int snprintf(char *counted_by(n) s, size_t n, const char *format, ...)
+[[lee::terminates(s)]] trusted int snprintf(char *counted_by(n) s, size_t n, const char *format, ...)
     __asm__("lee_io_snprintf") __attribute__((format(printf, 3, 4)));
 trusted int vprintf(const char *format, va_list args) __asm__("lee_io_vprintf") __attribute__((format(printf, 1, 0)));
 trusted int vfprintf(FILE *f, const char *format, va_list args)
     __asm__("lee_io_vfprintf") __attribute__((format(printf, 2, 0)));
 trusted int vdprintf(int fd, const char *format, va_list args)
     __asm__("lee_io_vdprintf") __attribute__((format(printf, 2, 0)));
-trusted int vsnprintf(char *counted_by(n) s, size_t n, const char *format, va_list args)
+[[lee::terminates(s)]] trusted int vsnprintf(char *counted_by(n) s, size_t n, const char *format, va_list args)
     __asm__("lee_io_vsnprintf") __attribute__((format(printf, 3, 0)));
 trusted int scanf(const char *format, ...) __asm__("lee_io_scanf") __attribute__((format(scanf, 1, 2)));
 trusted int fscanf(FILE *f, const char *format, ...) __asm__("lee_io_fscanf") __attribute__((format(scanf, 2, 3)));

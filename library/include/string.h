@@ -50,6 +50,6 @@ trusted char *fat null_terminated unique strdup(const char *s) __asm__("lee_strd
 trusted char *fat null_terminated unique strndup([[lee::at_most(n)]] const char *s, size_t n) __asm__("lee_strndup") __attribute__((malloc));
 trusted const char *nonnull strerror(int number) __asm__("lee_strerror");
 trusted const char *nonnull strsignal(int number) __asm__("lee_strsignal");
-trusted int strerror_r(int number, char *counted_by(n) buffer, size_t n) __asm__("lee_strerror_r");
+[[lee::terminates(buffer)]] trusted int strerror_r(int number, char *counted_by(n) buffer, size_t n) __asm__("lee_strerror_r");
 
 #endif

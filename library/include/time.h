@@ -14,7 +14,7 @@ trusted struct tm *gmtime(const time_t *t) __asm__("lee_gmtime");
 trusted struct tm *localtime(const time_t *t) __asm__("lee_localtime");
 [[lee::into(tm)]] trusted struct tm *gmtime_r(const time_t *t, struct tm *tm);
 [[lee::into(tm)]] trusted struct tm *localtime_r(const time_t *t, struct tm *tm);
-trusted size_t strftime(char *counted_by(n) s, size_t n, const char *format, const struct tm *tm) __asm__("lee_strftime");
+[[lee::terminates(s)]] trusted size_t strftime(char *counted_by(n) s, size_t n, const char *format, const struct tm *tm) __asm__("lee_strftime");
 [[lee::into(s)]] trusted char *strptime(const char *s, const char *format, struct tm *tm);
 trusted char *fat null_terminated asctime(const struct tm *tm) __asm__("lee_asctime");
 trusted char *fat null_terminated ctime(const time_t *t) __asm__("lee_ctime");

@@ -166,7 +166,11 @@ impl Writer<'_> {
         if let Some(format) = &f.format {
             let _ = write!(self.out, "format {} {} {:?} ", format.scanf, format.format, format.first);
         }
-        let _ = write!(self.out, "{:?}{:?}{:?}{:?}{:?})", f.into, f.end_into, f.copies, f.fills, f.keeps_string);
+        let _ = write!(
+            self.out,
+            "{:?}{:?}{:?}{:?}{:?}{:?})",
+            f.into, f.end_into, f.copies, f.fills, f.terminates, f.keeps_string
+        );
         let outlives = if self.deep { &[][..] } else { &f.outlives };
         for &(long, short) in outlives {
             self.out.push_str("outlives ");

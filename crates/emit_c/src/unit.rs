@@ -553,6 +553,7 @@ fn unknown_signature(types: &TypeStore) -> FuncTy {
         end_into: None,
         copies: None,
         fills: None,
+        terminates: None,
         keeps_string: None,
         regions: 0,
         outlives: vec![],

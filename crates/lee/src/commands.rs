@@ -264,7 +264,7 @@ fn show_help(rest: &[OsString]) -> Outcome<i32> {
 
 /// All codes of the compiler.
 pub fn codes() -> Vec<source::Code> {
-    let mut all = [syntax::codes::ALL, typing::codes::ALL, flow::codes::ALL].concat();
+    let mut all = [syntax::codes::ALL, typing::codes::ALL, flow::codes::ALL, transform::codes::ALL].concat();
     all.sort_by_key(|code| code.id);
     all
 }

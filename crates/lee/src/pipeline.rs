@@ -131,10 +131,14 @@ fn compile_tree(
         consistent("instantiation", timer.pass("verify", || mir::verify::program(&mir)))?;
     }
     lower::erase_records(&mut mir.types);
-    if settings.remove_checks && !sink.has_errors() && until != Until::Checked {
+    if settings.remove_checks && !sink.has_errors() {
         let explain = until == Until::Checks;
-        let options = transform::Options { versions: explain || !settings.debug, explain };
-        let report = timer.pass("transform", || transform::run(&mut mir, options));
+        let versions = explain || !settings.debug && until != Until::Checked;
+        let options = transform::Options { versions, explain };
+        let mut report = timer.pass("transform", || transform::run(&mut mir, options));
+        for warning in report.warnings.drain(..) {
+            sink.push(warning);
+        }
         if settings.verify {
             consistent("a transform", timer.pass("verify", || mir::verify::program(&mir)))?;
         }

@@ -1,4 +1,4 @@
-//! Golden tests: each file of tests/run, fault, reject, attack and rules says in comments what is expected of it, in the words
+//! Golden tests: each file of tests/run, fault, reject, warn, attack and rules says in comments what is expected of it, in the words
 //! of the conformance cases (shared/cases/README.md). `LEE_GOLDEN=full` runs the whole matrix of compilers and flags,
 //! `LEE_BLESS=1` writes the expected text of rejections anew.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -64,7 +64,7 @@ fn main() {
             let rejected = fs::read_to_string(&file).is_ok_and(|text| !directives(&text, "reject").is_empty());
             if rejected {
                 let name = format!("{folder}/{}", name(&file));
-                trials.push(Trial::test(name, move || outcome(is_rejected(&file))));
+                trials.push(Trial::test(name, move || outcome(says(&file, REJECT))));
                 continue;
             }
             for way in ways.iter().filter(|way| way.faults || folder == "rules") {
@@ -75,7 +75,10 @@ fn main() {
         }
     }
     for file in files(&tests.join("reject"), "lee") {
-        trials.push(Trial::test(format!("reject/{}", name(&file)), move || outcome(is_rejected(&file))));
+        trials.push(Trial::test(format!("reject/{}", name(&file)), move || outcome(says(&file, REJECT))));
+    }
+    for file in files(&tests.join("warn"), "lee") {
+        trials.push(Trial::test(format!("warn/{}", name(&file)), move || outcome(says(&file, WARN))));
     }
     libtest_mimic::run(&arguments, trials).exit();
 }
@@ -171,9 +174,21 @@ fn faults(ran: &Ran, word: &str, file: &Path) -> Result<(), String> {
     Ok(())
 }
 
-// ---- programs that are rejected ----
+// ---- programs that are rejected, or warned of ----
 
-fn is_rejected(file: &Path) -> Result<(), String> {
+/// What a program is told, and how `lee check` ends.
+#[derive(Clone, Copy)]
+struct Said {
+    directive: &'static str,
+    level: &'static str,
+    status: i32,
+}
+
+const REJECT: Said = Said { directive: "reject", level: "error", status: 1 };
+const WARN: Said = Said { directive: "warn", level: "warning", status: 0 };
+
+/// Checks that messages of the level stand on exactly the lines that end in `//~`.
+fn says(file: &Path, wanted: Said) -> Result<(), String> {
     let text = fs::read_to_string(file).map_err(|e| e.to_string())?;
     let check = |format: &str| {
         let mut command = Command::new(lee());
@@ -184,20 +199,20 @@ fn is_rejected(file: &Path) -> Result<(), String> {
     };
     let json = check("json");
     let report = check("text");
-    if json.status != 1 || report.status != 1 {
-        return Err(format!("check ends with {}, not 1: {}", json.status, tail(&report.err)));
+    if json.status != wanted.status || report.status != wanted.status {
+        return Err(format!("check ends with {}, not {}: {}", json.status, wanted.status, tail(&report.err)));
     }
     let messages: Vec<&str> = json.out.lines().filter(|line| line.starts_with('{')).collect();
-    let errors = messages.iter().filter(|m| field(m, "level").is_some_and(|l| l == "error"));
+    let errors = messages.iter().filter(|m| field(m, "level").is_some_and(|l| l == wanted.level));
     let got: BTreeSet<usize> = errors.filter_map(|m| field(m, "line")?.parse().ok()).collect();
     let lines = text.lines().enumerate();
     let want: BTreeSet<usize> =
         lines.filter(|(_, line)| line.trim_end().ends_with("//~")).map(|(n, _)| n + 1).collect();
     if got != want {
-        return Err(format!("errors on lines {got:?}, expected {want:?}: {}", tail(&report.err)));
+        return Err(format!("messages on lines {got:?}, expected {want:?}: {}", tail(&report.err)));
     }
     let said = messages.iter().filter_map(|m| field(m, "message")).collect::<Vec<_>>().join(" ").to_lowercase();
-    let word = directives(&text, "reject").into_iter().next().unwrap_or_default();
+    let word = directives(&text, wanted.directive).into_iter().next().unwrap_or_default();
     if !said.contains(&word.to_lowercase()) {
         return Err(format!("the messages lack {word:?}: {said}"));
     }

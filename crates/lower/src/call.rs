@@ -193,7 +193,8 @@ impl<'t> Lower<'t, '_> {
                 if copies {
                     self.check_copies(&count, values.get(i).map(|v| v.source.clone()));
                 }
-                let known = match (const_int(&count), known_length(self, arg)) {
+                let whole = (func.terminates == Some(i as u32)).then(|| whole_string(self, arg)).flatten();
+                let known = match (const_int(&count), whole.or_else(|| known_length(self, arg))) {
                     (Some(want), Some(have)) => want <= i128::from(have),
                     _ => false,
                 };
@@ -202,7 +203,10 @@ impl<'t> Lower<'t, '_> {
                     let pointer = value.clone();
                     let check = |this: &mut Self| {
                         let ulong = this.common().ulong;
-                        let have = this.temp_of(Rvalue::Remaining(pointer), ulong);
+                        let have = match whole {
+                            Some(all) => this.int(i128::from(all), ulong),
+                            None => this.temp_of(Rvalue::Remaining(pointer), ulong),
+                        };
                         this.check(Check::Enough { want, have });
                     };
                     if param.optional {
@@ -391,6 +395,7 @@ impl<'t> Lower<'t, '_> {
             end_into: None,
             copies: None,
             fills: None,
+            terminates: None,
             keeps_string: None,
             regions: 0,
             outlives: vec![],
@@ -429,6 +434,18 @@ fn known_length(lower: &Lower, arg: &Expr) -> Option<u64> {
             let (from, to) = (size(inner.ty.ty)?, size(arg.ty.ty)?);
             known_length(lower, inner)?.checked_mul(from)?.checked_div(to)
         }
+        _ => None,
+    }
+}
+
+/// The elements of an argument that is a whole `null_terminated` array, its hidden zero counted.
+fn whole_string(lower: &Lower, arg: &Expr) -> Option<u64> {
+    match &*arg.kind {
+        ExprKind::Decay(array) => match *lower.program.types.kind(array.ty.ty) {
+            TyKind::Array { len: ArrayLen::Const(n), terminated: true, .. } => Some(n),
+            _ => None,
+        },
+        ExprKind::Convert(Conv::Pointer, inner) => whole_string(lower, inner),
         _ => None,
     }
 }

@@ -100,6 +100,7 @@ impl Maker {
             end_into: None,
             copies: None,
             fills: None,
+            terminates: None,
             keeps_string: None,
             regions: 0,
             outlives: vec![],

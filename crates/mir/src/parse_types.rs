@@ -257,6 +257,7 @@ impl Parser<'_> {
             end_into: None,
             copies: None,
             fills: None,
+            terminates: None,
             keeps_string: None,
             regions: 0,
             outlives: vec![],
@@ -300,6 +301,7 @@ impl Parser<'_> {
             "unprototyped" => func.unprototyped = true,
             "into" => func.into = Some(self.number()?),
             "end_into" => func.end_into = Some((self.number()?, self.number()?)),
+            "terminates" => func.terminates = Some(self.number()?),
             "fills" => {
                 let pointer = self.number()?;
                 func.fills = Some((pointer, if self.take("-") { None } else { Some(self.number()?) }));

@@ -250,6 +250,9 @@ fn write_func(out: &mut String, types: &TypeStore, func: &FuncTy) {
     if let Some((d, s)) = func.copies {
         words.push(format!("copies {d} {s}"));
     }
+    if let Some(p) = func.terminates {
+        words.push(format!("terminates {p}"));
+    }
     if let Some((p, c)) = func.fills {
         words.push(format!("fills {p} {}", c.map_or("-".into(), |c| c.to_string())));
     }

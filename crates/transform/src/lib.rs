@@ -1,6 +1,8 @@
-//! Transforms of MIR that remove run-time checks, run on what is emitted: bodies without type parameters, and instances.
+//! Transforms of MIR that remove run-time checks, and warnings of those that always fail, run on what is emitted: bodies without type parameters, and instances.
 //! `pass` lists them.
 
+pub mod certain;
+pub mod codes;
 pub mod counted;
 pub mod loops;
 pub mod near;

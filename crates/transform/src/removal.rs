@@ -3,6 +3,7 @@
 //! Needs: `flow::ranges`. Changes: checks become `Nop`, or lose tests. Guarantees: a check that is gone would not have failed, on any run
 //! (`tests/random.rs` and the differential fuzzer look for one that would).
 
+use crate::certain;
 use crate::report::{self, Remaining, Report};
 use flow::framework::{Item, Point};
 use flow::ranges::{Ranges, Summaries, View};
@@ -28,6 +29,9 @@ pub fn run(program: &Program, body: &mut Body, summaries: &Summaries, explain: b
         ranges.visit(&mut |at, view, item| {
             let Item::Stmt(Stmt { kind: StmtKind::Check(check), span, .. }) = item else { return };
             let verdict = judge(program, body, &view, check);
+            if body.func.args.is_empty() && verdict.is_none() {
+                report.warnings.extend(certain::warning(&view, check, *span));
+            }
             let what = report::what(check).filter(|_| explain);
             if let (Some(what), false) = (what, matches!(verdict, Some(Verdict::Gone))) {
                 let why = report::why(body, &view, check);

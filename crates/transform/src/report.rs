@@ -2,7 +2,7 @@
 
 use flow::ranges::{Range, View};
 use mir::ir::*;
-use source::{SourceMap, Span};
+use source::{Diagnostic, SourceMap, Span};
 use std::fmt::Write;
 
 /// A check that remains.
@@ -29,6 +29,8 @@ pub struct Report {
     pub removed: usize,
     /// Loops that have two versions now.
     pub versions: usize,
+    /// What always fails.
+    pub warnings: Vec<Diagnostic>,
     /// The others.
     pub remaining: Vec<Remaining>,
 }

@@ -436,6 +436,7 @@ impl Checker<'_> {
                 || p.bounds.is_terminated()
                 || self.is_null_constant(arg)
                 || !self.checked()
+                || !self.rooted_in_local(arg)
             {
                 continue;
             }

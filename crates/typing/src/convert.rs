@@ -760,8 +760,8 @@ impl Checker<'_> {
         abi && self.program.types.same_modulo_regions(a.ret, b.ret)
             && a.variadic == b.variadic
             && a.format == b.format
-            && (a.into, a.end_into, a.copies, a.fills, a.keeps_string)
-                == (b.into, b.end_into, b.copies, b.fills, b.keeps_string)
+            && (a.into, a.end_into, a.copies, a.fills, a.terminates, a.keeps_string)
+                == (b.into, b.end_into, b.copies, b.fills, b.terminates, b.keeps_string)
             && a.params.len() == b.params.len()
             && a.params
                 .iter()

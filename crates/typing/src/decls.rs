@@ -226,7 +226,11 @@ impl Checker<'_> {
         }
         let system = self.map.is_system(name.span.lo);
         let promises = self.program.types.as_func(ty).is_some_and(|f| {
-            f.end_into.is_some() || f.copies.is_some() || f.fills.is_some() || f.keeps_string.is_some()
+            f.end_into.is_some()
+                || f.copies.is_some()
+                || f.fills.is_some()
+                || f.terminates.is_some()
+                || f.keeps_string.is_some()
         });
         if promises && !place.trusted && !place.foreign && !system {
             self.error_help(

@@ -279,6 +279,7 @@ impl Checker<'_> {
             end_into: None,
             copies: None,
             fills: None,
+            terminates: None,
             keeps_string: None,
             regions: 0,
             outlives: vec![],

@@ -680,6 +680,7 @@ impl Checker<'_> {
             end_into: None,
             copies: None,
             fills: None,
+            terminates: None,
             keeps_string: None,
             regions: 0,
             outlives: vec![],
@@ -735,6 +736,7 @@ impl Checker<'_> {
                 "into" if lee => f.into = position(attr.args.first()),
                 "end_into" if lee => f.end_into = position(attr.args.first()).zip(position(attr.args.get(1))),
                 "copies" if lee => f.copies = position(attr.args.first()).zip(position(attr.args.get(1))),
+                "terminates" if lee => f.terminates = position(attr.args.first()),
                 "fills" if lee => f.fills = position(attr.args.first()).zip(Some(position(attr.args.get(1)))),
                 "advances" if lee => {
                     let (pointer, string) = (position(attr.args.first()), position(attr.args.get(1)));

@@ -344,6 +344,9 @@ pub struct FuncTy {
     pub copies: Option<(u32, u32)>,
     /// `[[lee::fills(p, c)]]`: bytes of `p` are set to `c` (or to zero).
     pub fills: Option<(u32, Option<u32>)>,
+    /// `[[lee::terminates(p)]]`: the last element of `p` that it may write is set to zero only, so a `null_terminated` array
+    /// may be passed with its hidden zero counted (`fgets(line, sizeof line, f)`).
+    pub terminates: Option<u32>,
     /// The string argument is kept behind the call, so a check for its zero at the call is not enough.
     pub keeps_string: Option<u32>,
     /// Number of its region variables (`Region::Bound(0, n)`).

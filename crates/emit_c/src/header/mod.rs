@@ -282,7 +282,11 @@ impl Header<'_> {
             }
             TyKind::Array { elem, .. } => self.is_shared(elem.ty),
             TyKind::Func(f) => {
-                let plain = f.into.is_none() && f.end_into.is_none() && f.copies.is_none() && f.fills.is_none();
+                let plain = f.into.is_none()
+                    && f.end_into.is_none()
+                    && f.copies.is_none()
+                    && f.fills.is_none()
+                    && f.terminates.is_none();
                 let params =
                     f.params.iter().all(|p| self.is_shared(p.ty) && !p.optional && !words::heap_word(self.types, p.ty));
                 plain && params && self.is_shared(f.ret)
