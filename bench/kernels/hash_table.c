@@ -42,7 +42,6 @@ static void table_grow(struct table *t) {
             slots[at] = e;
         }
     }
-    free(t->slots);
     t->slots = slots;
     t->capacity = wanted;
 }

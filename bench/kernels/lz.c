@@ -121,8 +121,6 @@ static void compress(struct buffer *out, const unsigned char *in, size_t n) {
             matcher_insert(m, in, n, at++);
     }
     put_group(out, in + start, n - start, (struct match){ 0 });
-    free(m->previous);
-    free(m);
 }
 
 struct reader {
@@ -199,8 +197,5 @@ int main(int argc, char **argv) {
     struct reader r = { .data = packed.data, .size = packed.size };
     int good = expand(&out, &r) && out.size == in.size && memcmp(out.data, in.data, in.size) == 0;
     printf("%zu %zu %08x %s\n", in.size, packed.size, (unsigned)adler32(packed.data, packed.size), good ? "good" : "BROKEN");
-    free(in.data);
-    free(packed.data);
-    free(out.data);
     return !good;
 }

@@ -54,8 +54,10 @@ int main(int argc, char **argv) {
     quicksort(a, n);
     uint32_t sum = 0;
     for (size_t i = 0; i < n; i++) {
-        if (i > 0 && a[i - 1] > a[i])
+        if (i > 0 && a[i - 1] > a[i]) {
+            free(a);
             return 1;
+        }
         sum = sum * 31 + (uint32_t)a[i];
     }
     printf("%08x\n", (unsigned)sum);

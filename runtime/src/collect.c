@@ -51,8 +51,13 @@ static void clear_marks(struct lee_heap *heap) {
     }
 }
 
-static void set_budget(struct lee_heap *heap) {
+/* `fresh` bytes were handed out since the collection before, which left `old` bytes. When at least half of them
+ * live, the program is building something: collections find little, each marks what the ones before marked, so the next one
+ * is put off twice as long. A program that lets go of what it allocates gets the usual budget at once. */
+static void set_budget(struct lee_heap *heap, size_t fresh, size_t old) {
     size_t live = heap->counts.live_bytes, budget = live / 100 * lee_heap_settings.grow_percent;
+    if (live > old && live - old >= fresh / 2 && budget <= SIZE_MAX / 2)
+        budget *= 2;
     size_t limit = lee_memory_limit(), charged = lee_memory_charged();
     if (budget < lee_heap_settings.least_budget)
         budget = lee_heap_settings.least_budget;
@@ -144,6 +149,7 @@ void lee_heap_collect(struct lee_heap *heap) {
         return;
     uint64_t start = now();
     size_t before = heap->blocks_used * LEE_BLOCK_BYTES + heap->large_bytes;
+    size_t fresh = heap->since_collection, old = heap->counts.live_bytes;
     heap->collecting = true;
     lee_sweep_finish(heap);
     clear_marks(heap);
@@ -156,7 +162,7 @@ void lee_heap_collect(struct lee_heap *heap) {
     lee_sweep_begin(heap);
     heap->counts.collections++;
     heap->since_collection = 0;
-    set_budget(heap);
+    set_budget(heap, fresh, old);
     lee_blocks_release(heap, heap->budget);
     heap->collecting = false;
     uint64_t pause = now() - start;
