@@ -1,5 +1,5 @@
 //! The error index: each code has a page, whose rejected program gets the code and whose corrected program is accepted. And
-//! the programs of the language reference and the tour.
+//! the programs of the language reference, the tour and the porting guide.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -26,7 +26,7 @@ fn main() {
         }
     }
     let mut pages = files(&root().join("docs/reference"), "md");
-    pages.push(root().join("docs/tour.md"));
+    pages.extend(["docs/tour.md", "docs/porting.md"].map(|page| root().join(page)));
     for file in pages {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         trials.push(Trial::test(format!("reference {name}"), move || examples(&file, &name).map_err(Into::into)));
