@@ -75,11 +75,7 @@ void *lee_cell_slow(enum lee_family family, unsigned class_) {
     struct lee_heap *heap = lee_heap_self();
     if (heap == NULL)
         return NULL;
-    if (heap->stress != LEE_STRESS_NEVER && --heap->stress_left == 0) {
-        heap->stress_left = heap->stress;
-        if (heap->enabled)
-            lee_heap_collect(heap);
-    }
+    lee_heap_stress(heap);
     struct lee_bin *bin = &heap->inline_part.bins[family][class_];
     size_t bytes = lee_class_bytes(class_);
     void *cell = take(bin, bytes);

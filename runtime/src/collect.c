@@ -23,6 +23,7 @@ bool lee_heap_poll(struct lee_heap *heap, size_t bytes) {
 
 #include <lee/fault.h>
 
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 
@@ -147,6 +148,7 @@ static void mark(struct lee_heap *heap) {
 void lee_heap_collect(struct lee_heap *heap) {
     if (heap->collecting || !lee_heap_may_collect(heap))
         return;
+    int error = errno; /* giving memory back may set it, and no allocation of C's does when it succeeds */
     uint64_t start = now();
     size_t before = heap->blocks_used * LEE_BLOCK_BYTES + heap->large_bytes;
     size_t fresh = heap->since_collection, old = heap->counts.live_bytes;
@@ -173,6 +175,7 @@ void lee_heap_collect(struct lee_heap *heap) {
         heap->counts.pause_most = pause;
     if (heap->trace)
         report(heap, before, marked - marking, pause);
+    errno = error;
 }
 
 bool lee_heap_poll(struct lee_heap *heap, size_t bytes) {

@@ -37,7 +37,8 @@ extern const struct lee_cell_info lee_cell_info[LEE_CODES];
 
 enum {
     LEE_PAGE_SIZES = 4,  /* 4 to 32 KB */
-    LEE_STRESS_NEVER = 0
+    LEE_STRESS_NEVER = 0,
+    LEE_DEAD_BYTE = 0xea /* even: as a header it says `not allocated` */
 };
 
 enum block_state {
@@ -165,6 +166,14 @@ void lee_heap_trim(struct lee_heap *heap);
 void lee_heap_collect(struct lee_heap *heap);
 /* Collects if it is time to. */
 bool lee_heap_poll(struct lee_heap *heap, size_t bytes);
+/* LEE_GC_STRESS: counts an allocation that left the inline path, and collects when it is time. */
+static inline void lee_heap_stress(struct lee_heap *heap) {
+    if (heap->stress == LEE_STRESS_NEVER || --heap->stress_left != 0)
+        return;
+    heap->stress_left = heap->stress;
+    if (heap->enabled)
+        lee_heap_collect(heap);
+}
 /* Gives back all memory that is not in use: what the idle path calls. */
 size_t lee_heap_idle(struct lee_heap *heap);
 

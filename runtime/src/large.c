@@ -90,6 +90,7 @@ static void *take_blocks(struct lee_heap *heap, size_t bytes, uintptr_t header, 
 }
 
 void *lee_large_take(struct lee_heap *heap, size_t bytes, uintptr_t header, bool zeroed) {
+    lee_heap_stress(heap);
     lee_heap_poll(heap, bytes);
     for (int attempt = 0;; attempt++) {
         void *start = bytes <= IN_BLOCKS_MOST ? take_blocks(heap, bytes, header, zeroed) : take_units(heap, bytes, header);

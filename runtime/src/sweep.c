@@ -61,6 +61,8 @@ static bool next_run(struct lee_heap *heap, struct lee_bin *bin, struct lee_bloc
         return false;
     }
     unsigned end = find_mark(marks_of(chunk, number), start, info->count, true);
+    if (heap->stress != LEE_STRESS_NEVER)
+        end = start + 1; /* each allocation comes here */
     if (block->dirty && (size_t)(end - start) * info->bytes > RUN_BYTES)
         end = start + (RUN_BYTES + info->bytes - 1) / info->bytes;
     uintptr_t base = first_cell(chunk, number, info);
@@ -169,6 +171,21 @@ static void count_large(struct lee_heap *heap, const struct lee_block *block) {
     heap->counts.live_bytes += block->bytes;
 }
 
+/* LEE_GC_STRESS: what died is overwritten at once, so that whoever still uses it sees it. Afterwards its header is that of
+ * a free cell. */
+LEE_UNCHECKED static void scribble(struct lee_chunk *chunk, size_t number) {
+    const struct lee_cell_info *info = info_of(chunk, number);
+    uintptr_t base = first_cell(chunk, number, info);
+    for (unsigned at = 0; at < info->count; at++) {
+        if ((chunk->marks[number][at / 8] >> at % 8 & 1) == 0) {
+            uintptr_t cell = base + (size_t)at * info->bytes;
+            LEE_UNPOISON(cell, info->bytes);
+            __builtin_memset((void *)cell, LEE_DEAD_BYTE, info->bytes);
+            LEE_POISON(cell, info->bytes);
+        }
+    }
+}
+
 /* Sorts a unit's blocks into the lists of their bins, last first, and lets go of the empty ones. */
 static void sort_unit(struct lee_heap *heap, struct lee_unit *unit) {
     struct lee_chunk *chunk = lee_chunk_describing(unit);
@@ -195,6 +212,8 @@ static void sort_unit(struct lee_heap *heap, struct lee_unit *unit) {
         block->state = BLOCK_UNSWEPT;
         block->fresh = 0;
         block->dirty = true;
+        if (heap->stress != LEE_STRESS_NEVER)
+            scribble(chunk, first + i);
         block->next = blocks->unswept;
         blocks->unswept = block;
     }

@@ -127,8 +127,9 @@ fn definition<'a>(unit: &mut Unit<'a>, function: &Function, body: &'a Body, line
     let name = unit.function_name(&body.func);
     let storage = storage(unit, &body.func, function);
     let mut emitter = Emitter::new(unit, body, held, scratch);
-    let entry = objects_at_entry(&mut emitter, &f);
+    let mut entry = objects_at_entry(&mut emitter, &f);
     emitter.blocks();
+    entry.extend(emitter.bases_at_entry());
     let Emitter { held, declarations: own, lines: code, .. } = emitter;
     for param in &f.params {
         unit.c.need(param.ty);

@@ -40,6 +40,10 @@ pub struct Emitter<'u, 'a> {
     pub at: Option<At>,
     /// The same as a span.
     pub span: Span,
+    /// What the collector must find.
+    pub bases: crate::bases::Bases,
+    /// Names of the copies of bases, by local.
+    pub base_names: FxHashMap<u32, String>,
     /// Targets of jumps, resolved through blocks that only jump on.
     targets: Vec<u32>,
 }
@@ -64,9 +68,12 @@ impl<'u, 'a> Emitter<'u, 'a> {
             lines: Lines::default(),
             at: None,
             span: Span::NONE,
+            bases: crate::bases::Bases::default(),
+            base_names: FxHashMap::default(),
             targets: targets(body, &variable),
         };
         emitter.uses = crate::pending::count_uses(body, &|n| emitter.is_array(n));
+        emitter.find_bases();
         emitter
     }
 
@@ -102,9 +109,11 @@ impl<'u, 'a> Emitter<'u, 'a> {
             if jumped.get(n as usize) == Some(&true) {
                 self.push(&format!("b{n}:;"));
             }
-            for stmt in &block.stmts {
+            for (i, stmt) in block.stmts.iter().enumerate() {
                 self.go_to(stmt.span);
+                self.bases_before(n as usize, i);
                 self.statement(&stmt.kind);
+                self.bases_behind(n as usize, i);
             }
             self.go_to(block.term.span);
             self.terminator(block, next);

@@ -2,10 +2,12 @@
 //!
 //! `docs/internals/abi.md` says what values look like. Sizes and field offsets are left to the C compiler.
 
+mod bases;
 mod bodies;
 mod body;
 mod calls;
 mod checks;
+mod collects;
 mod ctype;
 pub mod digest;
 mod drops;
@@ -40,6 +42,8 @@ pub struct Options {
     pub single: bool,
     /// Plain C: names are C's own, nothing of the runtime is used, no digests.
     pub plain: bool,
+    /// No collector: nothing is done for one.
+    pub no_gc: bool,
     /// The source's name, for the comment on top.
     pub source_name: String,
 }

@@ -56,6 +56,8 @@ pub struct Unit<'a> {
     pub bodies: FxHashMap<FuncRef, &'a Body>,
     /// What is used.
     pub reach: Reach,
+    /// Where collections run and which functions compute pointers.
+    pub bases: crate::bases::Summary,
     /// Names of used functions.
     functions: FxHashMap<FuncRef, Name>,
     /// Names of used globals.
@@ -90,6 +92,10 @@ impl<'a> Unit<'a> {
     pub fn new(program: &'a Program, map: &'a SourceMap, options: &'a Options) -> Unit<'a> {
         let bodies = reach::bodies(program);
         let reach = reach::reach(program, &bodies);
+        let bases = match options.plain || options.no_gc {
+            true => Default::default(),
+            false => crate::bases::Summary::new(program, &bodies),
+        };
         Unit {
             program,
             types: &program.types,
@@ -100,6 +106,7 @@ impl<'a> Unit<'a> {
             locator: Locator::new(map),
             bodies,
             reach,
+            bases,
             functions: FxHashMap::default(),
             globals: FxHashMap::default(),
             func_types: FxHashMap::default(),

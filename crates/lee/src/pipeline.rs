@@ -160,8 +160,8 @@ fn compile_tree(
         return Ok(Some(Product::Text(emit_c::header(&mir, map, &settings.source_name))));
     }
 
-    let (debug, single, source_name) = (settings.debug, settings.single, settings.source_name.clone());
-    let options = emit_c::Options { debug, single, plain, source_name };
+    let (debug, single, no_gc) = (settings.debug, settings.single, settings.no_gc);
+    let options = emit_c::Options { debug, single, plain, no_gc, source_name: settings.source_name.clone() };
     Ok(Some(Product::C(timer.pass("emit C", || emit_c::emit(&mir, map, &options)))))
 }
 

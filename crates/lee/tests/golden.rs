@@ -18,17 +18,24 @@ struct Way {
     flags: &'static [&'static str],
     /// Whether faults are looked at too: sanitizers report them in words of their own.
     faults: bool,
+    /// What the program finds in its environment.
+    env: &'static [(&'static str, &'static str)],
 }
 
+/// A collection at each 20th allocation (`//@ stress: n` for another number), checked by a second trace; what died is overwritten.
+const STRESSED: &[(&str, &str)] = &[("LEE_GC_STRESS", "20"), ("LEE_GC_VERIFY", "1")];
+
 const WAYS: &[Way] = &[
-    Way { name: "gcc-debug", flags: &["--cc", "gcc"], faults: true },
-    Way { name: "clang-release", flags: &["--cc", "clang-19", "--release"], faults: true },
+    Way { name: "gcc-debug", flags: &["--cc", "gcc"], faults: true, env: &[] },
+    Way { name: "clang-release", flags: &["--cc", "clang-19", "--release"], faults: true, env: &[] },
 ];
 
 const MORE_WAYS: &[Way] = &[
-    Way { name: "gcc-release", flags: &["--cc", "gcc", "--release"], faults: true },
-    Way { name: "clang-debug", flags: &["--cc", "clang-19"], faults: true },
-    Way { name: "sanitized", flags: &["--cc", "clang-19", "--sanitize", "address,undefined"], faults: false },
+    Way { name: "gcc-release", flags: &["--cc", "gcc", "--release"], faults: true, env: &[] },
+    Way { name: "clang-debug", flags: &["--cc", "clang-19"], faults: true, env: &[] },
+    Way { name: "gcc-stressed", flags: &["--cc", "gcc", "--release"], faults: false, env: STRESSED },
+    Way { name: "clang-stressed", flags: &["--cc", "clang-19", "--release"], faults: false, env: STRESSED },
+    Way { name: "sanitized", flags: &["--cc", "clang-19", "--sanitize", "address,undefined"], faults: false, env: &[] },
 ];
 
 fn main() {
@@ -114,6 +121,15 @@ fn executes(file: &Path, way: &Way) -> Result<(), String> {
     command
         .env("ASAN_OPTIONS", "detect_leaks=0:handle_segv=0:detect_stack_use_after_return=0")
         .env("UBSAN_OPTIONS", "halt_on_error=1");
+    command.envs(way.env.iter().copied());
+    if let (Some(every), false) = (directives(&text, "stress").first(), way.env.is_empty()) {
+        command.env("LEE_GC_STRESS", every);
+    }
+    for setting in directives(&text, "env") {
+        if let Some((name, value)) = setting.split_once('=') {
+            command.env(name, value);
+        }
+    }
     let ran = run_with(&mut command, &input);
     let _ = fs::remove_file(&program);
     match directives(&text, "fault").first() {

@@ -58,7 +58,7 @@ pub fn emit(text: &str) -> String {
 
 pub fn emit_program(program: &mir::ir::Program, text: &str) -> String {
     let map = source::SourceMap::new("test.mir", text.to_string());
-    let options = emit_c::Options { debug: true, single: false, plain: false, source_name: "test.mir".into() };
+    let options = emit_c::Options { debug: true, source_name: "test.mir".into(), ..Default::default() };
     emit_c::emit(program, &map, &options)
 }
 

@@ -1,0 +1,519 @@
+//! What keeps heap objects alive while the C compiler holds only addresses computed from a pointer.
+//!
+//! The collector keeps what a word of the stack points into. A C compiler is free to drop a pointer that it has computed another address
+//! from, such as `p + 8 * i` for `p[i - 1000]`, and that address may lie in no object, or in another one. So each *base* that a
+//! function still needs when a collection may run is put where the collector finds it, exactly as it is:
+//!
+//! * a pointer in a local: a copy in a volatile variable of the same frame (`p__base`), stored when `p` is, of a pointer with
+//!   bounds its first element. A store for each definition, nothing at calls, nothing in loops that only read.
+//! * a struct or array with such pointers: its memory, by an empty assembler statement before the call.
+//! * a local whose address is taken: its memory, for the whole function.
+//!
+//! Which pointers: those with bounds, and those that address arithmetic connects by copies, within the function or through
+//! results. All others are used at constant offsets only, and what the compiler may compute from them lies in the object too.
+//!
+//! Against H.-J. Boehm, *Simple Garbage-Collector-Safety* (PLDI 1996), which makes each result of arithmetic opaque and names its base
+//! behind it: here arithmetic stays as it is, since only few functions can collect while they walk, and the compiler cannot take
+//! back what was stored.
+
+use crate::body::Emitter;
+use crate::collects::{self, Collects, Quiet};
+use mir::bits::BitSet;
+use mir::cfg::each_successor;
+use mir::ir::*;
+use mir::visit::{stmt_places, term_places, Access};
+use rustc_hash::{FxHashMap, FxHashSet};
+use typing::tree::{BorrowKind, FuncRef};
+use typing::types::{TyKind, TypeStore};
+
+/// A statement: its block and its number.
+type Point = (usize, usize);
+
+/// What one function does about its bases.
+#[derive(Default)]
+pub struct Bases {
+    /// Locals whose base is copied when they are defined by the statement.
+    stores: FxHashMap<Point, Vec<Local>>,
+    /// Parameters whose base is copied at entry.
+    pub entry: Vec<Local>,
+    /// Locals that must be in memory before the statement.
+    memory: FxHashMap<Point, Vec<Local>>,
+    /// Locals that are in memory all the time.
+    pub escaped: Vec<Local>,
+    /// Locals with a copy.
+    pub slots: FxHashSet<u32>,
+}
+
+/// What is known of all functions.
+#[derive(Default)]
+pub struct Summary {
+    /// Where collections run.
+    pub quiet: Quiet,
+    /// Functions that may return a pointer that they computed, or a struct with one.
+    computed: FxHashSet<FuncRef>,
+}
+
+impl Summary {
+    /// Looks at all bodies.
+    pub fn new(program: &Program, bodies: &FxHashMap<FuncRef, &Body>) -> Summary {
+        let callers = collects::callers(bodies);
+        let mut summary = Summary { quiet: Quiet::new(program, bodies, &callers), computed: FxHashSet::default() };
+        let mut work: Vec<FuncRef> = bodies.keys().cloned().collect();
+        while let Some(func) = work.pop() {
+            let Some(body) = bodies.get(&func) else { continue };
+            if !summary.computed.contains(&func) && summary.returns_computed(&program.types, body) {
+                work.extend(callers.get(&func).into_iter().flatten().cloned());
+                summary.computed.insert(func);
+            }
+        }
+        summary
+    }
+
+    fn returns_computed(&self, types: &TypeStore, body: &Body) -> bool {
+        let mut related = None;
+        for block in &body.blocks {
+            let TermKind::Return(Some(Operand::Copy(place) | Operand::Move(place))) = &block.term.kind else {
+                continue;
+            };
+            let Some(local) = held_in(place) else { continue };
+            let holds = body.locals.get(local.0 as usize).is_some_and(|l| types.has_pointers(l.ty.ty));
+            if holds && related.get_or_insert_with(|| Related::new(types, body, self)).is_computed(local.0) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+fn is_pointer(types: &TypeStore, body: &Body, local: Local) -> bool {
+    let ty = body.locals.get(local.0 as usize).map(|l| types.kind(l.ty.ty));
+    matches!(ty, Some(TyKind::Ptr(p)) if !matches!(types.kind(p.target.ty), TyKind::Func(_)))
+}
+
+/// The local that holds the place itself.
+fn held_in(place: &Place) -> Option<Local> {
+    match place.base {
+        PlaceBase::Local(local) if !place.proj.contains(&Proj::Deref) => Some(local),
+        _ => None,
+    }
+}
+
+/// The local whose pointer the place is reached through, and whether its element is chosen at run time.
+fn reached_through(place: &Place) -> (Option<Local>, bool) {
+    let Some(last) = place.proj.iter().rposition(|p| *p == Proj::Deref) else { return (None, false) };
+    let variable = place.proj.iter().skip(last).any(|p| matches!(p, Proj::Index(Operand::Copy(_) | Operand::Move(_))));
+    let first = place.proj.iter().position(|p| *p == Proj::Deref) == Some(last);
+    match place.base {
+        PlaceBase::Local(local) if first => (Some(local), variable),
+        _ => (None, variable),
+    }
+}
+
+/// Locals that hold, or may hold, the same pointer or one computed from it; a set with arithmetic in it is marked.
+struct Related {
+    parent: Vec<u32>,
+    marked: Vec<bool>,
+}
+
+impl Related {
+    fn new(types: &TypeStore, body: &Body, summary: &Summary) -> Related {
+        let mut related =
+            Related { parent: (0..body.locals.len() as u32).collect(), marked: vec![false; body.locals.len()] };
+        for (n, local) in body.locals.iter().enumerate() {
+            if types.words(local.ty.ty) == 3 {
+                related.mark(Local(n as u32));
+            }
+        }
+        for block in &body.blocks {
+            for stmt in &block.stmts {
+                related.statement(&stmt.kind, summary);
+            }
+        }
+        related
+    }
+
+    fn root(&self, mut n: u32) -> u32 {
+        while let Some(&up) = self.parent.get(n as usize) {
+            if up == n {
+                break;
+            }
+            n = up;
+        }
+        n
+    }
+
+    fn is_computed(&self, n: u32) -> bool {
+        self.marked.get(self.root(n) as usize) == Some(&true)
+    }
+
+    fn mark(&mut self, local: Local) {
+        let root = self.root(local.0);
+        if let Some(slot) = self.marked.get_mut(root as usize) {
+            *slot = true;
+        }
+    }
+
+    fn join(&mut self, a: Local, b: Local) {
+        let (a, b) = (self.root(a.0), self.root(b.0));
+        if a == b {
+            return;
+        }
+        let marked = self.is_computed(a) || self.is_computed(b);
+        if let Some(up) = self.parent.get_mut(b as usize) {
+            *up = a;
+        }
+        if let Some(slot) = self.marked.get_mut(a as usize) {
+            *slot = marked;
+        }
+    }
+
+    fn statement(&mut self, kind: &StmtKind, summary: &Summary) {
+        stmt_places(kind, &mut |place, _| {
+            if let (Some(base), true) = reached_through(place) {
+                self.mark(base);
+            }
+        });
+        match kind {
+            StmtKind::Assign(dest, value) => self.assign(held_in(dest), value),
+            StmtKind::Call { dest: Some(dest), callee: Callee::Direct(func), .. }
+                if summary.computed.contains(func) =>
+            {
+                held_in(dest).into_iter().for_each(|d| self.mark(d));
+            }
+            StmtKind::Swap(a, b) => {
+                if let (Some(a), Some(b)) = (held_in(a), held_in(b)) {
+                    self.join(a, b);
+                }
+            }
+            StmtKind::CursorBegin(cursor, place) => self.address(Some(*cursor), place),
+            StmtKind::Check(Check::Element(check)) => self.computes(None, &check.base),
+            _ => {}
+        }
+    }
+
+    fn assign(&mut self, dest: Option<Local>, value: &Rvalue) {
+        match value {
+            Rvalue::AddrOf(place) | Rvalue::Borrow(BorrowKind::Slot, place, _) => self.address(dest, place),
+            Rvalue::Borrow(_, place, _) => self.copies(dest, held_in(place)),
+            Rvalue::Offset(pointer, _) => self.computes(dest, pointer),
+            Rvalue::MakeCounted { ptr, .. } => self.computes(dest, ptr),
+            // From an integer.
+            Rvalue::Bits(Operand::Const(_), _) => dest.into_iter().for_each(|d| self.mark(d)),
+            _ => mir::visit::rvalue_operands(value, &mut |operand| {
+                let from = operand.place().and_then(held_in);
+                self.copies(dest, from);
+            }),
+        }
+    }
+
+    fn copies(&mut self, dest: Option<Local>, from: Option<Local>) {
+        if let (Some(dest), Some(from)) = (dest, from) {
+            self.join(dest, from);
+        }
+    }
+
+    fn computes(&mut self, dest: Option<Local>, from: &Operand) {
+        let from = from.place().and_then(held_in);
+        self.copies(dest, from);
+        dest.into_iter().chain(from).for_each(|l| self.mark(l));
+    }
+
+    fn address(&mut self, dest: Option<Local>, place: &Place) {
+        let (base, variable) = reached_through(place);
+        self.copies(dest, base);
+        if variable {
+            dest.into_iter().for_each(|d| self.mark(d));
+        }
+    }
+}
+
+/// How a local's base is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Not,
+    /// By a copy.
+    Slot,
+    /// In memory at calls.
+    Memory,
+}
+
+struct Flow<'b> {
+    body: &'b Body,
+    kept: Vec<Kept>,
+    /// Thin pointers: what C code inlined into a callee computes of them starts from here.
+    thin: Vec<bool>,
+    collects: Vec<Vec<Collects>>,
+    live: Vec<BitSet>,
+    wanted: Vec<BitSet>,
+}
+
+/// What a body does about its bases. `can_hold`: whether the local can hold a heap pointer in the form that emission gives it.
+pub fn find(program: &Program, body: &Body, summary: &Summary, can_hold: &dyn Fn(usize) -> bool) -> Bases {
+    let mut bases = Bases::default();
+    let point = |stmt: &Stmt| summary.quiet.collects(program, &stmt.kind);
+    let collects: Vec<Vec<Collects>> = body.blocks.iter().map(|b| b.stmts.iter().map(point).collect()).collect();
+    if collects.iter().flatten().all(|c| *c == Collects::No) {
+        return bases;
+    }
+    let related = Related::new(&program.types, body, summary);
+    let mut kept = vec![Kept::Not; body.locals.len()];
+    for (n, slot) in kept.iter_mut().enumerate() {
+        let Some(local) = body.locals.get(n) else { continue };
+        if !can_hold(n) {
+            continue;
+        }
+        let pointer = is_pointer(&program.types, body, Local(n as u32));
+        if local.address_taken {
+            // Whoever has the address may store what it computed.
+            bases.escaped.push(Local(n as u32));
+        } else if related.is_computed(n as u32) {
+            *slot = if pointer { Kept::Slot } else { Kept::Memory };
+        }
+    }
+    if kept.iter().all(|k| *k == Kept::Not) {
+        return bases;
+    }
+    let thin = body.locals.iter().map(|l| program.types.words(l.ty.ty) != 3).collect();
+    let empty = vec![BitSet::empty(body.locals.len()); body.blocks.len()];
+    let mut flow = Flow { body, kept, thin, collects, live: empty.clone(), wanted: empty };
+    flow.solve();
+    flow.record(&mut bases);
+    bases
+}
+
+impl Flow<'_> {
+    /// Backwards until nothing changes: what is used later, and what is needed in a later collection.
+    fn solve(&mut self) {
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for n in (0..self.body.blocks.len()).rev() {
+                let (live, wanted) = self.through(n, &mut |_, _, _| {});
+                changed |= self.live.get_mut(n).is_some_and(|old| old.union(&live));
+                changed |= self.wanted.get_mut(n).is_some_and(|old| old.union(&wanted));
+            }
+        }
+    }
+
+    fn at_end(&self, block: &Block) -> (BitSet, BitSet) {
+        let size = self.body.locals.len();
+        let (mut live, mut wanted) = (BitSet::empty(size), BitSet::empty(size));
+        let mut add = |b: BlockId| {
+            self.live.get(b.0 as usize).into_iter().for_each(|s| {
+                live.union(s);
+            });
+            self.wanted.get(b.0 as usize).into_iter().for_each(|s| {
+                wanted.union(s);
+            });
+        };
+        each_successor(self.body, &block.term.kind, &mut add);
+        if matches!(block.term.kind, TermKind::GotoComputed(_)) {
+            self.body.address_labels.iter().for_each(|(_, b)| add(*b));
+        }
+        term_places(&block.term.kind, &mut |place, access| use_place(&mut live, place, access));
+        (live, wanted)
+    }
+
+    /// The sets in front of a block. `see` gets the number of each statement, last first, with what is needed during it and what
+    /// is wanted behind it.
+    fn through(&self, n: usize, see: &mut dyn FnMut(usize, Option<&BitSet>, &BitSet)) -> (BitSet, BitSet) {
+        let Some(block) = self.body.blocks.get(n) else { return Default::default() };
+        let (mut live, mut wanted) = self.at_end(block);
+        for (i, stmt) in block.stmts.iter().enumerate().rev() {
+            if matches!(stmt.kind, StmtKind::Prove(_)) {
+                continue;
+            }
+            let behind = wanted.clone();
+            let written = written(&stmt.kind);
+            if let Some(local) = written {
+                live.remove(local.0 as usize);
+                if !self.keeps_base(block, i, local) {
+                    wanted.remove(local.0 as usize);
+                }
+            }
+            let collects = self.collects.get(n).and_then(|b| b.get(i)).copied().unwrap_or(Collects::No);
+            let during = (collects != Collects::No).then(|| self.during(&stmt.kind, collects, &live));
+            if let Some(during) = &during {
+                wanted.union(during);
+            }
+            see(i, during.as_ref(), &behind);
+            stmt_places(&stmt.kind, &mut |place, access| use_place(&mut live, place, access));
+        }
+        (live, wanted)
+    }
+
+    /// What must be kept while the statement runs, with `live` needed behind it.
+    fn during(&self, kind: &StmtKind, collects: Collects, live: &BitSet) -> BitSet {
+        let mut during = BitSet::empty(self.body.locals.len());
+        let kept = |n: usize| self.kept.get(n).is_some_and(|k| *k != Kept::Not);
+        live.iter().filter(|&n| kept(n)).for_each(|n| {
+            during.insert(n);
+        });
+        stmt_places(kind, &mut |place, access| {
+            let PlaceBase::Local(local) = place.base else { return };
+            let n = local.0 as usize;
+            // A callee of ours keeps its fat parameters itself; a thin one may be what is left of arithmetic here.
+            let lent = collects == Collects::InC || self.thin.get(n) == Some(&true);
+            let stays = match kind {
+                StmtKind::Call { .. } => lent && access != Access::Write,
+                // The place may be computed before the value.
+                _ => !place.proj.is_empty() || access != Access::Write,
+            };
+            if kept(n) && stays {
+                during.insert(n);
+            }
+        });
+        during
+    }
+
+    /// Whether a statement that writes the whole local leaves its first element as it was: `p = p + 1`.
+    fn keeps_base(&self, block: &Block, at: usize, local: Local) -> bool {
+        if self.thin.get(local.0 as usize) != Some(&false) {
+            return false;
+        }
+        let source = |kind: &StmtKind| match kind {
+            StmtKind::Assign(_, Rvalue::Offset(a, _) | Rvalue::Use(a)) => a.place().and_then(Place::as_local),
+            _ => None,
+        };
+        let Some(stmt) = block.stmts.get(at) else { return false };
+        let Some(from) = source(&stmt.kind) else { return false };
+        if from == local {
+            return true;
+        }
+        // Through a temporary that was made from the local, with no write of either in between.
+        for earlier in block.stmts.iter().take(at).rev() {
+            match written(&earlier.kind) {
+                Some(l) if l == local => return false,
+                Some(l) if l == from => return source(&earlier.kind) == Some(local),
+                _ => {}
+            }
+        }
+        false
+    }
+
+    fn record(&self, bases: &mut Bases) {
+        for (n, block) in self.body.blocks.iter().enumerate() {
+            self.through(n, &mut |i, during, behind| {
+                let Some(stmt) = block.stmts.get(i) else { return };
+                let is = |l: usize, what: Kept| self.kept.get(l) == Some(&what);
+                if let Some(local) = written(&stmt.kind) {
+                    let l = local.0 as usize;
+                    if is(l, Kept::Slot) && behind.contains(l) && !self.keeps_base(block, i, local) {
+                        bases.stores.entry((n, i)).or_default().push(local);
+                        bases.slots.insert(local.0);
+                    }
+                }
+                // A swap writes two.
+                if let StmtKind::Swap(a, b) = &stmt.kind {
+                    for local in [a, b].into_iter().filter_map(Place::as_local) {
+                        if is(local.0 as usize, Kept::Slot) {
+                            bases.stores.entry((n, i)).or_default().push(local);
+                            bases.slots.insert(local.0);
+                        }
+                    }
+                }
+                for l in during.iter().flat_map(|d| d.iter()).filter(|&l| is(l, Kept::Memory)) {
+                    bases.memory.entry((n, i)).or_default().push(Local(l as u32));
+                }
+            });
+        }
+        let Some(wanted) = self.wanted.first() else { return };
+        for n in wanted.iter().filter(|&n| (n as u32) < self.body.params) {
+            if self.kept.get(n) == Some(&Kept::Slot) {
+                bases.entry.push(Local(n as u32));
+                bases.slots.insert(n as u32);
+            }
+        }
+    }
+}
+
+/// The local that the statement writes as a whole.
+fn written(kind: &StmtKind) -> Option<Local> {
+    match kind {
+        StmtKind::Assign(place, _) | StmtKind::Zero(place) => place.as_local(),
+        StmtKind::Call { dest, .. } => dest.as_ref().and_then(Place::as_local),
+        StmtKind::CursorBegin(cursor, _) => Some(*cursor),
+        StmtKind::Open(handle, ..) => Some(*handle),
+        _ => None,
+    }
+}
+
+fn use_place(live: &mut BitSet, place: &Place, access: Access) {
+    if let PlaceBase::Local(local) = place.base {
+        if access != Access::Write || !place.proj.is_empty() {
+            live.insert(local.0 as usize);
+        }
+    }
+}
+
+impl Emitter<'_, '_> {
+    /// Finds what is to be kept. Values with a copy of their base do not wait.
+    pub fn find_bases(&mut self) {
+        if self.unit.options.plain || self.unit.options.no_gc {
+            return;
+        }
+        let types = self.unit.types;
+        let can_hold = |n: usize| {
+            let Some(ty) = self.body.locals.get(n).map(|l| l.ty.ty) else { return false };
+            let variable = self.held.get(n).is_none_or(|h| h.variable);
+            types.has_pointers(ty) && !variable && !matches!(types.kind(ty), TyKind::VaList)
+        };
+        self.bases = find(self.unit.program, self.body, &self.unit.bases, &can_hold);
+        for &n in &self.bases.slots {
+            if let Some(count) = self.uses.counts.get_mut(n as usize) {
+                *count = 0;
+            }
+        }
+    }
+
+    /// The copies of parameters and what is in memory all the time: statements at entry.
+    pub fn bases_at_entry(&mut self) -> Vec<String> {
+        let mut out = vec![];
+        for local in self.bases.entry.clone() {
+            out.extend(self.base_text(local));
+        }
+        for local in self.bases.escaped.clone() {
+            // What is never named is not there.
+            if let Some(held) = self.held.get(local.0 as usize).filter(|h| h.used) {
+                out.push(format!("__asm__ volatile(\"\" : : \"r\"(&{}) : \"memory\");", held.name));
+            }
+        }
+        out
+    }
+
+    /// Before a statement.
+    pub fn bases_before(&mut self, block: usize, at: usize) {
+        for local in self.bases.memory.get(&(block, at)).cloned().unwrap_or_default() {
+            self.mark_used(local);
+            if let Some(held) = self.held.get(local.0 as usize) {
+                let text = format!("__asm__ volatile(\"\" : : \"m\"({}));", held.name);
+                self.push(&text);
+            }
+        }
+    }
+
+    /// Behind a statement.
+    pub fn bases_behind(&mut self, block: usize, at: usize) {
+        for local in self.bases.stores.get(&(block, at)).cloned().unwrap_or_default() {
+            if let Some(text) = self.base_text(local) {
+                self.push(&text);
+            }
+        }
+    }
+
+    fn base_text(&mut self, local: Local) -> Option<String> {
+        let ty = self.body.locals.get(local.0 as usize)?.ty.ty;
+        let word = usize::from(self.unit.types.words(ty) == 3);
+        let base = self.local_words(local).into_iter().nth(word)?.text;
+        let name = match self.base_names.get(&local.0) {
+            Some(name) => name.clone(),
+            None => {
+                let name = self.scratch.claim(&format!("{}__base", self.held.get(local.0 as usize)?.name));
+                self.declarations.push(format!("void *volatile {name};"));
+                self.base_names.insert(local.0, name.clone());
+                name
+            }
+        };
+        Some(format!("{name} = (void *){base};"))
+    }
+}

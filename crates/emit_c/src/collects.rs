@@ -1,0 +1,236 @@
+//! Where a collection may run: at allocations, and at calls of functions that may allocate.
+//!
+//! Needs bodies. Guarantees: a statement that is not named allocates nothing on this thread, whatever it calls. What cannot be looked
+//! into (a function pointer, a function of another file) may; of C's library those that cannot are listed here.
+
+use crate::reach;
+use mir::ir::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use typing::tree::{FuncId, FuncRef, Function, Linkage};
+
+/// The functions with a body in which no collection can run.
+#[derive(Default)]
+pub struct Quiet {
+    functions: FxHashSet<FuncRef>,
+    /// Those with a body.
+    ours: FxHashSet<FuncId>,
+}
+
+/// Who calls each function.
+pub type Callers = FxHashMap<FuncRef, Vec<FuncRef>>;
+
+/// The calls between functions with a body.
+pub fn callers(bodies: &FxHashMap<FuncRef, &Body>) -> Callers {
+    let mut callers = Callers::default();
+    for (func, body) in bodies {
+        reach::visit(body, &mut |part| {
+            if let reach::Part::Call(callee, _) = part {
+                callers.entry(callee.clone()).or_default().push(func.clone());
+            }
+        });
+    }
+    callers
+}
+
+/// How a statement is about collections.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Collects {
+    /// None can run.
+    No,
+    /// One may run, in Leeward code or in the runtime's allocator.
+    Yes,
+    /// One may run in a call of C code, which keeps no bases of what it is given.
+    InC,
+}
+
+impl Quiet {
+    /// Assumes that all functions are quiet, then takes out those that are not until nothing changes.
+    pub fn new(program: &Program, bodies: &FxHashMap<FuncRef, &Body>, callers: &Callers) -> Quiet {
+        let declared = |func: &FuncRef| program.functions.get(func.func.0 as usize);
+        let fixed = |func: &&FuncRef| declared(func).is_some_and(|f| !is_replaceable(f));
+        let functions = bodies.keys().filter(fixed).cloned().collect();
+        let mut quiet = Quiet { functions, ours: bodies.keys().map(|f| f.func).collect() };
+        let loud = |quiet: &Quiet, body: &Body| {
+            body.blocks.iter().flat_map(|b| &b.stmts).any(|s| quiet.collects(program, &s.kind) != Collects::No)
+        };
+        let mut work: Vec<FuncRef> = bodies.keys().cloned().collect();
+        while let Some(func) = work.pop() {
+            let Some(body) = bodies.get(&func) else { continue };
+            if quiet.functions.contains(&func) && loud(&quiet, body) {
+                quiet.functions.remove(&func);
+                work.extend(callers.get(&func).into_iter().flatten().cloned());
+            }
+        }
+        quiet
+    }
+
+    /// Whether a collection may run in the statement.
+    pub fn collects(&self, program: &Program, kind: &StmtKind) -> Collects {
+        match kind {
+            StmtKind::Assign(_, Rvalue::Alloc { .. } | Rvalue::NewKey(..)) => Collects::Yes,
+            // Lists of what is to be freed, and arenas, take pages.
+            StmtKind::Dispose { .. } | StmtKind::DropSlot(_) | StmtKind::ArenaBegin(..) => Collects::Yes,
+            StmtKind::Call { callee: Callee::Builtin(_), .. } => Collects::No,
+            StmtKind::Call { callee: Callee::Pointer(_), .. } => Collects::InC,
+            StmtKind::Call { callee: Callee::Direct(func), .. } => self.call(program, func),
+            _ => Collects::No,
+        }
+    }
+
+    fn call(&self, program: &Program, func: &FuncRef) -> Collects {
+        if self.functions.contains(func) {
+            return Collects::No;
+        }
+        let Some(function) = program.functions.get(func.func.0 as usize) else { return Collects::InC };
+        if self.ours.contains(&func.func) {
+            return Collects::Yes;
+        }
+        let symbol = function.symbol.unwrap_or(function.name);
+        match LEAVES.binary_search(&symbol.as_str()) {
+            Ok(_) => Collects::No,
+            Err(_) => Collects::InC,
+        }
+    }
+}
+
+/// Whether the linker may put another body in place of this one.
+fn is_replaceable(function: &Function) -> bool {
+    function.linkage != Linkage::Internal && function.attrs.iter().any(|a| a.contains("weak") || a.contains("alias"))
+}
+
+/// Functions of C's library and of the runtime that allocate nothing in a heap and call nothing back. Sorted.
+const LEAVES: &[&str] = &[
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "atof",
+    "atoi",
+    "atol",
+    "atoll",
+    "cbrt",
+    "ceil",
+    "ceilf",
+    "clock",
+    "clock_gettime",
+    "copysign",
+    "cos",
+    "cosf",
+    "cosh",
+    "exp",
+    "exp2",
+    "expf",
+    "expm1",
+    "fabs",
+    "fabsf",
+    "fdim",
+    "floor",
+    "floorf",
+    "fma",
+    "fmax",
+    "fmin",
+    "fmod",
+    "fmodf",
+    "frexp",
+    "getpid",
+    "gettimeofday",
+    "hypot",
+    "ilogb",
+    "isalnum",
+    "isalpha",
+    "isblank",
+    "iscntrl",
+    "isdigit",
+    "isgraph",
+    "islower",
+    "isprint",
+    "ispunct",
+    "isspace",
+    "isupper",
+    "isxdigit",
+    "labs",
+    "ldexp",
+    "lee_io_feof",
+    "lee_io_ferror",
+    "lee_strcat",
+    "lee_strcpy",
+    "lee_strlcat",
+    "lee_strlcpy",
+    "lee_strlen",
+    "lee_strncat",
+    "lee_strncpy",
+    "llabs",
+    "llround",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logf",
+    "lrint",
+    "lround",
+    "memccpy",
+    "memchr",
+    "memcmp",
+    "memcpy",
+    "memmem",
+    "memmove",
+    "memrchr",
+    "memset",
+    "modf",
+    "nearbyint",
+    "pow",
+    "powf",
+    "rand",
+    "rand_r",
+    "remainder",
+    "rint",
+    "round",
+    "roundf",
+    "scalbn",
+    "sin",
+    "sinf",
+    "sinh",
+    "sqrt",
+    "sqrtf",
+    "srand",
+    "strcasecmp",
+    "strcasestr",
+    "strchr",
+    "strchrnul",
+    "strcmp",
+    "strcspn",
+    "strlen",
+    "strncasecmp",
+    "strncmp",
+    "strnlen",
+    "strpbrk",
+    "strrchr",
+    "strspn",
+    "strstr",
+    "strtod",
+    "strtof",
+    "strtol",
+    "strtoll",
+    "strtoul",
+    "strtoull",
+    "strverscmp",
+    "tan",
+    "tanf",
+    "tanh",
+    "tolower",
+    "toupper",
+    "trunc",
+    "truncf",
+];
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn leaves_are_sorted() {
+        assert!(super::LEAVES.windows(2).all(|pair| pair.first() < pair.last()));
+    }
+}
