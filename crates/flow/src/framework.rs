@@ -214,7 +214,7 @@ struct Solver<'a, A: Analysis> {
 
 impl<A: Analysis> Solver<'_, A> {
     fn forward(&mut self) {
-        self.flow_into(BlockId(0), &self.analysis.entry());
+        self.flow_into(BlockId(0), self.analysis.entry());
         loop {
             let mut progress = false;
             for &block in self.cfg.reverse_postorder() {
@@ -230,7 +230,7 @@ impl<A: Analysis> Solver<'_, A> {
         let order = self.cfg.reverse_postorder();
         for &block in order.iter().rev() {
             if self.cfg.successors(block).is_empty() {
-                self.flow_into(block, &self.analysis.entry());
+                self.flow_into(block, self.analysis.entry());
             }
         }
         for &block in order.iter().rev() {
@@ -252,7 +252,7 @@ impl<A: Analysis> Solver<'_, A> {
         let successors = self.cfg.successors(block);
         let last = successors.iter().all(|&to| self.cfg.position(to) <= self.cfg.position(block));
         if last && !successors.is_empty() {
-            self.flow_into(block, &self.analysis.entry());
+            self.flow_into(block, self.analysis.entry());
         }
     }
 
@@ -278,7 +278,7 @@ impl<A: Analysis> Solver<'_, A> {
         let mut send = |to: BlockId, edge: Edge| {
             let mut state = state.clone();
             if self.analysis.edge(&mut state, block, to, edge) {
-                self.flow_into(to, &state);
+                self.flow_into(to, state);
             }
         };
         each_edge(body, &code.term.kind, &mut send);
@@ -300,24 +300,24 @@ impl<A: Analysis> Solver<'_, A> {
             let mut send = |to: BlockId, edge: Edge| {
                 let mut state = state.clone();
                 if to == block && self.analysis.edge(&mut state, from, to, edge) {
-                    self.flow_into(from, &state);
+                    self.flow_into(from, state);
                 }
             };
             each_edge(body, term, &mut send);
         }
     }
 
-    fn flow_into(&mut self, block: BlockId, state: &A::State) {
+    fn flow_into(&mut self, block: BlockId, state: A::State) {
         let n = block.0 as usize;
         let (Some(slot), Some(rounds)) = (self.boundary.get_mut(n), self.rounds.get_mut(n)) else {
             return;
         };
         let changed = match slot {
             None => {
-                *slot = Some(state.clone());
+                *slot = Some(state);
                 true
             }
-            Some(there) => self.analysis.join_at(block, there, state, *rounds),
+            Some(there) => self.analysis.join_at(block, there, &state, *rounds),
         };
         *rounds += 1;
         if let (true, Some(position)) = (changed, self.cfg.position(block)) {

@@ -3,8 +3,10 @@
 use crate::report::Report;
 use crate::{counted, near, removal, versions};
 use flow::ranges::Summaries;
-use mir::ir::{Body, Program};
-use typing::tree::Linkage;
+use mir::bits::BitSet;
+use mir::ir::{Body, Callee, Program, StmtKind};
+use rustc_hash::FxHashMap;
+use typing::tree::{FuncRef, Linkage};
 
 /// How to run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,28 +26,23 @@ pub fn run(program: &mut Program, options: Options) -> Report {
         let generic = program.functions.get(body.func.func.0 as usize).is_none_or(|f| f.type_params != 0);
         !body.unchecked && (!generic || !body.func.args.is_empty()) && may_be_called(program, body)
     };
+    let mut work: Vec<&mut Body> =
+        bodies.iter_mut().chain(&mut instances).filter(|body| emitted(program, body)).collect();
     let mut summaries = Summaries::default();
-    for body in bodies.iter_mut().chain(&mut instances) {
-        if emitted(program, body) {
-            counted::run(program, body);
-            summaries.add(program, body);
+    for n in callees_first(&work) {
+        let Some(body) = work.get_mut(n) else { continue };
+        counted::run(program, body);
+        let wanted = may_be_called(program, body);
+        let first = report.remaining.len();
+        removal::run(program, body, &mut summaries, options.explain && wanted, &mut report);
+        if options.versions {
+            near::run(program, body);
+            let own = report.remaining.get_mut(first..).unwrap_or(&mut []);
+            report.versions += versions::run(program, body, own);
         }
     }
-    for body in bodies.iter_mut().chain(&mut instances) {
-        if emitted(program, body) {
-            let wanted = program
-                .functions
-                .get(body.func.func.0 as usize)
-                .is_some_and(|f| f.used || f.linkage != Linkage::Internal);
-            let first = report.remaining.len();
-            removal::run(program, body, &summaries, options.explain && wanted, &mut report);
-            if options.versions {
-                near::run(program, body);
-                let own = report.remaining.get_mut(first..).unwrap_or(&mut []);
-                report.versions += versions::run(program, body, own);
-            }
-        }
-    }
+    // Callees came first, readers begin at the top.
+    report.warnings.sort_by_key(|w| w.span.lo);
     program.bodies = bodies;
     program.instances = instances;
     report
@@ -54,4 +51,41 @@ pub fn run(program: &mut Program, options: Options) -> Report {
 /// Whether the function goes into the program: something uses it, or another object may.
 fn may_be_called(program: &Program, body: &Body) -> bool {
     program.functions.get(body.func.func.0 as usize).is_some_and(|f| f.used || f.linkage != Linkage::Internal)
+}
+
+/// The bodies' numbers, each behind those that it calls, so that their results are known; where calls go round, in the order of
+/// the source.
+fn callees_first(bodies: &[&mut Body]) -> Vec<usize> {
+    let numbers: FxHashMap<&FuncRef, usize> = bodies.iter().enumerate().map(|(n, b)| (&b.func, n)).collect();
+    let callees = |n: usize| {
+        let stmts = bodies.get(n).into_iter().flat_map(|b| b.blocks.iter().flat_map(|block| &block.stmts));
+        let mut found: Vec<usize> = stmts
+            .filter_map(|s| match &s.kind {
+                StmtKind::Call { callee: Callee::Direct(func), .. } => numbers.get(func).copied(),
+                _ => None,
+            })
+            .collect();
+        found.reverse();
+        found
+    };
+    let mut order = Vec::with_capacity(bodies.len());
+    let mut seen = BitSet::empty(bodies.len());
+    // A path through the calls: each with the callees that are still to be entered, the first one last.
+    let mut path: Vec<(usize, Vec<usize>)> = vec![];
+    for n in 0..bodies.len() {
+        if seen.insert(n) {
+            path.push((n, callees(n)));
+        }
+        while let Some((here, rest)) = path.last_mut() {
+            match rest.pop() {
+                Some(next) if seen.insert(next) => path.push((next, callees(next))),
+                Some(_) => {}
+                None => {
+                    order.push(*here);
+                    path.pop();
+                }
+            }
+        }
+    }
+    order
 }

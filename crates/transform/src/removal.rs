@@ -15,31 +15,41 @@ enum Verdict {
     Cheaper { may_be_null: bool, may_be_negative: bool },
 }
 
-/// Removes checks, and says of the others why they remain if `explain`.
-pub fn run(program: &Program, body: &mut Body, summaries: &Summaries, explain: bool, report: &mut Report) {
+/// Removes checks, says of the others why they remain if `explain`, and notes what the function returns.
+pub fn run(program: &Program, body: &mut Body, summaries: &mut Summaries, explain: bool, report: &mut Report) {
     let any = |test: fn(&StmtKind) -> bool| body.blocks.iter().flat_map(|b| &b.stmts).any(|s| test(&s.kind));
-    let wanted = any(may_go) || explain && any(|k| matches!(k, StmtKind::Check(_)));
-    if !wanted {
+    let checks = any(may_go) || explain && any(|k| matches!(k, StmtKind::Check(_)));
+    let summary = Summaries::wants(program, body);
+    if !checks && !summary {
         return;
     }
     let func = mir::print::func_name(program, &body.func);
     let mut verdicts: Vec<(Point, Verdict)> = vec![];
+    let mut returned = None;
     {
         let Some(ranges) = Ranges::of(program, body, summaries) else { return };
-        ranges.visit(&mut |at, view, item| {
-            let Item::Stmt(Stmt { kind: StmtKind::Check(check), span, .. }) = item else { return };
-            let verdict = judge(program, body, &view, check);
-            if body.func.args.is_empty() && verdict.is_none() {
-                report.warnings.extend(certain::warning(&view, check, *span));
-            }
-            let what = report::what(check).filter(|_| explain);
-            if let (Some(what), false) = (what, matches!(verdict, Some(Verdict::Gone))) {
-                let why = report::why(body, &view, check);
-                report.remaining.push(Remaining { func: func.clone(), span: *span, what, why, versioned: false });
-            }
-            report.made += usize::from(report::what(check).is_some());
-            verdicts.extend(verdict.map(|v| (at, v)));
-        });
+        if summary {
+            returned = Summaries::summarise(program, body, &ranges);
+        }
+        if checks {
+            ranges.visit(&mut |at, view, item| {
+                let Item::Stmt(Stmt { kind: StmtKind::Check(check), span, .. }) = item else { return };
+                let verdict = judge(program, body, &view, check);
+                if body.func.args.is_empty() && verdict.is_none() {
+                    report.warnings.extend(certain::warning(&view, check, *span));
+                }
+                let what = report::what(check).filter(|_| explain);
+                if let (Some(what), false) = (what, matches!(verdict, Some(Verdict::Gone))) {
+                    let why = report::why(body, &view, check);
+                    report.remaining.push(Remaining { func: func.clone(), span: *span, what, why, versioned: false });
+                }
+                report.made += usize::from(report::what(check).is_some());
+                verdicts.extend(verdict.map(|v| (at, v)));
+            });
+        }
+    }
+    if let Some(range) = returned {
+        summaries.note(&body.func, range);
     }
     for (at, verdict) in verdicts {
         let stmt = body.blocks.get_mut(at.block.0 as usize).and_then(|b| b.stmts.get_mut(at.stmt));

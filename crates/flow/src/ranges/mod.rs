@@ -78,6 +78,11 @@ impl<'a> Ranges<'a> {
         });
     }
 
+    /// Whether control gets to the block.
+    pub fn is_reached(&self, block: BlockId) -> bool {
+        self.results.is_reached(block)
+    }
+
     /// The values that an operand may have in front of a statement (the number of statements: the terminator). `None`: control
     /// does not get there, or it is no integer.
     pub fn value_at(&self, at: Point, operand: &Operand) -> Option<Range> {

@@ -1,6 +1,7 @@
 //! What is known at a point: a range of each term, differences of terms, and which terms hold which expressions.
 
 use super::interval::Range;
+use smallvec::{smallvec, SmallVec};
 
 /// A tracked place, by number; `ZERO` is the number 0.
 pub type Term = u32;
@@ -104,7 +105,7 @@ impl State {
         }
         let mut best = self.range(a, types).hi - self.range(b, types).lo;
         // `a <= x + c` for each of these, found in so many steps.
-        let mut reached: Vec<(Term, i128, usize)> = vec![(a, 0, 0)];
+        let mut reached: SmallVec<[(Term, i128, usize); 12]> = smallvec![(a, 0, 0)];
         let mut next = 0;
         while let Some(&(x, to_x, steps)) = reached.get(next) {
             next += 1;
@@ -163,9 +164,8 @@ impl State {
 
     /// Joins `from` into this. `widen`: what still grows goes to the next threshold, or is given up.
     pub fn join(&mut self, from: &State, types: &[Range], widen: bool, thresholds: &[i128]) -> bool {
-        let before = self.clone();
-        let mut differences = vec![];
-        for &(a, b, c) in &before.differences {
+        let mut differences = Vec::with_capacity(self.differences.len());
+        for &(a, b, c) in &self.differences {
             let there = from.bound(a, b, types);
             if there <= c {
                 differences.push((a, b, c));
@@ -174,43 +174,55 @@ impl State {
             }
         }
         if !widen {
+            let own = differences.len();
             for &(a, b, c) in &from.differences {
-                if before.differences.binary_search_by_key(&(a, b), |d| (d.0, d.1)).is_err() {
-                    push_unless_trivial(&mut differences, a, b, c.max(before.bound(a, b, types)), types);
+                if self.differences.binary_search_by_key(&(a, b), |d| (d.0, d.1)).is_err() {
+                    push_unless_trivial(&mut differences, a, b, c.max(self.bound(a, b, types)), types);
                 }
             }
-            differences.sort_unstable();
-            differences.truncate(MOST_DIFFERENCES);
+            if differences.len() > own {
+                differences.sort_unstable();
+                differences.truncate(MOST_DIFFERENCES);
+            }
         }
-        self.differences = differences;
-        self.ranges.clear();
-        for &(term, range) in &before.ranges {
+        let mut ranges = Vec::with_capacity(self.ranges.len());
+        for &(term, range) in &self.ranges {
             let there = from.range(term, types);
             let mut sum = range.hull(there);
             if widen {
-                let whole = types.get(term as usize).copied().unwrap_or(sum);
-                if sum.hi > range.hi {
-                    let next = thresholds.iter().copied().find(|&t| t >= sum.hi);
-                    sum.hi = next.filter(|&t| t <= whole.hi).unwrap_or(whole.hi);
-                }
-                if sum.lo < range.lo {
-                    let next = thresholds.iter().rev().copied().find(|&t| t <= sum.lo);
-                    sum.lo = next.filter(|&t| t >= whole.lo).unwrap_or(whole.lo);
-                }
-                // Strides are counted from the least number, which must not have moved off it.
-                let off = (sum.lo - range.lo) % i128::from(sum.step.max(1)) != 0;
-                sum = Range::strided(sum.lo, sum.hi, if off { 1 } else { sum.step.max(1) });
-                if sum.hi < range.hull(there).hi {
-                    sum = Range::new(sum.lo, range.hull(there).hi);
-                }
+                sum = widened(range, sum, types.get(term as usize).copied().unwrap_or(sum), thresholds);
             }
             if types.get(term as usize) != Some(&sum) {
-                self.ranges.push((term, sum));
+                ranges.push((term, sum));
             }
         }
+        let held = self.holds.len();
         self.holds.retain(|h| from.holds.binary_search(h).is_ok());
-        *self != before
+        let changed = held != self.holds.len() || differences != self.differences || ranges != self.ranges;
+        self.differences = differences;
+        self.ranges = ranges;
+        changed
     }
+}
+
+/// `sum`, which a range grew to, with the sides that moved at the next threshold, or at the end of the type.
+fn widened(range: Range, sum: Range, whole: Range, thresholds: &[i128]) -> Range {
+    let mut wide = sum;
+    if sum.hi > range.hi {
+        let next = thresholds.iter().copied().find(|&t| t >= sum.hi);
+        wide.hi = next.filter(|&t| t <= whole.hi).unwrap_or(whole.hi);
+    }
+    if sum.lo < range.lo {
+        let next = thresholds.iter().rev().copied().find(|&t| t <= sum.lo);
+        wide.lo = next.filter(|&t| t >= whole.lo).unwrap_or(whole.lo);
+    }
+    // Strides are counted from the least number, which must not have moved off it.
+    let off = (wide.lo - range.lo) % i128::from(wide.step.max(1)) != 0;
+    wide = Range::strided(wide.lo, wide.hi, if off { 1 } else { wide.step.max(1) });
+    if wide.hi < sum.hi {
+        wide = Range::new(wide.lo, sum.hi);
+    }
+    wide
 }
 
 fn push_unless_trivial(into: &mut Vec<(Term, Term, i128)>, a: Term, b: Term, c: i128, types: &[Range]) {

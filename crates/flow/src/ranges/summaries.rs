@@ -3,7 +3,7 @@
 use super::interval::Range;
 use super::terms::int_range;
 use super::Ranges;
-use crate::framework::Item;
+use crate::framework::Point;
 use mir::ir::*;
 use rustc_hash::FxHashMap;
 use typing::tree::{FuncRef, Linkage};
@@ -23,31 +23,38 @@ impl Summaries {
         self.results.get(func).copied()
     }
 
-    /// Summarises a small function that no other object can replace. Functions that it calls should come first.
-    pub fn add(&mut self, program: &Program, body: &Body) {
-        let Some(function) = program.functions.get(body.func.func.0 as usize) else { return };
-        if function.linkage != Linkage::Internal || body.blocks.len() > MOST_BLOCKS || body.unchecked {
-            return;
-        }
-        let returned = |term: &TermKind| match term {
-            TermKind::Return(Some(operand)) => {
-                mir::ty::operand_ty(program, body, operand).ok().and_then(|ty| int_range(&program.types, ty))
-            }
-            _ => None,
-        };
-        let Some(whole) = body.blocks.iter().find_map(|b| returned(&b.term.kind)) else { return };
-        let Some(ranges) = Ranges::of(program, body, self) else { return };
-        let mut result: Option<Range> = None;
-        let mut known = true;
-        ranges.visit(&mut |_, view, item| {
-            let Item::Term(Terminator { kind: TermKind::Return(Some(operand)), .. }) = item else { return };
-            match view.value(operand) {
-                Some(range) => result = Some(result.map_or(range, |r| r.hull(range))),
-                None => known = false,
-            }
-        });
-        if let Some(result) = result.filter(|&r| known && r != whole) {
-            self.results.insert(body.func.clone(), result);
-        }
+    /// Whether the function is one to summarise: a small one that no other object can replace, which returns an integer.
+    pub fn wants(program: &Program, body: &Body) -> bool {
+        let internal = program.functions.get(body.func.func.0 as usize).map(|f| f.linkage) == Some(Linkage::Internal);
+        internal && body.blocks.len() <= MOST_BLOCKS && !body.unchecked && whole(program, body).is_some()
     }
+
+    /// The range of what the body returns, if it is narrower than its type.
+    pub fn summarise(program: &Program, body: &Body, ranges: &Ranges) -> Option<Range> {
+        let whole = whole(program, body)?;
+        let mut result: Option<Range> = None;
+        for (n, block) in body.blocks.iter().enumerate() {
+            let at = Point { block: BlockId(n as u32), stmt: block.stmts.len() };
+            if let (TermKind::Return(Some(operand)), true) = (&block.term.kind, ranges.is_reached(at.block)) {
+                let range = ranges.value_at(at, operand)?;
+                result = Some(result.map_or(range, |r| r.hull(range)));
+            }
+        }
+        result.filter(|&r| r != whole)
+    }
+
+    /// Notes the range of what a function returns, for the analysis of those that call it.
+    pub fn note(&mut self, func: &FuncRef, range: Range) {
+        self.results.insert(func.clone(), range);
+    }
+}
+
+/// All values of the integer type that the body returns.
+fn whole(program: &Program, body: &Body) -> Option<Range> {
+    body.blocks.iter().find_map(|block| match &block.term.kind {
+        TermKind::Return(Some(operand)) => {
+            mir::ty::operand_ty(program, body, operand).ok().and_then(|ty| int_range(&program.types, ty))
+        }
+        _ => None,
+    })
 }
