@@ -3,6 +3,7 @@
 use crate::effects;
 use crate::scopes::LiveNode;
 use mir::ir::{self, *};
+use rustc_hash::FxHashMap;
 use source::Span;
 use std::rc::Rc;
 use typing::tree::{self, FuncId, FuncRef, LocalId};
@@ -44,6 +45,8 @@ pub(crate) struct Lower<'t, 'p> {
     pub cursors: Vec<Local>,
     /// Each `open`: handle, key, region.
     pub opened: Vec<(Local, Place, Region)>,
+    /// Regions that have their scope: those of keys and borrows with the local that introduced them.
+    pub introduced: FxHashMap<u32, Option<Local>>,
 }
 
 /// A jump whose target's scopes are not known yet.
@@ -122,6 +125,7 @@ impl<'t, 'p> Lower<'t, 'p> {
             switches: vec![],
             cursors: vec![],
             opened: vec![],
+            introduced: FxHashMap::default(),
         };
         this.declare_regions();
         this.entry();

@@ -7,7 +7,7 @@ use crate::builder::Lower;
 use crate::place::Use;
 use crate::scopes::Item;
 use mir::ir::*;
-use typing::tree::{BorrowKind, Expr, ExprKind, Init, LocalId};
+use typing::tree::{BorrowKind, Expr, ExprKind, Init, LocalId, RegionKind};
 use typing::types::*;
 
 impl<'t> Lower<'t, '_> {
@@ -19,6 +19,29 @@ impl<'t> Lower<'t, '_> {
 
     /// The region begins in the current scope.
     pub fn place_region(&mut self, region: u32) {
+        self.introduced.insert(region, None);
+        self.set_region_scope(region);
+    }
+
+    /// The region of a key or a borrow begins with the first local that names it: what introduces it.
+    pub fn introduce_region(&mut self, local: Local) {
+        let region = match self.program.types.kind(self.local_ty(local)) {
+            TyKind::Key(_, Region::Body(n)) => *n,
+            TyKind::Ptr(p) => match p.region {
+                Region::Body(n) => n,
+                _ => return,
+            },
+            _ => return,
+        };
+        let kind = self.body.regions.get(region as usize).map(|r| r.decl.kind);
+        let first = matches!(kind, Some(RegionKind::Dynamic | RegionKind::Loan))
+            && *self.introduced.entry(region).or_insert(Some(local)) == Some(local);
+        if first {
+            self.set_region_scope(region);
+        }
+    }
+
+    fn set_region_scope(&mut self, region: u32) {
         let scope = self.scope;
         if let Some(entry) = self.body.regions.get_mut(region as usize) {
             entry.scope = scope;

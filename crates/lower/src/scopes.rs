@@ -91,6 +91,7 @@ impl<'t> Lower<'t, '_> {
         if let Some(decl) = self.body.locals.get_mut(local.0 as usize) {
             if decl.kind == LocalKind::Var {
                 decl.scope = scope;
+                self.introduce_region(local);
             }
         }
         self.push_live(Item::Local(local));

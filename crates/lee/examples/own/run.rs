@@ -1,0 +1,234 @@
+//! Builds a batch of programs under the sanitizers and runs it: as it is, and with a collection at each few allocations; a share
+//! of the batches also optimised by another compiler. All runs print the same.
+
+use crate::program::{program, Program};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// In front of every file.
+pub const PRELUDE: &str = include_str!("prelude.lee");
+
+/// Nothing that is generated runs longer than a moment.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a command did.
+pub struct Outcome {
+    /// Its status, or what ended it.
+    pub status: String,
+    /// What it printed.
+    pub output: String,
+    /// What it said about errors.
+    pub errors: String,
+}
+
+impl Outcome {
+    /// Whether all was well.
+    pub fn is_fine(&self) -> bool {
+        self.status == "0"
+    }
+}
+
+/// Runs a command, with a limit of time.
+pub fn run(command: &mut Command) -> Outcome {
+    let wrong = |why: String| Outcome { status: why, output: String::new(), errors: String::new() };
+    let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = match spawned {
+        Ok(child) => child,
+        Err(error) => return wrong(error.to_string()),
+    };
+    let (Some(mut out), Some(mut err)) = (child.stdout.take(), child.stderr.take()) else {
+        return wrong("no pipes".into());
+    };
+    let read = |from: &mut dyn std::io::Read| {
+        let mut text = vec![];
+        let _ = from.read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    };
+    let reader = std::thread::spawn(move || read(&mut out));
+    let errors = std::thread::spawn(move || read(&mut err));
+    let start = Instant::now();
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status.code().map_or(format!("{status}"), |code| code.to_string()),
+            Ok(None) if start.elapsed() > PATIENCE => {
+                let _ = child.kill();
+                let _ = child.wait();
+                break "too long".into();
+            }
+            Ok(None) => std::thread::sleep(Duration::from_millis(5)),
+            Err(error) => break error.to_string(),
+        }
+    };
+    Outcome { status, output: reader.join().unwrap_or_default(), errors: errors.join().unwrap_or_default() }
+}
+
+/// The text of some programs, as one file.
+pub fn file_of(programs: &[Program]) -> String {
+    let mut text = PRELUDE.to_string();
+    let mut calls = String::new();
+    for program in programs {
+        text.push_str(&program.types);
+        text.push_str(&program.functions);
+        calls.push_str(&format!("    {}();\n", program.entry));
+    }
+    text.push_str(&format!("int main(void) {{\n{calls}    return bads > 0;\n}}\n"));
+    text
+}
+
+/// Builds a file under the sanitizers.
+pub fn build_sanitized(lee: &Path, file: &Path, program: &Path) -> Outcome {
+    let mut command = Command::new(lee);
+    command.args(["build", "-w", "--cc", "clang-19", "--sanitize", "address,undefined", "-o"]);
+    run(command.arg(program).arg(file).env("LEE_VERIFY", "1"))
+}
+
+/// Runs what was built so. With `stress`, a collection at each so many allocations; the collector looks at the stack, which
+/// must be the real one then.
+pub fn run_sanitized(program: &Path, stress: u64, verify: bool) -> Outcome {
+    let after_return = if stress == 0 { 1 } else { 0 };
+    let mut command = Command::new(program);
+    command.env(
+        "ASAN_OPTIONS",
+        format!("detect_leaks=0:handle_segv=0:detect_stack_use_after_return={after_return}:abort_on_error=0"),
+    );
+    command.env("UBSAN_OPTIONS", "halt_on_error=1");
+    if stress > 0 {
+        command.env("LEE_GC_STRESS", stress.to_string());
+    }
+    if verify {
+        command.env("LEE_GC_VERIFY", "1");
+    }
+    run(&mut command)
+}
+
+/// What batches showed.
+#[derive(Default)]
+pub struct Report {
+    /// Programs.
+    pub programs: u64,
+    /// Functions in them.
+    pub functions: u64,
+    /// Lines.
+    pub lines: u64,
+    /// Programs that the compiler rejected.
+    pub rejected: u64,
+    /// Runs of a batch.
+    pub runs: u64,
+    /// What went wrong.
+    pub wrong: Vec<String>,
+}
+
+/// A batch in a folder of its own.
+pub struct Batch<'a> {
+    /// The command under test.
+    pub lee: &'a Path,
+    /// Where files are put.
+    pub folder: PathBuf,
+    /// First seed.
+    pub from: u64,
+    /// Seeds.
+    pub count: u64,
+    /// The number of the batch: it chooses how to run.
+    pub number: u64,
+}
+
+impl Batch<'_> {
+    /// All of it.
+    pub fn run(&self) -> Report {
+        let mut report = Report::default();
+        if let Err(error) = fs::create_dir_all(&self.folder) {
+            report.wrong.push(format!("{}: {error}", self.folder.display()));
+            return report;
+        }
+        let mut programs: Vec<Program> = (self.from..self.from + self.count).map(program).collect();
+        report.programs = self.count;
+        report.functions = programs.iter().map(|p| p.count).sum();
+        let (file, binary) = (self.folder.join("batch.lee"), self.folder.join("batch"));
+        let mut text = file_of(&programs);
+        report.lines = text.lines().count() as u64;
+        let _ = fs::write(&file, &text);
+        let mut built = build_sanitized(self.lee, &file, &binary);
+        if !built.is_fine() {
+            programs = self.accepted(programs, &mut report);
+            text = file_of(&programs);
+            let _ = fs::write(&file, &text);
+            built = build_sanitized(self.lee, &file, &binary);
+        }
+        if !built.is_fine() {
+            report.wrong.push(format!("seeds from {}: {}: {}", self.from, built.status, head(&built.errors)));
+            return report;
+        }
+        let plain = run_sanitized(&binary, 0, false);
+        report.runs += 1;
+        if !plain.is_fine() {
+            report.wrong.push(self.shown("", &plain));
+            return report;
+        }
+        let (stress, verify) = (1 + self.number % 7, self.number % 2 == 0);
+        let stressed = run_sanitized(&binary, stress, verify);
+        self.compare(&format!("LEE_GC_STRESS={stress}"), &plain, &stressed, &mut report);
+        if self.number % 4 == 0 {
+            let mut command = Command::new(self.lee);
+            command.args(["build", "-w", "--release", "--cc", "gcc", "-o"]).arg(&binary).arg(&file);
+            let built = run(&mut command);
+            if built.is_fine() {
+                let optimised = run(Command::new(&binary).env("LEE_GC_STRESS", "3"));
+                self.compare("gcc --release", &plain, &optimised, &mut report);
+            } else {
+                report.wrong.push(self.shown("gcc --release", &built));
+            }
+        }
+        report
+    }
+
+    fn compare(&self, name: &str, plain: &Outcome, other: &Outcome, report: &mut Report) {
+        report.runs += 1;
+        if !other.is_fine() {
+            report.wrong.push(self.shown(name, other));
+        } else if other.output != plain.output {
+            let differs = plain.output.lines().zip(other.output.lines()).find(|(a, b)| a != b);
+            report.wrong.push(format!("seeds from {}, {name}: the output differs: {differs:?}", self.from));
+        }
+    }
+
+    fn shown(&self, name: &str, outcome: &Outcome) -> String {
+        let last = outcome.output.lines().last().unwrap_or_default();
+        format!(
+            "seeds from {}, {name}: ends with {} behind '{last}': {}",
+            self.from,
+            outcome.status,
+            head(&outcome.errors)
+        )
+    }
+
+    /// Those of the programs that the compiler accepts by themselves.
+    fn accepted(&self, programs: Vec<Program>, report: &mut Report) -> Vec<Program> {
+        let file = self.folder.join("one.lee");
+        let mut good = vec![];
+        for program in programs {
+            let one = [program];
+            let _ = fs::write(&file, file_of(&one));
+            let checked = check(self.lee, &file);
+            let [program] = one;
+            if checked.is_fine() {
+                good.push(program);
+            } else {
+                report.rejected += 1;
+                report.wrong.push(format!("{} is rejected: {}", program.entry, head(&checked.errors)));
+            }
+        }
+        good
+    }
+}
+
+/// What the compiler says of a file, its verifiers included.
+pub fn check(lee: &Path, file: &Path) -> Outcome {
+    run(Command::new(lee).args(["check", "-w"]).arg(file).env("LEE_VERIFY", "1"))
+}
+
+/// The first lines of a report.
+pub fn head(text: &str) -> String {
+    text.lines().filter(|l| !l.trim().is_empty()).take(14).collect::<Vec<_>>().join("\n    ")
+}
