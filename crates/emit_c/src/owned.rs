@@ -73,7 +73,7 @@ impl Emitter<'_, '_> {
 
     /// A slot is lent by its address, all else by its value.
     pub fn borrow(&mut self, kind: BorrowKind, place: &Place, ty: Ty) -> Vec<Ex> {
-        if kind == BorrowKind::Slot {
+        if kind.by_address() {
             return self.rvalue(&Rvalue::AddrOf(place.clone())).words;
         }
         let words = self.operand(&Operand::Copy(place.clone()), false);

@@ -101,6 +101,14 @@ pub fn count_uses(body: &Body, is_array: &dyn Fn(usize) -> bool) -> Uses {
                 Input::Written(place) if place.proj.is_empty() => written = Some(place),
                 Input::Written(place) => use_place(&mut usage, block, place, true),
             });
+            // These name their place more than once.
+            match &stmt.kind {
+                StmtKind::DropSlot(place) => spoil_place(&mut usage, place),
+                StmtKind::Dispose { value, moved, .. } if !moved.is_empty() => {
+                    value.place().into_iter().for_each(|place| spoil_place(&mut usage, place));
+                }
+                _ => {}
+            }
             if let Some(PlaceBase::Local(local)) = written.map(|p| p.base) {
                 if let Some(u) = usage.get_mut(local.0 as usize) {
                     u.definitions += 1;
@@ -179,6 +187,23 @@ pub fn constants(body: &Body) -> Vec<Option<&Const>> {
 fn use_operand(usage: &mut [Usage], block: usize, operand: &Operand) {
     if let Operand::Copy(place) | Operand::Move(place) = operand {
         use_place(usage, block, place, false);
+    }
+}
+
+/// The temporaries that the place is computed from must not wait.
+fn spoil_place(usage: &mut [Usage], place: &Place) {
+    let mut spoil = |base: PlaceBase| {
+        if let PlaceBase::Local(local) = base {
+            if let Some(u) = usage.get_mut(local.0 as usize) {
+                u.spoiled = true;
+            }
+        }
+    };
+    spoil(place.base);
+    for step in &place.proj {
+        if let Proj::Index(Operand::Copy(index) | Operand::Move(index)) = step {
+            spoil(index.base);
+        }
     }
 }
 

@@ -100,12 +100,13 @@ impl Parts {
 
 /// Scalars, pointers, generic values, and aggregates with a `nonnull` part.
 fn is_tracked(types: &TypeStore, ty: Ty) -> bool {
-    mir::ty::is_scalar(types, ty) || must_not_be_zero(types, ty)
+    mir::ty::is_scalar(types, ty) || matches!(types.kind(ty), TyKind::Param(_)) || must_not_be_zero(types, ty)
 }
 
-/// Whether zero bytes are no value of the type, or may be none.
+/// Whether zero bytes are no value of the type. They are one of each type parameter: no type argument has a `nonnull` part
+/// (`check_type_argument` in `typing/records.rs`).
 fn must_not_be_zero(types: &TypeStore, ty: Ty) -> bool {
-    matches!(types.kind(ty), TyKind::Param(_)) || mir::ty::has_nonnull(types, ty)
+    mir::ty::has_nonnull(types, ty)
 }
 
 fn leaves(types: &TypeStore, ty: Ty, path: &mut Vec<u64>, out: &mut Vec<Leaf>) {

@@ -1,5 +1,5 @@
-//! Golden tests: each file of tests/run, fault, reject, warn, attack and rules says in comments what is expected of it, in the words
-//! of the conformance cases (shared/cases/README.md). `LEE_GOLDEN=full` runs the whole matrix of compilers and flags,
+//! Golden tests: each file of tests/run, fault, reject, warn, attack, rules and library says in comments what is
+//! expected of it, in the words of the conformance cases (shared/cases/README.md). `LEE_GOLDEN=full` runs the whole matrix of compilers and flags,
 //! `LEE_BLESS=1` writes the expected text of rejections anew.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -64,9 +64,9 @@ fn main() {
             trials.push(Trial::test(name, move || outcome(plain_c(&file, compiler, level))));
         }
     }
-    // Programs that try to break memory safety, and accepting and rejecting ones for each rule: each is rejected, faults, or does
+    // Programs that try to break memory safety, and accepting and rejecting ones for each rule and container: each is rejected, faults, or does
     // what it says.
-    for folder in ["attack", "rules"] {
+    for folder in ["attack", "rules", "library"] {
         for file in files(&tests.join(folder), "lee") {
             let rejected = fs::read_to_string(&file).is_ok_and(|text| !directives(&text, "reject").is_empty());
             if rejected {
@@ -74,7 +74,7 @@ fn main() {
                 trials.push(Trial::test(name, move || outcome(says(&file, REJECT))));
                 continue;
             }
-            for way in ways.iter().filter(|way| way.faults || folder == "rules") {
+            for way in ways.iter().filter(|way| way.faults || folder != "attack") {
                 let (file, way) = (file.clone(), *way);
                 let name = format!("{folder}/{}/{}", name(&file), way.name);
                 trials.push(Trial::test(name, move || outcome(executes(&file, way))));

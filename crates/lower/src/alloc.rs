@@ -281,20 +281,47 @@ impl<'t> Lower<'t, '_> {
             let want = this.clamp(count);
             this.assign(Place::local(amount), Rvalue::Use(want.clone()));
             let less = this.temp_of(Rvalue::Binary(BinOp::Lt, have.clone(), want, ulong), int);
-            this.when(less, |this| this.assign(Place::local(amount), Rvalue::Use(have)));
-            this.emit(StmtKind::CopyElements { to: new, from, count: Operand::local(amount) });
+            this.when(less, |this| this.assign(Place::local(amount), Rvalue::Use(have.clone())));
+            this.emit(StmtKind::CopyElements { to: new, from: from.clone(), count: Operand::local(amount) });
+            this.drop_rest(from, thin, amount, have);
         });
     }
 
-    /// `realloc` frees the old block if it was owned; what its elements own went with them into the new one.
+    /// Frees what the elements `from[at .. have)` own, which have no room in the new block.
+    fn drop_rest(&mut self, from: Operand, thin: Ty, at: Local, have: Operand) {
+        let elem = self.pointer_of(thin).map(|p| p.target.ty);
+        if !elem.is_some_and(|elem| mir::ty::owns(&self.program.types, elem)) {
+            return;
+        }
+        let (ulong, int) = (self.common().ulong, self.common().int);
+        let (head, inside, exit) = (self.new_block(), self.new_block(), self.new_block());
+        self.goto_and_start(head, head);
+        let more = self.temp_of(Rvalue::Binary(BinOp::Lt, Operand::local(at), have, ulong), int);
+        self.set_term(TermKind::If(more, inside, exit));
+        self.start(inside);
+        let element = self.temp(thin);
+        self.assign(Place::local(element), Rvalue::Offset(from, Operand::local(at)));
+        self.emit(StmtKind::DropSlot(Place::local(element).then(Proj::Deref)));
+        let one = self.size(1);
+        self.assign(Place::local(at), Rvalue::Binary(BinOp::Add, Operand::local(at), one, ulong));
+        self.goto_and_start(head, exit);
+    }
+
+    /// `realloc` frees the old block if it was owned; what its elements own went with them into the new one, so it goes as
+    /// bytes.
     fn give_up_old(&mut self, old: Operand, old_ty: Ty, elem: Ty) {
         if !matches!(old, Operand::Move(_)) || !mir::ty::owns(&self.program.types, old_ty) {
             return;
         }
-        let thin = self.thin_owner(old_ty);
+        let mut thin = self.thin_owner(old_ty);
+        if mir::ty::owns(&self.program.types, elem) {
+            let target = Qty::plain(self.common().uchar);
+            if let Some(p) = self.pointer_of(thin) {
+                thin = self.program.types.pointer(Pointer { target, ..p });
+            }
+        }
         let old = self.address(old, thin);
-        let moved = if mir::ty::owns(&self.program.types, elem) { vec![vec![]] } else { vec![] };
-        self.emit(StmtKind::Dispose { value: old, handle: None, moved });
+        self.emit(StmtKind::Dispose { value: old, handle: None, moved: vec![] });
     }
 
     /// A record with a flexible tail from a number of bytes.

@@ -27,6 +27,24 @@ struct EndInto {
     raw: Local,
 }
 
+/// Whether the argument lends a variable, or a field of one, by its address.
+fn lends_variable(arg: &Expr) -> bool {
+    match &*arg.kind {
+        ExprKind::Borrow(kind, place) => kind.by_address() && is_in_variable(place),
+        ExprKind::Convert(Conv::Pointer, inner) => lends_variable(inner),
+        _ => false,
+    }
+}
+
+/// Whether the place is a variable, or a field of one: its address does not depend on when it is taken.
+fn is_in_variable(place: &Expr) -> bool {
+    match &*place.kind {
+        ExprKind::Local(_) => true,
+        ExprKind::Field(base, _) => is_in_variable(base),
+        _ => false,
+    }
+}
+
 impl<'t> Lower<'t, '_> {
     /// A call; the result goes to `dest`.
     pub fn call(&mut self, e: &'t Expr, callee: &'t tree::Callee, through: Ty, args: &'t [Expr], dest: Option<Local>) {
@@ -59,12 +77,19 @@ impl<'t> Lower<'t, '_> {
         let interesting: Vec<u32> = [func.into, func.end_into.map(|(p, _)| p)].into_iter().flatten().collect();
         let mut values: Vec<Arg> = vec![];
         let mut postponed = vec![];
+        let mut lent = vec![];
         for (i, arg) in args.iter().enumerate() {
             let later: Vec<&Expr> = args.iter().skip(i + 1).collect();
             let whole = func.copies.is_some() || func.fills.is_some();
             let keep = interesting.contains(&(i as u32)) || whole;
             // What makes an array a string must hold when the call is made, not when the argument is evaluated.
             match &*arg.kind {
+                // The variable is lent to the call, not while the other arguments are evaluated: so that `push(&v, last(&v))` works.
+                _ if lends_variable(arg) && !later.is_empty() => {
+                    let null = Operand::Const(Const::Null(arg.ty.ty));
+                    values.push(Arg { op: null.clone(), source: null });
+                    lent.push((i, arg));
+                }
                 ExprKind::Convert(Conv::Pointer, inner) if self.becomes_string(inner, arg) && disturbed(&later) => {
                     let value = self.argument(inner, &later, keep);
                     let value = Arg { op: self.freeze(value.op), source: self.freeze(value.source) };
@@ -81,6 +106,12 @@ impl<'t> Lower<'t, '_> {
             self.leave(saved);
             if let Some(slot) = values.get_mut(i) {
                 slot.op = op;
+            }
+        }
+        for (i, arg) in lent {
+            let value = self.argument(arg, &[], false);
+            if let Some(slot) = values.get_mut(i) {
+                *slot = value;
             }
         }
         self.check_args(&func, args, &mut values);

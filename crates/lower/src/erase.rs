@@ -11,7 +11,7 @@ use crate::instances::Visitor;
 use mir::ir::*;
 use std::cell::RefCell;
 use std::rc::Rc;
-use typing::tree::{BorrowKind, ConstAddr, ConstInit, FuncRef};
+use typing::tree::{ConstAddr, ConstInit, FuncRef};
 use typing::types::{Own, Pointer, Qty, RecordId, Region, Ty, TyKind, TypeStore};
 
 /// Erases the regions of all bodies.
@@ -67,7 +67,8 @@ fn mark_lent_in(body: &mut Body) {
     let mut lent: Vec<Local> = vec![];
     for stmt in body.blocks.iter().flat_map(|block| &block.stmts) {
         match &stmt.kind {
-            StmtKind::CursorBegin(_, place) | StmtKind::Assign(_, Rvalue::Borrow(BorrowKind::Slot, place, _)) => {
+            StmtKind::CursorBegin(_, place) => lent.extend(place.local_part()),
+            StmtKind::Assign(_, Rvalue::Borrow(kind, place, _)) if kind.by_address() => {
                 lent.extend(place.local_part());
             }
             _ => {}

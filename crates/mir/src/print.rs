@@ -125,6 +125,7 @@ pub(crate) fn borrow_word(kind: BorrowKind) -> &'static str {
         BorrowKind::Any => "any",
         BorrowKind::Lend => "lend",
         BorrowKind::Slot => "slot",
+        BorrowKind::Sight => "sight",
     }
 }
 

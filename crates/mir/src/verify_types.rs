@@ -508,7 +508,7 @@ impl<'a> Verifier<'a> {
     /// A slot is lent by its address, all else by its value.
     fn borrow(&mut self, kind: BorrowKind, place: &Place, ty: Ty) {
         let Some(from) = self.place(place) else { return };
-        if kind == BorrowKind::Slot {
+        if kind.by_address() {
             let fits = self.pointer(ty).is_some_and(|p| same_shape(&self.program.types, p.target.ty, from));
             if !fits {
                 self.error(format!("a slot of {} is lent as {}", self.show(from), self.show(ty)));

@@ -1,7 +1,6 @@
 //! What statements and terminators read and write, place by place: one list for the verifier and for all analyses.
 
 use crate::ir::*;
-use typing::tree::BorrowKind;
 
 /// How a statement uses a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -110,8 +109,10 @@ pub fn term_places<'a>(kind: &'a TermKind, visit: &mut dyn FnMut(&'a Place, Acce
 /// Visits every place that the value names.
 pub fn rvalue_places<'a>(value: &'a Rvalue, visit: &mut dyn FnMut(&'a Place, Access)) {
     match value {
-        Rvalue::AddrOf(of) | Rvalue::Borrow(BorrowKind::Slot, of, _) => place(of, Access::Address, visit),
-        Rvalue::Borrow(_, of, _) => place(of, Access::Read, visit),
+        Rvalue::AddrOf(of) => place(of, Access::Address, visit),
+        Rvalue::Borrow(kind, of, _) => {
+            place(of, if kind.by_address() { Access::Address } else { Access::Read }, visit);
+        }
         Rvalue::Tag(of) => place(of, Access::Read, visit),
         // `va_arg` reads the list and steps it; what counts here is that the list must have been started.
         Rvalue::VaArg(of, _) => place(of, Access::Read, visit),

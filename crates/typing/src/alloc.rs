@@ -112,6 +112,9 @@ impl Checker<'_> {
         self.check_zeroed(elem, span);
         let flexible = self.program.types.as_record(elem).and_then(|r| self.program.types.flexible_member(r)).is_some();
         let old = old.map(|old| self.old_block(old, elem, span));
+        if let Some(old) = &old {
+            self.check_old_owner(old, elem);
+        }
         let bounds = self.block_bounds(elem, flexible);
         let own = self.fresh_own();
         let ty = self.types().pointer(Pointer {
@@ -132,6 +135,21 @@ impl Checker<'_> {
         } else {
             Own::Shared
         }
+    }
+
+    /// `realloc` of a shared block copies it. What owns something is not copied: the old block stays, and would own it too.
+    fn check_old_owner(&mut self, old: &Expr, elem: Ty) {
+        let own = self.program.types.as_pointer(old.ty.ty).map(|p| p.own);
+        if !self.tracked() || own == Some(Own::Unique) || self.is_null_constant(old) || !self.program.types.owns(elem) {
+            return;
+        }
+        let text = self.show(elem);
+        self.error_help(
+            codes::OWNERSHIP,
+            old.span,
+            format!("`{text}` owns something: a shared block of them is not copied by `realloc`"),
+            "make the pointer `unique`, so that they move, or exchange them one by one with `:=:`",
+        );
     }
 
     /// The old block of a `realloc`, with its bounds.

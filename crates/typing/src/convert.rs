@@ -394,9 +394,22 @@ impl Checker<'_> {
         }
     }
 
+    /// The address of an owned path, where a view is wanted, lends the path as a view.
+    fn sight(&mut self, e: Expr, to: Ty) -> Expr {
+        let wanted = self.program.types.as_pointer(to).is_some_and(|p| p.own == Own::View);
+        match (*e.kind, self.program.types.as_pointer(e.ty.ty)) {
+            (ExprKind::Borrow(BorrowKind::Slot, place), Some(p)) if wanted => {
+                let ty = self.types().pointer(Pointer { own: Own::View, ..p });
+                Expr { kind: Box::new(ExprKind::Borrow(BorrowKind::Sight, place)), ty: Qty::plain(ty), ..e }
+            }
+            (kind, _) => Expr { kind: Box::new(kind), ..e },
+        }
+    }
+
     /// Converts a value to the type that its context wants, or reports why it cannot.
     pub(crate) fn coerce(&mut self, e: Expr, to: Ty, why: Why) -> Expr {
         let e = self.rvalue(e);
+        let e = self.sight(e, to);
         let from = e.ty.ty;
         let span = e.span;
         if self.is_error(from) || self.is_error(to) {

@@ -164,6 +164,8 @@ impl Checker<'_> {
                 (Init::Expr(self.coerce(value, ty, Why::Store)), ty)
             }
             Some(ast::Initializer::List(inner, at)) => self.scalar_list(inner, ty, *at),
+            // Lowering zeroes what a list leaves out; what stands for the parameter later has a zero.
+            None if matches!(self.kind(ty), TyKind::Param(_)) => (Init::List(vec![]), ty),
             None => (Init::Expr(self.zero_value(ty, span)), ty),
         }
     }
@@ -180,10 +182,6 @@ impl Checker<'_> {
             TyKind::Float(_) | TyKind::Complex(_) => {
                 let zero = self.int_node(0, c.int, span);
                 self.convert(Conv::Numeric, zero, ty)
-            }
-            TyKind::Param(_) => {
-                self.error(codes::INITIALISER, span, "a value of a type parameter has no zero: give one");
-                self.error_node(span)
             }
             _ => self.int_node(0, ty, span),
         }

@@ -207,6 +207,13 @@ impl Checker<'_> {
         self.settle_at(ty, place, Some(around), true)
     }
 
+    /// Whether the type is an instance of a generic struct with arguments that are no regions.
+    fn has_type_arguments(&self, ty: Ty) -> bool {
+        let Some(id) = self.program.types.as_record(ty) else { return false };
+        let args = &self.program.types.record(id).args;
+        args.iter().any(|&arg| !matches!(self.kind(arg), TyKind::RegionArg(_)))
+    }
+
     fn settle_at(&mut self, ty: Ty, place: Place, around: Option<Region>, outermost: bool) -> Ty {
         let inferred = matches!(place.role, Role::Local | Role::TypeName) && !place.foreign && self.f.is_some();
         match self.kind(ty).clone() {
@@ -222,7 +229,12 @@ impl Checker<'_> {
                     Region::Var => Region::Heap,
                     known => known,
                 };
-                let target = Qty { ty: self.settle_at(p.target.ty, place, Some(region), false), ..p.target };
+                // A container that its type arguments name is in the heap, wherever the struct itself lies.
+                let around = match p.region {
+                    Region::Var if self.has_type_arguments(p.target.ty) => (!inferred).then_some(Region::Heap),
+                    _ => Some(region),
+                };
+                let target = Qty { ty: self.settle_at(p.target.ty, place, around, false), ..p.target };
                 self.types().pointer(Pointer { target, region, ..p })
             }
             TyKind::Array { elem, len, terminated } => {
@@ -232,6 +244,7 @@ impl Checker<'_> {
             TyKind::Record(id) => {
                 let Some(&generic) = self.program.types.instance_of.get(&id) else { return ty };
                 let args = self.program.types.record(id).args.clone();
+                let container = self.has_type_arguments(ty);
                 let mut settled = vec![];
                 for arg in args {
                     settled.push(match *self.kind(arg) {
@@ -239,7 +252,7 @@ impl Checker<'_> {
                             let region = match around {
                                 Some(region) => region,
                                 None if inferred => self.fresh_region(),
-                                None if place.role == Role::Param => self.unnamed_variable(),
+                                None if place.role == Role::Param && !container => self.unnamed_variable(),
                                 None => Region::Heap,
                             };
                             self.types().intern(TyKind::RegionArg(region))

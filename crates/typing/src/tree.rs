@@ -587,6 +587,20 @@ pub enum BorrowKind {
     Lend,
     /// The address of an owned variable as an argument (`T *unique *out`): the callee sees a slot.
     Slot,
+    /// The address of an owned path as a read-only, deep view of it (`&list` for a `struct list *view`).
+    Sight,
+}
+
+impl BorrowKind {
+    /// Whether what is lent is the place itself, by its address, and not the pointer that is in it.
+    pub fn by_address(self) -> bool {
+        matches!(self, BorrowKind::Slot | BorrowKind::Sight)
+    }
+
+    /// Whether it is lent to be looked at only.
+    pub fn is_view(self) -> bool {
+        matches!(self, BorrowKind::View | BorrowKind::Sight)
+    }
 }
 
 /// `new`.

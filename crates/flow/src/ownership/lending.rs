@@ -62,7 +62,7 @@ impl Ownership<'_> {
         match self.find(place).filter(|f| f.exact) {
             None => {
                 let owned = place_ty(self.program, self.body, place).is_ok_and(|q| owns(&self.program.types, q.ty));
-                let looks = kind == BorrowKind::View && self.through_view(place);
+                let looks = kind.is_view() && self.through_view(place);
                 if owned && kind != BorrowKind::Slot && !looks {
                     let verb = if form == Form::Unpack { Verb::Unpacked } else { Verb::Borrowed };
                     report(Finding::slot(span, place.clone(), verb));
@@ -107,7 +107,7 @@ impl Ownership<'_> {
             if exclusive(kind) || exclusive(loan.kind) {
                 return true;
             }
-            match (loan.kind == BorrowKind::View, kind == BorrowKind::View) {
+            match (loan.kind.is_view(), kind.is_view()) {
                 (true, true) => false,
                 (false, false) => {
                     let (outer, inner) = if self.paths.is_prefix(lent, node) { (lent, node) } else { (node, lent) };
@@ -127,7 +127,7 @@ impl Ownership<'_> {
         let active: Vec<(BorrowKind, NodeId)> =
             self.active(s, at).filter(|(_, l, _)| l.form != Form::Look).map(|(_, l, node)| (l.kind, node)).collect();
         for (kind, node) in active {
-            if kind == BorrowKind::View {
+            if kind.is_view() {
                 continue;
             }
             for below in self.paths.below(node) {

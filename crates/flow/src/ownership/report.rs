@@ -41,7 +41,7 @@ impl Verb {
             Verb::Unpacked => "unpacked",
             Verb::Borrowed => "borrowed",
             Verb::Used | Verb::Advanced | Verb::Exit => "used",
-            Verb::Lent(BorrowKind::View) => "lent as a view",
+            Verb::Lent(BorrowKind::View | BorrowKind::Sight) => "lent as a view",
             Verb::Lent(BorrowKind::Shared | BorrowKind::Any) => "borrowed again",
             Verb::Lent(_) => "lent exclusively",
         }
@@ -304,7 +304,7 @@ impl Words<'_, '_> {
             (Form::Cursor, _) => "a cursor goes over it",
             (Form::Unpack, _) => "it is unpacked",
             (Form::Look, _) => "the expression still uses it",
-            (_, BorrowKind::View) => "it is lent as a view",
+            (_, BorrowKind::View | BorrowKind::Sight) => "it is lent as a view",
             (_, BorrowKind::Shared | BorrowKind::Any) => "it is borrowed",
             (_, _) => "it is lent to a call",
         };

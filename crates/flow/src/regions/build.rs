@@ -574,7 +574,7 @@ impl<'a> Solver<'a> {
             // A cursor goes on: it stays in its region.
             return Some(dest);
         }
-        let (memory, inner) = if kind == BorrowKind::Slot {
+        let (memory, inner) = if kind.by_address() {
             self.relate_target(side.ty, dest, span);
             (self.memory_of(place), Side { env: Env::Body, ..dest })
         } else {

@@ -212,8 +212,7 @@ fn statement_uses(solver: &mut Solver, at: Point, stmt: &Stmt, uses: &mut Uses) 
             uses.regions.push((solver.handle_region(handle), stmt.span, false));
         }
         StmtKind::Assign(_, Rvalue::Borrow(kind, place, _)) => {
-            let slot = *kind == typing::tree::BorrowKind::Slot;
-            let region = if slot { solver.memory_of(place) } else { solver.outer_of_place(place) };
+            let region = if kind.by_address() { solver.memory_of(place) } else { solver.outer_of_place(place) };
             // A loan is used where it is lent; that it points to a closed arena is reported there.
             uses.regions.push((region, stmt.span, false));
         }

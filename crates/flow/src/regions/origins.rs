@@ -150,7 +150,7 @@ impl<'a> Origins<'a> {
             }
         }
         for loan in &loans {
-            if let Some(local) = loan.place.local_part().filter(|_| loan.kind == BorrowKind::Slot) {
+            if let Some(local) = loan.place.local_part().filter(|_| loan.kind.by_address()) {
                 self.local(local);
             }
         }

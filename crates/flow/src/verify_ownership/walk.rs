@@ -368,7 +368,7 @@ impl<'a> Walker<'a> {
                 let at = self.locate(m, place)?;
                 Ok(self.address(m, at))
             }
-            Rvalue::Borrow(BorrowKind::Slot, place, _) => {
+            Rvalue::Borrow(BorrowKind::Slot | BorrowKind::Sight, place, _) => {
                 let at = self.locate(m, place)?;
                 Ok(self.address(m, at))
             }
