@@ -8,6 +8,8 @@
  * The arenas that have pages are on a list, so that the collector finds what they point to. */
 #include "arena.h"
 
+#include "task.h"
+
 #include <lee/collect.h>
 #include <string.h>
 
@@ -20,15 +22,15 @@ enum {
     KEPT_PAGES = 4 /* arenas that are alive at once on one thread seldom are more */
 };
 
-static _Thread_local struct lee_arena *newest;
+static _Thread_local struct lee_arena *newest; /* of those in the running task's blocks */
+static _Thread_local struct lee_arena *keys;   /* dynamic ones: of no task */
 
 #ifndef LEE_NO_GC
 static _Thread_local struct lee_root root;
 
 /* What lies in arenas may point into the heap, wherever it lies. */
-static void scan(struct lee_root *unused, struct lee_marker *marker) {
-    (void)unused;
-    for (struct lee_arena *arena = newest; arena != NULL; arena = arena->older)
+void lee_arenas_scan(struct lee_arena *list, struct lee_marker *marker) {
+    for (struct lee_arena *arena = list; arena != NULL; arena = arena->older)
         for (struct lee_arena_page *page = arena->pages; page != NULL; page = page->older) {
             unsigned char *end = lee_arena_page_end(page);
             /* Of the page being filled, the rest was never written, or is what a page's last user left. */
@@ -36,6 +38,37 @@ static void scan(struct lee_root *unused, struct lee_marker *marker) {
                 end = arena->next;
             lee_mark_words(marker, page + 1, (void *)((uintptr_t)end & ~(uintptr_t)7));
         }
+}
+
+/* Those of the running task are scanned with its stack. */
+static void scan(struct lee_root *unused, struct lee_marker *marker) {
+    (void)unused;
+    lee_arenas_scan(keys, marker);
+}
+
+size_t lee_arenas_bytes(const struct lee_arena *list) {
+    size_t bytes = 0;
+    for (const struct lee_arena *arena = list; arena != NULL; arena = arena->older)
+        for (const struct lee_arena_page *page = arena->pages; page != NULL; page = page->older)
+            bytes += page->bytes;
+    return bytes;
+}
+
+struct lee_arena *lee_arenas_running(void) {
+    return newest;
+}
+
+struct lee_arena *lee_arenas_exchange(struct lee_arena *list) {
+    struct lee_arena *before = newest;
+    newest = list;
+    return before;
+}
+
+void lee_arenas_drop(struct lee_arena *list) {
+    for (struct lee_arena *arena = list, *older; arena != NULL; arena = older) {
+        older = arena->older;
+        lee_arena_clear(arena);
+    }
 }
 
 static void add_root(void) {
@@ -49,20 +82,26 @@ static void add_root(void) {
 static void add_root(void) {}
 #endif
 
-static void link_arena(struct lee_arena *arena) {
+static void link_into(struct lee_arena **list, struct lee_arena *arena) {
     add_root();
-    arena->older = newest;
+    arena->older = *list;
     arena->newer = NULL;
-    if (newest != NULL)
-        newest->newer = arena;
-    newest = arena;
+    if (*list != NULL)
+        (*list)->newer = arena;
+    *list = arena;
+}
+
+static void link_arena(struct lee_arena *arena) {
+    link_into(&newest, arena);
 }
 
 static void unlink_arena(struct lee_arena *arena) {
     if (arena->newer != NULL)
         arena->newer->older = arena->older;
-    else
+    else if (newest == arena)
         newest = arena->older;
+    else if (keys == arena)
+        keys = arena->older;
     if (arena->older != NULL)
         arena->older->newer = arena->newer;
 }
@@ -247,7 +286,7 @@ struct lee_arena *lee_key_new(const struct lee_site *site) {
         return NULL;
     unlink_arena(&first);
     *key = first;
-    link_arena(key);
+    link_into(&keys, key);
     key->holders = 1;
     return key;
 }

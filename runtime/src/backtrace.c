@@ -12,6 +12,7 @@
 #include "line_table.h"
 #include "maps.h"
 #include "objects.h"
+#include "task.h"
 
 enum {
     WORD = sizeof(uintptr_t),
@@ -115,6 +116,9 @@ static bool follow_chain(struct stack *stack, struct lee_frame *frame) {
 static struct stack stack_of(const struct lee_frame *frame) {
     static struct lee_mapping mapping;
     struct stack stack = {.low = frame->sp};
+    uintptr_t low, high;
+    if (lee_stack_find(frame->sp, &low, &high)) /* a task's: its neighbours are in the same mapping */
+        return (struct stack){stack.low < low ? low : stack.low, high};
     bool found = lee_maps_find(frame->sp, &mapping);
     if (found && !mapping.readable)
         found = lee_maps_find(mapping.end, &mapping);

@@ -90,5 +90,5 @@ void lee_heap_credit_used(struct lee_heap_bins *bins) {
     if (heap->blocks_used * LEE_BLOCK_BYTES > lee_heap_settings.least_budget)
         lee_heap_trim(heap);
     else
-        bins->free_credit = (intptr_t)lee_heap_settings.least_budget;
+        bins->free_credit = heap->credit_given = (intptr_t)lee_heap_settings.least_budget;
 }

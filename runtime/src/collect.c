@@ -27,6 +27,7 @@ bool lee_heap_poll(struct lee_heap *heap, size_t bytes) {
 #include <string.h>
 #include <time.h>
 
+#include "custodian.h"
 #include "system.h"
 #include "text.h"
 #include "units.h"
@@ -107,13 +108,17 @@ static void observe(void *observer, uintptr_t word) {
 }
 
 /* Roots are read once and given to both traces: reading them twice would read two different stacks. */
-static void mark_and_verify(struct lee_heap *heap, struct lee_marker *marker) {
+static void mark_and_verify(struct lee_heap *heap, struct lee_marker *marker, bool accounts) {
     struct observed observed = {{NULL, 0, 0}, false};
     const struct lee_vector *roots = &observed.words;
-    marker->observe = observe;
-    marker->observer = &observed;
-    lee_roots_scan(heap, marker);
-    marker->observe = NULL;
+    if (accounts) {
+        lee_account_mark(heap, marker, &observed.words);
+    } else {
+        marker->observe = observe;
+        marker->observer = &observed;
+        lee_roots_scan(heap, marker);
+        marker->observe = NULL;
+    }
     if (observed.lost) /* no memory to remember them: no second trace this time */
         lee_roots_scan(heap, marker);
     for (size_t i = 0; i < roots->bytes / sizeof(uintptr_t); i++) {
@@ -130,11 +135,13 @@ static void mark_and_verify(struct lee_heap *heap, struct lee_marker *marker) {
         lee_fault_message(NULL, wrong);
 }
 
-static void mark(struct lee_heap *heap) {
+static void mark(struct lee_heap *heap, bool accounts) {
     struct lee_marker marker;
     lee_marker_start(&marker, heap);
     if (heap->verify) {
-        mark_and_verify(heap, &marker);
+        mark_and_verify(heap, &marker, accounts);
+    } else if (accounts) {
+        lee_account_mark(heap, &marker, NULL);
     } else {
         lee_roots_scan(heap, &marker);
         lee_marker_drain(&marker);
@@ -156,12 +163,15 @@ void lee_heap_collect(struct lee_heap *heap) {
     lee_sweep_finish(heap);
     clear_marks(heap);
     uint64_t marking = now();
-    mark(heap);
+    bool accounts = lee_account_wanted();
+    mark(heap, accounts);
     uint64_t marked = now();
     lee_weak_process(heap);
     lee_owners_process(heap);
     heap->counts.live_objects = heap->counts.live_bytes = 0;
     lee_sweep_begin(heap);
+    if (accounts)
+        lee_account_settle(heap);
     heap->counts.collections++;
     heap->since_collection = 0;
     set_budget(heap, fresh, old);

@@ -6,6 +6,11 @@
 
 /* roots.c: stack, registers, globals, and the roots that were added. */
 void lee_roots_scan(struct lee_heap *heap, struct lee_marker *marker);
+/* Of these: the running stack with the registers; and what belongs to no task. */
+void lee_roots_scan_stack(struct lee_heap *heap, struct lee_marker *marker);
+void lee_roots_scan_shared(struct lee_heap *heap, struct lee_marker *marker);
+/* account.c: the stacks and arenas of all tasks. */
+void lee_tasks_scan(struct lee_heap *heap, struct lee_marker *marker);
 /* The highest address of this thread's stack. */
 uintptr_t lee_roots_stack_end(void);
 

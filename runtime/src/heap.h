@@ -87,6 +87,10 @@ struct lee_heap {
     uintptr_t stack_end;             /* of the thread that runs it: the highest address; 0: stacks are roots of their own */
     struct lee_root roots;           /* head of the list */
     struct lee_vector weak, finalizers;
+    size_t allowance;                /* when `counts.allocated` reaches it, custodians are asked; SIZE_MAX: never */
+    size_t flushed;                  /* of `counts.allocated`: what custodians were told of */
+    size_t run_most;                 /* bytes of cells that a bin gets at once */
+    intptr_t credit_given;           /* of `free_credit`, when it was last given */
     unsigned trim_patience;          /* grows while looking for empty blocks finds few */
     size_t stress, stress_left; /* collect at each Nth slow allocation */
     bool collecting, enabled, trace, verify, huge, scans_globals;
@@ -159,6 +163,8 @@ bool lee_bin_refill(struct lee_heap *heap, unsigned family, unsigned class_);
 void lee_sweep_finish(struct lee_heap *heap);
 /* After marking: all blocks become unswept, those without a live cell go. */
 void lee_sweep_begin(struct lee_heap *heap);
+/* Takes back the fresh cells that bins were handed and did not use. */
+void lee_bins_flush(struct lee_heap *heap);
 /* Turns the free lists into mark bits, as if a collection had found the freed cells dead, and gives back what is empty. */
 void lee_heap_trim(struct lee_heap *heap);
 
@@ -177,6 +183,26 @@ static inline void lee_heap_stress(struct lee_heap *heap) {
 /* Gives back all memory that is not in use: what the idle path calls. */
 size_t lee_heap_idle(struct lee_heap *heap);
 
+#ifdef LEE_NO_GC
+#define lee_custodians_ask(heap, bytes) ((void)(heap), (void)(bytes))
+#define lee_custodians_starved(heap) ((void)(heap), false)
+#else
+/* custodian.c */
+void lee_custodian_check(struct lee_heap *heap, size_t bytes);
+bool lee_custodian_starved(struct lee_heap *heap);
+
+/* Before `bytes` are handed out: two loads and a comparison, unless somebody's limit is near. May collect, and may not return. */
+static inline void lee_custodians_ask(struct lee_heap *heap, size_t bytes) {
+    if (__builtin_expect(heap->counts.allocated + bytes > heap->allowance, 0))
+        lee_custodian_check(heap, bytes);
+}
+
+/* There is no memory. Whether asking again makes sense, because somebody was shut down. May not return. */
+static inline bool lee_custodians_starved(struct lee_heap *heap) {
+    return heap->allowance != SIZE_MAX && lee_custodian_starved(heap);
+}
+#endif
+
 /* page_supply.c: blocks of which no page is in use go back. */
 void lee_pages_trim(struct lee_heap *heap);
 
@@ -187,7 +213,17 @@ void lee_vector_free(struct lee_vector *vector);
 /* heap.c: the bytes asked for when the object was made; of cells without a header, those of the cell. */
 size_t lee_object_bytes(const void *object);
 
-/* verify.c */
+/* verify.c: any object, found by division. */
+struct lee_object {
+    uintptr_t start;
+    size_t bytes;
+    uintptr_t header;
+    bool live;     /* its mark bit is set */
+    size_t charge; /* what it takes, as accounts count it */
+    bool dead;     /* between collections: the last one found it dead, and nobody took its cell since */
+};
+/* The object that a word points into; false if there is none. */
+bool lee_object_find(struct lee_heap *heap, uintptr_t word, struct lee_object *object);
 const char *lee_heap_validate(struct lee_heap *heap);
 
 #endif

@@ -45,7 +45,9 @@ struct lee_heap *lee_heap_new(void) {
     struct lee_heap *heap = lee_system_reserve(NULL, HEAP_BYTES);
     if (heap == NULL)
         return NULL;
-    heap->inline_part.free_credit = (intptr_t)lee_heap_settings.least_budget;
+    heap->inline_part.free_credit = heap->credit_given = (intptr_t)lee_heap_settings.least_budget;
+    heap->allowance = SIZE_MAX;
+    heap->run_most = LEE_BLOCK_BYTES;
     heap->budget = lee_heap_settings.least_budget;
     heap->stress = heap->stress_left = lee_heap_settings.stress;
     heap->enabled = true;

@@ -91,6 +91,7 @@ static void *take_blocks(struct lee_heap *heap, size_t bytes, uintptr_t header, 
 
 void *lee_large_take(struct lee_heap *heap, size_t bytes, uintptr_t header, bool zeroed) {
     lee_heap_stress(heap);
+    lee_custodians_ask(heap, bytes);
     lee_heap_poll(heap, bytes);
     for (int attempt = 0;; attempt++) {
         void *start = bytes <= IN_BLOCKS_MOST ? take_blocks(heap, bytes, header, zeroed) : take_units(heap, bytes, header);
@@ -100,9 +101,10 @@ void *lee_large_take(struct lee_heap *heap, size_t bytes, uintptr_t header, bool
             LEE_UNPOISON(start, bytes);
             return start;
         }
-        if (attempt > 0 || !heap->enabled || heap->collecting)
+        if (!heap->enabled || heap->collecting || (attempt > 0 && !lee_custodians_starved(heap)))
             return NULL;
-        lee_heap_collect(heap);
+        if (attempt == 0)
+            lee_heap_collect(heap);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <lee/heap.h>
 
 #include "poison.h"
+#include "precise.h"
 #include "system.h"
 
 enum {
@@ -58,6 +59,29 @@ static inline __attribute__((always_inline)) bool locate(struct lee_heap *heap, 
 bool lee_is_marked(struct lee_heap *heap, uintptr_t word) {
     struct lee_mark_entry entry;
     return !locate(heap, lee_page_table, word, &entry) || (*entry.mark >> entry.bit & 1) != 0;
+}
+
+LEE_UNCHECKED bool lee_marked_object(struct lee_heap *heap, uintptr_t word, uintptr_t *object, size_t *charge,
+                                     const struct lee_layout **layout, size_t *bytes) {
+    struct lee_mark_entry entry;
+    if (!locate(heap, lee_page_table, word, &entry) || (*entry.mark >> entry.bit & 1) == 0)
+        return false;
+    *object = entry.object;
+    const struct lee_cell_info *info = &lee_cell_info[entry.code];
+    if (entry.code == LEE_CODE_LARGE) {
+        struct lee_block *block = lee_large_find(lee_chunk_at((void *)entry.object), entry.object);
+        *charge = *bytes = block->bytes;
+        *layout = lee_header_layout(block->header);
+    } else if (info->family == LEE_PLAIN) {
+        *charge = *bytes = info->bytes;
+        *layout = &lee_layout_plain;
+    } else {
+        uintptr_t header = *(const uintptr_t *)(entry.object - LEE_HEADER_BYTES);
+        *charge = info->bytes;
+        *bytes = info->bytes - LEE_HEADER_BYTES - (header >> 48);
+        *layout = lee_header_layout(header);
+    }
+    return true;
 }
 
 /* --- the stack --------------------------------------------------------------------------------------------------- */
@@ -254,9 +278,19 @@ struct waiting {
     uint8_t *mark;
 };
 
+/* An object that is marked already: if by a custodian that is not below this one, it is shared. */
+LEE_UNCHECKED_INLINE void meet(struct lee_marker *marker, uintptr_t object) {
+    if (object == 0)
+        return;
+    uint64_t entry = *lee_charge_of(object);
+    if ((uint32_t)entry < marker->set_lowest && entry >> 32 != marker->set + 1)
+        lee_precise_note(marker, object);
+}
+
 /* The loop. What it touches is in locals: stores to the stack could be to anything, as far as the compiler knows. With
  * `queued`, an object is looked at only when 15 others have been found meanwhile, and its memory has come. */
-LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool queued) {
+LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool queued, enum lee_counting counting) {
+    const bool counted = counting >= LEE_COUNT_BYTES;
     static uint8_t always_marked = 1;
     const struct waiting nothing = {0, &always_marked};
     struct waiting queue[LEE_MARK_QUEUE];
@@ -265,6 +299,7 @@ LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool queued) {
     uintptr_t *stack = marker->stack;
     size_t depth = marker->depth, limit = marker->room > CELL_WORDS ? marker->room - CELL_WORDS : 0;
     unsigned head = 0, idle = 0;
+    size_t charged = 0;
     for (unsigned i = 0; i < LEE_MARK_QUEUE; i++)
         queue[i] = nothing;
     for (;;) {
@@ -297,14 +332,24 @@ LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool queued) {
         }
         head = (head + 1) % LEE_MARK_QUEUE;
         unsigned marks = *entry.mark, bit = 1u << (entry.object >> 56);
-        if ((marks & bit) != 0)
+        if ((marks & bit) != 0) {
+            if (counting == LEE_COUNT_SETS)
+                meet(marker, entry.object & (((uint64_t)1 << 48) - 1));
             continue;
+        }
         *entry.mark = (uint8_t)(marks | bit);
         unsigned code = (uint8_t)(entry.object >> 48);
         uintptr_t object = entry.object & (((uint64_t)1 << 48) - 1);
+        if (counting == LEE_COUNT_SETS)
+            *lee_charge_of(object) = marker->set;
         if (__builtin_expect(code - FIRST_TYPED >= LEE_CODE_LARGE - FIRST_TYPED, 0)) {
-            if (code < FIRST_TYPED)
-                continue; /* plain */
+            if (code < FIRST_TYPED) { /* plain */
+                if (counted)
+                    charged += lee_cell_info[code].bytes;
+                continue;
+            }
+            if (counted)
+                charged += lee_large_find(lee_chunk_at((void *)object), object)->bytes;
             marker->depth = depth;
             visit_large(marker, object);
             stack = marker->stack, depth = marker->depth;
@@ -318,6 +363,8 @@ LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool queued) {
         }
         const struct lee_layout *layout = lee_header_layout(header);
         size_t bytes = lee_cell_info[code].bytes - LEE_HEADER_BYTES - (header >> 48);
+        if (counted)
+            charged += lee_cell_info[code].bytes;
         if (__builtin_expect(layout->kind != LEE_LAYOUT_WORDS || depth >= limit, 0)) {
             marker->depth = depth;
             visit_slowly(marker, object, header, bytes);
@@ -337,19 +384,35 @@ LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool queued) {
         }
     }
     marker->depth = 0;
+    if (counted)
+        marker->charged += charged;
 }
 
 LEE_UNCHECKED static void drain_queued(struct lee_marker *marker) {
-    drain_with(marker, true);
+    drain_with(marker, true, LEE_COUNT_NOTHING);
+}
+
+/* The same with the bytes that are marked added up. */
+LEE_UNCHECKED static void drain_counted(struct lee_marker *marker) {
+    drain_with(marker, true, LEE_COUNT_BYTES);
+}
+
+/* And written down by whom. */
+LEE_UNCHECKED static void drain_in_sets(struct lee_marker *marker) {
+    drain_with(marker, true, LEE_COUNT_SETS);
 }
 
 /* For measurements: one word after the other. */
 LEE_UNCHECKED static void drain_plainly(struct lee_marker *marker) {
-    drain_with(marker, false);
+    drain_with(marker, false, LEE_COUNT_NOTHING);
 }
 
 static void drain(struct lee_marker *marker) {
-    if (lee_heap_settings.prefetch)
+    if (marker->counting == LEE_COUNT_BYTES)
+        drain_counted(marker);
+    else if (marker->counting == LEE_COUNT_SETS)
+        drain_in_sets(marker);
+    else if (lee_heap_settings.prefetch)
         drain_queued(marker);
     else
         drain_plainly(marker);

@@ -26,8 +26,19 @@ struct lee_mark_range {
     const struct lee_layout *layout;
 };
 
+/* Whether bytes are charged (account.c). */
+enum lee_counting {
+    LEE_COUNT_NOTHING,
+    LEE_COUNT_HANDLES, /* only handles, to their owners */
+    LEE_COUNT_BYTES,   /* what is marked */
+    LEE_COUNT_SETS     /* the same, and by whom (precise.h) */
+};
+
 struct lee_marker {
     struct lee_heap *heap;
+    enum lee_counting counting;
+    uint32_t set, set_lowest; /* of the custodian that marks: its number, and the lowest of those below it */
+    size_t charged; /* bytes marked, less handles, which others are charged for */
     uintptr_t *stack;
     size_t depth, room; /* words */
     struct lee_mark_range *ranges;

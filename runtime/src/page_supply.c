@@ -72,7 +72,7 @@ static void *take_units(struct lee_heap *heap, size_t bytes, bool *zeroed) {
     return start;
 }
 
-void *lee_pages_take(struct lee_heap *heap, size_t bytes, size_t *got, bool *zeroed) {
+static void *take(struct lee_heap *heap, size_t bytes, size_t *got, bool *zeroed) {
     size_t size = LEE_PAGE_BYTES;
     unsigned index = 0;
     for (; size < bytes && size < LEE_BLOCK_BYTES; index++)
@@ -102,6 +102,16 @@ void *lee_pages_take(struct lee_heap *heap, size_t bytes, size_t *got, bool *zer
         lee_blocks_release(heap, 0);
         start = take_units(heap, *got, zeroed);
     }
+    return start;
+}
+
+void *lee_pages_take(struct lee_heap *heap, size_t bytes, size_t *got, bool *zeroed) {
+    lee_custodians_ask(heap, bytes);
+    void *start = take(heap, bytes, got, zeroed);
+    while (start == NULL && lee_custodians_starved(heap))
+        start = take(heap, bytes, got, zeroed);
+    if (start != NULL)
+        heap->counts.allocated += *got;
     return start;
 }
 

@@ -78,6 +78,7 @@ struct lee_chunk {
     struct lee_block blocks[LEE_CHUNK_BLOCKS];
     struct lee_range ranges[LEE_CHUNK_UNITS];
     uintptr_t start;
+    uint64_t *charges; /* while a collection accounts precisely (precise.h) */
     bool marks_huge; /* the mark bits were advised to be a huge page; written under no lock, so only a hint */
 };
 

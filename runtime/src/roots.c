@@ -82,11 +82,19 @@ static __attribute__((noinline)) void scan_registers_and_stack(struct lee_heap *
     __asm__ volatile("" ::: "memory"); /* no tail call: the frame must stay */
 }
 
-void lee_roots_scan(struct lee_heap *heap, struct lee_marker *marker) {
+void lee_roots_scan_stack(struct lee_heap *heap, struct lee_marker *marker) {
     if (heap->stack_end != 0)
         scan_registers_and_stack(heap, marker);
+}
+
+void lee_roots_scan_shared(struct lee_heap *heap, struct lee_marker *marker) {
     if (heap->scans_globals)
         dl_iterate_phdr(scan_object, marker);
     for (struct lee_root *root = heap->roots.next; root != NULL; root = root->next)
         root->scan(root, marker);
+}
+
+void lee_roots_scan(struct lee_heap *heap, struct lee_marker *marker) {
+    lee_tasks_scan(heap, marker);
+    lee_roots_scan_shared(heap, marker);
 }

@@ -20,6 +20,7 @@
 #include "backtrace.h"
 #include "maps.h"
 #include "report.h"
+#include "task.h"
 
 enum {
     NULL_PAGE = 4096,             /* architecture.md: constant offsets below are left to the trap */
@@ -54,6 +55,8 @@ static struct lee_frame trapped_frame(const void *context) {
 static bool is_overflow(uintptr_t address, uintptr_t sp) {
     static struct lee_mapping mapping;
     uintptr_t apart = address > sp ? address - sp : sp - address;
+    if (lee_stack_is_guard(address))
+        return true;
     if (apart > NEAR_STACK || !lee_maps_find(address, &mapping))
         return false;
     if (mapping.start <= address) {

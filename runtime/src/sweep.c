@@ -63,8 +63,9 @@ static bool next_run(struct lee_heap *heap, struct lee_bin *bin, struct lee_bloc
     unsigned end = find_mark(marks_of(chunk, number), start, info->count, true);
     if (heap->stress != LEE_STRESS_NEVER)
         end = start + 1; /* each allocation comes here */
-    if (block->dirty && (size_t)(end - start) * info->bytes > RUN_BYTES)
-        end = start + (RUN_BYTES + info->bytes - 1) / info->bytes;
+    size_t most = block->dirty && heap->run_most > RUN_BYTES ? RUN_BYTES : heap->run_most;
+    if ((size_t)(end - start) * info->bytes > most)
+        end = start + (unsigned)((most + info->bytes - 1) / info->bytes);
     uintptr_t base = first_cell(chunk, number, info);
     size_t bytes = (size_t)(end - start) * info->bytes;
     bin->bump = base + (size_t)start * info->bytes;
@@ -77,7 +78,24 @@ static bool next_run(struct lee_heap *heap, struct lee_bin *bin, struct lee_bloc
     return true;
 }
 
+void lee_bins_flush(struct lee_heap *heap) {
+    for (unsigned family = 0; family < LEE_FAMILIES; family++) {
+        for (unsigned class_ = 0; class_ < LEE_CLASSES; class_++) {
+            struct lee_bin *bin = &heap->inline_part.bins[family][class_];
+            struct lee_block *block = heap->blocks_of[family][class_].current;
+            size_t bytes = bin->limit - bin->bump;
+            if (bytes == 0 || block == NULL)
+                continue;
+            block->fresh = (uint16_t)(block->fresh - bytes / lee_class_bytes(class_));
+            bin->bump = bin->limit = 0;
+            heap->since_collection -= bytes;
+            heap->counts.allocated -= bytes;
+        }
+    }
+}
+
 bool lee_bin_refill(struct lee_heap *heap, unsigned family, unsigned class_) {
+    lee_custodians_ask(heap, lee_class_bytes(class_));
     struct lee_bin *bin = &heap->inline_part.bins[family][class_];
     struct lee_bin_blocks *blocks = &heap->blocks_of[family][class_];
     bool collected = !heap->enabled || heap->collecting;
@@ -109,9 +127,10 @@ bool lee_bin_refill(struct lee_heap *heap, unsigned family, unsigned class_) {
             blocks->current = block;
             continue;
         }
-        if (collected)
+        if (collected && !lee_custodians_starved(heap))
             return false;
-        lee_heap_collect(heap);
+        if (!collected)
+            lee_heap_collect(heap);
         collected = true;
     }
 }
@@ -306,5 +325,5 @@ void lee_heap_trim(struct lee_heap *heap) {
     else if (heap->trim_patience < 16)
         heap->trim_patience = heap->trim_patience == 0 ? 1 : heap->trim_patience * 2;
     size_t credit = used / 2 > lee_heap_settings.least_budget ? used / 2 : lee_heap_settings.least_budget;
-    heap->inline_part.free_credit = (intptr_t)(credit * heap->trim_patience);
+    heap->inline_part.free_credit = heap->credit_given = (intptr_t)(credit * heap->trim_patience);
 }

@@ -15,13 +15,6 @@ struct seen {
     bool lost;
 };
 
-struct object {
-    uintptr_t start;
-    size_t bytes;
-    uintptr_t header;
-    bool live; /* its mark bit is set */
-};
-
 LEE_UNCHECKED static uintptr_t word_at(uintptr_t address) {
     return *(const uintptr_t *)address;
 }
@@ -32,7 +25,7 @@ static bool of_heap(struct lee_heap *heap, uintptr_t word, struct lee_chunk **ch
 }
 
 /* The object that a word points into, found by division and the block's description. */
-static bool find_object(struct lee_heap *heap, uintptr_t word, struct object *object) {
+bool lee_object_find(struct lee_heap *heap, uintptr_t word, struct lee_object *object) {
     struct lee_chunk *chunk;
     if (!of_heap(heap, word, &chunk))
         return false;
@@ -40,8 +33,8 @@ static bool find_object(struct lee_heap *heap, uintptr_t word, struct object *ob
     if (code == LEE_CODE_LARGE || code == LEE_CODE_UNITS) {
         struct lee_block *block = lee_large_find(chunk, word);
         struct lee_chunk *home = lee_chunk_describing(block);
-        *object = (struct object){lee_large_start(block), block->bytes, block->header,
-                                  home->marks[lee_block_number(home, block)][0] != 0};
+        *object = (struct lee_object){lee_large_start(block), block->bytes, block->header,
+                                  home->marks[lee_block_number(home, block)][0] != 0, block->bytes, false};
         return word <= object->start + object->bytes;
     }
     if (code < LEE_CODE_CELLS || code >= LEE_CODE_LARGE)
@@ -54,8 +47,11 @@ static bool find_object(struct lee_heap *heap, uintptr_t word, struct object *ob
     size_t index = (word - first) / bytes;
     if (first + (index + 1) * bytes > lee_block_start(chunk, number) + LEE_BLOCK_BYTES)
         return false;
-    *object = (struct object){first + index * bytes, bytes - header, (uintptr_t)&lee_layout_plain | LEE_HEADER_ALLOCATED,
-                              (chunk->marks[number][index / 8] >> index % 8 & 1) != 0};
+    *object = (struct lee_object){first + index * bytes, bytes - header, (uintptr_t)&lee_layout_plain | LEE_HEADER_ALLOCATED,
+                              (chunk->marks[number][index / 8] >> index % 8 & 1) != 0, bytes, false};
+    const struct lee_block *block = &chunk->blocks[number];
+    object->dead = !object->live &&
+                   (block->state == BLOCK_UNSWEPT || (block->state == BLOCK_CURRENT && index >= block->fresh));
     if (header != 0) {
         object->header = word_at(object->start - header);
         object->bytes -= object->header >> 48;
@@ -94,8 +90,8 @@ static void grow_set(struct seen *seen) {
 
 static void see(void *context, uintptr_t word) {
     struct seen *seen = context;
-    struct object object;
-    if (seen->lost || !find_object(seen->heap, word, &object))
+    struct lee_object object;
+    if (seen->lost || !lee_object_find(seen->heap, word, &object))
         return;
     size_t at = place_of(seen, object.start);
     if (seen->objects[at] != 0)
@@ -114,8 +110,8 @@ static void see(void *context, uintptr_t word) {
 static void follow(struct seen *seen) {
     struct lee_marker observer = {.heap = seen->heap, .observe = see, .observer = seen};
     for (size_t i = 0; i < seen->order.bytes / sizeof(uintptr_t) && !seen->lost; i++) {
-        struct object object;
-        if (find_object(seen->heap, ((uintptr_t *)seen->order.data)[i], &object))
+        struct lee_object object;
+        if (lee_object_find(seen->heap, ((uintptr_t *)seen->order.data)[i], &object))
             lee_layout_each(lee_header_layout(object.header), object.start, object.start + object.bytes, see, seen, &observer);
     }
 }
@@ -143,8 +139,8 @@ static const char *each_place(struct lee_heap *heap, const char *(*visit)(void *
 
 static const char *compare(void *context, uintptr_t place) {
     struct seen *seen = context;
-    struct object object;
-    bool is_object = find_object(seen->heap, place, &object);
+    struct lee_object object;
+    bool is_object = lee_object_find(seen->heap, place, &object);
     bool found = is_object && seen->objects[place_of(seen, object.start)] != 0;
     if (is_object && found != object.live)
         return found ? "collector: a live object was not marked" : "collector: an object was marked that nothing reaches";

@@ -13,12 +13,13 @@ impl Emitter<'_, '_> {
     pub fn call(&mut self, dest: Option<&Place>, callee: &Callee, args: &[Operand], ty: Ty) {
         let signature = self.unit.signature(ty);
         let consts = match callee {
-            Callee::Direct(func) => self.unit.prototype_consts(func),
+            Callee::Direct(func) | Callee::Start(func) => self.unit.prototype_consts(func),
             _ => Consts::Drop,
         };
         let function = match callee {
             Callee::Direct(func) => self.unit.function_name(func).ident,
             Callee::Builtin(name) => name.to_string(),
+            Callee::Start(_) => "lee_task_start".into(),
             Callee::Pointer(operand) => {
                 let value = self.value(operand);
                 let cast = self.unit.c.cast(self.operand_ty(operand));
@@ -31,7 +32,10 @@ impl Emitter<'_, '_> {
         let outs = self.result_words(ret);
         // Behind the named parameters, as prototypes have them: what goes through `...` is last.
         words.splice(named..named, outs.iter().map(|name| format!("&{name}")));
-        let text = format!("{function}({})", words.join(", "));
+        let text = match callee {
+            Callee::Start(func) => self.start(func, &words),
+            _ => format!("{function}({})", words.join(", ")),
+        };
         let local = dest.and_then(Place::as_local);
         self.settle(Effect { memory: true, local: local.map(|l| l.0) });
         let is_void = matches!(self.unit.types.kind(ret), TyKind::Void);

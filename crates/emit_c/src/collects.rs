@@ -73,6 +73,7 @@ impl Quiet {
             StmtKind::Call { callee: Callee::Builtin(_), .. } => Collects::No,
             StmtKind::Call { callee: Callee::Pointer(_), .. } => Collects::InC,
             StmtKind::Call { callee: Callee::Direct(func), .. } => self.call(program, func),
+            StmtKind::Call { callee: Callee::Start(_), .. } => Collects::Yes,
             _ => Collects::No,
         }
     }

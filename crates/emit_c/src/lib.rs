@@ -27,6 +27,7 @@ mod prelude;
 mod reach;
 mod records;
 mod rvalues;
+mod starts;
 mod unit;
 
 pub use digest::{digest, type_text};

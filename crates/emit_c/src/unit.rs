@@ -81,6 +81,8 @@ pub struct Unit<'a> {
     tag_definitions: String,
     /// How owned objects end.
     pub drops: crate::drops::Drops,
+    /// What new tasks begin with.
+    pub starts: crate::starts::Starts,
     /// Names of the layouts that are used.
     pub layouts: FxHashMap<Ty, String>,
     /// Their definitions.
@@ -124,6 +126,7 @@ impl<'a> Unit<'a> {
             tag_tables: FxHashMap::default(),
             tag_definitions: String::new(),
             drops: crate::drops::Drops::default(),
+            starts: crate::starts::Starts::default(),
             layouts: FxHashMap::default(),
             layout_definitions: String::new(),
         }
@@ -153,6 +156,9 @@ impl<'a> Unit<'a> {
         } else {
             out.push_str("#include \"lee/lee.h\"\n");
             out.push_str(if self.drops.used { "#include \"lee/owned.h\"\n\n" } else { "\n" });
+            if !self.starts.is_empty() {
+                out.push_str("#include \"lee/task.h\"\n");
+            }
             out.push_str(PRAGMAS);
         }
         for asm in &self.program.asm {
@@ -177,6 +183,7 @@ impl<'a> Unit<'a> {
         out.push_str(&self.string_definitions);
         out.push_str(&prototypes);
         out.push_str(&declarations);
+        out.push_str(self.starts.text());
         out.push('\n');
         out.push_str(&code.out);
         if !code.out.ends_with('\n') {

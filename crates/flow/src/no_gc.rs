@@ -52,6 +52,12 @@ impl Look<'_> {
                     _ => mir::visit::rvalue_operands(value, &mut |operand| self.given(operand, to, stmt.span)),
                 }
             }
+            StmtKind::Call { callee: Callee::Start(_), .. } => {
+                self.report_collected(stmt.span, "a task is an object of the collected heap")
+            }
+            StmtKind::Call { callee: Callee::Direct(f), .. } if self.is_custodian(f.func.0 as usize) => {
+                self.report_collected(stmt.span, "custodians charge what the collector finds")
+            }
             StmtKind::Call { args, ty, .. } => {
                 let Some(func) = self.program.types.as_func(*ty) else { return };
                 for (arg, param) in args.iter().zip(&func.params) {
@@ -89,6 +95,19 @@ impl Look<'_> {
                 .help("keep it in a `unique` place, or allocate it in an arena: `new(r) ...`"),
             );
         }
+    }
+
+    /// A function of `<lee/custodian.lh>`.
+    fn is_custodian(&self, function: usize) -> bool {
+        let symbol = self.program.functions.get(function).and_then(|f| f.symbol);
+        symbol.is_some_and(|s| s.as_str().starts_with("lee_custodian_"))
+    }
+
+    fn report_collected(&mut self, span: Span, why: &str) {
+        self.sink.push(
+            Diagnostic::error(NO_GC, span, format!("`--no-gc`: {why}"))
+                .help("link the program with the collector, or do without tasks"),
+        );
     }
 
     fn report_new(&mut self, span: Span) {

@@ -55,6 +55,7 @@ impl<'t> Lower<'t, '_> {
                 let ty = self.program.types.subst(ty, &f.args);
                 (Callee::Direct(f.clone()), ty, None)
             }
+            tree::Callee::Start(f) => (Callee::Start(f.clone()), through, None),
             tree::Callee::Pointer(p) => {
                 let op = self.operand(p);
                 let op = if args.iter().any(effects::has_effects) { self.freeze(op) } else { op };

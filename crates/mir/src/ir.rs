@@ -255,6 +255,9 @@ pub enum Callee {
     Pointer(Operand),
     /// A C builtin by name.
     Builtin(Symbol),
+    /// A function that a new task calls: `start f(a)`. The call's type has the function's parameters, every region of which is
+    /// `@heap`, and a pointer to the task as its result.
+    Start(FuncRef),
 }
 
 /// A place in memory or in locals.

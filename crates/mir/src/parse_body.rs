@@ -365,6 +365,8 @@ impl Parser<'_> {
             Callee::Pointer(self.operand()?)
         } else if self.mark_behind_word() != b'#' && self.take_word("builtin") {
             Callee::Builtin(self.quoted()?)
+        } else if self.mark_behind_word() != b'#' && self.take_word("start") {
+            Callee::Start(self.func_ref()?)
         } else {
             Callee::Direct(self.func_ref()?)
         };

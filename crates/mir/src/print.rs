@@ -355,6 +355,7 @@ impl Printer<'_> {
                     Callee::Direct(func) => func_text(self.program, func),
                     Callee::Pointer(operand) => format!("*{}", self.operand(operand)),
                     Callee::Builtin(name) => format!("builtin {}", quoted_name(*name)),
+                    Callee::Start(func) => format!("start {}", func_text(self.program, func)),
                 };
                 format!("{dest}call {callee}({}): {}", self.operands(args), self.ty(*ty))
             }

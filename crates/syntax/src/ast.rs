@@ -840,6 +840,8 @@ pub enum ExprKind {
     New(Box<NewExpr>),
     /// `lengthof(e)`
     Lengthof(Box<Expr>),
+    /// `start f(a, b)`: the call that a new task makes.
+    Start(Box<Expr>),
     /// `container_of(p, T, m)`
     ContainerOf(Box<Expr>, Box<TypeName>, Ident),
     /// `unsafe(e)`

@@ -32,6 +32,7 @@ impl Checker<'_> {
                 if let Some(out) = self.builtin(name, args, span, expected) {
                     return out;
                 }
+                self.declare_task_word(name, callee.span);
                 if self.f.as_ref().is_some_and(|f| f.unchecked) && self.options.plain_c {
                     let known = crate::plain::RETURNS_NO_INT.split_whitespace().any(|known| known == name.as_str());
                     // What begins so may be a word of the compiler's own.
@@ -100,7 +101,7 @@ impl Checker<'_> {
     }
 
     /// The arguments, converted to the parameters' types; with each the value before conversion.
-    fn arguments(
+    pub(crate) fn arguments(
         &mut self,
         fty: &FuncTy,
         args: &[ast::Expr],
@@ -665,7 +666,7 @@ impl Checker<'_> {
     }
 
     /// Type arguments of a generic function from its arguments, then from the context.
-    fn infer_arguments(
+    pub(crate) fn infer_arguments(
         &mut self,
         id: FuncId,
         args: &[ast::Expr],

@@ -46,5 +46,6 @@ codes! {
     REGION = "L0234" "a region that is not declared, or not allowed here";
     OWNERSHIP = "L0235" "an ownership that does not fit";
     FREE_SHARED = "L0236" "free of a pointer that is shared";
+    TASK = "L0237" "a task that is given what it may not have";
     SUSPICIOUS = "L0233" "legal, but probably not what was meant";
 }

@@ -174,6 +174,7 @@ impl Checker<'_> {
             },
             ast::ExprKind::New(new) => self.new_expr(new, span),
             ast::ExprKind::Lengthof(inner) => self.length_of(inner, span),
+            ast::ExprKind::Start(call) => self.start(call, span),
             ast::ExprKind::ContainerOf(..) => {
                 self.later(Symbol::new("container_of"), span);
                 self.error_node(span)

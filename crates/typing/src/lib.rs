@@ -37,6 +37,7 @@ mod specs;
 mod stmts;
 pub mod subst;
 mod switches;
+mod tasks;
 pub mod tree;
 pub mod types;
 mod va;

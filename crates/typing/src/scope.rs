@@ -167,6 +167,18 @@ impl Scopes {
         }
     }
 
+    /// What the tag means at file level.
+    pub fn file_tag(&self, name: Symbol) -> Option<Tag> {
+        self.levels.first()?.tags.get(&name).copied()
+    }
+
+    /// Declares a tag at file level.
+    pub fn declare_file_tag(&mut self, name: Symbol, tag: Tag) {
+        if let Some(level) = self.levels.first_mut() {
+            level.tags.insert(name, tag);
+        }
+    }
+
     /// The region that `name` means here, and where it is declared.
     pub fn region(&self, name: Symbol) -> Option<(Region, Span)> {
         self.levels.iter().rev().find_map(|l| l.regions.get(&name)).copied()

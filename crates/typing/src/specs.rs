@@ -4,6 +4,7 @@ use crate::checker::Checker;
 use crate::codes;
 use crate::region_names::VariableName;
 use crate::scope::{Entity, Tag};
+use crate::tasks::is_handle;
 use crate::tree::RegionKind;
 use crate::types::*;
 use source::{Diagnostic, Span, Symbol};
@@ -102,6 +103,9 @@ impl Checker<'_> {
                     "write `arena r;` in a block, or `arena r` as a parameter",
                 );
                 Qty::plain(c.error)
+            }
+            ast::TypeSpec::Unsupported(word) if is_handle(word.name.as_str()) => {
+                Qty::plain(self.handle_type(word.name))
             }
             ast::TypeSpec::Unsupported(word) => {
                 self.later(word.name, word.span);

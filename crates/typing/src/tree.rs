@@ -572,6 +572,8 @@ pub enum Callee {
     Direct(FuncRef),
     /// A function pointer value.
     Pointer(Expr),
+    /// A function that a new task calls; the type called through has the task as its result.
+    Start(FuncRef),
 }
 
 /// How an owned path is lent.

@@ -702,7 +702,7 @@ impl<'a> Solver<'a> {
 
     /// Type arguments: `T: heap` wants the heap in every region; what `T: move` owns is released without a handle.
     fn heap_arguments(&mut self, callee: &Callee, span: Span) {
-        let Callee::Direct(f) = callee else { return };
+        let (Callee::Direct(f) | Callee::Start(f)) = callee else { return };
         let Some(function) = self.program.functions.get(f.func.0 as usize).filter(|_| !f.args.is_empty()) else {
             return;
         };

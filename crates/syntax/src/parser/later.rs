@@ -130,7 +130,10 @@ impl Parser<'_> {
         }
         let name = self.advance().name;
         self.at += question;
-        self.unary()?;
+        let call = self.unary()?;
+        if word == Kind::Start {
+            return Ok(Some(ExprKind::Start(Box::new(call))));
+        }
         Ok(Some(ExprKind::Unsupported(name)))
     }
 

@@ -70,6 +70,7 @@ fn special(e: &Expr) -> String {
         ExprKind::ChooseExpr(c, a, b) => format!("(choose {} {} {})", expr(c), expr(a), expr(b)),
         ExprKind::New(new) => new_expr(new),
         ExprKind::Lengthof(a) => format!("(lengthof {})", expr(a)),
+        ExprKind::Start(call) => format!("(start {})", expr(call)),
         ExprKind::ContainerOf(p, ty, m) => format!("(container_of {} <{}> {})", expr(p), type_name(ty), m.name),
         ExprKind::Unsafe(a) => format!("(unsafe {})", expr(a)),
         ExprKind::Unsupported(word) => format!("(unsupported {word})"),

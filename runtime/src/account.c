@@ -1,0 +1,153 @@
+/* account.c: who is charged for what a collection marks.
+ *
+ * Promises: each custodian is charged for the objects that its tasks reach, and for its tasks' stacks and arenas; the charges of all
+ * custodians, each object counted once, add up to the live bytes that sweeping counts. What no task reaches (globals, roots of the
+ * runtime, finalizer queues) is the first custodian's.
+ *
+ * Blame the child: custodians are marked in post-order, children before parents, and an object is charged to the first that reaches
+ * it (Wick, Flatt, Hsieh, "Reachability-Based Memory Accounting", 2002). The marker counts bytes only meanwhile; the first
+ * custodian comes last and gets what is left, so its part costs nothing. Precise: account_precise.c. */
+#include "custodian.h"
+
+#ifndef LEE_NO_GC
+
+#include "collect.h"
+#include "precise.h"
+
+static bool forced;
+
+bool lee_account_wanted(void) {
+    return forced || lee_accounting_limits;
+}
+
+void lee_account_collect(struct lee_heap *heap) {
+    forced = true;
+    lee_heap_collect(heap);
+    forced = false;
+}
+
+void lee_account_handle(struct lee_marker *marker, const struct lee_custodian *custodian, size_t bytes) {
+    if (marker->observe != NULL || marker->counting == LEE_COUNT_NOTHING)
+        return;
+    size_t cell = lee_class_bytes(lee_class_of_aligned(bytes + LEE_HEADER_BYTES));
+    marker->charged -= cell;
+    if (custodian != &lee_custodian_first)
+        ((struct lee_custodian *)(uintptr_t)custodian)->own += cell;
+}
+
+/* --- roots ----------------------------------------------------------------------------------------------------------- */
+
+static void observe(void *observer, uintptr_t word) {
+    uintptr_t *place = lee_vector_add(observer, sizeof word);
+    if (place != NULL)
+        *place = word;
+}
+
+static void scan_tasks(struct lee_heap *heap, struct lee_custodian *custodian, struct lee_marker *marker) {
+    if (custodian->tasks != NULL)
+        lee_mark_word(marker, (uintptr_t)custodian);
+    for (struct lee_task *task = custodian->tasks; task != NULL; task = task->next)
+        lee_task_scan(heap, task, marker);
+}
+
+void lee_tasks_scan(struct lee_heap *heap, struct lee_marker *marker) {
+    if (heap != lee_heap_self()) {
+        lee_roots_scan_stack(heap, marker);
+        return;
+    }
+    lee_task_self();
+    struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first);
+    for (; at != NULL; at = lee_custodian_after(at))
+        scan_tasks(heap, at, marker);
+}
+
+/* Marks from a custodian's tasks, or with null from what is nobody's. With `record` the words are written down first, and marked
+ * from there: the stack would not be the same when it is read again. */
+static void mark_from(struct lee_heap *heap, struct lee_custodian *custodian, struct lee_marker *marker,
+                      struct lee_vector *record) {
+    size_t before = record == NULL ? 0 : record->bytes;
+    if (record != NULL) {
+        marker->observe = observe;
+        marker->observer = record;
+    }
+    if (custodian != NULL)
+        scan_tasks(heap, custodian, marker);
+    else
+        lee_roots_scan_shared(heap, marker);
+    if (record != NULL) {
+        marker->observe = NULL;
+        for (size_t at = before; at < record->bytes; at += sizeof(uintptr_t)) {
+            lee_mark_word(marker, *(uintptr_t *)(void *)((unsigned char *)record->data + at));
+            if (marker->depth > marker->room / 2)
+                lee_marker_drain(marker);
+        }
+    }
+    lee_marker_drain(marker);
+}
+
+/* --- blame the child ------------------------------------------------------------------------------------------------------ */
+
+static size_t task_bytes(const struct lee_custodian *custodian) {
+    size_t bytes = 0;
+    for (const struct lee_task *task = custodian->tasks; task != NULL; task = task->next)
+        bytes += lee_task_bytes(task);
+    return bytes;
+}
+
+static enum { BLAMED, IN_SETS } method; /* of the collection that runs */
+
+void lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct lee_vector *record) {
+    struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first);
+    lee_task_self();
+    for (; at != NULL; at = lee_custodian_after(at))
+        at->own = 0;
+    bool sets = lee_accounting_policy == LEE_ACCOUNTING_PRECISE && lee_precise_begin(heap, &lee_custodian_first);
+    method = sets ? IN_SETS : BLAMED;
+    for (at = lee_custodian_deepest(&lee_custodian_first); at != &lee_custodian_first; at = lee_custodian_after(at)) {
+        if (at->tasks == NULL)
+            continue;
+        marker->counting = sets ? LEE_COUNT_SETS : LEE_COUNT_BYTES;
+        marker->charged = 0;
+        if (sets)
+            lee_precise_custodian(at, marker);
+        mark_from(heap, at, marker, record);
+        if (sets)
+            lee_precise_marked(at, marker->charged);
+        else
+            at->own += marker->charged;
+    }
+    /* The first custodian is above all and gets what nobody else does. */
+    if (sets)
+        sets = lee_precise_solve(heap, marker);
+    marker->counting = LEE_COUNT_HANDLES;
+    marker->charged = 0;
+    mark_from(heap, &lee_custodian_first, marker, record);
+    mark_from(heap, NULL, marker, record);
+}
+
+void lee_account_settle(struct lee_heap *heap) {
+    struct lee_custodian *first = &lee_custodian_first, *at = lee_custodian_deepest(first);
+    for (; at != NULL; at = lee_custodian_after(at)) {
+        at->own += task_bytes(at);
+        at->settled = at->fresh = 0;
+    }
+    for (at = lee_custodian_deepest(first); at != NULL; at = lee_custodian_after(at)) {
+        at->settled += at->own;
+        if (at->parent != NULL)
+            at->parent->settled += at->settled;
+    }
+    if (method == IN_SETS) {
+        lee_precise_charge();
+        lee_precise_end(heap);
+    }
+    /* What is above all is charged everything. */
+    first->settled = heap->counts.live_bytes;
+    for (at = lee_custodian_deepest(first); at != NULL; at = lee_custodian_after(at))
+        first->settled += task_bytes(at);
+    heap->flushed = heap->counts.allocated;
+    /* The allocator asks at its next request: what is left to limits has changed. */
+    if (lee_accounting_limits)
+        heap->allowance = heap->counts.allocated;
+}
+
+#endif

@@ -1,0 +1,458 @@
+/* custodian.c: the tree of custodians, what they may hold, and their end.
+ *
+ * Promises: `settled + fresh` of a custodian never is less than what its tasks got since the last accounting and what they were
+ * charged then. Nobody is shut down because of memory before an accounting said so, or before it made accountings follow
+ * each other too fast (a sixteenth of its limit apart). Shutting down stops tasks; their memory is found by the collector. */
+#include "custodian.h"
+
+#ifndef LEE_NO_GC
+
+#include <lee/lee.h>
+
+#include "collect.h"
+#include "system.h"
+#include "units.h"
+
+enum {
+    QUANTUM = 64 << 10,
+    QUANTUM_NEAR = 4 << 10, /* when less than NEAR is left to a limit */
+    NEAR = 4 << 20,
+    FREED_MOST = 256 << 10, /* in free lists, when the custodian changes */
+    THRASHING = 16 /* a limit's part that lies between two accountings at least */
+};
+
+struct lee_custodian lee_custodian_first = {.least_limit = SIZE_MAX};
+enum lee_accounting lee_accounting_policy = LEE_ACCOUNTING_BLAME;
+bool lee_accounting_limits;
+
+static void trace(struct lee_marker *marker, const void *object, size_t bytes) {
+    const struct lee_custodian *custodian = object;
+    (void)bytes;
+    lee_account_handle(marker, custodian, sizeof *custodian);
+    lee_mark_word(marker, (uintptr_t)custodian->parent);
+    lee_mark_word(marker, (uintptr_t)custodian->limits);
+    lee_mark_word(marker, (uintptr_t)custodian->requirements);
+}
+
+static void unlink_child(struct lee_custodian *custodian) {
+    struct lee_custodian *parent = custodian->parent;
+    if (parent == NULL)
+        return;
+    if (custodian->previous != NULL)
+        custodian->previous->next = custodian->next;
+    else
+        parent->child = custodian->next;
+    if (custodian->next != NULL)
+        custodian->next->previous = custodian->previous;
+}
+
+/* Dead: no task, no child that lives, no reference. Parents and neighbours that die with it are still what they were. */
+static void drop(void *object, size_t bytes) {
+    (void)bytes;
+    unlink_child(object);
+}
+
+static const struct lee_layout custodian_layout = {.bytes = sizeof(struct lee_custodian),
+                                                   .kind = LEE_LAYOUT_TRACED,
+                                                   .trace = trace,
+                                                   .drop = drop,
+                                                   .name = "custodian"};
+bool lee_is_handle(const struct lee_layout *layout) {
+    return layout->trace == trace || lee_is_task(layout);
+}
+
+static const struct lee_layout limit_layout = {.bytes = sizeof(struct lee_limit), .words = 3, .name = "limit"};
+
+/* --- the tree ------------------------------------------------------------------------------------------------------ */
+
+static struct lee_custodian *given(struct lee_custodian *custodian) {
+    return custodian != NULL ? custodian : lee_task_self()->entered;
+}
+
+struct lee_custodian *lee_custodian_current(void) {
+    return lee_task_self()->entered;
+}
+
+struct lee_custodian *lee_custodian_new(struct lee_custodian *above) {
+    struct lee_custodian *parent = given(above);
+    struct lee_custodian *custodian = lee_heap_try_alloc_typed(sizeof *custodian, &custodian_layout);
+    if (custodian == NULL)
+        lee_fault_memory(NULL, sizeof *custodian);
+    custodian->least_limit = SIZE_MAX;
+    custodian->shut = parent->shut;
+    custodian->parent = parent;
+    custodian->next = parent->child;
+    if (parent->child != NULL)
+        parent->child->previous = custodian;
+    parent->child = custodian;
+    return custodian;
+}
+
+struct lee_custodian *lee_custodian_enter(struct lee_custodian *custodian) {
+    struct lee_task *self = lee_task_self();
+    struct lee_custodian *before = self->entered;
+    self->entered = given(custodian);
+    return before;
+}
+
+bool lee_custodian_is_shut(struct lee_custodian *custodian) {
+    return given(custodian)->shut;
+}
+
+struct lee_custodian *lee_custodian_deepest(struct lee_custodian *from) {
+    while (from->child != NULL)
+        from = from->child;
+    return from;
+}
+
+struct lee_custodian *lee_custodian_after(struct lee_custodian *custodian) {
+    return custodian->next != NULL ? lee_custodian_deepest(custodian->next) : custodian->parent;
+}
+
+void lee_custodian_begin(struct lee_task *task) {
+    task->custodian = task->entered = &lee_custodian_first;
+    task->next = task->previous = NULL;
+    lee_custodian_first.tasks = task;
+}
+
+void lee_custodian_add(struct lee_heap *heap, struct lee_task *task) {
+    struct lee_custodian *custodian = task->custodian;
+    task->previous = NULL;
+    task->next = custodian->tasks;
+    if (task->next != NULL)
+        task->next->previous = task;
+    custodian->tasks = task;
+    for (; custodian != NULL; custodian = custodian->parent) {
+        custodian->fresh += LEE_STACK_CHARGE;
+        custodian->handed += LEE_STACK_CHARGE;
+    }
+    if (lee_accounting_limits)
+        lee_custodian_check(heap, 0);
+}
+
+void lee_custodian_remove(struct lee_task *task) {
+    if (task->previous != NULL)
+        task->previous->next = task->next;
+    else
+        task->custodian->tasks = task->next;
+    if (task->next != NULL)
+        task->next->previous = task->previous;
+    task->next = task->previous = NULL;
+}
+
+/* --- the end --------------------------------------------------------------------------------------------------------- */
+
+/* A limit whose victim is gone limits nothing any more. */
+static void find_least_limit(struct lee_custodian *custodian) {
+    custodian->least_limit = SIZE_MAX;
+    for (const struct lee_limit *limit = custodian->limits; limit != NULL; limit = limit->next) {
+        if (!limit->victim->shut && limit->bytes < custodian->least_limit)
+            custodian->least_limit = limit->bytes;
+    }
+}
+
+/* Stops all tasks but the running one; true if that is among them. */
+static bool shut_down(struct lee_custodian *top) {
+    bool self = false;
+    for (struct lee_custodian *at = lee_custodian_deepest(top);; at = lee_custodian_after(at)) {
+        at->shut = true;
+        struct lee_task *next;
+        for (struct lee_task *task = at->tasks; task != NULL; task = next) {
+            next = task->next;
+            if (task == lee_task_self())
+                self = true;
+            else
+                lee_task_stop(task);
+        }
+        at->settled = at->fresh = 0;
+        if (at == top)
+            break;
+    }
+    struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first);
+    for (; lee_accounting_limits && at != NULL; at = lee_custodian_after(at))
+        find_least_limit(at);
+    return self;
+}
+
+void lee_custodian_shutdown(struct lee_custodian *custodian) {
+    if (shut_down(given(custodian)))
+        lee_task_end(true);
+}
+
+/* --- accounts ---------------------------------------------------------------------------------------------------------- */
+
+/* Charges the running task's custodian with what was handed out since the last time. */
+static void flush(struct lee_heap *heap) {
+    size_t bytes = heap->counts.allocated - heap->flushed;
+    heap->flushed = heap->counts.allocated;
+    for (struct lee_custodian *at = lee_task_self()->custodian; at != NULL; at = at->parent) {
+        at->fresh += bytes;
+        at->handed += bytes;
+    }
+}
+
+static size_t use_of(const struct lee_custodian *custodian) {
+    return custodian->settled + custodian->fresh;
+}
+
+/* What is left to a custodian's limits, and to those above it; the first custodian has the program's limit. */
+static size_t left_to(const struct lee_custodian *custodian) {
+    size_t least = SIZE_MAX;
+    for (; custodian != NULL; custodian = custodian->parent) {
+        size_t limit = custodian->least_limit, use = use_of(custodian);
+        if (custodian->parent == NULL && limit > lee_memory_limit())
+            limit = lee_memory_limit();
+        size_t left = limit > use ? limit - use : 0;
+        if (limit != SIZE_MAX && left < least)
+            least = left;
+    }
+    return least;
+}
+
+/* The most that somebody below `custodian`, or it itself, requires. Only asked when somebody has a requirement at all. */
+static size_t requirements;
+
+static size_t required_below(struct lee_custodian *custodian) {
+    size_t most = 0;
+    if (requirements == 0)
+        return 0;
+    for (struct lee_custodian *at = lee_custodian_deepest(custodian);; at = lee_custodian_after(at)) {
+        for (const struct lee_limit *need = at->requirements; need != NULL; need = need->next) {
+            if (!need->victim->shut && need->bytes > most)
+                most = need->bytes;
+        }
+        if (at == custodian)
+            return most;
+    }
+}
+
+/* What `bytes` more would break: a limit of `of` (null: nothing), or a requirement of so many bytes below it. Else how much is left to
+ * the nearest limit. */
+struct breach {
+    struct lee_custodian *of;
+    size_t required, left;
+};
+
+static struct breach find_breach(size_t bytes) {
+    struct breach breach = {NULL, 0, SIZE_MAX};
+    for (struct lee_custodian *at = lee_task_self()->custodian; at != NULL; at = at->parent) {
+        size_t limit = at->least_limit;
+        bool first = at->parent == NULL;
+        if (first && limit > lee_memory_limit() && requirements > 0)
+            limit = lee_memory_limit();
+        if (limit == SIZE_MAX)
+            continue;
+        size_t reserve = required_below(at);
+        size_t room = limit > reserve ? limit - reserve : 0, use = use_of(at);
+        if (use > room || bytes > room - use) {
+            bool by_limit = use > limit || bytes > limit - use;
+            return (struct breach){at, by_limit ? 0 : reserve, 0};
+        }
+        if (room - use - bytes < breach.left)
+            breach.left = room - use - bytes;
+    }
+    return breach;
+}
+
+/* Until then the allocator does not ask again. */
+static void set_allowance(struct lee_heap *heap, size_t left) {
+    bool near = left < NEAR;
+    size_t quantum = near ? QUANTUM_NEAR : QUANTUM;
+    heap->run_most = near ? QUANTUM_NEAR : LEE_BLOCK_BYTES;
+    if (quantum > left)
+        quantum = left;
+    heap->allowance = left == SIZE_MAX ? SIZE_MAX : heap->counts.allocated + quantum;
+}
+
+/* --- who goes ------------------------------------------------------------------------------------------------------------ */
+
+static bool in_chain(const struct lee_custodian *custodian) {
+    for (const struct lee_custodian *at = lee_task_self()->custodian; at != NULL; at = at->parent) {
+        if (at == custodian)
+            return true;
+    }
+    return false;
+}
+
+static void condemn(struct lee_custodian *victim, bool *any, bool *self) {
+    if (victim->shut)
+        return;
+    *self = shut_down(victim) || *self;
+    *any = true;
+}
+
+static bool is_inside(const struct lee_custodian *custodian, const struct lee_custodian *top) {
+    while (custodian != NULL && custodian != top)
+        custodian = custodian->parent;
+    return custodian != NULL;
+}
+
+/* Shuts down every victim whose limit or requirement is broken after an accounting, and those of `fast`, which made accountings follow
+ * each other too quickly (or is null). All of them: a child that somebody put in front of itself goes with it. */
+static bool judge(size_t bytes, const struct breach *fast, bool *self) {
+    bool any = false;
+    for (struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first); at != NULL; at = lee_custodian_after(at)) {
+        size_t use, more = in_chain(at) ? bytes : 0;
+        if (__builtin_add_overflow(use_of(at), more, &use))
+            use = SIZE_MAX;
+        for (const struct lee_limit *limit = at->limits; limit != NULL; limit = limit->next) {
+            bool too_fast = fast != NULL && at == fast->of && fast->required == 0 && limit->bytes == at->least_limit;
+            if (use > limit->bytes || too_fast)
+                condemn(limit->victim, &any, self);
+        }
+        for (const struct lee_limit *need = at->requirements; need != NULL; need = need->next) {
+            size_t left = left_to(at);
+            bool too_fast = fast != NULL && fast->required > 0 && need->bytes >= fast->required && is_inside(at, fast->of);
+            if (need->bytes > left || bytes > left - need->bytes || too_fast)
+                condemn(need->victim, &any, self);
+        }
+    }
+    return any;
+}
+
+/* Whether so little was handed out to the custodian since it last asked for an accounting that it lives on accountings. */
+static bool thrashes(struct lee_custodian *custodian) {
+    size_t limit = custodian->least_limit < lee_memory_limit() ? custodian->least_limit : lee_memory_limit();
+    bool fast = custodian->was_forced && custodian->handed - custodian->forced < limit / THRASHING;
+    custodian->was_forced = true;
+    custodian->forced = custodian->handed;
+    return fast;
+}
+
+/* A trace from the custodian's own roots: what it reaches is at least what it is charged, under both policies. */
+static bool settle_alone(struct lee_heap *heap, struct lee_custodian *custodian, size_t bytes) {
+    size_t most = custodian->least_limit;
+    if (custodian->parent == NULL || most == SIZE_MAX || bytes > most)
+        return false;
+    size_t reached = lee_account_reached(heap, custodian, most - bytes);
+    if (reached > most - bytes)
+        return false;
+    /* Those above and below keep what they had: somebody else there may hold what this one gave up. */
+    custodian->settled = reached;
+    custodian->fresh = 0;
+    return true;
+}
+
+void lee_custodian_check(struct lee_heap *heap, size_t bytes) {
+    if (heap->collecting || !lee_heap_may_collect(heap)) {
+        heap->allowance = SIZE_MAX; /* nobody can say who holds what: nobody is held to it */
+        return;
+    }
+    flush(heap);
+    bool self = false;
+    while (!self) {
+        struct breach breach = find_breach(bytes);
+        if (breach.of == NULL) {
+            set_allowance(heap, breach.left);
+            return;
+        }
+        bool fast = thrashes(breach.of);
+        if (!fast && settle_alone(heap, breach.of, bytes))
+            continue;
+        lee_account_collect(heap);
+        if (!fast && find_breach(bytes).of != breach.of)
+            continue;
+        if (!judge(bytes, fast ? &breach : NULL, &self)) {
+            set_allowance(heap, QUANTUM); /* whoever should go has gone already */
+            return;
+        }
+        if (!self)
+            lee_account_collect(heap); /* what the dead held is free */
+    }
+    lee_task_end(true);
+}
+
+bool lee_custodian_starved(struct lee_heap *heap) {
+    bool any = false, self = false;
+    if (requirements == 0 || heap->collecting)
+        return false;
+    for (struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first); at != NULL; at = lee_custodian_after(at)) {
+        for (const struct lee_limit *need = at->requirements; need != NULL; need = need->next) {
+            if (need->bytes > 0)
+                condemn(need->victim, &any, &self);
+        }
+    }
+    if (self)
+        lee_task_end(true);
+    if (any)
+        lee_account_collect(heap);
+    return any;
+}
+
+void lee_custodian_switch(struct lee_heap *heap, struct lee_custodian *from, struct lee_custodian *to) {
+    if (!lee_accounting_limits)
+        return;
+    /* `from` is the running task's still. Cells that it was handed and did not use go back: they are not `to`'s. */
+    (void)from;
+    lee_bins_flush(heap);
+    if (heap->credit_given - heap->inline_part.free_credit > FREED_MOST)
+        lee_heap_trim(heap); /* nor are cells that it freed */
+    flush(heap);
+    size_t left = left_to(to);
+    heap->run_most = left < NEAR ? QUANTUM_NEAR : LEE_BLOCK_BYTES;
+    heap->allowance = heap->counts.allocated; /* it is asked at its first request */
+}
+
+/* --- limits ---------------------------------------------------------------------------------------------------------------- */
+
+static size_t bytes_of(int64_t bytes) {
+    return bytes < 0 ? SIZE_MAX : (size_t)bytes;
+}
+
+static struct lee_limit *set(struct lee_limit **list, size_t bytes, struct lee_custodian *victim) {
+    for (struct lee_limit *limit = *list; limit != NULL; limit = limit->next) {
+        if (limit->victim == victim) {
+            limit->bytes = bytes;
+            return limit;
+        }
+    }
+    struct lee_limit *limit = lee_heap_try_alloc_typed(sizeof *limit, &limit_layout);
+    if (limit == NULL)
+        lee_fault_memory(NULL, sizeof *limit);
+    limit->bytes = bytes;
+    limit->victim = victim;
+    limit->next = *list;
+    *list = limit;
+    return limit;
+}
+
+static void begin_accounts(void) {
+    struct lee_heap *heap = lee_heap_self();
+    if (heap == NULL)
+        return;
+    if (!lee_accounting_limits && lee_accounting_policy != LEE_ACCOUNTING_NONE) {
+        lee_accounting_limits = true;
+        lee_account_collect(heap);
+    }
+    heap->allowance = heap->counts.allocated;
+}
+
+void lee_custodian_limit(struct lee_custodian *of, int64_t bytes, struct lee_custodian *victim) {
+    struct lee_custodian *custodian = given(of);
+    set(&custodian->limits, bytes_of(bytes), given(victim));
+    find_least_limit(custodian);
+    begin_accounts();
+}
+
+void lee_custodian_require(struct lee_custodian *of, int64_t bytes, struct lee_custodian *victim) {
+    struct lee_custodian *custodian = given(of);
+    requirements++;
+    set(&custodian->requirements, bytes_of(bytes), given(victim));
+    begin_accounts();
+}
+
+int64_t lee_custodian_use(struct lee_custodian *of) {
+    struct lee_heap *heap = lee_heap_self();
+    if (heap == NULL)
+        return 0;
+    lee_account_collect(heap);
+    size_t use = use_of(given(of));
+    return use > INT64_MAX ? INT64_MAX : (int64_t)use;
+}
+
+void lee_custodian_policy(int policy) {
+    if (lee_accounting_policy != LEE_ACCOUNTING_NONE)
+        lee_accounting_policy = policy == LEE_PRECISE ? LEE_ACCOUNTING_PRECISE : LEE_ACCOUNTING_BLAME;
+}
+
+#endif

@@ -1,0 +1,75 @@
+/* custodian.h: custodians as the parts of the runtime know them. ACCOUNTING.md has the why. */
+#ifndef LEE_SRC_CUSTODIAN_H
+#define LEE_SRC_CUSTODIAN_H
+
+#include <lee/custodian.h>
+
+#include "heap.h"
+#include "mark.h"
+#include "task.h"
+
+/* If `custodian` (whose list it is in) holds more than `bytes`, or cannot get them, `victim` goes. An object of the heap. */
+struct lee_limit {
+    struct lee_limit *next;
+    struct lee_custodian *victim;
+    size_t bytes;
+};
+
+/* An object of the heap, or the first one. Its children do not keep it from its end by being listed here, but by their `parent`. */
+struct lee_custodian {
+    struct lee_custodian *parent, *child, *next, *previous;
+    struct lee_task *tasks;
+    struct lee_limit *limits, *requirements;
+    size_t least_limit; /* of `limits`; SIZE_MAX for none */
+    size_t settled, fresh; /* bytes of it and all below it: at the last accounting, and handed out since */
+    size_t handed, forced; /* bytes handed out to it and below in all; the same when it last made an accounting happen */
+    size_t own;            /* while accounting: what is charged to it alone */
+    /* While accounting precisely: its number, in post-order, the lowest below it, and the last set that it was charged for. */
+    uint32_t number, lowest, stamp;
+    bool shut, was_forced;
+};
+
+/* Whether objects of the layout are tasks or custodians. */
+bool lee_is_handle(const struct lee_layout *layout);
+
+extern struct lee_custodian lee_custodian_first; /* of main */
+
+enum lee_accounting { LEE_ACCOUNTING_NONE, LEE_ACCOUNTING_BLAME, LEE_ACCOUNTING_PRECISE };
+
+/* custodian.c */
+
+/* The first task, of the first custodian. */
+void lee_custodian_begin(struct lee_task *task);
+void lee_custodian_add(struct lee_heap *heap, struct lee_task *task);
+void lee_custodian_remove(struct lee_task *task);
+/* Another task runs, of another custodian. */
+void lee_custodian_switch(struct lee_heap *heap, struct lee_custodian *from, struct lee_custodian *to);
+/* `bytes` are to be handed out to the running task, and somebody may have something against it. May collect, and may not return. */
+void lee_custodian_check(struct lee_heap *heap, size_t bytes);
+/* There is no memory. Whether somebody was shut down, so that asking again makes sense. */
+bool lee_custodian_starved(struct lee_heap *heap);
+
+/* The next custodian in post-order: children before their parents, the first one last. Null behind that. */
+struct lee_custodian *lee_custodian_deepest(struct lee_custodian *from);
+struct lee_custodian *lee_custodian_after(struct lee_custodian *custodian);
+
+/* account.c */
+
+/* Marks all that can be reached, and charges it. `record`: where the words of the roots go, for a second trace, or null. */
+void lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct lee_vector *record);
+/* After it, when the live bytes were counted. */
+void lee_account_settle(struct lee_heap *heap);
+/* Whether collections account. */
+bool lee_account_wanted(void);
+/* From the `trace` of a handle: it is `custodian`'s, whoever reached it. */
+void lee_account_handle(struct lee_marker *marker, const struct lee_custodian *custodian, size_t bytes);
+/* For an accounting now, whatever was wanted. */
+void lee_account_collect(struct lee_heap *heap);
+extern enum lee_accounting lee_accounting_policy;
+extern bool lee_accounting_limits; /* somebody has a limit or a requirement */
+
+/* account_bounded.c: the bytes that the tasks of `custodian` and below reach; stops, with something larger than `most`, as soon as it
+ * is more than that. SIZE_MAX if there is no memory to find out. */
+size_t lee_account_reached(struct lee_heap *heap, struct lee_custodian *custodian, size_t most);
+
+#endif

@@ -1,0 +1,349 @@
+/* task.c: tasks: starting, waiting, ending.
+ *
+ * Promises: what lee/task.h says. Tasks that can run are in a queue, first come first served; the one that runs is not in it. Switching
+ * takes no lock and allocates nothing. A task that has ended gives its stack back when the next one runs, which is the first
+ * moment at which nobody stands on it. */
+#include "task.h"
+
+#ifndef LEE_NO_GC
+
+#include <lee/lee.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "collect.h"
+#include "custodian.h"
+#include "poison.h"
+#include "report.h"
+#include "units.h"
+
+#ifdef LEE_ASAN
+void __sanitizer_start_switch_fiber(void **save, const void *bottom, size_t size);
+void __sanitizer_finish_switch_fiber(void *save, const void **bottom, size_t *size);
+#endif
+
+static _Thread_local struct lee_task first;
+static _Thread_local struct {
+    struct lee_task *running; /* null until it is asked for */
+    struct lee_task *head, *tail;
+    struct lee_task *gone; /* ended, and its stack is still there */
+    uint64_t last_number;
+#ifdef LEE_ASAN
+    const void *bottom; /* of the first task's stack */
+    size_t size;
+#endif
+} tasks;
+
+static void trace(struct lee_marker *marker, const void *object, size_t bytes) {
+    const struct lee_task *task = object;
+    (void)bytes;
+    lee_account_handle(marker, task->custodian, sizeof *task);
+    lee_mark_word(marker, (uintptr_t)task->custodian);
+    lee_mark_word(marker, (uintptr_t)task->entered);
+}
+
+static const struct lee_layout task_layout = {
+    .bytes = sizeof(struct lee_task), .kind = LEE_LAYOUT_TRACED, .trace = trace, .name = "task"};
+
+bool lee_is_task(const struct lee_layout *layout) {
+    return layout == &task_layout;
+}
+
+struct lee_task *lee_task_self(void) {
+    if (tasks.running == NULL) {
+        first.number = tasks.last_number = 1;
+        first.state = LEE_TASK_RUNNING;
+        lee_custodian_begin(&first);
+        tasks.running = &first;
+    }
+    return tasks.running;
+}
+
+bool lee_tasks_used(void) {
+    return tasks.last_number > 1;
+}
+
+/* --- the queue --------------------------------------------------------------------------------------------------- */
+
+static void push(struct lee_task *task) {
+    task->state = LEE_TASK_READY;
+    task->queue_next = NULL;
+    task->queue_previous = tasks.tail;
+    if (tasks.tail != NULL)
+        tasks.tail->queue_next = task;
+    else
+        tasks.head = task;
+    tasks.tail = task;
+}
+
+static void take_out(struct lee_task *task) {
+    if (task->queue_previous != NULL)
+        task->queue_previous->queue_next = task->queue_next;
+    else
+        tasks.head = task->queue_next;
+    if (task->queue_next != NULL)
+        task->queue_next->queue_previous = task->queue_previous;
+    else
+        tasks.tail = task->queue_previous;
+    task->queue_next = task->queue_previous = NULL;
+}
+
+static void wake_joiners(struct lee_task *task) {
+    struct lee_task *next;
+    for (struct lee_task *waiting = task->joiners; waiting != NULL; waiting = next) {
+        next = waiting->next_joiner;
+        waiting->next_joiner = waiting->waits_for = NULL;
+        push(waiting);
+    }
+    task->joiners = NULL;
+}
+
+/* --- switching --------------------------------------------------------------------------------------------------- */
+
+/* What whoever runs next does for the one before. */
+static void arrive(void) {
+    struct lee_task *gone = tasks.gone;
+    if (gone != NULL) {
+        lee_stack_give(gone->high);
+        gone->high = gone->low = 0;
+        tasks.gone = NULL;
+    }
+}
+
+#ifdef LEE_ASAN
+static void leave_fiber(struct lee_task *from, struct lee_task *to, bool for_ever) {
+    const void *bottom = to == &first ? tasks.bottom : (void *)to->low;
+    __sanitizer_start_switch_fiber(for_ever ? NULL : &from->fake_stack, bottom, to == &first ? tasks.size : to->high - to->low);
+}
+
+static void enter_fiber(struct lee_task *task) {
+    const void *bottom;
+    size_t size;
+    __sanitizer_finish_switch_fiber(task->fake_stack, &bottom, &size);
+    if (tasks.bottom == NULL) { /* the first switch leaves the first task */
+        tasks.bottom = bottom;
+        tasks.size = size;
+    }
+}
+#else
+#define leave_fiber(from, to, for_ever) ((void)(from), (void)(to), (void)(for_ever))
+#define enter_fiber(task) ((void)(task))
+#endif
+
+static void run(struct lee_task *to, bool for_ever) {
+    struct lee_task *from = tasks.running;
+    struct lee_heap *heap = lee_heap_self();
+    if (from == to)
+        return;
+    from->error = errno;
+    from->arenas = lee_arenas_exchange(to->arenas);
+    to->arenas = NULL;
+    if (from->custodian != to->custodian)
+        lee_custodian_switch(heap, from->custodian, to->custodian);
+    if (from == &first)
+        first.high = heap->stack_end;
+    heap->stack_end = to->high;
+    to->state = LEE_TASK_RUNNING;
+    tasks.running = to;
+    leave_fiber(from, to, for_ever);
+    lee_switch(&from->sp, to->sp);
+    enter_fiber(from);
+    arrive();
+    errno = from->error;
+}
+
+static void name_task(struct lee_text *text, const struct lee_task *task) {
+    if (task == &first) {
+        lee_text_string(text, "main");
+        return;
+    }
+    lee_text_string(text, "task ");
+    lee_text_unsigned(text, task->number);
+    if (task->site != NULL) {
+        lee_text_string(text, " (started at ");
+        lee_text_string(text, task->site->file);
+        lee_text_string(text, ":");
+        lee_text_unsigned(text, task->site->line);
+        lee_text_string(text, ")");
+    }
+}
+
+/* Everybody waits, and each for one task: from any on, the way leads into a circle. */
+static _Noreturn void deadlock(const struct lee_task *task) {
+    enum { NAMED = 4 };
+    struct lee_text text = {.length = 0};
+    const struct lee_task *slow = task, *quick = task;
+    do {
+        slow = slow->waits_for;
+        quick = quick->waits_for->waits_for;
+    } while (slow != quick);
+    lee_text_string(&text, "deadlock: every task waits; ");
+    name_task(&text, slow);
+    unsigned length = 0;
+    do {
+        slow = slow->waits_for;
+        if (length++ < NAMED) {
+            lee_text_string(&text, length == 1 ? " waits for " : ", which waits for ");
+            name_task(&text, slow);
+        }
+    } while (slow != quick);
+    if (length > NAMED)
+        lee_text_string(&text, ", and so on");
+    lee_report(NULL, &text, LEE_CALLER);
+}
+
+static struct lee_task *next_of(struct lee_task *waiting) {
+    struct lee_task *next = tasks.head;
+    if (next == NULL)
+        deadlock(waiting);
+    take_out(next);
+    return next;
+}
+
+/* --- beginning and end --------------------------------------------------------------------------------------------- */
+
+static void begin(void) {
+    struct lee_task *task = tasks.running;
+    enter_fiber(task);
+    arrive();
+    errno = 0;
+    task->entry(task->arguments);
+    lee_task_end(false);
+}
+
+static bool give_stack(struct lee_task *task, const void *arguments, size_t bytes) {
+    task->low = lee_stack_take(&task->high);
+    if (task->low == 0)
+        return false;
+    /* The highest 16 bytes are the runtime's, when the stack is free. */
+    uintptr_t at = (task->high - 16 - bytes) & ~(uintptr_t)15;
+    task->arguments = (void *)at;
+    if (bytes > 0)
+        memcpy(task->arguments, arguments, bytes);
+    task->sp = lee_switch_prepare(at, begin);
+    return true;
+}
+
+void *lee_task_start(const struct lee_site *site, void (*entry)(void *), const void *arguments, size_t bytes) {
+    struct lee_task *self = lee_task_self();
+    struct lee_heap *heap = lee_heap_self();
+    struct lee_task *task = heap == NULL ? NULL : lee_heap_try_alloc_typed(sizeof *task, &task_layout);
+    if (task == NULL || bytes > LEE_STACK_BYTES / 4)
+        lee_fault_memory(site, LEE_STACK_BYTES);
+    task->entry = entry;
+    task->site = site;
+    task->number = ++tasks.last_number;
+    task->custodian = task->entered = self->entered;
+    if (task->custodian->shut) {
+        task->state = LEE_TASK_ENDED;
+        task->shut = true;
+        return task;
+    }
+    if (!give_stack(task, arguments, bytes)) {
+        lee_heap_collect(heap);
+        if (!give_stack(task, arguments, bytes))
+            lee_fault_memory(site, LEE_STACK_BYTES);
+    }
+    lee_custodian_add(heap, task);
+    push(task);
+    return task;
+}
+
+/* What every end has in common. */
+static void finish(struct lee_task *task, bool shut) {
+    task->state = LEE_TASK_ENDED;
+    task->shut = shut;
+    lee_custodian_remove(task);
+    wake_joiners(task);
+}
+
+void lee_task_stop(struct lee_task *task) {
+    if (task->state == LEE_TASK_READY) {
+        take_out(task);
+    } else if (task->state == LEE_TASK_WAITING) {
+        struct lee_task **link = &task->waits_for->joiners;
+        while (*link != task)
+            link = &(*link)->next_joiner;
+        *link = task->next_joiner;
+        task->next_joiner = task->waits_for = NULL;
+    }
+    finish(task, true);
+    lee_arenas_drop(task->arenas);
+    task->arenas = NULL;
+    lee_stack_give(task->high);
+    task->high = task->low = 0;
+}
+
+void lee_task_end(bool shut) {
+    struct lee_task *self = tasks.running;
+    if (self == &first) {
+        struct lee_text text = {.length = 0};
+        lee_text_string(&text, "custodian: the custodian of main was shut down");
+        lee_report(NULL, &text, LEE_CALLER);
+    }
+    finish(self, shut);
+    lee_arenas_drop(lee_arenas_exchange(NULL));
+    tasks.gone = self;
+    struct lee_task *next = tasks.head;
+    if (next == NULL)
+        deadlock(first.waits_for); /* main does not run, so it waits too */
+    take_out(next);
+    run(next, true);
+    __builtin_unreachable();
+}
+
+bool lee_task_join(struct lee_task *task) {
+    if (task == NULL)
+        lee_fault_null(NULL);
+    struct lee_task *self = lee_task_self();
+    if (task->state != LEE_TASK_ENDED) {
+        self->state = LEE_TASK_WAITING;
+        self->waits_for = task;
+        self->next_joiner = task->joiners;
+        task->joiners = self;
+        run(next_of(self), false);
+    }
+    return !task->shut;
+}
+
+void lee_task_yield(void) {
+    struct lee_task *self = lee_task_self();
+    if (tasks.head == NULL)
+        return;
+    push(self);
+    run(next_of(self), false);
+}
+
+/* --- for the collector ------------------------------------------------------------------------------------------- */
+
+void lee_task_scan(struct lee_heap *heap, struct lee_task *task, struct lee_marker *marker) {
+    if (task == tasks.running) {
+        lee_roots_scan_stack(heap, marker);
+        lee_arenas_scan(lee_arenas_running(), marker);
+    } else {
+        uintptr_t high = task->high;
+        if (high != 0)
+            lee_mark_words(marker, (const void *)task->sp, (const void *)high);
+        lee_arenas_scan(task->arenas, marker);
+    }
+    lee_mark_word(marker, (uintptr_t)task);
+    lee_mark_word(marker, (uintptr_t)task->entered);
+    lee_mark_word(marker, (uintptr_t)task->waits_for);
+}
+
+size_t lee_task_bytes(const struct lee_task *task) {
+    bool runs = task == tasks.running;
+    size_t stack = task->low == 0 ? 0 : LEE_STACK_CHARGE;
+    if (task->low != 0 && !runs && task->high - task->sp > LEE_STACK_CHARGE)
+        stack = (task->high - task->sp + 4095) & ~(size_t)4095;
+    return stack + lee_arenas_bytes(runs ? lee_arenas_running() : task->arenas);
+}
+
+#else
+
+bool lee_tasks_used(void) {
+    return false;
+}
+
+#endif

@@ -1,0 +1,77 @@
+/* task.h: tasks as the parts of the runtime know them. */
+#ifndef LEE_SRC_TASK_H
+#define LEE_SRC_TASK_H
+
+#include <lee/task.h>
+
+#include <stdint.h>
+
+struct lee_arena;
+struct lee_custodian;
+struct lee_heap;
+struct lee_marker;
+
+enum lee_task_state { LEE_TASK_READY, LEE_TASK_RUNNING, LEE_TASK_WAITING, LEE_TASK_ENDED };
+
+/* An object of the heap of its process; a root while it has not ended. The first task of a thread, which runs `main`, is not in the
+ * heap and never ends. */
+struct lee_task {
+    uintptr_t sp;        /* where it goes on; while it does not run */
+    uintptr_t low, high; /* its stack; 0 once it is gone. Of the first task: low is 0 */
+    struct lee_task *next, *previous;             /* of the same custodian */
+    struct lee_task *queue_next, *queue_previous; /* of those that can run */
+    struct lee_task *joiners, *next_joiner, *waits_for;
+    struct lee_custodian *custodian, *entered;
+    struct lee_arena *arenas; /* declared in its blocks; while it does not run */
+    const struct lee_site *site;
+    void (*entry)(void *);
+    void *arguments;
+    uint64_t number; /* 1 for the first */
+    int error;       /* errno; while it does not run */
+    uint8_t state;
+    bool shut;       /* ended by a custodian */
+    void *fake_stack; /* of AddressSanitizer */
+};
+
+/* The task that runs on this thread; the first one if none was started. Null if there is no heap. */
+struct lee_task *lee_task_self(void);
+struct lee_layout;
+bool lee_is_task(const struct lee_layout *layout);
+/* Whether there ever was another than the first. */
+bool lee_tasks_used(void);
+
+/* Ends a task that is not running: its stack and arenas go, who waits for it goes on. */
+void lee_task_stop(struct lee_task *task);
+/* Ends the one that runs; `shut`: because its custodian is. */
+_Noreturn void lee_task_end(bool shut);
+
+/* Marks what the task's stack and arenas hold. The running one's registers are spilled by the caller. */
+void lee_task_scan(struct lee_heap *heap, struct lee_task *task, struct lee_marker *marker);
+/* The bytes of its stack and of its arenas. */
+size_t lee_task_bytes(const struct lee_task *task);
+
+/* task_stack.c: stacks of LEE_STACK_BYTES with a guard below. */
+enum { LEE_STACK_BYTES = 256 << 10, LEE_STACK_CHARGE = 16 << 10 };
+/* The lowest address that can be used; the stack ends LEE_STACK_BYTES above its slot's start. 0 if there is no memory. */
+uintptr_t lee_stack_take(uintptr_t *high);
+void lee_stack_give(uintptr_t high);
+/* Whether the address lies in the guard of a task's stack. Safe in a signal handler. */
+bool lee_stack_is_guard(uintptr_t address);
+/* The stack that the address lies in. Safe in a signal handler. */
+bool lee_stack_find(uintptr_t address, uintptr_t *low, uintptr_t *high);
+
+/* task_switch.c: saves the registers that a callee keeps on the stack, the stack pointer in `*from`, and goes on at `to`, which was
+ * saved in the same way or prepared by `lee_switch_prepare`. */
+void lee_switch(uintptr_t *from, uintptr_t to);
+/* A stack pointer with which `lee_switch` calls `entry`, which never returns. `top` is aligned to 16 bytes. */
+uintptr_t lee_switch_prepare(uintptr_t top, void (*entry)(void));
+
+/* arena.c: the arenas that are declared in the blocks of the running task, newest first. */
+struct lee_arena *lee_arenas_exchange(struct lee_arena *list);
+struct lee_arena *lee_arenas_running(void);
+void lee_arenas_scan(struct lee_arena *list, struct lee_marker *marker);
+size_t lee_arenas_bytes(const struct lee_arena *list);
+/* Gives back the pages of a task's arenas; they lie on a stack that is still there. */
+void lee_arenas_drop(struct lee_arena *list);
+
+#endif

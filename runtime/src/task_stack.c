@@ -1,0 +1,137 @@
+/* task_stack.c: the stacks of tasks.
+ *
+ * Promises: a stack is a slot of LEE_STACK_BYTES in a reserved range; only pages that were touched take memory, and LEE_STACK_CHARGE of
+ * it counts against the program's limit. The slot's lowest pages are a guard: what would leave the stack traps there. A few slots that
+ * were given back keep their memory for the next task, the others lose it at once.
+ *
+ * Guards are made by MADV_GUARD_INSTALL, which needs no mapping of its own, where the kernel has it; else by mprotect, which the
+ * kernel allows some ten thousand times. */
+#define _GNU_SOURCE
+#include "task.h"
+
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "poison.h"
+#include "system.h"
+#include "units.h"
+
+enum {
+    CLEARED_BYTES = 4096, /* of a slot that kept its memory: what frames leave unwritten must not look like pointers */
+    GUARD_BYTES = 16 << 10, /* frames are probed page by page (-fstack-clash-protection) */
+    RANGES_MOST = 256,
+    SLOTS_FIRST = 64, /* of the first range; each further one has twice as many, up to SLOTS_MOST */
+    SLOTS_MOST = 1 << 14,
+    WARM_MOST = 16,
+    ADVICE_GUARD_INSTALL = 102 /* Linux 6.13 */
+};
+
+/* Written by one thread at a time under `lock`; read by signal handlers: entries are complete before they are counted. */
+static struct {
+    uintptr_t start, end;
+} ranges[RANGES_MOST];
+static atomic_int range_count;
+static atomic_flag lock = ATOMIC_FLAG_INIT;
+static uintptr_t fresh, fresh_end; /* slots of the last range that were never used */
+
+/* A free slot has the next one's top in its highest word. */
+static uintptr_t warm, cold;
+static size_t warm_count;
+
+static uintptr_t *link_of(uintptr_t high) {
+    return (uintptr_t *)high - 1;
+}
+
+static bool add_range(void) {
+    int count = atomic_load_explicit(&range_count, memory_order_relaxed);
+    if (count == RANGES_MOST)
+        return false;
+    size_t slots = count >= 8 ? SLOTS_MOST : (size_t)SLOTS_FIRST << count;
+    for (; slots > 0; slots /= 2) {
+        unsigned char *start = lee_system_reserve(NULL, slots * LEE_STACK_BYTES);
+        if (start == NULL)
+            continue; /* under a limit of address space, fewer */
+#ifdef MADV_NOHUGEPAGE
+        madvise(start, slots * LEE_STACK_BYTES, MADV_NOHUGEPAGE); /* a touched page must not become 2 MB */
+#endif
+        ranges[count].start = fresh = (uintptr_t)start;
+        ranges[count].end = fresh_end = (uintptr_t)start + slots * LEE_STACK_BYTES;
+        atomic_store_explicit(&range_count, count + 1, memory_order_release);
+        return true;
+    }
+    return false;
+}
+
+static bool make_guard(uintptr_t start) {
+    return madvise((void *)start, GUARD_BYTES, ADVICE_GUARD_INSTALL) == 0 ||
+           mprotect((void *)start, GUARD_BYTES, PROT_NONE) == 0;
+}
+
+static uintptr_t take(void) {
+    uintptr_t high = warm;
+    if (high != 0) {
+        warm = *link_of(high);
+        warm_count--;
+        __builtin_memset((void *)(high - CLEARED_BYTES), 0, CLEARED_BYTES);
+        return high;
+    }
+    high = cold;
+    if (high != 0) {
+        cold = *link_of(high);
+        return high;
+    }
+    if (fresh == fresh_end && !add_range())
+        return 0;
+    if (!make_guard(fresh))
+        return 0;
+    fresh += LEE_STACK_BYTES;
+    return fresh;
+}
+
+uintptr_t lee_stack_take(uintptr_t *high) {
+    if (lee_system_fails() || !lee_memory_charge(LEE_STACK_CHARGE))
+        return 0;
+    while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
+        ;
+    *high = take();
+    atomic_flag_clear_explicit(&lock, memory_order_release);
+    if (*high == 0) {
+        lee_memory_uncharge(LEE_STACK_CHARGE);
+        return 0;
+    }
+    return *high - LEE_STACK_BYTES + GUARD_BYTES;
+}
+
+void lee_stack_give(uintptr_t high) {
+    uintptr_t low = high - LEE_STACK_BYTES + GUARD_BYTES;
+    LEE_UNPOISON(low, high - low);
+    while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
+        ;
+    uintptr_t *list = warm_count < WARM_MOST ? &warm : &cold;
+    warm_count += list == &warm;
+    /* All but the highest page, which has the link. */
+    if (list == &cold)
+        lee_system_discard((void *)low, high - low - 4096);
+    *link_of(high) = *list;
+    *list = high;
+    atomic_flag_clear_explicit(&lock, memory_order_release);
+    lee_memory_uncharge(LEE_STACK_CHARGE);
+}
+
+bool lee_stack_find(uintptr_t address, uintptr_t *low, uintptr_t *high) {
+    int count = atomic_load_explicit(&range_count, memory_order_acquire);
+    for (int i = 0; i < count; i++) {
+        if (address < ranges[i].start || address >= ranges[i].end)
+            continue;
+        uintptr_t start = address - (address - ranges[i].start) % LEE_STACK_BYTES;
+        *low = start + GUARD_BYTES;
+        *high = start + LEE_STACK_BYTES;
+        return true;
+    }
+    return false;
+}
+
+bool lee_stack_is_guard(uintptr_t address) {
+    uintptr_t low, high;
+    return lee_stack_find(address, &low, &high) && address < low;
+}
