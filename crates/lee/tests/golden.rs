@@ -187,7 +187,13 @@ fn faults(ran: &Ran, word: &str, file: &Path) -> Result<(), String> {
     if !said.contains(&word.to_lowercase()) || !has_line {
         return Err(format!("the report lacks {word:?} or the line: {}", tail(&ran.err)));
     }
-    Ok(())
+    // Where the line matters, the file marks it.
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let marked = text.lines().position(|line| line.trim_end().ends_with("//~"));
+    match marked.map(|n| format!("{place}{}:", n + 1)) {
+        Some(at) if !ran.err.contains(&at) => Err(format!("the fault is not at {at} {}", tail(&ran.err))),
+        _ => Ok(()),
+    }
 }
 
 // ---- programs that are rejected, or warned of ----

@@ -4,6 +4,7 @@
 //! (`tests/random.rs` and the differential fuzzer look for one that would).
 
 use crate::certain;
+use crate::known_null;
 use crate::report::{self, Remaining, Report};
 use flow::framework::{Item, Point};
 use flow::ranges::{Ranges, Summaries, View};
@@ -19,20 +20,26 @@ enum Verdict {
 pub fn run(program: &Program, body: &mut Body, summaries: &mut Summaries, explain: bool, report: &mut Report) {
     let any = |test: fn(&StmtKind) -> bool| body.blocks.iter().flat_map(|b| &b.stmts).any(|s| test(&s.kind));
     let checks = any(may_go) || explain && any(|k| matches!(k, StmtKind::Check(_)));
+    let nulls = known_null::may_have(body);
     let summary = Summaries::wants(program, body);
-    if !checks && !summary {
+    if !checks && !summary && !nulls {
         return;
     }
     let func = mir::print::func_name(program, &body.func);
     let mut verdicts: Vec<(Point, Verdict)> = vec![];
     let mut returned = None;
+    // Of each block the first: what is behind it is not reached.
+    let mut known: Vec<(Point, Stmt)> = vec![];
     {
         let Some(ranges) = Ranges::of(program, body, summaries) else { return };
         if summary {
             returned = Summaries::summarise(program, body, &ranges);
         }
-        if checks {
+        if checks || nulls {
             ranges.visit(&mut |at, view, item| {
+                if nulls && known.last().is_none_or(|k| k.0.block != at.block) {
+                    known.extend(known_null::check(program, body, &view, item).map(|check| (at, check)));
+                }
                 let Item::Stmt(Stmt { kind: StmtKind::Check(check), span, .. }) = item else { return };
                 let verdict = judge(program, body, &view, check);
                 if body.func.args.is_empty() && verdict.is_none() {
@@ -64,6 +71,11 @@ pub fn run(program: &Program, body: &mut Body, summaries: &mut Summaries, explai
                 e.may_be_negative = may_be_negative;
             }
             _ => {}
+        }
+    }
+    for (at, check) in known {
+        if let Some(block) = body.blocks.get_mut(at.block.0 as usize) {
+            block.stmts.insert(at.stmt.min(block.stmts.len()), check);
         }
     }
 }
