@@ -236,19 +236,22 @@ impl Checker<'_> {
 
     /// Reports indexing or arithmetic on a thin pointer.
     pub(crate) fn no_bounds(&mut self, base: &Expr, p: Pointer, span: Span, what: &str) {
-        let _ = p;
         let text = self.show(base.ty.ty);
+        let help = match self.program.types.is_character(p.target.ty) {
+            true => "declare it `null_terminated` if it is a string (`fat null_terminated` to walk back too), else `fat` or `counted_by(n)`",
+            false => "declare it `fat`, or `counted_by(n)` if the number of elements is at hand",
+        };
         let mut report = Diagnostic::error(
             codes::BOUNDS,
             span,
             format!("`{text}` has no bounds: it points to exactly one element and cannot be {what}"),
         )
-        .help("declare it `fat`, or `counted_by(n)` if the number of elements is at hand");
+        .help(help);
         if let Some(blame) = self.bounds_blame(base) {
             if blame != span {
                 report = report.label(blame, "this value has no bounds");
             }
         }
-        self.report(report);
+        self.report_declared(base, report);
     }
 }

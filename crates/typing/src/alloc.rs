@@ -273,7 +273,7 @@ impl Checker<'_> {
             true => Diagnostic::warning(codes::FREE_SHARED, span, message)
                 .help("the object is left to the collector; make the pointer `unique` to free it here"),
             false => Diagnostic::error(codes::FREE_SHARED, span, message)
-                .help("declare the pointer `unique` where it is kept; or leave `free` out: the collector frees it"),
+                .help("declare the pointer `unique` where it is kept; or leave `free` out: the collector frees it (`-Wno-free-shared` makes this a warning)"),
         };
         self.report(report);
         self.options.free_shared

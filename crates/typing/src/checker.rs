@@ -51,6 +51,8 @@ pub struct Checker<'a> {
     pub(crate) sink: Sink,
     /// While above zero, reports are dropped (inference rounds, unevaluated tries).
     pub(crate) muted: u32,
+    /// Declarations that were reported to lack something, with the code.
+    pub(crate) blamed: FxHashSet<(&'static str, Span, u32)>,
     /// Unknown names for which a near one was looked for.
     pub(crate) suggestions: u32,
     pub(crate) program: Program,
@@ -91,6 +93,7 @@ impl<'a> Checker<'a> {
             options,
             sink: Sink::default(),
             muted: 0,
+            blamed: FxHashSet::default(),
             suggestions: 0,
             program: Program::default(),
             scopes: Scopes::default(),

@@ -879,12 +879,11 @@ impl Checker<'_> {
                 if self.need_bounds(e) {
                     return true;
                 }
-                self.error_help(
-                    codes::TERMINATOR,
-                    e.span,
-                    format!("`{}` is not null_terminated: it points to exactly one element", self.show(e.ty.ty)),
-                    "annotate where it comes from with `null_terminated`",
-                );
+                let message =
+                    format!("`{}` is not null_terminated: it points to exactly one element", self.show(e.ty.ty));
+                let report = Diagnostic::error(codes::TERMINATOR, e.span, message)
+                    .help("declare it `const char *` if it is only read, else `char *null_terminated`");
+                self.report_declared(e, report);
                 false
             }
             (_, FatTerminated) => {

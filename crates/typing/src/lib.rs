@@ -5,6 +5,7 @@
 
 mod access;
 mod alloc;
+mod blame;
 mod builtins;
 mod c_builtins;
 mod calls;
