@@ -6,11 +6,14 @@
 //!
 //! * a pointer in a local: a copy in a volatile variable of the same frame (`p__base`), stored when `p` is, of a pointer with
 //!   bounds its first element. A store for each definition, nothing at calls, nothing in loops that only read.
-//! * a struct or array with such pointers: its memory, by an empty assembler statement before the call.
-//! * a local whose address is taken: its memory, for the whole function.
+//! * a struct with such pointers: copies of its pointers before each call that may collect; if it has many, its memory, by an empty
+//!   assembler statement there.
+//! * a local whose address is taken: its memory, for the whole function. A callee that is copied into the function may store there
+//!   what it computed, and then collect.
 //!
-//! Which pointers: those with bounds, and those that address arithmetic connects by copies, within the function or through
-//! results. All others are used at constant offsets only, and what the compiler may compute from them lies in the object too.
+//! Which pointers: those that address arithmetic connects by copies, within the function or through results and arguments. All others
+//! are used at constant offsets only, and what the compiler may compute from them lies in the object too. (Of a pointer with bounds that
+//! stands outside of them it may keep nothing that finds the object; but then each access faults.)
 //!
 //! Against H.-J. Boehm, *Simple Garbage-Collector-Safety* (PLDI 1996), which makes each result of arithmetic opaque and names its base
 //! behind it: here arithmetic stays as it is, since only few functions can collect while they walk, and the compiler cannot take
@@ -18,13 +21,17 @@
 
 use crate::body::Emitter;
 use crate::collects::{self, Collects, Quiet};
+use crate::layouts::{self, Words};
 use mir::bits::BitSet;
 use mir::cfg::each_successor;
 use mir::ir::*;
 use mir::visit::{stmt_places, term_places, Access};
 use rustc_hash::{FxHashMap, FxHashSet};
 use typing::tree::{BorrowKind, FuncRef};
-use typing::types::{TyKind, TypeStore};
+use typing::types::{Ty, TyKind, TypeStore};
+
+/// Values with more pointers stay in memory instead.
+const MOST_COPIES: usize = 6;
 
 /// A statement: its block and its number.
 type Point = (usize, usize);
@@ -36,7 +43,7 @@ pub struct Bases {
     stores: FxHashMap<Point, Vec<Local>>,
     /// Parameters whose base is copied at entry.
     pub entry: Vec<Local>,
-    /// Locals that must be in memory before the statement.
+    /// Locals of which all pointers are copied, or that must be in memory, before the statement.
     memory: FxHashMap<Point, Vec<Local>>,
     /// Locals that are in memory all the time.
     pub escaped: Vec<Local>,
@@ -51,13 +58,17 @@ pub struct Summary {
     pub quiet: Quiet,
     /// Functions that may return a pointer that they computed, or a struct with one.
     computed: FxHashSet<FuncRef>,
+    /// Thin parameters, by number, that the function does not keep itself, although it needs them when a collection can run: what is left
+    /// of arithmetic in a caller that it is copied into.
+    lent: FxHashMap<FuncRef, Vec<bool>>,
 }
 
 impl Summary {
     /// Looks at all bodies.
     pub fn new(program: &Program, bodies: &FxHashMap<FuncRef, &Body>) -> Summary {
         let callers = collects::callers(bodies);
-        let mut summary = Summary { quiet: Quiet::new(program, bodies, &callers), computed: FxHashSet::default() };
+        let quiet = Quiet::new(program, bodies, &callers);
+        let mut summary = Summary { quiet, ..Summary::default() };
         let mut work: Vec<FuncRef> = bodies.keys().cloned().collect();
         while let Some(func) = work.pop() {
             let Some(body) = bodies.get(&func) else { continue };
@@ -66,7 +77,50 @@ impl Summary {
                 summary.computed.insert(func);
             }
         }
+        work = bodies.keys().cloned().collect();
+        while let Some(func) = work.pop() {
+            let Some(body) = bodies.get(&func) else { continue };
+            let lent = summary.lends(program, body);
+            if lent.contains(&true) && summary.lent.get(&func) != Some(&lent) {
+                work.extend(callers.get(&func).into_iter().flatten().cloned());
+                summary.lent.insert(func, lent);
+            }
+        }
         summary
+    }
+
+    /// The parameters of which the caller must keep the base.
+    fn lends(&self, program: &Program, body: &Body) -> Vec<bool> {
+        let mut lent = vec![false; body.params as usize];
+        let types = &program.types;
+        let thin = |n: usize| {
+            let local = Local(n as u32);
+            body.locals.get(n).is_some_and(|l| types.words(l.ty.ty) != 3) && is_pointer(types, body, local)
+        };
+        let collects = self.collecting(program, body);
+        if !(0..lent.len()).any(thin) || collects.iter().flatten().all(|c| *c == Collects::No) {
+            return lent;
+        }
+        let related = Related::new(body, self);
+        let plain = |n: usize| thin(n) && !related.is_computed(n as u32);
+        let kept = (0..body.locals.len()).map(|n| if plain(n) { Kept::Slot } else { Kept::Not }).collect();
+        let mut flow = Flow::new(body, self, kept, collects);
+        flow.solve();
+        let mut needed = FxHashSet::default();
+        for n in 0..body.blocks.len() {
+            flow.through(n, &mut |_, during, _| {
+                needed.extend(during.iter().flat_map(|d| d.iter()).map(|l| related.root(l as u32)));
+            });
+        }
+        for (n, slot) in lent.iter_mut().enumerate() {
+            *slot = plain(n) && needed.contains(&related.root(n as u32));
+        }
+        lent
+    }
+
+    fn collecting(&self, program: &Program, body: &Body) -> Vec<Vec<Collects>> {
+        let point = |stmt: &Stmt| self.quiet.collects(program, &stmt.kind);
+        body.blocks.iter().map(|b| b.stmts.iter().map(point).collect()).collect()
     }
 
     fn returns_computed(&self, types: &TypeStore, body: &Body) -> bool {
@@ -77,7 +131,7 @@ impl Summary {
             };
             let Some(local) = held_in(place) else { continue };
             let holds = body.locals.get(local.0 as usize).is_some_and(|l| types.has_pointers(l.ty.ty));
-            if holds && related.get_or_insert_with(|| Related::new(types, body, self)).is_computed(local.0) {
+            if holds && related.get_or_insert_with(|| Related::new(body, self)).is_computed(local.0) {
                 return true;
             }
         }
@@ -116,14 +170,9 @@ struct Related {
 }
 
 impl Related {
-    fn new(types: &TypeStore, body: &Body, summary: &Summary) -> Related {
+    fn new(body: &Body, summary: &Summary) -> Related {
         let mut related =
             Related { parent: (0..body.locals.len() as u32).collect(), marked: vec![false; body.locals.len()] };
-        for (n, local) in body.locals.iter().enumerate() {
-            if types.words(local.ty.ty) == 3 {
-                related.mark(Local(n as u32));
-            }
-        }
         for block in &body.blocks {
             for stmt in &block.stmts {
                 related.statement(&stmt.kind, summary);
@@ -196,7 +245,6 @@ impl Related {
             Rvalue::AddrOf(place) | Rvalue::Borrow(BorrowKind::Slot, place, _) => self.address(dest, place),
             Rvalue::Borrow(_, place, _) => self.copies(dest, held_in(place)),
             Rvalue::Offset(pointer, _) => self.computes(dest, pointer),
-            Rvalue::MakeCounted { ptr, .. } => self.computes(dest, ptr),
             // From an integer.
             Rvalue::Bits(Operand::Const(_), _) => dest.into_iter().for_each(|d| self.mark(d)),
             _ => mir::visit::rvalue_operands(value, &mut |operand| {
@@ -227,21 +275,29 @@ impl Related {
     }
 }
 
+/// The words of a value that are pointers, if they are few.
+fn words(program: &Program, ty: Ty) -> Option<Vec<u64>> {
+    match layouts::words(&program.types, ty) {
+        Words::None => Some(vec![]),
+        Words::At { words, .. } if words.len() <= MOST_COPIES => Some(words),
+        _ => None,
+    }
+}
+
 /// How a local's base is kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kept {
     Not,
     /// By a copy.
     Slot,
-    /// In memory at calls.
+    /// By copies of its pointers, or its memory, before calls.
     Memory,
 }
 
 struct Flow<'b> {
     body: &'b Body,
+    summary: &'b Summary,
     kept: Vec<Kept>,
-    /// Thin pointers: what C code inlined into a callee computes of them starts from here.
-    thin: Vec<bool>,
     collects: Vec<Vec<Collects>>,
     live: Vec<BitSet>,
     wanted: Vec<BitSet>,
@@ -250,12 +306,11 @@ struct Flow<'b> {
 /// What a body does about its bases. `can_hold`: whether the local can hold a heap pointer in the form that emission gives it.
 pub fn find(program: &Program, body: &Body, summary: &Summary, can_hold: &dyn Fn(usize) -> bool) -> Bases {
     let mut bases = Bases::default();
-    let point = |stmt: &Stmt| summary.quiet.collects(program, &stmt.kind);
-    let collects: Vec<Vec<Collects>> = body.blocks.iter().map(|b| b.stmts.iter().map(point).collect()).collect();
+    let collects = summary.collecting(program, body);
     if collects.iter().flatten().all(|c| *c == Collects::No) {
         return bases;
     }
-    let related = Related::new(&program.types, body, summary);
+    let related = Related::new(body, summary);
     let mut kept = vec![Kept::Not; body.locals.len()];
     for (n, slot) in kept.iter_mut().enumerate() {
         let Some(local) = body.locals.get(n) else { continue };
@@ -264,7 +319,6 @@ pub fn find(program: &Program, body: &Body, summary: &Summary, can_hold: &dyn Fn
         }
         let pointer = is_pointer(&program.types, body, Local(n as u32));
         if local.address_taken {
-            // Whoever has the address may store what it computed.
             bases.escaped.push(Local(n as u32));
         } else if related.is_computed(n as u32) {
             *slot = if pointer { Kept::Slot } else { Kept::Memory };
@@ -273,15 +327,18 @@ pub fn find(program: &Program, body: &Body, summary: &Summary, can_hold: &dyn Fn
     if kept.iter().all(|k| *k == Kept::Not) {
         return bases;
     }
-    let thin = body.locals.iter().map(|l| program.types.words(l.ty.ty) != 3).collect();
-    let empty = vec![BitSet::empty(body.locals.len()); body.blocks.len()];
-    let mut flow = Flow { body, kept, thin, collects, live: empty.clone(), wanted: empty };
+    let mut flow = Flow::new(body, summary, kept, collects);
     flow.solve();
     flow.record(&mut bases);
     bases
 }
 
-impl Flow<'_> {
+impl<'b> Flow<'b> {
+    fn new(body: &'b Body, summary: &'b Summary, kept: Vec<Kept>, collects: Vec<Vec<Collects>>) -> Flow<'b> {
+        let empty = vec![BitSet::empty(body.locals.len()); body.blocks.len()];
+        Flow { body, summary, kept, collects, live: empty.clone(), wanted: empty }
+    }
+
     /// Backwards until nothing changes: what is used later, and what is needed in a later collection.
     fn solve(&mut self) {
         let mut changed = true;
@@ -349,28 +406,39 @@ impl Flow<'_> {
         live.iter().filter(|&n| kept(n)).for_each(|n| {
             during.insert(n);
         });
-        stmt_places(kind, &mut |place, access| {
-            let PlaceBase::Local(local) = place.base else { return };
-            let n = local.0 as usize;
-            // A callee of ours keeps its fat parameters itself; a thin one may be what is left of arithmetic here.
-            let lent = collects == Collects::InC || self.thin.get(n) == Some(&true);
-            let stays = match kind {
-                StmtKind::Call { .. } => lent && access != Access::Write,
-                // The place may be computed before the value.
-                _ => !place.proj.is_empty() || access != Access::Write,
-            };
-            if kept(n) && stays {
-                during.insert(n);
+        let mut hold = |place: &Place| {
+            if let PlaceBase::Local(local) = place.base {
+                if kept(local.0 as usize) {
+                    during.insert(local.0 as usize);
+                }
             }
-        });
+        };
+        match kind {
+            StmtKind::Call { callee: Callee::Direct(func), args, .. } if collects == Collects::Yes => {
+                // A callee of ours keeps what it computes from; structs may have such pointers in them.
+                let lent = self.summary.lent.get(func);
+                for (n, arg) in args.iter().enumerate() {
+                    let Some(place) = arg.place() else { continue };
+                    let whole = held_in(place).is_some_and(|l| self.kept.get(l.0 as usize) == Some(&Kept::Memory));
+                    if whole || lent.and_then(|l| l.get(n)) == Some(&true) {
+                        hold(place);
+                    }
+                }
+            }
+            StmtKind::Call { args, .. } => args.iter().filter_map(Operand::place).for_each(hold),
+            // The place may be computed before the value.
+            _ => stmt_places(kind, &mut |place, access| {
+                if !place.proj.is_empty() || access != Access::Write {
+                    hold(place);
+                }
+            }),
+        }
         during
     }
 
-    /// Whether a statement that writes the whole local leaves its first element as it was: `p = p + 1`.
+    /// Whether a statement that writes the whole local leaves it in the object that it was in: `p = p + 1`. What has no bounds stays
+    /// in its string.
     fn keeps_base(&self, block: &Block, at: usize, local: Local) -> bool {
-        if self.thin.get(local.0 as usize) != Some(&false) {
-            return false;
-        }
         let source = |kind: &StmtKind| match kind {
             StmtKind::Assign(_, Rvalue::Offset(a, _) | Rvalue::Use(a)) => a.place().and_then(Place::as_local),
             _ => None,
@@ -484,12 +552,32 @@ impl Emitter<'_, '_> {
     /// Before a statement.
     pub fn bases_before(&mut self, block: usize, at: usize) {
         for local in self.bases.memory.get(&(block, at)).cloned().unwrap_or_default() {
+            let Some(held) = self.held.get(local.0 as usize).cloned() else { continue };
+            let Some(ty) = self.body.locals.get(local.0 as usize).map(|l| l.ty.ty) else { continue };
             self.mark_used(local);
-            if let Some(held) = self.held.get(local.0 as usize) {
-                let text = format!("__asm__ volatile(\"\" : : \"m\"({}));", held.name);
-                self.push(&text);
-            }
+            let text = match words(self.unit.program, ty) {
+                None => format!("__asm__ volatile(\"\" : : \"m\"({}));", held.name),
+                Some(words) if words.is_empty() => continue,
+                Some(words) => {
+                    let copy = self.copy_name(local, &format!("[{}]", words.len()));
+                    let one = |(n, w): (usize, &u64)| format!("{copy}[{n}] = ((void **)&{})[{w}];", held.name);
+                    words.iter().enumerate().map(one).collect::<Vec<_>>().join(" ")
+                }
+            };
+            self.push(&text);
         }
+    }
+
+    /// The volatile variable, or array, for a local.
+    fn copy_name(&mut self, local: Local, array: &str) -> String {
+        if let Some(name) = self.base_names.get(&local.0) {
+            return name.clone();
+        }
+        let held = self.held.get(local.0 as usize).map_or("", |h| h.name.as_str());
+        let name = self.scratch.claim(&format!("{held}__base"));
+        self.declarations.push(format!("void *volatile {name}{array};"));
+        self.base_names.insert(local.0, name.clone());
+        name
     }
 
     /// Behind a statement.
@@ -505,15 +593,7 @@ impl Emitter<'_, '_> {
         let ty = self.body.locals.get(local.0 as usize)?.ty.ty;
         let word = usize::from(self.unit.types.words(ty) == 3);
         let base = self.local_words(local).into_iter().nth(word)?.text;
-        let name = match self.base_names.get(&local.0) {
-            Some(name) => name.clone(),
-            None => {
-                let name = self.scratch.claim(&format!("{}__base", self.held.get(local.0 as usize)?.name));
-                self.declarations.push(format!("void *volatile {name};"));
-                self.base_names.insert(local.0, name.clone());
-                name
-            }
-        };
+        let name = self.copy_name(local, "");
         Some(format!("{name} = (void *){base};"))
     }
 }
