@@ -29,6 +29,8 @@ enum {
     ASSIGNED = UINT32_MAX /* in the upper half of an entry: the component is complete */
 };
 
+bool lee_precise_quick;
+
 #define TABLE_BYTES ((size_t)LEE_CHUNK_BYTES / 16 * sizeof(uint64_t))
 
 struct shared {
@@ -469,7 +471,7 @@ static void solve_components(void) {
 bool lee_precise_solve(struct lee_heap *heap, struct lee_marker *marker) {
     const struct shared *shared = precise.shared.data;
     size_t count = precise.shared.bytes / sizeof *shared;
-    precise.visits_most = heap->counts.live_objects + count;
+    precise.visits_most = lee_precise_quick ? 0 : heap->counts.live_objects + count;
     if (marker->overflows > 0)
         precise.lost = true;
     for (size_t i = 0; i < count && !precise.lost; i++) {

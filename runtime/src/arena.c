@@ -13,6 +13,8 @@
 #include <lee/collect.h>
 #include <string.h>
 
+#include "heap.h"
+
 #ifdef LEE_ARENA_BY_MALLOC
 #include <stdlib.h>
 #endif
@@ -112,6 +114,11 @@ void *lee_arena_block(struct lee_arena *arena, size_t size, size_t align) {
     size_t header = align > sizeof(struct lee_arena_page) ? align : sizeof(struct lee_arena_page);
     if (size > (size_t)1 << 36) /* malloc of AddressSanitizer would end the program */
         return NULL;
+    struct lee_heap *heap = lee_heap_self();
+    if (heap != NULL) {
+        lee_custodians_ask(heap, header + size);
+        heap->counts.allocated += header + size;
+    }
     void *start = NULL;
     if (posix_memalign(&start, align > 16 ? align : 16, header + size) != 0)
         return NULL;

@@ -24,6 +24,8 @@ void lee_precise_marked(struct lee_custodian *custodian, size_t bytes);
 void lee_precise_note(struct lee_marker *marker, uintptr_t object);
 /* Finds all sets. False if there was no memory for it, or the marker lost words: what is known is what blame-the-child charges. */
 bool lee_precise_solve(struct lee_heap *heap, struct lee_marker *marker);
+/* For tests: components at once. */
+extern bool lee_precise_quick;
 /* Adds what objects are charged to `settled` of each custodian, those above included. */
 void lee_precise_charge(void);
 void lee_precise_end(struct lee_heap *heap);

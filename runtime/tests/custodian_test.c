@@ -1,0 +1,542 @@
+/* Tasks and custodians: charges on generated heaps against a simple reference, limits, overshoot, many custodians, failure.
+ *
+ *     custodian_test [ROUNDS SEED]
+ *
+ * Each round runs in a child process: stacks are scanned conservatively, and must not hold what an earlier round left. */
+#include <stdint.h>
+
+#include <lee/arena.h>
+#include <lee/lee.h>
+
+#include "../src/collect.h"
+#include "../src/custodian.h"
+#include "../src/precise.h"
+#include "../src/system.h"
+#include "../src/units.h"
+#include "check.h"
+
+static uint64_t random_state = 88172645463325252u;
+
+static size_t below(size_t limit) {
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state % limit;
+}
+
+struct node {
+    uint64_t number;
+    struct node *next[3];
+};
+
+static const struct lee_layout node_layout = {.bytes = sizeof(struct node), .words = 0xe, .name = "node"};
+static const struct lee_layout pointers_layout = {.bytes = 8, .words = 1, .name = "pointers"};
+
+static struct node *new_node(void) {
+    return lee_heap_alloc_typed(NULL, sizeof(struct node), &node_layout);
+}
+
+static void hold(void *arguments) {
+    (void)arguments; /* it lies on this stack */
+    for (;;)
+        lee_task_yield();
+}
+
+static struct lee_task *start_in(struct lee_custodian *custodian, void (*entry)(void *), void *argument) {
+    struct lee_custodian *before = lee_custodian_enter(custodian);
+    struct lee_task *task = lee_task_start(NULL, entry, &argument, sizeof argument);
+    lee_custodian_enter(before);
+    return task;
+}
+
+/* --- generated heaps --------------------------------------------------------------------------------------------- */
+
+enum shape { RANDOM, LISTS, SHARED_LIST, TREES, SHAPES };
+
+/* What the test knows of the heap it made. It lies in memory of malloc's, which is no root; addresses are kept complemented, so that
+ * copies on the stack are none either. */
+struct model {
+    size_t objects, custodians;
+    uintptr_t *object;  /* ~address */
+    size_t (*edge)[4];  /* numbers of objects, SIZE_MAX for none; the 4th: of large objects only */
+    size_t *charge;
+    uintptr_t *custodian; /* ~address */
+    /* Of each custodian: its parent, the object that its task holds, and the one that ends there, which a word of a stack keeps too;
+     * SIZE_MAX for none. */
+    size_t *parent, *root, *neighbour;
+    size_t *order;         /* custodians in post-order, as the runtime sees it */
+    size_t *blame, *precise;
+};
+
+static struct node *object_of(const struct model *model, size_t n) {
+    return (struct node *)~model->object[n];
+}
+
+static struct lee_custodian *custodian_of(const struct model *model, size_t n) {
+    return (struct lee_custodian *)~model->custodian[n];
+}
+
+/* Custodians without tasks are only kept by this. */
+static struct model *rooted;
+
+static void scan_model(struct lee_root *root, struct lee_marker *marker) {
+    (void)root;
+    for (size_t i = 0; i < rooted->custodians; i++)
+        lee_mark_word(marker, ~rooted->custodian[i]);
+}
+
+static size_t pick_edge(const struct model *model, enum shape shape, size_t from, unsigned k) {
+    switch (shape) {
+    case LISTS: return k == 0 && from + 1 < model->objects && below(50) != 0 ? from + 1 : SIZE_MAX;
+    case SHARED_LIST: return k == 0 && from + 1 < model->objects ? from + 1 : SIZE_MAX;
+    case TREES: return 2 * from + 1 + k < model->objects && k < 2 ? 2 * from + 1 + k : SIZE_MAX;
+    default: return below(3) == 0 ? below(model->objects) : SIZE_MAX;
+    }
+}
+
+static void make_objects(struct model *model) {
+    for (size_t i = 0; i < model->objects; i++) {
+        void *object = below(500) == 0 ? lee_heap_alloc_typed(NULL, (1 << below(5)) * (size_t)20000, &pointers_layout)
+                                       : (void *)new_node();
+        struct lee_object found;
+        CHECK(lee_object_find(lee_heap_self(), (uintptr_t)object, &found));
+        model->charge[i] = found.charge;
+        model->object[i] = ~(uintptr_t)object;
+    }
+}
+
+static void connect(struct model *model, enum shape shape) {
+    for (size_t i = 0; i < model->objects; i++) {
+        for (unsigned k = 0; k < 3; k++) {
+            size_t to = pick_edge(model, shape, i, k);
+            model->edge[i][k] = to;
+            object_of(model, i)->next[k] = to == SIZE_MAX ? NULL : object_of(model, to);
+        }
+    }
+}
+
+/* --- the reference -------------------------------------------------------------------------------------------------- */
+
+/* Marks `seen` from an object on; gives the bytes of what was not seen. */
+static size_t reach(const struct model *model, size_t from, unsigned char *seen, size_t *stack) {
+    size_t depth = 0, bytes = 0;
+    if (from == SIZE_MAX || seen[from])
+        return 0;
+    seen[from] = 1;
+    stack[depth++] = from;
+    while (depth > 0) {
+        size_t at = stack[--depth];
+        bytes += model->charge[at];
+        for (unsigned k = 0; k < 3; k++) {
+            size_t to = model->edge[at][k];
+            if (to != SIZE_MAX && !seen[to]) {
+                seen[to] = 1;
+                stack[depth++] = to;
+            }
+        }
+    }
+    return bytes;
+}
+
+static size_t own_charge(const struct model *model, size_t n) {
+    size_t handle = lee_class_bytes(lee_class_of_aligned(sizeof(struct lee_custodian) + LEE_HEADER_BYTES));
+    size_t task = lee_class_bytes(lee_class_of_aligned(sizeof(struct lee_task) + LEE_HEADER_BYTES));
+    return handle + (model->root[n] == SIZE_MAX ? 0 : task + LEE_STACK_CHARGE);
+}
+
+static bool is_below(const struct model *model, size_t n, size_t top) {
+    while (n != SIZE_MAX && n != top)
+        n = model->parent[n];
+    return n == top;
+}
+
+static size_t number_of_neighbour(const struct model *model, size_t root) {
+    struct lee_object found;
+    if (root == SIZE_MAX || !lee_object_find(lee_heap_self(), ~model->object[root] - 1, &found))
+        return SIZE_MAX;
+    for (size_t i = 0; i < model->objects; i++) {
+        if (~model->object[i] == found.start)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+static void compute(struct model *model) {
+    for (size_t n = 0; n < model->custodians; n++)
+        model->neighbour[n] = number_of_neighbour(model, model->root[n]);
+    unsigned char *seen = calloc(model->objects, 1), *all = calloc(model->objects, 1);
+    size_t *stack = malloc(model->objects * sizeof *stack);
+    for (size_t i = 0; i < model->custodians; i++) {
+        size_t n = model->order[i];
+        model->blame[n] += own_charge(model, n) + reach(model, model->root[n], all, stack);
+        model->blame[n] += reach(model, model->neighbour[n], all, stack);
+        if (model->parent[n] != SIZE_MAX)
+            model->blame[model->parent[n]] += model->blame[n];
+    }
+    for (size_t n = 0; n < model->custodians; n++) {
+        memset(seen, 0, model->objects);
+        for (size_t below_it = 0; below_it < model->custodians; below_it++) {
+            if (!is_below(model, below_it, n))
+                continue;
+            model->precise[n] += own_charge(model, below_it) + reach(model, model->root[below_it], seen, stack);
+            model->precise[n] += reach(model, model->neighbour[below_it], seen, stack);
+        }
+    }
+    free(seen);
+    free(all);
+    free(stack);
+}
+
+/* The runtime lists the youngest child first. */
+static size_t add_in_order(struct model *model, size_t top, size_t at) {
+    for (size_t n = model->custodians; n-- > 0;) {
+        if (model->parent[n] == top)
+            at = add_in_order(model, n, at);
+    }
+    if (top != SIZE_MAX)
+        model->order[at++] = top;
+    return at;
+}
+
+static void compare(const struct model *model, int policy, const size_t *wanted, const char *name) {
+    lee_custodian_policy(policy);
+    lee_custodian_use(&lee_custodian_first);
+    for (size_t n = 0; n < model->custodians; n++) {
+        size_t use = custodian_of(model, n)->settled;
+        if (use != wanted[n] && check_failures++ < 10)
+            printf("%s: custodian %zu of %zu is charged %zu, not %zu\n", name, n, model->custodians, use, wanted[n]);
+    }
+    size_t live = lee_heap_self()->counts.live_bytes, first = lee_custodian_first.settled;
+    size_t stacks = 0;
+    for (size_t n = 0; n < model->custodians; n++)
+        stacks += model->root[n] == SIZE_MAX ? 0 : LEE_STACK_CHARGE;
+    CHECK(first == live + stacks); /* the sum of all charges is what lives */
+}
+
+struct round {
+    uint64_t seed;
+    size_t objects, custodians;
+    enum shape shape;
+    bool verify;
+};
+
+/* Not inlined: what it leaves on the stack lies below what is scanned later. */
+static __attribute__((noinline)) void build(struct model *model, enum shape shape) {
+    make_objects(model);
+    connect(model, shape);
+    for (size_t n = 0; n < model->custodians; n++) {
+        size_t parent = below(3) == 0 || n == 0 ? SIZE_MAX : below(n);
+        model->parent[n] = parent;
+        model->custodian[n] = ~(uintptr_t)lee_custodian_new(parent == SIZE_MAX ? &lee_custodian_first
+                                                                                : custodian_of(model, parent));
+        model->root[n] = below(5) == 0 ? SIZE_MAX : shape == SHARED_LIST ? below(2) * n % model->objects : below(model->objects);
+        if (model->root[n] != SIZE_MAX)
+            start_in(custodian_of(model, n), hold, object_of(model, model->root[n]));
+    }
+}
+
+static void *zeroed(size_t count, size_t size) {
+    void *memory = calloc(count, size);
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+static void run_round(void *argument) {
+    check_failures = 0;
+    const struct round *round = argument;
+    size_t n = round->objects, c = round->custodians;
+    struct model *model = zeroed(1, sizeof *model);
+    *model = (struct model){.objects = n, .custodians = c, .object = zeroed(n, 8), .edge = zeroed(n, sizeof *model->edge),
+                            .charge = zeroed(n, 8), .custodian = zeroed(c, 8), .parent = zeroed(c, 8), .root = zeroed(c, 8), .neighbour = zeroed(c, 8),
+                            .order = zeroed(c, 8), .blame = zeroed(c, 8), .precise = zeroed(c, 8)};
+    random_state = round->seed;
+    struct lee_heap *heap = lee_heap_self();
+    heap->enabled = false; /* the model's objects are not rooted while it is built */
+    rooted = model;
+    struct lee_root root = {.scan = scan_model};
+    lee_root_add(heap, &root);
+    build(model, round->shape);
+    lee_task_yield(); /* each task gets to where it stays */
+    heap->enabled = true;
+    heap->verify = round->verify;
+    add_in_order(model, SIZE_MAX, 0);
+    compute(model);
+    compare(model, LEE_BLAME_CHILD, model->blame, "blame");
+    compare(model, LEE_PRECISE, model->precise, "precise");
+    lee_precise_quick = true;
+    compare(model, LEE_PRECISE, model->precise, "components");
+    lee_precise_quick = false;
+    compare(model, LEE_BLAME_CHILD, model->blame, "blame again");
+    const char *wrong = lee_heap_validate(heap);
+    if (wrong != NULL) {
+        printf("%s\n", wrong);
+        check_failures++;
+    }
+    /* A trace from one custodian alone counts what the precise policy does. */
+    for (size_t i = 0; i < 5; i++) {
+        size_t at = below(c);
+        struct lee_custodian *custodian = custodian_of(model, at);
+        size_t handles = 0;
+        for (size_t k = 0; k < c; k++)
+            handles += is_below(model, k, at) ? own_charge(model, k) - (model->root[k] == SIZE_MAX ? 0 : LEE_STACK_CHARGE) : 0;
+        size_t reached = lee_account_reached(heap, custodian, SIZE_MAX / 2);
+        if (reached != model->precise[at] - handles && check_failures++ < 10)
+            printf("a trace from custodian %zu finds %zu bytes, not %zu\n", at, reached, model->precise[at] - handles);
+    }
+    if (check_failures > 0)
+        printf("in the round of %zu objects, %zu custodians, shape %d, seed %llu\n", n, c, (int)round->shape,
+               (unsigned long long)round->seed);
+    fflush(stdout);
+    _exit(check_failures > 0);
+}
+
+static void test_charges(size_t rounds, uint64_t seed) {
+    static const size_t sizes[] = {2, 5, 20, 63, 64, 65, 200, 1000};
+    for (size_t i = 0; i < rounds; i++) {
+        random_state = seed * 1000003 + i * 7919 + 1;
+        below(2);
+        struct round round = {.custodians = sizes[i % 8], .shape = (enum shape)(i / 8 % SHAPES), .verify = i % 3 == 0};
+        round.objects = 1 + below(round.custodians >= 200 ? 3000 : 8000);
+        round.seed = random_state | 1;
+        struct child child;
+        run_child(&child, run_round, &round);
+        if (child.status != 0) {
+            printf("%zu objects, %zu custodians, shape %d: ended with %d %s\n", round.objects, round.custodians, (int)round.shape,
+                   child.status, child.output);
+            check_failures++;
+        }
+    }
+}
+
+/* --- limits ------------------------------------------------------------------------------------------------------------ */
+
+static size_t peak; /* of what the hog reached, in bytes of its cells */
+
+static void hog(void *arguments) {
+    (void)arguments;
+    struct node *all = NULL;
+    size_t cell = lee_class_bytes(lee_class_of_aligned(sizeof(struct node) + LEE_HEADER_BYTES));
+    for (;;) {
+        struct node *node = new_node();
+        node->next[0] = all;
+        all = node;
+        peak += cell;
+    }
+}
+
+static void large_hog(void *arguments) {
+    (void)arguments;
+    void **all = NULL;
+    for (;;) {
+        void **block = lee_heap_alloc_typed(NULL, 100000, &pointers_layout);
+        block[0] = all;
+        all = block;
+        peak += 100000;
+    }
+}
+
+static void arena_hog(void *arguments) {
+    (void)arguments;
+    struct lee_arena arena;
+    lee_arena_begin(&arena);
+    for (;;) {
+        lee_arena_alloc(NULL, &arena, 1000, 8);
+        peak += 1000;
+    }
+}
+
+/* Only garbage: never over a limit. */
+static void churn(void *arguments) {
+    size_t *rounds = *(size_t **)arguments;
+    for (size_t i = 0; i < 40000000; i++) {
+        new_node();
+        ++*rounds;
+    }
+}
+
+enum { LIMIT = 64 << 20, OVERSHOOT = 256 << 10 };
+
+static void overshoot(void *argument) {
+    check_failures = 0;
+    void (*const *entry)(void *) = argument;
+    struct lee_custodian *child = lee_custodian_new(NULL);
+    lee_custodian_limit(child, LIMIT, child);
+    peak = 0;
+    struct lee_task *task = start_in(child, *entry, NULL);
+    CHECK(!lee_task_join(task));
+    CHECK(peak > LIMIT / 16 * 15);
+    CHECK(peak < LIMIT + OVERSHOOT);
+    dprintf(STDERR_FILENO, "overshoot %ld KB\n", ((long)peak - LIMIT) / 1024);
+    CHECK(lee_custodian_use(NULL) < 2 << 20);
+    fflush(stdout);
+    _exit(check_failures > 0);
+}
+
+static void test_overshoot(bool report) {
+    void (*const hogs[])(void *) = {hog, large_hog, arena_hog};
+    for (size_t i = 0; i < 3; i++) {
+        struct child child;
+        run_child(&child, overshoot, (void *)&hogs[i]);
+        CHECK(child.status == 0);
+        if (report)
+            printf("%s", child.output);
+    }
+}
+
+static void lives_on_garbage(void *argument) {
+    check_failures = 0;
+    static size_t rounds;
+    (void)argument;
+    struct lee_custodian *child = lee_custodian_new(NULL);
+    lee_custodian_limit(child, 1 << 20, child);
+    struct lee_task *task = start_in(child, churn, &rounds);
+    CHECK(lee_task_join(task));
+    CHECK(rounds == 40000000);
+    fflush(stdout);
+    _exit(check_failures > 0);
+}
+
+/* --- many, and little memory ------------------------------------------------------------------------------------------------ */
+
+static void a_million(void *argument) {
+    check_failures = 0;
+    (void)argument;
+    for (int i = 0; i < 1000000; i++) {
+        struct lee_custodian *custodian = lee_custodian_new(i % 3 == 0 ? NULL : lee_custodian_new(NULL));
+        if (i % 100 == 0) {
+            static size_t unused;
+            (void)unused;
+            lee_custodian_limit(custodian, 1 << 20, custodian);
+        }
+    }
+    CHECK(lee_custodian_use(NULL) < 1 << 20);
+    size_t left = 0;
+    for (struct lee_custodian *at = lee_custodian_first.child; at != NULL; at = at->next)
+        left++;
+    CHECK(left < 100);
+    fflush(stdout);
+    _exit(check_failures > 0);
+}
+
+static void end_at_once(void *arguments) {
+    (void)arguments;
+}
+
+/* Each of the first requests for memory fails in turn: a null, or a fault, and the heap stays whole. */
+static void no_memory(void *argument) {
+    check_failures = 0;
+    size_t nth = *(size_t *)argument;
+    struct lee_custodian *child = lee_custodian_new(NULL);
+    lee_custodian_limit(child, 4 << 20, child);
+    lee_custodian_policy(nth % 2 == 0 ? LEE_PRECISE : LEE_BLAME_CHILD);
+    lee_system_fail(nth, nth % 3 != 0);
+    struct lee_task *task = start_in(child, hog, NULL);
+    start_in(lee_custodian_new(child), end_at_once, NULL);
+    CHECK(!lee_task_join(task));
+    lee_system_fail(0, false);
+    CHECK(lee_heap_validate(lee_heap_self()) == NULL);
+    fflush(stdout);
+    _exit(check_failures > 0 ? 1 : 7);
+}
+
+static void test_no_memory(void) {
+    for (size_t nth = 1; nth < 60; nth++) {
+        struct child child;
+        run_child(&child, no_memory, &nth);
+        if (child.status == 134)
+            check_holds("no memory", child.output, "out of memory");
+        else
+            CHECK(child.status == 7);
+    }
+}
+
+/* --- windows --------------------------------------------------------------------------------------------------------------- */
+
+/* The paper's story: interpreters run under a custodian each, hold their window, and windows are chained. As long as a window holds
+ * its interpreter's data, each interpreter reaches all of them. */
+struct window {
+    struct window *next;
+    struct node *data;      /* of its interpreter, ... */
+    struct lee_weak *weak;  /* ... or only so */
+};
+
+static const struct lee_layout window_layout = {.bytes = sizeof(struct window), .words = 7, .name = "window"};
+
+struct interpreter {
+    struct window *window;
+    struct node *data;
+};
+
+static void interpret(void *arguments) {
+    (void)arguments;
+    for (;;)
+        lee_task_yield();
+}
+
+static void windows(void *argument) {
+    check_failures = 0;
+    enum { WINDOWS = 8, NODES = 5000 };
+    bool weak = *(bool *)argument;
+    static struct lee_custodian *custodians[WINDOWS];
+    struct window *first = NULL;
+    for (int i = 0; i < WINDOWS; i++) {
+        struct window *window = lee_heap_alloc_typed(NULL, sizeof *window, &window_layout);
+        window->next = first;
+        first = window;
+    }
+    first->next = first;
+    struct window *at = first;
+    for (int i = 0; i < WINDOWS; i++) {
+        struct window *fresh = lee_heap_alloc_typed(NULL, sizeof *fresh, &window_layout);
+        fresh->next = at->next;
+        at->next = fresh; /* a ring: each window reaches all */
+        struct interpreter interpreter = {fresh, NULL};
+        for (int k = 0; k < NODES; k++) {
+            struct node *node = new_node();
+            node->next[0] = interpreter.data;
+            interpreter.data = node;
+        }
+        if (weak)
+            fresh->weak = lee_weak_new(interpreter.data);
+        else
+            fresh->data = interpreter.data;
+        custodians[i] = lee_custodian_new(NULL);
+        struct lee_custodian *before = lee_custodian_enter(custodians[i]);
+        lee_task_start(NULL, interpret, &interpreter, sizeof interpreter);
+        lee_custodian_enter(before);
+    }
+    lee_task_yield();
+    lee_custodian_policy(LEE_PRECISE);
+    lee_custodian_use(NULL);
+    size_t own = NODES * lee_class_bytes(lee_class_of_aligned(sizeof(struct node) + LEE_HEADER_BYTES));
+    for (int i = 0; i < WINDOWS; i++) {
+        size_t use = custodians[i]->settled;
+        CHECK(weak ? use >= own && use < own + (64 << 10) : use >= WINDOWS * own);
+    }
+    fflush(stdout);
+    _exit(check_failures > 0);
+}
+
+static void run_alone(const char *what, void (*body)(void *), void *argument) {
+    struct child child;
+    run_child(&child, body, argument);
+    if (child.status != 0) {
+        printf("%s ended with %d: %s\n", what, child.status, child.output);
+        check_failures++;
+    }
+}
+
+int main(int argc, char **argv) {
+    size_t rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 32;
+    uint64_t seed = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
+    bool yes = true, no = false;
+    test_charges(rounds, seed);
+    test_overshoot(argc > 1);
+    run_alone("garbage", lives_on_garbage, NULL);
+    run_alone("a million custodians", a_million, NULL);
+    run_alone("chained windows", windows, &no);
+    run_alone("windows with weak links", windows, &yes);
+    test_no_memory();
+    return check_end();
+}
