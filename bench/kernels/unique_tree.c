@@ -1,4 +1,5 @@
 // A search tree with one owner for each node, filled once and asked often: unique_tree [QUESTIONS].
+// What is compared is the walk: `build` stays a function, or gcc copies it into main for one of the two and starts each walk elsewhere.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static struct node *node_new(uint32_t key) {
     return n;
 }
 
-static struct node *build(uint32_t low, uint32_t high) {
+static __attribute__((noinline)) struct node *build(uint32_t low, uint32_t high) {
     if (low >= high)
         return NULL;
     uint32_t middle = low + (high - low) / 2;

@@ -169,3 +169,45 @@ void lee_heap_free(void *object) {
     const struct lee_cell_info *info = &lee_cell_info[code];
     lee_cell_put((unsigned char *)object - info->origin / 2, heap, &heap->bins[0][0] + (code - LEE_CODE_CELLS), info->bytes);
 }
+
+/* What kind of cell an object is in; `count` is 0 if in none. */
+static const struct lee_cell_info *info_of(const void *object) {
+    struct lee_chunk *chunk = lee_chunk_at(object);
+    return &lee_cell_info[lee_code_at(chunk, lee_block_index((uintptr_t)object))];
+}
+
+LEE_UNCHECKED static bool fits_typed(const void *old, size_t size, unsigned family) {
+    const struct lee_cell_info *info = info_of(old);
+    size_t room = info->bytes - LEE_HEADER_BYTES - (((const uintptr_t *)old)[-1] >> 48);
+    return info->count != 0 && info->family == family && room == size;
+}
+
+LEE_UNCHECKED static void set_header(void *object, const struct lee_layout *layout) {
+    uintptr_t *header = (uintptr_t *)object - 1;
+    *header = (*header >> 48 << 48) | (uintptr_t)layout | LEE_HEADER_ALLOCATED;
+}
+
+void *lee_heap_reuse_typed(const struct lee_site *site, void *old, size_t size, const struct lee_layout *layout) {
+    if (old != NULL) {
+        if (fits_typed(old, size, layout->drop != NULL ? LEE_OWNER : LEE_TYPED)) {
+            set_header(old, layout);
+            return memset(old, 0, size);
+        }
+        lee_heap_free(old);
+    }
+    return lee_heap_alloc_typed(site, size, layout);
+}
+
+void *lee_heap_reuse_plain(const struct lee_site *site, void *old, size_t size) {
+    if (old != NULL) {
+        const struct lee_cell_info *info = info_of(old);
+        if (size <= LEE_CELL_MOST && info->count != 0 && info->family == LEE_PLAIN &&
+            info->bytes == lee_class_bytes(lee_class_of_aligned(size))) {
+            LEE_POISON(old, info->bytes);
+            LEE_UNPOISON(old, size);
+            return memset(old, 0, size);
+        }
+        lee_heap_free(old);
+    }
+    return lee_heap_alloc_plain(site, size);
+}

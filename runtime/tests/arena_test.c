@@ -318,6 +318,44 @@ static void test_heap_free(void) {
     lee_free(NULL);
 }
 
+/* Memory that is used again in place: zeroed, with the new layout; what does not fit is freed and made anew. */
+static void test_heap_reuse(void) {
+    static const struct lee_layout two = {.bytes = 16, .kind = LEE_LAYOUT_WORDS, .words = 3};
+    static const struct lee_layout other = {.bytes = 16, .kind = LEE_LAYOUT_WORDS, .words = 1};
+    unsigned char *first = lee_heap_alloc_typed(&site, 16, &two);
+    memset(first, 1, 16);
+    unsigned char *second = lee_heap_reuse_typed(&site, first, 16, &other);
+    CHECK(second == first && all(second, 16, 0) && lee_heap_size(second) == 16);
+    /* An array of two has the same cell as nothing that is asked for here. */
+    unsigned char *array = lee_heap_alloc_array_typed(&site, 2, 16, 0, &two);
+    memset(array, 1, 32);
+    unsigned char *one = lee_heap_reuse_typed(&site, array, 16, &two);
+    CHECK(one != array && all(one, 16, 0) && lee_heap_size(one) == 16);
+    unsigned char *large = lee_heap_alloc_array_typed(&site, 4096, 16, 0, &two);
+    unsigned char *small = lee_heap_reuse_typed(&site, large, 16, &two);
+    CHECK(all(small, 16, 0) && lee_heap_size(small) == 16);
+    unsigned char *fresh = lee_heap_reuse_typed(&site, NULL, 16, &two);
+    CHECK(fresh != NULL && all(fresh, 16, 0));
+
+    unsigned char *plain = lee_heap_alloc_plain(&site, 24);
+    memset(plain, 1, 24);
+    unsigned char *same = lee_heap_reuse_plain(&site, plain, 24);
+    CHECK(same == plain && all(same, 24, 0));
+    unsigned char *typed = lee_heap_reuse_typed(&site, same, 24, &two);
+    CHECK(all(typed, 24, 0) && lee_heap_size(typed) == 24);
+    unsigned char *again = lee_heap_reuse_plain(&site, typed, 24);
+    CHECK(all(again, 24, 0));
+    unsigned char *huge = lee_heap_alloc_plain(&site, 3 << 20);
+    unsigned char *little = lee_heap_reuse_plain(&site, huge, 3 << 20);
+    CHECK(all(little, 4096, 0));
+    lee_heap_free(second);
+    lee_heap_free(one);
+    lee_heap_free(small);
+    lee_heap_free(fresh);
+    lee_heap_free(again);
+    lee_heap_free(little);
+}
+
 /* What only an arena, a reap or a key's arena points to is not collected. */
 static __attribute__((noinline)) void fill(struct lee_arena *arena, bool reap, size_t count) {
     long **table = NULL;
@@ -411,6 +449,7 @@ int main(void) {
     test_tail();
     test_counts();
     test_heap_free();
+    test_heap_reuse();
     test_roots();
 #if UNDER_ASAN
     test_poison();

@@ -169,7 +169,8 @@ impl<'u, 'a> Emitter<'u, 'a> {
             StmtKind::Call { dest, callee, args, ty } => self.call(dest.as_ref(), callee, args, *ty),
             StmtKind::Check(check) => self.check(check),
             StmtKind::StorageLive(local) => self.live(*local),
-            StmtKind::StorageDead(_) | StmtKind::Prove(_) | StmtKind::Nop => {}
+            StmtKind::StorageDead(local) => self.dead(*local),
+            StmtKind::Prove(_) | StmtKind::Nop => {}
             StmtKind::Zero(place) => self.zero(place),
             StmtKind::CopyElements { to, from, count } => self.copy_elements(to, from, count),
             StmtKind::SetTag(place, member) => {
@@ -392,9 +393,34 @@ impl<'u, 'a> Emitter<'u, 'a> {
         self.unit.types.as_pointer(ty).map_or(self.unit.types.common.char_, |p| p.target.ty)
     }
 
+    // ---- objects of the heap that are in the frame
+
+    /// A sanitizer's look at one: open from here on, or closed.
+    fn cell(&mut self, local: Local, how: &str) {
+        if self.body.locals.get(local.0 as usize).is_none_or(|d| d.kind != LocalKind::Cell) {
+            return;
+        }
+        self.mark_used(local);
+        self.settle(Effect { memory: true, local: Some(local.0) });
+        let name = self.held.get(local.0 as usize).map_or_else(String::new, |h| h.name.clone());
+        self.push(&format!("{how}(&{name}, sizeof({name}));"));
+    }
+
+    fn dead(&mut self, local: Local) {
+        self.cell(local, "LEE_CELL_CLOSE");
+    }
+
+    /// The frame is given back: all of it may be written again.
+    fn open_cells(&mut self) {
+        for n in 0..self.body.locals.len() as u32 {
+            self.cell(Local(n), "LEE_CELL_OPEN");
+        }
+    }
+
     // ---- variable-length arrays
 
     fn live(&mut self, local: Local) {
+        self.cell(local, "LEE_CELL_OPEN");
         let Some(held) = self.held.get(local.0 as usize).filter(|h| h.variable).cloned() else { return };
         let Some(decl) = self.body.locals.get(local.0 as usize) else { return };
         self.mark_used(local);
@@ -470,7 +496,10 @@ impl<'u, 'a> Emitter<'u, 'a> {
             }
             TermKind::If(operand, yes, no) => self.branch(operand, self.jump_target(*yes), self.jump_target(*no), next),
             TermKind::Switch(operand, arms, other) => self.switch(operand, arms, self.jump_target(*other)),
-            TermKind::Return(operand) => self.give_back(operand.as_ref()),
+            TermKind::Return(operand) => {
+                self.open_cells();
+                self.give_back(operand.as_ref());
+            }
             TermKind::MissingReturn if self.body.unchecked => self.return_zero(),
             TermKind::MissingReturn => self.unreachable(),
             TermKind::Unreachable => {

@@ -305,8 +305,9 @@ fn value_operands<'b>(value: &'b Rvalue, see: &mut dyn FnMut(Input<'b>)) {
         Rvalue::AddrOf(place) | Rvalue::Tag(place) | Rvalue::VaArg(place, _) => see(Input::Read(place)),
         Rvalue::MakeFat { ptr, lo, hi, .. } => [ptr, lo, hi].into_iter().for_each(|o| see(Input::Operand(o))),
         Rvalue::MakeCounted { ptr, count, .. } => [ptr, count].into_iter().for_each(|o| see(Input::Operand(o))),
-        Rvalue::Alloc { count, extra, handle, .. } => {
+        Rvalue::Alloc { count, extra, handle, reuse, .. } => {
             see(Input::Operand(count));
+            reuse.iter().for_each(|o| see(Input::Operand(o)));
             handle.iter().for_each(|h| see(Input::Operand(h)));
             if let Some(extra) = extra {
                 see(Input::Operand(extra));

@@ -75,7 +75,8 @@ impl Emitter<'_, '_> {
                 out.deps.memory = true;
                 Value::pure(out)
             }
-            Rvalue::Alloc { elem, count, extra, hidden_zero, fallible, handle, counted } => {
+            Rvalue::Alloc { elem, reuse: Some(old), .. } => Value::effect(self.reuse(*elem, old)),
+            Rvalue::Alloc { elem, count, extra, hidden_zero, fallible, handle, counted, reuse: None } => {
                 let from = From { handle: handle.as_ref(), counted: *counted };
                 Value::effect(self.alloc(*elem, count, extra.as_ref(), *hidden_zero, *fallible, from))
             }
@@ -463,6 +464,21 @@ impl Emitter<'_, '_> {
         }
         args.extend(layout.iter());
         Ex::call(&format!("{name}{suffix}"), &args).of_pointer("void *".into())
+    }
+
+    /// One element, in the memory of an object that is no longer used if it fits.
+    fn reuse(&mut self, elem: Ty, old: &Operand) -> Ex {
+        let size = Ex { level: Level::Unary, ..Ex::atom(self.unit.c.sizeof_text(elem)) };
+        let (site, old) = (Ex::atom(self.unit.site(self.span)), self.value(old));
+        let layout = match self.unit.allocation(elem, false) {
+            Allocation::Plain => {
+                return Ex::call("lee_heap_reuse_plain", &[&site, &old, &size]).of_pointer("void *".into())
+            }
+            Allocation::Typed(layout) => layout,
+            Allocation::Conservative => "lee_layout_conservative".into(),
+        };
+        let layout = Ex::atom(format!("&{layout}"));
+        Ex::call("lee_heap_reuse_typed", &[&site, &old, &size, &layout]).of_pointer("void *".into())
     }
 
     /// Whether a scalar is not zero.

@@ -48,6 +48,9 @@ Makes a program of .lee and .c sources, .o objects and .a libraries. Without -o 
   --emit header|ast|types|mir|checks|c
                               print that instead; header: the interface of the first file, for C and Leeward
   --no-check-removal          leave every run-time check in, proven or not
+  --stack-promote=N           unique objects of at most N bytes (48) that a function
+                              makes and frees itself lie on the stack; 0: none do
+  --stack-notes               say of each unique object where it lies, and why
   --single                    for use inside a C program
   --no-gc                     without the collector: no shared heap objects
   -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR
@@ -72,6 +75,9 @@ Reports errors and warnings. The status is 1 if there are errors; warnings do no
                               print that stage's result; checks: those that remain
                               at run time, and why
   --no-check-removal          leave every run-time check in, proven or not
+  --stack-promote=N           unique objects of at most N bytes (48) that a function
+                              makes and frees itself lie on the stack; 0: none do
+  --stack-notes               say of each unique object where it lies, and why
   --single                    for use inside a C program
   --no-gc                     without the collector: no shared heap objects
   -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR

@@ -76,6 +76,10 @@ pub struct Options {
     pub emit: Option<Emit>,
     /// `--no-check-removal`
     pub keep_checks: bool,
+    /// `--stack-promote`
+    pub stack_promote: Option<u64>,
+    /// `--stack-notes`
+    pub stack_notes: bool,
     /// `--single`
     pub single: bool,
     /// `--no-gc`
@@ -221,6 +225,14 @@ fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser)
         "--time-passes" => options.time_passes = true,
         "--verify" => options.verify = true,
         "--no-check-removal" => options.keep_checks = true,
+        "--stack-promote" => {
+            let said = parser.value()?.string()?;
+            // A frame takes eight such objects, and a stack of 256 KB some frames.
+            let bytes = said.parse().ok().filter(|n| *n <= 1024);
+            options.stack_promote =
+                Some(bytes.ok_or_else(|| format!("--stack-promote takes bytes, 0 to 1024, not '{said}'"))?);
+        }
+        "--stack-notes" => options.stack_notes = true,
         "--single" => options.single = true,
         "--no-gc" => options.no_gc = true,
         "--color" => {

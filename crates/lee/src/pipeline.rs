@@ -47,6 +47,10 @@ pub struct Settings {
     pub debug: bool,
     /// Remove checks that are proven.
     pub remove_checks: bool,
+    /// `--stack-promote=N`: bytes of the largest unique object that goes to the stack; 0: none.
+    pub stack_promote: u64,
+    /// `--stack-notes`: say what became of unique objects.
+    pub stack_notes: bool,
     /// One process, for use inside a C program.
     pub single: bool,
     /// The file's name.
@@ -131,16 +135,23 @@ fn compile_tree(
         consistent("instantiation", timer.pass("verify", || mir::verify::program(&mir)))?;
     }
     lower::erase_records(&mut mir.types);
-    if settings.remove_checks && !sink.has_errors() {
+    if (settings.remove_checks || settings.stack_promote > 0) && !sink.has_errors() {
         let explain = until == Until::Checks;
-        let versions = explain || !settings.debug && until != Until::Checked;
-        let options = transform::Options { versions, explain };
+        let options = transform::Options {
+            versions: explain || !settings.debug && until != Until::Checked,
+            explain,
+            checks: settings.remove_checks,
+            stack: if settings.stack_notes || until != Until::Checked { settings.stack_promote } else { 0 },
+        };
         let mut report = timer.pass("transform", || transform::run(&mut mir, options));
         for warning in report.warnings.drain(..) {
             sink.push(warning);
         }
         if settings.verify {
             consistent("a transform", timer.pass("verify", || mir::verify::program(&mir)))?;
+        }
+        if settings.stack_notes {
+            report.notes().into_iter().for_each(|note| sink.push(note));
         }
         if explain {
             return Ok(Some(Product::Text(report.text(map))));

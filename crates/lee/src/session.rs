@@ -64,6 +64,8 @@ impl Session {
             debug: self.options.profile == Profile::Debug,
             single: self.options.single,
             remove_checks: !self.options.keep_checks,
+            stack_promote: self.options.stack_promote.unwrap_or(STACK_PROMOTE),
+            stack_notes: self.options.stack_notes,
             source_name: file.display().to_string(),
             gnu89_inline: gnu89_inline(&self.options.preprocessor),
         }
@@ -119,6 +121,9 @@ impl Session {
             .map_err(|e| Failure::error(format!("cannot run '{}': {}", self.compiler.name(), reason(&e))))
     }
 }
+
+/// Bytes of the largest unique object that goes to the stack, unless `--stack-promote` says so.
+const STACK_PROMOTE: u64 = 48;
 
 /// The language that a file's name says.
 pub fn dialect(file: &Path) -> Dialect {

@@ -58,10 +58,11 @@ fn page(id: &str, title: &str) -> Result<(), String> {
     if text.lines().next() != Some(&head) {
         return Err(format!("the first line is not '{head}'"));
     }
-    // What is an error under `--no-gc` only stands behind a fence that says so.
-    let flags: &[&str] = if text.contains("```lee reject --no-gc") { &["--no-gc"] } else { &[] };
+    // What is told under an option only stands behind a fence that says so.
+    let option = ["--no-gc", "--stack-notes"].into_iter().find(|o| text.contains(&format!("```lee reject {o}")));
+    let flags: Vec<&str> = option.into_iter().collect();
     let mut rejected = blocks(&text, "```lee reject");
-    rejected.extend(blocks(&text, "```lee reject --no-gc"));
+    rejected.extend(option.map_or(vec![], |option| blocks(&text, &format!("```lee reject {option}"))));
     let accepted = blocks(&text, "```lee accept");
     if rejected.is_empty() || accepted.is_empty() {
         return Err("a '```lee reject' and a '```lee accept' block are wanted".to_string());
@@ -70,7 +71,8 @@ fn page(id: &str, title: &str) -> Result<(), String> {
     for (number, program) in rejected.iter().enumerate() {
         let name = format!("reject{number}.lee");
         fs::write(folder.join(&name), program).map_err(|e| e.to_string())?;
-        let ran = lee_in(&folder, &[&["check", "--message-format", "json"], flags, &[name.as_str()]].concat());
+        let ran =
+            lee_in(&folder, &[&["check", "--message-format", "json"], flags.as_slice(), &[name.as_str()]].concat());
         let codes: BTreeSet<String> = ran.out.lines().filter_map(|line| field(line, "code")).collect();
         // The page of a warning shows a program that is warned of.
         let is_error = ran.out.lines().any(|line| field(line, "level").is_some_and(|l| l == "error"));

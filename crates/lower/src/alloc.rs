@@ -65,7 +65,7 @@ impl<'t> Lower<'t, '_> {
         thin: Ty,
     ) -> Operand {
         let Fresh { handle, counted, fallible } = fresh;
-        self.temp_of(Rvalue::Alloc { elem, count, extra, hidden_zero, fallible, handle, counted }, thin)
+        self.temp_of(Rvalue::Alloc { elem, count, extra, hidden_zero, fallible, handle, counted, reuse: None }, thin)
     }
 
     /// Initialises what was allocated, if there was room.

@@ -319,8 +319,9 @@ impl Visitor<'_> {
                 self.operand(a);
                 self.operand(b);
             }
-            Rvalue::Alloc { elem, count, extra, handle, .. } => {
+            Rvalue::Alloc { elem, count, extra, handle, reuse, .. } => {
                 (self.ty)(elem);
+                reuse.iter_mut().for_each(|op| self.operand(op));
                 self.operand(count);
                 handle.iter_mut().for_each(|op| self.operand(op));
                 extra.iter_mut().for_each(|op| self.operand(op));

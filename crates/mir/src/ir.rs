@@ -97,6 +97,8 @@ pub enum LocalKind {
     Var,
     /// Made by lowering; assigned before each use by construction.
     Temp,
+    /// A heap object that a transform put into the frame. It is `live` from its allocation to its end only.
+    Cell,
 }
 
 /// A local.
@@ -421,6 +423,8 @@ pub enum Rvalue {
         handle: Option<Operand>,
         /// With a count in front, which starts at one.
         counted: bool,
+        /// A freed object of the heap, or null, whose memory is taken if it fits (made by `transform`).
+        reuse: Option<Operand>,
     },
     /// A pointer of the type into what the place owns (or to the slot itself): a loan that lasts as long as a local in scope has a
     /// type that mentions it.

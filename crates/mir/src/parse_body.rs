@@ -82,6 +82,7 @@ impl Parser<'_> {
             "param" => LocalKind::Param,
             "var" => LocalKind::Var,
             "temp" => LocalKind::Temp,
+            "cell" => LocalKind::Cell,
             _ => return Ok(false),
         };
         self.word()?;
@@ -687,7 +688,7 @@ impl Parser<'_> {
         self.want(",")?;
         let count = self.operand()?;
         let (mut extra, mut hidden_zero, mut fallible) = (None, false, false);
-        let (mut handle, mut counted) = (None, false);
+        let (mut handle, mut counted, mut reuse) = (None, false, None);
         while self.take(",") {
             match self.word()? {
                 "extra" => extra = Some(self.operand()?),
@@ -695,10 +696,11 @@ impl Parser<'_> {
                 "fallible" => fallible = true,
                 "handle" => handle = Some(self.operand()?),
                 "counted" => counted = true,
-                _ => return self.error("expected `extra`, `handle`, `counted`, `hidden_zero` or `fallible`"),
+                "reuse" => reuse = Some(self.operand()?),
+                _ => return self.error("expected `extra`, `handle`, `reuse`, `counted`, `hidden_zero` or `fallible`"),
             }
         }
-        Ok(Rvalue::Alloc { elem, count, extra, hidden_zero, fallible, handle, counted })
+        Ok(Rvalue::Alloc { elem, count, extra, hidden_zero, fallible, handle, counted, reuse })
     }
 
     fn check(&mut self) -> Res<Check> {

@@ -190,6 +190,7 @@ impl Printer<'_> {
             LocalKind::Param => "param",
             LocalKind::Var => "var",
             LocalKind::Temp => "temp",
+            LocalKind::Cell => "cell",
         };
         let _ = write!(out, "  {word} {}: ", local_text(decl.name, number));
         write_qty(out, &self.program.types, decl.ty);
@@ -307,13 +308,16 @@ impl Printer<'_> {
             }
             Rvalue::Retain(a) => format!("retain({})", op(a)),
             Rvalue::NewKey(kind, ty) => format!("new_key({}, {})", kind.word(), self.ty(*ty)),
-            Rvalue::Alloc { elem, count, extra, hidden_zero, fallible, handle, counted } => {
+            Rvalue::Alloc { elem, count, extra, hidden_zero, fallible, handle, counted, reuse } => {
                 let mut out = format!("alloc({}, {}", self.ty(*elem), op(count));
                 if let Some(extra) = extra {
                     let _ = write!(out, ", extra {}", op(extra));
                 }
                 if let Some(handle) = handle {
                     let _ = write!(out, ", handle {}", op(handle));
+                }
+                if let Some(old) = reuse {
+                    let _ = write!(out, ", reuse {}", op(old));
                 }
                 out.push_str(if *counted { ", counted" } else { "" });
                 out.push_str(if *hidden_zero { ", hidden_zero" } else { "" });

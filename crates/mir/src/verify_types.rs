@@ -426,7 +426,10 @@ impl<'a> Verifier<'a> {
             Rvalue::Measure(a) => {
                 self.want_class(a, PointerClass::One);
             }
-            Rvalue::Alloc { count, extra, handle, .. } => {
+            Rvalue::Alloc { count, extra, handle, reuse, .. } => {
+                if let Some(old) = reuse {
+                    self.want_class(old, PointerClass::One);
+                }
                 self.want_int(count);
                 if let Some(extra) = extra {
                     self.want_size(extra);

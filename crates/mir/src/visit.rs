@@ -148,9 +148,10 @@ pub fn rvalue_operands<'a>(value: &'a Rvalue, visit: &mut dyn FnMut(&'a Operand)
             visit(lo);
             visit(hi);
         }
-        Rvalue::Alloc { count, extra, handle, .. } => {
+        Rvalue::Alloc { count, extra, handle, reuse, .. } => {
             visit(count);
             extra.iter().for_each(&mut *visit);
+            reuse.iter().for_each(&mut *visit);
             handle.iter().for_each(visit);
         }
         Rvalue::Builtin(_, args, _) => args.iter().for_each(visit),

@@ -90,8 +90,9 @@ pub fn rvalue_places(value: &mut Rvalue, change: &mut dyn FnMut(&mut Place)) {
             operand(b, change);
         }
         Rvalue::MakeFat { ptr, lo, hi, .. } => [ptr, lo, hi].into_iter().for_each(|o| operand(o, change)),
-        Rvalue::Alloc { count, extra, handle, .. } => {
+        Rvalue::Alloc { count, extra, handle, reuse, .. } => {
             operand(count, change);
+            reuse.iter_mut().for_each(|o| operand(o, change));
             extra.iter_mut().for_each(|o| operand(o, change));
             handle.iter_mut().for_each(|o| operand(o, change));
         }

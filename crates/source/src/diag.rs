@@ -70,6 +70,11 @@ impl Diagnostic {
         Diagnostic { level: Level::Warning, ..Diagnostic::error(code, span, message) }
     }
 
+    /// Information that was asked for.
+    pub fn note_at(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { level: Level::Note, ..Diagnostic::error(code, span, message) }
+    }
+
     /// Adds a second place.
     pub fn label(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
         self.labels.push(Label { span, text: text.into() });

@@ -1,5 +1,5 @@
-//! Transforms of MIR that remove run-time checks, and warnings of those that always fail, run on what is emitted: bodies without type parameters, and instances.
-//! `pass` lists them.
+//! Transforms of MIR that remove run-time checks, warnings of those that always fail, and objects of the heap that go to frames; run on what is emitted:
+//! bodies without type parameters, and instances. `pass` lists them.
 
 pub mod certain;
 pub mod codes;
@@ -10,6 +10,7 @@ pub mod near;
 pub mod pass;
 pub mod removal;
 pub mod report;
+pub mod stack;
 pub mod uses;
 pub mod versions;
 

@@ -1,6 +1,7 @@
 //! The transforms, in order.
 
 use crate::report::Report;
+use crate::stack::{self, Recursion};
 use crate::{counted, near, removal, versions};
 use flow::ranges::Summaries;
 use mir::bits::BitSet;
@@ -15,6 +16,10 @@ pub struct Options {
     pub versions: bool,
     /// Say of each check that remains why it does.
     pub explain: bool,
+    /// Remove checks that are proven.
+    pub checks: bool,
+    /// Bytes of the largest object that goes from the heap to the stack; 0: none does.
+    pub stack: u64,
 }
 
 /// Transforms every body that is emitted.
@@ -26,6 +31,20 @@ pub fn run(program: &mut Program, options: Options) -> Report {
         let generic = program.functions.get(body.func.func.0 as usize).is_none_or(|f| f.type_params != 0);
         !body.unchecked && (!generic || !body.func.args.is_empty()) && may_be_called(program, body)
     };
+    if options.stack > 0 {
+        let recursion = Recursion::of(bodies.iter().chain(&instances));
+        for body in bodies.iter_mut().chain(&mut instances) {
+            if emitted(program, body) {
+                stack::run(program, body, options.stack, &recursion, &mut report.placed);
+                stack::reuse::run(program, body, &mut report.placed);
+            }
+        }
+    }
+    if !options.checks {
+        program.bodies = bodies;
+        program.instances = instances;
+        return report;
+    }
     let mut work: Vec<&mut Body> =
         bodies.iter_mut().chain(&mut instances).filter(|body| emitted(program, body)).collect();
     let mut summaries = Summaries::default();

@@ -1,5 +1,7 @@
 //! `--emit checks`: which checks remain, and why.
 
+use crate::codes;
+use crate::stack::{Outcome, Placed};
 use flow::ranges::{Range, View};
 use mir::ir::*;
 use source::{Diagnostic, SourceMap, Span};
@@ -33,9 +35,41 @@ pub struct Report {
     pub warnings: Vec<Diagnostic>,
     /// The others.
     pub remaining: Vec<Remaining>,
+    /// What became of unique objects.
+    pub placed: Vec<Placed>,
 }
 
 impl Report {
+    /// What became of unique objects, as notes. Instances of one generic have one.
+    pub fn notes(&self) -> Vec<Diagnostic> {
+        let mut told: Vec<&Placed> = vec![];
+        let mut notes = vec![];
+        for placed in &self.placed {
+            if told.iter().any(|p| p.span == placed.span && p.outcome == placed.outcome) {
+                continue;
+            }
+            told.push(placed);
+            notes.push(match &placed.outcome {
+                Outcome::Stack(bytes, freed) => {
+                    let text = format!("this object is on the stack: {bytes} bytes");
+                    let note = Diagnostic::note_at(codes::PLACED, placed.span, text);
+                    freed.iter().fold(note, |note, &at| note.label(at, "its end"))
+                }
+                Outcome::Heap(why, at) if *at == placed.span => {
+                    Diagnostic::note_at(codes::PLACED, placed.span, format!("this object stays in the heap: {why}"))
+                }
+                Outcome::Heap(why, at) => {
+                    Diagnostic::note_at(codes::PLACED, placed.span, "this object stays in the heap").label(*at, *why)
+                }
+                Outcome::Reused(freed) => {
+                    Diagnostic::note_at(codes::PLACED, placed.span, "this object takes the memory of one that is freed")
+                        .label(*freed, "freed here")
+                }
+            });
+        }
+        notes
+    }
+
     /// As text: a line for each check, in the order of the source, and the counts.
     pub fn text(&self, map: &SourceMap) -> String {
         let mut lines: Vec<((String, u32, u32), String)> = vec![];

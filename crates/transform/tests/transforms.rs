@@ -5,7 +5,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-fn run_file(text: &str, versions: bool, least: usize) {
+const CHECKS: transform::Options = transform::Options { versions: false, explain: false, checks: true, stack: 0 };
+
+fn run_file(text: &str, options: transform::Options, least: usize) {
     let mut parts = text.split("//---");
     let prelude = parts.next().unwrap();
     let (mut cases, mut wrong) = (0, vec![]);
@@ -13,7 +15,7 @@ fn run_file(text: &str, versions: bool, least: usize) {
         let (name, body) = part.split_once('\n').unwrap();
         let mut program = mir::parse::program(&format!("{prelude}{body}")).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert!(mir::verify::program(&program).is_empty(), "{name}: {:?}", mir::verify::program(&program));
-        transform::run(&mut program, transform::Options { versions, explain: false });
+        transform::run(&mut program, options);
         let errors = mir::verify::program(&program);
         let printed = mir::print::program(&program, None);
         assert!(errors.is_empty(), "{name}: {errors:?}\n{printed}");
@@ -42,10 +44,15 @@ fn run_file(text: &str, versions: bool, least: usize) {
 
 #[test]
 fn counted_pointers_and_removal() {
-    run_file(include_str!("mir/removal.mir"), false, 9);
+    run_file(include_str!("mir/removal.mir"), CHECKS, 9);
 }
 
 #[test]
 fn versions_of_loops() {
-    run_file(include_str!("mir/versions.mir"), true, 6);
+    run_file(include_str!("mir/versions.mir"), transform::Options { versions: true, ..CHECKS }, 6);
+}
+
+#[test]
+fn objects_on_the_stack() {
+    run_file(include_str!("mir/stack.mir"), transform::Options { checks: false, stack: 48, ..CHECKS }, 24);
 }

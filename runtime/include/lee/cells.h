@@ -14,26 +14,10 @@
 
 #include <lee/layout.h>
 #include <lee/pages.h>
+#include <lee/sanitize.h>
 
 #ifdef __cplusplus
 extern "C" {
-#endif
-
-#if defined(__SANITIZE_ADDRESS__)
-#define LEE_CELLS_POISONED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LEE_CELLS_POISONED 1
-#endif
-#endif
-#ifdef LEE_CELLS_POISONED
-void __asan_poison_memory_region(const volatile void *start, size_t size);
-void __asan_unpoison_memory_region(const volatile void *start, size_t size);
-#define LEE_CELL_OPEN(start, size) __asan_unpoison_memory_region((const void *)(start), (size))
-#define LEE_CELL_CLOSE(start, size) __asan_poison_memory_region((const void *)(start), (size))
-#else
-#define LEE_CELL_OPEN(start, size) ((void)0)
-#define LEE_CELL_CLOSE(start, size) ((void)0)
 #endif
 
 #define LEE_CELL_INLINE static inline __attribute__((always_inline, unused))

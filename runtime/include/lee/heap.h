@@ -53,6 +53,13 @@ extern int lee_heap_unaligned;
 /* Gives an object back at once: nothing may refer to it any more. `object` is its start, not null. */
 void lee_heap_free(void *object);
 
+/* The same as freeing `old` (unless it is null) and allocating `size` zeroed bytes: the memory of `old` itself if it is as
+ * large, and was made with a layout if this is. What it owns has been dealt with. */
+void *lee_heap_reuse_typed(const struct lee_site *site, void *old, size_t size, const struct lee_layout *layout)
+    __attribute__((returns_nonnull, assume_aligned(16)));
+void *lee_heap_reuse_plain(const struct lee_site *site, void *old, size_t size)
+    __attribute__((returns_nonnull, assume_aligned(16)));
+
 /* A fresh object of `count * elem_size + extra` bytes that starts with what `old` held (as much as the elements
  * take; the rest is zero). `old` is null or the start of an object, and is left as it is. */
 LEE_REALLOCATES void *lee_heap_realloc_array(const struct lee_site *site, const void *old, int64_t count,

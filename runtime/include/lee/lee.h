@@ -16,6 +16,7 @@
 #include <lee/fault.h>
 #include <lee/heap.h>
 #include <lee/layout.h>
+#include <lee/sanitize.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -242,7 +242,7 @@ fn patience(body: &Body, cfg: &Cfg) -> Vec<Option<u32>> {
 }
 
 /// Whether the body calls what may return a second time, with locals as nobody knows.
-fn returns_twice(program: &Program, body: &Body) -> bool {
+pub fn returns_twice(program: &Program, body: &Body) -> bool {
     let named = |callee: &Callee| match callee {
         Callee::Direct(f) => program.functions.get(f.func.0 as usize).map(|f| f.name),
         Callee::Builtin(name) => Some(*name),

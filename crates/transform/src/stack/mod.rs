@@ -1,0 +1,254 @@
+//! Heap to stack: a unique object of bounded size that the function itself frees on every way, and that never leaves it, lives in
+//! the function's frame.
+//!
+//! After Choi, Gupta, Serrano, Sreedhar and Midkiff, "Escape Analysis for Java" (OOPSLA 1999); ownership makes it
+//! much simpler. A unique object has one owner at a time, and every other pointer to it is a loan that has ended when the owner
+//! frees it (`flow/ownership`). So only owners need to be followed (`follow.rs`): if the value of an allocation is moved between
+//! locals of the function alone, and each of its ways ends in a `Dispose` there, then no pointer to it is used any more
+//! when the function returns, or when the same allocation runs again.
+//!
+//! Needs: bodies whose ownership was checked, without type parameters. Changes: `alloc` becomes the address of a local of kind
+//! `Cell`, which is zeroed there as the heap would have done; `Dispose` of it drops what it owns. A cell is `live` from its
+//! allocation to its end, and poisoned outside for sanitizers. Guarantees: nothing that a program can see changes but where
+//! the object lies. Frames grow by at most [`FRAME_SHARE`] objects' bytes, and not at all in functions that call themselves.
+
+mod follow;
+pub mod reuse;
+
+use flow::ranges::{Ranges, Summaries};
+use follow::{Freed, Site};
+use mir::ir::*;
+use mir::ty::owns;
+use rustc_hash::{FxHashMap, FxHashSet};
+use source::Span;
+use typing::tree::FuncId;
+use typing::types::{ArrayLen, Qty, TyKind, TypeStore};
+
+/// How many objects of the largest size a frame takes.
+pub const FRAME_SHARE: u64 = 8;
+/// What the heap promises of an address.
+const ALIGN: u64 = 16;
+
+/// What became of an allocation, for those who ask.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// The allocation.
+    pub span: Span,
+    /// Where it lies now, or why it stays in the heap.
+    pub outcome: Outcome,
+}
+
+/// Where an object lies.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// In the frame: that many bytes, freed at these places.
+    Stack(u64, Vec<Span>),
+    /// In the heap, for this reason, which is seen there.
+    Heap(&'static str, Span),
+    /// It takes the memory of what was freed there.
+    Reused(Span),
+}
+
+/// Functions that may be entered again while they run, by direct calls.
+#[derive(Debug, Default)]
+pub struct Recursion {
+    calls: FxHashMap<FuncId, Vec<FuncId>>,
+}
+
+impl Recursion {
+    /// Reads who calls whom.
+    pub fn of<'b>(bodies: impl Iterator<Item = &'b Body>) -> Recursion {
+        let mut calls: FxHashMap<FuncId, Vec<FuncId>> = FxHashMap::default();
+        for body in bodies {
+            let callees = calls.entry(body.func.func).or_default();
+            for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+                if let StmtKind::Call { callee: Callee::Direct(f), .. } = &stmt.kind {
+                    if !callees.contains(&f.func) {
+                        callees.push(f.func);
+                    }
+                }
+            }
+        }
+        Recursion { calls }
+    }
+
+    /// Whether the function gets back to itself.
+    fn has(&self, func: FuncId) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut work: Vec<FuncId> = self.calls.get(&func).cloned().unwrap_or_default();
+        while let Some(next) = work.pop() {
+            if next == func {
+                return true;
+            }
+            if seen.insert(next) {
+                work.extend(self.calls.get(&next).into_iter().flatten());
+            }
+        }
+        false
+    }
+}
+
+/// Moves what it can of one body to the stack; `most` is the size in bytes of the largest object.
+pub fn run(program: &mut Program, body: &mut Body, most: u64, recursion: &Recursion, placed: &mut Vec<Placed>) {
+    let sites = sites(program, body, most, placed);
+    if sites.is_empty() {
+        return;
+    }
+    let stays = |why, at: Span| Outcome::Heap(why, at);
+    let whole = if recursion.has(body.func.func) {
+        Some("the function may call itself, and would need a deeper stack")
+    } else if flow::ranges::returns_twice(program, body) {
+        Some("the function may be returned to twice")
+    } else {
+        None
+    };
+    if let Some(why) = whole {
+        placed.extend(sites.iter().map(|s| Placed { span: s.span, outcome: stays(why, body.span) }));
+        return;
+    }
+    let found = follow::follow(program, body, &sites);
+    let mut room = most.saturating_mul(FRAME_SHARE);
+    let mut cells: Vec<Option<Local>> = vec![None; sites.len()];
+    for (n, site) in sites.iter().enumerate() {
+        let outcome = match found.refused.get(n).copied().flatten() {
+            Some((why, at)) => stays(why, at),
+            None if site.bytes > room => stays("the function has many such objects, and frames stay small", body.span),
+            None => {
+                room -= site.bytes;
+                if let Some(cell) = cells.get_mut(n) {
+                    *cell = Some(new_cell(&mut program.types, body, site));
+                }
+                Outcome::Stack(site.bytes, found.freed.iter().filter(|f| f.has(n)).map(|f| f.span).collect())
+            }
+        };
+        placed.push(Placed { span: site.span, outcome });
+    }
+    // One object that could not go to the stack keeps those in the heap that are freed with it.
+    let in_heap = |n: usize| cells.get(n).copied().flatten().is_none();
+    let mixed: Vec<usize> = follow::spread(&found.freed, sites.len(), &in_heap);
+    for n in mixed {
+        if let Some(cell) = cells.get_mut(n) {
+            *cell = None;
+        }
+        let span = sites.get(n).map_or(Span::NONE, |s| s.span);
+        placed.retain(|p| p.span != span);
+        placed.push(Placed { span, outcome: stays("what is freed here may be another object of the heap", span) });
+    }
+    rewrite(program, body, &sites, &cells, &found.freed);
+}
+
+/// Allocations of a size that is small enough.
+fn sites(program: &Program, body: &Body, most: u64, placed: &mut Vec<Placed>) -> Vec<Site> {
+    let mut sites = vec![];
+    let mut ranges: Option<Option<Ranges>> = None;
+    let summaries = Summaries::default();
+    for (b, block) in body.blocks.iter().enumerate() {
+        for (n, stmt) in block.stmts.iter().enumerate() {
+            let StmtKind::Assign(dest, value) = &stmt.kind else { continue };
+            let Rvalue::Alloc {
+                elem,
+                count,
+                extra: None,
+                hidden_zero,
+                fallible: false,
+                handle: None,
+                counted: false,
+                ..
+            } = value
+            else {
+                continue;
+            };
+            let (Some(dest), false) = (dest.as_local(), stmt.is_unsafe) else { continue };
+            if !follow::is_owner(program, body, dest) || sites.len() >= follow::MOST_SITES {
+                continue;
+            }
+            let at = flow::framework::Point { block: BlockId(b as u32), stmt: n };
+            let elements = match count {
+                Operand::Const(Const::Int(n, _)) => Some(*n),
+                Operand::Const(_) => None,
+                _ => {
+                    let known = ranges.get_or_insert_with(|| Ranges::of(program, body, &summaries));
+                    let range = known.as_ref().and_then(|r| r.value_at(at, count));
+                    range.filter(|r| r.lo >= 0).map(|r| r.hi)
+                }
+            };
+            let size = program.types.layout(*elem).filter(|l| l.align <= ALIGN).map(|l| l.size);
+            let elements = elements.and_then(|n| u64::try_from(n).ok()).map(|n| n.max(1));
+            let elements = elements.and_then(|n| n.checked_add(u64::from(*hidden_zero)));
+            let bytes = elements.zip(size).and_then(|(n, size)| n.checked_mul(size)).filter(|b| *b > 0 && *b <= most);
+            match (bytes, elements) {
+                (Some(bytes), Some(elements)) => {
+                    sites.push(Site { at, dest, elem: *elem, elements, bytes, span: stmt.span });
+                }
+                _ => placed.push(Placed {
+                    span: stmt.span,
+                    outcome: Outcome::Heap("its size is not known to be small enough", stmt.span),
+                }),
+            }
+        }
+    }
+    sites
+}
+
+/// The local that stands for the object.
+fn new_cell(types: &mut TypeStore, body: &mut Body, site: &Site) -> Local {
+    let elem = Qty::plain(site.elem);
+    let ty = match site.elements {
+        1 => site.elem,
+        n => types.intern(TyKind::Array { elem, len: ArrayLen::Const(n), terminated: false }),
+    };
+    let local = Local(body.locals.len() as u32);
+    body.locals.push(LocalDecl {
+        name: None,
+        ty: Qty::plain(ty),
+        kind: LocalKind::Cell,
+        scope: ScopeId(0),
+        address_taken: true,
+        heap: false,
+        align: Some(ALIGN),
+        span: site.span,
+    });
+    local
+}
+
+/// Writes the cells into the body.
+fn rewrite(program: &Program, body: &mut Body, sites: &[Site], cells: &[Option<Local>], freed: &[Freed]) {
+    let long = program.types.common.long;
+    let cell_of = |n: usize| cells.get(n).copied().flatten();
+    let made: FxHashMap<_, (usize, Local)> =
+        sites.iter().enumerate().filter_map(|(n, s)| Some((s.at, (n, cell_of(n)?)))).collect();
+    let ended: FxHashMap<_, &Freed> =
+        freed.iter().filter(|f| f.sites().any(|n| cell_of(n).is_some())).map(|f| (f.at, f)).collect();
+    for (b, block) in body.blocks.iter_mut().enumerate() {
+        let old = std::mem::take(&mut block.stmts);
+        for (n, stmt) in old.into_iter().enumerate() {
+            let at = flow::framework::Point { block: BlockId(b as u32), stmt: n };
+            let (span, is_unsafe) = (stmt.span, stmt.is_unsafe);
+            let mut push = |kind| block.stmts.push(Stmt { kind, span, is_unsafe });
+            if let Some(&(n, cell)) = made.get(&at) {
+                let Some(site) = sites.get(n) else { continue };
+                let first = match site.elements {
+                    1 => Place::local(cell),
+                    _ => Place::local(cell).then(Proj::Index(Operand::Const(Const::Int(0, long)))),
+                };
+                push(StmtKind::StorageLive(cell));
+                push(StmtKind::Zero(Place::local(cell)));
+                push(StmtKind::Assign(Place::local(site.dest), Rvalue::AddrOf(first)));
+            } else if let (Some(freed), StmtKind::Dispose { moved, .. }) = (ended.get(&at), &stmt.kind) {
+                // Which object it is, is known only where it can be but one.
+                let only = freed.only().and_then(|n| Some((sites.get(n)?, cell_of(n)?)));
+                let Some((site, cell)) = only else { continue };
+                if owns(&program.types, site.elem) && !moved.iter().any(Vec::is_empty) {
+                    for part in moved {
+                        let proj = part.clone();
+                        push(StmtKind::Zero(Place { base: PlaceBase::Local(cell), proj }));
+                    }
+                    push(StmtKind::DropSlot(Place::local(cell)));
+                }
+                push(StmtKind::StorageDead(cell));
+            } else {
+                block.stmts.push(stmt);
+            }
+        }
+    }
+}
