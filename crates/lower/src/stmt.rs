@@ -166,7 +166,7 @@ impl<'t> Lower<'t, '_> {
             self.branch(c, yes, no);
             self.start(yes);
             self.sub_stmt(then);
-            self.goto_and_start(join, no);
+            self.end_branch(then, join, no);
             self.leave(saved);
             match otherwise {
                 None => break,
@@ -175,13 +175,24 @@ impl<'t> Lower<'t, '_> {
                     Tree::If(c, ..) if effects::unnamed_locals(c).is_empty() => at = next,
                     _ => {
                         self.sub_stmt(next);
-                        self.goto_and_start(join, join);
+                        self.end_branch(next, join, join);
                         return;
                     }
                 },
             }
         }
         self.start(join);
+    }
+
+    /// The jump behind a branch stands at its closing brace, where what is lost there is told.
+    fn end_branch(&mut self, branch: &Stmt, target: BlockId, next: BlockId) {
+        let end = match &branch.kind {
+            Tree::Block(block) => Span { lo: block.span.hi.saturating_sub(1).max(block.span.lo), ..block.span },
+            _ => branch.span,
+        };
+        let saved = self.enter(end, false);
+        self.goto_and_start(target, next);
+        self.leave(saved);
     }
 
     fn loop_body(&mut self, body: &'t Stmt, on_break: BlockId, on_continue: BlockId) {

@@ -170,6 +170,7 @@ impl Maker {
             param_names: vec![],
             inline: Default::default(),
             old_style: false,
+            allows: Default::default(),
             body,
             used: true,
             span: span(),

@@ -419,6 +419,7 @@ impl Parser<'_> {
             param_names: vec![],
             inline: Default::default(),
             old_style: false,
+            allows: Default::default(),
             body: None,
             used: true,
             span: Span::NONE,

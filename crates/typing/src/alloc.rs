@@ -269,14 +269,17 @@ impl Checker<'_> {
         };
         let what = name.map_or("this pointer".to_string(), |n| format!("`{n}`"));
         let message = format!("`free` of a shared pointer: {what} may have copies that are still used");
-        let report = match self.options.free_shared {
+        let id = self.f.as_ref().and_then(|f| f.func);
+        let function = id.and_then(|id| self.program.functions.get(id.0 as usize));
+        let allowed = self.options.free_shared || function.is_some_and(|f| f.allows.free_shared);
+        let report = match allowed {
             true => Diagnostic::warning(codes::FREE_SHARED, span, message)
                 .help("the object is left to the collector; make the pointer `unique` to free it here"),
             false => Diagnostic::error(codes::FREE_SHARED, span, message)
-                .help("declare the pointer `unique` where it is kept; or leave `free` out: the collector frees it (`-Wno-free-shared` makes this a warning)"),
+                .help("declare the pointer `unique` where it is kept; or leave `free` out: the collector frees it (`-Wno-free-shared`, or `[[lee::allow(free_shared)]]` at this function, makes it a warning)"),
         };
         self.report(report);
-        self.options.free_shared
+        allowed
     }
 
     /// Where `new` allocates: the handle, the region, and the ownership of what it makes.

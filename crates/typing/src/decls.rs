@@ -285,6 +285,7 @@ impl Checker<'_> {
             used: name.name.as_str() == "main",
             inline: Inlining::default(),
             old_style: false,
+            allows: Default::default(),
             span: name.span,
         });
         if !self.type_params.is_empty() {
@@ -292,6 +293,27 @@ impl Checker<'_> {
         }
         self.scopes.declare_file(name.name, Entity::Func(id), name.span);
         id
+    }
+
+    /// `[[lee::allow(leak, free_shared)]]`
+    fn allowed_by<'a>(&mut self, attrs: impl Iterator<Item = &'a ast::Attribute>) -> Allows {
+        let mut allows = Allows::default();
+        let ours = |a: &&ast::Attribute| a.namespace.is_some_and(|n| n.as_str() == "lee") && a.name.as_str() == "allow";
+        for attr in attrs.filter(ours) {
+            let mut known = !attr.args.is_empty();
+            for arg in &attr.args {
+                match &arg.kind {
+                    ast::ExprKind::Ident(name) if name.as_str() == "leak" => allows.leaks = true,
+                    ast::ExprKind::Ident(name) if name.as_str() == "free_shared" => allows.free_shared = true,
+                    _ => known = false,
+                }
+            }
+            if !known {
+                let help = "write `[[lee::allow(leak)]]`, `[[lee::allow(free_shared)]]`, or both with a comma";
+                self.error_help(codes::DECLARATION, attr.span, "`lee::allow` takes `leak` or `free_shared`", help);
+            }
+        }
+        allows
     }
 
     /// A function is declared again. `None` if the new declaration hides the old one.
@@ -637,6 +659,10 @@ impl Checker<'_> {
             declared.ty.ty = self.without_parameters(declared.ty.ty);
         }
         let id = self.declare_function(name, &declared, &def.specs, &def.declarator, place, true);
+        let allows = self.allowed_by(def.specs.attrs.iter().chain(&def.declarator.attrs));
+        if let Some(function) = self.program.functions.get_mut(id.0 as usize) {
+            function.allows = allows;
+        }
         self.program.functions[id.0 as usize].old_style = old_style.is_some();
         if old_style.is_some() {
             declared = own;

@@ -143,6 +143,7 @@ impl Checker<'_> {
                     used: false,
                     inline: Inlining::default(),
                     old_style: false,
+                    allows: Default::default(),
                     span: name.span,
                 });
                 id
@@ -299,6 +300,7 @@ impl Checker<'_> {
             used: true,
             inline: Inlining::default(),
             old_style: false,
+            allows: Default::default(),
             span,
         });
         self.scopes.declare_file(name, Entity::Func(id), span);

@@ -87,6 +87,7 @@ impl Checker<'_> {
             used: true,
             inline: Inlining::default(),
             old_style: false,
+            allows: Default::default(),
             span,
         });
         self.scopes.declare_file(name, Entity::Func(id), span);

@@ -97,8 +97,19 @@ pub struct Function {
     pub inline: Inlining,
     /// Defined with an identifier list: the type has no parameters, the body's first locals are them (plain C).
     pub old_style: bool,
+    /// What its definition allows while it is ported.
+    pub allows: Allows,
     /// Where it is declared.
     pub span: Span,
+}
+
+/// What `[[lee::allow(...)]]` at a function's definition makes warnings of, in that function alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Allows {
+    /// `leak`: leaks of heap objects, as `-Wno-leak` does.
+    pub leaks: bool,
+    /// `free_shared`: `free` of shared pointers, as `-Wno-free-shared` does.
+    pub free_shared: bool,
 }
 
 /// What the declarations of a function in plain C say about inlining.

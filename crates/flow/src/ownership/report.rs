@@ -348,7 +348,10 @@ impl Words<'_, '_> {
         }
         let mut d = Diagnostic::error(LEAK, place, message);
         let types = &self.ownership.program.types;
-        if options.leaks_are_warnings && !is_strict(types, self.ownership.paths.nodes[node].ty) {
+        let func = self.ownership.body.func.func;
+        let function = self.ownership.program.functions.get(func.0 as usize);
+        let allowed = options.leaks_are_warnings || function.is_some_and(|f| f.allows.leaks);
+        if allowed && !is_strict(types, self.ownership.paths.nodes[node].ty) {
             d.level = Level::Warning;
         }
         let root = self.ownership.paths.nodes[node].root;
