@@ -28,6 +28,12 @@ impl Emitter<'_, '_> {
             }
         };
         let (mut words, named) = self.arguments(args, signature.as_deref(), consts);
+        if let (Callee::Builtin(name), Some(last), Some(word)) = (callee, args.last(), words.last_mut()) {
+            // What counts is the last one's type, and C has no constants that are smaller than `int`.
+            if name.as_str().ends_with("_overflow_p") {
+                *word = format!("({})({word})", self.unit.c.cast(self.operand_ty(last)));
+            }
+        }
         let ret = signature.as_ref().map_or(self.unit.types.common.void, |s| s.ret);
         let outs = self.result_words(ret);
         // Behind the named parameters, as prototypes have them: what goes through `...` is last.

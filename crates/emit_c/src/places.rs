@@ -376,7 +376,8 @@ impl<'a> Emitter<'_, 'a> {
         // As cheap as a name, and of no effect on what it names.
         out.atom =
             !loc.deps.trap && out.deps.locals.is_empty() && !out.deps.memory && matches!(&loc.form, Form::Direct(_));
-        out.solid = matches!(&loc.form, Form::Direct(_)) && !loc.deps.trap;
+        // Plain C may ask whether something weak is there.
+        out.solid = matches!(&loc.form, Form::Direct(_)) && !loc.deps.trap && !self.body.unchecked;
         out.pointer = Some(if split || loc.odd { Rc::from("") } else { self.unit.c.cast_to_pointer(loc.ty) });
         out
     }
@@ -530,6 +531,7 @@ impl<'a> Emitter<'_, 'a> {
         let base = self.place(&place, true);
         let address = self.address(&base);
         let cast = self.unit.c.cast(ty);
+        let solid = !self.body.unchecked;
         let word = |offset: i64| {
             let mut out = if offset == 0 {
                 address.cast(&cast)
@@ -538,7 +540,7 @@ impl<'a> Emitter<'_, 'a> {
             };
             out.atom = true;
             out.pointer = Some(cast.clone());
-            out.solid = true;
+            out.solid = solid;
             out
         };
         if self.unit.types.words(ty) != 3 {

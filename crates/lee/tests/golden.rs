@@ -60,6 +60,10 @@ fn main() {
     for file in files(&tests.join("c"), "c") {
         for (compiler, level) in [("gcc", "-O0"), ("gcc", "-O2"), ("clang-19", "-O1")] {
             let file = file.clone();
+            let only = fs::read_to_string(&file).map(|text| directives(&text, "only")).unwrap_or_default();
+            if !only.is_empty() && !only.iter().any(|name| name == compiler) {
+                continue;
+            }
             let name = format!("c/{}/{compiler}{level}", name(&file));
             trials.push(Trial::test(name, move || outcome(plain_c(&file, compiler, level))));
         }

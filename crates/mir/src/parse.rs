@@ -246,6 +246,7 @@ impl Parser<'_> {
                     tag: None,
                     underlying: IntKind::Int,
                     items: vec![],
+                    attrs: vec![],
                     complete: false,
                     span: Span::NONE,
                 }),
@@ -369,7 +370,7 @@ impl Parser<'_> {
         let Some(underlying) = int_kind(word) else {
             return self.error("expected an integer type");
         };
-        let mut found = Enum { tag, underlying, items: vec![], complete: false, span: Span::NONE };
+        let mut found = Enum { tag, underlying, items: vec![], attrs: vec![], complete: false, span: Span::NONE };
         if !self.at_line_end() {
             self.want("{")?;
             found.complete = true;

@@ -121,7 +121,10 @@ impl<'a> Verifier<'a> {
     }
 
     fn want_scalar(&mut self, operand: &Operand) {
-        self.want(operand, "a scalar", |this, ty| is_scalar(&this.program.types, ty) || this.is_param(ty));
+        // Of a function the address is asked for: a weak one may have none.
+        let function = |this: &Self, ty| matches!(this.kind(ty), TyKind::Func(_));
+        let scalar = |this: &Self, ty| is_scalar(&this.program.types, ty) || this.is_param(ty) || function(this, ty);
+        self.want(operand, "a scalar", scalar);
     }
 
     fn want_size(&mut self, operand: &Operand) {

@@ -379,8 +379,19 @@ pub struct EnumSpec {
     /// `: type`
     pub underlying: Option<TypeName>,
     /// The enumerators, if it is a definition.
-    pub items: Option<Vec<(Ident, Option<Expr>)>>,
+    pub items: Option<Vec<Enumerator>>,
     /// Attributes.
+    pub attrs: Vec<Attribute>,
+}
+
+/// A constant of an enumeration.
+#[derive(Clone, Debug)]
+pub struct Enumerator {
+    /// Its name.
+    pub name: Ident,
+    /// `= e`
+    pub value: Option<Expr>,
+    /// Attributes behind the name.
     pub attrs: Vec<Attribute>,
 }
 

@@ -14,9 +14,9 @@ use typing::types::Bounds;
 
 /// Whether the body may have such an access: it makes a pointer null, and something is read or written through one.
 pub fn may_have(body: &Body) -> bool {
-    let null = |kind: &StmtKind| match kind {
-        StmtKind::Assign(_, Rvalue::Use(Operand::Const(Const::Null(_)))) | StmtKind::Zero(_) => true,
-        _ => false,
+    let null = |kind: &StmtKind| {
+        let assigned = matches!(kind, StmtKind::Assign(_, Rvalue::Use(Operand::Const(Const::Null(_)))));
+        assigned || matches!(kind, StmtKind::Zero(_))
     };
     body.blocks.iter().flat_map(|b| &b.stmts).any(|s| null(&s.kind))
 }

@@ -146,6 +146,18 @@ impl Checker<'_> {
                 return self.node(ExprKind::Builtin(name, values), c.bool_, span);
             }
             "complex" => return self.make_complex(name, args, span),
+            "LINE" => {
+                let line = self.map.locate(span).line;
+                return self.int_node(i128::from(line), c.int, span);
+            }
+            "FILE" | "FUNCTION" => {
+                let text = match base {
+                    "FILE" => self.map.locate(span).file.to_string(),
+                    _ => self.f.as_ref().and_then(|f| f.result_name).map_or(String::new(), |n| n.to_string()),
+                };
+                let units = text.bytes().map(u32::from).collect();
+                return self.string_literal(&ast::StrLit { encoding: ast::Encoding::None, units }, span);
+            }
             _ => {}
         }
         let Some((result, letters)) = signature(base) else {

@@ -78,6 +78,8 @@ pub struct Checker<'a> {
     pub(crate) local_enums: FxHashMap<Span, EnumId>,
     /// Unions whose members' types are accepted in their place as arguments (`transparent_union`).
     pub(crate) transparent: FxHashSet<RecordId>,
+    /// Of typedefs of plain C that give their type a larger alignment than its own: which, by where they are declared.
+    pub(crate) typedef_align: FxHashMap<Span, u64>,
     /// What `counted_by` may mention.
     pub(crate) siblings: Option<Siblings>,
     /// Parameters of a `generic <...>` that the next record specifier with a tag takes.
@@ -110,6 +112,7 @@ impl<'a> Checker<'a> {
             local_records: FxHashMap::default(),
             local_enums: FxHashMap::default(),
             transparent: FxHashSet::default(),
+            typedef_align: FxHashMap::default(),
             siblings: None,
             pending_generic: None,
             generic_tags: vec![],

@@ -157,7 +157,11 @@ impl Checker<'_> {
             },
             ExprKind::Convert(Conv::Numeric, inner) => {
                 let text = self.float_of_value(inner)?;
-                Some(format!("({})({text})", self.show(e.ty.ty)))
+                let name = match self.kind(e.ty.ty) {
+                    TyKind::Float(FloatKind::Float128) => "__float128".to_string(),
+                    _ => self.show(e.ty.ty),
+                };
+                Some(format!("({name})({text})"))
             }
             ExprKind::Unary(UnOp::Neg, a) => Some(format!("(-{})", self.float_of_value(a)?)),
             ExprKind::Cond(c, a, b) => self.float_of_value(if self.truth_of(c)? { a } else { b }),
@@ -176,6 +180,30 @@ impl Checker<'_> {
         }
     }
 
+    /// Real and imaginary part of a complex constant as C text.
+    fn complex_of_value(&self, e: &Expr) -> Option<(String, String)> {
+        if !matches!(self.kind(e.ty.ty), TyKind::Complex(_)) {
+            return Some((self.float_of_value(e)?, "0.0".to_string()));
+        }
+        match &*e.kind {
+            ExprKind::Builtin(name, parts) if name.as_str() == "__builtin_complex" => {
+                let [real, imaginary] = parts.as_slice() else { return None };
+                Some((self.float_of_value(real)?, self.float_of_value(imaginary)?))
+            }
+            ExprKind::Convert(Conv::Numeric, inner) => self.complex_of_value(inner),
+            ExprKind::Unary(UnOp::Neg, a) => {
+                let (real, imaginary) = self.complex_of_value(a)?;
+                Some((format!("(-({real}))"), format!("(-({imaginary}))")))
+            }
+            ExprKind::Binary(op @ (BinOp::Add | BinOp::Sub), a, b) => {
+                let sign = if *op == BinOp::Add { '+' } else { '-' };
+                let ((a, x), (b, y)) = (self.complex_of_value(a)?, self.complex_of_value(b)?);
+                Some((format!("({a} {sign} {b})"), format!("({x} {sign} {y})")))
+            }
+            _ => None,
+        }
+    }
+
     fn float_suffix(&self, ty: Ty, text: &str) -> &'static str {
         if text.starts_with('(') {
             return "";
@@ -183,7 +211,7 @@ impl Checker<'_> {
         match self.kind(ty) {
             TyKind::Float(FloatKind::Float) => "f",
             TyKind::Float(FloatKind::LongDouble) => "L",
-            TyKind::Float(FloatKind::Float128) => "f128",
+            TyKind::Float(FloatKind::Float128) => "q",
             _ => "",
         }
     }
@@ -280,9 +308,14 @@ impl Checker<'_> {
         match self.kind(ty).clone() {
             TyKind::Bool | TyKind::Int(_) | TyKind::Enum(_) => match self.int_of(e) {
                 Some(n) => Some(ConstInit::Int(n)),
-                None => self.address_as_int(e),
+                None => self.address_as_truth(e).or_else(|| self.address_as_int(e)),
             },
-            TyKind::Float(_) | TyKind::Complex(_) => {
+            TyKind::Complex(_) => {
+                let (real, imaginary) = self.complex_of_value(e)?;
+                let part = |n, text: String| (n, ConstInit::Float(Symbol::new(&text)));
+                Some(ConstInit::Aggregate(vec![part(0, real), part(1, imaginary)]))
+            }
+            TyKind::Float(_) => {
                 let text = self.float_of_value(e)?;
                 Some(ConstInit::Float(Symbol::new(&text)))
             }
@@ -309,6 +342,19 @@ impl Checker<'_> {
             },
             _ => None,
         }
+    }
+
+    /// `_Bool b = &object;`: an address is not null, unless it is that of something weak.
+    fn address_as_truth(&self, e: &Expr) -> Option<ConstInit> {
+        let ExprKind::Convert(Conv::ToBool, inner) = &*e.kind else { return None };
+        let weak = |attrs: &[String]| attrs.iter().any(|a| a.contains("weak"));
+        let known = match self.address_of_value(inner)? {
+            (ConstAddr::Global(id), 0) => !weak(&self.program.globals.get(id.0 as usize)?.attrs),
+            (ConstAddr::Func(f), 0) => !weak(&self.program.functions.get(f.func.0 as usize)?.attrs),
+            (ConstAddr::Str(_), 0) => true,
+            _ => false,
+        };
+        known.then_some(ConstInit::Int(1))
     }
 
     fn address_as_int(&self, e: &Expr) -> Option<ConstInit> {

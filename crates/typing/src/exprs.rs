@@ -121,9 +121,12 @@ impl Checker<'_> {
                 let ty = self.type_name(ty);
                 self.size_of(ty.ty, span)
             }
-            ast::ExprKind::AlignofType(ty) => {
-                let ty = self.type_name(ty);
-                self.align_of(ty.ty, span)
+            ast::ExprKind::AlignofType(name) => {
+                let ty = self.type_name(name);
+                match self.typedef_alignment(&name.specs, &name.declarator) {
+                    Some(align) => self.int_node(i128::from(align), c.ulong, span),
+                    None => self.align_of(ty.ty, span),
+                }
             }
             ast::ExprKind::AlignofExpr(inner) => {
                 let value = self.unevaluated(inner);
@@ -547,6 +550,7 @@ impl Checker<'_> {
         let control = self.rvalue(control);
         let wanted = control.ty.ty;
         let mut fallback = None;
+        let mut found = None;
         for (ty, e) in arms {
             let Some(ty) = ty else {
                 fallback = Some(e);
@@ -554,8 +558,18 @@ impl Checker<'_> {
             };
             let ty = self.type_name(ty);
             if self.program.types.same_modulo_regions(ty.ty, wanted) || self.generic_match(wanted, ty.ty) {
-                return self.expr_expecting(e, expected);
+                if !self.options.plain_c {
+                    return self.expr_expecting(e, expected);
+                }
+                // C's compilers have more types (`_Float64` beside `double`) than are told apart here.
+                if found.replace(e).is_some() {
+                    self.error(codes::TYPE, span, "type: two arms of `_Generic` are for one type");
+                    return self.error_node(span);
+                }
             }
+        }
+        if let Some(e) = found {
+            return self.expr_expecting(e, expected);
         }
         match fallback {
             Some(e) => self.expr_expecting(e, expected),

@@ -67,12 +67,32 @@ impl Checker<'_> {
                 ty.ty = self.with_mode(ty.ty, attr)?;
             }
         }
-        // A record that is defined here takes the alignment; other types have none of their own.
+        // A record that is defined here takes the alignment; of other types that name each object has it.
         let defines = matches!(&decl.specs.ty, ast::TypeSpec::Record(r) if r.fields.is_some());
         let attrs: Vec<ast::Attribute> = decl.specs.attrs.iter().chain(&d.declarator.attrs).cloned().collect();
         let align = self.alignment(&decl.specs.alignas, &attrs);
         let natural = self.program.types.layout(ty.ty).map(|l| l.align);
-        (defines || align.is_none() || align == natural).then_some(ty)
+        let align = align.max(self.typedef_alignment(&decl.specs, &d.declarator));
+        if defines || align.is_none() || align == natural {
+            return Some(ty);
+        }
+        // Less than its own would have to follow the type through pointers; records are passed by it.
+        let name = d.declarator.name?;
+        let scalar = !matches!(self.kind(ty.ty), TyKind::Record(_) | TyKind::Func(_) | TyKind::Void);
+        if align < natural || !scalar {
+            return None;
+        }
+        self.typedef_align.extend(align.map(|align| (name.span, align)));
+        Some(ty)
+    }
+
+    /// The alignment that the name of a type gives to what is declared with it: the object itself, or an array of such objects.
+    pub(crate) fn typedef_alignment(&self, specs: &ast::DeclSpecs, declarator: &ast::Declarator) -> Option<u64> {
+        let ast::TypeSpec::Named(name, _) = &specs.ty else { return None };
+        if self.typedef_align.is_empty() || !declarator.derived.iter().all(|d| matches!(d, ast::Derived::Array(..))) {
+            return None;
+        }
+        self.typedef_align.get(&self.scopes.place_of(name.name)?).copied()
     }
 
     /// `__attribute__((mode(DI)))`: the type of that size and the same kind.
@@ -246,7 +266,7 @@ impl Checker<'_> {
     ) {
         let known = self.program.globals[old.0 as usize].ty;
         let whole = Qty { ty: self.composite(known.ty, ty.ty), quals: known.quals };
-        let align = self.alignment(&decl.specs.alignas, &d.declarator.attrs);
+        let align = self.declared_alignment(&decl.specs, &d.declarator);
         let texts = attribute_texts(&decl.specs.attrs, &d.declarator.attrs, true);
         let global = &mut self.program.globals[old.0 as usize];
         global.ty = whole;

@@ -452,12 +452,16 @@ impl Checker<'_> {
             self.refuse_attributes(&decl.specs.attrs);
             self.refuse_attributes(&field.declarator.attrs);
             let own = self.alignment(&[], &field.declarator.attrs);
+            let named = self.typedef_alignment(&decl.specs, &field.declarator);
+            if named.is_some() && width.is_some() {
+                self.error(codes::LATER, span, "a bit-field of a type with an alignment of its own is not built");
+            }
             let tagged_by = field.tagged_by.as_ref().and_then(|t| self.tagged_by(t, ty.ty));
             fields.push(Field {
                 name: field.declarator.name.map(|n| n.name),
                 ty,
                 width,
-                align: align.max(own),
+                align: align.max(own).max(named),
                 packed: is_packed(&field.declarator.attrs),
                 tagged_by,
                 span,
@@ -694,6 +698,7 @@ impl Checker<'_> {
                     tag: spec.tag.map(|t| t.name),
                     underlying: IntKind::UInt,
                     items: vec![],
+                    attrs: vec![],
                     complete: false,
                     span: spec.span,
                 });
@@ -730,10 +735,10 @@ impl Checker<'_> {
         }
         let int = self.program.types.common.int;
         let ty = self.enum_constant_type(id, int);
-        for ((name, value), (ident, _)) in
+        for ((name, value), item) in
             self.program.types.enumeration(id).items.clone().into_iter().zip(spec.items.iter().flatten())
         {
-            self.scopes.declare(name, Entity::Constant(value, ty), ident.span);
+            self.scopes.declare(name, Entity::Constant(value, ty), item.name.span);
         }
     }
 
@@ -749,12 +754,12 @@ impl Checker<'_> {
         }
     }
 
-    fn define_enum(&mut self, id: EnumId, items: &[(ast::Ident, Option<ast::Expr>)], spec: &ast::EnumSpec) {
+    fn define_enum(&mut self, id: EnumId, items: &[ast::Enumerator], spec: &ast::EnumSpec) {
         let common = self.program.types.common;
         let fixed = spec.underlying.is_some();
         let mut next: i128 = 0;
         let mut values = vec![];
-        for (name, value) in items {
+        for ast::Enumerator { name, value, .. } in items {
             if let Some(e) = value {
                 next = self.constant_int(e).unwrap_or(next);
             }
@@ -775,13 +780,18 @@ impl Checker<'_> {
             .unwrap_or(IntKind::Long);
         let e = &mut self.program.types.enums[id.0 as usize];
         e.items = values.clone();
+        e.attrs = items
+            .iter()
+            .filter(|item| !item.attrs.is_empty())
+            .map(|item| (item.name.name, crate::decls::attribute_texts(&item.attrs, &[], true)))
+            .collect();
         e.complete = true;
         if !fixed {
             e.underlying = kind;
         }
         let ty = self.enum_constant_type(id, common.int);
-        for ((name, value), (ident, _)) in values.into_iter().zip(items) {
-            self.scopes.declare(name, Entity::Constant(value, ty), ident.span);
+        for ((name, value), item) in values.into_iter().zip(items) {
+            self.scopes.declare(name, Entity::Constant(value, ty), item.name.span);
         }
     }
 

@@ -126,6 +126,11 @@ impl Scopes {
         self.levels.iter().rev().find_map(|l| l.names.get(&name)).map(|(e, _)| e)
     }
 
+    /// Where what `name` means is declared.
+    pub fn place_of(&self, name: Symbol) -> Option<Span> {
+        self.levels.iter().rev().find_map(|l| l.names.get(&name)).map(|(_, span)| *span)
+    }
+
     /// What `name` means in the innermost level, and where it is declared.
     pub fn lookup_here(&self, name: Symbol) -> Option<&(Entity, Span)> {
         self.levels.last()?.names.get(&name)

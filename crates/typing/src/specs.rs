@@ -881,7 +881,7 @@ impl Checker<'_> {
     /// The alignment that a declaration of an object asks for, in front of its name or behind it.
     pub(crate) fn declared_alignment(&mut self, specs: &ast::DeclSpecs, declarator: &ast::Declarator) -> Option<u64> {
         let front = self.alignment(&specs.alignas, &specs.attrs);
-        front.max(self.alignment(&[], &declarator.attrs))
+        front.max(self.alignment(&[], &declarator.attrs)).max(self.typedef_alignment(specs, declarator))
     }
 
     /// An alignment from `alignas` specifiers and attributes, if any.
@@ -892,7 +892,8 @@ impl Checker<'_> {
                 ast::AlignAs::Type(t) => {
                     let ty = self.type_name(t);
                     let attrs: Vec<_> = t.specs.attrs.iter().chain(&t.declarator.attrs).cloned().collect();
-                    self.program.types.layout(ty.ty).map(|l| l.align).max(self.alignment(&[], &attrs))
+                    let named = self.typedef_alignment(&t.specs, &t.declarator);
+                    self.program.types.layout(ty.ty).map(|l| l.align).max(self.alignment(&[], &attrs)).max(named)
                 }
                 ast::AlignAs::Expr(e) => self.constant_int(e).and_then(|n| self.check_alignment(n, e.span)),
             };

@@ -493,6 +493,8 @@ pub struct Enum {
     pub underlying: IntKind,
     /// Enumerators.
     pub items: Vec<(Symbol, i128)>,
+    /// Of those that have attributes: the attributes as C text, for headers.
+    pub attrs: Vec<(Symbol, Vec<String>)>,
     /// Whether its list has been seen.
     pub complete: bool,
     /// Where it is declared.

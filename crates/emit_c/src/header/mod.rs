@@ -321,7 +321,12 @@ impl Header<'_> {
     fn definitions(&mut self, out: &mut String) {
         for id in self.enums.clone() {
             let e = self.types.enumeration(id);
-            let items: Vec<String> = e.items.iter().map(|(name, value)| format!("    {name} = {value},\n")).collect();
+            let attributes = |name: &Symbol| match e.attrs.iter().find(|(n, texts)| n == name && !texts.is_empty()) {
+                Some((_, texts)) => format!(" __attribute__(({}))", texts.join(", ")),
+                None => String::new(),
+            };
+            let item = |(name, value): &(Symbol, i128)| format!("    {name}{} = {value},\n", attributes(name));
+            let items: Vec<String> = e.items.iter().map(item).collect();
             let tag = e.tag.map_or(String::new(), |tag| format!(" {tag}"));
             let text = format!("{}enum{tag} {{\n{}}};\n", self.comment(e.span), items.concat());
             let (own, natural) = (self.is_own(e.span), self.is_natural(id));

@@ -183,7 +183,8 @@ impl Parser<'_> {
         let question = self.eat(Kind::Question).is_some();
         let mut region = None;
         if let Some(open) = self.eat(Kind::LParen) {
-            region = Some(self.name("the region to allocate in")?);
+            let named = self.name("the region to allocate in (`new T` takes the heap, `new(r) T` the region `r`)")?;
+            region = Some(named);
             self.close(Kind::RParen, open)?;
         }
         let counted = self.raw(0) == Kind::Rc && (self.starts_type(self.at + 1) || self.is_name(1));

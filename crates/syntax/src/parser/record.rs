@@ -209,7 +209,7 @@ impl Parser<'_> {
         Ok(TypeSpec::Enum(Box::new(EnumSpec { span: self.since(lo), tag, underlying, items, attrs })))
     }
 
-    fn enumerators(&mut self) -> Parsed<Vec<(Ident, Option<Expr>)>> {
+    fn enumerators(&mut self) -> Parsed<Vec<Enumerator>> {
         let open = self.advance().span();
         let mut items = vec![];
         while !self.at(Kind::RBrace) {
@@ -226,16 +226,16 @@ impl Parser<'_> {
         Ok(items)
     }
 
-    fn enumerator(&mut self) -> Parsed<(Ident, Option<Expr>)> {
+    fn enumerator(&mut self) -> Parsed<Enumerator> {
         let name = self.name("an enumerator")?;
-        // Attributes of enumerators (deprecation, mostly) change no meaning.
-        self.attributes(&mut vec![])?;
+        let mut attrs = vec![];
+        self.attributes(&mut attrs)?;
         let value = match self.eat(Kind::Eq) {
             Some(_) => Some(self.conditional()?),
             None => None,
         };
         self.declare(name.name, NameKind::Ordinary);
-        Ok((name, value))
+        Ok(Enumerator { name, value, attrs })
     }
 
     /// To the `,` or the closing bracket behind a broken element of a list.

@@ -93,7 +93,7 @@ impl Parser<'_> {
         loop {
             let lo = self.here();
             self.statement_attributes(&mut attrs)?;
-            let Some(prefix) = self.prefix()? else { break };
+            let Some(prefix) = self.prefix(&mut attrs)? else { break };
             prefixes.push((lo, prefix, std::mem::take(&mut attrs)));
             self.link("labels of one statement")?;
             // C23: a declaration may follow a label.
@@ -146,7 +146,7 @@ impl Parser<'_> {
     }
 
     /// `name:`, `case e:`, `default:`
-    fn prefix(&mut self) -> Parsed<Option<Prefix>> {
+    fn prefix(&mut self, attrs: &mut Vec<Attribute>) -> Parsed<Option<Prefix>> {
         match self.raw(0) {
             Kind::Case => {
                 self.advance();
@@ -169,9 +169,8 @@ impl Parser<'_> {
             _ if self.is_name(0) && self.raw(1) == Kind::Colon && !self.contract_type_at(self.at) => {
                 let token = self.advance();
                 self.advance();
-                // Attributes of labels (`unused`) change no meaning.
                 if self.at(Kind::Attribute) && !self.starts_declaration(self.behind_brackets(self.at + 1)) {
-                    self.attributes(&mut vec![])?;
+                    self.attributes(attrs)?;
                 }
                 Ok(Some(Prefix::Label(Ident { name: token.name, span: token.span() })))
             }

@@ -96,9 +96,10 @@ impl Printer {
             TypeSpec::Enum(enumeration) => {
                 let items = enumeration.items.iter().flatten();
                 self.nested(|p| {
-                    for (name, value) in items {
+                    for Enumerator { name, value, attrs } in items {
                         let value = value.as_ref().map_or(String::new(), |v| format!(" = {}", expr(v)));
-                        p.line(format!("enumerator {}{value}", name.name));
+                        let attrs = if attrs.is_empty() { String::new() } else { format!(" {}", attributes(attrs)) };
+                        p.line(format!("enumerator {}{attrs}{value}", name.name));
                     }
                 });
             }
