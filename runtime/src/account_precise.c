@@ -8,11 +8,11 @@
  * too, from here on. Custodians are numbered in post-order, so those below are a range of numbers. The first custodian is above
  * all: it notes nothing.
  *
- * Then sets grow from the shared objects along pointers (the method of Wick, Flatt and Hsieh, "Reachability-Based Memory Accounting",
- * 2002). That may visit an object as often as there are custodians. When visits exceed the objects of the heap the rest is done over
- * strongly connected components (path-based: Gabow, "Path-based depth-first search for strong and biconnected components",
+ * Then each custodian is added to the sets of all that the objects that it noted reach, in a pass as fast as marking (after Wick, Flatt
+ * and Hsieh, "Reachability-Based Memory Accounting", 2002). That may visit an object as often as there are custodians. When visits exceed
+ * twice the objects of the heap the rest is done over strongly connected components (path-based: Gabow, "Path-based depth-first search for strong and biconnected components",
  * 2000): all members of one have the same set, and components that are taken in topological order are final when their turn
- * comes. So each object is visited three times at most after it was marked.
+ * comes. So each object is visited five times at most after it was marked, the last two of them slowly.
  *
  * Sets are bit vectors, each kept once; those with one member have that custodian's number. */
 #include "precise.h"
@@ -288,15 +288,6 @@ static void put_off(uintptr_t object) {
         *next = object;
 }
 
-static void widen_child(void *context, uintptr_t word) {
-    uintptr_t object;
-    size_t charge, bytes;
-    const struct lee_layout *layout;
-    (void)context;
-    if (find(word, &object, &charge, &layout, &bytes) && widen(object, charge, precise.set))
-        put_off(object);
-}
-
 static void each_child(uintptr_t object, void (*visit)(void *, uintptr_t)) {
     uintptr_t start;
     size_t charge, bytes;
@@ -314,18 +305,49 @@ static bool take_pending(uintptr_t *object) {
     return true;
 }
 
-/* False if it takes too long. */
-static bool grow_sets(void) {
-    uintptr_t object;
-    while (!precise.lost && take_pending(&object)) {
-        if (precise.visits++ > precise.visits_most) {
-            put_off(object);
-            return false;
-        }
-        precise.set = (uint32_t)*lee_charge_of(object);
-        each_child(object, widen_child);
+struct lee_widened lee_widened[LEE_WIDENED];
+
+static void settle_widened(struct lee_widened *widened) {
+    if (widened->after != 0 && widened->bytes > 0) {
+        *bytes_of(widened->before) -= widened->bytes;
+        *bytes_of(widened->after - 1) += widened->bytes;
     }
-    return true;
+    *widened = (struct lee_widened){0, 0, 0};
+}
+
+struct lee_widened *lee_precise_widen(uint32_t before) {
+    struct lee_widened *widened = &lee_widened[before % LEE_WIDENED];
+    settle_widened(widened);
+    /* One more, so that 0 means that there is no entry. */
+    *widened = (struct lee_widened){before, join(before, precise.set) + 1, 0};
+    return widened;
+}
+
+/* Adds the custodian to all that is reached from the objects that it found marked: a pass like marking, at most once through the
+ * heap. */
+static void spread_from(struct lee_marker *marker, const struct shared *shared, size_t count) {
+    marker->counting = LEE_COUNT_SPREAD;
+    precise.set = shared->custodian;
+    marker->charged = 0;
+    for (size_t i = 0; i < count; i++) {
+        lee_mark_word(marker, shared[i].object);
+        if (marker->depth > marker->room / 2)
+            lee_marker_drain(marker);
+    }
+    lee_marker_drain(marker);
+    precise.visits += marker->charged;
+    if (marker->overflown)
+        precise.lost = true;
+    for (size_t i = 0; i < LEE_WIDENED; i++)
+        settle_widened(&lee_widened[i]);
+}
+
+/* The notes of one custodian follow each other. */
+static size_t notes_of_one(const struct shared *shared, size_t count) {
+    size_t n = 1;
+    while (n < count && shared[n].custodian == shared->custodian)
+        n++;
+    return n;
 }
 
 /* --- components -------------------------------------------------------------------------------------------------------------- */
@@ -470,19 +492,27 @@ static void solve_components(void) {
 
 bool lee_precise_solve(struct lee_heap *heap, struct lee_marker *marker) {
     const struct shared *shared = precise.shared.data;
-    size_t count = precise.shared.bytes / sizeof *shared;
-    precise.visits_most = lee_precise_quick ? 0 : heap->counts.live_objects + count;
+    size_t count = precise.shared.bytes / sizeof *shared, at = 0;
+    /* Before the first collection nobody knows how many objects there are. */
+    size_t objects = heap->counts.live_objects > 0 ? heap->counts.live_objects : heap->blocks_used * (LEE_BLOCK_BYTES / 64);
+    precise.visits_most = 2 * objects;
     if (marker->overflows > 0)
         precise.lost = true;
-    for (size_t i = 0; i < count && !precise.lost; i++) {
-        uintptr_t object;
-        size_t charge, bytes;
-        const struct lee_layout *layout;
-        if (find(shared[i].object, &object, &charge, &layout, &bytes) && widen(object, charge, shared[i].custodian))
-            put_off(object);
+    while (at < count && !precise.lost && precise.visits <= precise.visits_most && !lee_precise_quick) {
+        size_t notes = notes_of_one(shared + at, count - at);
+        spread_from(marker, shared + at, notes);
+        at += notes;
     }
-    if (!precise.lost && !grow_sets())
+    if (at < count && !precise.lost) {
+        for (; at < count && !precise.lost; at++) {
+            uintptr_t object;
+            size_t charge, bytes;
+            const struct lee_layout *layout;
+            if (find(shared[at].object, &object, &charge, &layout, &bytes) && widen(object, charge, shared[at].custodian))
+                put_off(object);
+        }
         solve_components();
+    }
     return !precise.lost;
 }
 

@@ -5,6 +5,8 @@
  * each other too fast (a sixteenth of its limit apart). Shutting down stops tasks; their memory is found by the collector. */
 #include "custodian.h"
 
+#include <lee/heap.h>
+
 #ifndef LEE_NO_GC
 
 #include <lee/lee.h>
@@ -333,7 +335,27 @@ static bool settle_alone(struct lee_heap *heap, struct lee_custodian *custodian,
     return true;
 }
 
+static _Thread_local unsigned held; /* how often; of the running task, which cannot wait meanwhile */
+
+void lee_hold(void) {
+    held++;
+}
+
+void lee_unhold(void) {
+    held--;
+}
+
+void lee_custodian_end_if_shut(struct lee_heap *heap) {
+    if (held == 0)
+        lee_task_end(true);
+    heap->allowance = heap->counts.allocated; /* its next allocation */
+}
+
 void lee_custodian_check(struct lee_heap *heap, size_t bytes) {
+    if (lee_task_self()->custodian->shut) {
+        lee_custodian_end_if_shut(heap);
+        return;
+    }
     if (heap->collecting || !lee_heap_may_collect(heap)) {
         heap->allowance = SIZE_MAX; /* nobody can say who holds what: nobody is held to it */
         return;
@@ -359,7 +381,7 @@ void lee_custodian_check(struct lee_heap *heap, size_t bytes) {
         if (!self)
             lee_account_collect(heap); /* what the dead held is free */
     }
-    lee_task_end(true);
+    lee_custodian_end_if_shut(heap);
 }
 
 bool lee_custodian_starved(struct lee_heap *heap) {
@@ -373,7 +395,7 @@ bool lee_custodian_starved(struct lee_heap *heap) {
         }
     }
     if (self)
-        lee_task_end(true);
+        lee_custodian_end_if_shut(heap);
     if (any)
         lee_account_collect(heap);
     return any;
@@ -454,5 +476,11 @@ void lee_custodian_policy(int policy) {
     if (lee_accounting_policy != LEE_ACCOUNTING_NONE)
         lee_accounting_policy = policy == LEE_PRECISE ? LEE_ACCOUNTING_PRECISE : LEE_ACCOUNTING_BLAME;
 }
+
+#else
+
+void lee_hold(void) {}
+
+void lee_unhold(void) {}
 
 #endif

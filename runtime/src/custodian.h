@@ -46,6 +46,8 @@ void lee_custodian_remove(struct lee_task *task);
 void lee_custodian_switch(struct lee_heap *heap, struct lee_custodian *from, struct lee_custodian *to);
 /* `bytes` are to be handed out to the running task, and somebody may have something against it. May collect, and may not return. */
 void lee_custodian_check(struct lee_heap *heap, size_t bytes);
+/* The running task's custodian was shut down: ends it, now or in its next allocation. */
+void lee_custodian_end_if_shut(struct lee_heap *heap);
 /* There is no memory. Whether somebody was shut down, so that asking again makes sense. */
 bool lee_custodian_starved(struct lee_heap *heap);
 

@@ -86,6 +86,7 @@ static void push_parts(struct lee_work *work, void *place, size_t bytes, const s
 }
 
 static void begin(struct lee_work *work, struct lee_arena *reap) {
+    lee_hold(); /* what is half disposed of may still be seen by others */
     work->reap = reap;
     work->items = work->few;
     work->count = 0;
@@ -99,6 +100,7 @@ static void run(struct lee_work *work) {
         free_block(work, item.object, item.owned);
     }
     give_items(work);
+    lee_unhold();
 }
 
 void lee_dispose(void *object, const struct lee_owned *owned) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collect.h"
+#include "custodian.h"
 #include "poison.h"
 #include "system.h"
 #include "units.h"
@@ -30,6 +31,11 @@ static void read_settings(void) {
     settings->stress = number_of("LEE_GC_STRESS", 0);
     settings->grow_percent = number_of("LEE_GC_GROW", settings->grow_percent);
     lee_units_settings.flat = number_of("LEE_RESERVE_GB", 0) << 30;
+#ifndef LEE_NO_GC
+    const char *accounting = getenv("LEE_ACCOUNTING");
+    if (accounting != NULL && strcmp(accounting, "none") == 0)
+        lee_accounting_policy = LEE_ACCOUNTING_NONE;
+#endif
     lee_page_table_taint = number_of("LEE_GC_TAINT", 0) != 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <lee/heap.h>
 
+#include "custodian.h"
 #include "poison.h"
 #include "precise.h"
 #include "system.h"
@@ -289,8 +290,33 @@ LEE_UNCHECKED_INLINE void meet(struct lee_marker *marker, uintptr_t object) {
 
 /* The loop. What it touches is in locals: stores to the stack could be to anything, as far as the compiler knows. With
  * `queued`, an object is looked at only when 15 others have been found meanwhile, and its memory has come. */
+/* An object that a custodian is added to the set of; false if it was a member, or the object is a handle, through which nothing is
+ * reached. */
+LEE_UNCHECKED_INLINE bool spread(struct lee_marker *marker, uintptr_t object, unsigned code, unsigned marked) {
+    if (object == 0 || !marked)
+        return false;
+    uint64_t *entry = lee_charge_of(object);
+    uint32_t before = (uint32_t)*entry;
+    struct lee_widened *widened = &lee_widened[before % LEE_WIDENED];
+    if (widened->before != before || widened->after == 0)
+        widened = lee_precise_widen(before);
+    if (widened->after == before + 1)
+        return false;
+    size_t charge = lee_cell_info[code].bytes;
+    if (code == LEE_CODE_LARGE)
+        charge = lee_large_find(lee_chunk_at((void *)object), object)->bytes;
+    else if (code >= FIRST_TYPED &&
+             lee_header_layout(*(const uintptr_t *)(object - LEE_HEADER_BYTES))->kind == LEE_LAYOUT_TRACED &&
+             lee_is_handle(lee_header_layout(*(const uintptr_t *)(object - LEE_HEADER_BYTES))))
+        return false;
+    *entry = (*entry & ~(uint64_t)UINT32_MAX) | (widened->after - 1);
+    widened->bytes += charge;
+    marker->charged++;
+    return true;
+}
+
 LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool queued, enum lee_counting counting) {
-    const bool counted = counting >= LEE_COUNT_BYTES;
+    const bool counted = counting == LEE_COUNT_BYTES || counting == LEE_COUNT_SETS;
     static uint8_t always_marked = 1;
     const struct waiting nothing = {0, &always_marked};
     struct waiting queue[LEE_MARK_QUEUE];
@@ -332,12 +358,16 @@ LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool queued, enu
         }
         head = (head + 1) % LEE_MARK_QUEUE;
         unsigned marks = *entry.mark, bit = 1u << (entry.object >> 56);
-        if ((marks & bit) != 0) {
+        if (counting == LEE_COUNT_SPREAD) {
+            if (!spread(marker, entry.object & (((uint64_t)1 << 48) - 1), (uint8_t)(entry.object >> 48), marks & bit))
+                continue;
+        } else if ((marks & bit) != 0) {
             if (counting == LEE_COUNT_SETS)
                 meet(marker, entry.object & (((uint64_t)1 << 48) - 1));
             continue;
         }
-        *entry.mark = (uint8_t)(marks | bit);
+        if (counting != LEE_COUNT_SPREAD)
+            *entry.mark = (uint8_t)(marks | bit);
         unsigned code = (uint8_t)(entry.object >> 48);
         uintptr_t object = entry.object & (((uint64_t)1 << 48) - 1);
         if (counting == LEE_COUNT_SETS)
@@ -407,11 +437,17 @@ LEE_UNCHECKED static void drain_plainly(struct lee_marker *marker) {
     drain_with(marker, false, LEE_COUNT_NOTHING);
 }
 
+LEE_UNCHECKED static void drain_spreading(struct lee_marker *marker) {
+    drain_with(marker, true, LEE_COUNT_SPREAD);
+}
+
 static void drain(struct lee_marker *marker) {
     if (marker->counting == LEE_COUNT_BYTES)
         drain_counted(marker);
     else if (marker->counting == LEE_COUNT_SETS)
         drain_in_sets(marker);
+    else if (marker->counting == LEE_COUNT_SPREAD)
+        drain_spreading(marker);
     else if (lee_heap_settings.prefetch)
         drain_queued(marker);
     else
@@ -466,6 +502,8 @@ static void recover(struct lee_marker *marker) {
 
 void lee_marker_drain(struct lee_marker *marker) {
     drain(marker);
+    if (marker->counting == LEE_COUNT_SPREAD)
+        return; /* what was lost is not found by looking at marks: `overflown` says so */
     recover(marker);
 }
 

@@ -31,7 +31,8 @@ enum lee_counting {
     LEE_COUNT_NOTHING,
     LEE_COUNT_HANDLES, /* only handles, to their owners */
     LEE_COUNT_BYTES,   /* what is marked */
-    LEE_COUNT_SETS     /* the same, and by whom (precise.h) */
+    LEE_COUNT_SETS,    /* the same, and by whom (precise.h) */
+    LEE_COUNT_SPREAD   /* nothing is marked: a custodian is added to the sets of all that is reached */
 };
 
 struct lee_marker {

@@ -22,6 +22,17 @@ void lee_precise_custodian(struct lee_custodian *custodian, struct lee_marker *m
 void lee_precise_marked(struct lee_custodian *custodian, size_t bytes);
 /* An object was reached again, by another custodian than before. */
 void lee_precise_note(struct lee_marker *marker, uintptr_t object);
+/* While a custodian is added to sets: what becomes of a set, and the bytes of the objects that went over. */
+struct lee_widened {
+    uint32_t before, after; /* both 0: no entry */
+    size_t bytes;
+};
+
+enum { LEE_WIDENED = 256 };
+extern struct lee_widened lee_widened[LEE_WIDENED];
+/* The entry of a set that has none. */
+struct lee_widened *lee_precise_widen(uint32_t before);
+
 /* Finds all sets. False if there was no memory for it, or the marker lost words: what is known is what blame-the-child charges. */
 bool lee_precise_solve(struct lee_heap *heap, struct lee_marker *marker);
 /* For tests: components at once. */

@@ -245,8 +245,8 @@ void *lee_task_start(const struct lee_site *site, void (*entry)(void *), const v
         if (!give_stack(task, arguments, bytes))
             lee_fault_memory(site, LEE_STACK_BYTES);
     }
-    lee_custodian_add(heap, task);
     push(task);
+    lee_custodian_add(heap, task);
     return task;
 }
 
@@ -297,6 +297,8 @@ bool lee_task_join(struct lee_task *task) {
     if (task == NULL)
         lee_fault_null(NULL);
     struct lee_task *self = lee_task_self();
+    if (self->custodian->shut)
+        lee_task_end(true);
     if (task->state != LEE_TASK_ENDED) {
         self->state = LEE_TASK_WAITING;
         self->waits_for = task;
@@ -309,6 +311,8 @@ bool lee_task_join(struct lee_task *task) {
 
 void lee_task_yield(void) {
     struct lee_task *self = lee_task_self();
+    if (self->custodian->shut)
+        lee_task_end(true);
     if (tasks.head == NULL)
         return;
     push(self);

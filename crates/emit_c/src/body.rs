@@ -44,6 +44,8 @@ pub struct Emitter<'u, 'a> {
     pub bases: crate::bases::Bases,
     /// Names of the copies of bases, by local.
     pub base_names: FxHashMap<u32, String>,
+    /// Cursors on slots: the variables that hold the slot's address and what it held, and its type.
+    pub taken: FxHashMap<u32, (String, String, Ty)>,
     /// Targets of jumps, resolved through blocks that only jump on.
     targets: Vec<u32>,
 }
@@ -70,6 +72,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
             span: Span::NONE,
             bases: crate::bases::Bases::default(),
             base_names: FxHashMap::default(),
+            taken: FxHashMap::default(),
             targets: targets(body, &variable),
         };
         emitter.uses = crate::pending::count_uses(body, &|n| emitter.is_array(n));
@@ -169,7 +172,10 @@ impl<'u, 'a> Emitter<'u, 'a> {
             StmtKind::Call { dest, callee, args, ty } => self.call(dest.as_ref(), callee, args, *ty),
             StmtKind::Check(check) => self.check(check),
             StmtKind::StorageLive(local) => self.live(*local),
-            StmtKind::StorageDead(local) => self.dead(*local),
+            StmtKind::StorageDead(local) => {
+                self.cursor_end(*local);
+                self.dead(*local);
+            }
             StmtKind::Prove(_) | StmtKind::Nop => {}
             StmtKind::Zero(place) => self.zero(place),
             StmtKind::CopyElements { to, from, count } => self.copy_elements(to, from, count),

@@ -65,10 +65,52 @@ impl Emitter<'_, '_> {
         self.push(&line);
     }
 
-    /// A cursor points at the place.
+    /// A cursor points at the place. What a slot holds is taken out for the cursor's life: whoever else looks at the slot meanwhile, by
+    /// another way or in another task, finds nothing there, not what was freed through the cursor.
     pub fn cursor_begin(&mut self, cursor: Local, of: &Place) {
-        let value = self.rvalue(&Rvalue::AddrOf(of.clone()));
-        self.store_words(&Place::local(cursor), value.words);
+        let is_slot = matches!(of.base, PlaceBase::Global(_)) || of.has_deref();
+        if !is_slot {
+            let value = self.rvalue(&Rvalue::AddrOf(of.clone()));
+            self.store_words(&Place::local(cursor), value.words);
+            return;
+        }
+        let loc = self.place(of, false);
+        let (text, ty) = (self.lvalue(&loc), loc.ty.ty);
+        let (slot, content) = self.taken_names(cursor, ty);
+        let name = self.name_of(cursor);
+        self.settle(Effect { memory: true, local: Some(cursor.0) });
+        self.push(&format!(
+            "{slot} = (void *)&{text}; __builtin_memcpy(&{content}, {slot}, sizeof {content}); \
+             __builtin_memset({slot}, 0, sizeof {content}); {name} = &{content};"
+        ));
+    }
+
+    /// The variables of a cursor on a slot: where the slot is, null while the cursor does not live, and what it held.
+    fn taken_names(&mut self, cursor: Local, ty: Ty) -> (String, String) {
+        if let Some((slot, content, _)) = self.taken.get(&cursor.0) {
+            return (slot.clone(), content.clone());
+        }
+        self.unit.c.need(ty);
+        let (slot, content) = (self.scratch.claim("slot"), self.scratch.claim("content"));
+        let variable = self.unit.c.object(Qty::plain(ty), &content, crate::ctype::Consts::Drop);
+        self.declarations.push(format!("{variable}; void *{slot} = NULL;"));
+        self.taken.insert(cursor.0, (slot.clone(), content.clone(), ty));
+        (slot, content)
+    }
+
+    /// A cursor's block ends: the slot gets back what the cursor left. What somebody put there meanwhile is dropped.
+    pub fn cursor_end(&mut self, cursor: Local) {
+        let Some((slot, content, ty)) = self.taken.get(&cursor.0).cloned() else { return };
+        self.settle(Effect { memory: true, local: None });
+        let drop = if self.unit.owns_something(ty, Ends::Heap) {
+            let how = self.unit.parts(ty, Ends::Heap);
+            format!("lee_dispose_parts({slot}, sizeof {content}, {how}); ")
+        } else {
+            String::new()
+        };
+        self.push(&format!(
+            "if ({slot} != NULL) {{ {drop}__builtin_memcpy({slot}, &{content}, sizeof {content}); {slot} = NULL; }}"
+        ));
     }
 
     /// A slot is lent by its address, all else by its value.

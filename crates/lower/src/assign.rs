@@ -321,6 +321,11 @@ impl<'t> Lower<'t, '_> {
             })
             .collect();
         let mut stored = vec![];
+        // A task that its custodian shuts down ends in an allocation: not between the stores of a group, which others would see.
+        let held = list.iter().skip(1).any(|(_, value)| effects::allocates(value)) && !self.body.unchecked;
+        if held {
+            self.hold("lee_hold");
+        }
         for (place, value) in list {
             let saved = self.enter(place.span.to(value.span), place.is_unsafe);
             let op = self.operand(value);
@@ -349,6 +354,17 @@ impl<'t> Lower<'t, '_> {
             self.check_enough(&record, ty, &value);
             self.leave(saved);
         }
+        if held {
+            self.hold("lee_unhold");
+        }
+    }
+
+    /// A call of one of the runtime's two functions that put off the end of a task.
+    fn hold(&mut self, name: &str) {
+        let func = crate::call::plain_function(self.common().void, vec![]);
+        let ty = self.program.types.intern(TyKind::Func(std::rc::Rc::new(func)));
+        let callee = Callee::Builtin(source::Symbol::new(name));
+        self.emit(StmtKind::Call { dest: None, callee, args: vec![], ty });
     }
 
     /// Checks all counted pointers of a record that was just initialised field by field; `stored` holds their fat values.

@@ -39,6 +39,14 @@ pub(crate) fn disturbs(e: &Expr, local: Option<LocalId>) -> bool {
     found
 }
 
+/// Whether evaluating the expression may allocate.
+pub(crate) fn allocates(e: &Expr) -> bool {
+    let mut found =
+        matches!(&*e.kind, ExprKind::New(_) | ExprKind::Alloc(_) | ExprKind::Call(..) | ExprKind::StmtExpr(..));
+    children(e, &mut |child| found = found || allocates(child));
+    found
+}
+
 /// Calls `f` for each direct sub-expression (not for those in statements of a statement expression).
 pub(crate) fn children<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
     use ExprKind::*;

@@ -39,7 +39,10 @@ impl Ownership<'_> {
                 for arg in args {
                     self.operand(s, at, arg, span, report);
                 }
-                self.forget_below(s, at, true);
+                // A builtin without arguments reaches nothing.
+                if !matches!(callee, Callee::Builtin(_)) || !args.is_empty() {
+                    self.forget_below(s, at, true);
+                }
                 if let Some(dest) = dest {
                     self.store(s, at, dest, &Brought::unknown(OWNED), span, report);
                     if let Some(local) = dest.as_local() {

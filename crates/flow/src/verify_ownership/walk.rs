@@ -705,7 +705,9 @@ impl<'a> Walker<'a> {
                 if let Callee::Pointer(operand) = callee {
                     self.operand(m, operand)?;
                 }
-                self.call(m, dest.as_ref(), args, *ty)?;
+                if !matches!(callee, Callee::Builtin(_)) || !args.is_empty() || dest.is_some() {
+                    self.call(m, dest.as_ref(), args, *ty)?;
+                }
             }
             StmtKind::Dispose { value, handle, .. } => {
                 if let Some(handle) = handle {
