@@ -9,6 +9,7 @@ pub mod loops;
 pub mod near;
 pub mod pass;
 pub mod removal;
+pub mod repeated;
 pub mod report;
 pub mod stack;
 pub mod uses;

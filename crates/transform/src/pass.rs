@@ -2,7 +2,7 @@
 
 use crate::report::Report;
 use crate::stack::{self, Recursion};
-use crate::{counted, near, removal, versions};
+use crate::{counted, near, removal, repeated, versions};
 use flow::ranges::Summaries;
 use mir::bits::BitSet;
 use mir::ir::{Body, Callee, Program, StmtKind};
@@ -54,6 +54,7 @@ pub fn run(program: &mut Program, options: Options) -> Report {
         let wanted = may_be_called(program, body);
         let first = report.remaining.len();
         removal::run(program, body, &mut summaries, options.explain && wanted, &mut report);
+        report.removed += repeated::run(program, body, &mut report.remaining, first);
         if options.versions {
             near::run(program, body);
             let own = report.remaining.get_mut(first..).unwrap_or(&mut []);

@@ -55,6 +55,7 @@ impl Problem<'_> {
         let refined = if holds { range.without(0) } else { Some(Range::single(0)) };
         if let Some(refined) = refined {
             state.set_range(term, refined, &self.terms.types);
+            state.spread(term, &self.terms.types);
         }
         if depth == 0 {
             return true;

@@ -217,7 +217,7 @@ impl Analysis for Problem<'_> {
             let vals = self.terms.key_of(e).map_or([None, None], |k| k.vals());
             vals.iter().flatten().any(|v| matches!(v, Val::Term(t) if gone(*t)))
         };
-        state.forget(gone, mentions);
+        state.forget(gone, mentions, &self.terms.types);
         possible
     }
 }

@@ -16,6 +16,8 @@ const MOST_DIFFERENCES: usize = 96;
 const DEPTH: usize = 8;
 /// A difference that may be so large says nothing about an index and its bound.
 const WORTHLESS: i128 = 1 << 20;
+/// How many conclusions are drawn when a term goes.
+const MOST_PAIRS: usize = 36;
 /// How many terms a conclusion looks at.
 const MOST_STEPS: usize = 48;
 
@@ -57,11 +59,68 @@ impl State {
         }
     }
 
-    /// Forgets everything about the terms that `gone` says.
-    pub fn forget(&mut self, gone: impl Fn(Term) -> bool, mentions: impl Fn(ExprId) -> bool) {
+    /// Forgets everything about the terms that `gone` says, but what follows for others: `a - x <= c` and `x - b <= d` are
+    /// `a - b <= c + d` when `x` goes (Fourier-Motzkin elimination).
+    pub fn forget(&mut self, gone: impl Fn(Term) -> bool, mentions: impl Fn(ExprId) -> bool, types: &[Range]) {
+        let mut going: Vec<Term> = self.differences.iter().flat_map(|d| [d.0, d.1]).filter(|&t| gone(t)).collect();
+        going.sort_unstable();
+        going.dedup();
+        for term in going {
+            self.eliminate(term, types);
+        }
         self.ranges.retain(|r| !gone(r.0));
         self.differences.retain(|d| !gone(d.0) && !gone(d.1));
         self.holds.retain(|h| !gone(h.1) && !mentions(h.0));
+    }
+
+    /// Gives the range of a term to those that are equal to it.
+    pub fn spread(&mut self, term: Term, types: &[Range]) {
+        let range = self.range(term, types);
+        let equal = |d: &&(Term, Term, i128)| d.0 == term && d.2 == 0 && self.bound_at_once(d.1, term, types) <= 0;
+        let others: Vec<Term> = self.differences.iter().filter(equal).map(|d| d.1).collect();
+        for other in others {
+            let own = self.range(other, types);
+            if let Some(both) = own.at_least(range.lo).and_then(|r| r.at_most(range.hi)).filter(|r| *r != own) {
+                self.set_range(other, both, types);
+            }
+        }
+    }
+
+    /// Takes a term out of the differences.
+    fn eliminate(&mut self, term: Term, types: &[Range]) {
+        let below: Vec<(Term, i128)> = self.differences.iter().filter(|d| d.1 == term).map(|d| (d.0, d.2)).collect();
+        let above: Vec<(Term, i128)> = self.differences.iter().filter(|d| d.0 == term).map(|d| (d.1, d.2)).collect();
+        self.differences.retain(|d| d.0 != term && d.1 != term);
+        if below.len() * above.len() > MOST_PAIRS {
+            return;
+        }
+        for &(a, c) in &below {
+            for &(b, d) in above.iter().filter(|x| x.0 != a) {
+                if c + d < self.bound_at_once(a, b, types) {
+                    self.note(a, b, c + d);
+                }
+            }
+        }
+    }
+
+    /// The bound of `a - b` that is noted, or that their ranges give.
+    fn bound_at_once(&self, a: Term, b: Term, types: &[Range]) -> i128 {
+        let noted = self.differences.binary_search_by_key(&(a, b), |d| (d.0, d.1)).ok();
+        let noted = noted.and_then(|at| self.differences.get(at)).map_or(WORTHLESS + 1, |d| d.2);
+        noted.min(self.range(a, types).hi - self.range(b, types).lo)
+    }
+
+    /// Writes `a - b <= c` down.
+    fn note(&mut self, a: Term, b: Term, c: i128) {
+        match self.differences.binary_search_by_key(&(a, b), |d| (d.0, d.1)) {
+            Ok(at) => {
+                if let Some(slot) = self.differences.get_mut(at) {
+                    slot.2 = slot.2.min(c);
+                }
+            }
+            Err(at) if self.differences.len() < MOST_DIFFERENCES => self.differences.insert(at, (a, b, c)),
+            Err(_) => {}
+        }
     }
 
     /// Notes `a - b <= c`; `false` if that contradicts what is known.
@@ -81,15 +140,7 @@ impl State {
         if a == ZERO || b == ZERO || c > WORTHLESS {
             return true;
         }
-        match self.differences.binary_search_by_key(&(a, b), |d| (d.0, d.1)) {
-            Ok(at) => {
-                if let Some(slot) = self.differences.get_mut(at) {
-                    slot.2 = slot.2.min(c);
-                }
-            }
-            Err(at) if self.differences.len() < MOST_DIFFERENCES => self.differences.insert(at, (a, b, c)),
-            Err(_) => {}
-        }
+        self.note(a, b, c);
         true
     }
 
@@ -252,6 +303,20 @@ mod tests {
         assert_eq!(s.upper(1, &types), (1 << 32) - 2);
         assert_eq!(s.lower(3, &types), 1);
         assert!(!s.add(3, 1, 0, &types) || s.bound(3, 1, &types) <= 0);
+    }
+
+    #[test]
+    fn what_goes_leaves_its_conclusions() {
+        let types = types(5);
+        let mut s = State::default();
+        assert!(s.add(1, 2, -1, &types) && s.add(2, 3, -2, &types) && s.add(4, 2, 5, &types));
+        s.forget(|t| t == 2, |_| false, &types);
+        assert_eq!(s.differences, [(1, 3, -3), (4, 3, 3)]);
+        // Two in a row.
+        let mut s = State::default();
+        assert!(s.add(1, 2, 0, &types) && s.add(2, 3, 0, &types) && s.add(3, 4, -7, &types));
+        s.forget(|t| t == 2 || t == 3, |_| false, &types);
+        assert_eq!(s.differences, [(1, 4, -7)]);
     }
 
     #[test]

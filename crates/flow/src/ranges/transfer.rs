@@ -163,7 +163,7 @@ impl Problem<'_> {
             let vals = self.terms.key_of(e).map_or([None, None], |k| k.vals());
             vals.iter().flatten().any(|v| matches!(v, Val::Term(t) if gone(*t)))
         };
-        state.forget(gone, mentions);
+        state.forget(gone, mentions, &self.terms.types);
     }
 
     fn assign(&self, state: &mut State, place: &Place, value: &Rvalue) {
