@@ -103,6 +103,8 @@ void lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct l
         at->own = 0;
     bool sets = lee_accounting_policy == LEE_ACCOUNTING_PRECISE && lee_precise_begin(heap, &lee_custodian_first);
     method = sets ? IN_SETS : BLAMED;
+    if (!sets)
+        lee_precise_release(heap);
     for (at = lee_custodian_deepest(&lee_custodian_first); at != &lee_custodian_first; at = lee_custodian_after(at)) {
         if (at->tasks == NULL)
             continue;
@@ -138,7 +140,7 @@ void lee_account_settle(struct lee_heap *heap) {
     }
     if (method == IN_SETS) {
         lee_precise_charge();
-        lee_precise_end(heap);
+        lee_precise_end();
     }
     /* What is above all is charged everything. */
     first->settled = heap->counts.live_bytes;

@@ -25,6 +25,7 @@
 
 enum {
     CACHE = 1 << 10,
+    NOTES_MOST = 1 << 16, /* that are sorted */
     SETS_MOST_BYTES = 64 << 20,
     ASSIGNED = UINT32_MAX /* in the upper half of an entry: the component is complete */
 };
@@ -35,7 +36,7 @@ bool lee_precise_quick;
 
 struct shared {
     uintptr_t object;
-    uint32_t custodian;
+    uint32_t custodian; /* or a set of them: their numbers do not clash */
 };
 
 struct join_of {
@@ -96,11 +97,19 @@ static uint32_t new_set(void) {
 
 /* --- tables ------------------------------------------------------------------------------------------------------------ */
 
+static bool tables; /* whether there are any */
+
+/* It is kept for the next collection: each entry is written before it is read. */
 static bool make_table(struct lee_unit *unit) {
     struct lee_chunk *chunk = lee_chunk_describing(unit);
+    if (chunk->charges != NULL)
+        return true;
+    chunk->charges = lee_system_reserve(NULL, TABLE_BYTES);
     if (chunk->charges == NULL)
-        chunk->charges = lee_system_reserve(NULL, TABLE_BYTES);
-    return chunk->charges != NULL;
+        return false;
+    if (lee_heap_settings.huge)
+        lee_system_huge(chunk->charges, TABLE_BYTES, true);
+    return tables = true;
 }
 
 static void drop_table(struct lee_unit *unit) {
@@ -110,11 +119,15 @@ static void drop_table(struct lee_unit *unit) {
     chunk->charges = NULL;
 }
 
-void lee_precise_end(struct lee_heap *heap) {
-    for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next)
+void lee_precise_release(struct lee_heap *heap) {
+    for (struct lee_unit *unit = heap->units; unit != NULL && tables; unit = unit->next)
         drop_table(unit);
-    for (struct lee_unit *unit = heap->large; unit != NULL; unit = unit->next)
+    for (struct lee_unit *unit = heap->large; unit != NULL && tables; unit = unit->next)
         drop_table(unit);
+    tables = false;
+}
+
+void lee_precise_end(void) {
     if (precise.hash != NULL)
         lee_system_release(precise.hash, (precise.hash_mask + 1) * sizeof *precise.hash);
     precise.hash = NULL;
@@ -157,7 +170,8 @@ bool lee_precise_begin(struct lee_heap *heap, struct lee_custodian *first) {
         enough = make_table(unit);
     if (enough && !precise.lost)
         return true;
-    lee_precise_end(heap);
+    lee_precise_end();
+    lee_precise_release(heap);
     return false;
 }
 
@@ -323,7 +337,7 @@ struct lee_widened *lee_precise_widen(uint32_t before) {
     return widened;
 }
 
-/* Adds the custodian to all that is reached from the objects that it found marked: a pass like marking, at most once through the
+/* Adds the custodians to all that is reached from the objects that it found marked: a pass like marking, at most once through the
  * heap. */
 static void spread_from(struct lee_marker *marker, const struct shared *shared, size_t count) {
     marker->counting = LEE_COUNT_SPREAD;
@@ -490,14 +504,56 @@ static void solve_components(void) {
         lee_vector_free(vectors[i]);
 }
 
+static bool comes_before(const struct shared *a, const struct shared *b, bool by_object) {
+    return by_object ? a->object < b->object : a->custodian < b->custodian;
+}
+
+/* Shell's sort, with gaps that are nearly Ciura's. */
+static void sort(struct shared *shared, size_t count, bool by_object) {
+    size_t gap = 1;
+    while (gap < count / 3)
+        gap = gap * 9 / 4 + 1;
+    for (;; gap = gap * 4 / 9 > 0 ? gap * 4 / 9 : 1) {
+        for (size_t i = gap; i < count; i++) {
+            struct shared held = shared[i];
+            size_t at = i;
+            for (; at >= gap && comes_before(&held, &shared[at - gap], by_object); at -= gap)
+                shared[at] = shared[at - gap];
+            shared[at] = held;
+        }
+        if (gap == 1)
+            return;
+    }
+}
+
+/* What many custodians noted is one note of all of them, and those of the same custodians follow each other: one pass does for all.
+ * From here on a note has the number of a set where it had a custodian's. */
+static void group_notes(void) {
+    struct shared *shared = precise.shared.data;
+    size_t count = precise.shared.bytes / sizeof *shared, kept = 0;
+    if (count > NOTES_MOST)
+        return;
+    sort(shared, count, true);
+    for (size_t i = 0; i < count && !precise.lost; i++) {
+        if (kept > 0 && shared[kept - 1].object == shared[i].object)
+            shared[kept - 1].custodian = join(shared[kept - 1].custodian, shared[i].custodian);
+        else
+            shared[kept++] = shared[i];
+    }
+    precise.shared.bytes = kept * sizeof *shared;
+    sort(shared, kept, false);
+}
+
 bool lee_precise_solve(struct lee_heap *heap, struct lee_marker *marker) {
+    if (marker->overflows > 0)
+        precise.lost = true;
+    else
+        group_notes();
     const struct shared *shared = precise.shared.data;
     size_t count = precise.shared.bytes / sizeof *shared, at = 0;
     /* Before the first collection nobody knows how many objects there are. */
     size_t objects = heap->counts.live_objects > 0 ? heap->counts.live_objects : heap->blocks_used * (LEE_BLOCK_BYTES / 64);
     precise.visits_most = 2 * objects;
-    if (marker->overflows > 0)
-        precise.lost = true;
     while (at < count && !precise.lost && precise.visits <= precise.visits_most && !lee_precise_quick) {
         size_t notes = notes_of_one(shared + at, count - at);
         spread_from(marker, shared + at, notes);

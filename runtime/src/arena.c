@@ -25,27 +25,19 @@ enum {
 };
 
 static _Thread_local struct lee_arena *newest; /* of those in the running task's blocks */
-static _Thread_local struct lee_arena *keys;   /* dynamic ones: of no task */
 
 #ifndef LEE_NO_GC
-static _Thread_local struct lee_root root;
-
 /* What lies in arenas may point into the heap, wherever it lies. */
-void lee_arenas_scan(struct lee_arena *list, struct lee_marker *marker) {
-    for (struct lee_arena *arena = list; arena != NULL; arena = arena->older)
-        for (struct lee_arena_page *page = arena->pages; page != NULL; page = page->older) {
-            unsigned char *end = lee_arena_page_end(page);
-            /* Of the page being filled, the rest was never written, or is what a page's last user left. */
-            if (page == arena->pages && arena->next != NULL)
-                end = arena->next;
-            lee_mark_words(marker, page + 1, (void *)((uintptr_t)end & ~(uintptr_t)7));
-        }
+void lee_arena_scan(const struct lee_arena *arena, struct lee_marker *marker) {
+    for (struct lee_arena_page *page = arena->pages; page != NULL; page = page->older) {
+        struct lee_arena_part part = lee_arena_part(arena, page);
+        lee_mark_words(marker, (const void *)part.start, (const void *)part.end);
+    }
 }
 
-/* Those of the running task are scanned with its stack. */
-static void scan(struct lee_root *unused, struct lee_marker *marker) {
-    (void)unused;
-    lee_arenas_scan(keys, marker);
+void lee_arenas_scan(struct lee_arena *list, struct lee_marker *marker) {
+    for (struct lee_arena *arena = list; arena != NULL; arena = arena->older)
+        lee_arena_scan(arena, marker);
 }
 
 size_t lee_arenas_bytes(const struct lee_arena *list) {
@@ -73,19 +65,9 @@ void lee_arenas_drop(struct lee_arena *list) {
     }
 }
 
-static void add_root(void) {
-    struct lee_heap *heap = root.scan == NULL ? lee_heap_self() : NULL;
-    if (heap != NULL) {
-        root.scan = scan;
-        lee_root_add(heap, &root);
-    }
-}
-#else
-static void add_root(void) {}
 #endif
 
-static void link_into(struct lee_arena **list, struct lee_arena *arena) {
-    add_root();
+void lee_arena_link(struct lee_arena **list, struct lee_arena *arena) {
     arena->older = *list;
     arena->newer = NULL;
     if (*list != NULL)
@@ -94,16 +76,16 @@ static void link_into(struct lee_arena **list, struct lee_arena *arena) {
 }
 
 static void link_arena(struct lee_arena *arena) {
-    link_into(&newest, arena);
+    lee_arena_link(&newest, arena);
 }
 
-static void unlink_arena(struct lee_arena *arena) {
+void lee_arena_unlink(struct lee_arena *arena) {
     if (arena->newer != NULL)
         arena->newer->older = arena->older;
     else if (newest == arena)
         newest = arena->older;
-    else if (keys == arena)
-        keys = arena->older;
+    else if (lee_keys == arena)
+        lee_keys = arena->older;
     if (arena->older != NULL)
         arena->older->newer = arena->newer;
 }
@@ -182,6 +164,8 @@ struct lee_arena_page *lee_arena_grow(struct lee_arena *arena, size_t bytes) {
     if (bytes > (size_t)PTRDIFF_MAX / 2)
         return NULL;
     bool alone = arena->pages != NULL && bytes > usual / 4;
+    if (arena->magic != 0)
+        lee_key_grows(alone || bytes > usual ? bytes : usual);
     struct lee_arena_page *page = take_page(alone || bytes > usual ? bytes : usual);
     if (page == NULL)
         return NULL;
@@ -248,7 +232,7 @@ void lee_arena_drop_page(struct lee_arena *arena, struct lee_arena_page *page) {
     if (page->older != NULL)
         page->older->newer = page->newer;
     if (arena->pages == NULL)
-        unlink_arena(arena);
+        lee_arena_unlink(arena);
     give(page);
 }
 
@@ -256,7 +240,8 @@ void lee_arena_clear(struct lee_arena *arena) {
     struct lee_arena_page *page = arena->pages;
     if (page == NULL)
         return;
-    unlink_arena(arena);
+    lee_arena_unlink(arena);
+    arena->magic = 0;
     arena->next = arena->end = NULL;
     arena->pages = NULL;
     arena->bins = NULL;
@@ -281,35 +266,4 @@ void *lee_arena_take_array(const struct lee_site *site, struct lee_arena *arena,
     if (site != NULL)
         lee_fault_memory_array(site, count, elem_size);
     return NULL;
-}
-
-/* ---- keys */
-
-struct lee_arena *lee_key_new(const struct lee_site *site) {
-    struct lee_arena first;
-    lee_arena_begin(&first);
-    struct lee_arena *key = lee_arena_take(site, &first, sizeof *key, _Alignof(struct lee_arena));
-    if (key == NULL)
-        return NULL;
-    unlink_arena(&first);
-    *key = first;
-    link_into(&keys, key);
-    key->holders = 1;
-    return key;
-}
-
-void lee_key_free(struct lee_arena *key) {
-    if (key != NULL)
-        lee_arena_clear(key);
-}
-
-struct lee_arena *lee_key_retain(struct lee_arena *key) {
-    if (key != NULL)
-        key->holders++;
-    return key;
-}
-
-void lee_key_release(struct lee_arena *key) {
-    if (key != NULL && --key->holders == 0)
-        lee_arena_clear(key);
 }

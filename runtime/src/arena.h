@@ -32,6 +32,42 @@ static inline unsigned char *lee_arena_page_end(struct lee_arena_page *page) {
 /* False if the size cannot be that of an object. */
 bool lee_arena_array_size(int64_t count, size_t elem_size, size_t extra, size_t *size);
 
+/* The words of a page that may be objects'. Of the page being filled, the rest was never written, or is what a page's last user
+ * left. A key's arena lies in its own page; what it is linked to is nothing that it reaches. */
+struct lee_arena_part {
+    uintptr_t start, end;
+};
+static inline struct lee_arena_part lee_arena_part(const struct lee_arena *arena, struct lee_arena_page *page) {
+    uintptr_t start = (uintptr_t)(page + 1), end = (uintptr_t)lee_arena_page_end(page);
+    if (page == arena->pages && arena->next != NULL)
+        end = (uintptr_t)arena->next;
+    if (start == (uintptr_t)arena)
+        start += sizeof *arena;
+    return (struct lee_arena_part){start, end & ~(uintptr_t)7};
+}
+
+/* The dynamic arenas of the thread, newest first. */
+extern _Thread_local struct lee_arena *lee_keys;
+
+/* Puts an arena in front of a list; takes it out of the one that it is in. */
+void lee_arena_link(struct lee_arena **list, struct lee_arena *arena);
+void lee_arena_unlink(struct lee_arena *arena);
+
+struct lee_marker;
+/* Marks what its objects point to, word by word. */
+void lee_arena_scan(const struct lee_arena *arena, struct lee_marker *marker);
+
+/* keys.c: for the collector. The key whose address a word is, null if it is none; what its arena takes; all marks away; and the end of
+ * those that were not found, of which it returns the number. Under AddressSanitizer no key is ever found dead. */
+extern const struct lee_layout lee_layout_key;
+struct lee_arena *lee_key_at(uintptr_t word);
+size_t lee_key_bytes(const struct lee_arena *key);
+void lee_keys_unmark(void);
+/* `*live`: the bytes of those that were. */
+size_t lee_keys_sweep(size_t *live);
+/* A key's arena will take so many bytes: what dead keys hold must make collections come as dead objects do. */
+void lee_key_grows(size_t bytes);
+
 void lee_arena_add_page(struct lee_arena *arena, struct lee_arena_page *page);
 /* Gives one page back. */
 void lee_arena_drop_page(struct lee_arena *arena, struct lee_arena_page *page);

@@ -203,8 +203,22 @@ static uintptr_t function_start(const struct lee_frame *frame) {
     return pc - length;
 }
 
-/* A function that was compiled without a frame pointer: the runtime's own may be, depending on flags. */
+/* Whether `frame` is in a part of a function of the runtime that the compiler put elsewhere (`.cold`, `.part.0`). */
+static bool is_runtime_part(const struct lee_frame *frame) {
+    struct lee_location location;
+    const struct lee_object *object = locate(frame, &location);
+    if (object == NULL)
+        return false;
+    lee_image_find_functions(&object->image, &location, 1);
+    return location.function != NULL && strncmp(location.function, "lee_", 4) == 0 && strchr(location.function, '.') != NULL;
+}
+
+/* A function that was compiled without a frame pointer: the runtime's own may be, depending on flags. What was split off of it does
+ * not say; it is compiled as this function is. */
 static bool keeps_no_frame(const struct lee_frame *frame) {
+    enum { PROLOGUE = 32 }; /* bytes */
+    if (is_runtime_part(frame))
+        return !makes_frame((uintptr_t)lee_backtrace, (uintptr_t)lee_backtrace + PROLOGUE);
     uintptr_t start = function_start(frame);
     return start != 0 && !makes_frame(start, frame->pc);
 }

@@ -6,6 +6,17 @@
 #define _GNU_SOURCE
 #include "collect.h"
 
+#include <errno.h>
+
+bool lee_heap_close_files(void) {
+    struct lee_heap *heap = lee_heap_self();
+    if ((errno != EMFILE && errno != ENFILE) || heap == NULL || heap->collecting || !lee_heap_may_collect(heap))
+        return false;
+    size_t before = heap->counts.dropped;
+    lee_heap_collect(heap);
+    return heap->counts.dropped != before;
+}
+
 #ifdef LEE_NO_GC
 
 /* `--no-gc`: every object has an owner, so there is nothing to find; marking is not linked. */
@@ -23,11 +34,11 @@ bool lee_heap_poll(struct lee_heap *heap, size_t bytes) {
 
 #include <lee/fault.h>
 
-#include <errno.h>
 #include <string.h>
 #include <time.h>
 
 #include "custodian.h"
+#include "arena.h"
 #include "system.h"
 #include "text.h"
 #include "units.h"
@@ -39,6 +50,7 @@ static uint64_t now(void) {
 }
 
 static void clear_marks(struct lee_heap *heap) {
+    lee_keys_unmark();
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
         size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
@@ -57,7 +69,7 @@ static void clear_marks(struct lee_heap *heap) {
  * live, the program is building something: collections find little, each marks what the ones before marked, so the next one
  * is put off twice as long. A program that lets go of what it allocates gets the usual budget at once. */
 static void set_budget(struct lee_heap *heap, size_t fresh, size_t old) {
-    size_t live = heap->counts.live_bytes, budget = live / 100 * lee_heap_settings.grow_percent;
+    size_t live = heap->counts.live_bytes + heap->key_bytes, budget = live / 100 * lee_heap_settings.grow_percent;
     if (live > old && live - old >= fresh / 2 && budget <= SIZE_MAX / 2)
         budget *= 2;
     size_t limit = lee_memory_limit(), charged = lee_memory_charged();
@@ -168,6 +180,7 @@ void lee_heap_collect(struct lee_heap *heap) {
     uint64_t marked = now();
     lee_weak_process(heap);
     lee_owners_process(heap);
+    heap->counts.dropped += lee_keys_sweep(&heap->key_bytes);
     heap->counts.live_objects = heap->counts.live_bytes = 0;
     lee_sweep_begin(heap);
     if (accounts)

@@ -4,6 +4,7 @@
 
 #include <lee/fault.h>
 #include <lee/heap.h>
+#include <lee/layout.h>
 #include <lee/io.h>
 
 #include <dirent.h>
@@ -16,10 +17,22 @@ struct lee_dir {
     struct dirent entry;
 };
 
+/* The collector found it unreachable. */
+static void drop_dir(void *object, size_t bytes) {
+    (void)bytes;
+    struct lee_dir *d = object;
+    int why = errno;
+    if (d->open != NULL)
+        closedir(d->open);
+    errno = why;
+}
+
+static const struct lee_layout dir_layout = {.bytes = sizeof(struct lee_dir), .drop = drop_dir, .name = "DIR"};
+
 static struct lee_dir *new_dir(DIR *open) {
     if (open == NULL)
         return NULL;
-    struct lee_dir *d = lee_heap_alloc(NULL, sizeof *d);
+    struct lee_dir *d = lee_heap_alloc_typed(NULL, sizeof *d, &dir_layout);
     d->open = open;
     return d;
 }
@@ -35,7 +48,10 @@ static DIR *check(struct lee_dir *d) {
 struct lee_dir *lee_dir_open(const char *path) {
     if (path == NULL)
         lee_fault_null(NULL);
-    return new_dir(opendir(path));
+    DIR *open = opendir(path);
+    if (open == NULL && lee_heap_close_files())
+        open = opendir(path);
+    return new_dir(open);
 }
 
 struct lee_dir *lee_dir_fdopen(int fd) {

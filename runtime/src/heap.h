@@ -83,6 +83,7 @@ struct lee_heap {
     struct lee_unit *large;     /* first units of objects that take units */
     struct lee_free_pages *pages[LEE_PAGE_SIZES];
     size_t blocks_used, blocks_free_dirty, units_held, large_bytes;
+    size_t key_bytes;                /* of arenas behind keys that the last collection found */
     size_t since_collection, budget; /* bytes handed out, and when the next collection is due */
     uintptr_t stack_end;             /* of the thread that runs it: the highest address; 0: stacks are roots of their own */
     struct lee_root roots;           /* head of the list */

@@ -12,10 +12,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lee/heap.h>
+#include <lee/layout.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct lee_file lee_io_standard[3] = {
@@ -26,7 +28,13 @@ struct lee_file lee_io_standard[3] = {
 
 struct lee_file *const lee_io_standard_input = &lee_io_standard[0], *const lee_io_standard_output = &lee_io_standard[1];
 
-static struct lee_file *open_files;
+/* The open files but for the standard ones. The list keeps nothing alive, so its head must not look like a pointer; the links lie in
+ * words of a file that its layout does not name. */
+static uintptr_t hidden_files = ~(uintptr_t)0;
+
+static struct lee_file *first_file(void) {
+    return (struct lee_file *)~hidden_files;
+}
 
 /* Buffers that no file has at present. */
 struct buffer {
@@ -35,6 +43,17 @@ struct buffer {
 };
 
 static struct buffer *free_buffers;
+
+static const struct lee_layout buffer_layout = {.bytes = sizeof(struct buffer), .kind = LEE_LAYOUT_MIXED, .words = 1, .name = "buffer"};
+
+static void drop_file(void *object, size_t bytes);
+static const struct lee_layout file_layout = {
+    .bytes = sizeof(struct lee_file),
+    .kind = LEE_LAYOUT_WORDS,
+    .words = 1u << offsetof(struct lee_file, buffer) / sizeof(void *),
+    .drop = drop_file,
+    .name = "FILE",
+};
 
 struct lee_file *lee_io_stdin(void) {
     return &lee_io_standard[0];
@@ -49,26 +68,25 @@ struct lee_file *lee_io_stderr(void) {
 }
 
 static void unlink_file(struct lee_file *f) {
-    if (f->link == NULL)
-        return;
-    *f->link = f->next;
+    if (f->previous != NULL)
+        f->previous->next = f->next;
+    else if (first_file() == f)
+        hidden_files = ~(uintptr_t)f->next;
     if (f->next != NULL)
-        f->next->link = f->link;
-    f->next = NULL;
-    f->link = NULL;
+        f->next->previous = f->previous;
+    f->next = f->previous = NULL;
 }
 
 struct lee_file *io_new(int fd, unsigned flags) {
-    struct lee_file *f = lee_heap_try_alloc(sizeof *f);
+    struct lee_file *f = lee_heap_try_alloc_typed(sizeof *f, &file_layout);
     if (f == NULL)
         return NULL;
     f->fd = fd;
     f->flags = flags | IO_OPEN;
-    f->next = open_files;
-    f->link = &open_files;
-    if (open_files != NULL)
-        open_files->link = &f->next;
-    open_files = f;
+    f->next = first_file();
+    if (f->next != NULL)
+        f->next->previous = f;
+    hidden_files = ~(uintptr_t)f;
     return f;
 }
 
@@ -95,9 +113,10 @@ int io_mode(const char *mode, unsigned *flags) {
 
 static int open_retrying(const char *path, int how) {
     int fd;
+    bool collected = false;
     do
         fd = open(path, how, 0666);
-    while (fd < 0 && errno == EINTR);
+    while (fd < 0 && (errno == EINTR || (!collected && (collected = lee_heap_close_files()))));
     return fd;
 }
 
@@ -191,7 +210,7 @@ static bool have_buffer(struct lee_file *f) {
     if (b != NULL)
         free_buffers = b->next;
     else
-        b = lee_heap_try_alloc(sizeof *b);
+        b = lee_heap_try_alloc_typed(sizeof *b, &buffer_layout);
     if (b == NULL) {
         f->flags |= IO_ERROR;
         return false;
@@ -373,6 +392,23 @@ int lee_io_fclose(struct lee_file *f) {
     return good ? 0 : IO_END;
 }
 
+/* The collector found the file unreachable: what was written is written out, and the descriptor closed. The buffer is dead too: nobody
+ * may get it. */
+static void drop_file(void *object, size_t bytes) {
+    (void)bytes;
+    struct lee_file *f = object;
+    if (!(f->flags & IO_OPEN))
+        return;
+    int why = errno;
+    io_flush(f);
+    unlink_file(f);
+    close(f->fd);
+    if (f->child != 0)
+        waitpid(f->child, NULL, WNOHANG);
+    f->flags = 0;
+    errno = why;
+}
+
 int lee_io_fflush(struct lee_file *f) {
     if (f != NULL) {
         io_check(f);
@@ -385,7 +421,7 @@ int lee_io_fflush(struct lee_file *f) {
     bool good = true;
     for (int i = 0; i < 3; i++)
         good &= io_flush(&lee_io_standard[i]);
-    for (f = open_files; f != NULL; f = f->next)
+    for (f = first_file(); f != NULL; f = f->next)
         good &= io_flush(f);
     return good ? 0 : IO_END;
 }

@@ -39,7 +39,7 @@ struct lee_file {
     unsigned flags;
     int mode;      /* LEE_IO_FULL, _LINE or _NONE */
     pid_t child;   /* of popen, else 0 */
-    struct lee_file *next, **link; /* among the open files; not for the standard ones */
+    struct lee_file *next, *previous; /* among the open files; not for the standard ones */
 };
 
 /* The standard files, by descriptor. */

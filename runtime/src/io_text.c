@@ -211,6 +211,26 @@ ssize_t lee_io_getdelim(struct lee_io_string *line, size_t *capacity, int delimi
     return (ssize_t)done;
 }
 
+size_t lee_io_take(char *to, size_t n, int delimiter, struct lee_file *f) {
+    if (!io_start_reading(f))
+        return 0;
+    size_t done = 0;
+    while (done < n && io_fill(f)) {
+        size_t ahead = (size_t)(f->rend - f->rpos);
+        if (ahead > n - done)
+            ahead = n - done;
+        const unsigned char *end = memchr(f->rpos, delimiter, ahead);
+        if (end != NULL)
+            ahead = (size_t)(end - f->rpos) + 1;
+        memcpy(to + done, f->rpos, ahead);
+        f->rpos += ahead;
+        done += ahead;
+        if (end != NULL)
+            break;
+    }
+    return done;
+}
+
 ssize_t lee_io_getline(struct lee_io_string *line, size_t *capacity, struct lee_file *f) {
     return lee_io_getdelim(line, capacity, '\n', f);
 }

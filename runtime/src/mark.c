@@ -5,6 +5,7 @@
 
 #include "custodian.h"
 #include "poison.h"
+#include "arena.h"
 #include "precise.h"
 #include "system.h"
 
@@ -18,11 +19,16 @@ enum {
 
 /* --- from a word to an object ---------------------------------------------------------------------------------- */
 
-/* What is not a cell: a large object, or nothing. */
+/* What is not a cell: a large object, a key, or nothing. */
 static __attribute__((noinline)) bool locate_large(struct lee_chunk *chunk, uintptr_t word, struct lee_mark_entry *entry) {
     struct lee_block *block = lee_large_find(chunk, word);
-    if (block == NULL)
-        return false;
+    if (block == NULL) {
+        struct lee_arena *key = lee_code_at(chunk, lee_block_index(word)) == LEE_CODE_PAGES ? lee_key_at(word) : NULL;
+        if (key == NULL)
+            return false;
+        *entry = (struct lee_mark_entry){word, &key->mark, 0, LEE_CODE_PAGES};
+        return true;
+    }
     uintptr_t start = lee_large_start(block);
     if (word - start > block->bytes) /* a pointer just past the object is the object's */
         return false;
@@ -69,7 +75,11 @@ LEE_UNCHECKED bool lee_marked_object(struct lee_heap *heap, uintptr_t word, uint
         return false;
     *object = entry.object;
     const struct lee_cell_info *info = &lee_cell_info[entry.code];
-    if (entry.code == LEE_CODE_LARGE) {
+    if (entry.code == LEE_CODE_PAGES) {
+        *charge = lee_key_bytes((const struct lee_arena *)entry.object);
+        *bytes = sizeof(struct lee_arena);
+        *layout = &lee_layout_key;
+    } else if (entry.code == LEE_CODE_LARGE) {
         struct lee_block *block = lee_large_find(lee_chunk_at((void *)entry.object), entry.object);
         *charge = *bytes = block->bytes;
         *layout = lee_header_layout(block->header);
@@ -213,7 +223,7 @@ LEE_UNCHECKED static bool is_news(struct lee_heap *heap, uintptr_t word) {
     struct lee_mark_entry entry;
     if (!locate(heap, lee_page_table, word, &entry) || (*entry.mark >> entry.bit & 1) != 0)
         return false;
-    return entry.code == LEE_CODE_LARGE || lee_cell_info[entry.code].family == LEE_PLAIN ||
+    return entry.code >= LEE_CODE_LARGE || lee_cell_info[entry.code].family == LEE_PLAIN ||
            (*(const uintptr_t *)(entry.object - LEE_HEADER_BYTES) & LEE_HEADER_ALLOCATED) != 0;
 }
 
@@ -253,7 +263,15 @@ LEE_UNCHECKED static __attribute__((noinline)) void visit_slowly(struct lee_mark
     read_slowly(marker, layout, object, object + bytes);
 }
 
-static __attribute__((noinline)) void visit_large(struct lee_marker *marker, uintptr_t object) {
+static __attribute__((noinline)) void visit_large(struct lee_marker *marker, uintptr_t object, unsigned code) {
+    if (code == LEE_CODE_PAGES) {
+        const struct lee_arena *key = (const struct lee_arena *)object;
+        for (struct lee_arena_page *page = key->pages; page != NULL; page = page->older) {
+            struct lee_arena_part part = lee_arena_part(key, page);
+            read_slowly(marker, &lee_layout_conservative, part.start, part.end);
+        }
+        return;
+    }
     struct lee_block *block = lee_large_find(lee_chunk_at((void *)object), object);
     visit_slowly(marker, object, block->header, block->bytes);
 }
@@ -379,9 +397,10 @@ LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool queued, enu
                 continue;
             }
             if (counted)
-                charged += lee_large_find(lee_chunk_at((void *)object), object)->bytes;
+                charged += code == LEE_CODE_PAGES ? lee_key_bytes((const struct lee_arena *)object)
+                                                  : lee_large_find(lee_chunk_at((void *)object), object)->bytes;
             marker->depth = depth;
-            visit_large(marker, object);
+            visit_large(marker, object, code);
             stack = marker->stack, depth = marker->depth;
             limit = marker->room > CELL_WORDS ? marker->room - CELL_WORDS : 0;
             continue;
@@ -495,6 +514,12 @@ static void recover(struct lee_marker *marker) {
         for (struct lee_unit *unit = marker->heap->large; unit != NULL; unit = unit->next) {
             struct lee_chunk *chunk = lee_chunk_describing(unit);
             read_again(marker, chunk, (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT);
+        }
+        for (struct lee_arena *key = lee_keys; key != NULL; key = key->older) {
+            if (key->mark != 0) {
+                lee_layout_key.trace(marker, key, 0);
+                drain(marker);
+            }
         }
     }
     marker->recovering = false;

@@ -39,7 +39,9 @@ bool lee_precise_solve(struct lee_heap *heap, struct lee_marker *marker);
 extern bool lee_precise_quick;
 /* Adds what objects are charged to `settled` of each custodian, those above included. */
 void lee_precise_charge(void);
-void lee_precise_end(struct lee_heap *heap);
+void lee_precise_end(void);
+/* Gives the tables back. */
+void lee_precise_release(struct lee_heap *heap);
 
 /* mark.c: the object that `word` points into, if it is marked. */
 bool lee_marked_object(struct lee_heap *heap, uintptr_t word, uintptr_t *object, size_t *charge, const struct lee_layout **layout,

@@ -3,6 +3,7 @@
  * The second trace shares no code with the marker but the reading of layouts: it finds objects by walking the unit lists and
  * dividing, keeps them in a hash set, and follows them breadth first. Afterwards each cell's mark bit must say what the set
  * says. Slow, and needs memory for the set; when there is none it says nothing. */
+#include "arena.h"
 #include "collect.h"
 #include "poison.h"
 #include "system.h"
@@ -36,6 +37,12 @@ bool lee_object_find(struct lee_heap *heap, uintptr_t word, struct lee_object *o
         *object = (struct lee_object){lee_large_start(block), block->bytes, block->header,
                                   home->marks[lee_block_number(home, block)][0] != 0, block->bytes, false};
         return word <= object->start + object->bytes;
+    }
+    struct lee_arena *key = code == LEE_CODE_PAGES ? lee_key_at(word) : NULL;
+    if (key != NULL) {
+        *object = (struct lee_object){word, sizeof *key, (uintptr_t)&lee_layout_key | LEE_HEADER_ALLOCATED, key->mark != 0,
+                                      lee_key_bytes(key), false};
+        return true;
     }
     if (code < LEE_CODE_CELLS || code >= LEE_CODE_LARGE)
         return false;

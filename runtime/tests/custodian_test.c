@@ -528,7 +528,7 @@ static void run_alone(const char *what, void (*body)(void *), void *argument) {
 }
 
 int main(int argc, char **argv) {
-    size_t rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 32;
+    size_t rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : UNDER_ASAN ? 8 : 32;
     uint64_t seed = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
     bool yes = true, no = false;
     test_charges(rounds, seed);

@@ -94,7 +94,11 @@ CASE int sort(void) {
 CASE int read_beyond_file(void) {
     return *(volatile char *)mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fileno(tmpfile()), 0);
 }
-#line 102 "trap_test.c"
+CASE int allocate(void) {
+    static const struct lee_site site = {"case.lee", 164, 3};
+    return AFTER((int)(uintptr_t)lee_heap_alloc_array(&site, -1, 4, 0));
+}
+#line 106 "trap_test.c"
 
 static const struct trap_case {
     const char *name;
@@ -114,6 +118,7 @@ static const struct trap_case {
     {"measure_null", measure_null, "case.lee:146", "null pointer", "  at measure_null (case.lee:146)\n", true},
     {"sort", sort, "case.lee:148:5", "unreachable code reached", "  at sort (case.lee:156)\n", true},
     {"read_beyond_file", read_beyond_file, "case.lee:160", "invalid memory access at 0x", "  at read_beyond_file (case.lee:160)\n", false},
+    {"allocate", allocate, "case.lee:164:3", "out of memory (-1 elements of 4 bytes)", "  at allocate (case.lee:164)\n", false},
 #if defined(__x86_64__) /* elsewhere a division does not trap, and such an address has a tag that is ignored */
     {"divide", divide, "case.lee:134", "division", "  at divide (case.lee:134)\n", false},
     {"read_noncanonical", read_noncanonical, "case.lee:143", "invalid memory access",

@@ -123,7 +123,8 @@ impl Unit<'_> {
         let name = format!("lee__drop_{}", self.drops.functions.len());
         self.drops.functions.insert((ty, ends), Some(name.clone()));
         let mut body = String::new();
-        self.push_parts(ty, "(*it)", ends, 0, &mut body);
+        let at = if self.types.words(ty) > 1 { "(*it).p" } else { "(*it)" };
+        self.push_parts(ty, at, ends, 0, &mut body);
         if body.is_empty() {
             self.drops.functions.insert((ty, ends), None);
             return None;

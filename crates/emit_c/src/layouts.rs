@@ -49,8 +49,15 @@ fn collect(types: &TypeStore, ty: Ty, base: u64, out: &mut Vec<u64>) -> Option<(
     match types.kind(ty) {
         TyKind::Error | TyKind::Void | TyKind::Func(_) | TyKind::Param(_) => None,
         TyKind::RegionArg(_) | TyKind::OwnArg(_) => None,
-        // Arenas lie outside the heap.
-        TyKind::Key(..) | TyKind::Handle(..) => Some(()),
+        // A key is reached, and with it its arena.
+        TyKind::Key(..) => {
+            if base % 8 != 0 || out.len() >= MOST_WORDS {
+                return None;
+            }
+            out.push(base);
+            Some(())
+        }
+        TyKind::Handle(..) => Some(()),
         TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Complex(_) => Some(()),
         TyKind::Enum(_) | TyKind::NullPtr | TyKind::VaList => Some(()),
         TyKind::Ptr(p) if matches!(types.kind(p.target.ty), TyKind::Func(_)) => Some(()),

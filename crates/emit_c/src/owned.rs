@@ -42,6 +42,12 @@ impl Emitter<'_, '_> {
         let name = self.name_of(handle);
         self.settle(Effect { memory: false, local: Some(handle.0) });
         self.push(&format!("{name} = {text};"));
+        if !self.unit.options.no_gc {
+            // Whatever becomes of the key's place, the arena is in use until the function ends.
+            let copy = self.scratch.claim(&format!("{name}__open"));
+            self.declarations.push(format!("void *volatile {copy};"));
+            self.push(&format!("{copy} = {name};"));
+        }
     }
 
     /// `a :=: b`

@@ -185,6 +185,17 @@ fn slots_by_use(body: &Body) -> Vec<Slot> {
     slots
 }
 
+/// The locals that somebody else may assign while they are lent: as slots, and those that a cursor goes over.
+fn lent_by_address(body: &Body) -> Vec<Local> {
+    let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
+    let lent = stmts.filter_map(|stmt| match &stmt.kind {
+        StmtKind::Assign(_, Rvalue::Borrow(kind, place, _)) if kind.by_address() => place.local_part(),
+        StmtKind::CursorBegin(_, place) => place.local_part(),
+        _ => None,
+    });
+    lent.collect()
+}
+
 /// The analysis of one body.
 pub struct NullFacts<'a> {
     types: &'a TypeStore,
@@ -201,8 +212,9 @@ impl<'a> NullFacts<'a> {
     pub fn new(program: &'a Program, body: &'a Body) -> NullFacts<'a> {
         let mut slots = slots_by_use(body);
         let mut wide = 0;
-        for (slot, decl) in slots.iter_mut().zip(&body.locals) {
-            let steady = !decl.address_taken && !decl.ty.quals.is_volatile;
+        let lent = lent_by_address(body);
+        for (n, (slot, decl)) in slots.iter_mut().zip(&body.locals).enumerate() {
+            let steady = !decl.address_taken && !decl.ty.quals.is_volatile && !lent.contains(&Local(n as u32));
             if !steady || !matches!(program.types.kind(decl.ty.ty), TyKind::Ptr(_)) {
                 *slot = Slot::None;
             } else if *slot != Slot::Here {

@@ -57,6 +57,8 @@ pub struct Settings {
     pub source_name: String,
     /// GNU's older rules for `inline`.
     pub gnu89_inline: bool,
+    /// `-fvisibility=hidden` and the like: pragmas that say `default` change something.
+    pub hidden: bool,
 }
 
 /// What comes out.
@@ -194,7 +196,7 @@ pub fn plain(map: &SourceMap, settings: &Settings, sink: &mut Sink, timer: &mut 
         matches!(item.kind, syntax::ast::ItemKind::Function(_)) && !map.is_system(item.span.lo)
     };
     let functions = unit.items.iter().filter(own).count();
-    if let Some(pragma) = strange_pragma(map) {
+    if let Some(pragma) = strange_pragma(map, settings.hidden) {
         return Plain { c: None, functions, problem: Some(format!("`{pragma}` is the C compiler's alone")) };
     }
     match compile_tree(unit, map, settings, sink, timer) {
@@ -234,7 +236,9 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// The first pragma of the user's own files that changes how the code is compiled, in ways that emitted C does not show.
-fn strange_pragma(map: &SourceMap) -> Option<&str> {
+fn strange_pragma(map: &SourceMap, hidden: bool) -> Option<&str> {
+    // What is visible anyway may be said to be; `push(hidden)` stops at its own line.
+    let visible = |text: &str| !hidden && matches!(text, "GCC visibility push(default)" | "GCC visibility pop");
     let mut offset = 0;
     for line in map.text.split_inclusive('\n') {
         if let Some(text) = line.strip_prefix("#pragma").map(str::trim) {
@@ -242,7 +246,7 @@ fn strange_pragma(map: &SourceMap) -> Option<&str> {
                 text.strip_prefix(*known)
                     .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
             };
-            if !HARMLESS.iter().any(starts) && !map.is_system(offset) {
+            if !HARMLESS.iter().any(starts) && !visible(text) && !map.is_system(offset) {
                 return Some(line.trim());
             }
         }

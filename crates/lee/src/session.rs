@@ -68,6 +68,7 @@ impl Session {
             stack_notes: self.options.stack_notes,
             source_name: file.display().to_string(),
             gnu89_inline: gnu89_inline(&self.options.preprocessor),
+            hidden: false,
         }
     }
 
@@ -79,6 +80,9 @@ impl Session {
             debug: flags.iter().any(|f| f.as_encoded_bytes().starts_with(b"-g") && f != "-g0"),
             dialect: Dialect::C,
             gnu89_inline: gnu89_inline(flags),
+            hidden: flags
+                .iter()
+                .any(|f| f.as_encoded_bytes().starts_with(b"-fvisibility=") && f != "-fvisibility=default"),
             ..self.settings(Until::C, file)
         }
     }

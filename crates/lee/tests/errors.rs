@@ -26,6 +26,7 @@ fn main() {
         }
     }
     let mut pages = files(&root().join("docs/reference"), "md");
+    pages.extend(files(&root().join("docs/reference/library"), "md"));
     pages.extend(["docs/tour.md", "docs/porting.md"].map(|page| root().join(page)));
     for file in pages {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();

@@ -202,7 +202,7 @@ impl Checker<'_> {
     /// A variable argument after C's default promotions.
     fn variadic_argument(&mut self, arg: &ast::Expr) -> Expr {
         let value = self.value(arg);
-        let value = if self.tracked() { self.borrowed(value) } else { value };
+        let value = if self.tracked() { self.shown(value) } else { value };
         let value = self.promote(value);
         let double = self.program.types.common.double;
         match *self.kind(value.ty.ty) {

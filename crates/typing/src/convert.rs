@@ -394,6 +394,10 @@ impl Checker<'_> {
         }
     }
 
+    fn is_unique(&self, ty: Ty) -> bool {
+        self.program.types.as_pointer(ty).is_some_and(|p| p.own == Own::Unique)
+    }
+
     /// The address of an owned path, where a view is wanted, lends the path as a view.
     fn sight(&mut self, e: Expr, to: Ty) -> Expr {
         let wanted = self.program.types.as_pointer(to).is_some_and(|p| p.own == Own::View);
@@ -401,6 +405,17 @@ impl Checker<'_> {
             (ExprKind::Borrow(BorrowKind::Slot, place), Some(p)) if wanted => {
                 let ty = self.types().pointer(Pointer { own: Own::View, ..p });
                 Expr { kind: Box::new(ExprKind::Borrow(BorrowKind::Sight, place)), ty: Qty::plain(ty), ..e }
+            }
+            // `&a[i]` of an owned path `a`.
+            (ExprKind::Borrow(BorrowKind::Shared, path), Some(p)) if wanted && self.is_unique(path.ty.ty) => {
+                let ty = self.types().pointer(Pointer { own: Own::View, ..p });
+                Expr { kind: Box::new(ExprKind::Borrow(BorrowKind::View, path)), ty: Qty::plain(ty), ..e }
+            }
+            (ExprKind::PtrAdd(base, index, minus), Some(p)) if wanted && p.own == Own::Shared => {
+                let base = self.sight(base, to);
+                let own = self.program.types.as_pointer(base.ty.ty).map_or(p.own, |b| b.own);
+                let ty = self.types().pointer(Pointer { own, ..p });
+                Expr { kind: Box::new(ExprKind::PtrAdd(base, index, minus)), ty: Qty::plain(ty), ..e }
             }
             (kind, _) => Expr { kind: Box::new(kind), ..e },
         }
@@ -776,11 +791,24 @@ impl Checker<'_> {
             && (a.into, a.end_into, a.copies, a.fills, a.terminates, a.keeps_string)
                 == (b.into, b.end_into, b.copies, b.fills, b.terminates, b.keeps_string)
             && a.params.len() == b.params.len()
-            && a.params
-                .iter()
-                .zip(&b.params)
-                .all(|(x, y)| x.consume == y.consume && self.program.types.same_modulo_regions(x.ty, y.ty))
+            && a.params.iter().zip(&b.params).all(|(x, y)| x.consume == y.consume && self.parameter_takes(x.ty, y.ty))
             && self.regions_agree(a, b)
+    }
+
+    /// Whether a parameter of type `a` takes what one of type `b` does: the same, or a pointer to `const` takes a view of what owns
+    /// nothing.
+    fn parameter_takes(&self, a: Ty, b: Ty) -> bool {
+        let types = &self.program.types;
+        if types.same_modulo_regions(a, b) {
+            return true;
+        }
+        let (Some(p), Some(q)) = (types.as_pointer(a), types.as_pointer(b)) else { return false };
+        (p.own, q.own) == (Own::Shared, Own::View)
+            && p.target.quals == q.target.quals
+            && p.target.quals.is_const
+            && (p.bounds, p.nonnull, p.raw) == (q.bounds, q.nonnull, q.raw)
+            && types.same_modulo_regions(p.target.ty, q.target.ty)
+            && !types.owns(p.target.ty)
     }
 
     /// Whether the region variables of `a` can be chosen so that its prototype promises what that of `b` does.

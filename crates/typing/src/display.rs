@@ -189,10 +189,14 @@ impl TypeStore {
             words.push("nonnull".into());
         }
         words.extend(own_word(p.own));
-        if matches!(
-            p.region,
-            Region::Bound(..) | Region::Body(_) | Region::Exchange | Region::Param(_) | Region::Exists(_)
-        ) {
+        // One that a prototype has not numbered yet has no name.
+        let free = matches!(p.region, Region::Bound(crate::regions::FREE, _));
+        if !free
+            && matches!(
+                p.region,
+                Region::Bound(..) | Region::Body(_) | Region::Exchange | Region::Param(_) | Region::Exists(_)
+            )
+        {
             words.push(region_name(p.region));
         }
         words

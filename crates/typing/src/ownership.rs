@@ -98,6 +98,9 @@ impl Checker<'_> {
         if from == to.own && from != Own::Any {
             return Some(e);
         }
+        if let Some(seen) = self.seen_value(&e, to) {
+            return self.take_ownership(seen, to, why);
+        }
         let place = self.lendable(&e);
         let short = matches!(why, Why::Local | Why::Arg | Why::TrustedArg | Why::Cast);
         match (from, to.own) {
@@ -205,6 +208,49 @@ impl Checker<'_> {
             ty.ty = self.types().pointer(Pointer { own: Own::View, region, ..p });
         }
         Expr { ty, ..place }
+    }
+
+    /// An owned value as an argument that has no parameter: it is looked at.
+    pub(crate) fn shown(&mut self, e: Expr) -> Expr {
+        let pointer = self.program.types.as_pointer(e.ty.ty);
+        let looked = pointer.map(|p| Pointer { own: Own::Shared, target: p.target.with_const(), ..p });
+        match looked.and_then(|to| Some((self.seen_value(&e, &to)?, to))) {
+            Some((seen, to)) => self.take_ownership(seen, &to, Why::Arg).unwrap_or(e),
+            None => self.borrowed(e),
+        }
+    }
+
+    /// What is in a slot that an owned path leads to (`v.items[i]`), where only looking is wanted: through a view of the path.
+    fn seen_value(&mut self, e: &Expr, to: &Pointer) -> Option<Expr> {
+        let looks = to.own == Own::View || to.own == Own::Shared && to.target.quals.is_const;
+        let ExprKind::Move(place) = &*e.kind else { return None };
+        let plain = self.program.types.as_pointer(e.ty.ty).is_some_and(|p| !self.program.types.owns(p.target.ty));
+        if !looks || !(plain || to.own == Own::View) || self.path_root(place).is_some() {
+            return None;
+        }
+        let seen = self.seen_slot(place)?;
+        Some(self.rvalue(seen))
+    }
+
+    /// The place with a view of the owned path in front of it.
+    fn seen_slot(&mut self, place: &Expr) -> Option<Expr> {
+        let view = |this: &mut Self, p: &Expr| {
+            let pointer = this.program.types.as_pointer(p.ty.ty).filter(|p| p.own == Own::Unique)?;
+            let ExprKind::Load(path) = &*p.kind else { return None };
+            this.path_root(path)?;
+            let region = this.fresh_region();
+            let ty = this.types().pointer(Pointer { own: Own::View, region, ..pointer });
+            let kind = Box::new(ExprKind::Borrow(BorrowKind::View, path.clone()));
+            Some(Expr { kind, ty: Qty::plain(ty), ..p.clone() })
+        };
+        let kind = match &*place.kind {
+            ExprKind::Field(base, n) => ExprKind::Field(self.seen_slot(base)?, *n),
+            ExprKind::IndexArray(base, i) => ExprKind::IndexArray(self.seen_slot(base)?, i.clone()),
+            ExprKind::Deref(p) => ExprKind::Deref(view(self, p)?),
+            ExprKind::IndexPointer(p, i) => ExprKind::IndexPointer(view(self, p)?, i.clone()),
+            _ => return None,
+        };
+        Some(self.seen(Expr { kind: Box::new(kind), ..place.clone() }))
     }
 
     /// Whether reading the place gives a view of what a `unique` pointer there owns.

@@ -33,6 +33,8 @@ struct lee_arena {
     struct lee_arena_bins *bins;   /* of a reap: its free blocks; null until it has one */
     struct lee_arena *newer, *older; /* the arenas of the thread that have pages */
     size_t holders;                /* of a counted key */
+    uintptr_t magic;               /* of a key: what tells its address from other words */
+    unsigned char mark;            /* of a key: the collection that runs has found it */
 };
 
 /* For what the inline paths below do not do. `align` is a power of two; `site` is null if null is an answer. */
@@ -46,11 +48,12 @@ void *lee_reap_take_array(const struct lee_site *site, struct lee_arena *reap, i
 /* Gives all pages back; the arena is empty then. */
 void lee_arena_clear(struct lee_arena *arena);
 
-/* `arena r;`: five stores. */
+/* `arena r;`: six stores. */
 LEE_INLINE struct lee_arena *lee_arena_begin(struct lee_arena *arena) {
     arena->next = arena->end = NULL;
     arena->pages = NULL;
     arena->bins = NULL;
+    arena->magic = 0;
     return arena;
 }
 

@@ -50,6 +50,9 @@ LEE_ALLOCATES void *lee_heap_try_alloc_array_plain(int64_t count, size_t elem_si
  * byte of what it has no layout of. */
 extern int lee_heap_unaligned;
 
+/* There are too many files (errno says so): collects, which closes those that nothing reaches. Whether there were any. */
+_Bool lee_heap_close_files(void);
+
 /* Gives an object back at once: nothing may refer to it any more. `object` is its start, not null. */
 void lee_heap_free(void *object);
 

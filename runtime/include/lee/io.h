@@ -82,6 +82,8 @@ int lee_io_puts(const char *s);
 /* `*line` is a string object that grows by being replaced; the collector has the old one. */
 ssize_t lee_io_getline(struct lee_io_string *line, size_t *capacity, struct lee_file *f);
 ssize_t lee_io_getdelim(struct lee_io_string *line, size_t *capacity, int delimiter, struct lee_file *f);
+/* Reads up to `n` bytes, or up to and with the delimiter; how many were read. Fewer without it: the end, or an error. */
+size_t lee_io_take(char *to, size_t n, int delimiter, struct lee_file *f);
 void lee_io_perror(const char *s);
 
 /* Formats (io_format.c); what a format asks for was compared with the arguments by the compiler. The result may

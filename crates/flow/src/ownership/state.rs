@@ -165,18 +165,23 @@ impl State {
                 continue;
             }
             let mut at = node;
-            let mut missing = false;
-            for step in steps {
+            let mut missing = None;
+            for (n, step) in steps.iter().enumerate() {
                 match paths.children(at).iter().find(|&&c| paths.step(c) == Some(*step)) {
                     Some(&child) => at = child,
                     None => {
-                        missing = true;
+                        missing = steps.get(n..);
                         break;
                     }
                 }
             }
-            if missing {
-                self.rich.insert(at);
+            let Some(missing) = missing else { continue };
+            self.rich.insert(at);
+            // A struct owns what its fields do, though nothing else said so (it was zeroed, and filled field by field).
+            if bits & OWNED != 0 && !missing.contains(&Step::Deref) {
+                if let Some(there) = self.bits.get_mut(at) {
+                    *there |= OWNED;
+                }
             }
         }
     }

@@ -378,7 +378,11 @@ impl Words<'_, '_> {
                 "write the same `outlives` in both".to_string(),
             ),
             _ => (
-                format!("the region {is} is not {wanted}, and only equal regions will do here"),
+                // Of what has no name of its own the words say that it is a region.
+                match is.strip_prefix("the ") {
+                    Some(_) => format!("{is} is not the region {wanted}, and only equal regions will do here"),
+                    None => format!("the region {is} is not {wanted}, and only equal regions will do here"),
+                },
                 "owned pointers, keys, and pointers behind pointers keep their exact region".to_string(),
             ),
         };

@@ -502,7 +502,7 @@ impl<'a> Walker<'a> {
                     Base::Local(_) => false,
                 };
                 if stored_in_heap {
-                    self.kept(m, &value);
+                    self.kept(m, ty, &value);
                 }
                 self.forget_tests(m, &cell);
                 for inside in Self::cells_in(m, &cell) {
@@ -513,7 +513,7 @@ impl<'a> Walker<'a> {
             Location::Elsewhere(through) => {
                 let global = !matches!(dest.base, PlaceBase::Local(_));
                 if global || self.points_into_heap(dest) && through.needs.is_empty() {
-                    self.kept(m, &value);
+                    self.kept(m, ty, &value);
                 }
             }
         }
@@ -530,12 +530,14 @@ impl<'a> Walker<'a> {
                 .is_some_and(|l| self.body.locals.get(l.0 as usize).is_some_and(|d| d.kind != LocalKind::Temp))
     }
 
-    /// Memory that lasts keeps a value: nothing in it may end with a block, an arena or a loan.
-    fn kept(&mut self, m: &Memory, value: &Value) {
+    /// Memory that lasts keeps a value of the type: nothing in it may end with a block, an arena or a loan. An arena that the type of the
+    /// memory itself names is no matter: who has no such name cannot read it.
+    fn kept(&mut self, m: &Memory, ty: Ty, value: &Value) {
+        let named = self.program.types.as_pointer(ty).map(|p| p.region);
         let local = value.needs.iter().any(|t| m.storage.values().any(|s| s == t));
         let arena = value.regions.iter().any(|r| {
             let kind = self.body.regions.get(*r as usize).map(|r| r.decl.kind);
-            matches!(kind, Some(RegionKind::Lifo(_)))
+            matches!(kind, Some(RegionKind::Lifo(_))) && named != Some(Region::Body(*r))
         });
         let loan = value.owned.is_none()
             && value
@@ -925,13 +927,14 @@ impl<'a> Walker<'a> {
         if vx.gone || vy.gone {
             self.wrong("swaps what was moved out");
         }
-        for (at, value) in [(x, vy), (y, vx)] {
+        let types = [self.place_ty(a), self.place_ty(b)];
+        for ((at, value), ty) in [(x, vy), (y, vx)].into_iter().zip(types) {
             match at {
                 Location::Cell(cell) => {
                     self.forget_tests(m, &cell);
                     m.cells.insert(cell, value);
                 }
-                _ => self.kept(m, &value),
+                _ => self.kept(m, ty, &value),
             }
         }
         Ok(())

@@ -234,11 +234,15 @@ fn rewrite(program: &Program, body: &mut Body, sites: &[Site], cells: &[Option<L
                 push(StmtKind::StorageLive(cell));
                 push(StmtKind::Zero(Place::local(cell)));
                 push(StmtKind::Assign(Place::local(site.dest), Rvalue::AddrOf(first)));
-            } else if let (Some(freed), StmtKind::Dispose { moved, .. }) = (ended.get(&at), &stmt.kind) {
+            } else if let (Some(freed), StmtKind::Dispose { value, moved, .. }) = (ended.get(&at), &stmt.kind) {
+                // `realloc` frees the old block as bytes: what its elements own went with them.
+                let freed_as = value.place().and_then(Place::as_local).and_then(|l| body.locals.get(l.0 as usize));
+                let freed_as = freed_as.and_then(|d| program.types.as_pointer(d.ty.ty));
+                let as_bytes = freed_as.is_some_and(|p| !owns(&program.types, p.target.ty));
                 // Which object it is, is known only where it can be but one.
                 let only = freed.only().and_then(|n| Some((sites.get(n)?, cell_of(n)?)));
                 let Some((site, cell)) = only else { continue };
-                if owns(&program.types, site.elem) && !moved.iter().any(Vec::is_empty) {
+                if owns(&program.types, site.elem) && !as_bytes && !moved.iter().any(Vec::is_empty) {
                     for part in moved {
                         let proj = part.clone();
                         push(StmtKind::Zero(Place { base: PlaceBase::Local(cell), proj }));
