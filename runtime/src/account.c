@@ -143,7 +143,7 @@ void lee_account_settle(struct lee_heap *heap) {
         lee_precise_end();
     }
     /* What is above all is charged everything. */
-    first->settled = heap->counts.live_bytes;
+    first->settled = heap->counts.live_bytes + heap->key_bytes;
     for (at = lee_custodian_deepest(first); at != NULL; at = lee_custodian_after(at))
         first->settled += task_bytes(at);
     heap->flushed = heap->counts.allocated;

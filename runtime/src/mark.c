@@ -321,7 +321,9 @@ LEE_UNCHECKED_INLINE bool spread(struct lee_marker *marker, uintptr_t object, un
     if (widened->after == before + 1)
         return false;
     size_t charge = lee_cell_info[code].bytes;
-    if (code == LEE_CODE_LARGE)
+    if (code == LEE_CODE_PAGES)
+        charge = lee_key_bytes((const struct lee_arena *)object);
+    else if (code == LEE_CODE_LARGE)
         charge = lee_large_find(lee_chunk_at((void *)object), object)->bytes;
     else if (code >= FIRST_TYPED &&
              lee_header_layout(*(const uintptr_t *)(object - LEE_HEADER_BYTES))->kind == LEE_LAYOUT_TRACED &&

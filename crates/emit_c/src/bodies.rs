@@ -13,9 +13,10 @@ use std::fmt::Write;
 use typing::tree::{ConstInit, FuncRef, Function, GlobalId, Linkage, Trust};
 use typing::types::*;
 
-/// A shared function of at most this many statements may be copied into each object, so that it can be inlined there.
-/// Compilers do not inline what the linker may replace.
-const SMALL: usize = 16;
+/// A shared function of at most this many statements, checks aside, is copied into each object, so that it can be inlined there,
+/// and made for the callbacks that it is called with. Compilers do neither to what the linker may replace. The library's
+/// containers and sorting are below it.
+const SMALL: usize = 80;
 
 /// A static function of at most this many statements, checks aside, is offered to the C compiler for inlining.
 const SHORT: usize = 60;
@@ -71,22 +72,24 @@ fn plain_storage(unit: &Unit, func: &FuncRef, function: &Function) -> &'static s
 
 /// Whether a static function is short without its checks.
 fn is_short(unit: &Unit, func: &FuncRef) -> bool {
+    unit.bodies.get(func).is_some_and(|body| statements(body) <= SHORT)
+}
+
+/// How many statements there are without checks.
+fn statements(body: &Body) -> usize {
     let counts = |s: &&Stmt| {
         !matches!(s.kind, StmtKind::Check(_) | StmtKind::StorageLive(_) | StmtKind::StorageDead(_) | StmtKind::Nop)
     };
-    unit.bodies
-        .get(func)
-        .is_some_and(|body| body.blocks.iter().map(|b| b.stmts.iter().filter(counts).count()).sum::<usize>() <= SHORT)
+    body.blocks.iter().map(|b| b.stmts.iter().filter(counts).count()).sum()
 }
 
 /// Whether a shared function is copied instead of shared: nothing but its speed tells the difference.
 fn is_small(unit: &Unit, func: &FuncRef) -> bool {
     let Some(body) = unit.bodies.get(func) else { return false };
-    let statements: usize = body.blocks.iter().map(|b| b.stmts.len() + 1).sum();
     let has_statics = unit.program.globals.iter().any(|g| g.owner == Some(func.func));
     let function = unit.program.functions.get(func.func.0 as usize);
     let checked = function.is_some_and(|f| f.trust == Trust::Checked);
-    checked && statements <= SMALL && !has_statics && !unit.reach.address_taken.contains(func)
+    checked && statements(body) <= SMALL && !has_statics && !unit.reach.address_taken.contains(func)
 }
 
 fn attribute_text(attrs: &[String], is_static: bool) -> String {

@@ -166,7 +166,7 @@ bb0:
   _1 = call keep#1(null:*[raw]void): fn(*[raw]void) -> int
 ";
     let mut shared = shared.to_string();
-    for _ in 0..20 {
+    for _ in 0..100 {
         shared.push_str("  _1 = add(_1, x_0, int)\n");
     }
     shared.push_str(
