@@ -3,6 +3,8 @@
  * Promises: what lee/collect.h says. In a collection queues come first, since what they hand out lives; then weak references.
  * The tables lie outside the heap, so they keep nothing alive; nothing is allocated while a collection runs: the node that
  * carries an object into its queue is made when the object is added. */
+#include <lee/fault.h>
+
 #include "collect.h"
 
 struct lee_weak {
@@ -41,7 +43,16 @@ struct lee_weak *lee_weak_new(const void *target) {
     return weak;
 }
 
+struct lee_weak *lee_weak_make(const void *target) {
+    struct lee_weak *weak = lee_weak_new(target);
+    if (weak == NULL)
+        lee_fault_memory(NULL, sizeof *weak);
+    return weak;
+}
+
 void *lee_weak_get(const struct lee_weak *weak) {
+    if (weak == NULL)
+        lee_fault_null(NULL);
     return (void *)weak->target;
 }
 
@@ -66,6 +77,13 @@ struct lee_finalizer_queue *lee_finalizer_queue_new(void) {
     return lee_new_typed(&queue_layout, LEE_TYPED, sizeof(struct lee_finalizer_queue), true);
 }
 
+struct lee_finalizer_queue *lee_finalizer_queue_make(void) {
+    struct lee_finalizer_queue *queue = lee_finalizer_queue_new();
+    if (queue == NULL)
+        lee_fault_memory(NULL, sizeof *queue);
+    return queue;
+}
+
 bool lee_finalizer_add(struct lee_finalizer_queue *queue, const void *object) {
     struct lee_heap *heap = lee_heap_self();
     struct node *node = lee_new_typed(&node_layout, LEE_TYPED, sizeof *node, true);
@@ -78,7 +96,16 @@ bool lee_finalizer_add(struct lee_finalizer_queue *queue, const void *object) {
     return true;
 }
 
+void lee_finalizer_put(struct lee_finalizer_queue *queue, const void *object) {
+    if (queue == NULL || object == NULL)
+        lee_fault_null(NULL);
+    if (!lee_finalizer_add(queue, object))
+        lee_fault_memory(NULL, sizeof(struct finalizer));
+}
+
 void *lee_finalizer_take(struct lee_finalizer_queue *queue) {
+    if (queue == NULL)
+        lee_fault_null(NULL);
     struct node *node = queue->first;
     if (node == NULL)
         return NULL;
@@ -118,7 +145,9 @@ void lee_finalizers_process(struct lee_heap *heap, struct lee_marker *marker) {
             else
                 queue->first = entry->node;
             queue->last = entry->node;
+            /* A word on the stack may have marked the node already, before it held the object. */
             lee_mark_word(marker, (uintptr_t)entry->node);
+            lee_mark_word(marker, entry->object);
             entry->queue = NULL;
             heap->counts.finalized++;
         }

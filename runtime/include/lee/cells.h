@@ -121,7 +121,10 @@ LEE_CELL_INLINE void *lee_new_typed(const struct lee_layout *layout, enum lee_fa
     cell[0] = (uintptr_t)layout | LEE_HEADER_ALLOCATED | (uintptr_t)(cell_bytes - LEE_HEADER_BYTES - bytes) << 48;
     LEE_CELL_CLOSE(cell, cell_bytes);
     LEE_CELL_OPEN(cell + 1, bytes);
-    return cell + 1;
+    /* From here on compilers know nothing but the object: `cell` is the end of the one in front of it, to the collector. */
+    void *object = cell + 1;
+    __asm__ volatile("" : "+r"(object));
+    return object;
 }
 
 /* An object without pointers, of at most LEE_CELL_MOST bytes; zeroed if `zeroed`. */

@@ -45,6 +45,8 @@ void lee_collect(void);
 struct lee_weak;
 struct lee_weak *lee_weak_new(const void *target);
 void *lee_weak_get(const struct lee_weak *weak);
+/* `new` that faults when there is no memory. */
+struct lee_weak *lee_weak_make(const void *target);
 
 /* Finalizer queues. An object that was added and is reached no more is kept, with all it reaches, and put into the queue, once
  * for each time that it was added; `take` hands them out, null if there is none now. A queue that is dead forgets what was
@@ -53,6 +55,9 @@ struct lee_finalizer_queue;
 struct lee_finalizer_queue *lee_finalizer_queue_new(void);
 bool lee_finalizer_add(struct lee_finalizer_queue *queue, const void *object);
 void *lee_finalizer_take(struct lee_finalizer_queue *queue);
+/* `new` and `add` that fault when there is no memory, and for null. */
+struct lee_finalizer_queue *lee_finalizer_queue_make(void);
+void lee_finalizer_put(struct lee_finalizer_queue *queue, const void *object);
 
 #ifdef __cplusplus
 }
