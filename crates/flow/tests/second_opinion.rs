@@ -8,47 +8,19 @@ use std::path::Path;
 /// Nothing that is gone is used in these bodies themselves: they break a promise to callers, or a rule of lending that later code
 /// would rely on. The analyses alone know.
 const HARMLESS: &[&str] = &[
-    "u13 out of a shared object",
     "u14 what a swap takes out is owed",
     "u19 a part is moved on some ways, then all is freed",
-    "u19 a shell is borrowed",
-    "b3 a borrow escapes",
-    "b4 a prefix is overwritten",
-    "b4 a part below is moved",
-    "b6 as long as its result",
-    "a slot cannot be borrowed",
-    "a slot is kept",
-    "a borrow while there is a view",
-    "a view while there is a borrow",
-    "borrows across an owned field",
     "an out parameter fills a variable",
     "the place of a cursor is used",
     "null below a lent path is forgotten",
-    "r3 a pointer into an arena is kept outside",
-    "r6 a result has the region of its argument",
-    "d6 two dynamic arenas are unrelated",
     "a key is made twice",
-    "r10 an inner arena does not outlive an outer one",
-    "r11 without the fact",
     "r11 what a function may store where the fact allows it",
     "r12 what is behind a pointer keeps its region",
-    "h14 an arena object that owns into the heap",
     "e1 two regions are hidden as one",
     "e3 a lent package is not overwritten",
-    "a parameter is returned",
-    "stored behind a pointer",
-    "a parameter stored behind itself",
-    "stored in a field of a local",
     "a pointer whose address is taken",
-    "a pointer of an outer block",
-    "passed where a heap pointer is wanted",
-    "passed through a function pointer",
-    "a generic gives what it gets",
-    "a local declared heap",
     "the end of a number is kept",
     "a later call goes on from an earlier one",
-    "an address behind a pointer has its origin",
-    "a parameter whose address is taken",
 ];
 
 fn cases(file: &str) -> Vec<(String, String)> {
@@ -86,5 +58,25 @@ fn wrong_programs_are_caught() {
         }
     }
     assert_eq!(missed, HARMLESS, "caught {caught}");
-    assert!(caught >= 50, "only {caught}");
+    assert!(caught >= 80, "only {caught}");
+}
+
+/// Each file of `tests/verifier` is one mistake, which no front end makes: the verifier finds it by itself, in the words behind `//!`.
+#[test]
+fn its_own_wrong_files_are_caught() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verifier");
+    let (mut seen, mut missed) = (0, vec![]);
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (first, rest) = text.split_once('\n').unwrap();
+        let wanted = first.trim_start_matches("//!").trim();
+        let errors = found(rest);
+        if wanted.is_empty() || !errors.iter().any(|e| e.contains(wanted)) {
+            missed.push(format!("{}: {errors:?}", path.display()));
+        }
+        seen += 1;
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+    assert!(seen >= 20, "only {seen} files");
 }

@@ -52,6 +52,16 @@ impl Checker<'_> {
             self.poison(Some(name));
             return Some(self.stmt_node(StmtKind::Empty, span));
         };
+        if self.program.types.owns(value.ty.ty) && !self.lendable(&value) {
+            self.error_help(
+                codes::OWNERSHIP,
+                value.span,
+                "only what a path owns is borrowed, and nobody owns this new value",
+                "keep it in a variable, borrow that, and free it behind the borrow",
+            );
+            self.poison(Some(name));
+            return Some(self.stmt_node(StmtKind::Empty, span));
+        }
         let region = self.declare_region(name, RegionKind::Loan);
         let bounds = if self.inferable(&Pointer { bounds: Bounds::Thin, ..p }) { Bounds::Thin } else { p.bounds };
         let own = if p.own == Own::View { Own::View } else { Own::Shared };

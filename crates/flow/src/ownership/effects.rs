@@ -8,7 +8,7 @@ use typing::tree::BorrowKind;
 use typing::types::Own;
 
 use super::paths::{Found, NodeId};
-use super::report::{Finding, Lost, Verb};
+use super::report::{Finding, Kind, Lost, Verb};
 use super::state::{Brought, State, Test, MOVED, NULL, OWNED, UNSET};
 use super::{bits_of_constant, is_null, Ownership};
 use crate::framework::Point;
@@ -461,6 +461,11 @@ impl Ownership<'_> {
     }
 
     fn swap(&self, s: &mut State, at: Point, a: &Place, b: &Place, span: Span, report: Report) {
+        let leads = |x: &Place, y: &Place| x.base == y.base && y.proj.starts_with(&x.proj) && x.proj != y.proj;
+        if leads(a, b) || leads(b, a) {
+            report(Finding { span, kind: Kind::SwapInside });
+            return;
+        }
         let mut sides = [None, None];
         for (place, side) in [a, b].into_iter().zip(&mut sides) {
             self.through(s, at, place, span, report);

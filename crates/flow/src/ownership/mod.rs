@@ -8,6 +8,7 @@
 //! Needs: regions solved (loans and who holds them, what owes its release). Changes: fills in `Dispose::moved`. Guarantees: outside
 //! `unsafe`, no owned value is used after it went, none goes while it is lent, and none is lost.
 
+mod copies;
 mod effects;
 mod lending;
 pub(crate) mod paths;
@@ -107,6 +108,7 @@ pub fn run(
             }
         });
         ownership.slot_looks(&mut found);
+        ownership.copied_owners(&mut found);
         report::all(&ownership, &results, &cfg, found, options, sink, reported);
         moved
     };
@@ -202,7 +204,7 @@ impl<'a> Ownership<'a> {
                     self.lend_temps.insert(local.0 as usize);
                 }
                 // An `unpack` that lends.
-                Rvalue::Use(Operand::Copy(from)) => {
+                Rvalue::Use(Operand::Copy(from)) if self.is_unpacked(from) => {
                     let from = mir::ty::place_ty(self.program, self.body, from).map(|q| q.ty);
                     let is_owned = from.is_ok_and(|ty| mir::ty::owns(&self.program.types, ty));
                     if is_owned && self.paths.root(local).is_some() {

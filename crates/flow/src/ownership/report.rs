@@ -70,6 +70,8 @@ pub(crate) enum Kind {
     Leak { node: NodeId, lost: Lost, some: bool, at: Point },
     Slot { place: Place, verb: Verb },
     SlotKept(Local),
+    Copied,
+    SwapInside,
 }
 
 /// A mistake and its place.
@@ -100,6 +102,9 @@ impl Finding {
     }
     pub fn slot_kept(span: Span, local: Local) -> Finding {
         Finding { span, kind: Kind::SlotKept(local) }
+    }
+    pub fn copied(span: Span) -> Finding {
+        Finding { span, kind: Kind::Copied }
     }
 
     fn is_leak(&self) -> bool {
@@ -164,7 +169,7 @@ impl Words<'_, '_> {
             | Kind::Leak { node, .. } => Some(*node),
             Kind::NotWhole { part, .. } => Some(*part),
             Kind::Slot { place, .. } => self.ownership.paths.find(&self.ownership.program.types, place).map(|f| f.node),
-            Kind::SlotKept(_) => None,
+            Kind::SlotKept(_) | Kind::Copied | Kind::SwapInside => None,
         }
     }
 
@@ -230,6 +235,18 @@ impl Words<'_, '_> {
                     .note("others can reach the slot meanwhile: it is looked at for one access only")
                     .help("exchange it with a variable: `T *unique t = nullptr; t :=: slot;` (use `:=:`)")
             }
+            Kind::SwapInside => Diagnostic::error(
+                LENT,
+                span,
+                "one side of `:=:` is reached through the other: what it owned would own itself, and be lost",
+            )
+            .help("take the inner part out first: `T *unique t = nullptr; t :=: x->next;`"),
+            Kind::Copied => Diagnostic::error(
+                MOVED_CODE,
+                span,
+                "the value of an assignment was moved: what was assigned owns it, and nothing else can",
+            )
+            .help("write two statements: `y = x; z = y;`"),
             Kind::SlotKept(local) => Diagnostic::error(
                 SLOT,
                 span,

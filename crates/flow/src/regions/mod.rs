@@ -2,7 +2,7 @@
 //! that every region is live where it is used (language reference, regions).
 //!
 //! The value of a region to be solved is the set of *origins* that its pointers may come from: regions of the body, blocks of
-//! locals, loans. Statements give constraints by comparing the types of both sides (`build.rs`); solving is propagation.
+//! locals, loans. Statements give constraints by comparing the types of both sides (`statements.rs`, `calls.rs`, `sides.rs`); solving (`build.rs`) is propagation.
 //! Flow-insensitive: a variable that holds a stack address at one time and leaves the function at another is better written as
 //! two. Which regions are live is a forward analysis beside it (`live.rs`).
 //!
@@ -11,11 +11,14 @@
 //! owned pointers are released into the region that they came from.
 
 mod build;
+mod calls;
 mod check;
 mod live;
 mod origins;
 mod report;
 pub(crate) mod shape;
+mod sides;
+mod statements;
 
 use mir::bits::BitSet;
 use mir::cfg::Cfg;

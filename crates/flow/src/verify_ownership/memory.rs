@@ -7,15 +7,18 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) type Token = u32;
 
 /// What a pointer may be.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Null {
     Yes,
     No,
     Unknown,
 }
 
+/// A statement that lends: block, number.
+pub(crate) type Loan = (u32, u32);
+
 /// A value.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Value {
     /// The object whose owner it is.
     pub owned: Option<Token>,
@@ -25,6 +28,8 @@ pub(crate) struct Value {
     pub needs: BTreeSet<Token>,
     /// Regions that must be live when it is followed.
     pub regions: BTreeSet<u32>,
+    /// What was lent for it.
+    pub loans: BTreeSet<Loan>,
     /// Null or not.
     pub null: Null,
     /// It was moved out.
@@ -41,6 +46,7 @@ impl Value {
             points: None,
             needs: BTreeSet::new(),
             regions: BTreeSet::new(),
+            loans: BTreeSet::new(),
             null: Null::Unknown,
             gone: false,
             test: None,
@@ -61,7 +67,7 @@ impl Value {
 }
 
 /// Where a cell is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Base {
     Local(Local),
     Object(Token),
@@ -80,7 +86,7 @@ pub(crate) enum Location {
 }
 
 /// What is known of an object or another token.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Thing {
     pub alive: bool,
     /// All in it that is not in a cell is null.
@@ -94,7 +100,7 @@ pub(crate) struct Thing {
 }
 
 /// The state of a walk.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub(crate) struct Memory {
     pub cells: BTreeMap<Cell, Value>,
     pub things: BTreeMap<Token, Thing>,
@@ -105,6 +111,8 @@ pub(crate) struct Memory {
     /// Keys that are open: their places.
     pub opened: Vec<(u32, u32)>,
     pub next: Token,
+    /// Nothing was lent on the way here.
+    pub no_loans: bool,
 }
 
 impl Memory {
@@ -130,7 +138,9 @@ impl Memory {
         if let Some(thing) = self.things.get_mut(&object) {
             thing.zeroed = false;
         }
-        let below: Vec<Cell> = self.cells.keys().filter(|(base, _)| *base == Base::Object(object)).cloned().collect();
+        let from = (Base::Object(object), vec![]);
+        let inside = self.cells.range(from..).take_while(|((base, _), _)| *base == Base::Object(object));
+        let below: Vec<Cell> = inside.map(|(cell, _)| cell.clone()).collect();
         for cell in below {
             if let Some(value) = self.cells.remove(&cell) {
                 if let Some(token) = value.owned {
@@ -143,19 +153,27 @@ impl Memory {
     /// The state with what can be reached, tokens renumbered, so that equal situations are equal states.
     pub fn canonical(&self) -> Memory {
         let mut names: BTreeMap<Token, Token> = BTreeMap::new();
-        let mut out = Memory { open: self.open.clone(), opened: self.opened.clone(), ..Memory::default() };
-        let name = |token: Token, names: &mut BTreeMap<Token, Token>| {
-            let next = names.len() as Token;
-            *names.entry(token).or_insert(next)
+        let mut out = Memory {
+            open: self.open.clone(),
+            opened: self.opened.clone(),
+            no_loans: self.no_loans,
+            ..Memory::default()
         };
-        let renamed = |value: &Value, names: &mut BTreeMap<Token, Token>| {
+        let mut order: Vec<Token> = vec![];
+        let name = |token: Token, names: &mut BTreeMap<Token, Token>, order: &mut Vec<Token>| {
+            *names.entry(token).or_insert_with(|| {
+                order.push(token);
+                (order.len() - 1) as Token
+            })
+        };
+        let renamed = |value: &Value, names: &mut BTreeMap<Token, Token>, order: &mut Vec<Token>| {
             let mut new = value.clone();
-            new.owned = value.owned.map(|t| name(t, names));
-            new.points = value.points.map(|t| name(t, names));
-            new.needs = value.needs.iter().map(|&t| name(t, names)).collect();
+            new.owned = value.owned.map(|t| name(t, names, order));
+            new.points = value.points.map(|t| name(t, names, order));
+            new.needs = value.needs.iter().map(|&t| name(t, names, order)).collect();
             new.test = value.test.as_ref().map(|((base, path), same)| {
                 let base = match base {
-                    Base::Object(t) => Base::Object(name(*t, names)),
+                    Base::Object(t) => Base::Object(name(*t, names, order)),
                     local => *local,
                 };
                 ((base, path.clone()), *same)
@@ -163,16 +181,17 @@ impl Memory {
             new
         };
         for ((base, path), value) in self.cells.iter().filter(|((b, _), _)| matches!(b, Base::Local(_))) {
-            let value = renamed(value, &mut names);
+            let value = renamed(value, &mut names, &mut order);
             out.cells.insert((*base, path.clone()), value);
         }
-        let mut done = BTreeSet::new();
-        while let Some((token, n)) = names.iter().map(|(&t, &n)| (t, n)).find(|(t, _)| !done.contains(t)) {
-            done.insert(token);
+        let mut done = 0;
+        while let Some(&token) = order.get(done) {
+            let n = done as Token;
+            done += 1;
             let from = (Base::Object(token), vec![]);
             let inside = self.cells.range(from..).take_while(|((base, _), _)| *base == Base::Object(token));
             for ((_, path), value) in inside {
-                let value = renamed(value, &mut names);
+                let value = renamed(value, &mut names, &mut order);
                 out.cells.insert((Base::Object(n), path.clone()), value);
             }
         }

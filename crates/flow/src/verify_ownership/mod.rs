@@ -6,13 +6,17 @@
 //! It asks nothing of `regions` and `ownership`: declared types and statements are all it reads. It looks at what happens, not at what
 //! might: it accepts all that those accept, and more. Bounded: states that were seen at a block end a walk, and so does the budget.
 
+mod calls;
+mod effects;
+mod lent;
 mod memory;
+mod places;
+mod values;
 mod walk;
 
 use mir::ir::*;
 use mir::ty::owns;
 use mir::verify::VerifyError;
-use typing::tree::RegionKind;
 
 /// Blocks that are walked for one body at most, beside one for each block.
 const BUDGET: usize = 1_000;
@@ -30,9 +34,9 @@ pub fn body(program: &Program, body: &Body, leaks: bool) -> Vec<VerifyError> {
         .collect()
 }
 
-/// Whether the body owns, lends or takes an address at all.
+/// Whether the body owns, lends, takes an address or has a region at all.
 fn is_concerned(program: &Program, body: &Body) -> bool {
     body.locals.iter().any(|d| d.address_taken || owns(&program.types, d.ty.ty))
         || body.blocks.iter().flat_map(|b| &b.stmts).any(|s| matches!(s.kind, StmtKind::Dispose { .. }))
-        || body.regions.iter().any(|r| !matches!(r.decl.kind, RegionKind::Param | RegionKind::Block))
+        || !body.regions.is_empty()
 }

@@ -14,6 +14,7 @@ mod control;
 mod joins;
 mod lending;
 mod model;
+mod mutate;
 mod program;
 mod regions;
 #[path = "../differ/rng.rs"]
@@ -38,6 +39,8 @@ struct Options {
     lee: PathBuf,
     keep: Option<PathBuf>,
     print: bool,
+    mutate: bool,
+    mutants: u64,
 }
 
 fn main() {
@@ -46,6 +49,20 @@ fn main() {
         let programs: Vec<_> = (options.from..options.from + options.count).map(program::program).collect();
         print!("{}", run::file_of(&programs));
         return;
+    }
+    if options.mutate {
+        let folder =
+            options.keep.clone().unwrap_or_else(|| env::temp_dir().join(format!("lee-own-{}", std::process::id())));
+        let (wrong, made, table) = mutate::mutate(&options.lee, &folder, options.from, options.count, options.mutants);
+        for line in &wrong {
+            println!("{line}");
+        }
+        print!("{table}");
+        println!("{} passed, {} failed", made - wrong.len() as u64, wrong.len());
+        if wrong.is_empty() && options.keep.is_none() {
+            let _ = fs::remove_dir_all(&folder);
+        }
+        exit(i32::from(!wrong.is_empty()));
     }
     let next = AtomicU64::new(0);
     let total = Mutex::new(Report::default());
@@ -112,6 +129,8 @@ fn options() -> Options {
         lee: named.unwrap_or_else(|| Path::new("lee").into()),
         keep: None,
         print: false,
+        mutate: false,
+        mutants: 19,
     };
     let mut words = env::args().skip(1);
     while let Some(word) = words.next() {
@@ -124,6 +143,8 @@ fn options() -> Options {
             "--lee" => options.lee = value().into(),
             "--keep" => options.keep = Some(value().into()),
             "--print" => options.print = true,
+            "--mutate" => options.mutate = true,
+            "--mutants" => options.mutants = number(&value()).max(1),
             _ => usage(&word),
         }
     }
@@ -135,6 +156,6 @@ fn number(text: &str) -> u64 {
 }
 
 fn usage(word: &str) -> ! {
-    eprintln!("own: '{word}' is not understood; options: --from --count --batch --jobs --lee --keep --print");
+    eprintln!("own: '{word}' is not understood; options: --from --count --batch --jobs --lee --keep --print --mutate --mutants");
     exit(2)
 }

@@ -1,0 +1,103 @@
+//! One owner for one object: no statement copies an owned value into something that owns.
+//!
+//! Lowering reads an owned place by `Copy` only to look at it. Where the source takes the value of an assignment as an owned one
+//! (`z = y = x;`, `eat(y = x);`) there is such a copy into an owner, and two would own one object.
+
+use mir::bits::BitSet;
+use mir::ir::*;
+use mir::ty::{operand_ty, owns};
+use mir::visit::{stmt_places, term_places, Access};
+use source::Span;
+
+use super::report::Finding;
+use super::Ownership;
+
+impl Ownership<'_> {
+    /// Finds all such copies of the body. (A local that `unpack` lends is set by a copy, and lent.)
+    pub fn copied_owners(&self, found: &mut Vec<Finding>) {
+        let taken = self.taken_locals();
+        for block in &self.body.blocks {
+            for stmt in block.stmts.iter().filter(|s| !s.is_unsafe) {
+                match &stmt.kind {
+                    StmtKind::Dispose { value, .. } => self.copied(value, stmt.span, found),
+                    StmtKind::Assign(
+                        dest,
+                        Rvalue::Use(value)
+                        | Rvalue::Bits(value, _)
+                        | Rvalue::Part(value, Part::Ptr, _)
+                        | Rvalue::MakeTypedVoid(value, ..)
+                        | Rvalue::MakeFat { ptr: value, .. }
+                        | Rvalue::MakeCounted { ptr: value, .. },
+                    ) => {
+                        let takes = match dest.as_local() {
+                            Some(local) => taken.contains(local.0 as usize) || !self.is_temp_local(local),
+                            None => true,
+                        };
+                        if takes && self.owns_operand(&Operand::Copy(dest.clone())) {
+                            self.copied(value, stmt.span, found);
+                        }
+                    }
+                    StmtKind::Call { args, ty, .. } => {
+                        let func = self.program.types.as_func(*ty);
+                        for (n, arg) in args.iter().enumerate() {
+                            let param = func.as_ref().and_then(|f| f.params.get(n));
+                            if param.is_some_and(|p| p.consume) {
+                                self.copied(arg, stmt.span, found);
+                            }
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            if let TermKind::Return(Some(value)) = &block.term.kind {
+                let function = self.program.functions.get(self.body.func.func.0 as usize);
+                let func = function.and_then(|f| self.program.types.as_func(f.ty));
+                if func.is_some_and(|f| owns(&self.program.types, f.ret)) {
+                    self.copied(value, block.term.span, found);
+                }
+            }
+        }
+    }
+
+    fn copied(&self, value: &Operand, span: Span, found: &mut Vec<Finding>) {
+        let Operand::Copy(place) = value else { return };
+        if self.owns_operand(value) && !self.through_view(place) && !self.is_unpacked(place) {
+            found.push(Finding::copied(span));
+        }
+    }
+
+    fn owns_operand(&self, value: &Operand) -> bool {
+        operand_ty(self.program, self.body, value).is_ok_and(|ty| owns(&self.program.types, ty))
+    }
+
+    fn is_temp_local(&self, local: Local) -> bool {
+        self.body.locals.get(local.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp)
+    }
+
+    /// Whether the place is a part of a struct that some `unpack` lends.
+    pub fn is_unpacked(&self, place: &Place) -> bool {
+        self.body.blocks.iter().flat_map(|b| &b.stmts).any(|stmt| match &stmt.kind {
+            StmtKind::Unpack { place: whole, moves: false, .. } => {
+                whole.base == place.base && place.proj.starts_with(&whole.proj)
+            }
+            _ => false,
+        })
+    }
+
+    /// Locals that something is moved out of.
+    fn taken_locals(&self) -> BitSet {
+        let mut taken = BitSet::empty(self.body.locals.len());
+        let mut look = |place: &Place, access| {
+            if let Some(local) = place.as_local().filter(|_| access == Access::Move) {
+                taken.insert(local.0 as usize);
+            }
+        };
+        for block in &self.body.blocks {
+            for stmt in &block.stmts {
+                stmt_places(&stmt.kind, &mut look);
+            }
+            term_places(&block.term.kind, &mut look);
+        }
+        taken
+    }
+}

@@ -1,0 +1,181 @@
+//! What calls and returns say about regions.
+
+use mir::ir::*;
+use mir::ty::same_shape;
+use source::Span;
+use std::rc::Rc;
+use typing::types::{FuncTy, Region, Ty, TyKind};
+
+use super::build::{Env, Keeper, Ref, Solver};
+use super::origins::HEAP;
+use super::shape::{each_owned, object_pointer, How, Owned};
+use crate::framework::Point;
+
+impl<'a> Solver<'a> {
+    pub(super) fn func_ty(&self, ty: Ty) -> Option<Rc<FuncTy>> {
+        self.program.types.as_func(ty)
+    }
+
+    /// The first node of the call's own variables.
+    pub(super) fn call_env(&mut self, at: Point, func: &FuncTy) -> Env {
+        if func.regions == 0 {
+            return Env::Body;
+        }
+        if let Some(&base) = self.calls.get(&at) {
+            return Env::Call(base);
+        }
+        let base = self.edges.len();
+        for _ in 0..func.regions {
+            self.fresh();
+        }
+        self.calls.insert(at, base);
+        Env::Call(base)
+    }
+
+    pub(super) fn call(
+        &mut self,
+        at: Point,
+        dest: Option<&Place>,
+        callee: &Callee,
+        args: &[Operand],
+        ty: Ty,
+        span: Span,
+    ) {
+        let Some(func) = self.func_ty(ty) else { return };
+        let env = self.call_env(at, &func);
+        for (n, arg) in args.iter().enumerate() {
+            let (Some(param), Some(side)) = (func.params.get(n), self.operand_side(arg)) else { continue };
+            let to = self.typed(param.ty, env);
+            if func.end_into.is_some_and(|(_, out)| out as usize == n) {
+                self.flow(side.outer, to.outer, How::Outlives, span, Keeper::Parameter(n as u32));
+                continue;
+            }
+            self.relate(side, to, span, Keeper::Parameter(n as u32));
+        }
+        for (long, short) in &func.outlives {
+            let (long, short) = (self.map((*long, 0), env), self.map((*short, 0), env));
+            // The function may store the one where the other is expected.
+            self.flow(long, short, How::Outlives, span, Keeper::Fact);
+        }
+        self.heap_arguments(callee, span);
+        let stored = self.end_into(&func, args, span);
+        let Some(dest) = dest else { return };
+        let Some(to) = self.place_side(dest) else { return };
+        let from = self.typed(func.ret, env);
+        self.store(from, dest, to, span);
+        let keeper = self.keeper(dest);
+        if let Some(p) = func.into.and_then(|n| args.get(n as usize)) {
+            if let Some(side) = self.operand_side(p) {
+                self.flow(side.outer, to.outer, How::Outlives, span, keeper);
+            }
+            // A later call may go on from what the earlier one left there (`strtok_r(NULL, ...)`).
+            if let Some(stored) = stored {
+                self.flow(stored, to.outer, How::Outlives, span, keeper);
+            }
+        }
+    }
+
+    /// The place whose address a temporary holds, if it holds one only.
+    pub(super) fn address_in(&self, temp: Local) -> Option<Place> {
+        let mut found = None;
+        for stmt in self.body.blocks.iter().flat_map(|b| &b.stmts) {
+            match &stmt.kind {
+                StmtKind::Assign(dest, value) if dest.as_local() == Some(temp) => match (value, &found) {
+                    (Rvalue::AddrOf(place), None) => found = Some(place.clone()),
+                    (Rvalue::Use(Operand::Copy(from)), None) => found = self.address_in(from.as_local()?),
+                    _ => return None,
+                },
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// `*out` is set to a pointer into `p`; gives the region of `*out`.
+    pub(super) fn end_into(&mut self, func: &FuncTy, args: &[Operand], span: Span) -> Option<Ref> {
+        let (from, out_number) = func.end_into?;
+        let out = self.operand_side(args.get(out_number as usize)?)?;
+        let inner = object_pointer(&self.program.types, out.ty)?.target.ty;
+        let target =
+            args.get(out_number as usize).and_then(crate::framework::whole_local).and_then(|t| self.address_in(t));
+        let stored = match target {
+            Some(place) => self.outer_of_place(&place),
+            None => self.typed(inner, Env::Body).outer,
+        };
+        if let Some(side) = args.get(from as usize).and_then(|a| self.operand_side(a)) {
+            self.flow(side.outer, stored, How::Outlives, span, Keeper::Memory);
+        }
+        Some(stored)
+    }
+
+    /// Type arguments: `T: heap` wants the heap in every region; what `T: move` owns is released without a handle.
+    pub(super) fn heap_arguments(&mut self, callee: &Callee, span: Span) {
+        let (Callee::Direct(f) | Callee::Start(f)) = callee else { return };
+        let Some(function) = self.program.functions.get(f.func.0 as usize).filter(|_| !f.args.is_empty()) else {
+            return;
+        };
+        let mut params = vec![];
+        each_param(&self.program.types, function.ty, 0, &mut |p| params.push(p));
+        let mut wanted = vec![];
+        for p in params {
+            let Some(&arg) = f.args.get(p.index as usize) else { continue };
+            if p.heap {
+                super::shape::each_region(&self.program.types, arg, 0, 0, &mut |r| wanted.push(r));
+            }
+            if p.moves {
+                each_owned(&self.program.types, arg, 0, &mut |owned| match owned {
+                    Owned::Pointer(Region::Exchange) => {}
+                    Owned::Pointer(r) => wanted.push((r, 0)),
+                    _ => {}
+                });
+            }
+        }
+        for r in wanted {
+            let r = self.map(r, Env::Body);
+            self.flow(r, Ref::Fixed(HEAP), How::Equal, span, Keeper::HeapArgument);
+        }
+    }
+
+    pub(super) fn returned(&mut self, operand: &Operand, span: Span) {
+        let Some(side) = self.operand_side(operand) else { return };
+        let function = self.program.functions.get(self.body.func.func.0 as usize);
+        let Some(func) = function.and_then(|f| self.func_ty(f.ty)) else { return };
+        let to = self.typed(func.ret, Env::Prototype);
+        let before = self.demands.len();
+        self.relate(side, to, span, Keeper::Return);
+        let allowed = func.into.map(|n| self.outer_of_local(Local(n)));
+        for demand in self.demands.iter_mut().skip(before).filter(|d| !d.exact) {
+            demand.allowed = allowed;
+        }
+    }
+}
+
+/// Whether two pointer types have the same target up to regions and qualifiers.
+pub(super) fn same_targets(program: &Program, a: Ty, b: Ty) -> bool {
+    match (program.types.as_pointer(a), program.types.as_pointer(b)) {
+        (Some(p), Some(q)) => same_shape(&program.types, p.target.ty, q.target.ty),
+        _ => false,
+    }
+}
+
+/// Calls `visit` for each type parameter that the type mentions.
+fn each_param(types: &typing::types::TypeStore, ty: Ty, depth: u32, visit: &mut dyn FnMut(typing::types::TypeParam)) {
+    if depth > 64 {
+        return;
+    }
+    match types.kind(ty) {
+        TyKind::Param(p) => visit(*p),
+        TyKind::Ptr(p) => each_param(types, p.target.ty, depth + 1, visit),
+        TyKind::Array { elem, .. } => each_param(types, elem.ty, depth + 1, visit),
+        TyKind::Record(r) => {
+            if let Some(record) = types.records.get(r.0 as usize) {
+                record.args.iter().for_each(|&arg| each_param(types, arg, depth + 1, visit));
+            }
+        }
+        TyKind::Func(f) => {
+            f.params.iter().for_each(|p| each_param(types, p.ty, depth + 1, visit));
+            each_param(types, f.ret, depth + 1, visit);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,263 @@
+//! What each statement says about regions.
+
+use mir::ir::*;
+use mir::ty::{operand_ty, place_ty, same_shape};
+use source::Span;
+use typing::tree::{BorrowKind, RegionKind};
+use typing::types::{Region, Ty, TyKind};
+
+use super::build::{Arrival, Demand, Env, Keeper, Ref, Side, Solver};
+use super::calls::same_targets;
+use super::origins::{OriginId, ENTRIES, EXCHANGE, HEAP};
+use super::shape::{each_owned, is_exact, object_pointer, How, Owned};
+use crate::framework::Point;
+
+impl<'a> Solver<'a> {
+    pub(super) fn stmt(&mut self, at: Point, stmt: &Stmt) {
+        let span = stmt.span;
+        match &stmt.kind {
+            StmtKind::Assign(dest, value) => self.assign(at, dest, value, span),
+            StmtKind::Call { dest, callee, args, ty } => self.call(at, dest.as_ref(), callee, args, *ty, span),
+            StmtKind::Swap(a, b) => {
+                if let (Some(x), Some(y)) = (self.place_side(a), self.place_side(b)) {
+                    let keeper = self.keeper(b);
+                    self.flow(x.outer, y.outer, How::Equal, span, keeper);
+                    self.relate_inner(x, y, span, keeper);
+                }
+            }
+            StmtKind::Open(handle, key, region) => {
+                let region = self.map((*region, 0), Env::Body);
+                for place in [&Place::local(*handle), key] {
+                    let ty = place_ty(self.program, self.body, place).map(|q| q.ty);
+                    if let Ok(TyKind::Handle(_, r) | TyKind::Key(_, r)) = ty.map(|ty| self.program.types.kind(ty)) {
+                        let r = self.map((*r, 0), Env::Body);
+                        self.flow(region, r, How::Equal, span, Keeper::Open);
+                    }
+                }
+            }
+            StmtKind::Pack(place, regions) => {
+                let regions: Vec<Ref> = regions.iter().map(|&r| self.map((r, 0), Env::Body)).collect();
+                self.packed.extend(regions.iter().map(|&r| (r, span)));
+                self.hide(place, regions);
+            }
+            StmtKind::Unpack { place, regions, .. } => {
+                let regions = regions.iter().map(|&n| self.map((Region::Body(n), 0), Env::Body)).collect();
+                self.hide(place, regions);
+            }
+            StmtKind::Dispose { value, handle, .. } => self.dispose(value, handle.as_ref(), span),
+            _ => {}
+        }
+    }
+
+    pub(super) fn keeper(&self, dest: &Place) -> Keeper {
+        match dest.base {
+            _ if dest.has_deref() => Keeper::Memory,
+            PlaceBase::Global(g) => {
+                self.program.globals.get(g.0 as usize).map_or(Keeper::Memory, |g| Keeper::Global(g.name))
+            }
+            PlaceBase::Local(l) if dest.proj.is_empty() => Keeper::Local(l),
+            PlaceBase::Local(l) => Keeper::Part(l),
+            PlaceBase::Str(_) => Keeper::Memory,
+        }
+    }
+
+    pub(super) fn assign(&mut self, at: Point, dest: &Place, value: &Rvalue, span: Span) {
+        let Some(to) = self.place_side(dest) else { return };
+        let Some(from) = self.value(at, value, to, span) else { return };
+        if let Some(look) = self.origins.loan_at(at).filter(|&n| self.is_look(n)) {
+            let (origin, keeper) = (self.origins.loan(look), self.keeper(dest));
+            if self.last_view_of(value).is_none() {
+                self.flow(Ref::Fixed(origin), to.outer, How::Outlives, span, keeper);
+            }
+            // What only looks takes nothing over, whatever its type says.
+            if dest.as_local().and_then(|l| self.decl(l)).is_some_and(|d| d.kind == LocalKind::Temp) {
+                self.flow(from.outer, to.outer, How::Outlives, span, keeper);
+                return self.relate_inner(from, to, span, keeper);
+            }
+        }
+        self.store(from, dest, to, span);
+    }
+
+    pub(super) fn is_look(&self, loan: usize) -> bool {
+        self.origins.loans.get(loan).is_some_and(|l| l.form == super::origins::Form::Look)
+    }
+
+    pub(super) fn last_view_of(&self, value: &Rvalue) -> Option<Place> {
+        match value {
+            Rvalue::Use(Operand::Copy(place)) => self.last_view(place),
+            _ => None,
+        }
+    }
+
+    /// Relates a value to the place that it is stored in.
+    pub(super) fn store(&mut self, from: Side, dest: &Place, to: Side, span: Span) {
+        let keeper = self.keeper(dest);
+        if let PlaceBase::Local(local) = dest.base {
+            let is_variable = self.decl(local).is_some_and(|d| d.kind != LocalKind::Temp);
+            // What a struct hides is in scope wherever the struct is.
+            if is_variable && !dest.has_deref() && !matches!(to.env, Env::Hidden(_)) {
+                self.arrivals.push(Arrival { local, source: from.outer, span });
+            }
+        }
+        self.relate(from, to, span, keeper);
+    }
+
+    /// The side of a value; `None` if it holds no pointer.
+    pub(super) fn value(&mut self, at: Point, value: &Rvalue, dest: Side, span: Span) -> Option<Side> {
+        match value {
+            Rvalue::Use(a) | Rvalue::Offset(a, _) | Rvalue::Retain(a) => self.operand_side(a),
+            Rvalue::MakeFat { ptr: a, ty, .. } | Rvalue::MakeCounted { ptr: a, ty, .. } => {
+                let side = self.operand_side(a)?;
+                Some(Side { ty: self.inner_of(side.ty, *ty), ..side })
+            }
+            Rvalue::Bits(a, ty) | Rvalue::Part(a, Part::Ptr | Part::Lo | Part::Hi, ty) => {
+                let side = self.operand_side(a)?;
+                Some(Side { ty: self.inner_of(side.ty, *ty), ..side })
+            }
+            // Behind a `void *` all is in the heap: the remembered type does not tell regions.
+            Rvalue::MakeTypedVoid(a, _, _) => {
+                let side = self.operand_side(a)?;
+                let mut inner = vec![];
+                if let Some(p) = object_pointer(&self.program.types, side.ty) {
+                    super::shape::each_region(&self.program.types, p.target.ty, 0, 0, &mut |r| inner.push(r));
+                }
+                for r in inner {
+                    let r = self.map(r, Env::Body);
+                    self.flow(r, Ref::Fixed(HEAP), How::Equal, span, Keeper::HeapArgument);
+                }
+                Some(side)
+            }
+            Rvalue::AddrOf(place) => {
+                let ty = place_ty(self.program, self.body, place).ok()?.ty;
+                let outer = self.memory_of(place);
+                self.relate_target(ty, dest, span);
+                Some(Side { ty: dest.ty, outer, env: Env::Body })
+            }
+            Rvalue::Borrow(kind, place, ty) => self.borrow(at, *kind, place, *ty, dest, span),
+            Rvalue::NewKey(_, ty) | Rvalue::VaArg(_, ty) => Some(self.typed(*ty, Env::Body)),
+            Rvalue::Alloc { elem, handle, .. } => {
+                let outer = match handle.as_ref().map(|h| self.handle_region(h)) {
+                    Some(region) => region,
+                    None if self.declared_exchange(dest.ty) => Ref::Fixed(EXCHANGE),
+                    None => Ref::Fixed(HEAP),
+                };
+                self.owned_parts(*elem, outer, span);
+                self.relate_target(*elem, dest, span);
+                // Fresh memory is in exactly its region, and a shared pointer to it converts like any other.
+                let exact = object_pointer(&self.program.types, dest.ty).is_some_and(|p| is_exact(p.own));
+                if exact {
+                    self.flow(outer, dest.outer, How::Equal, span, Keeper::Object);
+                }
+                Some(Side { ty: dest.ty, outer, env: Env::Body })
+            }
+            _ => None,
+        }
+    }
+
+    /// The type whose inner regions count: the operand's if it has the shape of the result.
+    pub(super) fn inner_of(&self, operand: Ty, result: Ty) -> Ty {
+        if same_targets(self.program, operand, result) {
+            operand
+        } else {
+            result
+        }
+    }
+
+    /// What is behind a pointer to a place of type `target` goes to what is behind `dest`.
+    pub(super) fn relate_target(&mut self, target: Ty, dest: Side, span: Span) {
+        let Some(p) = object_pointer(&self.program.types, dest.ty) else { return };
+        let source = self.typed(target, Env::Body);
+        let to = self.typed(p.target.ty, dest.env);
+        if !same_shape(&self.program.types, source.ty, to.ty) {
+            return;
+        }
+        let how = if p.target.quals.is_const { How::Outlives } else { How::Equal };
+        self.flow(source.outer, to.outer, how, span, Keeper::Memory);
+        self.relate_inner(source, to, span, Keeper::Memory);
+    }
+
+    pub(super) fn declared_exchange(&self, ty: Ty) -> bool {
+        object_pointer(&self.program.types, ty).is_some_and(|p| p.region == Region::Exchange)
+    }
+
+    pub(super) fn handle_region(&mut self, handle: &Operand) -> Ref {
+        let ty = operand_ty(self.program, self.body, handle);
+        match ty.map(|ty| self.program.types.kind(ty)) {
+            Ok(TyKind::Handle(_, r)) => self.map((*r, 0), Env::Body),
+            _ => Ref::Free,
+        }
+    }
+
+    /// An object may own only into its own region (of the heap: also exchange blocks and keys).
+    pub(super) fn owned_parts(&mut self, elem: Ty, region: Ref, span: Span) {
+        let mut parts = vec![];
+        each_owned(&self.program.types, elem, 0, &mut |owned| parts.push(owned));
+        let heap = region == Ref::Fixed(HEAP);
+        for owned in parts {
+            let source = match owned {
+                Owned::Pointer(Region::Exchange) if heap => continue,
+                Owned::Pointer(r) => self.map((r, 0), Env::Body),
+                Owned::Key | Owned::Generic if heap => continue,
+                // A key or a value of any type would be lost with the arena.
+                Owned::Key | Owned::Generic => Ref::Fixed(HEAP),
+            };
+            self.flow(source, region, How::Equal, span, Keeper::Object);
+        }
+    }
+
+    pub(super) fn borrow(
+        &mut self,
+        at: Point,
+        kind: BorrowKind,
+        place: &Place,
+        ty: Ty,
+        dest: Side,
+        span: Span,
+    ) -> Option<Side> {
+        let side = self.place_side(place)?;
+        // What is behind a view is in the view's region, which no loan makes shorter.
+        if kind == BorrowKind::Lend || self.last_view(place).is_some() {
+            return Some(side);
+        }
+        if self.origins.loan_at(at).is_none() {
+            // A cursor goes on: it stays in its region.
+            return Some(dest);
+        }
+        let (memory, inner) = if kind.by_address() {
+            self.relate_target(side.ty, dest, span);
+            (self.memory_of(place), Side { env: Env::Body, ..dest })
+        } else {
+            (side.outer, side)
+        };
+        if let Some(region) = self.named_loan(ty) {
+            self.flow(memory, Ref::Fixed(region), How::Outlives, span, Keeper::Borrow);
+            return Some(Side { outer: Ref::Fixed(region), ..inner });
+        }
+        if let Some(loan) = self.origins.loan_at(at) {
+            let origin = self.origins.loan(loan);
+            self.flow(Ref::Fixed(origin), dest.outer, How::Outlives, span, Keeper::Borrow);
+        }
+        Some(Side { outer: memory, ..inner })
+    }
+
+    pub(super) fn named_loan(&mut self, ty: Ty) -> Option<OriginId> {
+        let Region::Body(n) = object_pointer(&self.program.types, ty)?.region else { return None };
+        let kind = self.body.regions.get(n as usize)?.decl.kind;
+        (kind == RegionKind::Loan).then_some(ENTRIES + n as usize)
+    }
+
+    pub(super) fn dispose(&mut self, value: &Operand, handle: Option<&Operand>, span: Span) {
+        let Some(side) = self.operand_side(value) else { return };
+        let Some(p) = object_pointer(&self.program.types, side.ty) else { return };
+        if p.region == Region::Exchange {
+            return;
+        }
+        let region = match handle {
+            Some(handle) => self.handle_region(handle),
+            None => Ref::Fixed(HEAP),
+        };
+        let Ref::Fixed(region) = region else { return };
+        let demand = Demand { source: side.outer, region, exact: true, allowed: None, span, keeper: Keeper::Dispose };
+        self.demands.push(demand);
+    }
+}

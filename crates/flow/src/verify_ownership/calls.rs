@@ -1,0 +1,159 @@
+//! Calls and returns: what goes to others, and what comes back.
+
+use mir::ir::*;
+use mir::ty::owns;
+use typing::tree::RegionKind;
+use typing::types::{Region, Ty, TyKind};
+
+use super::memory::{plain_path, Base, Cell, Memory, Null, Token, Value};
+use super::walk::{Ends, Step, Walker};
+
+impl Walker<'_> {
+    pub(super) fn call(&mut self, m: &mut Memory, dest: Option<&Place>, args: &[Operand], ty: Ty) -> Step {
+        let func = self.program.types.as_func(ty);
+        let mut values = vec![];
+        for (n, arg) in args.iter().enumerate() {
+            let value = self.operand(m, arg)?;
+            let param = func.as_ref().and_then(|f| f.params.get(n).copied());
+            if value.needs.iter().any(|&t| !m.is_alive(t)) {
+                self.wrong("passes a pointer to what has ended");
+            }
+            let closed = value.regions.iter().any(|r| m.open.get(r).copied().unwrap_or(0) == 0);
+            let is_key = param.is_some_and(|p| matches!(self.program.types.kind(p.ty), TyKind::Key(..)));
+            let with_key = func.as_ref().is_some_and(|f| self.has_key_of(f, n));
+            if closed && !is_key && !with_key {
+                self.wrong("passes a pointer into a region that is not live");
+            }
+            if let Some(param) = param.filter(|p| self.names_heap(p.ty)) {
+                self.arrives(m, &value, param.ty, "passes for a heap pointer what may end");
+            }
+            values.push((value, param));
+        }
+        let mut result = Value::unknown();
+        for (n, (value, param)) in values.iter().enumerate() {
+            let owner = param.is_some_and(|p| self.is_owned_scalar(p.ty));
+            let token = value.points.filter(|_| owner && value.null != Null::Yes);
+            if let Some(token) = token {
+                let others = values.iter().enumerate().filter(|(other, _)| *other != n);
+                if others.into_iter().any(|(_, (v, _))| v.needs.contains(&token)) {
+                    self.wrong("passes an object to an owner and to another parameter");
+                }
+                if self.has_hole(m, token) {
+                    self.wrong("passes an object with a hole");
+                }
+            }
+            let consumed = param.is_some_and(|p| p.consume) && value.owned.is_some();
+            for &token in value.points.iter().chain(&value.needs) {
+                if m.storage.values().any(|&s| s == token) {
+                    let local = m.storage.iter().find(|(_, &s)| s == token).map(|(&l, _)| l);
+                    if let Some(local) = local {
+                        self.forget_local(m, local);
+                    }
+                } else {
+                    m.forget(token);
+                }
+            }
+            if consumed {
+                if let Some(token) = value.owned {
+                    m.kill(token);
+                }
+            }
+            let from = param.and_then(|p| self.program.types.as_pointer(p.ty)).map(|p| p.region);
+            let to = func.as_ref().and_then(|f| self.program.types.as_pointer(f.ret)).map(|p| p.region);
+            if from.is_some() && from == to && from != Some(Region::Heap) && !consumed {
+                result.needs.extend(value.needs.iter().copied());
+                result.regions.extend(value.regions.iter().copied());
+                result.loans.extend(value.loans.iter().copied());
+            }
+        }
+        if let Some(func) = &func {
+            if let Some((value, _)) = func.into.and_then(|n| values.get(n as usize)) {
+                result.needs.extend(value.needs.iter().copied());
+            }
+            if func.noreturn {
+                return Err(Ends);
+            }
+        }
+        let Some(dest) = dest else { return Ok(()) };
+        let ty = self.place_ty(dest);
+        if owns(&self.program.types, ty) {
+            result = if self.is_owned_scalar(ty) { self.arriving(m, ty, false) } else { Value::unknown() };
+        } else if let Some(p) = self.program.types.as_pointer(ty) {
+            self.add_region(&mut result, p.region);
+        }
+        self.store(m, dest, result)
+    }
+
+    /// Whether it is a pointer into the heap and nowhere else.
+    fn names_heap(&self, ty: Ty) -> bool {
+        self.program.types.as_pointer(ty).is_some_and(|p| p.region == Region::Heap)
+    }
+
+    /// Whether another parameter is the key of the region of parameter `n`.
+    pub(super) fn has_key_of(&self, func: &typing::types::FuncTy, n: usize) -> bool {
+        let Some(region) = func.params.get(n).and_then(|p| self.program.types.as_pointer(p.ty)).map(|p| p.region)
+        else {
+            return false;
+        };
+        func.params.iter().any(|p| matches!(self.program.types.kind(p.ty), TyKind::Key(_, r) if *r == region))
+    }
+
+    /// A local that others may have changed through its address.
+    pub(super) fn forget_local(&self, m: &mut Memory, local: Local) {
+        let ty = self.local_ty(local);
+        let cell = (Base::Local(local), vec![]);
+        for inside in Self::cells_in(m, &cell) {
+            self.forget_tests(m, &inside);
+            if let Some(old) = m.cells.remove(&inside) {
+                // What an out parameter held was released before it was filled.
+                if let Some(token) = old.owned.filter(|_| owns(&self.program.types, ty)) {
+                    m.forget(token);
+                }
+            }
+        }
+    }
+
+    pub(super) fn returns(&mut self, mut m: Memory, operand: Option<&Operand>) {
+        if let Some(operand) = operand {
+            let Ok(value) = self.operand(&mut m, operand) else { return };
+            let function = self.program.functions.get(self.body.func.func.0 as usize);
+            let into = function.and_then(|f| self.program.types.as_func(f.ty)).filter(|f| f.into.is_none());
+            if let Some(func) = into {
+                self.arrives(&m, &value, func.ret, "returns a pointer to what the caller does not know to last");
+            }
+            let mine = |t: &Token| m.storage.values().any(|s| s == t) || !m.is_alive(*t);
+            if value.needs.iter().any(mine) {
+                self.wrong("returns a pointer to what ends with the function");
+            }
+            let lifo = |n: &u32| {
+                let kind = self.body.regions.get(*n as usize).map(|r| r.decl.kind);
+                matches!(kind, Some(RegionKind::Lifo(_)))
+            };
+            if value.regions.iter().any(lifo) {
+                self.wrong("returns a pointer into an arena of the function");
+            }
+        }
+        if m.open.iter().any(|(n, &count)| {
+            let kind = self.body.regions.get(*n as usize).map(|r| r.decl.kind);
+            count > 0 && matches!(kind, Some(RegionKind::Lifo(_) | RegionKind::Dynamic | RegionKind::ParamKey))
+        }) {
+            self.wrong("returns while a region is open");
+        }
+        let cells: Vec<(Cell, Value)> = m.cells.iter().map(|(c, v)| (c.clone(), v.clone())).collect();
+        for ((base, path), value) in cells {
+            let Base::Local(local) = base else { continue };
+            if self.lent.contains(&local) {
+                if value.gone && local.0 < self.body.params && plain_path(&Place::local(local)).is_some() {
+                    self.wrong("returns with a hole in what is lent");
+                }
+                let hole = value.owned.is_some_and(|t| self.has_hole(&m, t));
+                if hole && local.0 < self.body.params {
+                    self.wrong("returns with a hole in what is lent");
+                }
+            } else if local.0 < self.body.params || self.is_temp(local) {
+                let _ = path;
+                self.drop_value(&m, &value, "the function is left");
+            }
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! What each statement does to memory.
+
+use mir::ir::*;
+use mir::ty::owns;
+use typing::tree::{BorrowKind, RegionKind};
+use typing::types::{Own, Region, Ty, TyKind};
+
+use super::memory::{Base, Cell, Location, Memory, Null, Thing, Token, Value};
+use super::walk::{Ends, Step, Walker};
+
+impl Walker<'_> {
+    pub(super) fn statement(&mut self, m: &mut Memory, stmt: &Stmt) -> Step {
+        match &stmt.kind {
+            StmtKind::Assign(dest, value) => self.assign(m, dest, value)?,
+            StmtKind::Call { dest, callee, args, ty } => {
+                if let Callee::Pointer(operand) = callee {
+                    self.operand(m, operand)?;
+                }
+                if !matches!(callee, Callee::Builtin(_)) || !args.is_empty() || dest.is_some() {
+                    self.call(m, dest.as_ref(), args, *ty)?;
+                }
+            }
+            StmtKind::Dispose { value, handle, .. } => {
+                if let Some(handle) = handle {
+                    self.operand(m, handle)?;
+                }
+                self.dispose(m, value, handle.is_some())?;
+            }
+            StmtKind::StorageLive(local) => {
+                self.storage(m, *local);
+                for cell in Self::cells_in(m, &(Base::Local(*local), vec![])) {
+                    m.cells.remove(&cell);
+                }
+            }
+            StmtKind::StorageDead(local) => self.dead(m, *local),
+            StmtKind::Zero(place) => {
+                if let Location::Cell(cell) = self.locate(m, place)? {
+                    self.zero(m, cell, self.place_ty(place), 0);
+                }
+            }
+            StmtKind::Swap(a, b) => self.swap(m, a, b)?,
+            StmtKind::DropSlot(place) => {
+                if let Location::Cell(cell) = self.locate(m, place)? {
+                    for inside in Self::cells_in(m, &cell) {
+                        let held = m.cells.insert(inside, Value::null()).and_then(|v| v.owned);
+                        if let Some(token) = held {
+                            self.release(m, token);
+                        }
+                    }
+                }
+            }
+            StmtKind::ArenaBegin(_, n) => {
+                m.open.insert(*n, 1);
+            }
+            StmtKind::ArenaEnd(_, n) => {
+                let begun = m.open.insert(*n, 0).unwrap_or(0) != 0;
+                if !begun {
+                    self.wrong("ends an arena that has not begun");
+                }
+            }
+            StmtKind::Open(_, key, region) => {
+                let value = self.read(m, key)?;
+                if value.needs.iter().any(|&t| !m.is_alive(t)) {
+                    self.wrong("opens a key that was released");
+                }
+                if let Region::Body(n) = region {
+                    *m.open.entry(*n).or_insert(0) += 1;
+                    m.opened.push((*n, 0));
+                }
+            }
+            StmtKind::Close(_, key, region) => {
+                self.read(m, key)?;
+                if let Region::Body(n) = region {
+                    let count = m.open.entry(*n).or_insert(0);
+                    if *count == 0 {
+                        self.wrong("closes a region that is not open");
+                    } else {
+                        *count -= 1;
+                    }
+                    if let Some(at) = m.opened.iter().rposition(|(region, _)| region == n) {
+                        m.opened.remove(at);
+                    }
+                }
+            }
+            StmtKind::CursorBegin(cursor, place) => {
+                let at = self.locate(m, place)?;
+                let ty = self.place_ty(place);
+                if let Location::Cell(cell) = &at {
+                    if self.load(m, &at, ty).gone {
+                        self.wrong("a cursor goes over what was moved out");
+                    }
+                    // The content may be another when the cursor is done.
+                    if self.is_owned_scalar(ty) {
+                        let after = self.arriving(m, ty, false);
+                        m.cells.insert(cell.clone(), after);
+                    }
+                }
+                let value = self.address(m, at);
+                self.cursors.push((*cursor, place.clone()));
+                self.place_cursor(m, *cursor, value);
+            }
+            StmtKind::Unpack { place, .. } => {
+                // What was hidden has a new name now.
+                if let Location::Cell(cell) = self.locate(m, place)? {
+                    for inside in Self::cells_in(m, &cell) {
+                        if let Some(value) = m.cells.get_mut(&inside) {
+                            value.regions.clear();
+                        }
+                    }
+                }
+            }
+            StmtKind::Check(check) => {
+                let mut ends = Ok(());
+                mir::visit::check_operands(check, &mut |operand| {
+                    let place = operand.place().cloned();
+                    if place.is_some_and(|p| self.read(m, &p).is_err()) {
+                        ends = Err(Ends);
+                    }
+                });
+                ends?;
+            }
+            StmtKind::CopyElements { to, from, count } => {
+                for place in [to, from, count].into_iter().filter_map(|o| o.place()) {
+                    let value = self.read(m, place)?;
+                    if value.needs.iter().any(|&t| !m.is_alive(t)) {
+                        self.wrong("copies elements of what has ended");
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn assign(&mut self, m: &mut Memory, dest: &Place, value: &Rvalue) -> Step {
+        let ty = self.place_ty(dest);
+        if let (Rvalue::Borrow(BorrowKind::Lend, ..), Some(local)) = (value, dest.as_local()) {
+            self.lent.insert(local);
+        }
+        if let Rvalue::Use(Operand::Copy(from)) = value {
+            let is_variable = |l: Local| self.body.locals.get(l.0 as usize).is_some_and(|d| d.kind == LocalKind::Var);
+            if owns(&self.program.types, ty) && owns(&self.program.types, self.place_ty(from)) {
+                // A part of what `unpack` lends.
+                if let Some(local) = dest.as_local().filter(|&l| is_variable(l)) {
+                    self.lent.insert(local);
+                }
+            }
+        }
+        // A struct with owners moves cell by cell.
+        if let Rvalue::Use(Operand::Move(from)) = value {
+            if owns(&self.program.types, ty) && !self.is_owned_scalar(ty) {
+                let parts = self.take(m, from)?;
+                if let Location::Cell((base, path)) = self.locate(m, dest)? {
+                    for cell in Self::cells_in(m, &(base, path.clone())) {
+                        m.cells.remove(&cell);
+                    }
+                    for (steps, value) in parts.into_iter().filter(|(_, v)| !v.gone) {
+                        m.cells.insert((base, path.iter().copied().chain(steps).collect()), value);
+                    }
+                }
+                return Ok(());
+            }
+        }
+        if let (Rvalue::Use(Operand::Copy(from)), Some(local)) = (value, dest.as_local()) {
+            let kept = owns(&self.program.types, self.place_ty(from)) && !owns(&self.program.types, ty);
+            if kept && !self.is_temp(local) && self.is_slot(from) {
+                self.wrong("keeps what is in a slot");
+            }
+        }
+        let mut value = self.value(m, value, ty)?;
+        if self.is_unsafe {
+            // What `unsafe` code makes is its own affair.
+            value = Value { owned: value.owned, ..Value::unknown() };
+        }
+        if let Some(cursor) = dest.as_local().filter(|_| self.is_cursor_advance(dest)) {
+            self.place_cursor(m, cursor, value);
+            return Ok(());
+        }
+        if let TyKind::Ptr(p) = self.program.types.kind(ty) {
+            if p.own == Own::Shared {
+                // Given to the collector, or only looked at.
+                value.owned = None;
+            }
+        }
+        self.store(m, dest, value)
+    }
+
+    pub(super) fn zero(&self, m: &mut Memory, cell: Cell, ty: Ty, depth: u32) {
+        for inside in Self::cells_in(m, &cell) {
+            m.cells.remove(&inside);
+        }
+        let fields = match self.program.types.kind(ty) {
+            TyKind::Record(r) if depth < 8 => {
+                self.program.types.records.get(r.0 as usize).and_then(|record| record.fields.clone())
+            }
+            _ => None,
+        };
+        if self.program.types.as_pointer(ty).is_some() || self.is_owned_scalar(ty) {
+            m.cells.insert(cell.clone(), Value::null());
+        }
+        for (n, field) in fields.iter().flat_map(|f| f.iter()).enumerate() {
+            let mut path = cell.1.clone();
+            path.push(n as u32);
+            self.zero(m, (cell.0, path), field.ty.ty, depth + 1);
+        }
+    }
+
+    pub(super) fn swap(&mut self, m: &mut Memory, a: &Place, b: &Place) -> Step {
+        self.disturbs(m, a);
+        self.disturbs(m, b);
+        let ty = self.place_ty(a);
+        let (x, y) = (self.locate(m, a)?, self.locate(m, b)?);
+        let values = [&x, &y].map(|at| match at {
+            Location::Cell(_) => self.load(m, at, ty),
+            _ => self.arriving(m, ty, false),
+        });
+        let [vx, vy] = values;
+        let lent = |at: &Location| matches!(at, Location::Cell((Base::Local(l), _)) if self.lent.contains(l));
+        if lent(&x) || lent(&y) {
+            self.wrong("swaps what is lent");
+        }
+        if vx.gone || vy.gone {
+            self.wrong("swaps what was moved out");
+        }
+        let types = [self.place_ty(a), self.place_ty(b)];
+        for ((at, value), ty) in [(x, vy), (y, vx)].into_iter().zip(types) {
+            match at {
+                Location::Cell(cell) => {
+                    self.forget_tests(m, &cell);
+                    m.cells.insert(cell, value);
+                }
+                _ => self.kept(m, ty, &value),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn dead(&mut self, m: &mut Memory, local: Local) {
+        let is_lent = self.lent.contains(&local);
+        if self.cursors.iter().any(|(c, _)| *c == local) {
+            self.leave_cursor(m, local);
+        }
+        for cell in Self::cells_in(m, &(Base::Local(local), vec![])) {
+            if let Some(value) = m.cells.remove(&cell) {
+                if !is_lent {
+                    self.drop_value(m, &value, "its scope ends");
+                }
+            }
+            self.forget_tests(m, &cell);
+        }
+        if let Some(token) = m.storage.remove(&local) {
+            m.kill(token);
+        }
+    }
+
+    pub(super) fn drop_value(&mut self, m: &Memory, value: &Value, how: &str) {
+        let Some(token) = value.owned else { return };
+        let owed = m.things.get(&token).is_some_and(|t| t.owed && t.alive && !t.lent);
+        if owed && value.null != Null::Yes && self.leaks {
+            self.wrong(format!("drops something owned: {how}"));
+        }
+    }
+
+    pub(super) fn store(&mut self, m: &mut Memory, dest: &Place, value: Value) -> Step {
+        let ty = self.place_ty(dest);
+        if owns(&self.program.types, ty) {
+            self.disturbs(m, dest);
+        }
+        let is_temp = dest.as_local().is_some_and(|l| self.is_temp(l));
+        if let Some(local) = dest.as_local() {
+            self.in_scope(m, &value, local);
+        }
+        if !is_temp {
+            self.arrives(m, &value, ty, "a pointer is kept where it may outlive its target");
+        }
+        let at = self.locate(m, dest)?;
+        match at {
+            Location::Cell(cell) => {
+                let old = m.cells.get(&cell).cloned();
+                let is_lent = matches!(cell.0, Base::Local(l) if self.lent.contains(&l));
+                if matches!(cell.0, Base::Local(l) if is_lent && l.0 < self.body.params) && self.is_owned_scalar(ty) {
+                    self.wrong("assigns what is lent");
+                }
+                if let Some(old) = old.filter(|_| !is_lent && self.is_owned_scalar(ty)) {
+                    self.drop_value(m, &old, "it is overwritten");
+                }
+                let stored_in_heap = match cell.0 {
+                    Base::Object(t) => m.things.get(&t).is_some_and(|t| t.owed),
+                    Base::Local(_) => false,
+                };
+                if stored_in_heap {
+                    self.kept(m, ty, &value);
+                }
+                self.forget_tests(m, &cell);
+                for inside in Self::cells_in(m, &cell) {
+                    m.cells.remove(&inside);
+                }
+                m.cells.insert(cell, value);
+            }
+            Location::Elsewhere(through) => {
+                let global = !matches!(dest.base, PlaceBase::Local(_));
+                if global || self.points_into_heap(dest) && through.needs.is_empty() {
+                    self.kept(m, ty, &value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Memory that lasts keeps a value of the type: nothing in it may end with a block, an arena or a loan. An arena that the type of the
+    /// memory itself names is no matter: who has no such name cannot read it.
+    pub(super) fn kept(&mut self, m: &Memory, ty: Ty, value: &Value) {
+        let named = self.program.types.as_pointer(ty).map(|p| p.region);
+        let local = value.needs.iter().any(|t| m.storage.values().any(|s| s == t));
+        let arena = value.regions.iter().any(|r| {
+            let kind = self.body.regions.get(*r as usize).map(|r| r.decl.kind);
+            matches!(kind, Some(RegionKind::Lifo(_))) && named != Some(Region::Body(*r))
+        });
+        let loan = value.owned.is_none()
+            && value
+                .needs
+                .iter()
+                .any(|t| m.cells.values().any(|v| v.owned == Some(*t)) && m.things.get(t).is_some_and(|t| t.alive));
+        if local || arena || loan {
+            self.wrong("memory that lasts keeps a pointer to what ends");
+        }
+    }
+
+    pub(super) fn forget_tests(&self, m: &mut Memory, cell: &Cell) {
+        for value in m.cells.values_mut() {
+            if value.test.as_ref().is_some_and(|(c, _)| c == cell) {
+                value.test = None;
+            }
+        }
+    }
+
+    /// Ends an object and, deeply, all that it owns.
+    pub(super) fn release(&mut self, m: &mut Memory, token: Token) {
+        m.kill(token);
+        let inside = (Base::Object(token), vec![]);
+        for cell in Self::cells_in(m, &inside) {
+            if let Some(owned) = m.cells.remove(&cell).and_then(|v| v.owned) {
+                self.release(m, owned);
+            }
+        }
+    }
+
+    pub(super) fn dispose(&mut self, m: &mut Memory, operand: &Operand, with_handle: bool) -> Step {
+        let Operand::Move(place) = operand else {
+            self.operand(m, operand)?;
+            return Ok(());
+        };
+        let ty = self.place_ty(place);
+        let parts = self.take(m, place)?;
+        for (_, value) in &parts {
+            if value.null == Null::Yes || value.gone {
+                continue;
+            }
+            let Some(token) = value.owned else {
+                if self.is_owned_scalar(ty) {
+                    self.wrong("releases what is not owned");
+                }
+                continue;
+            };
+            if !m.is_alive(token) {
+                self.wrong("releases what has ended already");
+            }
+            if let TyKind::Key(_, Region::Body(n)) = self.program.types.kind(ty) {
+                if m.opened.iter().any(|(region, _)| region == n) {
+                    self.wrong("releases the key of a region that is open");
+                }
+            }
+            let in_arena = !value.regions.is_empty();
+            if matches!(self.program.types.kind(ty), TyKind::Ptr(_)) && with_handle != in_arena {
+                let owed = m.things.get(&token).is_some_and(|t| t.owed);
+                if in_arena || owed {
+                    self.wrong("releases an object where it was not allocated");
+                }
+            }
+            self.release(m, token);
+        }
+        Ok(())
+    }
+
+    /// A cursor stands somewhere: what it is at is an object of its own, whole when it leaves.
+    pub(super) fn place_cursor(&mut self, m: &mut Memory, cursor: Local, value: Value) {
+        self.leave_cursor(m, cursor);
+        let object = m.token(Thing { alive: true, zeroed: false, owed: false, lent: false, depth: 0 });
+        let target = self.program.types.as_pointer(self.local_ty(cursor)).map(|p| p.target.ty);
+        if let Some(target) = target.filter(|&ty| self.is_owned_scalar(ty)) {
+            let mut content = self.arriving(m, target, false);
+            if let Some(thing) = content.owned.and_then(|t| m.things.get_mut(&t)) {
+                thing.owed = false;
+            }
+            content.null = Null::Unknown;
+            m.cells.insert((Base::Object(object), vec![]), content);
+        }
+        m.cells.insert((Base::Local(cursor), vec![]), Value { points: Some(object), null: Null::No, ..value });
+    }
+
+    pub(super) fn leave_cursor(&mut self, m: &Memory, cursor: Local) {
+        let at = m.cells.get(&(Base::Local(cursor), vec![])).and_then(|v| v.points);
+        let content = at.and_then(|object| m.cells.get(&(Base::Object(object), vec![])));
+        if content.is_some_and(|v| v.gone) {
+            self.wrong("a cursor leaves a hole");
+        }
+    }
+
+    pub(super) fn is_cursor_advance(&self, dest: &Place) -> bool {
+        dest.as_local().is_some_and(|l| self.cursors.iter().any(|(c, _)| *c == l))
+    }
+
+    pub(super) fn has_hole(&self, m: &Memory, object: Token) -> bool {
+        m.cells.iter().any(|((base, _), v)| {
+            *base == Base::Object(object) && (v.gone || v.owned.is_some_and(|t| t != object && self.has_hole(m, t)))
+        })
+    }
+}

@@ -1,0 +1,212 @@
+//! What is lent, and which region outlives which: the verifier's own reading of both rules.
+//!
+//! A loan is a statement that borrows an owned path. It lasts as long as a variable in scope holds a pointer that comes of it.
+//! Meanwhile the path, what leads to it and what lies below it are not moved, released, assigned or exchanged, and are lent in
+//! the same way only.
+
+use mir::ir::*;
+use mir::ty::prefix_ty;
+use std::collections::BTreeSet;
+use typing::tree::{BorrowKind, RegionKind};
+use typing::types::{Own, Region, Ty, TyKind};
+
+use super::memory::{Base, Loan, Memory, Null, Value};
+use super::walk::Walker;
+
+impl<'a> Walker<'a> {
+    /// Whether a place is an owned path: from a local through fields and `unique` pointers.
+    pub(super) fn is_owned_path(&self, place: &Place) -> bool {
+        let PlaceBase::Local(local) = place.base else { return false };
+        if self.cursors.iter().any(|(c, _)| *c == local) {
+            return false;
+        }
+        place.proj.iter().enumerate().all(|(n, step)| match step {
+            Proj::Field(_) => true,
+            Proj::Index(_) => false,
+            Proj::Deref => {
+                let ty = prefix_ty(self.program, self.body, place, n).map(|q| q.ty);
+                let pointer = ty.ok().and_then(|ty| self.program.types.as_pointer(ty));
+                pointer.is_some_and(|p| p.own == Own::Unique)
+            }
+        })
+    }
+
+    /// Whether a place is a container slot: on the way to it is a pointer that others may have, and no view or cursor.
+    pub(super) fn is_slot(&self, place: &Place) -> bool {
+        let mut through = false;
+        for (n, step) in place.proj.iter().enumerate() {
+            if *step != Proj::Deref {
+                continue;
+            }
+            if n == 0 && self.cursors.iter().any(|(c, _)| Some(*c) == place.base_local()) {
+                continue;
+            }
+            let ty = prefix_ty(self.program, self.body, place, n).map(|q| q.ty);
+            match ty.ok().and_then(|ty| self.program.types.as_pointer(ty)).map(|p| p.own) {
+                Some(Own::View) => return false,
+                Some(Own::Unique) => {}
+                _ => through = true,
+            }
+        }
+        through
+    }
+
+    /// A pointer comes into a variable whose region is not declared: what it points to is there where the variable is declared.
+    pub(super) fn in_scope(&mut self, m: &Memory, value: &Value, local: Local) {
+        let Some(decl) = self.body.locals.get(local.0 as usize) else { return };
+        let is_inferred = self
+            .program
+            .types
+            .as_pointer(decl.ty.ty)
+            .is_some_and(|p| matches!(p.region, Region::Infer(_)) && p.own == Own::Shared);
+        if !is_inferred || decl.kind == LocalKind::Temp || value.null == Null::Yes {
+            return;
+        }
+        let region_ends = value.regions.iter().any(|&r| {
+            let region = self.body.regions.get(r as usize);
+            region.is_some_and(|r| matches!(r.decl.kind, RegionKind::Lifo(_)) && !self.encloses(r.scope, decl.scope))
+        });
+        let local_ends = m.storage.iter().any(|(l, token)| {
+            let target = self.body.locals.get(l.0 as usize);
+            value.needs.contains(token) && target.is_some_and(|t| !self.encloses(t.scope, decl.scope))
+        });
+        if region_ends || local_ends {
+            self.wrong("a variable keeps a pointer to what ends before it");
+        }
+    }
+
+    fn loan_site(&self, loan: Loan) -> Option<(BorrowKind, &'a Place)> {
+        let stmt = self.body.blocks.get(loan.0 as usize)?.stmts.get(loan.1 as usize)?;
+        match &stmt.kind {
+            StmtKind::Assign(_, Rvalue::Borrow(kind, place, _)) => Some((*kind, place)),
+            _ => None,
+        }
+    }
+
+    /// The loans that variables in scope hold.
+    fn loans(&self, m: &Memory) -> BTreeSet<Loan> {
+        let is_var = |l: &Local| self.body.locals.get(l.0 as usize).is_some_and(|d| d.kind != LocalKind::Temp);
+        let held = m.cells.iter().filter(|((base, _), _)| matches!(base, Base::Local(l) if is_var(l)));
+        held.flat_map(|(_, value)| value.loans.iter().copied()).collect()
+    }
+
+    /// A statement takes or changes what an owned path holds.
+    pub(super) fn disturbs(&mut self, m: &Memory, place: &Place) {
+        self.behind_cursor(m, place);
+        if m.no_loans || !self.is_owned_path(place) {
+            return;
+        }
+        let related = |l: Loan| self.loan_site(l).is_some_and(|(_, lent)| is_related(lent, place));
+        if self.loans(m).into_iter().any(related) {
+            self.wrong("changes what is lent");
+        }
+    }
+
+    /// A statement lends an owned path.
+    pub(super) fn lends(&mut self, m: &Memory, kind: BorrowKind, place: &Place) {
+        if m.no_loans {
+            return;
+        }
+        let agrees = |l: Loan| match self.loan_site(l) {
+            Some((other, lent)) if is_related(lent, place) => match (other, kind) {
+                _ if other.is_view() => kind.is_view() || kind == BorrowKind::Any,
+                (BorrowKind::Shared, BorrowKind::Shared) => lent == place,
+                (_, BorrowKind::Any) => true,
+                _ => false,
+            },
+            _ => true,
+        };
+        if !self.loans(m).into_iter().all(agrees) {
+            self.wrong("lends what is lent in another way");
+        }
+    }
+
+    /// The place of a cursor is used through the cursor only.
+    pub(super) fn behind_cursor(&mut self, m: &Memory, place: &Place) {
+        let over = |(cursor, over): &(Local, Place)| m.storage.contains_key(cursor) && is_related(over, place);
+        if !self.cursors.is_empty() && self.cursors.iter().any(over) && self.is_owned_path(place) {
+            self.wrong("uses the place of a cursor");
+        }
+    }
+
+    // ---- regions
+
+    /// A pointer goes to where the type says a region: what it points to must outlive that.
+    pub(super) fn arrives(&mut self, m: &Memory, value: &Value, ty: Ty, what: &str) {
+        let TyKind::Ptr(p) = self.program.types.kind(ty) else { return };
+        let is_function = matches!(self.program.types.kind(p.target.ty), TyKind::Func(_));
+        if is_function || p.own != Own::Shared || value.null == Null::Yes || value.owned.is_some() {
+            return;
+        }
+        let holds = match p.region {
+            Region::Heap => {
+                let on_stack = value.needs.iter().any(|t| m.storage.values().any(|s| s == t));
+                let elsewhere = value.regions.iter().any(|&r| !self.heap_like(r));
+                !on_stack && !elsewhere
+            }
+            Region::Body(n) | Region::Bound(0, n) => value.regions.iter().all(|&r| self.outlives(m, r, n)),
+            _ => true,
+        };
+        if !holds {
+            self.wrong(what);
+        }
+    }
+
+    fn heap_like(&self, region: u32) -> bool {
+        self.body.regions.get(region as usize).is_none()
+    }
+
+    fn encloses(&self, outer: ScopeId, inner: ScopeId) -> bool {
+        let mut at = Some(inner);
+        let mut steps = self.body.scopes.len();
+        while let Some(scope) = at.filter(|_| steps > 0) {
+            if scope == outer {
+                return true;
+            }
+            at = self.body.scopes.get(scope.0 as usize).and_then(|s| s.parent);
+            steps -= 1;
+        }
+        false
+    }
+
+    /// Whether one region of the body outlives another one here.
+    fn outlives(&self, m: &Memory, long: u32, short: u32) -> bool {
+        let region = |n: u32| self.body.regions.get(n as usize);
+        let (Some(a), Some(b)) = (region(long), region(short)) else { return true };
+        if long == short || self.declared(long, short) {
+            return true;
+        }
+        let lexical = matches!(b.decl.kind, RegionKind::Block | RegionKind::Lifo(_) | RegionKind::Loan);
+        match a.decl.kind {
+            RegionKind::Param => lexical,
+            RegionKind::Block | RegionKind::Lifo(_) | RegionKind::Loan => lexical && self.encloses(a.scope, b.scope),
+            RegionKind::Dynamic | RegionKind::ParamKey => lexical && m.open.get(&long).copied().unwrap_or(0) > 0,
+        }
+    }
+
+    /// Whether the prototype says so, in one step or several.
+    fn declared(&self, long: u32, short: u32) -> bool {
+        let function = self.program.functions.get(self.body.func.func.0 as usize);
+        let Some(func) = function.and_then(|f| self.program.types.as_func(f.ty)) else { return false };
+        let number = |r: &Region| match r {
+            Region::Bound(0, n) | Region::Body(n) => Some(*n),
+            _ => None,
+        };
+        let mut known = BTreeSet::from([long]);
+        for _ in 0..func.outlives.len() {
+            for (a, b) in &func.outlives {
+                if let (Some(a), Some(b)) = (number(a), number(b)) {
+                    if known.contains(&a) {
+                        known.insert(b);
+                    }
+                }
+            }
+        }
+        known.contains(&short)
+    }
+}
+
+/// Whether one place leads to the other.
+fn is_related(a: &Place, b: &Place) -> bool {
+    a.base == b.base && a.proj.iter().zip(&b.proj).all(|(x, y)| x == y)
+}

@@ -1,0 +1,211 @@
+//! Values: operands, what statements compute, what arrives from outside.
+
+use mir::ir::*;
+use mir::ty::{operand_ty, owns};
+use typing::tree::{BorrowKind, RegionKind};
+use typing::types::{Own, Region, Ty, TyKind};
+
+use super::memory::{Base, Memory, Null, Thing, Value};
+use super::walk::{Ends, Walker};
+
+impl Walker<'_> {
+    pub(super) fn operand(&mut self, m: &mut Memory, operand: &Operand) -> Result<Value, Ends> {
+        match operand {
+            Operand::Copy(place) => self.read(m, place),
+            Operand::Move(place) => {
+                let parts = self.take(m, place)?;
+                Ok(parts.into_iter().find(|(path, _)| path.is_empty()).map_or(Value::unknown(), |(_, value)| value))
+            }
+            Operand::Const(Const::Null(_) | Const::Int(0, _)) => Ok(Value::null()),
+            Operand::Const(_) => Ok(Value::unknown()),
+        }
+    }
+
+    pub(super) fn value(&mut self, m: &mut Memory, value: &Rvalue, dest: Ty) -> Result<Value, Ends> {
+        match value {
+            Rvalue::Use(a)
+            | Rvalue::Bits(a, _)
+            | Rvalue::Part(a, Part::Ptr | Part::Lo, _)
+            | Rvalue::MakeTypedVoid(a, ..)
+            | Rvalue::MakeFat { ptr: a, .. }
+            | Rvalue::MakeCounted { ptr: a, .. } => self.operand(m, a),
+            Rvalue::Offset(a, n) => {
+                let mut value = self.operand(m, a)?;
+                if !matches!(n, Operand::Const(Const::Int(0, _))) {
+                    value.points = None;
+                }
+                value.test = None;
+                Ok(value)
+            }
+            Rvalue::AddrOf(place) => {
+                let at = self.locate(m, place)?;
+                let mut address = self.address(m, at);
+                // What the pointer at its base was lent for, the address is lent for.
+                if let (Some(local), true) = (place.base_local(), place.has_deref()) {
+                    if let Some(base) = m.cells.get(&(Base::Local(local), vec![])) {
+                        address.loans.extend(base.loans.iter().copied());
+                    }
+                }
+                Ok(address)
+            }
+            Rvalue::Borrow(kind @ (BorrowKind::Slot | BorrowKind::Sight), place, _) => {
+                self.lends(m, *kind, place);
+                let at = self.locate(m, place)?;
+                Ok(self.address(m, at))
+            }
+            Rvalue::Borrow(kind, place, _) => {
+                let is_path = self.is_owned_path(place) && owns(&self.program.types, self.place_ty(place));
+                if is_path {
+                    self.lends(m, *kind, place);
+                }
+                let mut value = self.read(m, place)?;
+                let lends_pointer = matches!(kind, BorrowKind::Shared | BorrowKind::View);
+                if lends_pointer && self.is_slot(place) && owns(&self.program.types, self.place_ty(place)) {
+                    self.wrong("lends what is in a slot");
+                }
+                if lends_pointer && value.points.is_some_and(|t| self.has_hole(m, t)) {
+                    self.wrong("lends an object with a hole");
+                }
+                if is_path && lends_pointer {
+                    m.no_loans = false;
+                    value.loans.insert((self.at.0 .0, self.at.1 as u32));
+                }
+                if self.program.types.as_pointer(self.place_ty(place)).is_some() && value.null != Null::Yes {
+                    let mut borrowed = value.clone();
+                    borrowed.test = None;
+                    if value.needs.iter().any(|&t| !m.is_alive(t)) {
+                        self.wrong("borrows what has ended");
+                    }
+                    return Ok(borrowed);
+                }
+                Ok(value)
+            }
+            Rvalue::Alloc { elem, handle, fallible, .. } => {
+                mir::visit::rvalue_operands(value, &mut |operand| drop(self.operand(m, operand)));
+                let region = handle.as_ref().and_then(|h| operand_ty(self.program, self.body, h).ok());
+                let region = region.and_then(|ty| match self.program.types.kind(ty) {
+                    TyKind::Handle(_, r) => Some(*r),
+                    _ => None,
+                });
+                if region.is_some() && self.owns_in_heap(*elem) {
+                    self.wrong("allocates in an arena what owns outside of it");
+                }
+                let owed = region.is_none();
+                let token = m.token(Thing { alive: true, zeroed: true, owed, lent: false, depth: 0 });
+                let mut fresh = Value::unknown();
+                fresh.points = Some(token);
+                fresh.needs.insert(token);
+                if let Some(region) = region {
+                    self.add_region(&mut fresh, region);
+                    if fresh.regions.iter().any(|r| m.open.get(r).copied().unwrap_or(0) == 0) {
+                        self.wrong("allocates in a region that is not live");
+                    }
+                }
+                if owns(&self.program.types, dest) {
+                    fresh.owned = Some(token);
+                }
+                if !fallible {
+                    fresh.null = Null::No;
+                }
+                Ok(fresh)
+            }
+            Rvalue::Retain(a) => {
+                let value = self.operand(m, a)?;
+                if value.needs.iter().any(|&t| !m.is_alive(t)) {
+                    self.wrong("counts up what has ended");
+                }
+                Ok(self.arriving(m, dest, false))
+            }
+            Rvalue::NewKey(_, ty) => Ok(self.arriving(m, *ty, false)),
+            Rvalue::Truth(a) | Rvalue::Numeric(a, _) => {
+                let value = self.operand(m, a)?;
+                Ok(Value { test: value.test, ..Value::unknown() })
+            }
+            Rvalue::Unary(UnOp::Not, a) => {
+                let value = self.operand(m, a)?;
+                Ok(Value { test: value.test.map(|(c, same)| (c, !same)), ..Value::unknown() })
+            }
+            Rvalue::Binary(op @ (BinOp::Eq | BinOp::Ne), a, b, _) => {
+                let is_null = |o: &Operand| matches!(o, Operand::Const(Const::Null(_) | Const::Int(0, _)));
+                let (x, y) = (self.operand(m, a)?, self.operand(m, b)?);
+                let tested = match (is_null(a), is_null(b)) {
+                    (false, true) => x.test,
+                    (true, false) => y.test,
+                    _ => None,
+                };
+                Ok(Value { test: tested.map(|(c, same)| (c, same == (*op == BinOp::Ne))), ..Value::unknown() })
+            }
+            _ => {
+                let mut ends = Ok(());
+                mir::visit::rvalue_operands(value, &mut |operand| {
+                    if self.operand(m, operand).is_err() {
+                        ends = Err(Ends);
+                    }
+                });
+                ends?;
+                Ok(Value::unknown())
+            }
+        }
+    }
+
+    /// A value that comes from outside.
+    pub(super) fn arriving(&mut self, m: &mut Memory, ty: Ty, lent: bool) -> Value {
+        let mut value = Value::unknown();
+        match self.program.types.kind(ty) {
+            TyKind::Ptr(p) => {
+                self.add_region(&mut value, p.region);
+                if p.nonnull {
+                    value.null = Null::No;
+                }
+            }
+            TyKind::Key(..) => value.null = Null::No,
+            _ => {}
+        }
+        if self.is_owned_scalar(ty) {
+            let token = m.token(Thing { alive: true, zeroed: false, owed: self.owed(ty), lent, depth: 0 });
+            value.owned = Some(token);
+            value.needs.insert(token);
+            value.points = Some(token);
+        }
+        value
+    }
+
+    /// Whether a field of a record is an owned pointer into the heap.
+    fn owns_in_heap(&self, ty: Ty) -> bool {
+        let TyKind::Record(r) = self.program.types.kind(ty) else { return false };
+        let record = self.program.types.records.get(r.0 as usize);
+        record.and_then(|r| r.fields.as_ref()).is_some_and(|fields| {
+            fields.iter().any(|f| {
+                let pointer = self.program.types.as_pointer(f.ty.ty);
+                pointer.is_some_and(|p| matches!(p.own, Own::Unique | Own::Rc) && p.region == Region::Heap)
+            })
+        })
+    }
+
+    pub(super) fn add_region(&self, value: &mut Value, region: Region) {
+        if let Region::Body(n) = region {
+            let kind = self.body.regions.get(n as usize).map(|r| r.decl.kind);
+            if matches!(
+                kind,
+                Some(RegionKind::Lifo(_) | RegionKind::Dynamic | RegionKind::ParamKey | RegionKind::Param)
+            ) {
+                value.regions.insert(n);
+            }
+        }
+    }
+
+    /// Owned pointers, keys and generic values: one thing.
+    pub(super) fn is_owned_scalar(&self, ty: Ty) -> bool {
+        owns(&self.program.types, ty)
+            && !matches!(self.program.types.kind(ty), TyKind::Record(_) | TyKind::Array { .. })
+    }
+
+    /// Whether a value of the type must be released by who owns it. What is not known is not claimed.
+    pub(super) fn owed(&self, ty: Ty) -> bool {
+        match self.program.types.kind(ty) {
+            TyKind::Ptr(p) => matches!(p.region, Region::Heap | Region::Exchange),
+            TyKind::Key(..) | TyKind::Param(_) => true,
+            _ => false,
+        }
+    }
+}
