@@ -1,6 +1,9 @@
 //! Breaks accepted programs, one thing at a time. A mutant that is accepted must do no harm: it is run under the sanitizers, and the program
 //! itself tells of values that are wrong and of objects that were lost or dropped twice.
 
+// All kinds have one signature.
+#![allow(clippy::ptr_arg)]
+
 use crate::program::{program, Program};
 use crate::rng::{mixed, Random};
 use crate::run::{build_sanitized, check, file_of, head, run_sanitized, Outcome};
