@@ -327,7 +327,7 @@ static bool same_directory(const struct lee_location *a, const struct lee_locati
     return strcmp(of_a, of_b) == 0 && length_a == length_b && memcmp(a->file, b->file, length_a) == 0;
 }
 
-/* The runtime's functions are known by their names, and those without the prefix by being in a file beside this one. */
+/* The program's `main` gets its name back. The runtime's functions are known by their names, and those without the prefix by being in a file beside this one. */
 static void mark_runtime(struct lee_call *calls, size_t count) {
     struct lee_frame here = {.pc = (uintptr_t)lee_backtrace};
     struct lee_location own;
@@ -335,7 +335,9 @@ static void mark_runtime(struct lee_call *calls, size_t count) {
     if (object != NULL)
         lee_lines_find(&object->image, &own, 1);
     for (size_t i = 0; i < count; i++) {
-        const struct lee_location *location = &calls[i].location;
+        struct lee_location *location = &calls[i].location;
+        if (location->function != NULL && strcmp(location->function, "lee_main") == 0)
+            location->function = "main"; /* the program's own, which C's `main` calls */
         calls[i].runtime = (location->function != NULL && strncmp(location->function, "lee_", 4) == 0) ||
                            (same_directory(location, &own) && strstr(location->file, ".lee") == NULL);
     }

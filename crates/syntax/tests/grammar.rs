@@ -234,7 +234,7 @@ declare static z: auto = 3",
     lee(
         "enum e : unsigned char { A [[deprecated]] = 1, B, };",
         "declare enum e : unsigned char {...}
-  enumerator A = 1
+  enumerator A [[deprecated]] = 1
   enumerator B",
     );
     lee(
@@ -516,7 +516,7 @@ declare struct s {...}
   unsupported expose
   unsupported switch receive
   unsupported receive v
-  declare t: unsupported pid = (unsupported start)");
+  declare t: unsupported pid = (start (call g 1))");
     lee("generic <T> void f(weak<T> *w, cell<struct list<T>> *c, task *t);", "generic <T> declare f: function(w: pointer to unsupported weak, c: pointer to unsupported cell, t: pointer to unsupported task) returning void");
 }
 

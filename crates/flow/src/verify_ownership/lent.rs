@@ -121,9 +121,11 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The place of a cursor is used through the cursor only.
+    /// The place of a cursor is used through the cursor only, if it is an owned path. What a slot holds is taken out meanwhile.
     pub(super) fn behind_cursor(&mut self, m: &Memory, place: &Place) {
-        let over = |(cursor, over): &(Local, Place)| m.storage.contains_key(cursor) && is_related(over, place);
+        let over = |(cursor, over): &(Local, Place)| {
+            m.storage.contains_key(cursor) && is_related(over, place) && self.is_owned_path(over)
+        };
         if !self.cursors.is_empty() && self.cursors.iter().any(over) && self.is_owned_path(place) {
             self.wrong("uses the place of a cursor");
         }
