@@ -54,7 +54,15 @@ impl<'u, 'a> Emitter<'u, 'a> {
     /// An emitter for `body`.
     pub fn new(unit: &'u mut Unit<'a>, body: &'a Body, held: Vec<Held>, scratch: NameSet) -> Emitter<'u, 'a> {
         let signature = unit.func_ty(&body.func);
-        let variable: Vec<bool> = held.iter().map(|h| h.variable).collect();
+        // Locals whose end does something: arrays of variable length, cursors.
+        let mut ending: Vec<bool> = held.iter().map(|h| h.variable).collect();
+        for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+            if let StmtKind::CursorBegin(cursor, _) = &stmt.kind {
+                if let Some(ending) = ending.get_mut(cursor.0 as usize) {
+                    *ending = true;
+                }
+            }
+        }
         unit.c.locals = held.iter().map(|h| h.name.clone()).collect();
         let mut emitter = Emitter {
             unit,
@@ -73,7 +81,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
             bases: crate::bases::Bases::default(),
             base_names: FxHashMap::default(),
             taken: FxHashMap::default(),
-            targets: targets(body, &variable),
+            targets: targets(body, &ending),
         };
         emitter.uses = crate::pending::count_uses(body, &|n| emitter.is_array(n));
         emitter.find_bases();
@@ -100,6 +108,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
     /// All blocks that can be reached.
     pub fn blocks(&mut self) {
         let body = self.body;
+        self.take_names();
         let reachable = reachable(body, &self.targets);
         let order: Vec<u32> =
             (0..body.blocks.len() as u32).filter(|&n| reachable.get(n as usize) == Some(&true)).collect();
@@ -640,10 +649,10 @@ pub fn effect_of(place: &Place, body: &Body) -> Effect {
 }
 
 /// Where a jump to each block ends up, behind blocks that hold nothing but a jump.
-fn targets(body: &Body, variable: &[bool]) -> Vec<u32> {
+fn targets(body: &Body, ending: &[bool]) -> Vec<u32> {
     let step = |n: u32| match body.blocks.get(n as usize) {
         Some(Block { stmts, term: Terminator { kind: TermKind::Goto(next), .. } })
-            if stmts.iter().all(|s| is_silent(&s.kind, variable)) && next.0 != n =>
+            if stmts.iter().all(|s| is_silent(&s.kind, ending)) && next.0 != n =>
         {
             Some(next.0)
         }
@@ -665,10 +674,10 @@ fn targets(body: &Body, variable: &[bool]) -> Vec<u32> {
 }
 
 /// Statements that write nothing.
-fn is_silent(kind: &StmtKind, variable: &[bool]) -> bool {
+fn is_silent(kind: &StmtKind, ending: &[bool]) -> bool {
     match kind {
         StmtKind::Prove(_) | StmtKind::Nop => true,
-        StmtKind::StorageLive(local) | StmtKind::StorageDead(local) => variable.get(local.0 as usize) == Some(&false),
+        StmtKind::StorageLive(local) | StmtKind::StorageDead(local) => ending.get(local.0 as usize) == Some(&false),
         _ => false,
     }
 }

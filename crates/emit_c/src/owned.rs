@@ -74,8 +74,7 @@ impl Emitter<'_, '_> {
     /// A cursor points at the place. What a slot holds is taken out for the cursor's life: whoever else looks at the slot meanwhile, by
     /// another way or in another task, finds nothing there, not what was freed through the cursor.
     pub fn cursor_begin(&mut self, cursor: Local, of: &Place) {
-        let is_slot = matches!(of.base, PlaceBase::Global(_)) || of.has_deref();
-        if !is_slot {
+        if !is_slot(of) {
             let value = self.rvalue(&Rvalue::AddrOf(of.clone()));
             self.store_words(&Place::local(cursor), value.words);
             return;
@@ -89,6 +88,19 @@ impl Emitter<'_, '_> {
             "{slot} = (void *)&{text}; __builtin_memcpy(&{content}, {slot}, sizeof {content}); \
              __builtin_memset({slot}, 0, sizeof {content}); {name} = &{content};"
         ));
+    }
+
+    /// Declares the variables of all cursors on slots: the end of one may be written before its beginning.
+    pub fn take_names(&mut self) {
+        let body = self.body;
+        for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+            let StmtKind::CursorBegin(cursor, of) = &stmt.kind else { continue };
+            if is_slot(of) {
+                if let Ok(qty) = mir::ty::place_ty(self.unit.program, body, of) {
+                    self.taken_names(*cursor, qty.ty);
+                }
+            }
+        }
     }
 
     /// The variables of a cursor on a slot: where the slot is, null while the cursor does not live, and what it held.
@@ -289,4 +301,9 @@ fn end_key(kind: KeyKind, key: &str) -> String {
 /// `(T)` of `sizeof(T)`; of what has no size, `(char)`.
 fn size_operand(size: &Ex) -> &str {
     size.text.strip_prefix("sizeof").unwrap_or("(char)")
+}
+
+/// Whether others can reach what a cursor works on.
+fn is_slot(of: &Place) -> bool {
+    matches!(of.base, PlaceBase::Global(_)) || of.has_deref()
 }
