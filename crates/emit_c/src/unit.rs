@@ -555,23 +555,7 @@ impl<'a> Unit<'a> {
 const UNALIGNED: &str = "__attribute__((constructor)) static void lee__unaligned(void) { lee_heap_unaligned = 1; }\n";
 
 fn unknown_signature(types: &TypeStore) -> FuncTy {
-    FuncTy {
-        ret: types.common.void,
-        params: vec![],
-        variadic: false,
-        unprototyped: true,
-        abi: Abi::C,
-        noreturn: false,
-        format: None,
-        into: None,
-        end_into: None,
-        copies: None,
-        fills: None,
-        terminates: None,
-        keeps_string: None,
-        regions: 0,
-        outlives: vec![],
-    }
+    FuncTy { unprototyped: true, ..FuncTy::new(types.common.void, vec![], Abi::C) }
 }
 
 /// The initialiser of an array with these units; the final zero is implied where the array has room for it.

@@ -193,7 +193,8 @@ fn faults(ran: &Ran, word: &str, file: &Path) -> Result<(), String> {
         .match_indices(&place)
         .any(|(at, _)| ran.err[at + place.len()..].starts_with(|c: char| c.is_ascii_digit()));
     // Every frame is on a line that the file has.
-    let last = fs::read_to_string(file).map_or(0, |text| text.lines().count());
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let last = text.lines().count();
     for (at, _) in ran.err.match_indices(&place) {
         let number: String = ran.err[at + place.len()..].chars().take_while(char::is_ascii_digit).collect();
         if number.parse::<usize>().is_ok_and(|n| n > last) {
@@ -204,7 +205,6 @@ fn faults(ran: &Ran, word: &str, file: &Path) -> Result<(), String> {
         return Err(format!("the report lacks {word:?} or the line: {}", tail(&ran.err)));
     }
     // Where the line matters, the file marks it.
-    let text = fs::read_to_string(file).unwrap_or_default();
     let marked = text.lines().position(|line| line.trim_end().ends_with("//~"));
     match marked.map(|n| format!("{place}{}:", n + 1)) {
         Some(at) if !ran.err.contains(&at) => Err(format!("the fault is not at {at} {}", tail(&ran.err))),

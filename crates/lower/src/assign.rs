@@ -361,7 +361,7 @@ impl<'t> Lower<'t, '_> {
 
     /// A call of one of the runtime's two functions that put off the end of a task.
     fn hold(&mut self, name: &str) {
-        let func = crate::call::plain_function(self.common().void, vec![]);
+        let func = FuncTy::new(self.common().void, vec![], Abi::C);
         let ty = self.program.types.intern(TyKind::Func(std::rc::Rc::new(func)));
         let callee = Callee::Builtin(source::Symbol::new(name));
         self.emit(StmtKind::Call { dest: None, callee, args: vec![], ty });

@@ -415,7 +415,7 @@ impl<'t> Lower<'t, '_> {
         }
         // In plain C and unsafe code it may be any function of the C compiler.
         let params = args.iter().map(|a| ParamTy { ty: a.ty.ty, consume: false, optional: false }).collect();
-        let func = plain_function(ty, params);
+        let func = FuncTy::new(ty, params, Abi::C);
         let fty = self.program.types.intern(TyKind::Func(Rc::new(func)));
         let dest = if self.is_void(ty) { None } else { Some(self.temp(ty)) };
         self.emit(StmtKind::Call {
@@ -469,25 +469,4 @@ fn whole_string(lower: &Lower, arg: &Expr) -> Option<u64> {
 /// Whether evaluating one of the expressions may write to memory.
 fn disturbed(later: &[&Expr]) -> bool {
     later.iter().any(|e| effects::has_effects(e))
-}
-
-/// A function of C with these parameters.
-pub(crate) fn plain_function(ret: Ty, params: Vec<ParamTy>) -> FuncTy {
-    FuncTy {
-        ret,
-        params,
-        variadic: false,
-        unprototyped: false,
-        abi: Abi::C,
-        noreturn: false,
-        format: None,
-        into: None,
-        end_into: None,
-        copies: None,
-        fills: None,
-        terminates: None,
-        keeps_string: None,
-        regions: 0,
-        outlives: vec![],
-    }
 }

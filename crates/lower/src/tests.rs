@@ -88,23 +88,7 @@ impl Maker {
 
     fn func_ty(&mut self, ret: Ty, params: &[Ty]) -> Ty {
         let params = params.iter().map(|&ty| ParamTy { ty, consume: false, optional: false }).collect();
-        self.program.types.intern(TyKind::Func(Rc::new(FuncTy {
-            ret,
-            params,
-            variadic: false,
-            unprototyped: false,
-            abi: Abi::Leeward,
-            noreturn: false,
-            format: None,
-            into: None,
-            end_into: None,
-            copies: None,
-            fills: None,
-            terminates: None,
-            keeps_string: None,
-            regions: 0,
-            outlives: vec![],
-        })))
+        self.program.types.intern(TyKind::Func(Rc::new(FuncTy::new(ret, params, Abi::Leeward))))
     }
 
     /// A record with named fields.

@@ -245,23 +245,7 @@ impl Parser<'_> {
     }
 
     fn func(&mut self) -> Res<TyKind> {
-        let mut func = FuncTy {
-            ret: self.program.types.common.void,
-            params: vec![],
-            variadic: false,
-            unprototyped: false,
-            abi: Abi::Leeward,
-            noreturn: false,
-            format: None,
-            into: None,
-            end_into: None,
-            copies: None,
-            fills: None,
-            terminates: None,
-            keeps_string: None,
-            regions: 0,
-            outlives: vec![],
-        };
+        let mut func = FuncTy::new(self.program.types.common.void, vec![], Abi::Leeward);
         if self.take("[") {
             self.list("]", |p| p.func_word(&mut func))?;
         }

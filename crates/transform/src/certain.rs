@@ -38,7 +38,7 @@ pub fn warning(view: &View, check: &Check, span: Span) -> Option<Diagnostic> {
 fn outside(view: &View, index: &Operand, length: &Operand) -> Option<String> {
     let (at, count) = (range(view, index)?, range(view, length)?);
     // Relations that contradict each other: nothing comes here.
-    if view.difference(index, length).is_some_and(|d| d < 0) && at.lo >= 0 {
+    if view.is_within(index, length) {
         return None;
     }
     let beyond = at.lo >= count.hi || view.difference(length, index).is_some_and(|d| d <= 0);

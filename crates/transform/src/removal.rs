@@ -97,11 +97,11 @@ fn may_go(kind: &StmtKind) -> bool {
 
 fn judge(program: &Program, body: &Body, view: &View, check: &Check) -> Option<Verdict> {
     match check {
-        Check::Index(index, length) => within(view, index, length).then_some(Verdict::Gone),
+        Check::Index(index, length) => view.is_within(index, length).then_some(Verdict::Gone),
         Check::Element(e) => {
             let may_be_null = e.may_be_null && !view.is_nonnull(&e.base);
             let may_be_negative = e.may_be_negative && view.value(&e.count).is_none_or(|r| r.lo < 0);
-            if !may_be_null && within(view, &e.index, &e.count) {
+            if !may_be_null && view.is_within(&e.index, &e.count) {
                 return Some(Verdict::Gone);
             }
             let cheaper = may_be_null != e.may_be_null || may_be_negative != e.may_be_negative;
@@ -126,11 +126,6 @@ fn judge(program: &Program, body: &Body, view: &View, check: &Check) -> Option<V
         }
         _ => None,
     }
-}
-
-/// `0 <= index < length`.
-fn within(view: &View, index: &Operand, length: &Operand) -> bool {
-    view.value(index).is_some_and(|r| r.lo >= 0) && view.difference(index, length).is_some_and(|d| d < 0)
 }
 
 fn divides(program: &Program, body: &Body, view: &View, a: &Operand, b: &Operand) -> bool {

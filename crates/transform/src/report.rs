@@ -119,7 +119,7 @@ pub fn why(body: &Body, view: &View, check: &Check) -> String {
         Check::Index(index, length) => outside(body, view, index, length),
         Check::Element(e) => {
             let mut reasons = vec![];
-            if !in_bounds(view, &e.index, &e.count) {
+            if !view.is_within(&e.index, &e.count) {
                 reasons.push(outside(body, view, &e.index, &e.count));
             }
             if e.may_be_null && !view.is_nonnull(&e.base) {
@@ -147,10 +147,6 @@ pub fn why(body: &Body, view: &View, check: &Check) -> String {
         Check::View(..) | Check::Multiple(..) => "the address or size may not fit".into(),
         Check::Unreachable => String::new(),
     }
-}
-
-fn in_bounds(view: &View, index: &Operand, length: &Operand) -> bool {
-    view.value(index).is_some_and(|r| r.lo >= 0) && view.difference(index, length).is_some_and(|d| d < 0)
 }
 
 fn outside(body: &Body, view: &View, index: &Operand, length: &Operand) -> String {

@@ -288,23 +288,7 @@ impl Checker<'_> {
     /// The function that an identifier without declaration names in C90: `int name()`.
     pub(crate) fn implicit_function(&mut self, name: Symbol, span: Span) -> FuncId {
         let ret = self.program.types.common.int;
-        let f = FuncTy {
-            ret,
-            params: vec![],
-            variadic: false,
-            unprototyped: true,
-            abi: Abi::C,
-            noreturn: false,
-            format: None,
-            into: None,
-            end_into: None,
-            copies: None,
-            fills: None,
-            terminates: None,
-            keeps_string: None,
-            regions: 0,
-            outlives: vec![],
-        };
+        let f = FuncTy { unprototyped: true, ..FuncTy::new(ret, vec![], Abi::C) };
         let ty = self.types().intern(TyKind::Func(Rc::new(f)));
         let id = FuncId(self.program.functions.len() as u32);
         self.program.functions.push(Function {

@@ -672,22 +672,11 @@ impl Checker<'_> {
         }
         self.siblings = outer;
         let attrs = if outermost { declarator.attrs.clone() } else { vec![] };
+        let abi = if place.foreign || place.trusted { Abi::C } else { Abi::Leeward };
         let mut f = FuncTy {
-            ret: ret.ty,
-            params,
             variadic: list.variadic,
             unprototyped: list.old_style && place.foreign,
-            abi: if place.foreign || place.trusted { Abi::C } else { Abi::Leeward },
-            noreturn: false,
-            format: None,
-            into: None,
-            end_into: None,
-            copies: None,
-            fills: None,
-            terminates: None,
-            keeps_string: None,
-            regions: 0,
-            outlives: vec![],
+            ..FuncTy::new(ret.ty, params, abi)
         };
         self.function_attributes(&mut f, &attrs, &names, place.trusted);
         if f.abi == Abi::Leeward && f.format.is_none() {

@@ -71,7 +71,7 @@ impl Checker<'_> {
             _ => return,
         };
         let params = params.into_iter().map(|ty| ParamTy { ty, consume: false, optional: false }).collect();
-        let fty = FuncTy { ret, params, ..plain_function(common.void) };
+        let fty = FuncTy::new(ret, params, Abi::C);
         let ty = self.types().intern(TyKind::Func(Rc::new(fty)));
         let id = FuncId(self.program.functions.len() as u32);
         self.program.functions.push(Function {
@@ -194,26 +194,5 @@ impl Checker<'_> {
         (out.format, out.into, out.end_into, out.copies) = (None, None, None, None);
         (out.fills, out.terminates, out.keeps_string) = (None, None, None);
         Some(out)
-    }
-}
-
-/// `void f(void)` of C.
-fn plain_function(void: Ty) -> FuncTy {
-    FuncTy {
-        ret: void,
-        params: vec![],
-        variadic: false,
-        unprototyped: false,
-        abi: Abi::C,
-        noreturn: false,
-        format: None,
-        into: None,
-        end_into: None,
-        copies: None,
-        fills: None,
-        terminates: None,
-        keeps_string: None,
-        regions: 0,
-        outlives: vec![],
     }
 }

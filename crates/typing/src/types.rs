@@ -355,6 +355,29 @@ pub struct FuncTy {
     pub outlives: Vec<(Region, Region)>,
 }
 
+impl FuncTy {
+    /// A function with a prototype that has neither attributes nor regions of its own.
+    pub fn new(ret: Ty, params: Vec<ParamTy>, abi: Abi) -> FuncTy {
+        FuncTy {
+            ret,
+            params,
+            variadic: false,
+            unprototyped: false,
+            abi,
+            noreturn: false,
+            format: None,
+            into: None,
+            end_into: None,
+            copies: None,
+            fills: None,
+            terminates: None,
+            keeps_string: None,
+            regions: 0,
+            outlives: vec![],
+        }
+    }
+}
+
 /// Number of a record (a struct, union or tagged union; each instance of a generic one has its own).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct RecordId(pub u32);

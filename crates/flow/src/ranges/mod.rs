@@ -118,6 +118,11 @@ impl View<'_> {
         Some(self.problem.bound(self.state, self.val(a)?, self.val(b)?))
     }
 
+    /// Whether `0 <= index < length` is certain.
+    pub fn is_within(&self, index: &Operand, length: &Operand) -> bool {
+        self.value(index).is_some_and(|r| r.lo >= 0) && self.difference(index, length).is_some_and(|d| d < 0)
+    }
+
     /// Whether a pointer is certainly not null.
     pub fn is_nonnull(&self, pointer: &Operand) -> bool {
         match self.val(pointer) {
