@@ -181,10 +181,6 @@ pub fn float_text(text: &str, kind: FloatKind) -> Ex {
         let name = if kind == FloatKind::Double { "double" } else { float_word(kind) };
         return Ex { atom: true, ..call.cast(name) };
     }
-    // What conversions and operators made of constants has its type already.
-    if text.starts_with('(') {
-        return Ex { level: Level::Unary, ..Ex::atom(text) };
-    }
     let lower = text.to_ascii_lowercase();
     let negative = lower.starts_with('-');
     let body = lower.trim_start_matches(['-', '+']);
@@ -211,14 +207,19 @@ pub fn float_text(text: &str, kind: FloatKind) -> Ex {
         _ => "",
     };
     let has_suffix = !is_integer && body.ends_with(|c: char| c.is_ascii_alphabetic()) && has_suffix(body, hex);
-    let suffix = match kind {
+    let suffix = match kind.standard() {
         _ if has_suffix => "",
         FloatKind::Float => "f",
         FloatKind::LongDouble => "L",
         FloatKind::Float128 => "q",
-        FloatKind::Float16 | FloatKind::Double => "",
+        _ => "",
     };
-    Ex { level, ..Ex::atom(format!("{sign}{body}{point}{suffix}")) }
+    let number = Ex { level, ..Ex::atom(format!("{sign}{body}{point}{suffix}")) };
+    if kind == kind.standard() {
+        number
+    } else {
+        Ex { atom: true, ..number.cast(float_word(kind)) }
+    }
 }
 
 /// Whether a floating constant's last letter is a suffix and not a hexadecimal digit.

@@ -229,10 +229,10 @@ impl Emitter<'_, '_> {
     /// Float to integer: what is out of range becomes the nearest value, what is no number becomes 0.
     fn saturate(&mut self, a: &Operand, source: FloatKind, target: IntKind) -> Ex {
         let value = self.value(a);
-        let (word, float) = match source {
-            FloatKind::Float16 | FloatKind::Float | FloatKind::Double => ("d", "double"),
+        let (word, float) = match source.standard() {
             FloatKind::LongDouble => ("l", "long double"),
             FloatKind::Float128 => ("q", "__float128"),
+            _ => ("d", "double"),
         };
         let bits = target.size() * 8;
         let sign = if target.signed() { "s" } else { "u" };

@@ -161,6 +161,10 @@ impl<'a> Unit<'a> {
             }
             out.push_str(PRAGMAS);
         }
+        let words = |ty| matches!(self.types.kind(ty), TyKind::Float(k) if *k != k.standard());
+        if self.types.all().any(words) {
+            out.push_str(FLOATS);
+        }
         for asm in &self.program.asm {
             let _ = writeln!(out, "__asm__(\"{}\");", escape(asm));
         }
@@ -553,6 +557,9 @@ impl<'a> Unit<'a> {
 
 /// Makes the collector look for pointers at every byte where it has no layout.
 const UNALIGNED: &str = "__attribute__((constructor)) static void lee__unaligned(void) { lee_heap_unaligned = 1; }\n";
+
+/// Clang has no such types of its own in C; the C library makes them aliases for it.
+const FLOATS: &str = "#ifdef __clang__\ntypedef float _Float32;\ntypedef double _Float32x, _Float64;\ntypedef long double _Float64x;\n#endif\n";
 
 fn unknown_signature(types: &TypeStore) -> FuncTy {
     FuncTy { unprototyped: true, ..FuncTy::new(types.common.void, vec![], Abi::C) }

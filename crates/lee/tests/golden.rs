@@ -60,16 +60,18 @@ fn main() {
             }
         }
     }
-    // Plain C, none of which may need the C compiler's own front end.
-    for file in files(&tests.join("c"), "c") {
-        for (compiler, level) in [("gcc", "-O0"), ("gcc", "-O2"), ("clang-19", "-O1")] {
-            let file = file.clone();
-            let only = fs::read_to_string(&file).map(|text| directives(&text, "only")).unwrap_or_default();
-            if !only.is_empty() && !only.iter().any(|name| name == compiler) {
-                continue;
+    // Plain C, none of which may need the C compiler's own front end; and what goes to it.
+    for (folder, fallback) in [("c", false), ("fallback", true)] {
+        for file in files(&tests.join(folder), "c") {
+            for (compiler, level) in [("gcc", "-O0"), ("gcc", "-O2"), ("clang-19", "-O1")] {
+                let file = file.clone();
+                let only = fs::read_to_string(&file).map(|text| directives(&text, "only")).unwrap_or_default();
+                if !only.is_empty() && !only.iter().any(|name| name == compiler) {
+                    continue;
+                }
+                let name = format!("{folder}/{}/{compiler}{level}", name(&file));
+                trials.push(Trial::test(name, move || outcome(plain_c(&file, compiler, level, fallback))));
             }
-            let name = format!("c/{}/{compiler}{level}", name(&file));
-            trials.push(Trial::test(name, move || outcome(plain_c(&file, compiler, level))));
         }
     }
     // Programs that try to break memory safety, and accepting and rejecting ones for each rule and container: each is rejected, faults, or does
@@ -146,22 +148,31 @@ fn executes(file: &Path, way: &Way) -> Result<(), String> {
     }
 }
 
-/// A program of plain C by `lee cc`, through MIR alone.
-fn plain_c(file: &Path, compiler: &str, level: &str) -> Result<(), String> {
+/// A program of plain C by `lee cc`: through MIR alone, or by the C compiler, which a note and a line of the report say.
+fn plain_c(file: &Path, compiler: &str, level: &str, fallback: bool) -> Result<(), String> {
     let text = fs::read_to_string(file).map_err(|e| e.to_string())?;
     let ours = format!("{}{level}-{compiler}-{}", name(file), std::process::id());
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(ours);
     let flags = directives(&text, "flags").join(" ");
+    let report = program.with_extension("tsv");
     let mut build = Command::new(lee());
-    build
-        .args(["cc", "--c-through=only", "-w", level])
-        .args(flags.split_whitespace())
-        .arg(file)
-        .arg("-o")
-        .arg(&program);
-    let built = run(build.env("LEE_VERIFY", "1").env("LEE_CC", compiler));
+    build.args(if fallback { ["cc", "--c-through=mir"] } else { ["cc", "--c-through=only"] });
+    build.arg(level).args(flags.split_whitespace()).arg(file).arg("-o").arg(&program);
+    let built = run(build.env("LEE_VERIFY", "1").env("LEE_CC", compiler).env("LEE_C_REPORT", &report));
+    let said = fs::read_to_string(&report).unwrap_or_default();
+    let _ = fs::remove_file(&report);
     if built.status != 0 {
         return Err(format!("cc ends with {}: {}", built.status, tail(&built.err)));
+    }
+    let mut fields = said.split('\t');
+    let (way, through, all) = (fields.next(), fields.next(), fields.next().and_then(|n| n.parse::<usize>().ok()));
+    let counted = if fallback {
+        way == Some("cc") && through == Some("0") && all > Some(0) && built.err.contains("went to the C compiler")
+    } else {
+        way == Some("mir") && all > Some(0)
+    };
+    if !counted {
+        return Err(format!("the report says {said:?}, the compiler {}", tail(&built.err)));
     }
     let ran = run_with(&mut Command::new(&program), "");
     let _ = fs::remove_file(&program);

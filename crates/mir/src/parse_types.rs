@@ -341,6 +341,10 @@ fn float_kind(word: &str) -> Option<FloatKind> {
         "float" => FloatKind::Float,
         "double" => FloatKind::Double,
         "ldouble" => FloatKind::LongDouble,
+        "f32" => FloatKind::Float32,
+        "f32x" => FloatKind::Float32x,
+        "f64" => FloatKind::Float64,
+        "f64x" => FloatKind::Float64x,
         "f128" => FloatKind::Float128,
         _ => return None,
     })

@@ -49,6 +49,10 @@ pub fn float_word(kind: FloatKind) -> &'static str {
         FloatKind::Float => "float",
         FloatKind::Double => "double",
         FloatKind::LongDouble => "ldouble",
+        FloatKind::Float32 => "f32",
+        FloatKind::Float32x => "f32x",
+        FloatKind::Float64 => "f64",
+        FloatKind::Float64x => "f64x",
         FloatKind::Float128 => "f128",
     }
 }

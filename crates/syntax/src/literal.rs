@@ -124,9 +124,13 @@ fn float(text: &str, clean: &str, lower: &str, hex: bool) -> Result<NumberLit, L
         _ => (suffix, false),
     };
     let ty = match suffix {
-        "" | "f64" | "f32x" => Builtin::Double,
-        "f" | "f32" => Builtin::Float,
-        "l" | "f64x" | "w" => Builtin::LongDouble,
+        "" => Builtin::Double,
+        "f" => Builtin::Float,
+        "l" | "w" => Builtin::LongDouble,
+        "f32" => Builtin::Float32,
+        "f32x" => Builtin::Float32x,
+        "f64" => Builtin::Float64,
+        "f64x" => Builtin::Float64x,
         "f16" => Builtin::Float16,
         "f128" | "q" => Builtin::Float128,
         "df" | "dd" | "dl" => {

@@ -130,7 +130,7 @@ fn types_of_many_words() {
     c("double long _Complex a; _Complex b;", "declare a: _Complex long double\ndeclare b: _Complex double");
     c(
         "unsigned __int128 a; _Float64 b; __int128_t c;",
-        "declare a: unsigned __int128\ndeclare b: double\ndeclare c: __int128",
+        "declare a: unsigned __int128\ndeclare b: _Float64\ndeclare c: __int128",
     );
     c("_Atomic(int) a; _Atomic int b;", "declare a: _Atomic(int)\ndeclare b: _Atomic int");
     c("typeof(1 + 1) a; __typeof__(int *) b;", "declare a: typeof((+ 1 1))\ndeclare b: typeof(<pointer to int>)");
@@ -526,7 +526,7 @@ fn floating_types_of_gnu_c_may_be_declared_by_headers() {
         "typedef float _Float32; _Float32 a; extern _Float64x b(int);",
         "typedef _Float32: float
 declare a: _Float32
-declare extern b: function(_: int) returning long double",
+declare extern b: function(_: int) returning _Float64x",
     );
     c(
         "_Complex _Float128 a; __bf16 b;",

@@ -81,7 +81,7 @@ impl Checker<'_> {
             | "umul_overflow" | "umull_overflow" | "umulll_overflow" | "add_overflow_p" | "sub_overflow_p"
             | "mul_overflow_p" => c.bool_,
             "complex" => match *self.kind(first) {
-                TyKind::Float(kind) => self.types().intern(TyKind::Complex(kind)),
+                TyKind::Float(kind) => self.types().intern(TyKind::Complex(kind.standard())),
                 _ => first,
             },
             _ => self.math_result(name),
@@ -163,12 +163,15 @@ impl Checker<'_> {
         }
         let base = |suffix: &str| name.strip_suffix(suffix).is_some_and(|n| REAL.contains(&n));
         if base("f128") {
-            return self.types().intern(TyKind::Float(FloatKind::Float128));
+            return self.float_ty(FloatKind::Float128);
         }
         match () {
-            () if base("f") || base("f32") => c.float,
+            () if base("f") => c.float,
             () if base("l") => c.long_double,
-            () if base("f64") || base("f32x") => c.double,
+            () if base("f32") => self.float_ty(FloatKind::Float32),
+            () if base("f32x") => self.float_ty(FloatKind::Float32x),
+            () if base("f64") => self.float_ty(FloatKind::Float64),
+            () if base("f64x") => self.float_ty(FloatKind::Float64x),
             () => match name {
                 "lrint" | "lround" | "lrintf" | "lroundf" | "lrintl" | "lroundl" => c.long,
                 "llrint" | "llround" | "llrintf" | "llroundf" | "llrintl" | "llroundl" => c.longlong,

@@ -103,7 +103,7 @@ impl Checker<'_> {
             'f' => c.float,
             'd' => c.double,
             'e' => c.long_double,
-            'q' => self.types().intern(TyKind::Float(FloatKind::Float128)),
+            'q' => self.float_ty(FloatKind::Float128),
             'F' => self.types().intern(TyKind::Complex(FloatKind::Float)),
             'D' => self.types().intern(TyKind::Complex(FloatKind::Double)),
             'E' => self.types().intern(TyKind::Complex(FloatKind::LongDouble)),
@@ -223,7 +223,7 @@ impl Checker<'_> {
             self.error(codes::OPERANDS, span, format!("`{name}` takes two floating numbers"));
             return self.error_node(span);
         };
-        let ty = self.types().intern(TyKind::Complex(kind));
+        let ty = self.types().intern(TyKind::Complex(kind.standard()));
         self.node(ExprKind::Builtin(name, values), ty, span)
     }
 

@@ -141,7 +141,7 @@ impl Checker<'_> {
             _ => return None,
         };
         Some(match self.kind(e.ty.ty) {
-            TyKind::Float(FloatKind::Float) => f64::from(value as f32),
+            TyKind::Float(FloatKind::Float | FloatKind::Float32) => f64::from(value as f32),
             _ => value,
         })
     }
@@ -209,8 +209,8 @@ impl Checker<'_> {
             return "";
         }
         match self.kind(ty) {
-            TyKind::Float(FloatKind::Float) => "f",
-            TyKind::Float(FloatKind::LongDouble) => "L",
+            TyKind::Float(FloatKind::Float | FloatKind::Float32) => "f",
+            TyKind::Float(FloatKind::LongDouble | FloatKind::Float64x) => "L",
             TyKind::Float(FloatKind::Float128) => "q",
             _ => "",
         }

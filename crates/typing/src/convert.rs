@@ -290,7 +290,16 @@ impl Checker<'_> {
     }
 
     fn float_of(&mut self, kind: FloatKind, complex: bool) -> Ty {
-        self.types().intern(if complex { TyKind::Complex(kind) } else { TyKind::Float(kind) })
+        if complex {
+            self.types().intern(TyKind::Complex(kind.standard()))
+        } else {
+            self.float_ty(kind)
+        }
+    }
+
+    /// A floating type.
+    pub(crate) fn float_ty(&mut self, kind: FloatKind) -> Ty {
+        self.types().intern(TyKind::Float(kind))
     }
 
     fn common_int(&mut self, a: Ty, b: Ty) -> Ty {

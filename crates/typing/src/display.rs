@@ -32,6 +32,10 @@ impl FloatKind {
             FloatKind::Float => "float",
             FloatKind::Double => "double",
             FloatKind::LongDouble => "long double",
+            FloatKind::Float32 => "_Float32",
+            FloatKind::Float32x => "_Float32x",
+            FloatKind::Float64 => "_Float64",
+            FloatKind::Float64x => "_Float64x",
             FloatKind::Float128 => "_Float128",
         }
     }

@@ -35,8 +35,12 @@ impl Checker<'_> {
         let ty = match lit.ty {
             ast::Builtin::Float => c.float,
             ast::Builtin::LongDouble => c.long_double,
-            ast::Builtin::Float16 => self.types().intern(TyKind::Float(FloatKind::Float16)),
-            ast::Builtin::Float128 => self.types().intern(TyKind::Float(FloatKind::Float128)),
+            ast::Builtin::Float16 => self.float_ty(FloatKind::Float16),
+            ast::Builtin::Float32 => self.float_ty(FloatKind::Float32),
+            ast::Builtin::Float32x => self.float_ty(FloatKind::Float32x),
+            ast::Builtin::Float64 => self.float_ty(FloatKind::Float64),
+            ast::Builtin::Float64x => self.float_ty(FloatKind::Float64x),
+            ast::Builtin::Float128 => self.float_ty(FloatKind::Float128),
             _ => c.double,
         };
         let value = self.node(ExprKind::Float(lit.text), ty, span);
@@ -47,7 +51,7 @@ impl Checker<'_> {
             self.error(codes::OPERANDS, span, "an imaginary number has no meaning here");
             return self.error_node(span);
         };
-        let complex = self.types().intern(TyKind::Complex(kind));
+        let complex = self.types().intern(TyKind::Complex(kind.standard()));
         let zero = self.node(ExprKind::Float(Symbol::new("0.0")), ty, span);
         self.node(ExprKind::Builtin(Symbol::new("__builtin_complex"), vec![zero, value]), complex, span)
     }

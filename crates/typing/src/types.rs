@@ -98,25 +98,39 @@ impl IntKind {
     }
 }
 
-/// Floating types.
+/// Floating types, in the order in which the usual arithmetic conversions choose the greater (gcc's for types of one format).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum FloatKind {
     Float16,
     Float,
+    Float32,
+    Float32x,
     Double,
+    Float64,
+    Float64x,
     LongDouble,
     Float128,
 }
 
 impl FloatKind {
+    /// The type of the same format that every C compiler has.
+    pub fn standard(self) -> FloatKind {
+        match self {
+            FloatKind::Float32 => FloatKind::Float,
+            FloatKind::Float32x | FloatKind::Float64 => FloatKind::Double,
+            FloatKind::Float64x => FloatKind::LongDouble,
+            other => other,
+        }
+    }
+
     /// Size in bytes.
     pub fn size(self) -> u64 {
         match self {
             FloatKind::Float16 => 2,
-            FloatKind::Float => 4,
-            FloatKind::Double => 8,
-            FloatKind::LongDouble | FloatKind::Float128 => 16,
+            FloatKind::Float | FloatKind::Float32 => 4,
+            FloatKind::Double | FloatKind::Float32x | FloatKind::Float64 => 8,
+            FloatKind::LongDouble | FloatKind::Float64x | FloatKind::Float128 => 16,
         }
     }
 }
