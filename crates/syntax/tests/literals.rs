@@ -38,7 +38,10 @@ fn suffixes_give_types() {
         ("1.", Builtin::Double),
         ("1.f", Builtin::Float),
         ("1e5L", Builtin::LongDouble),
-        ("1.0F64x", Builtin::LongDouble),
+        ("1.0F64x", Builtin::Float64x),
+        ("1e1f32", Builtin::Float32),
+        ("1.f64", Builtin::Float64),
+        (".5F32x", Builtin::Float32x),
     ];
     for (text, ty) in types {
         assert!(matches!(number(text), Ok(NumberLit::Float(float)) if float.ty == ty), "{text}");
