@@ -103,7 +103,13 @@ impl<'t> Lower<'t, '_> {
         let value = self.simple(value);
         match &access.guard {
             Guard::None => {}
-            Guard::SetTag(union, member) => self.emit(StmtKind::SetTag(union.clone(), *member)),
+            Guard::SetTag(union, member) => {
+                let ty = mir::ty::place_ty(self.program, &self.body, union).map(|q| q.ty);
+                if let Ok(ty) = ty {
+                    self.before_slot_store(union, ty);
+                }
+                self.emit(StmtKind::SetTag(union.clone(), *member));
+            }
             Guard::Terminated => {
                 if !self.is_zero_op(&value) && !self.checks_off() {
                     self.check_terminator(access, &value);
@@ -394,8 +400,31 @@ impl<'t> Lower<'t, '_> {
             let int = self.common().int;
             let differs = self.temp_of(Rvalue::Binary(BinOp::Ne, tag, value.clone(), ty), int);
             let place = record.then(Proj::Field(union));
-            self.when(differs, move |this| this.emit(StmtKind::Zero(place)));
+            let owners = if self.is_slot(&place) { self.owning_arms(id, union) } else { vec![] };
+            let tag = record.then(Proj::Field(n));
+            self.when(differs, move |this| {
+                for (value, member) in owners {
+                    let value = this.int(value, ty);
+                    let there = this.temp_of(Rvalue::Binary(BinOp::Eq, Operand::Copy(tag.clone()), value, ty), int);
+                    let held = place.then(Proj::Field(member));
+                    this.when(there, move |this| this.emit(StmtKind::DropSlot(held)));
+                }
+                this.emit(StmtKind::Zero(place));
+            });
         }
+    }
+
+    /// The values of its tag that select a member of the union which owns something, with the member.
+    fn owning_arms(&self, id: RecordId, union: u32) -> Vec<(i128, u32)> {
+        let Some((_, fields)) = self.record_fields(id) else { return vec![] };
+        let Some(field) = fields.get(union as usize) else { return vec![] };
+        let members = self.fields_of(field.ty.ty).map(|(_, members)| members);
+        let owns = |n: u32| {
+            let member = members.as_ref().and_then(|m| m.get(n as usize));
+            member.is_some_and(|m| mir::ty::owns(&self.program.types, m.ty.ty))
+        };
+        let arms = field.tagged_by.as_ref().map_or(&[][..], |t| &t.arms);
+        arms.iter().filter(|(_, member)| owns(*member)).copied().collect()
     }
 
     // ---- compound assignment

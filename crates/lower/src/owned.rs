@@ -74,12 +74,17 @@ impl<'t> Lower<'t, '_> {
     /// Reads an owned path for the last time. Slots in it are left empty, since they free what they hold when they end.
     pub fn move_out(&mut self, place: &'t Expr) -> Rvalue {
         let access = self.place(place, Use::Read);
-        let slots = self.slots_in(&access.place, access.qty.ty);
-        let value = Operand::Move(access.place);
+        self.move_place(access.place, access.qty.ty)
+    }
+
+    /// Reads a computed place for the last time.
+    pub fn move_place(&mut self, place: Place, ty: Ty) -> Rvalue {
+        let slots = self.slots_in(&place, ty);
+        let value = Operand::Move(place);
         if slots.is_empty() {
             return Rvalue::Use(value);
         }
-        let moved = self.temp_of(Rvalue::Use(value), access.qty.ty);
+        let moved = self.temp_of(Rvalue::Use(value), ty);
         for slot in slots {
             self.emit(StmtKind::Zero(slot));
         }
@@ -154,7 +159,8 @@ impl<'t> Lower<'t, '_> {
         }
         for (n, step) in place.proj.iter().enumerate() {
             let owned_path = match step {
-                Proj::Field(_) => true,
+                // What lies in a member of a union is no path of its own.
+                Proj::Field(_) => n + 1 == place.proj.len() || !self.is_union(place, n),
                 Proj::Index(_) => false,
                 Proj::Deref if n == 0 && place.base_local().is_some_and(|l| self.cursors.contains(&l)) => true,
                 Proj::Deref => {
@@ -167,6 +173,13 @@ impl<'t> Lower<'t, '_> {
             }
         }
         false
+    }
+
+    /// Whether the first `n` steps of a place lead to a union.
+    fn is_union(&self, place: &Place, n: usize) -> bool {
+        let record = mir::ty::prefix_ty(self.program, &self.body, place, n).ok();
+        let id = record.and_then(|q| self.program.types.as_record(q.ty));
+        id.is_some_and(|id| self.program.types.record(id).kind != RecordKind::Struct)
     }
 
     /// Drops what a slot held, before a store to it.

@@ -6,7 +6,7 @@ use crate::place::Use;
 use crate::scopes::{Item, LiveNode};
 use mir::ir::{self, *};
 use source::Span;
-use typing::tree::{self, Expr, ExprKind, Init, LabelId, LocalId};
+use typing::tree::{self, Bind, Expr, ExprKind, Init, LabelId, LocalId};
 use typing::tree::{Stmt, StmtKind as Tree};
 use typing::types::*;
 
@@ -375,7 +375,7 @@ impl<'t> Lower<'t, '_> {
         }
     }
 
-    fn case_member(&mut self, member: u32, binding: Option<LocalId>) {
+    fn case_member(&mut self, member: u32, binding: Option<(LocalId, Bind)>) {
         self.end_binding();
         let block = self.new_block();
         // Nothing falls into a label that binds.
@@ -394,15 +394,23 @@ impl<'t> Lower<'t, '_> {
             switch.cases.push((i128::from(member), i128::from(member), block, live));
             place = switch.place.clone();
         }
-        if let (Some(id), Some((place, _))) = (binding, place) {
+        if let (Some((id, bind)), Some((place, _))) = (binding, place) {
             let local = self.local(id);
             self.declare_live(local);
             let bound = self.live;
             if let Some(switch) = self.switches.last_mut() {
                 switch.binding = Some(bound);
             }
-            let payload = Operand::Copy(place.then(Proj::Field(member)));
-            self.assign(Place::local(local), Rvalue::Use(payload));
+            let payload = place.then(Proj::Field(member));
+            let span = self.body.locals.get(local.0 as usize).map_or(self.span, |decl| decl.span);
+            let saved = self.enter(span, self.is_unsafe);
+            let value = match bind {
+                Bind::Copy => Rvalue::Use(Operand::Copy(payload)),
+                Bind::Move => self.move_place(payload, self.local_ty(local)),
+                Bind::Borrow(kind, ty) => Rvalue::Borrow(kind, payload, ty),
+            };
+            self.assign(Place::local(local), value);
+            self.leave(saved);
         }
     }
 

@@ -133,6 +133,8 @@ pub enum LoopKind {
 pub struct SwitchState {
     /// The record and its constness, of a tagged switch.
     pub tagged: Option<(RecordId, bool)>,
+    /// What a tagged switch is over, if that owns something.
+    pub subject: Option<Expr>,
     /// Ranges seen.
     pub cases: Vec<(i128, i128, Span)>,
     /// Members seen.

@@ -104,6 +104,18 @@ impl Checker<'_> {
         self.inferred_as(key, ty, false)
     }
 
+    /// The type of a local whose bounds are told.
+    pub(crate) fn inferred_bounds_of(&mut self, key: Span, ty: Ty, bounds: Bounds) -> Ty {
+        let ty = self.inferred_type(key, ty);
+        if let Some(state) = self.f.as_mut().and_then(|f| f.inferred.get_mut(&key)) {
+            state.bounds = false;
+        }
+        match self.program.types.as_pointer(ty) {
+            Some(p) => self.types().pointer(Pointer { bounds, ..p }),
+            None => ty,
+        }
+    }
+
     fn inferred_as(&mut self, key: Span, ty: Ty, ownership: bool) -> Ty {
         let Some(p) = self.program.types.as_pointer(ty) else { return ty };
         let inferable = self.inferable(&p);

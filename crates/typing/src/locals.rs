@@ -141,18 +141,12 @@ impl Checker<'_> {
                 other => other,
             };
             ty.ty = self.types().pointer(Pointer { region, own, nonnull: false, ..p });
-            ty.ty = self.inferred_type(name.span, ty.ty);
-            if let Some(q) = self.program.types.as_pointer(ty.ty) {
-                ty.ty = self.types().pointer(Pointer { bounds: p.bounds, ..q });
-            }
+            ty.ty = self.inferred_bounds_of(name.span, ty.ty, p.bounds);
         }
         self.check_redeclared(name);
         let id = self.new_local(Some(name.name), ty, name.span, false);
-        if let Some(f) = &mut self.f {
-            if let Some(state) = f.inferred.get_mut(&name.span) {
-                state.bounds = false;
-                f.local_keys.insert(id, name.span);
-            }
+        if let Some(f) = self.f.as_mut().filter(|f| f.inferred.contains_key(&name.span)) {
+            f.local_keys.insert(id, name.span);
         }
         self.note_assigned(id, &value);
         let value = self.coerce(value, ty.ty, Why::Local);

@@ -202,13 +202,7 @@ impl Checker<'_> {
                 return true;
             }
         }
-        if self.in_tagged_member(place) {
-            self.error_help(
-                codes::TAGGED,
-                span,
-                "what lies in a member of a tagged union has no address taken: its tag could change behind the pointer",
-                "copy the value, or bind it in a `switch`",
-            );
+        if self.guarded_member(place, span) {
             return true;
         }
         if self.guarded_field(place, span) {
@@ -229,6 +223,20 @@ impl Checker<'_> {
         }
     }
 
+    /// Reports the address of what lies in a member of a union that something guards.
+    pub(crate) fn guarded_member(&mut self, place: &Expr, span: Span) -> bool {
+        let inside = self.in_tagged_member(place);
+        if inside {
+            self.error_help(
+                codes::TAGGED,
+                span,
+                "what lies in a member of a tagged union has no address taken: its tag could change behind the pointer",
+                "copy the value, or bind it in a `switch`",
+            );
+        }
+        inside
+    }
+
     /// Whether a place lies in a member of a tagged union, or of a union that is `tagged_by` a field.
     fn in_tagged_member(&self, place: &Expr) -> bool {
         match &*place.kind {
@@ -241,6 +249,11 @@ impl Checker<'_> {
             ExprKind::IndexArray(base, _) => self.in_tagged_member(base),
             _ => false,
         }
+    }
+
+    /// Whether a place is an owned member of a union: an exchange tests the tag, and leaves it as it is.
+    pub(crate) fn is_owned_member(&self, place: &Expr) -> bool {
+        self.program.types.owns(place.ty.ty) && self.in_tagged_member(place) && !self.in_packed(place)
     }
 
     /// Whether a place lies in a packed record.

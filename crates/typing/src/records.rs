@@ -349,6 +349,7 @@ impl Checker<'_> {
         let pending = self.pending_generic.take();
         let names = field_names(items);
         let outer = self.siblings.replace(Siblings::Fields(names));
+        let inline = place.role == Role::Field;
         let place = Place { role: Role::Field, trusted: false, ..place };
         let mut fields = vec![];
         let mut exists = 0;
@@ -372,7 +373,7 @@ impl Checker<'_> {
         self.siblings = outer;
         self.pending_generic = pending;
         self.check_fields(spec, &mut fields);
-        self.check_owned_fields(spec, &fields, place);
+        self.check_owned_fields(spec, &fields, place, inline);
         if again {
             // The rounds made it; this walk was for the reports.
             return;
@@ -584,19 +585,28 @@ impl Checker<'_> {
         self.check_counts(fields);
     }
 
-    /// Unions own nothing, and fields mention regions of the struct only.
-    fn check_owned_fields(&mut self, spec: &ast::RecordSpec, fields: &[Field], place: Place) {
+    /// Of a union that owns something, something tells which member is there; fields mention regions of the struct only.
+    fn check_owned_fields(&mut self, spec: &ast::RecordSpec, fields: &[Field], place: Place, inline: bool) {
         if place.foreign {
             return;
         }
         for field in fields {
-            if spec.kind != ast::RecordKind::Struct && self.program.types.owns(field.ty.ty) {
+            let guarded = inline && spec.tag.is_none();
+            if spec.kind == ast::RecordKind::Union && !guarded && self.program.types.owns(field.ty.ty) {
                 let text = self.show(field.ty.ty);
                 self.error_help(
                     codes::OWNERSHIP,
                     field.span,
-                    format!("a member of a union owns nothing, and a `{text}` does: which member would be freed?"),
-                    "keep the owner in a struct beside the union",
+                    format!("a member of an untagged union owns nothing, and a `{text}` does: which member would be freed?"),
+                    "make it a `tagged union`, or write it inside of the struct whose field tells: `union { ... } u tagged_by(kind) { ... };`",
+                );
+            }
+            if spec.kind != ast::RecordKind::Union && field.tagged_by.is_none() && self.is_owning_union(field.ty.ty) {
+                self.error_help(
+                    codes::OWNERSHIP,
+                    field.span,
+                    "a member of this union owns something, and nothing tells which member is there: which would be freed?",
+                    "bind the union to the field that tells: `tagged_by(kind) { VALUE: member }`, or make it a `tagged union`",
                 );
             }
             let outside = |r: Region| matches!(r, Region::Body(_) | Region::Infer(_) | Region::Bound(..));
@@ -608,6 +618,17 @@ impl Checker<'_> {
                     "give the struct a region parameter: `struct tag<@r> { ... }`",
                 );
             }
+        }
+    }
+
+    /// Whether a type is an untagged union that owns something, or an array of such.
+    fn is_owning_union(&self, ty: Ty) -> bool {
+        match self.kind(ty) {
+            TyKind::Array { elem, .. } => self.is_owning_union(elem.ty),
+            TyKind::Record(id) => {
+                self.program.types.record(*id).kind == RecordKind::Union && self.program.types.owns(ty)
+            }
+            _ => false,
         }
     }
 

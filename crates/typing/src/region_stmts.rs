@@ -109,6 +109,10 @@ impl Checker<'_> {
             self.poison(Some(name));
             return StmtKind::Empty;
         }
+        if self.guarded_member(&place, span) {
+            self.poison(Some(name));
+            return StmtKind::Empty;
+        }
         self.check_redeclared(name);
         let region = self.declare_region(name, RegionKind::Loan);
         let ty = self.types().pointer(Pointer {

@@ -439,7 +439,7 @@ impl Checker<'_> {
         // An exchange is a read and a write that nothing else sees.
         for e in [&a, &b] {
             self.check_read(e);
-            if self.checked() && self.guarded_address(e, e.span) {
+            if self.checked() && !self.is_owned_member(e) && self.guarded_address(e, e.span) {
                 return StmtKind::Empty;
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::checker::Checker;
 use crate::codes;
+use crate::convert::Why;
 use crate::function::{LoopKind, SwitchState};
 use crate::scope::Entity;
 use crate::tree::*;
@@ -49,7 +50,12 @@ impl Checker<'_> {
         barriers: Vec<u32>,
     ) -> StmtKind {
         let constant = value.ty.quals.is_const;
-        let state = SwitchState { tagged: Some((id, constant)), barriers, ..SwitchState::default() };
+        let owns = self.tracked() && self.program.types.owns(value.ty.ty);
+        if owns && !value.is_place() {
+            return self.switch_over_value(value, id, body, span, barriers);
+        }
+        let subject = owns.then(|| value.clone());
+        let state = SwitchState { tagged: Some((id, constant)), subject, barriers, ..SwitchState::default() };
         self.check_read(&value);
         self.check_fall_through(body);
         let (body, state) = self.switch_body(state, body);
@@ -74,6 +80,24 @@ impl Checker<'_> {
             );
         }
         StmtKind::SwitchTagged(value, body)
+    }
+
+    /// A value that owns something is kept in a variable of its own while the switch looks at it.
+    fn switch_over_value(
+        &mut self,
+        value: Expr,
+        id: RecordId,
+        body: &ast::Stmt,
+        span: Span,
+        barriers: Vec<u32>,
+    ) -> StmtKind {
+        let (ty, at) = (value.ty, value.span);
+        let local = self.new_local(None, Qty::plain(ty.ty), at, false);
+        let declare = self.stmt_node(StmtKind::Declare(local, Some(Init::Expr(value))), at);
+        let place = self.place_node(ExprKind::Local(local), ty, at);
+        let switch = self.tagged_switch(place, id, body, span, barriers);
+        let switch = self.stmt_node(switch, span);
+        StmtKind::Block(Block { stmts: vec![declare, switch], span, region: None })
     }
 
     /// A clause of a tagged switch does not run on into one that binds a member: there would be nothing to bind.
@@ -189,7 +213,12 @@ impl Checker<'_> {
         }
         self.case_barriers(member.span);
         let _ = constant;
+        let subject = state.subject.map(|subject| self.follow(subject, &[n], member.span));
+        let owner = subject.filter(|value| self.holds_owner(value));
         let local = binding.map(|name| {
+            if let Some(value) = owner {
+                return self.bind_owner(name, value);
+            }
             let ty = self.program.types.record(id).fields.as_ref().and_then(|f| f.get(n as usize)).map(|f| f.ty);
             let mut ty = ty.unwrap_or(Qty::plain(self.program.types.common.error));
             if let Some(p) = self.program.types.as_pointer(ty.ty) {
@@ -198,10 +227,39 @@ impl Checker<'_> {
             }
             let local = self.new_local(Some(name.name), Qty::plain(ty.ty), name.span, false);
             self.scopes.declare(name.name, Entity::Local(local), name.span);
-            local
+            (local, Bind::Copy)
         });
         let body = self.boxed(body);
         StmtKind::CaseMember(n, local, body)
+    }
+
+    /// Whether a place holds something owned, or what a view shows of it.
+    fn holds_owner(&self, place: &Expr) -> bool {
+        self.program.types.owns(place.ty.ty) || self.is_seen_owner(place)
+    }
+
+    /// The variable of a case whose member owns something is like a local that is initialised from it: it takes what it gives on,
+    /// and else borrows.
+    fn bind_owner(&mut self, name: ast::Ident, value: Expr) -> (LocalId, Bind) {
+        let value = self.rvalue(value);
+        let mut ty = Qty::plain(value.ty.ty);
+        if let Some(p) = self.program.types.as_pointer(ty.ty) {
+            let shared = Pointer { own: Own::Shared, region: self.fresh_region(), nonnull: false, ..p };
+            ty.ty = self.types().pointer(shared);
+            ty.ty = self.inferred_bounds_of(name.span, ty.ty, p.bounds);
+            let own = self.program.types.as_pointer(ty.ty).map(|q| q.own);
+            if own.is_some_and(Own::is_owned) {
+                ty.ty = self.types().pointer(Pointer { own: p.own, ..p });
+            }
+        }
+        let local = self.new_local(Some(name.name), ty, name.span, false);
+        if let Some(f) = self.f.as_mut().filter(|f| f.inferred.contains_key(&name.span)) {
+            f.local_keys.insert(local, name.span);
+        }
+        self.note_assigned(local, &value);
+        let value = self.coerce(value, ty.ty, Why::Local);
+        self.scopes.declare(name.name, Entity::Local(local), name.span);
+        (local, bind_of(&value))
     }
 
     pub(crate) fn default_stmt(&mut self, body: &ast::Stmt, span: Span) -> StmtKind {
@@ -232,6 +290,19 @@ impl Checker<'_> {
             }
         }
         StmtKind::Default(self.boxed(body))
+    }
+}
+
+/// How a value that is read from a member is taken.
+fn bind_of(value: &Expr) -> Bind {
+    match &*value.kind {
+        ExprKind::Convert(_, inner) => match bind_of(inner) {
+            Bind::Borrow(kind, _) => Bind::Borrow(kind, value.ty.ty),
+            other => other,
+        },
+        ExprKind::Borrow(kind, _) => Bind::Borrow(*kind, value.ty.ty),
+        ExprKind::Move(_) => Bind::Move,
+        _ => Bind::Copy,
     }
 }
 

@@ -307,6 +307,17 @@ pub struct Stmt {
     pub is_unsafe: bool,
 }
 
+/// How a `case .member(binding):` takes what the member holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bind {
+    /// By a copy: it owns nothing.
+    Copy,
+    /// It moves out of the union.
+    Move,
+    /// It stays there, and is lent as a pointer of this type.
+    Borrow(BorrowKind, Ty),
+}
+
 /// Kinds of statements.
 #[derive(Clone, Debug)]
 pub enum StmtKind {
@@ -333,7 +344,7 @@ pub enum StmtKind {
     /// `case lo ... hi:`
     Case(i128, i128, Box<Stmt>),
     /// `case .member(binding):`; the binding is declared and set at the label.
-    CaseMember(u32, Option<LocalId>, Box<Stmt>),
+    CaseMember(u32, Option<(LocalId, Bind)>, Box<Stmt>),
     /// `default:`
     Default(Box<Stmt>),
     /// `break`

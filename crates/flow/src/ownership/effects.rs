@@ -84,7 +84,11 @@ impl Ownership<'_> {
                 stmt_places(&stmt.kind, &mut |place, _| self.read(s, at, place, span, report));
             }
             StmtKind::DropSlot(place) if !place.has_deref() => {}
-            StmtKind::Check(check) => check_places(check, &mut |place, _| self.read(s, at, place, span, report)),
+            StmtKind::SetTag(place, _) => self.set_tag(s, at, place, span, report),
+            StmtKind::Check(check) => {
+                check_places(check, &mut |place, _| self.read(s, at, place, span, report));
+                self.tag_checked(s, check);
+            }
             other => stmt_places(other, &mut |place, access| match access {
                 Access::Read | Access::Address => self.read(s, at, place, span, report),
                 Access::Move => {
@@ -128,7 +132,7 @@ impl Ownership<'_> {
         self.paths.find(&self.program.types, place)
     }
 
-    fn owns_place(&self, place: &Place) -> bool {
+    pub fn owns_place(&self, place: &Place) -> bool {
         place_ty(self.program, self.body, place).is_ok_and(|q| owns(&self.program.types, q.ty))
     }
 
@@ -156,7 +160,7 @@ impl Ownership<'_> {
     }
 
     /// The pointers that the place is reached through must be there.
-    fn through(&self, s: &State, at: Point, place: &Place, span: Span, report: Report) {
+    pub fn through(&self, s: &State, at: Point, place: &Place, span: Span, report: Report) {
         for step in &place.proj {
             if let Proj::Index(Operand::Copy(index) | Operand::Move(index)) = step {
                 self.through(s, at, index, span, report);
@@ -165,7 +169,8 @@ impl Ownership<'_> {
         let Some(found) = self.find(place) else { return };
         self.accessed(s, at, found, span, report);
         let mut node = found.node;
-        if !found.exact && place.proj.get(found.steps) == Some(&Proj::Deref) {
+        let inside = self.paths.nodes[node].is_union;
+        if !found.exact && (inside || place.proj.get(found.steps) == Some(&Proj::Deref)) {
             self.here(s, node, span, report);
         }
         while let Some(parent) = self.paths.nodes[node].parent {
@@ -243,7 +248,7 @@ impl Ownership<'_> {
             return;
         }
         let path = |operand: &Operand| match operand {
-            Operand::Copy(place) => self.find(place).filter(|f| f.exact).map(|f| f.node),
+            Operand::Copy(place) => self.tested(place),
             _ => None,
         };
         let known = |s: &State, operand: &Operand| {
@@ -253,13 +258,13 @@ impl Ownership<'_> {
         let truth = |s: &State, operand: &Operand, same: bool| match (path(operand), known(s, operand)) {
             (Some(node), _) | (None, Some(Test::Copy(_, node))) => Some(Test::Truth(local, node, same)),
             (None, Some(Test::Truth(_, node, when))) => Some(Test::Truth(local, node, when == same)),
-            (None, None) => None,
+            _ => None,
         };
         let test = match value {
             Rvalue::Use(a) | Rvalue::Bits(a, _) | Rvalue::Part(a, Part::Ptr, _) => match (path(a), known(s, a)) {
                 (Some(node), _) | (None, Some(Test::Copy(_, node))) => Some(Test::Copy(local, node)),
                 (None, Some(Test::Truth(_, node, same))) => Some(Test::Truth(local, node, same)),
-                (None, None) => None,
+                _ => None,
             },
             Rvalue::Truth(a) | Rvalue::Numeric(a, _) => truth(s, a, true),
             Rvalue::Unary(UnOp::Not, a) => truth(s, a, false),
@@ -273,6 +278,7 @@ impl Ownership<'_> {
         if let Some(test) = test {
             s.learn(test);
         }
+        self.remember_tag(s, local, value);
     }
 
     // ---- moving
@@ -334,7 +340,7 @@ impl Ownership<'_> {
         true
     }
 
-    fn is_lent_root(&self, node: NodeId) -> bool {
+    pub fn is_lent_root(&self, node: NodeId) -> bool {
         let root = self.paths.nodes[node].root.0 as usize;
         self.lent_roots.contains(root) && !self.paths.is_behind_pointer(node)
     }
@@ -415,6 +421,8 @@ impl Ownership<'_> {
 
     fn store(&self, s: &mut State, at: Point, dest: &Place, brought: &Brought, span: Span, report: Report) {
         self.through(s, at, dest, span, report);
+        self.tag_stored(s, dest);
+        self.stored_inside(s, dest);
         let Some(found) = self.find(dest).filter(|f| f.exact) else { return };
         let node = found.node;
         let at_root = self.paths.nodes[node].parent.is_none();
@@ -429,6 +437,13 @@ impl Ownership<'_> {
             s.set(&self.paths, node, OWNED, 0);
             return;
         }
+        if self.is_plain_member(dest, node) {
+            // Its tag was set or tested in front: nothing else is there.
+            self.conflicts(s, at, node, Verb::Assigned, span, report);
+            s.set(&self.paths, node, NULL, 0);
+            self.part_set(s, node);
+            return;
+        }
         if s.of(node) != UNSET {
             if self.is_lent_root(node) {
                 report(Finding::lent_root(span, node, Verb::Assigned));
@@ -441,7 +456,7 @@ impl Ownership<'_> {
     }
 
     /// After a part of an aggregate that was never set is set, the rest of it stays as it was.
-    fn part_set(&self, s: &mut State, node: NodeId) {
+    pub fn part_set(&self, s: &mut State, node: NodeId) {
         let Some(parent) = self.paths.nodes[node].parent else { return };
         if s.of(parent) == UNSET && self.paths.nodes[node].step != Some(super::paths::Step::Deref) {
             // Aggregates are zeroed where they are declared, or assigned part by part.
@@ -455,6 +470,7 @@ impl Ownership<'_> {
             return;
         }
         if s.of(found.node) & (UNSET | MOVED) == 0 {
+            self.conflicts(s, at, found.node, Verb::Assigned, span, report);
             self.lost(s, at, found.node, span, Lost::Overwritten, report);
         }
         s.set(&self.paths, found.node, NULL, 0);
@@ -469,6 +485,7 @@ impl Ownership<'_> {
         let mut sides = [None, None];
         for (place, side) in [a, b].into_iter().zip(&mut sides) {
             self.through(s, at, place, span, report);
+            self.stored_inside(s, place);
             let Some(found) = self.find(place).filter(|f| f.exact && self.paths.nodes[f.node].owned) else { continue };
             let node = found.node;
             self.here(s, node, span, report);
@@ -560,7 +577,7 @@ impl Ownership<'_> {
     }
 
     /// What is still owned in the path (not behind its pointer) is lost here.
-    fn lost(&self, s: &State, at: Point, node: NodeId, span: Span, lost: Lost, report: Report) {
+    pub fn lost(&self, s: &State, at: Point, node: NodeId, span: Span, lost: Lost, report: Report) {
         if s.has(node, OWNED) && self.owes(node) {
             let some = s.has(node, MOVED);
             report(Finding::leak(span, node, lost, some, at));

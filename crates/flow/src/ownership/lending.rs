@@ -133,6 +133,7 @@ impl Ownership<'_> {
             for below in self.paths.below(node) {
                 let itself = below == node && !(call && kind == BorrowKind::Slot);
                 s.rich.insert(below);
+                s.untest(below);
                 if !itself && s.has(below, NULL) && !s.has(below, MOVED) {
                     s.set_one(below, OWNED, 0);
                 }

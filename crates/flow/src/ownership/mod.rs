@@ -14,6 +14,7 @@ mod lending;
 pub(crate) mod paths;
 mod report;
 mod state;
+mod unions;
 
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
@@ -339,20 +340,43 @@ impl Analysis for Ownership<'_> {
     }
 
     fn edge(&self, state: &mut State, _from: BlockId, _to: BlockId, edge: Edge) -> bool {
-        let Edge::Branch(operand, holds) = edge else { return true };
+        let (operand, holds) = match edge {
+            Edge::Plain => return true,
+            Edge::Branch(operand, holds) => (operand, holds),
+            Edge::Case(operand, arms) => {
+                self.switched(state, operand, &|value| arms.iter().any(|(lo, hi, _)| (*lo..=*hi).contains(&value)));
+                return true;
+            }
+            Edge::Else(operand, arms) => {
+                self.switched(state, operand, &|value| !arms.iter().any(|(lo, hi, _)| (*lo..=*hi).contains(&value)));
+                return true;
+            }
+        };
         let Some(place) = operand.place() else { return true };
-        if let Some(found) = self.paths.find(&self.program.types, place).filter(|f| f.exact) {
-            return state.refine(&self.paths, found.node, holds);
+        if let Some(node) = self.tested(place) {
+            return state.refine(&self.paths, node, holds);
+        }
+        for node in self.unions_of(place) {
+            self.selected(state, node, &|value| (value != 0) == holds);
         }
         let Some(local) = place.as_local() else { return true };
-        let test = state.tests.iter().copied().find(|t| match t {
-            Test::Copy(l, _) | Test::Truth(l, _, _) => *l == local,
-        });
-        match test {
-            Some(Test::Copy(_, node)) => state.refine(&self.paths, node, holds),
-            Some(Test::Truth(_, node, same)) => state.refine(&self.paths, node, holds == same),
-            None => true,
+        let tests: Vec<Test> = state.tests.iter().copied().filter(|t| t.local() == local).collect();
+        let mut can_be = true;
+        for test in tests {
+            can_be &= match test {
+                Test::Copy(_, node) => state.refine(&self.paths, node, holds),
+                Test::Truth(_, node, same) => state.refine(&self.paths, node, holds == same),
+                Test::Tag(_, node) => {
+                    self.selected(state, node, &|value| (value != 0) == holds);
+                    true
+                }
+                Test::Is(_, node, wanted, same) => {
+                    self.selected(state, node, &|value| (value == wanted) == (holds == same));
+                    true
+                }
+            };
         }
+        can_be
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct Found {
     pub node: NodeId,
     /// How many steps of the place it covers.
     pub steps: usize,
-    /// Whether the place is the path itself (or a member of the union that it is).
+    /// Whether the place is the path itself (or a member of the union that it is; what lies in a member is a slot).
     pub exact: bool,
     /// Whether what is left of the place leads through a pointer or an index: then it is not on an owned path.
     pub slot: bool,
@@ -222,7 +222,7 @@ impl Paths {
             steps += 1;
         }
         let rest = place.proj.get(steps..).unwrap_or(&[]);
-        let in_union = self.nodes[node].is_union && rest.iter().all(|s| matches!(s, Proj::Field(_)));
+        let in_union = self.nodes[node].is_union && matches!(rest, [Proj::Field(_)]);
         let slot = rest.iter().any(|s| !matches!(s, Proj::Field(_)));
         Some(Found { node, steps, exact: rest.is_empty() || in_union, slot })
     }

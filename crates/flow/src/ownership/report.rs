@@ -3,9 +3,9 @@
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
 use mir::ir::*;
-use source::{Diagnostic, Level, Sink, Span};
+use source::{Diagnostic, Level, Sink, Span, Symbol};
 use typing::tree::BorrowKind;
-use typing::types::{KeyKind, Own, TyKind};
+use typing::types::{KeyKind, Own, RecordKind, Ty, TyKind};
 
 use super::paths::{is_strict, NodeId};
 use super::state::{State, MOVED, OWNED};
@@ -189,13 +189,53 @@ impl Words<'_, '_> {
 
     /// What releases a value of the path's type.
     fn release(&self, node: NodeId) -> String {
-        let name = self.name(node);
+        let (name, ty) = (self.name(node), self.ownership.paths.nodes[node].ty);
         let text = name.trim_matches('`');
-        let ty = self.ownership.paths.nodes[node].ty;
-        match self.ownership.program.types.kind(ty) {
+        match self.ending_function(ty) {
+            Some(function) => format!("{function}({text})"),
+            None => self.release_of(text, ty, 0),
+        }
+    }
+
+    /// A function of the program that takes a struct or union of the type, and nothing else, and gives nothing back.
+    fn ending_function(&self, ty: Ty) -> Option<Symbol> {
+        let program = self.ownership.program;
+        let types = &program.types;
+        let wanted = types.record(types.as_record(ty)?);
+        let takes = |f: &&typing::tree::Function| {
+            let func = types.as_func(f.ty).filter(|func| matches!(types.kind(func.ret), TyKind::Void));
+            let params = func.map_or(vec![], |func| func.params.clone());
+            let [param] = params.as_slice() else { return false };
+            let record = types.as_record(param.ty).map(|id| types.record(id));
+            param.consume && record.is_some_and(|r| (r.tag, r.span) == (wanted.tag, wanted.span))
+        };
+        program.functions.iter().find(takes).map(|f| f.name)
+    }
+
+    /// What releases `text` of a type: of a struct or union, what its first member that owns something holds.
+    fn release_of(&self, text: &str, ty: Ty, depth: u32) -> String {
+        let types = &self.ownership.program.types;
+        match types.kind(ty) {
             TyKind::Key(KeyKind::RcArena | KeyKind::RcReap, _) => format!("release({text})"),
             TyKind::Key(..) => format!("free_arena({text})"),
             TyKind::Ptr(p) if p.own == Own::Rc => format!("release({text})"),
+            TyKind::Record(id) if depth < 8 => {
+                let record = types.record(*id);
+                let fields = record.fields.clone().unwrap_or_default();
+                let Some(field) = fields.iter().find(|f| mir::ty::owns(types, f.ty.ty)) else {
+                    return format!("free({text})");
+                };
+                let name = field.name.map_or("member".to_string(), |n| n.to_string());
+                if record.kind == RecordKind::Tagged {
+                    let inner = self.release_of("m", field.ty.ty, depth + 1);
+                    return format!("switch ({text}) {{ case .{name}(m): {inner}; ... }}");
+                }
+                let part = match text.strip_prefix('*') {
+                    Some(pointer) => format!("{pointer}->{name}"),
+                    None => format!("{text}.{name}"),
+                };
+                self.release_of(&part, field.ty.ty, depth + 1)
+            }
             _ => format!("free({text})"),
         }
     }
@@ -342,6 +382,13 @@ impl Words<'_, '_> {
     fn leak(&self, span: Span, node: NodeId, lost: Lost, some: bool, at: Point, options: Options) -> Diagnostic {
         let name = self.name(node);
         let mut place = span;
+        let root = self.ownership.paths.nodes[node].root;
+        let decl = self.ownership.body.locals.get(root.0 as usize);
+        let mut lost = lost;
+        let mut some = some;
+        if let Some(unnamed) = decl.filter(|d| d.name.is_none() && lost != Lost::Dropped) {
+            (place, lost, some) = (unnamed.span, Lost::Dropped, false);
+        }
         let mut message = match lost {
             Lost::Scope => format!("leak: {name} is still owned when its scope ends"),
             Lost::Exit => format!("leak: {name} is still owned when the function is left"),
@@ -371,11 +418,10 @@ impl Words<'_, '_> {
         if allowed && !is_strict(types, self.ownership.paths.nodes[node].ty) {
             d.level = Level::Warning;
         }
-        let root = self.ownership.paths.nodes[node].root;
-        if let Some(decl) = self.ownership.body.locals.get(root.0 as usize).filter(|d| d.name.is_some()) {
+        if let Some(decl) = decl.filter(|d| d.name.is_some()) {
             d = d.label(decl.span, format!("{} is declared here", self.local_name(root)));
         }
-        if place != span {
+        if place != span && lost != Lost::Dropped {
             d = d.label(span, "it is lost here");
         }
         if let Some(way) = way {

@@ -23,17 +23,21 @@ pub(crate) enum Test {
     Copy(Local, NodeId),
     /// It is not zero iff the path is not null (`true`) or null (`false`).
     Truth(Local, NodeId, bool),
+    /// It is what selects the member of the union.
+    Tag(Local, NodeId),
+    /// It is not zero iff what selects the member of the union is the value (`true`) or is not (`false`).
+    Is(Local, NodeId, i128, bool),
 }
 
 impl Test {
-    fn local(self) -> Local {
+    pub fn local(self) -> Local {
         match self {
-            Test::Copy(l, _) | Test::Truth(l, _, _) => l,
+            Test::Copy(l, _) | Test::Truth(l, ..) | Test::Tag(l, _) | Test::Is(l, ..) => l,
         }
     }
     fn node(self) -> NodeId {
         match self {
-            Test::Copy(_, n) | Test::Truth(_, n, _) => n,
+            Test::Copy(_, n) | Test::Truth(_, n, _) | Test::Tag(_, n) | Test::Is(_, n, ..) => n,
         }
     }
 }
@@ -122,7 +126,7 @@ impl State {
                 *s = site;
             }
             self.rich.insert(n);
-            self.tests.retain(|t| t.node() != n);
+            self.untest(n);
         }
     }
 
@@ -208,7 +212,7 @@ impl State {
             if bits != NULL {
                 self.set_one(n, MOVED | bits & NULL, site);
             }
-            self.tests.retain(|t| t.node() != n);
+            self.untest(n);
         }
     }
 
@@ -222,6 +226,11 @@ impl State {
 
     pub fn forget(&mut self, local: Local) {
         self.tests.retain(|t| t.local() != local);
+    }
+
+    /// What earlier tests told of the path does not hold any more.
+    pub fn untest(&mut self, node: NodeId) {
+        self.tests.retain(|t| t.node() != node);
     }
 
     pub fn learn(&mut self, test: Test) {

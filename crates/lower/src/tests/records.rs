@@ -24,7 +24,7 @@ fn a_tagged_switch_binds_members() {
     let union = m.record(RecordKind::Tagged, &[("n", int), ("c", char_)]);
     let ty = m.func_ty(int, &[union]);
     let body = block(vec![
-        stmt(StmtKind::CaseMember(0, Some(LocalId(1)), Box::new(ret(load(local(1, int)))))),
+        stmt(StmtKind::CaseMember(0, Some((LocalId(1), Bind::Copy)), Box::new(ret(load(local(1, int)))))),
         stmt(StmtKind::CaseMember(1, None, Box::new(ret(m.int(2))))),
     ]);
     let stmts = vec![stmt(StmtKind::SwitchTagged(local(0, union), Box::new(body)))];
