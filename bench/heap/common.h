@@ -3,6 +3,7 @@
 #define HEAP_BENCH_COMMON_H
 
 #define _GNU_SOURCE
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 #include "arena.h"
 #include "precise.h"
 #include "system.h"
+#include "units.h"
 
 enum {
     STACK_LEAST = 1 << 14, /* words */
@@ -99,6 +100,7 @@ LEE_UNCHECKED bool lee_marked_object(struct lee_heap *heap, uintptr_t word, uint
 
 void lee_marker_start(struct lee_marker *marker, struct lee_heap *heap) {
     *marker = (struct lee_marker){.heap = heap};
+    marker->lowest = lee_units_range(&marker->span);
     marker->room = STACK_LEAST;
     marker->stack = lee_system_reserve(NULL, marker->room * sizeof *marker->stack);
     if (marker->stack == NULL) {
@@ -237,7 +239,7 @@ static void push_one(void *context, uintptr_t word) {
      * found, and the walks come to an end. */
     if (marker->recovering && !is_news(marker->heap, word))
         return;
-    if (word != 0 && (marker->depth < marker->room || make_room(marker, 1)))
+    if (word - marker->lowest < marker->span && (marker->depth < marker->room || make_room(marker, 1)))
         marker->stack[marker->depth++] = word;
 }
 
@@ -276,8 +278,30 @@ static __attribute__((noinline)) void visit_large(struct lee_marker *marker, uin
     visit_slowly(marker, object, block->header, block->bytes);
 }
 
+/* Pushes what an object of kind `words` points to; returns the new depth. What is no pointer into a heap (null, static data, numbers)
+ * is pushed too, and overwritten: that takes no branch. */
+LEE_UNCHECKED_INLINE size_t read_words(const struct lee_layout *layout, uintptr_t object, size_t bytes, uintptr_t *stack, size_t depth,
+                                       uintptr_t lowest, uintptr_t span) {
+    size_t element = layout->bytes;
+    if (element == 8 && layout->words == 1) { /* an array of pointers */
+        for (const uintptr_t *at = (const uintptr_t *)object; bytes >= 8; at++, bytes -= 8) {
+            stack[depth] = *at;
+            depth += *at - lowest < span;
+        }
+        return depth;
+    }
+    for (; bytes >= element; object += element, bytes -= element) {
+        for (uint64_t left = layout->words; left != 0; left &= left - 1) {
+            uintptr_t word = ((const uintptr_t *)object)[(unsigned)__builtin_ctzll(left)];
+            stack[depth] = word;
+            depth += word - lowest < span;
+        }
+    }
+    return depth;
+}
+
 /* Puts the next slice of the last range on the stack. */
-static void next_slice(struct lee_marker *marker) {
+LEE_UNCHECKED static void next_slice(struct lee_marker *marker) {
     struct lee_mark_range *range = &marker->ranges[marker->range_depth - 1];
     const struct lee_layout *layout = range->layout;
     size_t elements = SLICE_WORDS * 8 / layout->bytes;
@@ -288,31 +312,80 @@ static void next_slice(struct lee_marker *marker) {
     } else {
         range->start = end;
     }
-    lee_layout_each(layout, start, end, push_one, marker, marker);
+    if (layout->kind == LEE_LAYOUT_WORDS && marker->room - marker->depth >= SLICE_WORDS)
+        marker->depth = read_words(layout, start, end - start, marker->stack, marker->depth, marker->lowest, marker->span);
+    else
+        lee_layout_each(layout, start, end, push_one, marker, marker);
 }
 
-/* An entry of the queue: the object's address, its block's code above, its bit in the byte of marks above that. */
-struct waiting {
-    uint64_t object; /* 48 bits, 8 bits, 3 bits */
-    uint8_t *mark;
+/* --- the loop ------------------------------------------------------------------------------------------------------ */
+
+/* A word that points into a cell, a large object or a key. */
+struct found {
+    uintptr_t word; /* of what is no cell: the start of the object */
+    uint64_t mark;  /* the number of its mark bit, counted from address 0: 51 bits; in the top byte the code of its block */
 };
+
+enum { CODE_SHIFT = 56, BITS_A_BLOCK = LEE_BLOCK_MARK_BYTES * 8 };
+
+_Static_assert(LEE_CODES <= 256 && LEE_ADDRESS_BITS + 3 <= CODE_SHIFT, "a mark and a code fit a word");
+
+static inline unsigned code_of(const struct found *found) {
+    return (unsigned)(found->mark >> CODE_SHIFT);
+}
+
+static inline uintptr_t object_of(const struct found *found) {
+    const struct lee_cell_info *info = &lee_cell_info[code_of(found)];
+    if (__builtin_expect(info->count == 0, 0))
+        return found->word;
+    return (found->word & ~(uintptr_t)(LEE_BLOCK_BYTES - 1)) + info->origin + (uint32_t)(found->mark & (BITS_A_BLOCK - 1)) * info->bytes;
+}
+
+/* The word of marks that has the bit. */
+static inline uint64_t *marks_of(uint64_t mark) {
+    return (uint64_t *)0 + (mark << (64 - CODE_SHIFT) >> (64 - CODE_SHIFT + 6));
+}
+
+/* What is not a cell. */
+static __attribute__((noinline)) bool classify_large(struct lee_chunk *chunk, uintptr_t word, struct found *found) {
+    struct lee_mark_entry entry;
+    if (!locate_large(chunk, word, &entry))
+        return false;
+    *found = (struct found){entry.object, (uint64_t)(uintptr_t)entry.mark << 3 | (uint64_t)entry.code << CODE_SHIFT};
+    return true;
+}
+
+/* The two loads of the page table, then one for the block's class: whether the word, which is below 2^48, points into an
+ * object. Where that begins is not computed: half of the words point to what is marked. */
+static inline __attribute__((always_inline)) bool classify(struct lee_heap *heap, _Atomic(uintptr_t) *table, uintptr_t word,
+                                                           struct found *found) {
+    uintptr_t value = atomic_load_explicit(&table[word >> LEE_CHUNK_SHIFT], LEE_DEPENDENT_LOAD);
+    if (__builtin_expect(value < LEE_WINDOW_OURS, 0))
+        return false;
+    struct lee_chunk *chunk = (struct lee_chunk *)value;
+    if (__builtin_expect(lee_owner_in(chunk, word) != heap, 0))
+        return false;
+    uint64_t code = lee_code_at(chunk, lee_block_index(word));
+    const struct lee_cell_info *info = &lee_cell_info[code];
+    uint32_t offset = (uint32_t)(word & (LEE_BLOCK_BYTES - 1)) - info->origin;
+    uint64_t index = (uint64_t)offset * info->reciprocal >> 32;
+    if (__builtin_expect(index >= info->count, 0))
+        return classify_large(chunk, word, found);
+    found->word = word;
+    found->mark = (code << CODE_SHIFT) + value * 8 + lee_block_index(word) * BITS_A_BLOCK + index;
+    return true;
+}
 
 /* An object that is marked already: if by a custodian that is not below this one, it is shared. */
 LEE_UNCHECKED_INLINE void meet(struct lee_marker *marker, uintptr_t object) {
-    if (object == 0)
-        return;
     uint64_t entry = *lee_charge_of(object);
     if ((uint32_t)entry < marker->set_lowest && entry >> 32 != marker->set + 1)
         lee_precise_note(marker, object);
 }
 
-/* The loop. What it touches is in locals: stores to the stack could be to anything, as far as the compiler knows. With
- * `queued`, an object is looked at only when 15 others have been found meanwhile, and its memory has come. */
 /* An object that a custodian is added to the set of; false if it was a member, or the object is a handle, through which nothing is
  * reached. */
-LEE_UNCHECKED_INLINE bool spread(struct lee_marker *marker, uintptr_t object, unsigned code, unsigned marked) {
-    if (object == 0 || !marked)
-        return false;
+LEE_UNCHECKED_INLINE bool spread(struct lee_marker *marker, uintptr_t object, unsigned code) {
     uint64_t *entry = lee_charge_of(object);
     uint32_t before = (uint32_t)*entry;
     struct lee_widened *widened = &lee_widened[before % LEE_WIDENED];
@@ -335,103 +408,134 @@ LEE_UNCHECKED_INLINE bool spread(struct lee_marker *marker, uintptr_t object, un
     return true;
 }
 
-LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool queued, enum lee_counting counting) {
-    const bool counted = counting == LEE_COUNT_BYTES || counting == LEE_COUNT_SETS;
-    static uint8_t always_marked = 1;
-    const struct waiting nothing = {0, &always_marked};
-    struct waiting queue[LEE_MARK_QUEUE];
-    struct lee_heap *heap = marker->heap;
+/* Marks go in batches, in rounds of three steps, each a function of its own for the sake of registers. A round takes a batch of words
+ * off the stack, classifies them and asks for their marks; reads the objects that the round before found to be new; and then tests and
+ * sets the marks, and asks for the objects that are new. So memory has a batch's time to come, only what is new is asked for, and
+ * whether an object is new decides no branch. */
+
+/* The first step: those of `count` words that point to something, the last one first. */
+LEE_UNCHECKED_INLINE unsigned classify_each(struct lee_heap *heap, const uintptr_t *words, size_t count, struct found *asked,
+                                            bool prefetch) {
     _Atomic(uintptr_t) *table = lee_page_table;
+    struct found *next = asked;
+    for (const uintptr_t *at = words + count; at != words;) {
+        if (!classify(heap, table, *--at, next))
+            continue;
+        if (prefetch)
+            __builtin_prefetch(marks_of(next->mark), 1);
+        next++;
+    }
+    return (unsigned)(next - asked);
+}
+
+LEE_UNCHECKED static __attribute__((noinline)) unsigned classify_batch(struct lee_heap *heap, const uintptr_t *words, size_t count,
+                                                                       struct found *asked) {
+    return classify_each(heap, words, count, asked, true);
+}
+
+/* The third step: marks `count` objects; those that have to be read are put into `fresh`. */
+LEE_UNCHECKED_INLINE unsigned mark_each(struct lee_marker *marker, const struct found *asked, unsigned count, struct found *fresh,
+                                        bool prefetch, enum lee_counting counting) {
+    struct found *next = fresh;
+    for (const struct found *end = asked + count; asked != end; asked++) {
+        uint64_t mark = asked->mark, *marks = marks_of(mark), before = *marks;
+        bool is_fresh = (before >> (mark & 63) & 1) == 0;
+        *next = *asked;
+        if (counting == LEE_COUNT_SPREAD) {
+            is_fresh = !is_fresh; /* what is marked is looked at, once for each word: `spread` tells what is new */
+        } else {
+            *marks = before | (uint64_t)1 << (mark & 63);
+            if (counting == LEE_COUNT_SETS) {
+                if (is_fresh)
+                    *lee_charge_of(object_of(asked)) = marker->set;
+                else
+                    meet(marker, object_of(asked));
+            }
+            /* Without pointers and without a header: there is nothing to read. */
+            if (counting == LEE_COUNT_NOTHING)
+                is_fresh = is_fresh & (mark >= (uint64_t)FIRST_TYPED << CODE_SHIFT);
+        }
+        if (prefetch) {
+            /* The header of an object whose start the word is. Of what is not new, memory that is at hand: chosen so that no
+             * compiler makes a branch of it, which would be guessed wrong each second time. */
+            uintptr_t header = asked->word - LEE_HEADER_BYTES, at_hand = (uintptr_t)next;
+            __builtin_prefetch((const void *)(at_hand ^ ((at_hand ^ header) & -(uintptr_t)is_fresh)));
+        }
+        next += is_fresh;
+    }
+    return (unsigned)(next - fresh);
+}
+
+LEE_UNCHECKED static __attribute__((noinline)) unsigned mark_batch(const struct found *asked, unsigned count, struct found *fresh) {
+    return mark_each(NULL, asked, count, fresh, true, LEE_COUNT_NOTHING);
+}
+
+/* All of it. What the second step touches is in locals: stores to the stack could be to anything, as far as the compiler knows. */
+LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool batches, enum lee_counting counting) {
+    const bool counted = counting == LEE_COUNT_BYTES || counting == LEE_COUNT_SETS;
+    struct found asked[LEE_MARK_BATCH], fresh[LEE_MARK_BATCH];
+    struct lee_heap *heap = marker->heap;
+    const uintptr_t lowest = marker->lowest, span = marker->span;
     uintptr_t *stack = marker->stack;
     size_t depth = marker->depth, limit = marker->room > CELL_WORDS ? marker->room - CELL_WORDS : 0;
-    unsigned head = 0, idle = 0;
+    unsigned fresh_count = 0;
     size_t charged = 0;
-    for (unsigned i = 0; i < LEE_MARK_QUEUE; i++)
-        queue[i] = nothing;
     for (;;) {
-        struct waiting entry;
-        if (depth != 0) {
-            struct lee_mark_entry found;
-            if (!locate(heap, table, stack[--depth], &found))
+        size_t most = batches ? LEE_MARK_BATCH : 1, words = depth < most ? depth : most;
+        depth -= words;
+        unsigned asked_count = batches ? classify_batch(heap, stack + depth, words, asked)
+                                       : classify_each(heap, stack + depth, words, asked, false);
+        for (unsigned i = 0; i < asked_count && counting == LEE_COUNT_SETS; i++)
+            __builtin_prefetch(lee_charge_of(object_of(&asked[i])), 1);
+        for (const struct found *found = fresh, *end = fresh + fresh_count; found != end; found++) {
+            unsigned code = code_of(found);
+            const struct lee_cell_info *info = &lee_cell_info[code];
+            uintptr_t object = object_of(found);
+            if (counting == LEE_COUNT_SPREAD && !spread(marker, object, code))
                 continue;
-            struct waiting next = {found.object | (uint64_t)found.code << 48 | (uint64_t)found.bit << 56, found.mark};
-            entry = next;
-            if (queued) {
-                __builtin_prefetch(found.mark, 1);
-                __builtin_prefetch((void *)(found.object - LEE_HEADER_BYTES));
-                entry = queue[head];
-                queue[head] = next;
+            if (__builtin_expect(code - FIRST_TYPED >= LEE_CODE_LARGE - FIRST_TYPED, 0)) {
+                if (code < FIRST_TYPED) { /* plain */
+                    charged += info->bytes;
+                    continue;
+                }
+                if (counted)
+                    charged += code == LEE_CODE_PAGES ? lee_key_bytes((const struct lee_arena *)object)
+                                                      : lee_large_find(lee_chunk_at((void *)object), object)->bytes;
+                marker->depth = depth;
+                visit_large(marker, object, code);
+                stack = marker->stack, depth = marker->depth;
+                limit = marker->room > CELL_WORDS ? marker->room - CELL_WORDS : 0;
+                continue;
             }
-            idle = 0;
-        } else if (idle < LEE_MARK_QUEUE) {
-            entry = queue[head];
-            queue[head] = nothing;
-            idle++;
-        } else if (marker->range_depth > 0) {
+            uintptr_t header = *(const uintptr_t *)(object - LEE_HEADER_BYTES);
+            if (__builtin_expect((header & LEE_HEADER_ALLOCATED) == 0, 0)) {
+                *marks_of(found->mark) &= ~((uint64_t)1 << (found->mark & 63)); /* no object: a word that looked like a pointer */
+                continue;
+            }
+            const struct lee_layout *layout = lee_header_layout(header);
+            size_t bytes = info->bytes - LEE_HEADER_BYTES - (header >> 48);
+            if (counted)
+                charged += info->bytes;
+            if (__builtin_expect(layout->kind != LEE_LAYOUT_WORDS || depth >= limit, 0)) {
+                marker->depth = depth;
+                visit_slowly(marker, object, header, bytes);
+                stack = marker->stack, depth = marker->depth;
+                limit = marker->room > CELL_WORDS ? marker->room - CELL_WORDS : 0;
+                continue;
+            }
+            depth = read_words(layout, object, bytes, stack, depth, lowest, span);
+        }
+        if (batches && counting == LEE_COUNT_NOTHING)
+            fresh_count = mark_batch(asked, asked_count, fresh);
+        else
+            fresh_count = mark_each(marker, asked, asked_count, fresh, batches, counting);
+        if (depth == 0 && fresh_count == 0) {
+            if (marker->range_depth == 0)
+                break;
             marker->depth = 0;
             next_slice(marker);
             stack = marker->stack, depth = marker->depth;
             limit = marker->room > CELL_WORDS ? marker->room - CELL_WORDS : 0;
-            continue;
-        } else {
-            break;
-        }
-        head = (head + 1) % LEE_MARK_QUEUE;
-        unsigned marks = *entry.mark, bit = 1u << (entry.object >> 56);
-        if (counting == LEE_COUNT_SPREAD) {
-            if (!spread(marker, entry.object & (((uint64_t)1 << 48) - 1), (uint8_t)(entry.object >> 48), marks & bit))
-                continue;
-        } else if ((marks & bit) != 0) {
-            if (counting == LEE_COUNT_SETS)
-                meet(marker, entry.object & (((uint64_t)1 << 48) - 1));
-            continue;
-        }
-        if (counting != LEE_COUNT_SPREAD)
-            *entry.mark = (uint8_t)(marks | bit);
-        unsigned code = (uint8_t)(entry.object >> 48);
-        uintptr_t object = entry.object & (((uint64_t)1 << 48) - 1);
-        if (counting == LEE_COUNT_SETS)
-            *lee_charge_of(object) = marker->set;
-        if (__builtin_expect(code - FIRST_TYPED >= LEE_CODE_LARGE - FIRST_TYPED, 0)) {
-            if (code < FIRST_TYPED) { /* plain */
-                if (counted)
-                    charged += lee_cell_info[code].bytes;
-                continue;
-            }
-            if (counted)
-                charged += code == LEE_CODE_PAGES ? lee_key_bytes((const struct lee_arena *)object)
-                                                  : lee_large_find(lee_chunk_at((void *)object), object)->bytes;
-            marker->depth = depth;
-            visit_large(marker, object, code);
-            stack = marker->stack, depth = marker->depth;
-            limit = marker->room > CELL_WORDS ? marker->room - CELL_WORDS : 0;
-            continue;
-        }
-        uintptr_t header = *(const uintptr_t *)(object - LEE_HEADER_BYTES);
-        if (__builtin_expect((header & LEE_HEADER_ALLOCATED) == 0, 0)) {
-            *entry.mark = (uint8_t)marks; /* no object: a word that looked like a pointer */
-            continue;
-        }
-        const struct lee_layout *layout = lee_header_layout(header);
-        size_t bytes = lee_cell_info[code].bytes - LEE_HEADER_BYTES - (header >> 48);
-        if (counted)
-            charged += lee_cell_info[code].bytes;
-        if (__builtin_expect(layout->kind != LEE_LAYOUT_WORDS || depth >= limit, 0)) {
-            marker->depth = depth;
-            visit_slowly(marker, object, header, bytes);
-            stack = marker->stack, depth = marker->depth;
-            limit = marker->room > CELL_WORDS ? marker->room - CELL_WORDS : 0;
-            continue;
-        }
-        uint64_t all = layout->words;
-        size_t element = layout->bytes;
-        for (uintptr_t end = object + bytes; object + element <= end; object += element) {
-            for (uint64_t words = all; words != 0; words &= words - 1) {
-                /* Null is frequent and cannot be guessed, so it is pushed too, and overwritten. */
-                uintptr_t word = ((const uintptr_t *)object)[(unsigned)__builtin_ctzll(words)];
-                stack[depth] = word;
-                depth += word != 0;
-            }
         }
     }
     marker->depth = 0;
@@ -439,7 +543,7 @@ LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool queued, enu
         marker->charged += charged;
 }
 
-LEE_UNCHECKED static void drain_queued(struct lee_marker *marker) {
+LEE_UNCHECKED static void drain_batches(struct lee_marker *marker) {
     drain_with(marker, true, LEE_COUNT_NOTHING);
 }
 
@@ -470,7 +574,7 @@ static void drain(struct lee_marker *marker) {
     else if (marker->counting == LEE_COUNT_SPREAD)
         drain_spreading(marker);
     else if (lee_heap_settings.prefetch)
-        drain_queued(marker);
+        drain_batches(marker);
     else
         drain_plainly(marker);
 }

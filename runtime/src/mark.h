@@ -8,11 +8,11 @@
 #include "heap.h"
 
 enum {
-    LEE_MARK_QUEUE = 16,
+    LEE_MARK_BATCH = 32, /* words that are looked at together */
     LEE_MARK_SPARE = 256 /* words of stack when there is no memory for one */
 };
 
-/* A word whose object was found; its memory is on its way into the cache. */
+/* A word whose object was found. */
 struct lee_mark_entry {
     uintptr_t object;
     uint8_t *mark;
@@ -37,6 +37,7 @@ enum lee_counting {
 
 struct lee_marker {
     struct lee_heap *heap;
+    uintptr_t lowest, span; /* addresses that any heap may have; other words are not even pushed */
     enum lee_counting counting;
     uint32_t set, set_lowest; /* of the custodian that marks: its number, and the lowest of those below it */
     size_t charged; /* bytes marked, less handles, which others are charged for */

@@ -18,7 +18,7 @@ struct lee_units_settings lee_units_settings;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lee_range head = {.levels = LEE_SKIP_LEVELS};
 static size_t reserved_units, free_units, dirty_units, described_windows;
-static uintptr_t next_hint;
+static uintptr_t next_hint, lowest, highest;
 static uint32_t random_state = 0x9e3779b9;
 static atomic_size_t charged;
 static size_t limit; /* 0: not asked for yet */
@@ -232,6 +232,10 @@ static bool grow(size_t units) {
         unit_at(at)->dirty = false;
         describe(at, NULL, LEE_UNIT_FREE, 0);
     }
+    if (reserved_units == 0 || start < lowest)
+        lowest = start;
+    if (start + bytes > highest)
+        highest = start + bytes;
     reserved_units += bytes / LEE_UNIT_BYTES;
     free_units += bytes / LEE_UNIT_BYTES;
     insert_joined(start, bytes / LEE_UNIT_BYTES);
@@ -279,6 +283,14 @@ void lee_units_give(void *given, size_t count, bool dirty) {
     dirty_units += dirty ? count : 0;
     insert_joined(start, count);
     pthread_mutex_unlock(&lock);
+}
+
+uintptr_t lee_units_range(uintptr_t *span) {
+    pthread_mutex_lock(&lock);
+    uintptr_t start = lowest;
+    *span = highest - lowest;
+    pthread_mutex_unlock(&lock);
+    return start;
 }
 
 size_t lee_units_trim(void) {

@@ -33,6 +33,9 @@ void lee_memory_uncharge(size_t bytes);
 size_t lee_memory_charged(void);
 size_t lee_memory_limit(void);
 
+/* The lowest address that was ever reserved, and how many bytes behind it all others are. */
+uintptr_t lee_units_range(uintptr_t *span);
+
 struct lee_units_state {
     size_t chunks, reserved, free, dirty; /* chunks: windows with a description; the others in units */
     size_t ranges, largest;               /* free ranges, and units in the largest */
