@@ -120,13 +120,16 @@ impl<'t> Lower<'t, '_> {
             Guard::Field(record, id, n) => {
                 let (record, id, n) = (record.clone(), *id, *n);
                 if self.is_counted(access.qty.ty) && self.is_fat(self.operand_ty(&value)) {
-                    self.check_enough(&record, access.qty.ty, &value);
+                    let sized = self.sized(&value);
+                    self.check_enough(&record, access.qty.ty, sized);
                     let word = self.address(value, access.qty.ty);
+                    self.before_slot_store(&access.place, access.qty.ty);
                     self.assign(access.place.clone(), Rvalue::Use(word));
                     return;
                 }
                 self.before_count_store(&record, id, n, &value, &[]);
                 self.before_tag_store(&record, id, n, &value);
+                self.before_slot_store(&access.place, access.qty.ty);
             }
         }
         self.assign(access.place.clone(), Rvalue::Use(value));
@@ -184,29 +187,45 @@ impl<'t> Lower<'t, '_> {
     // ---- counts
 
     /// Checks that a fat value, unless null, has as many elements as the counted field's count says.
-    fn check_enough(&mut self, record: &Place, counted: Ty, value: &Operand) {
-        if self.checks_off() || self.is_zero_op(value) {
+    fn check_enough(&mut self, record: &Place, counted: Ty, value: SizedValue) {
+        if self.checks_off() || self.is_zero_op(&value.there) {
             return;
         }
         let Some(Pointer { bounds: Bounds::Counted(id), .. }) = self.pointer_of(counted) else { return };
         let record = record.clone();
-        let pointer = value.clone();
-        let nonnull = self.pointer_of(self.operand_ty(value)).is_some_and(|p| p.nonnull);
+        let SizedValue { there, have, nonnull } = value;
+        let pointer = there.clone();
         let check = move |this: &mut Self| {
             let count = match this.plain_unsigned_count(id, &record) {
                 Some((_, count)) => count,
                 None => this.count_of_fields(id, &record),
             };
             let (ulong, long) = (this.common().ulong, this.common().long);
-            let have = this.temp_of(Rvalue::Remaining(pointer), ulong);
+            let have = match have {
+                Some(have) => have,
+                None => this.temp_of(Rvalue::Remaining(pointer), ulong),
+            };
             let have = this.numeric(have, long);
             this.check(Check::Count(count, have));
         };
         if nonnull {
             check(self);
         } else {
-            self.when(value.clone(), check);
+            self.when(there, check);
         }
+    }
+
+    /// What a counted field is checked by, of a fat value that is about to be stored: one that moves is measured first.
+    pub fn sized(&mut self, value: &Operand) -> SizedValue {
+        let nonnull = self.pointer_of(self.operand_ty(value)).is_some_and(|p| p.nonnull);
+        let Operand::Move(place) = value else {
+            return SizedValue { there: value.clone(), have: None, nonnull };
+        };
+        let (ulong, int) = (self.common().ulong, self.common().int);
+        let pointer = Operand::Copy(place.clone());
+        let have = self.temp_of(Rvalue::Remaining(pointer.clone()), ulong);
+        let there = self.temp_of(Rvalue::Truth(pointer), int);
+        SizedValue { there, have: Some(have), nonnull }
     }
 
     /// The fields of the record whose count mentions field `n`: number and count.
@@ -340,9 +359,11 @@ impl<'t> Lower<'t, '_> {
             match &access.guard {
                 Guard::Field(record, _, _) if self.is_counted(access.qty.ty) => {
                     if self.is_fat(self.operand_ty(&op)) {
-                        stored.push((record.clone(), access.qty.ty, op.clone(), self.span, self.is_unsafe));
+                        let sized = self.sized(&op);
+                        stored.push((record.clone(), access.qty.ty, sized, self.span, self.is_unsafe));
                     }
                     let word = self.address(op, access.qty.ty);
+                    self.before_slot_store(&access.place, access.qty.ty);
                     self.assign(access.place.clone(), Rvalue::Use(word));
                 }
                 Guard::Field(record, id, n) => {
@@ -357,7 +378,7 @@ impl<'t> Lower<'t, '_> {
         }
         for (record, ty, value, span, is_unsafe) in stored {
             let saved = self.enter(span, is_unsafe);
-            self.check_enough(&record, ty, &value);
+            self.check_enough(&record, ty, value);
             self.leave(saved);
         }
         if held {
@@ -374,9 +395,9 @@ impl<'t> Lower<'t, '_> {
     }
 
     /// Checks all counted pointers of a record that was just initialised field by field; `stored` holds their fat values.
-    pub fn check_counts(&mut self, record: &Place, stored: Vec<(Ty, Operand)>) {
+    pub fn check_counts(&mut self, record: &Place, stored: Vec<(Ty, SizedValue)>) {
         for (ty, value) in stored {
-            self.check_enough(record, ty, &value);
+            self.check_enough(record, ty, value);
         }
     }
 
@@ -556,4 +577,13 @@ fn mentions_field(types: &TypeStore, id: CountId, n: u32) -> bool {
         }
         CountExpr::Div(a, _) => mentions_field(types, a, n),
     }
+}
+
+/// A fat value for a counted field.
+pub struct SizedValue {
+    /// Not zero if it is not null.
+    there: Operand,
+    /// Its elements (`size_t`), if `there` is not the value itself.
+    have: Option<Operand>,
+    nonnull: bool,
 }

@@ -24,6 +24,7 @@ pub(crate) fn disturbs(e: &Expr, local: Option<LocalId>) -> bool {
         | ExprKind::IncDec(place, ..)
         | ExprKind::Free(place)
         | ExprKind::Move(place)
+        | ExprKind::Take(place)
         | ExprKind::VaArg(place) => local.is_none() || root(place) == local,
         // A slot that is lent may be stored to.
         ExprKind::Borrow(BorrowKind::Slot, place) => local.is_some() && root(place) == local,
@@ -65,6 +66,7 @@ pub(crate) fn children<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
         | Lengthof(a)
         | Free(a)
         | Move(a)
+        | Take(a)
         | Borrow(_, a)
         | Retain(a) => f(a),
         Dispose(a, handle) => {

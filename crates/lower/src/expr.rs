@@ -199,7 +199,8 @@ impl<'t> Lower<'t, '_> {
                 self.into(temp, e);
                 Rvalue::Use(self.give(temp))
             }
-            ExprKind::Move(place) => self.move_out(place),
+            ExprKind::Move(place) => self.move_out(place, e.ty.ty),
+            ExprKind::Take(place) => self.take_out(place, e.ty.ty),
             ExprKind::Borrow(kind, place) => self.borrow(*kind, place, ty),
             ExprKind::Retain(inner) => self.retain(inner),
             ExprKind::NewKey(kind) => Rvalue::NewKey(*kind, ty),

@@ -196,9 +196,10 @@ impl<'t> Lower<'t, '_> {
                     let saved = self.enter(e.span, e.is_unsafe);
                     let value = self.operand(e);
                     let value = self.freeze(value);
-                    let word = self.address(value.clone(), field.ty.ty);
+                    let sized = self.sized(&value);
+                    let word = self.address(value, field.ty.ty);
                     self.assign(target, Rvalue::Use(word));
-                    counted.push((field.ty.ty, value));
+                    counted.push((field.ty.ty, sized));
                     self.leave(saved);
                 }
                 _ => self.init_place(&target, field.ty, item, zeroed),

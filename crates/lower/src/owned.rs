@@ -4,7 +4,7 @@
 //! reads it by `Copy`, into temporaries that do not own.
 
 use crate::builder::Lower;
-use crate::place::Use;
+use crate::place::{parent, Use};
 use crate::scopes::Item;
 use mir::ir::*;
 use typing::tree::{BorrowKind, Expr, ExprKind, Init, LocalId, RegionKind};
@@ -72,9 +72,35 @@ impl<'t> Lower<'t, '_> {
     // ---- owned values
 
     /// Reads an owned path for the last time. Slots in it are left empty, since they free what they hold when they end.
-    pub fn move_out(&mut self, place: &'t Expr) -> Rvalue {
+    pub fn move_out(&mut self, place: &'t Expr, ty: Ty) -> Rvalue {
         let access = self.place(place, Use::Read);
-        self.move_place(access.place, access.qty.ty)
+        self.counted_owner(Operand::Move(access.place.clone()), &access.place, access.qty.ty, ty)
+            .unwrap_or_else(|| self.move_place(access.place, access.qty.ty))
+    }
+
+    /// A pointer of one word from a counted field, with its bounds.
+    fn counted_owner(&mut self, pointer: Operand, place: &Place, from: Ty, ty: Ty) -> Option<Rvalue> {
+        let Some(Pointer { bounds: Bounds::Counted(count), .. }) = self.pointer_of(from) else { return None };
+        if !self.is_fat(ty) {
+            return None;
+        }
+        let count = self.count_of_fields(count, &parent(place));
+        Some(Rvalue::MakeCounted { ty, ptr: pointer, count })
+    }
+
+    /// Takes out what the place holds: of a slot, null stays behind.
+    pub fn take_out(&mut self, place: &'t Expr, ty: Ty) -> Rvalue {
+        let access = self.place(place, Use::Read);
+        let held = access.qty.ty;
+        let value = if self.is_slot(&access.place) {
+            let taken = self.temp(held);
+            self.assign(Place::local(taken), Rvalue::Use(Operand::Const(Const::Null(held))));
+            self.emit(StmtKind::Swap(Place::local(taken), access.place.clone()));
+            Operand::Move(Place::local(taken))
+        } else {
+            Operand::Move(access.place.clone())
+        };
+        self.counted_owner(value.clone(), &access.place, held, ty).unwrap_or(Rvalue::Use(value))
     }
 
     /// Reads a computed place for the last time.
@@ -94,6 +120,15 @@ impl<'t> Lower<'t, '_> {
     /// Lends an owned path or a slot.
     pub fn borrow(&mut self, kind: BorrowKind, place: &'t Expr, ty: Ty) -> Rvalue {
         let access = self.place(place, Use::Read);
+        let (held, to) = (self.pointer_of(access.qty.ty), self.pointer_of(ty));
+        if let (Some(Pointer { bounds: bounds @ Bounds::Counted(_), .. }), Some(p), true) = (held, to, self.is_fat(ty))
+        {
+            let word = self.program.types.pointer(Pointer { bounds, ..p });
+            let lent = self.temp_of(Rvalue::Borrow(kind, access.place.clone(), word), word);
+            if let Some(value) = self.counted_owner(lent, &access.place, access.qty.ty, ty) {
+                return value;
+            }
+        }
         Rvalue::Borrow(kind, access.place, ty)
     }
 
@@ -109,7 +144,11 @@ impl<'t> Lower<'t, '_> {
             let op = self.operand(h);
             self.whole(op)
         });
-        let value = self.direct(value);
+        let value = match &*value.kind {
+            // What frees a counted field asks for no bounds.
+            ExprKind::Move(place) if self.is_counted(place.ty.ty) => Operand::Move(self.place(place, Use::Read).place),
+            _ => self.direct(value),
+        };
         self.emit(StmtKind::Dispose { value, handle, moved: vec![] });
     }
 

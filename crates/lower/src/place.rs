@@ -196,6 +196,7 @@ impl<'t> Lower<'t, '_> {
             let record = parent(&access.place);
             let count = self.count_of_fields(count, &record);
             let ptr = Operand::Copy(access.place.clone());
+            let ty = self.unowned(ty);
             return self.temp_of(Rvalue::MakeCounted { ty, ptr, count }, ty);
         }
         let op = Operand::Copy(access.place.clone());

@@ -152,6 +152,16 @@ impl Checker<'_> {
         );
     }
 
+    /// `slot = realloc(slot, e)`: the slot gets the new block for the old one, which nobody sees in between.
+    pub(crate) fn takes_old(&mut self, place: &Expr, mut value: Expr) -> Expr {
+        if let Some(alloc) = alloc_of(&mut value).filter(|alloc| !alloc.fallible) {
+            if let Some(old) = &mut alloc.old {
+                take(old, &|from| self.path_root(from).is_none() && same_place(place, from));
+            }
+        }
+        value
+    }
+
     /// The old block of a `realloc`, with its bounds.
     fn old_block(&mut self, old: Expr, elem: Ty, span: Span) -> Expr {
         let Some(p) = self.program.types.as_pointer(old.ty.ty) else {
@@ -527,5 +537,41 @@ impl Checker<'_> {
         let first = std::mem::replace(value, Expr::new(ExprKind::Load(place.clone()), ty, span));
         let assigned = self.node(ExprKind::Assign(place, first), ty.ty, span);
         Some((assigned, Init::List(fields)))
+    }
+}
+
+/// The allocation that a value is.
+fn alloc_of(value: &mut Expr) -> Option<&mut Alloc> {
+    match &mut *value.kind {
+        ExprKind::Convert(_, inner) => alloc_of(inner),
+        ExprKind::Alloc(alloc) => Some(alloc),
+        _ => None,
+    }
+}
+
+/// A move out of a place for which `wanted` holds becomes one that leaves null in it.
+fn take(value: &mut Expr, wanted: &dyn Fn(&Expr) -> bool) {
+    if let ExprKind::Convert(_, inner) = &mut *value.kind {
+        return take(inner, wanted);
+    }
+    if let ExprKind::Move(from) = &*value.kind {
+        if wanted(from) {
+            *value.kind = ExprKind::Take(from.clone());
+        }
+    }
+}
+
+/// Whether two places are the same, whenever they are evaluated: no call and no assignment stands in them.
+fn same_place(a: &Expr, b: &Expr) -> bool {
+    match (&*a.kind, &*b.kind) {
+        (ExprKind::Local(x), ExprKind::Local(y)) => x == y,
+        (ExprKind::Global(x), ExprKind::Global(y)) => x == y,
+        (ExprKind::Int(x), ExprKind::Int(y)) => x == y,
+        (ExprKind::Field(x, m), ExprKind::Field(y, n)) => m == n && same_place(x, y),
+        (ExprKind::Load(x), ExprKind::Load(y)) | (ExprKind::Deref(x), ExprKind::Deref(y)) => same_place(x, y),
+        (ExprKind::Convert(_, x), ExprKind::Convert(_, y)) => a.ty == b.ty && same_place(x, y),
+        (ExprKind::IndexArray(x, i), ExprKind::IndexArray(y, j))
+        | (ExprKind::IndexPointer(x, i), ExprKind::IndexPointer(y, j)) => same_place(x, y) && same_place(i, j),
+        _ => false,
     }
 }

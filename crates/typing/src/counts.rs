@@ -116,7 +116,8 @@ impl Checker<'_> {
             }
             let value = self.expr_expecting(&store.value, Some(place.ty.ty));
             let value = self.rvalue(value);
-            let mut value = self.coerce(value, place.ty.ty, Why::Store);
+            let value = self.coerce(value, place.ty.ty, Why::Store);
+            let mut value = self.takes_old(&place, value);
             if !stored.is_empty() && !self.quiet_value(&value) {
                 return None;
             }
@@ -124,7 +125,9 @@ impl Checker<'_> {
                 if let Some(old) = old_of(&mut value) {
                     let saved = self.new_local(None, old.ty, Span::NONE, false);
                     let place = self.place_node(ExprKind::Local(saved), old.ty, span);
-                    let load = self.node(ExprKind::Load(place), old.ty.ty, span);
+                    let owned = self.program.types.owns(old.ty.ty);
+                    let kind = if owned { ExprKind::Move(place) } else { ExprKind::Load(place) };
+                    let load = self.node(kind, old.ty.ty, span);
                     let taken = std::mem::replace(old, load);
                     before.push(self.stmt_node(StmtKind::Declare(saved, Some(Init::Expr(taken))), span));
                 }
@@ -210,7 +213,7 @@ impl Checker<'_> {
 }
 
 /// The old block of a `realloc` that a value is, through conversions.
-fn old_of(value: &mut Expr) -> Option<&mut Expr> {
+pub(crate) fn old_of(value: &mut Expr) -> Option<&mut Expr> {
     match &mut *value.kind {
         ExprKind::Convert(_, inner) => old_of(inner),
         ExprKind::Alloc(alloc) => alloc.old.as_mut(),

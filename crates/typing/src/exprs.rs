@@ -445,6 +445,7 @@ impl Checker<'_> {
             why = Why::Local;
         }
         let value = self.coerce(value, place.ty.ty, why);
+        let value = self.takes_old(&place, value);
         let ty = self.value_type(place.ty.ty);
         self.node(ExprKind::Assign(place, value), ty, span)
     }

@@ -573,6 +573,8 @@ pub enum ExprKind {
     Dispose(Expr, Option<Expr>),
     /// Reads an owned path as a value and leaves nothing behind it that is owned (structs with owned parts too).
     Move(Expr),
+    /// Takes out what a place holds, and leaves null in a slot: where the same statement stores the new block there (`realloc`).
+    Take(Expr),
     /// Lends an owned path or a slot: a pointer into a loan, of the node's type. Call-time borrows are the same node as an argument.
     Borrow(BorrowKind, Expr),
     /// `retain(e)`: the operand is a place of `rc` type (path or slot) or a borrow of a counted object.

@@ -273,7 +273,14 @@ impl Words<'_, '_> {
                 };
                 Diagnostic::error(SLOT, span, message)
                     .note("others can reach the slot meanwhile: it is looked at for one access only")
-                    .help("exchange it with a variable: `T *unique t = nullptr; t :=: slot;` (use `:=:`)")
+                    .help(match verb {
+                        Verb::Freed => "assign it `nullptr`: a slot frees what it held before",
+                        Verb::Borrowed => {
+                            "use the slot itself each time, take it out with `:=:`, or walk through the owner: by a `view`, or a \
+                             `cursor` if it is to be changed"
+                        }
+                        _ => "exchange it with a variable: `T *unique t = nullptr; t :=: slot;` (use `:=:`)",
+                    })
             }
             Kind::SwapInside => Diagnostic::error(
                 LENT,
