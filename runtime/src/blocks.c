@@ -46,7 +46,7 @@ static void unlink_unit(struct lee_heap *heap, struct lee_unit *unit) {
 }
 
 static struct lee_unit *add_unit(struct lee_heap *heap) {
-    bool zeroed, huge = heap->huge && heap->units_held >= UNITS_BEFORE_HUGE;
+    bool zeroed, huge = heap->huge && heap->units_held >= UNITS_BEFORE_HUGE && lee_huge_wanted(&heap->huge_pages);
     if (huge && !lee_memory_charge(LEE_UNIT_BYTES))
         huge = false; /* block by block there may be enough */
     void *start = lee_units_take(heap, LEE_UNIT_BLOCKS, 1, &zeroed);
@@ -60,8 +60,10 @@ static struct lee_unit *add_unit(struct lee_heap *heap) {
     LEE_POISON(start, LEE_UNIT_BYTES);
     LEE_LEAK_ROOT(start, LEE_UNIT_BYTES);
     struct lee_chunk *chunk = lee_chunk_at(start);
-    if (huge)
+    if (huge) {
         lee_system_huge(start, LEE_UNIT_BYTES, true);
+        lee_huge_took(&heap->huge_pages, lee_system_first_touch(start));
+    }
     if (huge && heap->units_held >= UNITS_BEFORE_HUGE_MARKS && !chunk->marks_huge) {
         chunk->marks_huge = true;
         lee_system_huge(chunk->marks, sizeof chunk->marks, true);

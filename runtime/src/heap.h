@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "huge.h"
 #include "page_table.h"
 
 /* What `lee_chunk.code` says of a block. */
@@ -95,6 +96,7 @@ struct lee_heap {
     unsigned trim_patience;          /* grows while looking for empty blocks finds few */
     size_t stress, stress_left; /* collect at each Nth slow allocation */
     bool collecting, enabled, trace, verify, huge, scans_globals;
+    struct lee_huge huge_pages; /* whether they are worth it */
     struct lee_heap_counts counts;
 };
 

@@ -7,7 +7,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "poison.h"
 
 struct lee_system_counts lee_system_counts;
 
@@ -68,6 +71,19 @@ bool lee_system_discard(void *start, size_t bytes) {
 void lee_system_huge(void *start, size_t bytes, bool huge) {
     if (madvise(start, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) == 0 && huge)
         lee_system_counts.huge_advised += bytes;
+}
+
+static uint64_t processor_time(void) {
+    struct timespec now;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0)
+        return 0;
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+LEE_UNCHECKED uint64_t lee_system_first_touch(void *start) {
+    uint64_t before = processor_time();
+    *(volatile unsigned char *)start = 0;
+    return processor_time() - before;
 }
 
 void lee_system_report(const char *text, size_t length) {

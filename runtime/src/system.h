@@ -24,6 +24,9 @@ bool lee_system_discard(void *start, size_t bytes);
 /* Whether the range should be made of huge pages. */
 void lee_system_huge(void *start, size_t bytes, bool huge);
 
+/* Touches a range that was given the advice for the first time; nanoseconds of this thread's processor time (0: not known). */
+uint64_t lee_system_first_touch(void *start);
+
 /* Makes huge pages at once of what was touched as small ones, where the kernel can (6.1 and later). */
 void lee_system_collapse(void *start, size_t bytes);
 

@@ -530,7 +530,10 @@ impl Gen {
     fn exchange(&mut self) {
         let Some(buf) = self.some_target() else { return self.assign() };
         let (a, b) = (self.index(buf.least, buf.length.clone(), 1), self.index(buf.least, buf.length.clone(), 1));
-        self.out.line(&format!("EXCHANGE({}, {});", buf.at(&a.text), buf.at(&b.text)));
+        // The places are computed when both indices are, which C's macro cannot do; so these come first.
+        let (i, j) = (self.local("i"), self.local("j"));
+        self.out.line(&format!("i64 {i} = {}, {j} = {};", a.text, b.text));
+        self.out.line(&format!("EXCHANGE({}, {});", buf.at(&i), buf.at(&j)));
     }
 
     /// Declares a buffer: on the stack, or from the heap.
