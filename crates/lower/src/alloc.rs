@@ -2,7 +2,7 @@
 
 use crate::builder::Lower;
 use crate::effects;
-use crate::place::const_int;
+use crate::place::{const_int, Use};
 use mir::ir::*;
 use typing::tree::{self, AllocSize, Expr, ExprKind, Init, New};
 use typing::types::*;
@@ -146,12 +146,17 @@ impl<'t> Lower<'t, '_> {
     /// `malloc`, `calloc`, `realloc`.
     pub fn alloc(&mut self, dest: Local, ty: Ty, alloc: &'t tree::Alloc) {
         let old = alloc.old.as_ref().map(|old| {
+            if let (true, ExprKind::Move(place)) = (alloc.fallible, &*old.kind) {
+                return self.kept_old(place, old.ty.ty);
+            }
             let busy = match &alloc.size {
                 AllocSize::Bytes(e) => effects::has_effects(e),
                 AllocSize::Product(a, b) => effects::has_effects(a) || effects::has_effects(b),
             };
             let op = self.operand(old);
-            (if busy { self.freeze(op) } else { op }, old.ty.ty)
+            let op = if busy { self.freeze(op) } else { op };
+            let gone = matches!(op, Operand::Move(_)).then(|| op.clone());
+            Old { look: looked_at(&op), gone, ty: old.ty.ty }
         });
         let (long, ulong) = (self.common().long, self.common().ulong);
         let thin = self.thin_owner(ty);
@@ -181,12 +186,12 @@ impl<'t> Lower<'t, '_> {
         }
         let fresh = Fresh { handle: None, counted: false, fallible: alloc.fallible };
         let block = self.allocate(alloc.elem, count.clone(), None, hidden, fresh, thin);
-        if let Some((old, old_ty)) = old {
+        if let Some(old) = old {
             let new = looked_at(&block);
             let amount = count.clone();
             let copy = |this: &mut Self| {
-                this.copy_old(looked_at(&old), old_ty, new, amount, thin);
-                this.give_up_old(old, old_ty, alloc.elem);
+                this.copy_old(old.look.clone(), old.ty, new, amount, thin);
+                this.give_up_old(old, alloc.elem);
             };
             if alloc.fallible {
                 self.when(looked_at(&block), copy);
@@ -200,6 +205,13 @@ impl<'t> Lower<'t, '_> {
             Rvalue::Use(self.convert_pointer(block, thin, ty))
         };
         self.assign(Place::local(dest), value);
+    }
+
+    /// The old block of an allocation that may fail: it stays in its place if it does.
+    fn kept_old(&mut self, place: &'t Expr, ty: Ty) -> Old {
+        let access = self.place(place, Use::Read);
+        let gone = Some(Operand::Move(access.place.clone()));
+        Old { look: self.load(&access, ty), gone, ty }
     }
 
     /// Bytes divided by an element size, as signed 64-bit.
@@ -309,30 +321,21 @@ impl<'t> Lower<'t, '_> {
 
     /// `realloc` frees the old block if it was owned; what its elements own went with them into the new one, so it goes as
     /// bytes.
-    fn give_up_old(&mut self, old: Operand, old_ty: Ty, elem: Ty) {
-        if !matches!(old, Operand::Move(_)) || !mir::ty::owns(&self.program.types, old_ty) {
-            return;
-        }
-        let mut thin = self.thin_owner(old_ty);
+    fn give_up_old(&mut self, old: Old, elem: Ty) {
+        let Some(gone) = old.gone.filter(|_| mir::ty::owns(&self.program.types, old.ty)) else { return };
+        let mut thin = self.thin_owner(old.ty);
         if mir::ty::owns(&self.program.types, elem) {
             let target = Qty::plain(self.common().uchar);
             if let Some(p) = self.pointer_of(thin) {
                 thin = self.program.types.pointer(Pointer { target, ..p });
             }
         }
-        let old = self.address(old, thin);
-        self.emit(StmtKind::Dispose { value: old, handle: None, moved: vec![] });
+        let value = self.address(gone, thin);
+        self.emit(StmtKind::Dispose { value, handle: None, moved: vec![] });
     }
 
     /// A record with a flexible tail from a number of bytes.
-    fn alloc_flexible(
-        &mut self,
-        dest: Local,
-        ty: Ty,
-        alloc: &'t tree::Alloc,
-        bytes: Operand,
-        old: Option<(Operand, Ty)>,
-    ) {
+    fn alloc_flexible(&mut self, dest: Local, ty: Ty, alloc: &'t tree::Alloc, bytes: Operand, old: Option<Old>) {
         let (ulong, long) = (self.common().ulong, self.common().long);
         let thin = self.thin_owner(ty);
         let size = self.size_of(alloc.elem);
@@ -341,11 +344,11 @@ impl<'t> Lower<'t, '_> {
         let one = self.int(1, long);
         let fresh = Fresh { handle: None, counted: false, fallible: alloc.fallible };
         let block = self.allocate(alloc.elem, one, Some(extra.clone()), false, fresh, thin);
-        if let (Some((old, old_ty)), Some(record)) = (old, self.program.types.as_record(alloc.elem)) {
+        if let (Some(old), Some(record)) = (old, self.program.types.as_record(alloc.elem)) {
             let new = looked_at(&block);
             let copy = |this: &mut Self| {
-                this.copy_flexible(looked_at(&old), old_ty, new, extra, alloc.elem, record);
-                this.give_up_old(old, old_ty, alloc.elem);
+                this.copy_flexible(old.look.clone(), old.ty, new, extra, alloc.elem, record);
+                this.give_up_old(old, alloc.elem);
             };
             if alloc.fallible {
                 self.when(looked_at(&block), copy);
@@ -386,6 +389,15 @@ impl<'t> Lower<'t, '_> {
             this.emit(StmtKind::CopyElements { to, from, count: bytes });
         });
     }
+}
+
+/// The old block of a `realloc`.
+struct Old {
+    /// To be looked at.
+    look: Operand,
+    /// What takes it, if it is owned.
+    gone: Option<Operand>,
+    ty: Ty,
 }
 
 /// Looks at a value without taking it.

@@ -22,8 +22,12 @@ impl Ownership<'_> {
         let span = stmt.span;
         match &stmt.kind {
             StmtKind::Assign(dest, value) => {
+                let carried = self.carries(s, value);
                 let brought = self.value(s, at, value, span, report);
                 self.store(s, at, dest, &brought, span, report);
+                if let (Some(others), Some(found)) = (carried, self.find(dest).filter(|f| f.exact)) {
+                    s.carry(found.node, others);
+                }
                 self.remember(s, dest, value);
                 if self.is_store_through_pointer(dest) {
                     self.forget_below(s, at, false);
@@ -196,6 +200,20 @@ impl Ownership<'_> {
                 Brought::unknown(OWNED)
             }
             Operand::Move(place) => self.take(s, at, place, span, report),
+        }
+    }
+
+    /// If the value is what an allocation gave that may have failed: the paths that are moved if it has not.
+    fn carries(&self, s: &State, value: &Rvalue) -> Option<Vec<NodeId>> {
+        match value {
+            Rvalue::Alloc { fallible: true, .. } => Some(vec![]),
+            Rvalue::Use(Operand::Move(from))
+            | Rvalue::Bits(Operand::Move(from), _)
+            | Rvalue::Part(Operand::Move(from), Part::Ptr, _)
+            | Rvalue::MakeCounted { ptr: Operand::Move(from), .. } => {
+                self.find(from).filter(|f| f.exact).and_then(|f| s.carried(f.node))
+            }
+            _ => None,
         }
     }
 

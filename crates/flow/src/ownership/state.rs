@@ -74,6 +74,10 @@ pub(crate) struct State {
     /// Paths below which something may be owned that is no path of its own.
     pub rich: BitSet,
     pub tests: Vec<Test>,
+    /// Paths that hold what an allocation gave that may have failed.
+    pub tried: Vec<NodeId>,
+    /// Of such a path and another: the second is moved where the first is not null, and here where it is (`realloc?`).
+    pub either: Vec<(NodeId, NodeId)>,
     /// Variables whose storage may be live.
     pub live: BitSet,
     /// Loans that were made on some way here.
@@ -88,13 +92,21 @@ impl State {
             sites: vec![0; nodes],
             rich: BitSet::full(nodes),
             tests: vec![],
+            tried: vec![],
+            either: vec![],
             live: BitSet::empty(locals),
             loans: BitSet::empty(loans),
         }
     }
 
     pub fn join(&mut self, from: &State) -> bool {
-        let mut changed = self.live.union(&from.live);
+        let either = self.joined_either(from);
+        let mut changed = either != self.either;
+        self.either = either;
+        let tried = self.tried.len();
+        self.tried.retain(|node| from.tried.contains(node));
+        changed |= self.tried.len() != tried;
+        changed |= self.live.union(&from.live);
         changed |= self.loans.union(&from.loans);
         changed |= self.rich.union(&from.rich);
         for (a, b) in self.bits.iter_mut().zip(&from.bits) {
@@ -108,6 +120,43 @@ impl State {
         let before = self.tests.len();
         self.tests.retain(|t| from.tests.contains(t));
         changed | (self.tests.len() != before)
+    }
+
+    /// The pairs that hold on both ways: there already, or told by what is known of the two paths.
+    fn joined_either(&self, from: &State) -> Vec<(NodeId, NodeId)> {
+        let mut pairs = self.either.clone();
+        pairs.extend(from.either.iter().filter(|p| !self.either.contains(p)));
+        for &tried in self.tried.iter().filter(|t| from.tried.contains(t)) {
+            let new = (0..self.bits.len()).map(|node| (tried, node));
+            pairs.extend(new.filter(|&(_, node)| self.has(node, MOVED) != from.has(node, MOVED)));
+        }
+        let holds = |s: &State, pair: (NodeId, NodeId)| {
+            let told = match s.of(pair.0) {
+                NULL => !s.has(pair.1, MOVED),
+                OWNED => s.of(pair.1) & !NULL == MOVED,
+                _ => false,
+            };
+            told || s.either.contains(&pair)
+        };
+        pairs.retain(|&pair| pair.0 != pair.1 && holds(self, pair) && holds(from, pair));
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+    }
+
+    /// What goes on with the value when the path is moved to another.
+    pub fn carried(&self, node: NodeId) -> Option<Vec<NodeId>> {
+        let with = |pair: &(NodeId, NodeId)| (pair.0 == node).then_some(pair.1);
+        self.tried.contains(&node).then(|| self.either.iter().filter_map(with).collect())
+    }
+
+    /// The path holds what an allocation gave that may have failed; these are moved if it has not.
+    pub fn carry(&mut self, node: NodeId, others: Vec<NodeId>) {
+        if !self.tried.contains(&node) {
+            self.tried.push(node);
+        }
+        self.either.extend(others.into_iter().filter(|&other| other != node).map(|other| (node, other)));
+        self.either.sort_unstable();
     }
 
     pub fn of(&self, node: NodeId) -> u8 {
@@ -231,6 +280,8 @@ impl State {
     /// What earlier tests told of the path does not hold any more.
     pub fn untest(&mut self, node: NodeId) {
         self.tests.retain(|t| t.node() != node);
+        self.tried.retain(|&tried| tried != node);
+        self.either.retain(|&(tried, other)| tried != node && other != node);
     }
 
     pub fn learn(&mut self, test: Test) {
@@ -240,12 +291,24 @@ impl State {
         self.tests.push(test);
     }
 
+    /// What may have failed has not, or has: what hangs on it is moved, or here.
+    fn decide(&mut self, node: NodeId, not_null: bool) {
+        let others = self.carried(node).unwrap_or_default();
+        for other in others {
+            let bits = self.of(other) & if not_null { !OWNED } else { !MOVED };
+            let site = if not_null { self.sites.get(other).copied().unwrap_or(0) } else { 0 };
+            self.set_one(other, bits, site);
+        }
+        self.either.retain(|pair| pair.0 != node);
+    }
+
     /// A test of the path came out; `false` if that cannot be.
     pub fn refine(&mut self, paths: &Paths, node: NodeId, not_null: bool) -> bool {
         let old = self.of(node);
         if old & MOVED != 0 {
             return true;
         }
+        self.decide(node, not_null);
         if not_null {
             if old == NULL {
                 return false;
@@ -260,7 +323,11 @@ impl State {
                 self.set_one(node, old & !NULL, 0);
             }
         } else if old & (OWNED | NULL) != 0 {
+            let tried = self.tried.contains(&node);
             self.set(paths, node, NULL, 0);
+            if tried {
+                self.carry(node, vec![]);
+            }
         }
         true
     }
