@@ -1,8 +1,10 @@
 /* The collector: random graphs against a model, frees, large objects, weak references, queues, drop actions, failure. */
 #include <stdint.h>
 
+#include <lee/arena.h>
 #include <lee/lee.h>
 
+#include "../src/arena.h"
 #include "../src/collect.h"
 #include "../src/system.h"
 #include "../src/units.h"
@@ -452,6 +454,50 @@ static void test_pages(void) {
     CHECK(lee_memory_charged() == 0);
 }
 
+#ifndef LEE_ARENA_BY_MALLOC
+static const struct lee_layout holder_layout = {.bytes = 24, .words = 7, .name = "holder"};
+
+/* What a key reaches lives with it, cycles through keys die, and what refers to an arena that is gone is not followed, whatever its
+ * pages hold by then. */
+static void test_gone_arena(void) {
+    void *word = NULL;
+    struct lee_heap *heap = start_heap();
+    struct array_root roots = {.root.scan = scan_array, .words = &word, .count = 1};
+    lee_root_add(heap, &roots.root);
+    static const struct lee_site site = {.file = "test"};
+    for (int cycle = 0; cycle < 2; cycle++) {
+        void **holder = lee_heap_try_alloc_typed(24, &holder_layout), **object = lee_heap_try_alloc_typed(24, &holder_layout);
+        word = holder;
+        struct lee_arena *key = lee_key_new(&site);
+        void **inside = lee_arena_alloc(&site, key, 64, 8);
+        holder[0] = key;
+        holder[1] = inside;
+        inside[0] = object;
+        object[0] = holder;
+        lee_heap_collect(heap);
+        CHECK(heap->counts.live_objects == 2 && lee_keys == key);
+        if (cycle == 0) {
+            word = NULL;
+            lee_heap_collect(heap);
+            CHECK(heap->counts.live_objects == 0 && lee_keys == NULL);
+            continue;
+        }
+        lee_key_free(key);
+        lee_heap_collect(heap);
+        CHECK(lee_key_at((uintptr_t)key) == NULL);
+        CHECK(heap->counts.live_objects == 1 && holder[0] == key && holder[1] == inside);
+        /* Its page is still the process's: whatever is in there now. */
+        void **end = (void **)(((uintptr_t)key & ~(uintptr_t)4095) + 4096);
+        for (void **at = (void **)(key + 1); at < end; at++)
+            *at = lee_heap_try_alloc_typed(24, &holder_layout);
+        lee_heap_collect(heap);
+        CHECK(heap->counts.live_objects == 1);
+    }
+    lee_root_remove(heap, &roots.root);
+    lee_heap_delete(heap);
+}
+#endif
+
 /* Cells are the smallest that fit, aligned, and divided exactly. */
 static void test_classes(void) {
     for (size_t bytes = 0; bytes <= LEE_CELL_MOST; bytes++) {
@@ -480,6 +526,9 @@ int main(int argc, char **argv) {
     test_weak();
     test_drop();
     test_pages();
+#ifndef LEE_ARENA_BY_MALLOC
+    test_gone_arena();
+#endif
     test_free(false);
     test_free(true);
     test_graph(6000 * effort, 0);
