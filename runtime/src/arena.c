@@ -13,6 +13,7 @@
 #include <lee/collect.h>
 #include <string.h>
 
+#include "container.h"
 #include "heap.h"
 
 #ifdef LEE_ARENA_BY_MALLOC
@@ -233,6 +234,7 @@ void lee_arena_drop_page(struct lee_arena *arena, struct lee_arena_page *page) {
         page->older->newer = page->newer;
     if (arena->pages == NULL)
         lee_arena_unlink(arena);
+    lee_listed_end(page, lee_arena_page_end(page));
     give(page);
 }
 
@@ -241,6 +243,8 @@ void lee_arena_clear(struct lee_arena *arena) {
     if (page == NULL)
         return;
     lee_arena_unlink(arena);
+    for (struct lee_arena_page *at = page; at != NULL; at = at->older)
+        lee_listed_end(at, lee_arena_page_end(at));
     arena->magic = 0;
     arena->next = arena->end = NULL;
     arena->pages = NULL;

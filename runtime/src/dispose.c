@@ -24,11 +24,16 @@ struct lee_work {
     struct item few[FEW];
 };
 
-const struct lee_owned lee_owned_plain = {1, NULL, 0, 0, NULL, 0};
-const struct lee_owned lee_owned_counted = {1, NULL, 0, 0, NULL, 1};
+const struct lee_owned lee_owned_plain = {1, NULL, 0, 0, NULL, 0, 0};
+const struct lee_owned lee_owned_counted = {1, NULL, 0, 0, NULL, 1, 0};
+
+/* What a block has in front of its object. */
+static size_t front_of(const void *object, const struct lee_owned *owned) {
+    return owned->align > 16 ? ((const size_t *)object)[-2] : owned->counted ? LEE_COUNT_BYTES : 0;
+}
 
 static void free_block(struct lee_work *work, void *object, const struct lee_owned *owned) {
-    void *block = (unsigned char *)object - (owned->counted ? LEE_COUNT_BYTES : 0);
+    void *block = (unsigned char *)object - front_of(object, owned);
     if (work->reap != NULL)
         lee_reap_free(work->reap, block);
     else
@@ -36,7 +41,7 @@ static void free_block(struct lee_work *work, void *object, const struct lee_own
 }
 
 static size_t block_size(const struct lee_work *work, const void *object, const struct lee_owned *owned) {
-    size_t front = owned->counted ? LEE_COUNT_BYTES : 0;
+    size_t front = front_of(object, owned);
     const void *block = (const unsigned char *)object - front;
     return (work->reap != NULL ? lee_reap_size(block) : lee_heap_size(block)) - front;
 }

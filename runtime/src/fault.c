@@ -85,6 +85,12 @@ void lee_fault_type(const struct lee_site *site, const struct lee_type *want, co
     lee_report(site, &text, LEE_CALLER);
 }
 
+void lee_fault_container(const struct lee_site *site, const char *want) {
+    struct lee_text text = text_of("container_of: the pointer is not to that member of a ");
+    lee_text_string(&text, want);
+    lee_report(site, &text, LEE_CALLER);
+}
+
 void lee_fault_tag(const struct lee_site *site, const char *want, const char *have) {
     struct lee_text text = text_of(have == NULL ? "tag: no member" : "tag: member ");
     lee_text_string(&text, have);

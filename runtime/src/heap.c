@@ -121,6 +121,15 @@ LEE_UNCHECKED size_t lee_heap_block_size(const void *object) {
     return at % info->bytes == 0 ? lee_heap_size(object) : 0;
 }
 
+size_t lee_heap_aligned_size(const void *address, size_t align) {
+    struct lee_heap *heap = lee_heap_self();
+    struct lee_object object;
+    if (heap == NULL || !lee_object_find(heap, (uintptr_t)address, &object) ||
+        object.start + (align - (object.start & (align - 1))) != (uintptr_t)address)
+        return 0;
+    return object.bytes - align;
+}
+
 /* What may be copied out of an object: of a plain cell only what was asked for may be read. */
 LEE_UNCHECKED static void copy(unsigned char *to, const unsigned char *from, size_t bytes) {
     for (size_t i = 0; i < bytes; i++)
@@ -178,8 +187,8 @@ static const struct lee_cell_info *info_of(const void *object) {
 
 LEE_UNCHECKED static bool fits_typed(const void *old, size_t size, unsigned family) {
     const struct lee_cell_info *info = info_of(old);
-    size_t room = info->bytes - LEE_HEADER_BYTES - (((const uintptr_t *)old)[-1] >> 48);
-    return info->count != 0 && info->family == family && room == size;
+    return info->count != 0 && info->family == family &&
+           info->bytes - LEE_HEADER_BYTES - (((const uintptr_t *)old)[-1] >> 48) == size;
 }
 
 LEE_UNCHECKED static void set_header(void *object, const struct lee_layout *layout) {

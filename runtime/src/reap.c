@@ -7,6 +7,8 @@
  * rest. Free blocks are in lists by size: exact ones for small sizes, by powers of two for the others. */
 #include "arena.h"
 
+#include "container.h"
+
 #include <string.h>
 
 #ifdef LEE_ARENA_BY_MALLOC
@@ -204,6 +206,7 @@ static bool make_bins(struct lee_arena *reap) {
 void lee_reap_free(struct lee_arena *reap, void *object) {
     if (object == NULL)
         return;
+    lee_listed_end(object, (unsigned char *)object + 1);
     struct block *block = at((unsigned char *)object - sizeof(size_t));
     size_t bytes = bytes_of(block);
     struct block *next = behind(block, bytes);

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
+#include "container.h"
 #include "poison.h"
 #include "system.h"
 #include "units.h"
@@ -104,6 +105,7 @@ uintptr_t lee_stack_take(uintptr_t *high) {
 
 void lee_stack_give(uintptr_t high) {
     uintptr_t low = high - LEE_STACK_BYTES + GUARD_BYTES;
+    lee_listed_end((void *)low, (void *)high);
     LEE_UNPOISON(low, high - low);
     while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
         ;

@@ -134,6 +134,7 @@ fn definition<'a>(unit: &mut Unit<'a>, function: &Function, body: &'a Body, line
     emitter.blocks();
     entry.extend(emitter.bases_at_entry());
     let Emitter { held, declarations: own, lines: code, .. } = emitter;
+    let listed = locals::listed(unit, body, &held);
     for param in &f.params {
         unit.c.need(param.ty);
     }
@@ -152,7 +153,7 @@ fn definition<'a>(unit: &mut Unit<'a>, function: &Function, body: &'a Body, line
     for text in label_tables(unit, &body.func) {
         lines.plain(&format!("    {text}"));
     }
-    for text in entry {
+    for text in entry.into_iter().chain(listed) {
         lines.plain(&format!("    {text}"));
     }
     lines.splice(code);

@@ -58,7 +58,8 @@ impl Unit<'_> {
         self.drops.owned.insert(key, format!("&{name}"));
         let function = self.drop_function(target, ends);
         let tail = self.tail_of(target).and_then(|(field, elem)| Some((field, elem, self.drop_function(elem, ends)?)));
-        if function.is_none() && tail.is_none() {
+        let align = self.large_alignment(target);
+        if function.is_none() && tail.is_none() && align.is_none() {
             let name = if counted { "&lee_owned_counted" } else { "&lee_owned_plain" };
             self.drops.owned.insert(key, name.into());
             return name.into();
@@ -76,10 +77,16 @@ impl Unit<'_> {
         let _ = writeln!(self.drops.declarations, "static const struct lee_owned {name};");
         let _ = writeln!(
             self.drops.definitions,
-            "static const struct lee_owned {name} = {{ {size}, {function}, {tail_text}, {} }};",
-            u8::from(counted)
+            "static const struct lee_owned {name} = {{ {size}, {function}, {tail_text}, {}, {} }};",
+            u8::from(counted),
+            align.unwrap_or(0)
         );
         format!("&{name}")
+    }
+
+    /// The alignment of a type, if it is more than blocks have by themselves.
+    pub fn large_alignment(&self, ty: Ty) -> Option<u64> {
+        self.types.layout(ty).map(|layout| layout.align).filter(|&align| align > 16)
     }
 
     /// Whether something is freed with a value of the type.

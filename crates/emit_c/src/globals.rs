@@ -41,6 +41,27 @@ pub fn definitions(unit: &mut Unit, lines: &mut Lines) {
     }
 }
 
+/// Lists the globals that `container_of` may be asked for before the program starts.
+pub fn listed(unit: &mut Unit) -> String {
+    let mut out = String::new();
+    let mut calls = String::new();
+    for (n, id) in unit.reach.globals.clone().into_iter().enumerate() {
+        let Some(global) = unit.program.globals.get(id.0 as usize) else { continue };
+        if global.init.is_none() || global.thread_local {
+            continue;
+        }
+        let Some(test) = unit.contained(global.ty.ty) else { continue };
+        let Some(container) = unit.container(global.ty.ty) else { continue };
+        let name = unit.global_name(id).ident;
+        let _ = writeln!(out, "static struct lee_listed lee__listed_{n};");
+        let _ = writeln!(calls, "    if ({test}) lee_list(&lee__listed_{n}, &{name}, sizeof {name}, {container});");
+    }
+    if !calls.is_empty() {
+        let _ = writeln!(out, "__attribute__((constructor)) static void lee__list_globals(void) {{\n{calls}}}");
+    }
+    out
+}
+
 /// A definition with its initialiser.
 pub fn definition_text(unit: &mut Unit, id: GlobalId, global: &Global) -> String {
     let storage = match global.linkage {

@@ -127,6 +127,8 @@ pub enum Allocation {
     Plain,
     /// With the layout of that name.
     Typed(String),
+    /// Without a header, but with that layout if what the C text says is so.
+    Asked(String, String),
     /// Any word may be a pointer.
     Conservative,
 }
@@ -134,13 +136,41 @@ pub enum Allocation {
 impl Unit<'_> {
     /// How to allocate elements of the type. `flexible`: more than the elements follows, of which the exact size counts.
     pub fn allocation(&mut self, elem: Ty, flexible: bool) -> Allocation {
-        match words(self.types, elem) {
-            Words::None if flexible => Allocation::Typed("lee_layout_plain".into()),
-            Words::None => Allocation::Plain,
-            Words::At { .. } if flexible => Allocation::Conservative,
-            Words::At { bytes, words } => Allocation::Typed(self.layout(elem, bytes, &words)),
-            Words::Unknown => Allocation::Conservative,
+        let asked = self.contained(elem);
+        match (words(self.types, elem), asked) {
+            (Words::None, None) if flexible => Allocation::Typed("lee_layout_plain".into()),
+            (Words::None, None) => Allocation::Plain,
+            (Words::None, Some(test)) => {
+                let layout = self.named_layout(elem, "LEE_LAYOUT_PLAIN");
+                if flexible || test == "1" {
+                    Allocation::Typed(layout)
+                } else {
+                    Allocation::Asked(test, layout)
+                }
+            }
+            (Words::At { bytes, words }, _) if !flexible && self.large_alignment(elem).is_none() => {
+                Allocation::Typed(self.layout(elem, bytes, &words))
+            }
+            (_, None) => Allocation::Conservative,
+            (_, Some(_)) => Allocation::Typed(self.named_layout(elem, "LEE_LAYOUT_CONSERVATIVE")),
         }
+    }
+
+    /// A layout that says no more of the pointers than its kind does, for what `container_of` asks.
+    fn named_layout(&mut self, ty: Ty, kind: &str) -> String {
+        if let Some(name) = self.layouts.get(&ty) {
+            return name.clone();
+        }
+        let name = format!("lee__layout_{}", self.layouts.len());
+        self.layouts.insert(ty, name.clone());
+        let container = self.container(ty).unwrap_or_else(|| "0".into());
+        let size = if kind == "LEE_LAYOUT_PLAIN" { "1" } else { "8" };
+        let align = self.large_alignment(ty).unwrap_or(0);
+        let _ = writeln!(
+            self.layout_definitions,
+            "static const struct lee_layout {name} = {{ .bytes = {size}, .kind = {kind}, .align = {align}, .container = {container} }};"
+        );
+        name
     }
 
     fn layout(&mut self, ty: Ty, bytes: u64, words: &[u64]) -> String {
@@ -150,6 +180,7 @@ impl Unit<'_> {
         let name = format!("lee__layout_{}", self.layouts.len());
         self.c.need(ty);
         self.layouts.insert(ty, name.clone());
+        let container = self.container(ty).unwrap_or_else(|| "0".into());
         let masks = masks(bytes, words);
         let mut more = "0".to_string();
         if masks.len() > 1 {
@@ -168,7 +199,7 @@ impl Unit<'_> {
         // Should the C compiler lay the type out in another way, nothing is known of it.
         let _ = writeln!(
             self.layout_definitions,
-            "static const struct lee_layout {name} = {{ .bytes = {size}, .kind = {size} == {bytes} ? {kind} : LEE_LAYOUT_CONSERVATIVE, .words = 0x{first:x}u, .more = {more} }};"
+            "static const struct lee_layout {name} = {{ .bytes = {size}, .kind = {size} == {bytes} ? {kind} : LEE_LAYOUT_CONSERVATIVE, .words = 0x{first:x}u, .more = {more}, .container = {container} }};"
         );
         name
     }

@@ -8,6 +8,7 @@ mod body;
 mod calls;
 mod checks;
 mod collects;
+mod containers;
 mod ctype;
 pub mod digest;
 mod drops;

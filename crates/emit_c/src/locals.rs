@@ -128,6 +128,27 @@ pub fn declarations(unit: &mut Unit, body: &Body, held: &[Held]) -> Vec<String> 
     out
 }
 
+/// Lists the locals that `container_of` may be asked for, from the start of the function to its end.
+pub fn listed(unit: &mut Unit, body: &Body, held: &[Held]) -> Vec<String> {
+    let mut out = vec![];
+    for (n, (local, held)) in body.locals.iter().zip(held).enumerate() {
+        let shown = local.kind == LocalKind::Var && local.name.is_some();
+        let is_param = (n as u32) < body.params;
+        if !local.address_taken || (!is_param && !held.used && !shown) || unit.types.owns(local.ty.ty) {
+            continue;
+        }
+        let Some(test) = unit.contained(local.ty.ty) else { continue };
+        let Some(container) = unit.container(local.ty.ty) else { continue };
+        let name = &held.name;
+        out.push(format!(
+            "__attribute__((cleanup(lee_unlist_local))) struct lee_listed {name}__listed; {name}__listed.end = 0;"
+        ));
+        let list = format!("lee_list(&{name}__listed, &{name}, sizeof {name}, {container});");
+        out.push(if test == "1" { list } else { format!("if ({test}) {list}") });
+    }
+    out
+}
+
 /// The pointer that stands for a variable-length array, and how much it points to.
 fn variable_array(unit: &mut Unit, local: &LocalDecl, held: &Held) -> String {
     let base = unit.c.object(Qty::plain(innermost(unit.types, local.ty.ty)), &format!("*{}", held.name), Consts::Drop);

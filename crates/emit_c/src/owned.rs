@@ -167,20 +167,33 @@ impl Emitter<'_, '_> {
         let one = matches!(count, Operand::Const(Const::Int(1, _)));
         let count = self.value(count);
         let size = Ex { level: Level::Unary, ..Ex::atom(self.unit.c.sizeof_text(elem)) };
+        let reap = from.handle.is_some_and(|handle| self.is_reap(handle));
+        // In an arena the block itself is aligned.
+        let align = self.unit.large_alignment(elem).filter(|_| from.counted || reap).map(|a| Ex::atom(a.to_string()));
         let rest = match (rest, from.counted) {
+            (rest, _) if align.is_some() => {
+                let align = align.clone().unwrap_or_else(|| Ex::atom("0"));
+                Some(rest.map_or(align.clone(), |rest| rest.binary("+", &align)))
+            }
             (Some(rest), true) => Some(rest.binary("+", &Ex::atom("LEE_COUNT_BYTES"))),
             (None, true) => Some(Ex::atom("LEE_COUNT_BYTES")),
             (rest, false) => rest,
         };
         let site = Ex::atom(if fallible { "NULL".into() } else { self.unit.site(self.span) });
+        if let Some(handle) = from.handle.filter(|_| !from.counted && rest.is_none() && align.is_none()) {
+            if let Some(block) = self.alloc_listed(elem, &site, handle, (&count, &size)) {
+                return block;
+            }
+        }
         let single = one.then(|| rest.as_ref().map_or(size.clone(), |rest| size.binary("+", rest)));
         let rest = rest.unwrap_or_else(|| Ex::atom("0"));
         let block = match from.handle {
             Some(handle) => {
-                let reap = self.is_reap(handle);
                 let handle = self.value(handle);
-                let align =
-                    if from.counted { Ex::atom("16") } else { Ex::atom(format!("__alignof__{}", size_operand(&size))) };
+                let align = match from.counted || align.is_some() {
+                    true => Ex::atom("16"),
+                    false => Ex::atom(format!("__alignof__{}", size_operand(&size))),
+                };
                 match (single, reap) {
                     (Some(bytes), false) => Ex::call("lee_arena_alloc", &[&site, &handle, &bytes, &align]),
                     (Some(bytes), true) => Ex::call("lee_reap_take", &[&site, &handle, &bytes, &align]),
@@ -196,11 +209,38 @@ impl Emitter<'_, '_> {
             },
         };
         let block = block.of_pointer("void *".into());
+        if let Some(align) = &align {
+            return Ex::call("lee_align", &[&block, align]).of_pointer("void *".into());
+        }
         if from.counted {
             Ex::call("lee_counted", &[&block]).of_pointer("void *".into())
         } else {
             block
         }
+    }
+
+    /// Memory from an arena or a reap for objects that `container_of` asks for: with an entry of the list behind them. None if it does
+    /// not, or if the objects own something: then only pointers of `@heap` are asked.
+    fn alloc_listed(&mut self, elem: Ty, site: &Ex, handle: &Operand, (count, size): (&Ex, &Ex)) -> Option<Ex> {
+        if self.unit.types.owns(elem) {
+            return None;
+        }
+        let test = self.unit.contained(elem)?;
+        let container = self.unit.container(elem)?;
+        let take = if self.is_reap(handle) { "lee_reap_take_array" } else { "lee_arena_take_array" };
+        let handle = self.value(handle);
+        let align = Ex::atom(format!("__alignof__{}", size_operand(size)));
+        let none = Ex::atom("0");
+        let without = Ex::call(take, &[site, &handle, count, size, &none, &align]);
+        let room = Ex::atom("sizeof(struct lee_listed) + 8");
+        let block = Ex::call(take, &[site, &handle, count, size, &room, &align]);
+        let bytes = count.cast("size_t").binary("*", size);
+        let listed = Ex::call("lee_list_in_arena", &[&block, &bytes, &Ex::atom(container)]);
+        let either = match test.as_str() {
+            "1" => listed,
+            _ => Ex::new(format!("{test} ? {} : {}", listed.text, without.text), Level::Any).with(&without.deps),
+        };
+        Some(either.of_pointer("void *".into()))
     }
 
     /// Frees an owned value with all that it owns.

@@ -338,6 +338,7 @@ fn check_operands<'b>(check: &'b Check, see: &mut dyn FnMut(Input<'b>)) {
         Check::Within(a)
         | Check::NotNull(a)
         | Check::Type(a, _)
+        | Check::Container(a, ..)
         | Check::TagValue(a, ..)
         | Check::HasTerminator(a)
         | Check::View(a, _)

@@ -70,8 +70,13 @@ impl Emitter<'_, '_> {
             }
             Rvalue::CountArith(op, a, b) => Value::effect(self.count_arith(*op, a, b)),
             Rvalue::BlockSize(a) => {
+                let target = self.target(self.operand_ty(a));
+                let align = self.unit.large_alignment(target);
                 let a = self.value(a);
-                let mut out = Ex::call("lee_heap_block_size", &[&a]);
+                let mut out = match align {
+                    Some(align) => Ex::call("lee_heap_aligned_size", &[&a, &Ex::atom(align.to_string())]),
+                    None => Ex::call("lee_heap_block_size", &[&a]),
+                };
                 out.deps.memory = true;
                 Value::pure(out)
             }
@@ -442,6 +447,15 @@ impl Emitter<'_, '_> {
         if from.counted || from.handle.is_some() {
             return self.alloc_owned(elem, count, rest, fallible, from);
         }
+        let align = self.unit.large_alignment(elem).map(|align| Ex::atom(align.to_string()));
+        if let Some(align) = &align {
+            self.unit.drops.used = true;
+            // What is just past the elements of a cell without a header is still its own.
+            let past =
+                Ex::atom(if matches!(allocation, Allocation::Plain | Allocation::Asked(..)) { "1" } else { "0" });
+            let more = align.binary("+", &past);
+            rest = Some(rest.map_or(more.clone(), |rest| rest.binary("+", &more)));
+        }
         let count = self.value(count);
         let site = (!fallible).then(|| Ex::atom(self.unit.site(self.span)));
         let mut args: Vec<&Ex> = site.iter().collect();
@@ -451,34 +465,51 @@ impl Emitter<'_, '_> {
             (false, false) => "lee_heap_alloc_array",
             (false, true) => "lee_heap_try_alloc_array",
         };
-        let (suffix, layout) = match &allocation {
-            Allocation::Plain => ("_plain", None),
-            Allocation::Typed(layout) => ("_typed", Some(Ex::atom(format!("&{layout}")))),
-            Allocation::Conservative => ("", None),
-        };
         let none = Ex::atom("0");
         if one && rest.is_none() {
             args.push(&size);
         } else {
             args.extend([&count, &size, rest.as_ref().unwrap_or(&none)]);
         }
-        args.extend(layout.iter());
-        Ex::call(&format!("{name}{suffix}"), &args).of_pointer("void *".into())
+        let with = |layout: &str| {
+            let layout = Ex::atom(format!("&{layout}"));
+            let args: Vec<&Ex> = args.iter().copied().chain([&layout]).collect();
+            Ex::call(&format!("{name}_typed"), &args)
+        };
+        let call = match &allocation {
+            Allocation::Plain => Ex::call(&format!("{name}_plain"), &args),
+            Allocation::Typed(layout) => with(layout),
+            Allocation::Asked(test, layout) => asked(test, with(layout), Ex::call(&format!("{name}_plain"), &args)),
+            Allocation::Conservative => Ex::call(name, &args),
+        };
+        let call = match &align {
+            Some(align) => Ex::call("lee_align", &[&call, align]),
+            None => call,
+        };
+        call.of_pointer("void *".into())
     }
 
     /// One element, in the memory of an object that is no longer used if it fits.
     fn reuse(&mut self, elem: Ty, old: &Operand) -> Ex {
+        if self.unit.large_alignment(elem).is_some() {
+            let free = Ex::call("lee_free_aligned", &[&self.value(old)]);
+            let one = Operand::Const(Const::Int(1, self.unit.types.common.long));
+            let fresh = self.alloc(elem, &one, None, false, false, From { handle: None, counted: false });
+            let both = Ex::new(format!("({}, {})", free.text, fresh.text), Level::Primary);
+            return both.with(&free.deps).with(&fresh.deps).of_pointer("void *".into());
+        }
         let size = Ex { level: Level::Unary, ..Ex::atom(self.unit.c.sizeof_text(elem)) };
         let (site, old) = (Ex::atom(self.unit.site(self.span)), self.value(old));
-        let layout = match self.unit.allocation(elem, false) {
-            Allocation::Plain => {
-                return Ex::call("lee_heap_reuse_plain", &[&site, &old, &size]).of_pointer("void *".into())
-            }
-            Allocation::Typed(layout) => layout,
-            Allocation::Conservative => "lee_layout_conservative".into(),
+        let plain = Ex::call("lee_heap_reuse_plain", &[&site, &old, &size]);
+        let with =
+            |layout: &str| Ex::call("lee_heap_reuse_typed", &[&site, &old, &size, &Ex::atom(format!("&{layout}"))]);
+        let call = match self.unit.allocation(elem, false) {
+            Allocation::Plain => plain,
+            Allocation::Typed(layout) => with(&layout),
+            Allocation::Asked(test, layout) => asked(&test, with(&layout), plain),
+            Allocation::Conservative => with("lee_layout_conservative"),
         };
-        let layout = Ex::atom(format!("&{layout}"));
-        Ex::call("lee_heap_reuse_typed", &[&site, &old, &size, &layout]).of_pointer("void *".into())
+        call.of_pointer("void *".into())
     }
 
     /// Whether a scalar is not zero.
@@ -490,6 +521,11 @@ impl Emitter<'_, '_> {
         }
         value.binary("!=", &Ex::atom(if is_pointer { "NULL" } else { "0" }))
     }
+}
+
+/// One of two calls with the same arguments, as `container_of` needs it.
+fn asked(test: &str, typed: Ex, plain: Ex) -> Ex {
+    Ex::new(format!("{test} ? {} : {}", typed.text, plain.text), Level::Any).with(&plain.deps)
 }
 
 /// Whether the value is the same wherever it is written.

@@ -81,6 +81,8 @@ pub struct Unit<'a> {
     tag_definitions: String,
     /// How owned objects end.
     pub drops: crate::drops::Drops,
+    /// What `container_of` asks when the program runs.
+    pub containers: crate::containers::Containers,
     /// What new tasks begin with.
     pub starts: crate::starts::Starts,
     /// Names of the layouts that are used.
@@ -98,7 +100,9 @@ impl<'a> Unit<'a> {
             true => Default::default(),
             false => crate::bases::Summary::new(program, &bodies),
         };
+        let containers = crate::containers::Containers::new(&program.types, bodies.values().copied());
         Unit {
+            containers,
             program,
             types: &program.types,
             options,
@@ -144,6 +148,7 @@ impl<'a> Unit<'a> {
         let declarations = globals::declarations(&mut self);
         globals::definitions(&mut self, &mut code);
         bodies::definitions(&mut self, &mut code);
+        let listed = if self.options.plain { String::new() } else { globals::listed(&mut self) };
         let wrapper = bodies::main_wrapper(&mut self);
         let markers = if self.options.plain { String::new() } else { link::markers(&mut self) };
         let types = records::definitions(&mut self.c, &mut self.idents);
@@ -180,6 +185,7 @@ impl<'a> Unit<'a> {
         out.push_str(&self.descriptor_definitions());
         out.push_str(&self.tag_definitions);
         out.push_str(&self.drops.text());
+        out.push_str(&self.containers.text());
         out.push_str(&self.layout_definitions);
         if !self.options.plain && self.c.needed.iter().any(|&id| layouts::has_unaligned(self.types, id)) {
             out.push_str(UNALIGNED);
@@ -193,6 +199,7 @@ impl<'a> Unit<'a> {
         if !code.out.ends_with('\n') {
             out.push('\n');
         }
+        out.push_str(&listed);
         out.push_str(&wrapper);
         out.push_str(&markers);
         out

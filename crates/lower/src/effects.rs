@@ -64,6 +64,7 @@ pub(crate) fn children<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
         | Convert(_, a)
         | VaArg(a)
         | Lengthof(a)
+        | ContainerOf(a, ..)
         | Free(a)
         | Move(a)
         | Take(a)

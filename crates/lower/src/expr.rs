@@ -185,6 +185,7 @@ impl<'t> Lower<'t, '_> {
                 Rvalue::VaArg(access.place, ty)
             }
             ExprKind::Lengthof(inner) => self.lengthof(inner),
+            ExprKind::ContainerOf(p, record, path, nonnull) => self.container_of(p, *record, path, *nonnull, ty),
             ExprKind::Builtin(..) => self.builtin(e),
             ExprKind::And(..)
             | ExprKind::Or(..)
@@ -477,6 +478,32 @@ impl<'t> Lower<'t, '_> {
             }
             Conv::Void => op,
         }
+    }
+
+    /// Bytes back from a member to its struct.
+    fn container_of(&mut self, p: &'t Expr, record: Ty, path: &[u32], nonnull: bool, ty: Ty) -> Rvalue {
+        let op = self.operand(p);
+        if let Operand::Const(Const::Null(_)) = op {
+            return Rvalue::Use(Operand::Const(Const::Null(ty)));
+        }
+        let op = self.simple(op);
+        if nonnull {
+            self.check(Check::NotNull(op.clone()));
+        }
+        self.check(Check::Container(op.clone(), record, path.to_vec()));
+        if path.iter().all(|&n| n == 0) {
+            return Rvalue::Use(self.temp_of(Rvalue::Bits(op, ty), ty));
+        }
+        let (ulong, character) = (self.common().ulong, self.common().char_);
+        let Some(pointer) = self.pointer_of(ty) else { return Rvalue::Use(op) };
+        let bytes = Pointer { target: Qty { ty: character, ..pointer.target }, ..pointer };
+        let bytes = self.program.types.pointer(bytes);
+        let start = self.temp_of(Rvalue::Bits(op, bytes), bytes);
+        let offset = Operand::Const(Const::OffsetOf(record, path.to_vec()));
+        let back = self.temp_of(Rvalue::Unary(UnOp::Neg, offset), ulong);
+        let start = self.temp_of(Rvalue::Offset(start, back), bytes);
+        // The temporary's type says which region the pointer must have.
+        Rvalue::Use(self.temp_of(Rvalue::Bits(start, ty), ty))
     }
 
     fn lengthof(&mut self, inner: &'t Expr) -> Rvalue {

@@ -241,7 +241,7 @@ impl Visitor<'_> {
             | Check::HasTerminator(a)
             | Check::Step(a)
             | Check::TagValue(a, ..) => self.operand(a),
-            Check::Type(a, ty) | Check::View(a, ty) | Check::Multiple(a, ty) => {
+            Check::Type(a, ty) | Check::View(a, ty) | Check::Multiple(a, ty) | Check::Container(a, ty, _) => {
                 self.operand(a);
                 (self.ty)(ty);
             }

@@ -485,6 +485,8 @@ pub enum Check {
     Divide(Operand, Operand),
     /// The typed `void *` is null or remembers the type.
     Type(Operand, Ty),
+    /// The pointer of one word is null, or points to the part at the field path of a live object of the record type.
+    Container(Operand, Ty, Vec<u32>),
     /// The tagged union place has this member.
     Tag(Place, u32),
     /// The tag field operand of a `tagged_by` union is among the values that select the member; the member's name follows.

@@ -747,6 +747,17 @@ impl Parser<'_> {
                 let (a, ty) = self.operand_and_ty()?;
                 Check::Type(a, ty)
             }
+            "container" => {
+                self.want("(")?;
+                let a = self.operand()?;
+                self.want(",")?;
+                let ty = self.ty()?;
+                self.want(",")?;
+                self.want("[")?;
+                let path = self.list("]", Self::number)?;
+                self.want(")")?;
+                Check::Container(a, ty, path)
+            }
             "view" => {
                 let (a, ty) = self.operand_and_ty()?;
                 Check::View(a, ty)

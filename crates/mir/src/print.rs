@@ -448,6 +448,10 @@ impl Printer<'_> {
             Check::NotNull(p) => format!("not_null({})", op(p)),
             Check::Divide(a, b) => format!("divide({}, {})", op(a), op(b)),
             Check::Type(p, ty) => format!("type({}, {})", op(p), self.ty(*ty)),
+            Check::Container(p, ty, path) => {
+                let path: Vec<String> = path.iter().map(u32::to_string).collect();
+                format!("container({}, {}, [{}])", op(p), self.ty(*ty), path.join(", "))
+            }
             Check::Tag(place, member) => format!("tag({}, {member})", self.place(place)),
             Check::TagValue(tag, values, member) => {
                 let values: Vec<String> = values.iter().map(i128::to_string).collect();

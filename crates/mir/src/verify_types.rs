@@ -640,6 +640,9 @@ impl<'a> Verifier<'a> {
             Check::Type(p, _) => {
                 self.want_class(p, PointerClass::TypedVoid);
             }
+            Check::Container(p, ..) => {
+                self.want_class(p, PointerClass::One);
+            }
             Check::Tag(place, member) => self.member(place, *member),
             Check::TagValue(a, _, _) => self.want_int(a),
             Check::View(p, _) => {

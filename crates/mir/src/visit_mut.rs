@@ -121,6 +121,7 @@ pub fn check_places(check: &mut Check, change: &mut dyn FnMut(&mut Place)) {
         Check::Within(a)
         | Check::NotNull(a)
         | Check::Type(a, _)
+        | Check::Container(a, ..)
         | Check::TagValue(a, _, _)
         | Check::HasTerminator(a)
         | Check::Step(a)

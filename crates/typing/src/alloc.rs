@@ -187,16 +187,16 @@ impl Checker<'_> {
         }
     }
 
-    /// The heap aligns every object to 16 bytes.
+    /// Heap, arenas and reaps align as far as a page.
     fn check_alignment_of(&mut self, elem: Ty, span: Span) {
         let align = self.program.types.layout(elem).map_or(1, |l| l.align);
-        if align > 16 {
+        if align > 4096 {
             let text = self.show(elem);
             self.error_help(
                 codes::ALLOCATION,
                 span,
-                format!("`{text}` is aligned to {align} bytes, and the heap aligns to 16 for now"),
-                "keep such objects in globals or locals (docs/open-points.md)",
+                format!("`{text}` is aligned to {align} bytes; what is allocated is aligned to 4096 at most"),
+                "keep such objects in globals",
             );
         }
     }

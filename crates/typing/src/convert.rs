@@ -684,6 +684,16 @@ impl Checker<'_> {
             );
             return self.error_node(span);
         }
+        if p.own.is_owned() && self.program.types.layout(p.target.ty).is_some_and(|l| l.align > 16) {
+            let text = self.show(p.target.ty);
+            self.error_help(
+                codes::VOID_POINTER,
+                span,
+                format!("an owned `void *` does not remember the alignment of a `{text}`, which is more than 16 bytes"),
+                "put the object behind a pointer in a struct of its own, or share it",
+            );
+            return self.error_node(span);
+        }
         if let TyKind::Param(param) = *self.kind(p.target.ty) {
             if !param.heap {
                 self.error_help(
@@ -947,6 +957,18 @@ impl Checker<'_> {
     /// Pointers to different types.
     fn other_target(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty, why: Why) -> Expr {
         let span = e.span;
+        if why == Why::Cast && p.own == Own::Shared && q.own == Own::Shared && q.bounds == Bounds::Thin {
+            if let Some(path) = self.first_member(q.target.ty, p.target.ty) {
+                return self.first_to_struct(e, q, to, path);
+            }
+            if self.first_member(p.target.ty, q.target.ty).is_some() && !self.const_lost(&p, &q, span) {
+                let e = self.with_bounds(e, Bounds::Thin);
+                let same = Pointer { target: q.target, bounds: Bounds::Thin, ..p };
+                let ty = self.types().pointer(same);
+                let e = self.convert(Conv::SameBits, e, ty);
+                return self.finish_pointer(e, same, q, to);
+            }
+        }
         let plain = self.program.types.is_plain(p.target.ty) && self.program.types.is_plain(q.target.ty);
         let sized = self.program.types.is_complete(p.target.ty) && self.program.types.is_complete(q.target.ty);
         let characters = self.program.types.is_character(p.target.ty) && self.program.types.is_character(q.target.ty);

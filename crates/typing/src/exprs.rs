@@ -178,10 +178,7 @@ impl Checker<'_> {
             ast::ExprKind::New(new) => self.new_expr(new, span),
             ast::ExprKind::Lengthof(inner) => self.length_of(inner, span),
             ast::ExprKind::Start(call) => self.start(call, span),
-            ast::ExprKind::ContainerOf(..) => {
-                self.later(Symbol::new("container_of"), span);
-                self.error_node(span)
-            }
+            ast::ExprKind::ContainerOf(p, ty, member) => self.container_of(p, ty, *member, span),
             ast::ExprKind::Unsafe(inner) => {
                 if let Some(f) = &mut self.f {
                     f.unsafe_depth += 1;
@@ -516,7 +513,13 @@ impl Checker<'_> {
                     {
                         Bounds::Fat
                     }
-                    Bounds::Thin if p.target.ty != q.target.ty && self.view_is_fat(p.target.ty, q.target.ty) => {
+                    // A struct and its first member lead to each other; other views have what fits.
+                    Bounds::Thin
+                        if p.target.ty != q.target.ty
+                            && self.view_is_fat(p.target.ty, q.target.ty)
+                            && self.first_member(p.target.ty, q.target.ty).is_none()
+                            && self.first_member(q.target.ty, p.target.ty).is_none() =>
+                    {
                         Bounds::Fat
                     }
                     b => b,

@@ -12,6 +12,7 @@ mod calls;
 mod checker;
 pub mod codes;
 mod consteval;
+mod container;
 mod convert;
 mod counts;
 mod decls;

@@ -564,6 +564,8 @@ pub enum ExprKind {
     New(New),
     /// `malloc`, `calloc`: element type, bytes (or count and size), zeroed always. Type: pointer with the block's bounds.
     Alloc(Alloc),
+    /// `container_of(p, T, m)`: the thin pointer value, the record, the field path; whether null is a fault, else it stays null.
+    ContainerOf(Expr, Ty, Vec<u32>, bool),
     /// `lengthof(p)` of a pointer value or array place: `size_t`.
     Lengthof(Expr),
     /// `free(place)` of a shared pointer: sets the place to null (interim); of a value: evaluated only.
@@ -699,7 +701,7 @@ pub enum Conv {
     View,
     /// Reinterpretation in `unsafe` code or plain C: pointer to pointer, integer to pointer.
     Unchecked,
-    /// Struct pointer to a struct whose first member it is, checked by descriptor (`container_of`): not before the heap.
+    /// The same bits as a pointer to characters of another kind.
     SameBits,
 }
 

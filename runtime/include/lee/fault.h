@@ -44,6 +44,7 @@ LEE_FAULT void lee_fault_division(const struct lee_site *site);
 /* `division overflow (INT_MIN / -1)` */
 LEE_FAULT void lee_fault_overflow(const struct lee_site *site);
 /* `type: a pointer to HAVE is used as a pointer to WANT` */
+LEE_FAULT void lee_fault_container(const struct lee_site *site, const char *want);
 LEE_FAULT void lee_fault_type(const struct lee_site *site, const struct lee_type *want, const struct lee_type *have);
 /* `tag: member HAVE is active, WANT is read`; `have` may be null when the tag names no member. */
 LEE_FAULT void lee_fault_tag(const struct lee_site *site, const char *want, const char *have);

@@ -75,6 +75,9 @@ size_t lee_heap_size(const void *object);
 /* The same for any address: 0 if no object of the heap starts there (but something in an arena, on the stack ...). */
 size_t lee_heap_block_size(const void *address);
 
+/* The same for an object that is aligned to more than 16 bytes (lee/owned.h). */
+size_t lee_heap_aligned_size(const void *address, size_t align);
+
 /* Between the two, a task that its custodian shut down does not end in an allocation, but in a later one: what others can see is not
  * consistent meanwhile. They nest. */
 void lee_hold(void);

@@ -17,6 +17,7 @@ extern "C" {
 
 struct lee_marker;
 struct lee_layout;
+struct lee_container;
 
 enum lee_layout_kind {
     LEE_LAYOUT_WORDS,        /* those of `words`, and nothing else: elements of at most 64 words */
@@ -50,6 +51,8 @@ struct lee_layout {
      * as `lee_is_marked` allows. */
     void (*drop)(void *object, size_t bytes);
     const char *name; /* for reports; may be null */
+    uint32_t align; /* if more than 16: the elements begin at `lee_align` of the object */
+    const struct lee_container *container; /* what `container_of` asks (lee/container.h); may be null */
 };
 
 extern const struct lee_layout lee_layout_conservative, lee_layout_plain;

@@ -26,6 +26,7 @@ struct lee_owned {
     size_t tail_size;
     void (*tail_drop)(struct lee_work *work, void *element);
     uint8_t counted; /* the object has a count: this is one holder less */
+    uint16_t align;  /* if more than 16: the object came from `lee_align` */
 };
 
 /* Objects that own nothing, and such with a count. */
@@ -47,6 +48,24 @@ LEE_INLINE void *lee_counted(void *block) {
         return NULL;
     ((size_t *)block)[LEE_COUNT_BYTES / sizeof(size_t) - 1] = 1;
     return (unsigned char *)block + LEE_COUNT_BYTES;
+}
+
+/* An object aligned to more than 16 bytes, in a block that has `align` bytes more than it. How far it is from the block's start stands
+ * two words in front of it; the word between is for a count. Null stays null. */
+LEE_INLINE void *lee_align(void *block, size_t align) {
+    if (block == NULL)
+        return NULL;
+    size_t front = align - ((uintptr_t)block & (align - 1));
+    size_t *object = (size_t *)((unsigned char *)block + front);
+    object[-2] = front;
+    object[-1] = 1;
+    return object;
+}
+
+/* Frees it, if it owns nothing and is in the heap. */
+LEE_INLINE void lee_free_aligned(void *object) {
+    if (object != NULL)
+        lee_heap_free((unsigned char *)object - ((size_t *)object)[-2]);
 }
 
 /* One holder more. */

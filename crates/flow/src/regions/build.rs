@@ -68,6 +68,8 @@ pub(crate) enum Keeper {
     Borrow,
     /// A type argument that must be in the heap.
     HeapArgument,
+    /// `container_of` of a struct that owns something.
+    Container,
     /// A fact that a called function asks for.
     Fact,
 }

@@ -372,6 +372,10 @@ impl Words<'_, '_> {
                 format!("a pointer into the region {is} stands where all must be in the heap"),
                 "only types whose every region is `@heap` go there".to_string(),
             ),
+            Keeper::Container => (
+                format!("a pointer into the region {is} may be lent by an owner, and the struct that it leads to owns something"),
+                "`container_of` of such a struct takes a pointer into the heap: `T *@heap p`".to_string(),
+            ),
             Keeper::Fact => (
                 "the function relies on one region to outlive another, and the type of the pointer does not say so"
                     .to_string(),

@@ -45,7 +45,24 @@ impl<'a> Solver<'a> {
                 self.hide(place, regions);
             }
             StmtKind::Dispose { value, handle, .. } => self.dispose(value, handle.as_ref(), span),
+            StmtKind::Check(Check::Container(pointer, record, path)) => self.container(pointer, *record, path, span),
             _ => {}
+        }
+    }
+
+    /// A pointer to a member leads to its struct: the regions in the member's type are those of the struct; if the struct owns
+    /// something, the pointer is one into the heap, which no owned path is lent to.
+    fn container(&mut self, pointer: &Operand, record: Ty, path: &[u32], span: Span) {
+        let Some(side) = self.operand_side(pointer) else { return };
+        let mut part = record;
+        for &n in path {
+            let fields = self.program.types.as_record(part).and_then(|id| self.program.types.record(id).fields.clone());
+            let Some(field) = fields.as_ref().and_then(|fields| fields.get(n as usize)) else { return };
+            part = field.ty.ty;
+        }
+        self.relate_target(part, side, span);
+        if self.program.types.owns(record) {
+            self.flow(side.outer, Ref::Fixed(HEAP), How::Outlives, span, Keeper::Container);
         }
     }
 

@@ -1,0 +1,135 @@
+/* container.c: from a member to its struct.
+ *
+ * Promises: what lee/container.h says. The list is a treap by address; objects on it do not overlap, and an object's priority is a hash
+ * of its address, so its depth is about twice the logarithm. It belongs to the thread that runs Leeward code, as heaps do. */
+#include "container.h"
+
+#include "heap.h"
+
+struct lee_listed *lee_listed_root;
+
+static uint64_t priority(const struct lee_listed *entry) {
+    uint64_t mixed = (entry->start ^ entry->start >> 33) * 0xff51afd7ed558ccdu;
+    return mixed ^ mixed >> 29;
+}
+
+/* Those that begin below `at`, and the others. */
+static void split(struct lee_listed *tree, uintptr_t at, struct lee_listed **low, struct lee_listed **high) {
+    while (tree != NULL) {
+        if (tree->start < at) {
+            *low = tree;
+            low = &tree->more;
+            tree = tree->more;
+        } else {
+            *high = tree;
+            high = &tree->less;
+            tree = tree->less;
+        }
+    }
+    *low = *high = NULL;
+}
+
+/* All of `low` lie below all of `high`. */
+static struct lee_listed *join(struct lee_listed *low, struct lee_listed *high) {
+    struct lee_listed *tree = NULL, **at = &tree;
+    while (low != NULL && high != NULL) {
+        if (priority(low) > priority(high)) {
+            *at = low;
+            at = &low->more;
+            low = low->more;
+        } else {
+            *at = high;
+            at = &high->less;
+            high = high->less;
+        }
+    }
+    *at = low != NULL ? low : high;
+    return tree;
+}
+
+void lee_list(struct lee_listed *entry, const void *object, size_t bytes, const struct lee_container *type) {
+    *entry = (struct lee_listed){.start = (uintptr_t)object, .end = (uintptr_t)object + bytes, .type = type};
+    uint64_t own = priority(entry);
+    struct lee_listed **at = &lee_listed_root;
+    while (*at != NULL && priority(*at) >= own)
+        at = entry->start < (*at)->start ? &(*at)->less : &(*at)->more;
+    split(*at, entry->start, &entry->less, &entry->more);
+    *at = entry;
+}
+
+void lee_unlist(struct lee_listed *entry) {
+    struct lee_listed **at = &lee_listed_root;
+    while (*at != NULL && *at != entry)
+        at = entry->start < (*at)->start ? &(*at)->less : &(*at)->more;
+    if (*at != NULL)
+        *at = join(entry->less, entry->more);
+}
+
+void lee_unlist_range(uintptr_t start, uintptr_t end) {
+    struct lee_listed *low, *middle, *high;
+    split(lee_listed_root, start, &low, &high);
+    split(high, end, &middle, &high);
+    lee_listed_root = join(low, high);
+}
+
+void *lee_list_in_arena(void *block, size_t bytes, const struct lee_container *type) {
+    if (block != NULL)
+        lee_list((struct lee_listed *)((unsigned char *)block + ((bytes + 7) & ~(size_t)7)), block, bytes, type);
+    return block;
+}
+
+/* Whether one of the elements from `start` to `end` has a `want` at the address, itself or in one of its parts. */
+static bool holds(const struct lee_container *type, uintptr_t start, uintptr_t end, uintptr_t at, const struct lee_container *want) {
+    size_t offset = at - start, bytes = end - start;
+    if (type->flexible && bytes > type->bytes)
+        bytes = type->bytes;
+    while (offset < bytes - bytes % type->bytes) {
+        offset %= type->bytes;
+        if (offset == 0 && type->digest == want->digest)
+            return true;
+        const struct lee_part *part = type->parts, *behind = part + type->count;
+        while (part < behind && (offset < part->offset || offset - part->offset >= part->count * part->type->bytes))
+            part++;
+        if (part == behind)
+            return false;
+        offset -= part->offset;
+        bytes = part->count * part->type->bytes;
+        type = part->type;
+    }
+    return false;
+}
+
+static bool in_heap(uintptr_t at, const struct lee_container *want) {
+    struct lee_object object;
+    struct lee_heap *heap = lee_heap_self();
+    if (heap == NULL || !lee_object_find(heap, at, &object))
+        return false;
+    const struct lee_layout *layout = lee_header_layout(object.header);
+    uintptr_t start = object.start, end = object.start + object.bytes;
+    if (layout->align > 16) {
+        start += layout->align - (start & (layout->align - 1));
+        end = object.start + object.bytes - layout->align + (start - object.start);
+    }
+    return layout->container != NULL && at >= start && holds(layout->container, start, end, at, want);
+}
+
+static bool on_list(uintptr_t at, const struct lee_container *want) {
+    const struct lee_listed *entry = lee_listed_root;
+    while (entry != NULL) {
+        if (at < entry->start)
+            entry = entry->less;
+        else if (at >= entry->end)
+            entry = entry->more;
+        else
+            return holds(entry->type, entry->start, entry->end, at, want);
+    }
+    return false;
+}
+
+void lee_check_container(const struct lee_site *site, const void *member, size_t offset, const struct lee_container *type) {
+    if (member == NULL)
+        return;
+    uintptr_t at = (uintptr_t)member - offset;
+    if (!in_heap(at, type) && !on_list(at, type))
+        lee_fault_container(site, type->name);
+}
