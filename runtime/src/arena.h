@@ -63,6 +63,8 @@ extern const struct lee_layout lee_layout_key;
 struct lee_arena *lee_key_at(uintptr_t word);
 size_t lee_key_bytes(const struct lee_arena *key);
 void lee_keys_unmark(void);
+/* A dead object held a counted key: one holder less, if the key was found. Null is nothing. */
+void lee_key_dropped(struct lee_arena *key);
 /* `*live`: the bytes of those that were. */
 size_t lee_keys_sweep(size_t *live);
 /* A key's arena will take so many bytes: what dead keys hold must make collections come as dead objects do. */

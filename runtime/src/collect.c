@@ -165,7 +165,7 @@ static void mark(struct lee_heap *heap, bool accounts) {
 }
 
 void lee_heap_collect(struct lee_heap *heap) {
-    if (heap->collecting || !lee_heap_may_collect(heap))
+    if (heap->collecting || heap->disposing > 0 || !lee_heap_may_collect(heap))
         return;
     int error = errno; /* giving memory back may set it, and no allocation of C's does when it succeeds */
     uint64_t start = now();

@@ -3,11 +3,15 @@
  * Promises: what lee/owned.h says. An object's owned pointers are read before it is freed and go on a list, so a list of a million
  * nodes takes one entry and a tree as many as it is deep. The list begins on the stack; what does not fit lies in pages of its
  * own. */
+#include <lee/collect.h>
 #include <lee/owned.h>
 #include <lee/pages.h>
 
 #include <stdbool.h>
 #include <string.h>
+
+#include "arena.h"
+#include "heap.h"
 
 enum { FEW = 64 };
 
@@ -17,6 +21,7 @@ struct item {
 };
 
 struct lee_work {
+    bool dead;              /* the collector found the owner dead: nothing is freed, counts of what lives are taken back */
     struct lee_arena *reap; /* null: the heap */
     struct item *items;
     size_t count, room;
@@ -64,7 +69,21 @@ static void grow(struct lee_work *work) {
     work->room = got / sizeof *more;
 }
 
+void lee_push_key(struct lee_work *work, struct lee_arena *key, uint8_t counted) {
+    if (work->dead && counted)
+        lee_key_dropped(key);
+    else if (!work->dead && counted)
+        lee_key_release(key);
+    else if (!work->dead)
+        lee_key_free(key);
+}
+
 void lee_push(struct lee_work *work, void *object, const struct lee_owned *owned) {
+    if (work->dead) {
+        if (object != NULL && owned->counted && lee_is_live(object))
+            --((size_t *)object)[-1];
+        return;
+    }
     if (object == NULL || (owned->counted && --((size_t *)object)[-1] != 0))
         return;
     if (owned->drop == NULL && owned->tail_drop == NULL) {
@@ -92,6 +111,10 @@ static void push_parts(struct lee_work *work, void *place, size_t bytes, const s
 
 static void begin(struct lee_work *work, struct lee_arena *reap) {
     lee_hold(); /* what is half disposed of may still be seen by others */
+    struct lee_heap *heap = lee_heap_self();
+    if (heap != NULL)
+        heap->disposing++;
+    work->dead = false;
     work->reap = reap;
     work->items = work->few;
     work->count = 0;
@@ -105,7 +128,16 @@ static void run(struct lee_work *work) {
         free_block(work, item.object, item.owned);
     }
     give_items(work);
+    struct lee_heap *heap = lee_heap_self();
+    if (heap != NULL)
+        heap->disposing--;
     lee_unhold();
+}
+
+void lee_dead(void *place, size_t bytes, const struct lee_owned *owned) {
+    struct lee_work work;
+    work.dead = true;
+    push_parts(&work, place, bytes, owned);
 }
 
 void lee_dispose(void *object, const struct lee_owned *owned) {

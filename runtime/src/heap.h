@@ -95,6 +95,7 @@ struct lee_heap {
     intptr_t credit_given;           /* of `free_credit`, when it was last given */
     unsigned trim_patience;          /* grows while looking for empty blocks finds few */
     size_t stress, stress_left; /* collect at each Nth slow allocation */
+    unsigned disposing; /* owned objects are being freed: what is on the list is reached from nowhere, so nothing is collected */
     bool collecting, enabled, trace, verify, huge, scans_globals;
     struct lee_huge huge_pages; /* whether they are worth it */
     struct lee_heap_counts counts;

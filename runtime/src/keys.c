@@ -121,6 +121,16 @@ struct lee_arena *lee_key_retain(struct lee_arena *key) {
     return key;
 }
 
+void lee_key_dropped(struct lee_arena *key) {
+#ifdef LEE_ARENA_BY_MALLOC
+    if (key != NULL)
+        key->holders--;
+#else
+    if (key != NULL && key->mark != 0)
+        key->holders--;
+#endif
+}
+
 void lee_key_release(struct lee_arena *key) {
     if (key != NULL && --key->holders == 0)
         clear(key);

@@ -106,6 +106,7 @@ static void *take(struct lee_heap *heap, size_t bytes, size_t *got, bool *zeroed
 }
 
 void *lee_pages_take(struct lee_heap *heap, size_t bytes, size_t *got, bool *zeroed) {
+    lee_heap_stress(heap);
     lee_custodians_ask(heap, bytes);
     void *start = take(heap, bytes, got, zeroed);
     while (start == NULL && lee_custodians_starved(heap))

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "heap_limit.h"
+#include "poison.h"
 #include "signals.h"
 #include "text.h"
 
@@ -43,6 +44,14 @@ static void read_memory_limit(void) {
     }
     lee_heap_limit(bytes);
 }
+
+#ifdef LEE_ASAN
+/* Frames must lie on the stack: the collector reads it, and tasks switch it. What ASAN_OPTIONS says counts more. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) {
+    return "detect_stack_use_after_return=0";
+}
+#endif
 
 int lee_start(int argc, char **argv) {
     static bool started;

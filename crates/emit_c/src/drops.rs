@@ -26,6 +26,8 @@ pub struct Drops {
     functions: FxHashMap<(Ty, Ends), Option<String>>,
     declarations: String,
     definitions: String,
+    /// How many drop actions there are.
+    dead: usize,
     /// Whether something of lee/owned.h is used.
     pub used: bool,
 }
@@ -108,6 +110,22 @@ impl Unit<'_> {
         )
     }
 
+    /// The drop action of objects of the type, if they hold counts that must be taken back when the collector finds them dead. `front`: what
+    /// a block has in front of its object, as C text over `object`; and how many bytes it has more.
+    pub fn dead_function(&mut self, ty: Ty, front: &str, more: u64) -> Option<String> {
+        if !mir::ty::holds_counts(self.types, ty) {
+            return None;
+        }
+        let owned = self.parts(ty, Ends::Heap);
+        let name = format!("lee__dead_{}", self.drops.dead);
+        self.drops.dead += 1;
+        let _ = writeln!(
+            self.drops.definitions,
+            "static void {name}(void *object, size_t bytes) {{ lee_dead((char *)object + {front}, bytes - {more}, {owned}); }}"
+        );
+        Some(name)
+    }
+
     /// A flexible array at the end of a record: its member's name and element type.
     fn tail_of(&mut self, ty: Ty) -> Option<(String, Ty)> {
         let id = self.types.as_record(ty)?;
@@ -155,8 +173,7 @@ impl Unit<'_> {
                 let _ = write!(out, "lee_push(work, {at}, {owned}); ");
             }
             TyKind::Key(kind, _) => {
-                let verb = if kind.is_rc() { "lee_key_release" } else { "lee_key_free" };
-                let _ = write!(out, "{verb}({at}); ");
+                let _ = write!(out, "lee_push_key(work, {at}, {}); ", u8::from(kind.is_rc()));
             }
             TyKind::Array { elem, len: ArrayLen::Const(n), .. } => {
                 let word = if self.types.words(elem.ty) > 1 { ".p" } else { "" };

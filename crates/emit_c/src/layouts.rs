@@ -133,42 +133,76 @@ pub enum Allocation {
     Conservative,
 }
 
+/// What a block has in front of its object.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Front {
+    /// Nothing.
+    None,
+    /// A count.
+    Count,
+    /// As much as the alignment takes.
+    Align(u64),
+}
+
+impl Front {
+    fn of(align: Option<u64>) -> Front {
+        align.map_or(Front::None, Front::Align)
+    }
+}
+
 impl Unit<'_> {
     /// How to allocate elements of the type. `flexible`: more than the elements follows, of which the exact size counts.
     pub fn allocation(&mut self, elem: Ty, flexible: bool) -> Allocation {
         let asked = self.contained(elem);
+        let needed = asked.is_some() || mir::ty::holds_counts(self.types, elem);
+        let align = self.large_alignment(elem);
         match (words(self.types, elem), asked) {
             (Words::None, None) if flexible => Allocation::Typed("lee_layout_plain".into()),
             (Words::None, None) => Allocation::Plain,
             (Words::None, Some(test)) => {
-                let layout = self.named_layout(elem, "LEE_LAYOUT_PLAIN");
+                let layout = self.loose_layout(elem, "LEE_LAYOUT_PLAIN", Front::of(align));
                 if flexible || test == "1" {
                     Allocation::Typed(layout)
                 } else {
                     Allocation::Asked(test, layout)
                 }
             }
-            (Words::At { bytes, words }, _) if !flexible && self.large_alignment(elem).is_none() => {
+            (Words::At { bytes, words }, _) if !flexible && align.is_none() => {
                 Allocation::Typed(self.layout(elem, bytes, &words))
             }
-            (_, None) => Allocation::Conservative,
-            (_, Some(_)) => Allocation::Typed(self.named_layout(elem, "LEE_LAYOUT_CONSERVATIVE")),
+            _ if needed => Allocation::Typed(self.loose_layout(elem, "LEE_LAYOUT_CONSERVATIVE", Front::of(align))),
+            _ => Allocation::Conservative,
         }
     }
 
-    /// A layout that says no more of the pointers than its kind does, for what `container_of` asks.
-    fn named_layout(&mut self, ty: Ty, kind: &str) -> String {
-        if let Some(name) = self.layouts.get(&ty) {
+    /// The layout of counted objects, if something must be done when one is found dead.
+    pub fn counted_layout(&mut self, elem: Ty) -> Option<String> {
+        let front = self.large_alignment(elem).map_or(Front::Count, Front::Align);
+        mir::ty::holds_counts(self.types, elem).then(|| self.loose_layout(elem, "LEE_LAYOUT_CONSERVATIVE", front))
+    }
+
+    /// A layout that says no more of the pointers than its kind does.
+    fn loose_layout(&mut self, ty: Ty, kind: &str, front: Front) -> String {
+        if let Some(name) = self.loose_layouts.get(&(ty, front)) {
             return name.clone();
         }
-        let name = format!("lee__layout_{}", self.layouts.len());
-        self.layouts.insert(ty, name.clone());
-        let container = self.container(ty).unwrap_or_else(|| "0".into());
+        let name = format!("lee__loose_{}", self.loose_layouts.len());
+        self.loose_layouts.insert((ty, front), name.clone());
         let size = if kind == "LEE_LAYOUT_PLAIN" { "1" } else { "8" };
-        let align = self.large_alignment(ty).unwrap_or(0);
+        let (text, more, align) = match front {
+            Front::None => ("0".to_string(), 0, 0),
+            Front::Count => ("LEE_COUNT_BYTES".to_string(), 16, 0),
+            Front::Align(align) => (format!("{align} - ((uintptr_t)object & {})", align - 1), align, align),
+        };
+        let drop = self.dead_function(ty, &text, more).unwrap_or_else(|| "0".into());
+        let container = match front {
+            Front::Count => None,
+            _ => self.container(ty),
+        };
+        let container = container.unwrap_or_else(|| "0".into());
         let _ = writeln!(
             self.layout_definitions,
-            "static const struct lee_layout {name} = {{ .bytes = {size}, .kind = {kind}, .align = {align}, .container = {container} }};"
+            "static const struct lee_layout {name} = {{ .bytes = {size}, .kind = {kind}, .drop = {drop}, .align = {align}, .container = {container} }};"
         );
         name
     }
@@ -181,6 +215,7 @@ impl Unit<'_> {
         self.c.need(ty);
         self.layouts.insert(ty, name.clone());
         let container = self.container(ty).unwrap_or_else(|| "0".into());
+        let drop = self.dead_function(ty, "0", 0).unwrap_or_else(|| "0".into());
         let masks = masks(bytes, words);
         let mut more = "0".to_string();
         if masks.len() > 1 {
@@ -199,7 +234,7 @@ impl Unit<'_> {
         // Should the C compiler lay the type out in another way, nothing is known of it.
         let _ = writeln!(
             self.layout_definitions,
-            "static const struct lee_layout {name} = {{ .bytes = {size}, .kind = {size} == {bytes} ? {kind} : LEE_LAYOUT_CONSERVATIVE, .words = 0x{first:x}u, .more = {more}, .container = {container} }};"
+            "static const struct lee_layout {name} = {{ .bytes = {size}, .kind = {size} == {bytes} ? {kind} : LEE_LAYOUT_CONSERVATIVE, .words = 0x{first:x}u, .more = {more}, .drop = {drop}, .container = {container} }};"
         );
         name
     }

@@ -201,6 +201,14 @@ impl Emitter<'_, '_> {
                     (None, true) => Ex::call("lee_reap_take_array", &[&site, &handle, &count, &size, &rest, &align]),
                 }
             }
+            None if self.unit.counted_layout(elem).is_some() => {
+                let layout = self.unit.counted_layout(elem).unwrap_or_default();
+                let layout = Ex::atom(format!("&{layout}"));
+                match fallible {
+                    false => Ex::call("lee_heap_alloc_array_typed", &[&site, &count, &size, &rest, &layout]),
+                    true => Ex::call("lee_heap_try_alloc_array_typed", &[&count, &size, &rest, &layout]),
+                }
+            }
             None => match (single, fallible) {
                 (Some(bytes), false) => Ex::call("lee_heap_alloc", &[&site, &bytes]),
                 (Some(bytes), true) => Ex::call("lee_heap_try_alloc", &[&bytes]),

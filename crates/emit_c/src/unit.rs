@@ -87,6 +87,8 @@ pub struct Unit<'a> {
     pub starts: crate::starts::Starts,
     /// Names of the layouts that are used.
     pub layouts: FxHashMap<Ty, String>,
+    /// Of those that do not name pointers.
+    pub loose_layouts: FxHashMap<(Ty, layouts::Front), String>,
     /// Their definitions.
     pub layout_definitions: String,
 }
@@ -132,6 +134,7 @@ impl<'a> Unit<'a> {
             drops: crate::drops::Drops::default(),
             starts: crate::starts::Starts::default(),
             layouts: FxHashMap::default(),
+            loose_layouts: FxHashMap::default(),
             layout_definitions: String::new(),
         }
     }

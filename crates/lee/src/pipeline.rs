@@ -137,6 +137,7 @@ fn compile_tree(
         consistent("instantiation", timer.pass("verify", || mir::verify::program(&mir)))?;
     }
     lower::erase_records(&mut mir.types);
+    lower::empty_moved(&mut mir);
     if (settings.remove_checks || settings.stack_promote > 0) && !sink.has_errors() {
         let explain = until == Until::Checks;
         let options = transform::Options {

@@ -10,6 +10,7 @@ mod builder;
 mod call;
 mod control;
 mod effects;
+mod emptied;
 mod erase;
 mod expr;
 mod init;
@@ -24,6 +25,7 @@ mod value;
 #[cfg(test)]
 mod tests;
 
+pub use emptied::empty_moved;
 pub use erase::{erase, erase_records, mark_lent};
 pub use instances::{instantiate, InstanceError};
 

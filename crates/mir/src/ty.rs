@@ -2,7 +2,7 @@
 //! builds on it is a second opinion on what lowering did.
 
 use crate::ir::*;
-use typing::types::{ArrayLen, Bounds, Own, Pointer, Qty, Quals, RecordId, RecordKind, Ty, TyKind, TypeStore};
+use typing::types::{ArrayLen, Bounds, Own, Pointer, Qty, Quals, RecordId, RecordKind, Region, Ty, TyKind, TypeStore};
 
 /// Why a place or value has no type.
 pub type TyError = String;
@@ -324,4 +324,18 @@ pub fn is_one_word(types: &TypeStore, ty: Ty) -> bool {
 /// Whether the type's bounds are those of a terminated string of one word.
 pub fn is_terminated(types: &TypeStore, ty: Ty) -> bool {
     matches!(types.kind(ty), TyKind::Ptr(p) if p.bounds == Bounds::Terminated)
+}
+
+/// Whether a value of the type holds counted pointers to the heap or counted keys: a count goes down when it ends. Regions are erased.
+pub fn holds_counts(types: &TypeStore, ty: Ty) -> bool {
+    match types.kind(ty) {
+        TyKind::Ptr(p) => p.own == Own::Rc && p.region == Region::Heap,
+        TyKind::Key(kind, _) => kind.is_rc(),
+        TyKind::Array { elem, .. } => holds_counts(types, elem.ty),
+        TyKind::Record(id) => {
+            let fields = types.record(*id).fields.clone();
+            fields.iter().flat_map(|fields| fields.iter()).any(|field| holds_counts(types, field.ty.ty))
+        }
+        _ => false,
+    }
 }

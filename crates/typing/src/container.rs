@@ -35,13 +35,13 @@ impl Checker<'_> {
             self.error(codes::MEMBER, member.span, message);
             return self.error_node(span);
         };
-        self.to_container(value, record, path, false, span)
+        self.container(value, record, path, false, span)
     }
 
     /// A cast from a pointer to a struct's first member.
     pub(crate) fn first_to_struct(&mut self, e: Expr, q: Pointer, to: Ty, path: Vec<u32>) -> Expr {
         let span = e.span;
-        let out = self.to_container(e, q.target.ty, path, true, span);
+        let out = self.container(e, q.target.ty, path, true, span);
         if self.is_error(out.ty.ty) {
             return out;
         }
@@ -68,7 +68,7 @@ impl Checker<'_> {
     }
 
     /// `null`: null stays null; else it is a fault.
-    fn to_container(&mut self, value: Expr, record: Ty, path: Vec<u32>, null: bool, span: Span) -> Expr {
+    fn container(&mut self, value: Expr, record: Ty, path: Vec<u32>, null: bool, span: Span) -> Expr {
         let Some(part) = self.part_at(record, &path) else { return self.error_node(span) };
         let text = self.show(record);
         let Some(p) = self.program.types.as_pointer(value.ty.ty) else {

@@ -32,8 +32,13 @@ struct lee_owned {
 /* Objects that own nothing, and such with a count. */
 extern const struct lee_owned lee_owned_plain, lee_owned_counted;
 
-/* From a `drop`: an owned pointer that the element holds. */
+/* From a `drop`: an owned pointer, or a key, that the element holds. */
 void lee_push(struct lee_work *work, void *object, const struct lee_owned *owned);
+void lee_push_key(struct lee_work *work, struct lee_arena *key, uint8_t counted);
+
+/* From the drop action of a layout: the collector found `bytes` bytes of elements dead. Counts that they held are taken back; what they
+ * owned alone is dead itself. */
+void lee_dead(void *place, size_t bytes, const struct lee_owned *owned);
 
 /* Frees what an owned pointer holds, deeply: in the heap, or block by block in a reap. */
 void lee_dispose(void *object, const struct lee_owned *owned);

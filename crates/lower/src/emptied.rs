@@ -1,0 +1,74 @@
+//! What held a count and was moved out of memory is left empty.
+//!
+//! Needs: checked and erased MIR. Guarantees: a heap object never holds a counted pointer or key that it does not own any more. So when the
+//! collector finds it dead (its task was shut down between the move and the end of the owner), the counts that it takes back are its own.
+
+use mir::ir::*;
+use mir::ty::{holds_counts, place_ty};
+use source::Span;
+use typing::types::Qty;
+
+/// Empties the places that counts are moved out of, in all bodies.
+pub fn empty_moved(program: &mut Program) {
+    let (mut bodies, mut instances) = (std::mem::take(&mut program.bodies), std::mem::take(&mut program.instances));
+    for body in bodies.iter_mut().chain(&mut instances).filter(|body| !body.unchecked) {
+        for block in 0..body.blocks.len() {
+            empty_in_block(program, body, block);
+        }
+    }
+    (program.bodies, program.instances) = (bodies, instances);
+}
+
+fn empty_in_block(program: &Program, body: &mut Body, block: usize) {
+    let Some(stmts) = body.blocks.get_mut(block).map(|b| std::mem::take(&mut b.stmts)) else { return };
+    let mut out = Vec::with_capacity(stmts.len());
+    for mut stmt in stmts {
+        let (span, is_unsafe) = (stmt.span, stmt.is_unsafe);
+        let mut moved = vec![];
+        moves(&mut stmt.kind, &mut |operand| {
+            let Operand::Move(place) = &*operand else { return };
+            let Ok(ty) = place_ty(program, body, place) else { return };
+            if !place.has_deref() || !holds_counts(&program.types, ty.ty) {
+                return;
+            }
+            let local = Local(body.locals.len() as u32 + moved.len() as u32);
+            moved.push((local, place.clone(), ty));
+            *operand = Operand::Move(Place::local(local));
+        });
+        for (local, place, ty) in moved {
+            body.locals.push(temporary(ty, span));
+            let value = Rvalue::Use(Operand::Move(place.clone()));
+            for kind in [StmtKind::Assign(Place::local(local), value), StmtKind::Zero(place)] {
+                out.push(Stmt { kind, span, is_unsafe });
+            }
+        }
+        out.push(stmt);
+    }
+    if let Some(b) = body.blocks.get_mut(block) {
+        b.stmts = out;
+    }
+}
+
+/// The operands of a statement that can be moved.
+fn moves(kind: &mut StmtKind, see: &mut dyn FnMut(&mut Operand)) {
+    match kind {
+        StmtKind::Assign(_, Rvalue::Use(value) | Rvalue::Bits(value, _)) => see(value),
+        StmtKind::Assign(_, Rvalue::Part(value, ..) | Rvalue::MakeTypedVoid(value, ..)) => see(value),
+        StmtKind::Call { args, .. } => args.iter_mut().for_each(see),
+        StmtKind::Dispose { value, .. } => see(value),
+        _ => {}
+    }
+}
+
+fn temporary(ty: Qty, span: Span) -> LocalDecl {
+    LocalDecl {
+        name: None,
+        ty: Qty::plain(ty.ty),
+        kind: LocalKind::Temp,
+        scope: ScopeId(0),
+        address_taken: false,
+        heap: false,
+        align: None,
+        span,
+    }
+}
