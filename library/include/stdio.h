@@ -89,8 +89,8 @@ trusted size_t fwrite(const void *counted_by(size * count) p, size_t size, size_
 [[lee::into(s)]] [[lee::terminates(s)]] trusted char *fgets(char *counted_by(n) s, int n, FILE *f) __asm__("lee_io_fgets");
 trusted int fputs(const char *s, FILE *f) __asm__("lee_io_fputs");
 trusted int puts(const char *s) __asm__("lee_io_puts");
-trusted ssize_t getline(char *fat null_terminated *line, size_t *capacity, FILE *f) __asm__("lee_io_getline");
-trusted ssize_t getdelim(char *fat null_terminated *line, size_t *capacity, int delimiter, FILE *f)
+trusted ssize_t getline(char *unique fat null_terminated *line, size_t *capacity, FILE *f) __asm__("lee_io_getline");
+trusted ssize_t getdelim(char *unique fat null_terminated *line, size_t *capacity, int delimiter, FILE *f)
     __asm__("lee_io_getdelim");
 trusted void perror(const char *s) __asm__("lee_io_perror");
 

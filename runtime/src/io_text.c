@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <lee/heap.h>
+#include <lee/owned.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -178,6 +179,7 @@ static bool grow(struct lee_io_string *line, size_t used, size_t n) {
         return false;
     if (used != 0)
         memcpy(fresh, line->p, used);
+    lee_free(line->p); /* `line` is the only pointer to it */
     *line = (struct lee_io_string){fresh, fresh, fresh + room};
     return true;
 }
