@@ -474,7 +474,7 @@ impl<'b> Flow<'b> {
                 // A swap writes two.
                 if let StmtKind::Swap(a, b) = &stmt.kind {
                     for local in [a, b].into_iter().filter_map(Place::as_local) {
-                        if is(local.0 as usize, Kept::Slot) {
+                        if is(local.0 as usize, Kept::Slot) && behind.contains(local.0 as usize) {
                             bases.stores.entry((n, i)).or_default().push(local);
                             bases.slots.insert(local.0);
                         }
@@ -591,7 +591,8 @@ impl Emitter<'_, '_> {
 
     fn base_text(&mut self, local: Local) -> Option<String> {
         let ty = self.body.locals.get(local.0 as usize)?.ty.ty;
-        let word = usize::from(self.unit.types.words(ty) == 3);
+        // What stands at its first element has no variable for that.
+        let word = usize::from(self.unit.types.words(ty) == 3 && !self.stands_at_start(local.0));
         let base = self.local_words(local).into_iter().nth(word)?.text;
         let name = self.copy_name(local, "");
         Some(format!("{name} = (void *){base};"))

@@ -34,6 +34,8 @@ pub struct Emitter<'u, 'a> {
     pub uses: Uses,
     /// Temporaries that hold one constant, wherever they are read.
     pub constants: Vec<Option<&'a Const>>,
+    /// Temporaries that stand at the first element of what they point to.
+    pub at_start: Vec<bool>,
     /// The text.
     pub lines: Lines,
     /// Where the current statement stands.
@@ -75,6 +77,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
             pending: vec![],
             uses: Uses::default(),
             constants: crate::pending::constants(body),
+            at_start: vec![],
             lines: Lines::default(),
             at: None,
             span: Span::NONE,
@@ -83,6 +86,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
             taken: FxHashMap::default(),
             targets: targets(body, &ending),
         };
+        emitter.at_start = crate::pending::at_start(emitter.unit.program, body);
         emitter.uses = crate::pending::count_uses(body, &|n| emitter.is_array(n));
         emitter.find_bases();
         emitter
@@ -299,7 +303,13 @@ impl<'u, 'a> Emitter<'u, 'a> {
         self.unit.c.need(ty);
         let words = self.converted(words, ty);
         let texts = self.word_texts(&loc);
-        let parts: Vec<(String, Ex)> = texts.into_iter().zip(words).filter(|(t, w)| *t != w.text || !pure).collect();
+        let at_start = loc.simple.is_some_and(|l| self.stands_at_start(l));
+        let parts = texts
+            .into_iter()
+            .zip(words)
+            .enumerate()
+            .filter(|(n, (t, w))| (*t != w.text || !pure) && !(at_start && *n == 1));
+        let parts: Vec<(String, Ex)> = parts.map(|(_, part)| part).collect();
         self.settle(effect_of(place, self.body));
         let tangled = match loc.simple {
             Some(local) => parts.iter().skip(1).any(|(_, w)| w.deps.locals.contains(&local)),

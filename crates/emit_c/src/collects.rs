@@ -1,7 +1,7 @@
 //! Where a collection may run: at allocations, and at calls of functions that may allocate.
 //!
 //! Needs bodies. Guarantees: a statement that is not named allocates nothing on this thread, whatever it calls. What cannot be looked
-//! into (a function pointer, a function of another file) may; of C's library those that cannot are listed here.
+//! into (a function pointer, a function of another file) may; of C's library those that cannot are listed in `mir::leaves`.
 
 use crate::reach;
 use mir::ir::*;
@@ -87,9 +87,10 @@ impl Quiet {
             return Collects::Yes;
         }
         let symbol = function.symbol.unwrap_or(function.name);
-        match LEAVES.binary_search(&symbol.as_str()) {
-            Ok(_) => Collects::No,
-            Err(_) => Collects::InC,
+        if mir::leaves::is_leaf(symbol.as_str()) {
+            Collects::No
+        } else {
+            Collects::InC
         }
     }
 }
@@ -97,141 +98,4 @@ impl Quiet {
 /// Whether the linker may put another body in place of this one.
 fn is_replaceable(function: &Function) -> bool {
     function.linkage != Linkage::Internal && function.attrs.iter().any(|a| a.contains("weak") || a.contains("alias"))
-}
-
-/// Functions of C's library and of the runtime that allocate nothing in a heap and call nothing back. Sorted.
-const LEAVES: &[&str] = &[
-    "abs",
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "atof",
-    "atoi",
-    "atol",
-    "atoll",
-    "cbrt",
-    "ceil",
-    "ceilf",
-    "clock",
-    "clock_gettime",
-    "copysign",
-    "cos",
-    "cosf",
-    "cosh",
-    "exp",
-    "exp2",
-    "expf",
-    "expm1",
-    "fabs",
-    "fabsf",
-    "fdim",
-    "floor",
-    "floorf",
-    "fma",
-    "fmax",
-    "fmin",
-    "fmod",
-    "fmodf",
-    "frexp",
-    "getpid",
-    "gettimeofday",
-    "hypot",
-    "ilogb",
-    "isalnum",
-    "isalpha",
-    "isblank",
-    "iscntrl",
-    "isdigit",
-    "isgraph",
-    "islower",
-    "isprint",
-    "ispunct",
-    "isspace",
-    "isupper",
-    "isxdigit",
-    "labs",
-    "ldexp",
-    "lee_io_feof",
-    "lee_io_ferror",
-    "lee_strcat",
-    "lee_strcpy",
-    "lee_strlcat",
-    "lee_strlcpy",
-    "lee_strlen",
-    "lee_strncat",
-    "lee_strncpy",
-    "llabs",
-    "llround",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "logf",
-    "lrint",
-    "lround",
-    "memccpy",
-    "memchr",
-    "memcmp",
-    "memcpy",
-    "memmem",
-    "memmove",
-    "memrchr",
-    "memset",
-    "modf",
-    "nearbyint",
-    "pow",
-    "powf",
-    "rand",
-    "rand_r",
-    "remainder",
-    "rint",
-    "round",
-    "roundf",
-    "scalbn",
-    "sin",
-    "sinf",
-    "sinh",
-    "sqrt",
-    "sqrtf",
-    "srand",
-    "strcasecmp",
-    "strcasestr",
-    "strchr",
-    "strchrnul",
-    "strcmp",
-    "strcspn",
-    "strlen",
-    "strncasecmp",
-    "strncmp",
-    "strnlen",
-    "strpbrk",
-    "strrchr",
-    "strspn",
-    "strstr",
-    "strtod",
-    "strtof",
-    "strtol",
-    "strtoll",
-    "strtoul",
-    "strtoull",
-    "strverscmp",
-    "tan",
-    "tanf",
-    "tanh",
-    "tolower",
-    "toupper",
-    "trunc",
-    "truncf",
-];
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn leaves_are_sorted() {
-        assert!(super::LEAVES.windows(2).all(|pair| pair.first() < pair.last()));
-    }
 }

@@ -161,17 +161,7 @@ pub fn constants(body: &Body) -> Vec<Option<&Const>> {
                 *slot = Some(constant);
             }
         }
-        let mut spoil = |place: &Place| {
-            if let (PlaceBase::Local(local), false) = (place.base, place.proj.first() == Some(&Proj::Deref)) {
-                if let Some(count) = definitions.get_mut(local.0 as usize) {
-                    *count += 1;
-                }
-            }
-        };
-        operands(&stmt.kind, &mut |input| match input {
-            Input::Written(place) | Input::Read(place) => spoil(place),
-            Input::Operand(_) => {}
-        });
+        count_definitions(&stmt.kind, &mut definitions);
     }
     for (n, slot) in found.iter_mut().enumerate() {
         let fit = body.locals.get(n).is_some_and(|l| {
@@ -182,6 +172,51 @@ pub fn constants(body: &Body) -> Vec<Option<&Const>> {
         }
     }
     found
+}
+
+/// The temporaries that are copies of fat pointers that own their targets: they stand at their first elements too (I2).
+pub fn at_start(program: &Program, body: &Body) -> Vec<bool> {
+    let mut copies = vec![false; body.locals.len()];
+    let mut definitions = vec![0u32; body.locals.len()];
+    for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+        if let StmtKind::Assign(dest, value) = &stmt.kind {
+            let from = match value {
+                Rvalue::Use(Operand::Copy(from) | Operand::Move(from)) => Some(from),
+                Rvalue::Borrow(kind, from, _) if !kind.by_address() => Some(from),
+                _ => None,
+            };
+            let owner = |place: &Place| {
+                mir::ty::place_ty(program, body, place).is_ok_and(|ty| crate::places::is_owner(&program.types, ty))
+            };
+            if let Some(slot) = dest.as_local().and_then(|l| copies.get_mut(l.0 as usize)) {
+                *slot = from.is_some_and(owner);
+            }
+        }
+        count_definitions(&stmt.kind, &mut definitions);
+    }
+    let once = |(n, copy): (usize, &bool)| {
+        let temp = body.locals.get(n).is_some_and(|l| l.kind == LocalKind::Temp && !l.address_taken);
+        *copy
+            && temp
+            && definitions.get(n) == Some(&1)
+            && body.locals.get(n).is_some_and(|l| program.types.words(l.ty.ty) == 3)
+    };
+    copies.iter().enumerate().map(once).collect()
+}
+
+/// Counts what writes locals, or names them otherwise than for their values.
+fn count_definitions(kind: &StmtKind, definitions: &mut [u32]) {
+    let mut spoil = |place: &Place| {
+        if let (PlaceBase::Local(local), false) = (place.base, place.proj.first() == Some(&Proj::Deref)) {
+            if let Some(count) = definitions.get_mut(local.0 as usize) {
+                *count += 1;
+            }
+        }
+    };
+    operands(kind, &mut |input| match input {
+        Input::Written(place) | Input::Read(place) => spoil(place),
+        Input::Operand(_) => {}
+    });
 }
 
 fn use_operand(usage: &mut [Usage], block: usize, operand: &Operand) {
@@ -238,8 +273,14 @@ impl Emitter<'_, '_> {
         let mut words = words;
         if uses > 1 || words.iter().any(|w| w.text.len() > LONGEST) {
             let names = self.local_words(local);
+            let at_start = self.stands_at_start(local.0);
             for (n, name) in names.into_iter().enumerate() {
+                let first = words.first().cloned();
                 let Some(word) = words.get_mut(n) else { continue };
+                if n == 1 && at_start {
+                    first.into_iter().for_each(|first| *word = first);
+                    continue;
+                }
                 if !word.atom || word.deps.memory || word.text.len() > LONGEST {
                     let text = format!("{} = {};", name.text, word.text);
                     *word = Ex { solid: word.solid, ..name };
@@ -363,8 +404,9 @@ impl Emitter<'_, '_> {
         let local = Local(pending.local);
         let names = self.local_words(local);
         self.mark_used(local);
-        for (name, word) in names.iter().zip(&pending.words) {
-            if name.text != word.text {
+        let at_start = self.stands_at_start(local.0);
+        for (n, (name, word)) in names.iter().zip(&pending.words).enumerate() {
+            if name.text != word.text && !(at_start && n == 1) {
                 let text = format!("{} = {};", name.text, word.text);
                 self.push_at(pending.at, &text);
             }

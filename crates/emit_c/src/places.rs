@@ -50,7 +50,7 @@ impl<'a> Emitter<'_, 'a> {
     /// The names of a local's words, not looking at what waits.
     pub fn local_words(&mut self, local: Local) -> Vec<Ex> {
         match self.local_place(local) {
-            Some(loc) => self.read(&loc),
+            Some(loc) => self.names(&loc),
             None => vec![Ex::atom("0")],
         }
     }
@@ -347,8 +347,23 @@ impl<'a> Emitter<'_, 'a> {
         [text.clone()].into_iter().chain(rest).collect()
     }
 
-    /// The values of a place's words.
+    /// The values of a place's words. A pointer that owns its target stands at its first element (I2): its lower bound is itself.
     pub fn read(&mut self, loc: &Loc) -> Vec<Ex> {
+        let mut words = self.names(loc);
+        let owns = is_owner(self.unit.types, loc.ty) || loc.simple.is_some_and(|l| self.stands_at_start(l));
+        if let ([first, lower, _], true) = (words.as_mut_slice(), owns) {
+            *lower = first.clone();
+        }
+        words
+    }
+
+    /// Whether a local is a copy of a pointer that owns its target. It has no variable for its lower bound.
+    pub fn stands_at_start(&self, local: u32) -> bool {
+        self.at_start.get(local as usize) == Some(&true)
+    }
+
+    /// A place's words as they lie in memory.
+    fn names(&mut self, loc: &Loc) -> Vec<Ex> {
         let is_pointer = matches!(self.unit.types.kind(loc.ty.ty), TyKind::Ptr(_));
         let cast = is_pointer.then(|| self.unit.c.cast(loc.ty.ty));
         let split = self.unit.types.words(loc.ty.ty) > 1;
@@ -565,6 +580,11 @@ impl<'a> Emitter<'_, 'a> {
             l.units.len() as u64 * elem
         })
     }
+}
+
+/// Whether a place holds a pointer that owns its target, and is not volatile: reading it twice is reading it once.
+pub fn is_owner(types: &TypeStore, ty: Qty) -> bool {
+    types.as_pointer(ty.ty).is_some_and(|p| p.own.is_owned()) && !ty.quals.is_volatile && !ty.quals.is_atomic
 }
 
 fn local_ty(body: &Body, place: &Place) -> Option<Ty> {

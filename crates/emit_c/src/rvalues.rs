@@ -359,6 +359,13 @@ impl Emitter<'_, '_> {
     fn remaining(&mut self, a: &Operand) -> Ex {
         let target = self.target(self.operand_ty(a));
         let words = self.operand(a, false);
+        let sized = self.unit.types.layout(target).is_some_and(|l| l.size > 0) && !self.unit.c.has_variable(target);
+        if let ([first, lower, end], true) = (words.as_slice(), sized) {
+            if first.text == lower.text && first.pointer.is_some() && first.pointer == end.pointer {
+                self.unit.c.need(target);
+                return Ex { pointer: None, ..end.binary("-", first) }.cast("size_t");
+            }
+        }
         let helper = self.unit.helper(&prelude::LEFT);
         let size = Ex::atom(self.unit.c.sizeof_text(target));
         let mut args: Vec<&Ex> = words.iter().collect();

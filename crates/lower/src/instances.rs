@@ -65,12 +65,30 @@ pub fn instantiate(program: &mut Program) -> Result<(), InstanceError> {
         let mut body = generic.clone();
         body.func = wanted.clone();
         Substitute { types: &mut program.types, args: &wanted.args }.body(&mut body);
+        forget_empty_drops(program, &mut body);
         let mut found = vec![];
         references(&body, &mut |f| found.push(f.clone()));
         work.extend(found.into_iter().rev());
         program.instances.push(body);
     }
     Ok(())
+}
+
+/// A slot of a `T: move` is dropped before it is assigned; what owns nothing needs that no more.
+fn forget_empty_drops(program: &Program, body: &mut Body) {
+    let mut empty = vec![];
+    for (block, data) in body.blocks.iter().enumerate() {
+        for (n, stmt) in data.stmts.iter().enumerate() {
+            let StmtKind::DropSlot(place) = &stmt.kind else { continue };
+            if mir::ty::place_ty(program, body, place).is_ok_and(|q| !mir::ty::owns(&program.types, q.ty)) {
+                empty.push((block, n));
+            }
+        }
+    }
+    for (block, n) in empty {
+        let stmt = body.blocks.get_mut(block).and_then(|data| data.stmts.get_mut(n));
+        stmt.into_iter().for_each(|stmt| stmt.kind = StmtKind::Nop);
+    }
 }
 
 fn is_generic(program: &Program, body: &Body) -> bool {

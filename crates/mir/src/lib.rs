@@ -3,6 +3,7 @@
 pub mod bits;
 pub mod cfg;
 pub mod ir;
+pub mod leaves;
 pub mod parse;
 mod parse_body;
 mod parse_types;

@@ -4,6 +4,7 @@
 pub mod certain;
 pub mod codes;
 pub mod counted;
+pub mod emptied;
 pub mod known_null;
 pub mod loops;
 pub mod near;

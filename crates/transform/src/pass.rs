@@ -2,7 +2,7 @@
 
 use crate::report::Report;
 use crate::stack::{self, Recursion};
-use crate::{counted, near, removal, repeated, versions};
+use crate::{counted, emptied, near, removal, repeated, versions};
 use flow::ranges::Summaries;
 use mir::bits::BitSet;
 use mir::ir::{Body, Callee, Program, StmtKind};
@@ -31,6 +31,11 @@ pub fn run(program: &mut Program, options: Options) -> Report {
         let generic = program.functions.get(body.func.func.0 as usize).is_none_or(|f| f.type_params != 0);
         !body.unchecked && (!generic || !body.func.args.is_empty()) && may_be_called(program, body)
     };
+    for body in bodies.iter_mut().chain(&mut instances) {
+        if emitted(program, body) {
+            emptied::run(program, body);
+        }
+    }
     if options.stack > 0 {
         let recursion = Recursion::of(bodies.iter().chain(&instances));
         for body in bodies.iter_mut().chain(&mut instances) {

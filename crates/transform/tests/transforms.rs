@@ -48,6 +48,11 @@ fn counted_pointers_and_removal() {
 }
 
 #[test]
+fn slots_that_were_emptied() {
+    run_file(include_str!("mir/emptied.mir"), CHECKS, 5);
+}
+
+#[test]
 fn versions_of_loops() {
     run_file(include_str!("mir/versions.mir"), transform::Options { versions: true, ..CHECKS }, 6);
 }
