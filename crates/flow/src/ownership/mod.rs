@@ -55,7 +55,7 @@ pub(crate) struct Ownership<'a> {
     pub regions: &'a Regions,
     pub paths: Paths,
     /// Places where paths go; number 0 is none.
-    pub sites: Vec<(Span, Gone)>,
+    pub sites: Vec<(Span, Gone, Option<Local>)>,
     site_at: FxHashMap<Point, u32>,
     /// Loans by the statement that makes them.
     pub loan_at: FxHashMap<Point, usize>,
@@ -139,7 +139,7 @@ impl<'a> Ownership<'a> {
             body,
             regions,
             paths,
-            sites: vec![(Span::NONE, Gone::Moved)],
+            sites: vec![(Span::NONE, Gone::Moved, None)],
             site_at: FxHashMap::default(),
             loan_at: regions.loans.iter().enumerate().map(|(n, loan)| (loan.at, n)).collect(),
             lent,
@@ -174,7 +174,11 @@ impl<'a> Ownership<'a> {
                 }
                 if moves {
                     self.site_at.insert(Point { block: BlockId(b as u32), stmt: n }, self.sites.len() as u32);
-                    self.sites.push((span, gone));
+                    let to = match kind {
+                        Some(StmtKind::Assign(dest, _)) => dest.as_local(),
+                        _ => None,
+                    };
+                    self.sites.push((span, gone, to));
                 }
                 if let Some(StmtKind::CursorBegin(local, place)) = kind {
                     self.cursors.insert(*local, place.clone());

@@ -242,7 +242,7 @@ impl Words<'_, '_> {
 
     fn label_site(&self, d: Diagnostic, site: u32) -> Diagnostic {
         match self.ownership.sites.get(site as usize) {
-            Some((span, gone)) if site != 0 => {
+            Some((span, gone, to)) if site != 0 => {
                 let text = match gone {
                     Gone::Moved => "moved here",
                     Gone::Freed => "freed here",
@@ -251,7 +251,12 @@ impl Words<'_, '_> {
                 if *span == d.span && *gone != Gone::Opened {
                     return d.note(format!("it is {text} in an earlier round of the loop"));
                 }
-                d.label(*span, text)
+                let named =
+                    to.and_then(|l| self.ownership.body.locals.get(l.0 as usize)).is_some_and(|d| d.name.is_some());
+                match to.filter(|_| named) {
+                    Some(to) => d.label(*span, format!("{text}, to {}", self.local_name(to))),
+                    None => d.label(*span, text),
+                }
             }
             _ => d,
         }
@@ -265,23 +270,7 @@ impl Words<'_, '_> {
             Kind::LentRoot { node, verb } => self.lent_root(span, *node, *verb),
             Kind::Lent { node, loan, verb } => self.lent(span, *node, *loan, *verb),
             Kind::Leak { node, lost, some, at } => self.leak(span, *node, *lost, *some, *at, options),
-            Kind::Slot { verb, .. } => {
-                let message = match verb {
-                    Verb::Opened => "a key in a container slot cannot be opened".to_string(),
-                    Verb::Unpacked => "what is in a container slot cannot be unpacked".to_string(),
-                    verb => format!("what is in a container slot cannot be {}", verb.word()),
-                };
-                Diagnostic::error(SLOT, span, message)
-                    .note("others can reach the slot meanwhile: it is looked at for one access only")
-                    .help(match verb {
-                        Verb::Freed => "assign it `nullptr`: a slot frees what it held before",
-                        Verb::Borrowed => {
-                            "use the slot itself each time, take it out with `:=:`, or walk through the owner: by a `view`, or a \
-                             `cursor` if it is to be changed"
-                        }
-                        _ => "exchange it with a variable: `T *unique t = nullptr; t :=: slot;` (use `:=:`)",
-                    })
-            }
+            Kind::Slot { place, verb } => self.slot(span, place, *verb),
             Kind::SwapInside => Diagnostic::error(
                 LENT,
                 span,
@@ -304,6 +293,91 @@ impl Words<'_, '_> {
         }
     }
 
+    fn slot(&self, span: Span, place: &Place, verb: Verb) -> Diagnostic {
+        let name = self.place_name(place);
+        let slot = name.as_ref().map_or("what is in a slot".to_string(), |n| format!("what is in the slot `{n}`"));
+        let name = name.unwrap_or("slot".to_string());
+        let message = match verb {
+            Verb::Opened => format!("{slot} is no key that can be opened"),
+            verb => format!("{slot} cannot be {}", verb.word()),
+        };
+        let mut d = Diagnostic::error(SLOT, span, message).note(format!(
+            "a slot lies where others can reach it{}: it is looked at for one access only",
+            self.why_slot(place)
+        ));
+        let types = &self.ownership.program.types;
+        let base = place.base_local().and_then(|l| self.ownership.body.locals.get(l.0 as usize));
+        let shared =
+            base.filter(|d| d.name.is_some() && types.as_pointer(d.ty.ty).is_some_and(|p| p.own == Own::Shared));
+        if let Some(decl) = shared {
+            d = d.label(decl.span, "a shared pointer: there may be others to the same object");
+        }
+        let ty = mir::ty::place_ty(self.ownership.program, self.ownership.body, place).map(|q| types.show(q.ty));
+        let ty = ty.unwrap_or("T *unique".to_string());
+        let space = if ty.ends_with('*') { "" } else { " " };
+        d.help(match verb {
+            Verb::Freed => format!("write `{name} = nullptr`: a slot frees what it held before"),
+            Verb::Borrowed => {
+                let front = shared.and_then(|d| d.name).map_or("the pointer in front".to_string(), |n| format!("`{n}`"));
+                let look = format!("to look through it, make {front} a `view` (`T *view`)");
+                match self.is_union_member(place) {
+                    true => format!("{look}; to change what it leads to, take it out with `:=:`"),
+                    false => format!(
+                        "{look}; to change what it leads to, walk by a cursor: `cursor pp = &{name};`; or take it out with `:=:`"
+                    ),
+                }
+            }
+            _ => format!("take it out: `{ty}{space}taken = nullptr; taken :=: {name};` (use `:=:`)"),
+        })
+    }
+
+    fn is_union_member(&self, place: &Place) -> bool {
+        let Some(n) = place.proj.len().checked_sub(1) else { return false };
+        let types = &self.ownership.program.types;
+        let outer = mir::ty::prefix_ty(self.ownership.program, self.ownership.body, place, n).ok();
+        outer.and_then(|q| types.as_record(q.ty)).is_some_and(|r| types.record(r).kind != RecordKind::Struct)
+    }
+
+    /// What makes a place a slot.
+    fn why_slot(&self, place: &Place) -> &'static str {
+        match place.base {
+            PlaceBase::Global(_) => " (in a global)",
+            _ if place.proj.iter().any(|s| matches!(s, Proj::Index(_))) && !place.has_deref() => " (in an array)",
+            _ => "",
+        }
+    }
+
+    /// A place in the words of the program.
+    fn place_name(&self, place: &Place) -> Option<String> {
+        let (program, body) = (self.ownership.program, self.ownership.body);
+        let mut text = match place.base {
+            PlaceBase::Local(l) => body.locals.get(l.0 as usize)?.name?.to_string(),
+            PlaceBase::Global(g) => program.globals.get(g.0 as usize)?.name.to_string(),
+            PlaceBase::Str(_) => return None,
+        };
+        let mut pointer = false;
+        for (n, step) in place.proj.iter().enumerate() {
+            match step {
+                Proj::Deref if pointer => text = format!("(*{text})"),
+                Proj::Deref => {}
+                Proj::Field(field) => {
+                    let ty = mir::ty::prefix_ty(program, body, place, n).ok()?.ty;
+                    let fields = program.types.record(program.types.as_record(ty)?).fields.clone()?;
+                    let dot = if pointer { "->" } else { "." };
+                    text = format!("{text}{dot}{}", fields.get(*field as usize)?.name?);
+                }
+                Proj::Index(Operand::Const(Const::Int(i, _))) => text = format!("{text}[{i}]"),
+                Proj::Index(index) => {
+                    let index = index.place().and_then(Place::as_local);
+                    let name = index.and_then(|l| body.locals.get(l.0 as usize)?.name)?;
+                    text = format!("{text}[{name}]");
+                }
+            }
+            pointer = *step == Proj::Deref;
+        }
+        Some(if pointer { format!("*{text}") } else { text })
+    }
+
     fn used(&self, span: Span, node: NodeId, site: u32, some: bool) -> Diagnostic {
         let name = self.name(node);
         let gone = self.ownership.sites.get(site as usize).map_or(Gone::Moved, |s| s.1);
@@ -311,13 +385,16 @@ impl Words<'_, '_> {
             (Gone::Opened, _) => format!("{name} is moved into an open, and closed again only at its end"),
             (Gone::Moved, false) => format!("{name} was moved, and is used here"),
             (Gone::Moved, true) => format!("{name} was moved on some ways here"),
-            (Gone::Freed, false) => format!("{name} was moved into its release, and is used here"),
-            (Gone::Freed, true) => format!("{name} was moved on some ways here (into its release)"),
+            (Gone::Freed, false) => format!("{name} was freed (moved into its release), and is used here"),
+            (Gone::Freed, true) => format!("{name} was freed (moved on some ways here), and is used here"),
         };
         let d = self.label_site(Diagnostic::error(MOVED_CODE, span, message), site);
         d.help(match gone {
             Gone::Opened => "use the handle of the open, or do this behind its block".to_string(),
-            Gone::Freed => "release it last, or assign it a new value first".to_string(),
+            Gone::Freed => {
+                "free it behind its last use, keep what is still needed in a variable, or assign it a new value first"
+                    .to_string()
+            }
             Gone::Moved => {
                 "use what it was moved to, lend it instead of moving it, or assign it a new value first".to_string()
             }
@@ -439,6 +516,7 @@ impl Words<'_, '_> {
             (Lost::Dropped, _) => "store it in a variable and free it".to_string(),
             (Lost::Overwritten, _) => format!("`{release}` first, move it, or exchange it with `:=:`"),
             (_, true) => format!("`{release}` in an `else`, or move it on both ways"),
+            (_, false) if release.starts_with("switch") => format!("`{release}` here, or move it"),
             (_, false) => format!("`{release}` here, move it, or `defer {release};` where it is made"),
         })
     }

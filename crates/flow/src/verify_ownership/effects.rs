@@ -3,7 +3,7 @@
 use mir::ir::*;
 use mir::ty::owns;
 use typing::tree::{BorrowKind, RegionKind};
-use typing::types::{Own, Region, Ty, TyKind};
+use typing::types::{Own, RecordKind, Region, Ty, TyKind};
 
 use super::memory::{Base, Cell, Location, Memory, Null, Thing, Token, Value};
 use super::walk::{Ends, Step, Walker};
@@ -36,6 +36,13 @@ impl Walker<'_> {
             StmtKind::Zero(place) => {
                 if let Location::Cell(cell) = self.locate(m, place)? {
                     self.zero(m, cell, self.place_ty(place), 0);
+                }
+            }
+            StmtKind::SetTag(place, _) => {
+                if let Location::Cell(cell) = self.locate(m, place)? {
+                    for inside in Self::cells_in(m, &cell) {
+                        m.cells.remove(&inside);
+                    }
                 }
             }
             StmtKind::Swap(a, b) => self.swap(m, a, b)?,
@@ -261,6 +268,26 @@ impl Walker<'_> {
         }
     }
 
+    /// What other members of a union held is not there any more when one is stored.
+    fn other_members(&mut self, m: &mut Memory, dest: &Place) -> Step {
+        for (n, step) in dest.proj.iter().enumerate() {
+            let Proj::Field(member) = step else { continue };
+            let union = Place { base: dest.base, proj: dest.proj.iter().take(n).cloned().collect() };
+            let types = &self.program.types;
+            let record = types.as_record(self.place_ty(&union)).and_then(|r| types.records.get(r.0 as usize));
+            if record.is_none_or(|r| r.kind == RecordKind::Struct) {
+                continue;
+            }
+            let Location::Cell(cell) = self.locate(m, &union)? else { continue };
+            for inside in Self::cells_in(m, &cell) {
+                if inside.1.get(cell.1.len()) != Some(member) {
+                    m.cells.remove(&inside);
+                }
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn store(&mut self, m: &mut Memory, dest: &Place, value: Value) -> Step {
         let ty = self.place_ty(dest);
         if owns(&self.program.types, ty) {
@@ -273,6 +300,7 @@ impl Walker<'_> {
         if !is_temp {
             self.arrives(m, &value, ty, "a pointer is kept where it may outlive its target");
         }
+        self.other_members(m, dest)?;
         let at = self.locate(m, dest)?;
         match at {
             Location::Cell(cell) => {
