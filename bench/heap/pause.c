@@ -2,7 +2,8 @@
  *
  *   pause [live=MB] [churn=MB] [plain=PERCENT] [bytes=N]
  *
- * What lives is a table of lists, in the heap, of objects of `bytes` bytes, two words of which are pointers; a step puts a new object in
+ * `live` megabytes are allocated between collections, as the heap does by itself; here they are called for, so that each is measured, by the
+ * processor's clock and the wall's. What lives is a table of lists, in the heap, of objects of `bytes` bytes, two words of which are pointers; a step puts a new object in
  * front of a random list and drops the last of its ten. `plain`: that share of the live bytes are buffers of 1 KB without pointers. */
 #include "common.h"
 
@@ -19,6 +20,19 @@ struct node {
 
 static void **lists; /* in the heap: what the program's static data holds keeps it */
 
+/* A new object in front of a list, of which the last one goes. */
+static void step(size_t count, size_t bytes, const struct lee_layout *layout) {
+    struct node **list = (struct node **)&lists[random_number() % count];
+    struct node *node = lee_heap_alloc_typed(NULL, bytes, layout);
+    node->next = *list;
+    /* Not all, or the lists would hang together, with what they dropped. */
+    node->other = random_number() % 4 == 0 ? lists[random_number() % count] : NULL;
+    *list = node;
+    for (int k = 1; k < LENGTH && node->next != NULL; k++)
+        node = node->next;
+    node->next = node->other = NULL;
+}
+
 int main(int argc, char **argv) {
     long live = argument(argc, argv, "live", 10), churn = argument(argc, argv, "churn", 20 * live), plain = argument(argc, argv, "plain", 0);
     size_t bytes = (size_t)argument(argc, argv, "bytes", 24), cell = lee_class_bytes(lee_class_of_aligned(bytes + LEE_HEADER_BYTES));
@@ -28,35 +42,30 @@ int main(int argc, char **argv) {
     lists = lee_heap_alloc_array_typed(NULL, (int64_t)(count + buffers + 1), sizeof *lists, 0, &pointer);
     for (size_t i = 0; i < buffers; i++)
         lists[count + i] = lee_heap_alloc_plain(NULL, BUFFER);
-    double longest = 0, start = cpu_ms();
-    size_t pauses = 0;
-    static double all[1 << 16];
     struct lee_heap *heap = lee_heap_self();
-    size_t steps = count * LENGTH + ((size_t)churn << 20) / cell;
-    for (size_t i = 0, before = heap->counts.collections; i < steps; i++) {
-        struct node **list = (struct node **)&lists[random_number() % count];
-        struct node *node = lee_heap_alloc_typed(NULL, bytes, &layout);
-        node->next = *list;
-        node->other = lists[random_number() % count];
-        *list = node;
-        for (int k = 1; k < LENGTH && node->next != NULL; k++)
-            node = node->next;
-        if (node->next != NULL) {
-            node->next = NULL;
-        }
-        if (node->other != NULL && i % 4 != 0)
-            node->other = NULL; /* or all lists would hang together, with what they dropped */
-        if (heap->counts.collections != before) {
-            before = heap->counts.collections;
-            double ms = (double)heap->counts.pause_last / 1e6;
-            if (i > count * LENGTH && pauses < sizeof all / sizeof *all)
-                all[pauses++] = ms;
-            longest = ms > longest ? ms : longest;
-        }
+    size_t steps = ((size_t)churn << 20) / cell, budget = (size_t)live << 20, collections = 0;
+    static double wall[1 << 12], processor[1 << 12];
+    for (size_t i = 0; i < count * LENGTH; i++)
+        step(count, bytes, &layout);
+    heap->enabled = false; /* collections come when they would come by themselves, but from here, where there is a clock */
+    for (size_t i = 0, due = heap->counts.allocated + budget; i < steps && collections < 1 << 12; i++) {
+        step(count, bytes, &layout);
+        if (heap->counts.allocated < due)
+            continue;
+        heap->enabled = true;
+        double before = now_ms(), cpu_before = cpu_ms();
+        lee_heap_collect(heap);
+        processor[collections] = cpu_ms() - cpu_before;
+        wall[collections++] = now_ms() - before;
+        heap->enabled = false;
+        due = heap->counts.allocated + budget;
     }
-    double middle = pauses > 0 ? median(all, pauses) : 0; /* sorts */
-    printf("live_MB %.1f objects %zu collections %zu median_ms %.3f p99_ms %.3f longest_ms %.3f cpu_ms %.0f\n",
-           (double)heap->counts.live_bytes / 1048576, heap->counts.live_objects, heap->counts.collections, middle,
-           pauses > 0 ? all[pauses * 99 / 100] : 0, longest, cpu_ms() - start);
+    if (collections == 0)
+        return 1;
+    double middle = median(wall, collections), cpu_middle = median(processor, collections); /* which sorts */
+    printf("live_MB %.1f objects %zu collections %zu cpu_ms %.3f cpu_p99_ms %.3f wall_ms %.3f wall_p99_ms %.3f longest_ms %.3f mark_part %.2f\n",
+           (double)heap->counts.live_bytes / 1048576, heap->counts.live_objects, collections, cpu_middle,
+           processor[collections * 99 / 100], middle, wall[collections * 99 / 100], wall[collections - 1],
+           (double)heap->counts.mark_last / (double)heap->counts.pause_last);
     return 0;
 }

@@ -645,8 +645,12 @@ void lee_mark_word(struct lee_marker *marker, uintptr_t word) {
 }
 
 LEE_UNCHECKED void lee_mark_words(struct lee_marker *marker, const void *start, const void *end) {
+    /* A marker that only observes has not asked for the addresses. */
+    uintptr_t lowest = marker->lowest, span = marker->span != 0 ? marker->span : UINTPTR_MAX;
     for (uintptr_t at = (uintptr_t)start, step = lee_heap_unaligned ? 1 : 8; at + 8 <= (uintptr_t)end; at += step) {
         uintptr_t word = word_at(at);
+        if (word - lowest > span)
+            continue;
         struct lee_chunk *chunk = lee_chunk_of(word);
         /* What is just past an object may be all that is left of a pointer into it. */
         struct lee_chunk *before = lee_chunk_of(word - 1);
