@@ -63,7 +63,9 @@ fn drop_behind(program: &Program, body: &Body, block: &Block, from: usize, slot:
         match &stmt.kind {
             StmtKind::DropSlot(place) if place == slot => return Some(at),
             StmtKind::Nop | StmtKind::Prove(_) | StmtKind::Check(_) => {}
-            StmtKind::StorageLive(_) | StmtKind::StorageDead(_) => {}
+            StmtKind::StorageLive(_) => {}
+            // The end of a cursor puts back what it took out of a slot.
+            StmtKind::StorageDead(local) if !is_cursor(body, *local) => {}
             StmtKind::Assign(_, Rvalue::Alloc { .. } | Rvalue::NewKey(..) | Rvalue::VaArg(..)) => return None,
             StmtKind::Assign(dest, _) if keeps(program, body, dest, slot) => {}
             StmtKind::Call { dest, callee: Callee::Direct(func), .. } => {
@@ -78,6 +80,11 @@ fn drop_behind(program: &Program, body: &Body, block: &Block, from: usize, slot:
         }
     }
     None
+}
+
+fn is_cursor(body: &Body, local: Local) -> bool {
+    let begins = |stmt: &Stmt| matches!(&stmt.kind, StmtKind::CursorBegin(cursor, _) if *cursor == local);
+    body.blocks.iter().flat_map(|block| &block.stmts).any(begins)
 }
 
 /// Whether a store leaves the slot alone: it is no store of something that owns, and the way to the slot stays.

@@ -49,7 +49,7 @@ fn counted_pointers_and_removal() {
 
 #[test]
 fn slots_that_were_emptied() {
-    run_file(include_str!("mir/emptied.mir"), CHECKS, 5);
+    run_file(include_str!("mir/emptied.mir"), CHECKS, 6);
 }
 
 #[test]
