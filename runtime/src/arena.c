@@ -18,6 +18,8 @@
 
 #ifdef LEE_ARENA_BY_MALLOC
 #include <stdlib.h>
+
+#include "system.h"
 #endif
 
 enum {
@@ -95,7 +97,7 @@ void lee_arena_unlink(struct lee_arena *arena) {
 
 void *lee_arena_block(struct lee_arena *arena, size_t size, size_t align) {
     size_t header = align > sizeof(struct lee_arena_page) ? align : sizeof(struct lee_arena_page);
-    if (size > (size_t)1 << 36) /* malloc of AddressSanitizer would end the program */
+    if (lee_system_fails() || size > (size_t)1 << 36) /* malloc of AddressSanitizer would end the program */
         return NULL;
     struct lee_heap *heap = lee_heap_self();
     if (heap != NULL) {

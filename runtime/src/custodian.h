@@ -55,6 +55,10 @@ bool lee_custodian_starved(struct lee_heap *heap);
 struct lee_custodian *lee_custodian_deepest(struct lee_custodian *from);
 struct lee_custodian *lee_custodian_after(struct lee_custodian *custodian);
 
+/* io.c, descriptor.c, if they are linked: close what belongs to custodians that were shut down. */
+void lee_files_shut(void) __attribute__((weak));
+void lee_descriptors_shut(void) __attribute__((weak));
+
 /* account.c */
 
 /* Marks all that can be reached, and charges it. `record`: where the words of the roots go, for a second trace, or null. */

@@ -36,6 +36,9 @@ static void read_settings(void) {
     if (accounting != NULL && strcmp(accounting, "none") == 0)
         lee_accounting_policy = LEE_ACCOUNTING_NONE;
 #endif
+    size_t fail = number_of("LEE_GC_FAIL", 0), once = number_of("LEE_GC_FAIL_ONCE", 0);
+    if (fail + once != 0)
+        lee_system_fail(once != 0 ? once : fail, once != 0);
     lee_page_table_taint = number_of("LEE_GC_TAINT", 0) != 0;
 }
 

@@ -7,6 +7,7 @@
  * files and the free buffers as roots. */
 #define _GNU_SOURCE
 
+#include "custodian.h"
 #include "io_file.h"
 
 #include <errno.h>
@@ -46,11 +47,14 @@ static struct buffer *free_buffers;
 
 static const struct lee_layout buffer_layout = {.bytes = sizeof(struct buffer), .kind = LEE_LAYOUT_MIXED, .words = 1, .name = "buffer"};
 
+/* Programs without custodians do not link them. */
+struct lee_custodian *lee_custodian_current(void) __attribute__((weak));
+
 static void drop_file(void *object, size_t bytes);
 static const struct lee_layout file_layout = {
     .bytes = sizeof(struct lee_file),
     .kind = LEE_LAYOUT_WORDS,
-    .words = 1u << offsetof(struct lee_file, buffer) / sizeof(void *),
+    .words = 1u << offsetof(struct lee_file, buffer) / sizeof(void *) | 1u << offsetof(struct lee_file, custodian) / sizeof(void *),
     .drop = drop_file,
     .name = "FILE",
 };
@@ -83,6 +87,7 @@ struct lee_file *io_new(int fd, unsigned flags) {
         return NULL;
     f->fd = fd;
     f->flags = flags | IO_OPEN;
+    f->custodian = lee_custodian_current != NULL ? lee_custodian_current() : NULL;
     f->next = first_file();
     if (f->next != NULL)
         f->next->previous = f;
@@ -405,8 +410,17 @@ static void drop_file(void *object, size_t bytes) {
     close(f->fd);
     if (f->child != 0)
         waitpid(f->child, NULL, WNOHANG);
+    f->fd = -1; /* who was about to write to it, and was stopped by its own allocation, fails */
     f->flags = 0;
     errno = why;
+}
+
+void lee_files_shut(void) {
+    for (struct lee_file *f = first_file(), *next; f != NULL; f = next) {
+        next = f->next;
+        if (f->custodian != NULL && f->custodian->shut)
+            drop_file(f, sizeof *f);
+    }
 }
 
 int lee_io_fflush(struct lee_file *f) {

@@ -40,6 +40,7 @@ struct lee_file {
     int mode;      /* LEE_IO_FULL, _LINE or _NONE */
     pid_t child;   /* of popen, else 0 */
     struct lee_file *next, *previous; /* among the open files; not for the standard ones */
+    struct lee_custodian *custodian;  /* that closes it when it is shut down; null: none */
 };
 
 /* The standard files, by descriptor. */

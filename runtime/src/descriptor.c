@@ -1,0 +1,117 @@
+/* descriptor.c: descriptors of the system (sockets, pipes) behind objects.
+ *
+ * Promises: what <lee/descriptor.lh> says. A descriptor is closed once: by hand, when nothing reaches its object, or when its custodian is
+ * shut down; its use after that is a fault. The list of the open ones keeps none alive. */
+#define _GNU_SOURCE
+#include <lee/fault.h>
+#include <lee/heap.h>
+#include <lee/layout.h>
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "custodian.h"
+
+struct lee_descriptor {
+    struct lee_descriptor *next, *previous;
+    struct lee_custodian *custodian; /* of the task that made it; null if the program has none */
+    int fd;                          /* -1: closed */
+};
+
+struct lee_custodian *lee_custodian_current(void) __attribute__((weak));
+
+static uintptr_t hidden; /* the complement of the first one's address: global data is read for pointers */
+
+static struct lee_descriptor *first(void) {
+    return (struct lee_descriptor *)(hidden == 0 ? 0 : ~hidden);
+}
+
+static int shut(struct lee_descriptor *d) {
+    int fd = d->fd;
+    if (d->previous != NULL)
+        d->previous->next = d->next;
+    else
+        hidden = d->next == NULL ? 0 : ~(uintptr_t)d->next;
+    if (d->next != NULL)
+        d->next->previous = d->previous;
+    d->fd = -1;
+    return close(fd);
+}
+
+/* The collector found it unreachable. */
+static void drop(void *object, size_t bytes) {
+    (void)bytes;
+    struct lee_descriptor *d = object;
+    int why = errno;
+    if (d->fd >= 0)
+        shut(d);
+    errno = why;
+}
+
+static const struct lee_layout layout = {.bytes = sizeof(struct lee_descriptor),
+                                         .words = 1u << offsetof(struct lee_descriptor, custodian) / sizeof(void *),
+                                         .drop = drop,
+                                         .name = "descriptor"};
+
+void lee_descriptors_shut(void) {
+    for (struct lee_descriptor *d = first(), *next; d != NULL; d = next) {
+        next = d->next;
+        if (d->custodian != NULL && d->custodian->shut)
+            shut(d);
+    }
+}
+
+struct lee_descriptor *lee_descriptor_of(int fd) {
+    if (fd < 0)
+        return NULL;
+    struct lee_descriptor *d = lee_heap_try_alloc_typed(sizeof *d, &layout);
+    if (d == NULL) {
+        close(fd);
+        lee_fault_memory(NULL, sizeof *d);
+    }
+    d->fd = fd;
+    d->custodian = lee_custodian_current != NULL ? lee_custodian_current() : NULL;
+    d->next = first();
+    if (d->next != NULL)
+        d->next->previous = d;
+    hidden = ~(uintptr_t)d;
+    return d;
+}
+
+int lee_descriptor_fd(const struct lee_descriptor *d) {
+    if (d == NULL)
+        lee_fault_null(NULL);
+    if (d->fd < 0)
+        lee_fault_closed(NULL);
+    return d->fd;
+}
+
+int lee_descriptor_close(struct lee_descriptor *d) {
+    lee_descriptor_fd(d);
+    return shut(d);
+}
+
+struct lee_descriptor *lee_descriptor_socket(int domain, int type, int protocol) {
+    int fd = socket(domain, type | SOCK_CLOEXEC, protocol);
+    if (fd < 0 && lee_heap_close_files())
+        fd = socket(domain, type | SOCK_CLOEXEC, protocol);
+    return lee_descriptor_of(fd);
+}
+
+struct lee_descriptor *lee_descriptor_accept(const struct lee_descriptor *from) {
+    int fd = accept4(lee_descriptor_fd(from), NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0 && lee_heap_close_files())
+        fd = accept4(lee_descriptor_fd(from), NULL, NULL, SOCK_CLOEXEC);
+    return lee_descriptor_of(fd);
+}
+
+ssize_t lee_descriptor_read(const struct lee_descriptor *d, void *p, size_t n) {
+    return read(lee_descriptor_fd(d), p, n);
+}
+
+ssize_t lee_descriptor_write(const struct lee_descriptor *d, const void *p, size_t n) {
+    return write(lee_descriptor_fd(d), p, n);
+}
