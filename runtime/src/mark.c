@@ -343,7 +343,7 @@ static inline uintptr_t object_of(const struct found *found) {
 
 /* The word of marks that has the bit. */
 static inline uint64_t *marks_of(uint64_t mark) {
-    return (uint64_t *)0 + (mark << (64 - CODE_SHIFT) >> (64 - CODE_SHIFT + 6));
+    return (uint64_t *)(uintptr_t)((mark << (64 - CODE_SHIFT) >> (64 - CODE_SHIFT + 6)) * sizeof(uint64_t));
 }
 
 /* What is not a cell. */
