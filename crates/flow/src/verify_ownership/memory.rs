@@ -14,6 +14,10 @@ pub(crate) enum Null {
     Unknown,
 }
 
+/// How many pointers from a local objects are told apart where ways meet. What is further along is like any other object of its type:
+/// without an end to that, a loop that makes a list would never come to a state that it was in.
+const FAR: u8 = 4;
+
 /// A statement that lends: block, number.
 pub(crate) type Loan = (u32, u32);
 
@@ -138,10 +142,8 @@ impl Memory {
         if let Some(thing) = self.things.get_mut(&object) {
             thing.zeroed = false;
         }
-        let from = (Base::Object(object), vec![]);
-        let inside = self.cells.range(from..).take_while(|((base, _), _)| *base == Base::Object(object));
-        let below: Vec<Cell> = inside.map(|(cell, _)| cell.clone()).collect();
-        for cell in below {
+        let inside: Vec<Cell> = self.cells_of(object).map(|(cell, _)| cell.clone()).collect();
+        for cell in inside {
             if let Some(value) = self.cells.remove(&cell) {
                 if let Some(token) = value.owned {
                     self.forget(token);
@@ -150,8 +152,58 @@ impl Memory {
         }
     }
 
+    fn cells_of(&self, object: Token) -> impl Iterator<Item = (&Cell, &Value)> {
+        let from = (Base::Object(object), vec![]);
+        self.cells.range(from..).take_while(move |((base, _), _)| *base == Base::Object(object))
+    }
+
+    /// By object: how many pointers it is away from the nearest local.
+    fn distances(&self) -> BTreeMap<Token, u8> {
+        let named = |value: &Value| {
+            let all = value.owned.into_iter().chain(value.points).chain(value.needs.iter().copied());
+            all.collect::<Vec<Token>>()
+        };
+        let locals = self.cells.iter().filter(|((base, _), _)| matches!(base, Base::Local(_)));
+        let mut next: Vec<Token> = locals.flat_map(|(_, value)| named(value)).collect();
+        let mut found: BTreeMap<Token, u8> = BTreeMap::new();
+        for distance in 1..=u8::MAX {
+            next.retain(|token| !found.contains_key(token));
+            if next.is_empty() {
+                break;
+            }
+            found.extend(next.iter().map(|&token| (token, distance)));
+            next = next.iter().flat_map(|&t| self.cells_of(t)).flat_map(|(_, value)| named(value)).collect();
+        }
+        found
+    }
+
+    /// Forgets what is in objects that are far from every local, if nothing near is below them and nothing in them is missing.
+    fn forget_far(&mut self) {
+        let distances = self.distances();
+        let far = |token: &Token| distances.get(token).is_none_or(|&d| d >= FAR);
+        for &object in distances.iter().filter(|(_, &d)| d == FAR).map(|(token, _)| token) {
+            let mut below = vec![object];
+            let mut at = 0;
+            let mut is_like_others = true;
+            while let Some(&token) = below.get(at) {
+                at += 1;
+                for (_, value) in self.cells_of(token) {
+                    is_like_others &= !value.gone;
+                    if let Some(owned) = value.owned.filter(|t| !below.contains(t)) {
+                        is_like_others &= far(&owned);
+                        below.push(owned);
+                    }
+                }
+            }
+            if is_like_others {
+                self.forget(object);
+            }
+        }
+    }
+
     /// The state with what can be reached, tokens renumbered, so that equal situations are equal states.
-    pub fn canonical(&self) -> Memory {
+    pub fn canonical(mut self) -> Memory {
+        self.forget_far();
         let mut names: BTreeMap<Token, Token> = BTreeMap::new();
         let mut out = Memory {
             open: self.open.clone(),
@@ -188,9 +240,7 @@ impl Memory {
         while let Some(&token) = order.get(done) {
             let n = done as Token;
             done += 1;
-            let from = (Base::Object(token), vec![]);
-            let inside = self.cells.range(from..).take_while(|((base, _), _)| *base == Base::Object(token));
-            for ((_, path), value) in inside {
+            for ((_, path), value) in self.cells_of(token) {
                 let value = renamed(value, &mut names, &mut order);
                 out.cells.insert((Base::Object(n), path.clone()), value);
             }

@@ -92,6 +92,19 @@ pub struct Report {
     pub wrong: Vec<String>,
 }
 
+impl crate::batches::Report for Report {
+    fn sums(&self) -> (u64, &[String]) {
+        (self.programs, &self.wrong)
+    }
+
+    fn add(&mut self, other: Report) {
+        self.programs += other.programs;
+        self.compared += other.compared;
+        self.faults += other.faults;
+        self.wrong.extend(other.wrong);
+    }
+}
+
 /// A batch in a folder of its own.
 pub struct Batch<'a> {
     /// The command under test.

@@ -128,6 +128,21 @@ pub struct Report {
     pub wrong: Vec<String>,
 }
 
+impl crate::batches::Report for Report {
+    fn sums(&self) -> (u64, &[String]) {
+        (self.programs, &self.wrong)
+    }
+
+    fn add(&mut self, other: Report) {
+        self.programs += other.programs;
+        self.functions += other.functions;
+        self.lines += other.lines;
+        self.rejected += other.rejected;
+        self.runs += other.runs;
+        self.wrong.extend(other.wrong);
+    }
+}
+
 /// A batch in a folder of its own.
 pub struct Batch<'a> {
     /// The command under test.
