@@ -353,5 +353,5 @@ fn size_operand(size: &Ex) -> &str {
 
 /// Whether others can reach what a cursor works on.
 fn is_slot(of: &Place) -> bool {
-    matches!(of.base, PlaceBase::Global(_)) || of.has_deref()
+    matches!(of.base, PlaceBase::Global(_)) || of.proj.iter().any(|s| !matches!(s, Proj::Field(_)))
 }

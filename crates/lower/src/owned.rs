@@ -204,7 +204,8 @@ impl<'t> Lower<'t, '_> {
                 Proj::Deref if n == 0 && place.base_local().is_some_and(|l| self.cursors.contains(&l)) => true,
                 Proj::Deref => {
                     let pointer = mir::ty::prefix_ty(self.program, &self.body, place, n).map(|q| q.ty);
-                    pointer.is_ok_and(|ty| self.pointer_of(ty).is_some_and(|p| p.own == Own::Unique))
+                    let pointer = pointer.ok().and_then(|ty| self.pointer_of(ty));
+                    pointer.is_some_and(|p| p.own == Own::Unique && p.bounds == Bounds::Thin)
                 }
             };
             if !owned_path {

@@ -245,7 +245,7 @@ impl Checker<'_> {
         self.path_root(place).is_some_and(|id| self.f.as_ref().is_some_and(|f| !f.lent.contains(&id)))
     }
 
-    /// The local that an owned path starts at: by its shape, a local, then fields and `unique` pointers.
+    /// The local that an owned path starts at: by its shape, a local, then fields and `unique` pointers to one object.
     pub(crate) fn path_root(&self, place: &Expr) -> Option<LocalId> {
         match &*place.kind {
             ExprKind::Local(id) => Some(*id),
@@ -254,7 +254,8 @@ impl Checker<'_> {
                 ExprKind::Load(inner) => {
                     let p = self.program.types.as_pointer(p.ty.ty)?;
                     let cursor = self.cursor(inner).is_some();
-                    if p.own == Own::Unique || cursor {
+                    let thin = p.own == Own::Unique && p.bounds == Bounds::Thin;
+                    if thin || cursor {
                         self.path_root(inner)
                     } else {
                         None

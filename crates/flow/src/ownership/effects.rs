@@ -7,11 +7,12 @@ use source::Span;
 use typing::tree::BorrowKind;
 use typing::types::Own;
 
-use super::paths::{Found, NodeId};
+use super::paths::{cursor_over, Found, NodeId, Over};
 use super::report::{Finding, Kind, Lost, Verb};
 use super::state::{Brought, State, Test, MOVED, NULL, OWNED, UNSET};
 use super::{bits_of_constant, is_null, Ownership};
 use crate::framework::Point;
+use crate::regions::Form;
 
 /// Where findings go.
 pub(crate) type Report<'r> = &'r mut dyn FnMut(Finding);
@@ -441,7 +442,10 @@ impl Ownership<'_> {
         self.through(s, at, dest, span, report);
         self.tag_stored(s, dest);
         self.stored_inside(s, dest);
-        let Some(found) = self.find(dest).filter(|f| f.exact) else { return };
+        let Some(found) = self.find(dest).filter(|f| f.exact) else {
+            self.slot_changes(s, at, dest, Verb::Assigned, span, report);
+            return;
+        };
         let node = found.node;
         let at_root = self.paths.nodes[node].parent.is_none();
         if !self.paths.nodes[node].owned {
@@ -504,7 +508,10 @@ impl Ownership<'_> {
         for (place, side) in [a, b].into_iter().zip(&mut sides) {
             self.through(s, at, place, span, report);
             self.stored_inside(s, place);
-            let Some(found) = self.find(place).filter(|f| f.exact && self.paths.nodes[f.node].owned) else { continue };
+            let Some(found) = self.find(place).filter(|f| f.exact && self.paths.nodes[f.node].owned) else {
+                self.slot_changes(s, at, place, Verb::Swapped, span, report);
+                continue;
+            };
             let node = found.node;
             self.here(s, node, span, report);
             if self.is_lent_root(node) {
@@ -549,7 +556,19 @@ impl Ownership<'_> {
             self.here(s, found.node, span, report);
             bits = s.of(found.node) & (OWNED | NULL);
         }
-        self.lend(s, at, BorrowKind::Slot, place, span, report);
+        if let Over::Content = cursor_over(self.program, self.body, place) {
+            report(Finding::slot(span, place.clone(), Verb::Borrowed));
+        }
+        match self.loan_at.get(&at).and_then(|&n| Some((n, self.regions.loans.get(n)?))) {
+            // A slot: the path that it is reached through.
+            Some((number, loan)) if loan.form != Form::Cursor => {
+                if let Some(found) = self.find(&loan.place).filter(|f| !f.slot) {
+                    self.loan_conflicts(s, at, loan.kind, loan.form, found.node, span, report);
+                }
+                s.loans.insert(number);
+            }
+            _ => self.lend(s, at, BorrowKind::Slot, place, span, report),
+        }
         if let Some(&content) = self.paths.root(cursor).and_then(|root| self.paths.nodes[root].children.first()) {
             s.set(&self.paths, content, if bits == 0 { OWNED } else { bits }, 0);
         }

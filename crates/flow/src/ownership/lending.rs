@@ -6,7 +6,7 @@ use source::Span;
 use typing::tree::BorrowKind;
 
 use super::effects::Report;
-use super::paths::{Found, NodeId};
+use super::paths::{traced, Found, NodeId};
 use super::report::{Finding, Verb};
 use super::state::{State, MOVED, NULL, OWNED};
 use super::Ownership;
@@ -42,6 +42,19 @@ impl Ownership<'_> {
         }
     }
 
+    /// What a slot holds is dropped or exchanged: whatever the slot is reached through must not be lent as a view, which sees into it.
+    pub fn slot_changes(&self, s: &State, at: Point, place: &Place, verb: Verb, span: Span, report: Report) {
+        if s.loans.iter().next().is_none() || !self.owns_place(place) {
+            return;
+        }
+        let Some(found) = self.find(&traced(self.body, place)).filter(|f| !f.exact) else { return };
+        let sees =
+            |&(_, loan, lent): &(usize, &Loan, NodeId)| loan.kind.is_view() && self.paths.is_prefix(lent, found.node);
+        if let Some((loan, ..)) = self.active(s, at).find(sees) {
+            report(Finding::lent(span, found.node, loan, verb));
+        }
+    }
+
     /// While a cursor goes over a place, the place is used through it only.
     pub fn accessed(&self, s: &State, at: Point, found: Found, span: Span, report: Report) {
         if self.cursors.is_empty() {
@@ -67,8 +80,12 @@ impl Ownership<'_> {
                     let verb = if form == Form::Unpack { Verb::Unpacked } else { Verb::Borrowed };
                     report(Finding::slot(span, place.clone(), verb));
                 }
-                if let Some(found) = self.find(place).filter(|f| !f.slot) {
-                    self.loan_conflicts(s, at, kind, form, found.node, span, report);
+                match self.find(place).filter(|f| !f.slot) {
+                    Some(found) => self.loan_conflicts(s, at, kind, form, found.node, span, report),
+                    None if kind == BorrowKind::Slot => {
+                        self.slot_changes(s, at, place, Verb::Lent(kind), span, report);
+                    }
+                    None => {}
                 }
             }
             Some(found) => {
@@ -89,7 +106,7 @@ impl Ownership<'_> {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn loan_conflicts(
+    pub fn loan_conflicts(
         &self,
         s: &State,
         at: Point,

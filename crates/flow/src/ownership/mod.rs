@@ -132,7 +132,11 @@ impl<'a> Ownership<'a> {
         let lent = regions
             .loans
             .iter()
-            .map(|loan| paths.find(&program.types, &loan.place).filter(|f| !f.slot).map(|f| f.node))
+            .map(|loan| {
+                // A view sees into slots.
+                let sees = loan.kind.is_view() && loan.form == Form::Borrow;
+                paths.find(&program.types, &loan.place).filter(|f| !f.slot || sees).map(|f| f.node)
+            })
             .collect();
         let mut this = Ownership {
             program,

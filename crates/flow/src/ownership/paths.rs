@@ -4,7 +4,7 @@ use mir::ir::*;
 use mir::ty::{owns, place_ty};
 use mir::visit::{stmt_places, term_places};
 use rustc_hash::FxHashMap;
-use typing::types::{KeyKind, Own, RecordKind, Region, Ty, TyKind, TypeStore};
+use typing::types::{Bounds, KeyKind, Own, Pointer, RecordKind, Region, Ty, TyKind, TypeStore};
 
 /// Number of a path.
 pub(crate) type NodeId = usize;
@@ -203,7 +203,7 @@ impl Paths {
         match step {
             Proj::Field(n) if !at.is_union => Some(Step::Field(*n)),
             Proj::Deref => {
-                let unique = types.as_pointer(at.ty).is_some_and(|p| p.own == Own::Unique);
+                let unique = types.as_pointer(at.ty).is_some_and(|p| is_path_through(types, p));
                 let cursor = at.parent.is_none() && !at.owned;
                 (unique || cursor).then_some(Step::Deref)
             }
@@ -363,6 +363,71 @@ impl Paths {
         }
         format!("`{text}`")
     }
+}
+
+/// Whether an owned path goes on through the pointer. Elements of an array are not told apart: those that own something are slots, the
+/// first one like all others.
+pub(crate) fn is_path_through(types: &TypeStore, pointer: Pointer) -> bool {
+    pointer.own == Own::Unique && (pointer.bounds == Bounds::Thin || !owns(types, pointer.target.ty))
+}
+
+/// What a cursor goes over.
+pub(crate) enum Over {
+    /// An owned path.
+    Path,
+    /// A slot, reached through this owned path, which is lent while the cursor lives.
+    Slot(Option<Place>),
+    /// Something inside of what a slot holds: it ends as soon as others store to the slot.
+    Content,
+}
+
+/// What a cursor over the place goes over.
+pub(crate) fn cursor_over(program: &Program, body: &Body, place: &Place) -> Over {
+    let place = traced(body, place);
+    let mut over = match place.base {
+        PlaceBase::Local(_) => Over::Path,
+        _ => Over::Slot(None),
+    };
+    let is_cursor = place.base_local().is_some_and(|l| cursors(body).contains(&l));
+    for (n, step) in place.proj.iter().enumerate() {
+        let prefix = Place { base: place.base, proj: place.proj.iter().take(n).cloned().collect() };
+        let pointer = place_ty(program, body, &prefix).ok().and_then(|q| program.types.as_pointer(q.ty));
+        over = match (step, over, pointer) {
+            (Proj::Field(_), over, _) => over,
+            (Proj::Index(_), Over::Path, _) => Over::Slot(Some(prefix)),
+            (Proj::Index(_), over, _) => over,
+            (Proj::Deref, Over::Path, _) if n == 0 && is_cursor => Over::Path,
+            (Proj::Deref, Over::Path, Some(p)) if is_path_through(&program.types, p) => Over::Path,
+            (Proj::Deref, over, Some(Pointer { own: Own::Unique | Own::Rc | Own::Param(_), .. })) => match over {
+                Over::Path => Over::Slot(Some(prefix)),
+                _ => Over::Content,
+            },
+            (Proj::Deref, ..) => Over::Slot(None),
+        };
+    }
+    over
+}
+
+/// The place, with the pointer that a temporary at its base was computed from.
+pub(crate) fn traced(body: &Body, place: &Place) -> Place {
+    let mut place = place.clone();
+    for _ in 0..body.locals.len() {
+        let Some(base) = place.base_local().filter(|_| place.proj.first() == Some(&Proj::Deref)) else { break };
+        if body.locals.get(base.0 as usize).is_none_or(|d| d.kind != LocalKind::Temp) {
+            break;
+        }
+        let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
+        let from = stmts.into_iter().find_map(|s| match &s.kind {
+            StmtKind::Assign(
+                dest,
+                Rvalue::Use(a) | Rvalue::Offset(a, _) | Rvalue::Bits(a, _) | Rvalue::Part(a, ..),
+            ) if dest.as_local() == Some(base) => a.place(),
+            _ => None,
+        });
+        let Some(from) = from else { break };
+        place = Place { base: from.base, proj: from.proj.iter().chain(&place.proj).cloned().collect() };
+    }
+    place
 }
 
 /// Locals that are cursors.

@@ -8,6 +8,7 @@ use typing::types::{KeyKind, Region, TyKind};
 
 use super::shape::{each_region, object_pointer};
 use crate::framework::Point;
+use crate::ownership::paths::{cursor_over, Over};
 
 /// Number of an origin.
 pub(crate) type OriginId = usize;
@@ -137,7 +138,10 @@ impl<'a> Origins<'a> {
                             lend(BorrowKind::Shared, place, Form::Look);
                         }
                     }
-                    StmtKind::CursorBegin(_, place) => lend(BorrowKind::Slot, place, Form::Cursor),
+                    StmtKind::CursorBegin(_, place) => match cursor_over(program, body, place) {
+                        Over::Slot(Some(path)) => lend(BorrowKind::Shared, &path, Form::Borrow),
+                        _ => lend(BorrowKind::Slot, place, Form::Cursor),
+                    },
                     StmtKind::Unpack { place, moves: false, .. } => lend(BorrowKind::Lend, place, Form::Unpack),
                     StmtKind::Open(handle, _, Region::Body(n)) => {
                         let decl = body.locals.get(handle.0 as usize);

@@ -44,6 +44,11 @@ impl<'a> Solver<'a> {
                 let regions = regions.iter().map(|&n| self.map((Region::Body(n), 0), Env::Body)).collect();
                 self.hide(place, regions);
             }
+            // What lends the memory of the place stays lent while the cursor lives.
+            StmtKind::CursorBegin(cursor, place) => {
+                let (memory, cursor) = (self.memory_of(place), self.outer_of_local(*cursor));
+                self.flow(memory, cursor, How::Outlives, span, Keeper::Borrow);
+            }
             StmtKind::Dispose { value, handle, .. } => self.dispose(value, handle.as_ref(), span),
             StmtKind::Check(Check::Container(pointer, record, path)) => self.container(pointer, *record, path, span),
             _ => {}

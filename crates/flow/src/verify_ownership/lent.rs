@@ -5,10 +5,10 @@
 //! the same way only.
 
 use mir::ir::*;
-use mir::ty::prefix_ty;
+use mir::ty::{owns, prefix_ty};
 use std::collections::BTreeSet;
 use typing::tree::{BorrowKind, RegionKind};
-use typing::types::{Own, Region, Ty, TyKind};
+use typing::types::{Bounds, Own, Pointer, Region, Ty, TyKind};
 
 use super::memory::{Base, Loan, Memory, Null, Value};
 use super::walk::Walker;
@@ -26,9 +26,14 @@ impl<'a> Walker<'a> {
             Proj::Deref => {
                 let ty = prefix_ty(self.program, self.body, place, n).map(|q| q.ty);
                 let pointer = ty.ok().and_then(|ty| self.program.types.as_pointer(ty));
-                pointer.is_some_and(|p| p.own == Own::Unique)
+                pointer.is_some_and(|p| p.own == Own::Unique && !self.has_owned_elements(&p))
             }
         })
+    }
+
+    /// Whether what the pointer leads to are elements that own something: nobody tells them apart.
+    pub(super) fn has_owned_elements(&self, p: &Pointer) -> bool {
+        p.bounds != Bounds::Thin && owns(&self.program.types, p.target.ty)
     }
 
     /// Whether a place is a container slot: on the way to it is a pointer that others may have, and no view or cursor.
@@ -42,9 +47,10 @@ impl<'a> Walker<'a> {
                 continue;
             }
             let ty = prefix_ty(self.program, self.body, place, n).map(|q| q.ty);
-            match ty.ok().and_then(|ty| self.program.types.as_pointer(ty)).map(|p| p.own) {
-                Some(Own::View) => return false,
-                Some(Own::Unique) => {}
+            let pointer = ty.ok().and_then(|ty| self.program.types.as_pointer(ty));
+            match pointer {
+                Some(p) if p.own == Own::View => return false,
+                Some(p) if p.own == Own::Unique && !self.has_owned_elements(&p) => {}
                 _ => through = true,
             }
         }

@@ -55,7 +55,8 @@ impl Walker<'_> {
                         place_ty(self.program, self.body, &prefix).map_or(self.program.types.common.error, |q| q.ty);
                     let pointer = self.load(m, &at, ty);
                     self.follow(m, &pointer)?;
-                    match pointer.points {
+                    let elements = self.program.types.as_pointer(ty).is_some_and(|p| self.has_owned_elements(&p));
+                    match pointer.points.filter(|_| !elements) {
                         Some(object) => Location::Cell((Base::Object(object), vec![])),
                         None => Location::Elsewhere(pointer.looked_at()),
                     }

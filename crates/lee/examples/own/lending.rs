@@ -122,6 +122,7 @@ impl Body<'_> {
         self.line(format!("free({t});"));
         self.pop();
         self.line("}");
+        self.set_st(&b, St::Maybe);
         true
     }
 
