@@ -102,7 +102,14 @@ impl Walker<'_> {
                         m.cells.insert(cell.clone(), after);
                     }
                 }
-                let value = self.address(m, at);
+                if self.is_in_content(place) {
+                    self.wrong("a cursor goes into what a slot holds");
+                }
+                let mut value = self.address(m, at);
+                if self.held_by(place).is_some() {
+                    m.no_loans = false;
+                    value.loans.insert((self.at.0 .0, self.at.1 as u32));
+                }
                 self.cursors.push((*cursor, place.clone()));
                 self.place_cursor(m, *cursor, value);
             }

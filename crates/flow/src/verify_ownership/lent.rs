@@ -13,7 +13,7 @@ use typing::types::{Bounds, Own, Pointer, Region, Ty, TyKind};
 use super::memory::{Base, Loan, Memory, Null, Value};
 use super::walk::Walker;
 
-impl<'a> Walker<'a> {
+impl Walker<'_> {
     /// Whether a place is an owned path: from a local through fields and `unique` pointers.
     pub(super) fn is_owned_path(&self, place: &Place) -> bool {
         let PlaceBase::Local(local) = place.base else { return false };
@@ -81,10 +81,29 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn loan_site(&self, loan: Loan) -> Option<(BorrowKind, &'a Place)> {
+    /// Whether the place lies behind an owned pointer that is in a slot itself.
+    pub(super) fn is_in_content(&self, place: &Place) -> bool {
+        let Some(last) = place.proj.iter().rposition(|step| *step == Proj::Deref) else { return false };
+        let pointer = Place { base: place.base, proj: place.proj.iter().take(last).cloned().collect() };
+        let own = self.program.types.as_pointer(self.place_ty(&pointer)).map(|p| p.own);
+        let in_slot = self.is_slot(&pointer) || !matches!(place.base, PlaceBase::Local(_));
+        matches!(own, Some(Own::Unique | Own::Rc)) && (in_slot || self.is_in_content(&pointer))
+    }
+
+    /// The owned pointer that holds the slot: nobody may release it while a cursor goes over the slot.
+    pub(super) fn held_by(&self, place: &Place) -> Option<Place> {
+        let last = place.proj.iter().rposition(|step| *step == Proj::Deref)?;
+        let pointer = Place { base: place.base, proj: place.proj.iter().take(last).cloned().collect() };
+        let own = self.program.types.as_pointer(self.place_ty(&pointer)).map(|p| p.own);
+        let held = !self.is_owned_path(place) && matches!(own, Some(Own::Unique | Own::Rc));
+        (held && self.is_owned_path(&pointer)).then_some(pointer)
+    }
+
+    fn loan_site(&self, loan: Loan) -> Option<(BorrowKind, Place)> {
         let stmt = self.body.blocks.get(loan.0 as usize)?.stmts.get(loan.1 as usize)?;
         match &stmt.kind {
-            StmtKind::Assign(_, Rvalue::Borrow(kind, place, _)) => Some((*kind, place)),
+            StmtKind::Assign(_, Rvalue::Borrow(kind, place, _)) => Some((*kind, place.clone())),
+            StmtKind::CursorBegin(_, place) => Some((BorrowKind::Shared, self.held_by(place)?)),
             _ => None,
         }
     }
@@ -102,7 +121,7 @@ impl<'a> Walker<'a> {
         if m.no_loans || !self.is_owned_path(place) {
             return;
         }
-        let related = |l: Loan| self.loan_site(l).is_some_and(|(_, lent)| is_related(lent, place));
+        let related = |l: Loan| self.loan_site(l).is_some_and(|(_, lent)| is_related(&lent, place));
         if self.loans(m).into_iter().any(related) {
             self.wrong("changes what is lent");
         }
@@ -114,9 +133,9 @@ impl<'a> Walker<'a> {
             return;
         }
         let agrees = |l: Loan| match self.loan_site(l) {
-            Some((other, lent)) if is_related(lent, place) => match (other, kind) {
+            Some((other, lent)) if is_related(&lent, place) => match (other, kind) {
                 _ if other.is_view() => kind.is_view() || kind == BorrowKind::Any,
-                (BorrowKind::Shared, BorrowKind::Shared) => lent == place,
+                (BorrowKind::Shared, BorrowKind::Shared) => lent == *place,
                 (_, BorrowKind::Any) => true,
                 _ => false,
             },
