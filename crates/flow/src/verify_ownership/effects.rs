@@ -333,6 +333,9 @@ impl Walker<'_> {
                 m.cells.insert(cell, value);
             }
             Location::Elsewhere(through) => {
+                if owns(&self.program.types, ty) {
+                    self.changes_slot(m, &through);
+                }
                 let global = !matches!(dest.base, PlaceBase::Local(_));
                 if global || self.points_into_heap(dest) && through.needs.is_empty() {
                     self.kept(m, ty, &value);

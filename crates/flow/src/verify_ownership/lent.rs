@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use typing::tree::{BorrowKind, RegionKind};
 use typing::types::{Bounds, Own, Pointer, Region, Ty, TyKind};
 
-use super::memory::{Base, Loan, Memory, Null, Value};
+use super::memory::{plain_path, Base, Loan, Memory, Null, Value};
 use super::walk::Walker;
 
 impl Walker<'_> {
@@ -124,6 +124,22 @@ impl Walker<'_> {
         let related = |l: Loan| self.loan_site(l).is_some_and(|(_, lent)| is_related(&lent, place));
         if self.loans(m).into_iter().any(related) {
             self.wrong("changes what is lent");
+        }
+    }
+
+    /// A slot changes that is reached through these objects: no view sees into them.
+    pub(super) fn changes_slot(&mut self, m: &Memory, through: &Value) {
+        if m.no_loans {
+            return;
+        }
+        let sees = |loan: Loan| {
+            let site = self.loan_site(loan).filter(|(kind, _)| kind.is_view());
+            let cell = site.and_then(|(_, lent)| Some((Base::Local(lent.base_local()?), plain_path(&lent)?)));
+            let object = cell.and_then(|cell| m.cells.get(&cell)?.points);
+            object.is_some_and(|object| through.needs.contains(&object))
+        };
+        if self.loans(m).into_iter().any(sees) {
+            self.wrong("changes a slot that a view sees");
         }
     }
 

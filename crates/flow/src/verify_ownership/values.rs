@@ -66,6 +66,12 @@ impl Walker<'_> {
                 if lends_pointer && value.points.is_some_and(|t| self.has_hole(m, t)) {
                     self.wrong("lends an object with a hole");
                 }
+                // What the pointer at its base was lent for, this is lent for.
+                if let (Some(local), true) = (place.base_local(), place.has_deref()) {
+                    if let Some(base) = m.cells.get(&(Base::Local(local), vec![])) {
+                        value.loans.extend(base.loans.iter().copied());
+                    }
+                }
                 if is_path && lends_pointer {
                     m.no_loans = false;
                     value.loans.insert((self.at.0 .0, self.at.1 as u32));
