@@ -217,7 +217,7 @@ void lee_vector_free(struct lee_vector *vector);
 /* heap.c: the bytes asked for when the object was made; of cells without a header, those of the cell. */
 size_t lee_object_bytes(const void *object);
 
-/* verify.c: any object, found by division. */
+/* find.c: any object, found by division. */
 struct lee_object {
     uintptr_t start;
     size_t bytes;
