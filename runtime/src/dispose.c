@@ -80,8 +80,10 @@ void lee_push_key(struct lee_work *work, struct lee_arena *key, uint8_t counted)
 
 void lee_push(struct lee_work *work, void *object, const struct lee_owned *owned) {
     if (work->dead) {
+#ifndef LEE_NO_GC /* else nobody finds the dead */
         if (object != NULL && owned->counted && lee_is_live(object))
             --((size_t *)object)[-1];
+#endif
         return;
     }
     if (object == NULL || (owned->counted && --((size_t *)object)[-1] != 0))
