@@ -333,16 +333,7 @@ impl<'t, 'p> Lower<'t, 'p> {
     /// A new temporary.
     pub fn temp(&mut self, ty: Ty) -> Local {
         let local = Local(self.body.locals.len() as u32);
-        self.body.locals.push(LocalDecl {
-            name: None,
-            ty: Qty::plain(ty),
-            kind: LocalKind::Temp,
-            scope: self.scope,
-            address_taken: false,
-            heap: false,
-            align: None,
-            span: self.span,
-        });
+        self.body.locals.push(LocalDecl::temp(ty, self.scope, self.span));
         local
     }
 

@@ -5,8 +5,6 @@
 
 use mir::ir::*;
 use mir::ty::{holds_counts, place_ty};
-use source::Span;
-use typing::types::Qty;
 
 /// Empties the places that counts are moved out of, in all bodies.
 pub fn empty_moved(program: &mut Program) {
@@ -32,11 +30,11 @@ fn empty_in_block(program: &Program, body: &mut Body, block: usize) {
                 return;
             }
             let local = Local(body.locals.len() as u32 + moved.len() as u32);
-            moved.push((local, place.clone(), ty));
+            moved.push((local, place.clone(), ty.ty));
             *operand = Operand::Move(Place::local(local));
         });
         for (local, place, ty) in moved {
-            body.locals.push(temporary(ty, span));
+            body.locals.push(LocalDecl::temp(ty, ScopeId(0), span));
             let value = Rvalue::Use(Operand::Move(place.clone()));
             for kind in [StmtKind::Assign(Place::local(local), value), StmtKind::Zero(place)] {
                 out.push(Stmt { kind, span, is_unsafe });
@@ -57,18 +55,5 @@ fn moves(kind: &mut StmtKind, see: &mut dyn FnMut(&mut Operand)) {
         StmtKind::Call { args, .. } => args.iter_mut().for_each(see),
         StmtKind::Dispose { value, .. } => see(value),
         _ => {}
-    }
-}
-
-fn temporary(ty: Qty, span: Span) -> LocalDecl {
-    LocalDecl {
-        name: None,
-        ty: Qty::plain(ty.ty),
-        kind: LocalKind::Temp,
-        scope: ScopeId(0),
-        address_taken: false,
-        heap: false,
-        align: None,
-        span,
     }
 }

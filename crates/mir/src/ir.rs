@@ -122,6 +122,22 @@ pub struct LocalDecl {
     pub span: Span,
 }
 
+impl LocalDecl {
+    /// A temporary.
+    pub fn temp(ty: Ty, scope: ScopeId, span: Span) -> LocalDecl {
+        LocalDecl {
+            name: None,
+            ty: Qty::plain(ty),
+            kind: LocalKind::Temp,
+            scope,
+            address_taken: false,
+            heap: false,
+            align: None,
+            span,
+        }
+    }
+}
+
 /// A basic block.
 #[derive(Clone, Debug)]
 pub struct Block {

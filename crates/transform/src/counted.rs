@@ -308,16 +308,7 @@ fn copy_before(body: &mut Body, edits: &mut Edits, at: At, span: Span, value: Op
 /// A new temporary.
 pub fn new_temp(body: &mut Body, ty: Ty, span: Span) -> Local {
     let local = Local(body.locals.len() as u32);
-    body.locals.push(LocalDecl {
-        name: None,
-        ty: Qty::plain(ty),
-        kind: LocalKind::Temp,
-        scope: ScopeId(0),
-        address_taken: false,
-        heap: false,
-        align: None,
-        span,
-    });
+    body.locals.push(LocalDecl::temp(ty, ScopeId(0), span));
     local
 }
 
