@@ -8,7 +8,7 @@ use source::{Span, Symbol};
 use typing::types::Ty;
 
 use super::origins::{OriginId, Origins, EXCHANGE, HEAP};
-use super::shape::{is_exact, object_pointer, relate_inner, How};
+use super::shape::{functions, is_exact, object_pointer, own_variable, relate_inner, How};
 use crate::framework::Point;
 
 /// The region of a pointer, as far as it is known before solving.
@@ -72,6 +72,8 @@ pub(crate) enum Keeper {
     Container,
     /// A fact that a called function asks for.
     Fact,
+    /// A type that a function is called through.
+    Function,
 }
 
 /// What must hold once regions are solved: all origins of the source outlive the region, or are it.
@@ -213,12 +215,21 @@ impl<'a> Solver<'a> {
         let exact = object_pointer(types, dest.ty).is_some_and(|p| is_exact(p.own));
         let how = if exact { How::Equal } else { How::Outlives };
         self.flow(source.outer, dest.outer, how, span, keeper);
-        self.relate_inner(source, dest, span, keeper);
+        // A function that is converted: its own variables are chosen here.
+        let regions = functions(types, source.ty, dest.ty).map(|(s, _)| s.regions);
+        let instance = regions.map(|n| (0..n).map(|_| self.fresh()).collect::<Vec<_>>());
+        let keeper = if instance.is_some() { Keeper::Function } else { keeper };
+        self.relate_parts(source, dest, instance.as_deref(), span, keeper);
     }
 
     pub(super) fn relate_inner(&mut self, source: Side, dest: Side, span: Span, keeper: Keeper) {
+        self.relate_parts(source, dest, None, span, keeper);
+    }
+
+    fn relate_parts(&mut self, source: Side, dest: Side, instance: Option<&[usize]>, span: Span, keeper: Keeper) {
         let mut pairs = vec![];
-        relate_inner(&self.program.types, source.ty, dest.ty, &mut |s, d, how| pairs.push((s, d, how)));
+        let types = &self.program.types;
+        relate_inner(types, source.ty, dest.ty, instance.is_some(), &mut |s, d, how| pairs.push((s, d, how)));
         for (s, d, how) in pairs {
             let (Some(s), Some(d)) = (s, d) else {
                 // A function that relies on more than its pointer's type promises.
@@ -232,8 +243,13 @@ impl<'a> Solver<'a> {
                 });
                 continue;
             };
-            let (s, d) = (self.map(s, source.env), self.map(d, dest.env));
-            self.flow(s, d, how, span, keeper);
+            let chosen = own_variable(s).and_then(|n| instance?.get(n as usize));
+            let from = match chosen {
+                Some(&node) => Ref::Node(node),
+                None => self.map(s, source.env),
+            };
+            let to = self.map(d, dest.env);
+            self.flow(from, to, how, span, keeper);
         }
     }
 }

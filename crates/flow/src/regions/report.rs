@@ -99,7 +99,8 @@ impl Words<'_, '_> {
             },
             Origin::Local(l) => format!("the block of {}", self.name(l).unwrap_or("a temporary object".into())),
             Origin::Loan(_) => "a borrow".into(),
-            Origin::Odd(_) => "a region of the generic".into(),
+            Origin::Odd(Region::Bound(..)) => "the region that each caller chooses".into(),
+            Origin::Odd(_) => "the region of a type argument".into(),
         }
     }
 
@@ -380,6 +381,10 @@ impl Words<'_, '_> {
                 "the function relies on one region to outlive another, and the type of the pointer does not say so"
                     .to_string(),
                 "write the same `outlives` in both".to_string(),
+            ),
+            Keeper::Function => (
+                format!("a function for pointers into {wanted} is used as one for pointers into {is}"),
+                "let its parameter take any region (`T *p`, or `T *@a p` where the name is used again)".to_string(),
             ),
             _ => (
                 // Of what has no name of its own the words say that it is a region.

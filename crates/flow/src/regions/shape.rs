@@ -1,6 +1,7 @@
 //! Types seen as regions: walks two types that are equal up to regions side by side.
 
-use typing::types::{Own, Pointer, Region, Ty, TyKind, TypeStore};
+use std::rc::Rc;
+use typing::types::{FuncTy, Own, Pointer, Region, Ty, TyKind, TypeStore};
 
 /// How the region of a value must stand to that of the place it goes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,13 +33,54 @@ pub(crate) fn is_exact(own: Own) -> bool {
     matches!(own, Own::Unique | Own::Rc | Own::Param(_))
 }
 
-/// Calls `emit` for each region inside both types; not for the outermost pointer, which the caller relates.
+/// The function types of two values that are functions or pointers to functions.
+pub(crate) fn functions(types: &TypeStore, source: Ty, dest: Ty) -> Option<(Rc<FuncTy>, Rc<FuncTy>)> {
+    let function = |ty| types.as_func(ty).or_else(|| types.as_func(types.as_pointer(ty)?.target.ty));
+    Some((function(source)?, function(dest)?))
+}
+
+/// The variable number of the converted function that a region is, if it is one of its own.
+pub(crate) fn own_variable((region, level): Found) -> Option<u32> {
+    match region {
+        Region::Bound(at, n) if level == at.saturating_add(1) => Some(n),
+        _ => None,
+    }
+}
+
+/// Calls `emit` for each region inside both types; not for the outermost pointer, which the caller relates. `instance`: a function
+/// is converted, whose own region variables may stand for any regions.
 pub(crate) fn relate_inner(
     types: &TypeStore,
     source: Ty,
     dest: Ty,
+    instance: bool,
     emit: &mut dyn FnMut(Option<Found>, Option<Found>, How),
 ) {
+    if let Some((s, d)) = functions(types, source, dest) {
+        let mut chosen = vec![None; if instance { s.regions as usize } else { 0 }];
+        let mut note = |x: Option<Found>, y: Option<Found>, how| {
+            let slot = x.and_then(own_variable).and_then(|n| chosen.get_mut(n as usize));
+            if let (Some(slot), Some((region, level))) = (slot, y) {
+                // As the prototype itself names it.
+                slot.get_or_insert(outward(region, level.saturating_sub(1)));
+            }
+            emit(x, y, how);
+        };
+        Walk { types, emit: &mut note }.function(&s, &d, 0, 0);
+        let given = |r: Region| match r {
+            Region::Bound(0, n) => chosen.get(n as usize).copied().flatten().unwrap_or(r),
+            other => other,
+        };
+        // What the function relies on, the type that it is called through must promise.
+        let promised = |&(long, short): &(Region, Region)| {
+            let pair = (given(long), given(short));
+            pair.0 == pair.1 || d.outlives.contains(&pair)
+        };
+        if !s.outlives.iter().all(promised) {
+            emit(None, None, How::Equal);
+        }
+        return;
+    }
     let mut walk = Walk { types, emit };
     match (object_pointer(types, source), object_pointer(types, dest)) {
         (Some(s), Some(d)) => {
@@ -48,7 +90,15 @@ pub(crate) fn relate_inner(
             let read_only = d.target.quals.is_const;
             walk.pair(s.target.ty, d.target.ty, read_only, 0, 0);
         }
-        _ => walk.top(source, dest),
+        _ => walk.pair(source, dest, false, 0, 0),
+    }
+}
+
+/// A region that stands under `levels` more function types, as it is named outside of them.
+fn outward(region: Region, levels: u8) -> Region {
+    match region {
+        Region::Bound(at, n) => Region::Bound(at.saturating_sub(levels), n),
+        other => other,
     }
 }
 
@@ -62,12 +112,11 @@ struct Walk<'a, 'e> {
 }
 
 impl Walk<'_, '_> {
-    /// A value that is no pointer to an object.
-    fn top(&mut self, source: Ty, dest: Ty) {
-        match (self.types.kind(source), self.types.kind(dest)) {
-            (TyKind::Ptr(s), TyKind::Ptr(d)) => self.pair(s.target.ty, d.target.ty, false, 0, 0),
-            _ => self.pair(source, dest, false, 0, 0),
+    fn function(&mut self, s: &FuncTy, d: &FuncTy, level: u8, depth: u32) {
+        for (s, d) in s.params.iter().zip(&d.params) {
+            self.pair(s.ty, d.ty, false, level + 1, depth + 1);
         }
+        self.pair(s.ret, d.ret, false, level + 1, depth + 1);
     }
 
     /// `read_only`: every level on the way is `const`. `level`: function types around.
@@ -101,10 +150,7 @@ impl Walk<'_, '_> {
                 (self.emit)(Some((s, level)), Some((d, level)), How::Equal)
             }
             (TyKind::Func(s), TyKind::Func(d)) => {
-                for (s, d) in s.params.iter().zip(&d.params) {
-                    self.pair(s.ty, d.ty, false, level + 1, depth + 1);
-                }
-                self.pair(s.ret, d.ret, false, level + 1, depth + 1);
+                self.function(&s, &d, level, depth);
                 // What the function relies on, the type that it is called through must promise.
                 if s.outlives.iter().any(|pair| !d.outlives.contains(pair)) {
                     (self.emit)(None, None, How::Equal);
