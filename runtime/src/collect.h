@@ -16,6 +16,8 @@ uintptr_t lee_roots_stack_end(void);
 
 /* weak.c */
 void lee_finalizers_process(struct lee_heap *heap, struct lee_marker *marker);
+/* Whether something is in the queue. */
+bool lee_finalizer_filled(const struct lee_finalizer_queue *queue);
 void lee_weak_process(struct lee_heap *heap);
 
 /* owners.c: calls the drop action of every unmarked object that has one. */

@@ -27,6 +27,7 @@ static _Thread_local struct lee_task first;
 static _Thread_local struct {
     struct lee_task *running; /* null until it is asked for */
     struct lee_task *head, *tail;
+    struct lee_task *queued; /* those that wait for a finalizer queue */
     struct lee_task *gone; /* ended, and its stack is still there */
     uint64_t last_number;
 #ifdef LEE_ASAN
@@ -193,7 +194,10 @@ static _Noreturn void deadlock(const struct lee_task *task) {
     lee_report(NULL, &text, LEE_CALLER);
 }
 
+/* Who runs next. If nobody can, one that waits for a finalizer queue: it will collect. */
 static struct lee_task *next_of(struct lee_task *waiting) {
+    if (tasks.head == NULL && tasks.queued != NULL)
+        lee_task_wake(tasks.queued->queue);
     struct lee_task *next = tasks.head;
     if (next == NULL)
         deadlock(waiting);
@@ -262,11 +266,12 @@ void lee_task_stop(struct lee_task *task) {
     if (task->state == LEE_TASK_READY) {
         take_out(task);
     } else if (task->state == LEE_TASK_WAITING) {
-        struct lee_task **link = &task->waits_for->joiners;
+        struct lee_task **link = task->queue != NULL ? &tasks.queued : &task->waits_for->joiners;
         while (*link != task)
             link = &(*link)->next_joiner;
         *link = task->next_joiner;
         task->next_joiner = task->waits_for = NULL;
+        task->queue = NULL;
     }
     finish(task, true);
     lee_arenas_drop(task->arenas);
@@ -285,11 +290,7 @@ void lee_task_end(bool shut) {
     finish(self, shut);
     lee_arenas_drop(lee_arenas_exchange(NULL));
     tasks.gone = self;
-    struct lee_task *next = tasks.head;
-    if (next == NULL)
-        deadlock(first.waits_for); /* main does not run, so it waits too */
-    take_out(next);
-    run(next, true);
+    run(next_of(&first), true); /* main does not run, so it waits too */
     __builtin_unreachable();
 }
 
@@ -319,6 +320,47 @@ void lee_task_yield(void) {
     run(next_of(self), false);
 }
 
+void lee_task_wait(const struct lee_finalizer_queue *queue) {
+    struct lee_task *self = lee_task_self();
+    if (self->custodian->shut)
+        lee_task_end(true);
+    if (tasks.head == NULL) {
+        lee_heap_collect(lee_heap_self());
+        /* That may have woken others, or have filled the queue. */
+        if (lee_finalizer_filled(queue))
+            return;
+        if (tasks.head == NULL) {
+            struct lee_text text = {.length = 0};
+            lee_text_string(&text, "deadlock: every task waits; ");
+            name_task(&text, self);
+            lee_text_string(&text, " waits for a finalizer queue, and nothing that was added to one is dead");
+            lee_report(NULL, &text, LEE_CALLER);
+        }
+    }
+    struct lee_task **link = &tasks.queued;
+    while (*link != NULL)
+        link = &(*link)->next_joiner;
+    *link = self;
+    self->state = LEE_TASK_WAITING;
+    self->queue = queue;
+    run(next_of(self), false);
+}
+
+void lee_task_wake(const struct lee_finalizer_queue *queue) {
+    struct lee_task **link = &tasks.queued;
+    while (*link != NULL) {
+        struct lee_task *task = *link;
+        if (task->queue != queue) {
+            link = &task->next_joiner;
+            continue;
+        }
+        *link = task->next_joiner;
+        task->next_joiner = NULL;
+        task->queue = NULL;
+        push(task);
+    }
+}
+
 /* --- for the collector ------------------------------------------------------------------------------------------- */
 
 void lee_task_scan(struct lee_heap *heap, struct lee_task *task, struct lee_marker *marker) {
@@ -334,6 +376,7 @@ void lee_task_scan(struct lee_heap *heap, struct lee_task *task, struct lee_mark
     lee_mark_word(marker, (uintptr_t)task);
     lee_mark_word(marker, (uintptr_t)task->entered);
     lee_mark_word(marker, (uintptr_t)task->waits_for);
+    lee_mark_word(marker, (uintptr_t)task->queue);
 }
 
 size_t lee_task_bytes(const struct lee_task *task) {

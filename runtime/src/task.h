@@ -8,6 +8,7 @@
 
 struct lee_arena;
 struct lee_custodian;
+struct lee_finalizer_queue;
 struct lee_heap;
 struct lee_marker;
 
@@ -21,6 +22,7 @@ struct lee_task {
     struct lee_task *next, *previous;             /* of the same custodian */
     struct lee_task *queue_next, *queue_previous; /* of those that can run */
     struct lee_task *joiners, *next_joiner, *waits_for;
+    const struct lee_finalizer_queue *queue; /* the finalizer queue that it waits for: then `next_joiner` is the next of those that do */
     struct lee_custodian *custodian, *entered;
     struct lee_arena *arenas; /* declared in its blocks; while it does not run */
     const struct lee_site *site;
@@ -44,6 +46,12 @@ bool lee_tasks_used(void);
 void lee_task_stop(struct lee_task *task);
 /* Ends the one that runs; `shut`: because its custodian is. */
 _Noreturn void lee_task_end(bool shut);
+
+/* Lets others run until something may have come into the finalizer queue: woken, or because nobody else can run. When nobody can, the
+ * heap is collected; a fault if that wakes nobody. */
+void lee_task_wait(const struct lee_finalizer_queue *queue);
+/* Wakes the tasks that wait for the queue. */
+void lee_task_wake(const struct lee_finalizer_queue *queue);
 
 /* Marks what the task's stack and arenas hold. The running one's registers are spilled by the caller. */
 void lee_task_scan(struct lee_heap *heap, struct lee_task *task, struct lee_marker *marker);

@@ -6,6 +6,7 @@
 #include <lee/fault.h>
 
 #include "collect.h"
+#include "task.h"
 
 struct lee_weak {
     uintptr_t target; /* in a plain cell, which is not read */
@@ -103,7 +104,7 @@ void lee_finalizer_put(struct lee_finalizer_queue *queue, const void *object) {
         lee_fault_memory(NULL, sizeof(struct finalizer));
 }
 
-void *lee_finalizer_take(struct lee_finalizer_queue *queue) {
+void *lee_finalizer_try_take(struct lee_finalizer_queue *queue) {
     if (queue == NULL)
         lee_fault_null(NULL);
     struct node *node = queue->first;
@@ -113,6 +114,17 @@ void *lee_finalizer_take(struct lee_finalizer_queue *queue) {
     if (node->next == NULL)
         queue->last = NULL;
     return (void *)node->object;
+}
+
+bool lee_finalizer_filled(const struct lee_finalizer_queue *queue) {
+    return queue->first != NULL;
+}
+
+void *lee_finalizer_take(struct lee_finalizer_queue *queue) {
+    void *object;
+    while ((object = lee_finalizer_try_take(queue)) == NULL)
+        lee_task_wait(queue);
+    return object;
 }
 
 /* Puts into its queue what is found dead. All that die in one collection die together: an object that is kept only because
@@ -148,6 +160,7 @@ void lee_finalizers_process(struct lee_heap *heap, struct lee_marker *marker) {
             /* A word on the stack may have marked the node already, before it held the object. */
             lee_mark_word(marker, (uintptr_t)entry->node);
             lee_mark_word(marker, entry->object);
+            lee_task_wake(queue);
             entry->queue = NULL;
             heap->counts.finalized++;
         }

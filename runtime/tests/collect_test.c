@@ -292,11 +292,11 @@ static void test_weak(void) {
     CHECK(lee_finalizer_add(queue, a) && lee_finalizer_add(queue, a));
     words[2] = b;
     lee_heap_collect(heap);
-    CHECK(lee_finalizer_take(queue) == NULL && lee_weak_get(weak) == b);
+    CHECK(lee_finalizer_try_take(queue) == NULL && lee_weak_get(weak) == b);
     words[2] = NULL;
     lee_heap_collect(heap); /* the queue holds it: weak references stay */
     CHECK(lee_weak_get(weak) == b);
-    CHECK(lee_finalizer_take(queue) == a && lee_finalizer_take(queue) == a && lee_finalizer_take(queue) == NULL);
+    CHECK(lee_finalizer_try_take(queue) == a && lee_finalizer_try_take(queue) == a && lee_finalizer_try_take(queue) == NULL);
     check_node(b);
     lee_heap_collect(heap);
     CHECK(lee_weak_get(weak) == NULL);
@@ -308,7 +308,7 @@ static void test_weak(void) {
     a->next[0] = (struct node *)inner;
     CHECK(lee_finalizer_add(queue, a) && lee_finalizer_add(inner, b) && lee_finalizer_add(lee_finalizer_queue_new(), b));
     lee_heap_collect(heap);
-    CHECK(lee_finalizer_take(queue) == a && lee_finalizer_take(inner) == b && lee_finalizer_take(inner) == NULL);
+    CHECK(lee_finalizer_try_take(queue) == a && lee_finalizer_try_take(inner) == b && lee_finalizer_try_take(inner) == NULL);
     words[0] = words[1] = NULL;
     lee_heap_collect(heap);
     CHECK(heap->counts.live_objects == 0);

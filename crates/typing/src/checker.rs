@@ -86,6 +86,8 @@ pub struct Checker<'a> {
     pub(crate) pending_generic: Option<Vec<GenericParam>>,
     /// Generic tags that are to be declared at file scope when the level of their parameters is closed.
     pub(crate) generic_tags: Vec<(Symbol, u32)>,
+    /// Names of generic typedefs, to be declared again behind the level of their parameters.
+    pub(crate) generic_typedefs: Vec<(ast::Ident, Entity)>,
 }
 
 impl<'a> Checker<'a> {
@@ -116,6 +118,7 @@ impl<'a> Checker<'a> {
             siblings: None,
             pending_generic: None,
             generic_tags: vec![],
+            generic_typedefs: vec![],
         }
     }
 

@@ -9,13 +9,27 @@ use crate::types::*;
 use source::{Diagnostic, Span, Symbol};
 use syntax::ast;
 
+/// What `generic <...>` stands before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GenericItem {
+    Record,
+    Typedef,
+    Function,
+}
+
 impl Checker<'_> {
     /// A declaration at file scope.
     pub(crate) fn file_decl(&mut self, decl: &ast::Decl, foreign: bool) {
         let foreign = foreign && !decl.trusted;
         let begun = self.begin_prototype(decl.declarators.iter().any(|d| Self::derives_function(&d.declarator)));
-        let depth = self.open_generics(decl.generics.as_ref(), decl.declarators.is_empty());
-        let role = if decl.specs.storage == Some(ast::Storage::Typedef) { Role::Typedef } else { Role::Global };
+        let typedef = decl.specs.storage == Some(ast::Storage::Typedef);
+        let role = if typedef { Role::Typedef } else { Role::Global };
+        let of = match decl.declarators.is_empty() {
+            true => GenericItem::Record,
+            false if typedef => GenericItem::Typedef,
+            false => GenericItem::Function,
+        };
+        let depth = self.open_generics(decl.generics.as_ref(), of);
         let place = Place { role, foreign, trusted: decl.trusted };
         let base = self.base_type(&decl.specs, place);
         if decl.declarators.is_empty() {
@@ -40,7 +54,7 @@ impl Checker<'_> {
     }
 
     /// Opens the level of `generic <...>`; the depth to go back to.
-    fn open_generics(&mut self, generics: Option<&ast::Generics>, for_record: bool) -> usize {
+    fn open_generics(&mut self, generics: Option<&ast::Generics>, of: GenericItem) -> usize {
         let depth = self.scopes.depth();
         let Some(generics) = generics else { return depth };
         self.scopes.push();
@@ -69,7 +83,16 @@ impl Checker<'_> {
                     self.scopes.declare(name.name, Entity::OwnParam(Own::Param(index)), name.span);
                     params.push(GenericParam::Own(name.name));
                 }
-                ast::GenericParam::Region { name, .. } if for_record => {
+                ast::GenericParam::Region { name, .. } if of == GenericItem::Typedef => {
+                    self.error_help(
+                        codes::GENERIC,
+                        name.span,
+                        "a generic typedef has no region parameters",
+                        "leave the region away: it is that of the pointer around each use",
+                    );
+                    self.scopes.declare_region(name.name, Region::Heap, name.span);
+                }
+                ast::GenericParam::Region { name, .. } if of == GenericItem::Record => {
                     self.error_help(
                         codes::GENERIC,
                         name.span,
@@ -87,7 +110,7 @@ impl Checker<'_> {
             }
         }
         self.type_params = params.clone();
-        if for_record {
+        if of == GenericItem::Record {
             self.pending_generic = Some(params);
         }
         depth
@@ -103,6 +126,24 @@ impl Checker<'_> {
         for (name, number) in std::mem::take(&mut self.generic_tags) {
             self.scopes.declare_tag(name, crate::scope::Tag::Generic(number));
         }
+        for (name, entity) in std::mem::take(&mut self.generic_typedefs) {
+            self.declare_generic_typedef(name, entity);
+        }
+    }
+
+    fn declare_generic_typedef(&mut self, name: ast::Ident, entity: Entity) {
+        if let Some((old, span)) = self.scopes.lookup_here(name.name) {
+            let same = match (old, &entity) {
+                (Entity::GenericTypedef(p, old), Entity::GenericTypedef(q, new)) => p == q && old == new,
+                _ => false,
+            };
+            let span = *span;
+            if !same {
+                let message = format!("`{}` is declared as something else before", name.name);
+                self.report(Diagnostic::error(codes::CONFLICT, name.span, message).label(span, "declared here"));
+            }
+        }
+        self.scopes.declare(name.name, entity, name.span);
     }
 
     fn file_declarator(&mut self, decl: &ast::Decl, d: &ast::InitDeclarator, base: Qty, place: Place) {
@@ -159,6 +200,10 @@ impl Checker<'_> {
                 record.tag = Some(name.name);
             }
             record.align = record.align.max(align);
+        }
+        if !self.type_params.is_empty() {
+            let params = self.type_params.iter().copied().collect();
+            return self.generic_typedefs.push((name, Entity::GenericTypedef(params, ty)));
         }
         if let Some((Entity::Typedef(old), span)) = self.scopes.lookup_here(name.name) {
             let (old, span) = (*old, *span);
@@ -635,7 +680,7 @@ impl Checker<'_> {
     pub(crate) fn function_def(&mut self, def: &ast::FunctionDef, foreign: bool, span: Span) {
         let foreign = foreign && !def.trusted;
         let begun = self.begin_prototype(true);
-        let depth = self.open_generics(def.generics.as_ref(), false);
+        let depth = self.open_generics(def.generics.as_ref(), GenericItem::Function);
         let place = Place { role: Role::Global, foreign, trusted: false };
         let base = self.base_type(&def.specs, place);
         let old_style = if self.options.plain_c { self.old_style_declarator(def) } else { None };

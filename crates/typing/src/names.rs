@@ -101,7 +101,7 @@ impl Checker<'_> {
             }
             Some(Entity::Func(id)) => self.function_name(id, span, expected),
             Some(Entity::Constant(value, ty)) => self.int_node(value, ty, span),
-            Some(Entity::Typedef(_) | Entity::TypeParam(_) | Entity::OwnParam(_)) => {
+            Some(Entity::Typedef(_) | Entity::GenericTypedef(..) | Entity::TypeParam(_) | Entity::OwnParam(_)) => {
                 self.error(codes::UNKNOWN_NAME, span, format!("`{name}` is a type, and a value is needed here"));
                 self.error_node(span)
             }

@@ -89,18 +89,7 @@ impl Checker<'_> {
             return error;
         };
         let params = self.generic_records.get(generic as usize).map(|g| g.params.clone()).unwrap_or_default();
-        let mut args = vec![];
-        for arg in &spec.args {
-            let kind = match arg {
-                ast::GenericArg::Type(t) => {
-                    args.push(self.argument_type(t, place));
-                    continue;
-                }
-                ast::GenericArg::Region(r) => TyKind::RegionArg(self.resolve_region(*r)),
-                ast::GenericArg::Own(word) => TyKind::OwnArg(self.ownership(*word)),
-            };
-            args.push(self.types().intern(kind));
-        }
+        let mut args = self.generic_arguments(&spec.args, place);
         let omitted = params.iter().skip(args.len()).filter(|p| matches!(p, GenericParam::Region(_))).count();
         if omitted > 1 && !matches!(place.role, Role::Local | Role::TypeName | Role::Typedef) {
             let message = format!("`{}` has several region parameters, which are not told here", tag.name);
@@ -111,6 +100,23 @@ impl Checker<'_> {
             args.push(self.types().intern(TyKind::RegionArg(Region::Var)));
         }
         self.instantiate_record(generic, args, spec.span)
+    }
+
+    /// What stands in `<...>`.
+    pub(crate) fn generic_arguments(&mut self, written: &[ast::GenericArg], place: Place) -> Vec<Ty> {
+        let mut args = vec![];
+        for arg in written {
+            let kind = match arg {
+                ast::GenericArg::Type(t) => {
+                    args.push(self.argument_type(t, place));
+                    continue;
+                }
+                ast::GenericArg::Region(r) => TyKind::RegionArg(self.resolve_region(*r)),
+                ast::GenericArg::Own(word) => TyKind::OwnArg(self.ownership(*word)),
+            };
+            args.push(self.types().intern(kind));
+        }
+        args
     }
 
     /// A type argument: its pointers are like those of fields, or, in a block, to be found out.
@@ -232,7 +238,9 @@ impl Checker<'_> {
             return Some(id);
         }
         if let Some(tag) = spec.tag {
-            let found = if spec.fields.is_some() { self.scopes.tag_here(tag.name) } else { self.scopes.tag(tag.name) };
+            // Behind `generic <...>` the innermost level is that of the parameters, and the tag belongs to the one around.
+            let here = spec.fields.is_some() && (self.pending_generic.is_none() || self.type_params.is_empty());
+            let found = if here { self.scopes.tag_here(tag.name) } else { self.scopes.tag(tag.name) };
             match found {
                 Some(Tag::Record(id)) => {
                     if self.program.types.record(id).kind != kind {
@@ -293,18 +301,13 @@ impl Checker<'_> {
     fn use_generic_tag(&mut self, spec: &ast::RecordSpec, tag: ast::Ident, generic: u32) -> Option<RecordId> {
         let this = self.generic_records.get(generic as usize)?.this;
         if let Some(params) = self.pending_generic.take() {
-            if spec.fields.is_some() && self.program.types.record(this).fields.is_none() {
-                if params.len() == self.generic_records.get(generic as usize)?.params.len() {
-                    return Some(this);
-                }
-                self.error(
-                    codes::CONFLICT,
-                    tag.span,
-                    format!("`{}` was declared with other type parameters", tag.name),
-                );
+            let defined = spec.fields.is_some() && self.program.types.record(this).fields.is_some();
+            if !defined && params.len() != self.generic_records.get(generic as usize)?.params.len() {
+                let message = format!("`{}` was declared with other type parameters", tag.name);
+                self.error(codes::CONFLICT, tag.span, message);
                 return None;
             }
-            if spec.fields.is_none() {
+            if !defined {
                 return Some(this);
             }
             self.error(codes::CONFLICT, tag.span, format!("`{}` is defined twice", tag.name));

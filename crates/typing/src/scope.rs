@@ -4,12 +4,15 @@ use crate::tree::{FuncId, GlobalId, LocalId};
 use crate::types::{EnumId, Own, Qty, RecordId, Region, Ty, TypeParam};
 use rustc_hash::FxHashMap;
 use source::{Span, Symbol};
+use std::rc::Rc;
 
 /// What an ordinary name stands for.
 #[derive(Clone, Debug)]
 pub enum Entity {
     /// A typedef.
     Typedef(Qty),
+    /// A generic typedef: its parameters, and the type over them.
+    GenericTypedef(Rc<[GenericParam]>, Qty),
     /// A local or parameter.
     Local(LocalId),
     /// A global or static local.

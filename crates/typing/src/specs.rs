@@ -3,7 +3,7 @@
 use crate::checker::Checker;
 use crate::codes;
 use crate::region_names::VariableName;
-use crate::scope::{Entity, Tag};
+use crate::scope::{Entity, GenericParam, Tag};
 use crate::tasks::is_handle;
 use crate::tree::RegionKind;
 use crate::types::*;
@@ -167,22 +167,54 @@ impl Checker<'_> {
 
     fn named_type(&mut self, name: ast::Ident, args: &[ast::GenericArg], place: Place) -> Qty {
         let c = self.program.types.common;
-        if !args.is_empty() {
-            self.later(name.name, name.span);
-            return Qty::plain(c.error);
-        }
-        match self.scopes.lookup(name.name) {
+        let ty = match self.scopes.lookup(name.name) {
+            Some(Entity::GenericTypedef(params, ty)) => {
+                let (params, ty) = (params.clone(), *ty);
+                return self.generic_typedef(name, &params, ty, args, place);
+            }
             Some(Entity::Typedef(ty)) => *ty,
             Some(Entity::TypeParam(ty)) => Qty::plain(*ty),
             Some(Entity::Poison) => Qty::plain(c.error),
             _ if name.name.as_str() == "byte" => Qty::plain(c.uchar),
             _ if name.name.as_str() == "nullptr_t" => Qty::plain(c.nullptr),
             _ => {
-                let _ = place;
                 self.error(codes::UNKNOWN_NAME, name.span, format!("`{}` is not a type here", name.name));
-                Qty::plain(c.error)
+                return Qty::plain(c.error);
             }
+        };
+        if !args.is_empty() && !self.is_error(ty.ty) {
+            self.error(codes::GENERIC, name.span, format!("`{}` is not a generic type", name.name));
+            return Qty::plain(c.error);
         }
+        ty
+    }
+
+    /// `name<int>` where `name` is a generic typedef.
+    fn generic_typedef(
+        &mut self,
+        name: ast::Ident,
+        params: &[GenericParam],
+        ty: Qty,
+        args: &[ast::GenericArg],
+        place: Place,
+    ) -> Qty {
+        let error = Qty::plain(self.program.types.common.error);
+        if args.len() != params.len() {
+            let (given, needed) = (args.len(), params.len());
+            let message = match given {
+                0 => format!("`{}` is generic: its type arguments are missing", name.name),
+                _ => format!("{given} type arguments are given, {needed} are needed"),
+            };
+            let names: Vec<_> = params.iter().map(|p| p.name().to_string()).collect();
+            self.error_help(codes::GENERIC, name.span, message, format!("write `{}<{}>`", name.name, names.join(", ")));
+            return error;
+        }
+        let args = self.generic_arguments(args, place);
+        if !args.iter().zip(params).all(|(&arg, param)| self.check_argument(arg, param, name.span)) {
+            return error;
+        }
+        let made = self.types().subst(ty.ty, &args);
+        Qty { ty: made, ..ty }
     }
 
     /// A type name. Bounds of its outermost pointer are as written.

@@ -49,11 +49,13 @@ void *lee_weak_get(const struct lee_weak *weak);
 struct lee_weak *lee_weak_make(const void *target);
 
 /* Finalizer queues. An object that was added and is reached no more is kept, with all it reaches, and put into the queue, once
- * for each time that it was added; `take` hands them out, null if there is none now. A queue that is dead forgets what was
- * added to it. `add` is false if there is no memory. */
+ * for each time that it was added; `try_take` hands them out, null if there is none now. `take` waits for one: other tasks run
+ * meanwhile, and if none can, the heap is collected; when that finds nothing either, it is a deadlock, which is a fault. A queue
+ * that is dead forgets what was added to it. `add` is false if there is no memory. */
 struct lee_finalizer_queue;
 struct lee_finalizer_queue *lee_finalizer_queue_new(void);
 bool lee_finalizer_add(struct lee_finalizer_queue *queue, const void *object);
+void *lee_finalizer_try_take(struct lee_finalizer_queue *queue);
 void *lee_finalizer_take(struct lee_finalizer_queue *queue);
 /* `new` and `add` that fault when there is no memory, and for null. */
 struct lee_finalizer_queue *lee_finalizer_queue_make(void);
