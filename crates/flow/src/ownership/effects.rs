@@ -556,8 +556,15 @@ impl Ownership<'_> {
             self.here(s, found.node, span, report);
             bits = s.of(found.node) & (OWNED | NULL);
         }
-        if let Over::Content = cursor_over(self.program, self.body, place) {
-            report(Finding::slot(span, place.clone(), Verb::Borrowed));
+        match cursor_over(self.program, self.body, place) {
+            Over::Path => {}
+            Over::Content => report(Finding::slot(span, place.clone(), Verb::Borrowed)),
+            Over::Slot(_) => {
+                let ty = place_ty(self.program, self.body, place).ok();
+                if ty.is_some_and(|q| self.program.types.needs_init(q.ty)) {
+                    report(Finding::slot(span, place.clone(), Verb::TakenOut));
+                }
+            }
         }
         match self.loan_at.get(&at).and_then(|&n| Some((n, self.regions.loans.get(n)?))) {
             // A slot: the path that it is reached through.

@@ -24,6 +24,8 @@ pub(crate) enum Verb {
     Opened,
     Unpacked,
     Borrowed,
+    /// A cursor goes over a `nonnull` slot, which would hold null meanwhile.
+    TakenOut,
     Used,
     Advanced,
     Exit,
@@ -40,6 +42,7 @@ impl Verb {
             Verb::Opened => "opened",
             Verb::Unpacked => "unpacked",
             Verb::Borrowed => "borrowed",
+            Verb::TakenOut => "taken out",
             Verb::Used | Verb::Advanced | Verb::Exit => "used",
             Verb::Lent(BorrowKind::View | BorrowKind::Sight) => "lent as a view",
             Verb::Lent(BorrowKind::Shared | BorrowKind::Any) => "borrowed again",
@@ -297,6 +300,15 @@ impl Words<'_, '_> {
         let name = self.place_name(place);
         let slot = name.as_ref().map_or("what is in a slot".to_string(), |n| format!("what is in the slot `{n}`"));
         let name = name.unwrap_or("slot".to_string());
+        if verb == Verb::TakenOut {
+            return Diagnostic::error(
+                SLOT,
+                span,
+                format!("a cursor cannot go over the slot `{name}`: it is `nonnull`"),
+            )
+            .note("what a slot holds is taken out while a cursor lives, and who looks there meanwhile finds null")
+            .help("declare the slot without `nonnull`, or use it without a cursor");
+        }
         let message = match verb {
             Verb::Opened => format!("{slot} is no key that can be opened"),
             verb => format!("{slot} cannot be {}", verb.word()),
