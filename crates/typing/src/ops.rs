@@ -127,9 +127,12 @@ impl Checker<'_> {
         if let TyKind::Func(_) = self.kind(place.ty.ty) {
             return self.rvalue(place);
         }
-        // `&*p` is `p`, `&p[i]` is `p + i`.
+        // `&*p` is `p`, `&p[i]` is `p + i`. What a cursor is at is an owned path, which is lent like a variable.
         if let ExprKind::Deref(p) = &*place.kind {
-            return self.lent_pointer(p.clone());
+            let at_cursor = matches!(&*p.kind, ExprKind::Load(inner) if self.cursor(inner).is_some());
+            if !at_cursor {
+                return self.lent_pointer(p.clone());
+            }
         }
         if let ExprKind::IndexPointer(p, i) = &*place.kind {
             let p = self.lent_pointer(p.clone());
