@@ -644,6 +644,13 @@ void lee_mark_word(struct lee_marker *marker, uintptr_t word) {
     push_one(marker, word);
 }
 
+/* What is just past an object may be all that is left of a pointer into it. Between typed objects lies a header, which counts to the one
+ * in front, and large objects have a byte to spare: only plain cells touch. */
+LEE_UNCHECKED_INLINE bool ends_cells(struct lee_chunk *chunk, uintptr_t word) {
+    const struct lee_cell_info *info = &lee_cell_info[lee_code_at(chunk, lee_block_index(word))];
+    return info->count != 0 && info->family == LEE_PLAIN;
+}
+
 LEE_UNCHECKED void lee_mark_words(struct lee_marker *marker, const void *start, const void *end) {
     /* A marker that only observes has not asked for the addresses. */
     uintptr_t lowest = marker->lowest, span = marker->span != 0 ? marker->span : UINTPTR_MAX;
@@ -652,11 +659,10 @@ LEE_UNCHECKED void lee_mark_words(struct lee_marker *marker, const void *start, 
         if (word - lowest > span)
             continue;
         struct lee_chunk *chunk = lee_chunk_of(word);
-        /* What is just past an object may be all that is left of a pointer into it. */
         struct lee_chunk *before = lee_chunk_of(word - 1);
         if (chunk != NULL && lee_owner_in(chunk, word) == marker->heap)
             push_one(marker, word);
-        if (before != NULL && (word & 7) == 0 && lee_owner_in(before, word - 1) == marker->heap)
+        if (before != NULL && (word & 7) == 0 && lee_owner_in(before, word - 1) == marker->heap && ends_cells(before, word - 1))
             push_one(marker, word - 1);
         if (marker->depth > marker->room / 2 && marker->observe == NULL)
             drain(marker);

@@ -106,7 +106,7 @@ static void wake_joiners(struct lee_task *task) {
 static void arrive(void) {
     struct lee_task *gone = tasks.gone;
     if (gone != NULL) {
-        lee_stack_give(gone->high);
+        lee_stack_give(gone->high, gone->lowest);
         gone->high = gone->low = 0;
         tasks.gone = NULL;
     }
@@ -137,6 +137,9 @@ static void run(struct lee_task *to, bool for_ever) {
     struct lee_heap *heap = lee_heap_self();
     if (from == to)
         return;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (here < from->lowest)
+        from->lowest = here;
     from->error = errno;
     from->arenas = lee_arenas_exchange(to->arenas);
     to->arenas = NULL;
@@ -220,6 +223,7 @@ static bool give_stack(struct lee_task *task, const void *arguments, size_t byte
     task->low = lee_stack_take(&task->high);
     if (task->low == 0)
         return false;
+    task->lowest = task->high;
     /* The highest 16 bytes are the runtime's, when the stack is free. */
     uintptr_t at = (task->high - 16 - bytes) & ~(uintptr_t)15;
     task->arguments = (void *)at;
@@ -276,7 +280,7 @@ void lee_task_stop(struct lee_task *task) {
     finish(task, true);
     lee_arenas_drop(task->arenas);
     task->arenas = NULL;
-    lee_stack_give(task->high);
+    lee_stack_give(task->high, task->lowest);
     task->high = task->low = 0;
 }
 

@@ -19,6 +19,7 @@ enum lee_task_state { LEE_TASK_READY, LEE_TASK_RUNNING, LEE_TASK_WAITING, LEE_TA
 struct lee_task {
     uintptr_t sp;        /* where it goes on; while it does not run */
     uintptr_t low, high; /* its stack; 0 once it is gone. Of the first task: low is 0 */
+    uintptr_t lowest;    /* the least stack pointer with which it waited */
     struct lee_task *next, *previous;             /* of the same custodian */
     struct lee_task *queue_next, *queue_previous; /* of those that can run */
     struct lee_task *joiners, *next_joiner, *waits_for;
@@ -62,7 +63,8 @@ size_t lee_task_bytes(const struct lee_task *task);
 enum { LEE_STACK_BYTES = 256 << 10, LEE_STACK_CHARGE = 16 << 10 };
 /* The lowest address that can be used; the stack ends LEE_STACK_BYTES above its slot's start. 0 if there is no memory. */
 uintptr_t lee_stack_take(uintptr_t *high);
-void lee_stack_give(uintptr_t high);
+/* `lowest`: where the task that had it stood at its lowest when others ran. The next one finds zeros down to there. */
+void lee_stack_give(uintptr_t high, uintptr_t lowest);
 /* Whether the address lies in the guard of a task's stack. Safe in a signal handler. */
 bool lee_stack_is_guard(uintptr_t address);
 /* The stack that the address lies in. Safe in a signal handler. */

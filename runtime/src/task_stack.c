@@ -18,7 +18,8 @@
 #include "units.h"
 
 enum {
-    CLEARED_BYTES = 4096, /* of a slot that kept its memory: what frames leave unwritten must not look like pointers */
+    CLEARED_BYTES = 4096, /* of a used slot, at least: what frames leave unwritten must not look like pointers */
+    BELOW_BYTES = 512, /* that calls below the lowest place at which a task waited may have written */
     GUARD_BYTES = 16 << 10, /* frames are probed page by page (-fstack-clash-protection) */
     RANGES_MOST = 256,
     SLOTS_FIRST = 64, /* of the first range; each further one has twice as many, up to SLOTS_MOST */
@@ -35,7 +36,7 @@ static atomic_int range_count;
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 static uintptr_t fresh, fresh_end; /* slots of the last range that were never used */
 
-/* A free slot has the next one's top in its highest word. */
+/* A free slot has the next one's top in its highest word, and in the one below how much of it is to be cleared. */
 static uintptr_t warm, cold;
 static size_t warm_count;
 
@@ -69,16 +70,12 @@ static bool make_guard(uintptr_t start) {
 }
 
 static uintptr_t take(void) {
-    uintptr_t high = warm;
+    uintptr_t *list = warm != 0 ? &warm : &cold, high = *list;
     if (high != 0) {
-        warm = *link_of(high);
-        warm_count--;
-        __builtin_memset((void *)(high - CLEARED_BYTES), 0, CLEARED_BYTES);
-        return high;
-    }
-    high = cold;
-    if (high != 0) {
-        cold = *link_of(high);
+        size_t cleared = link_of(high)[-1];
+        *list = *link_of(high);
+        warm_count -= list == &warm;
+        __builtin_memset((void *)(high - cleared), 0, cleared);
         return high;
     }
     if (fresh == fresh_end && !add_range())
@@ -103,7 +100,7 @@ uintptr_t lee_stack_take(uintptr_t *high) {
     return *high - LEE_STACK_BYTES + GUARD_BYTES;
 }
 
-void lee_stack_give(uintptr_t high) {
+void lee_stack_give(uintptr_t high, uintptr_t lowest) {
     uintptr_t low = high - LEE_STACK_BYTES + GUARD_BYTES;
     lee_listed_end((void *)low, (void *)high);
     LEE_UNPOISON(low, high - low);
@@ -111,9 +108,13 @@ void lee_stack_give(uintptr_t high) {
         ;
     uintptr_t *list = warm_count < WARM_MOST ? &warm : &cold;
     warm_count += list == &warm;
+    size_t cleared = high - lowest + BELOW_BYTES;
+    if (cleared > high - low)
+        cleared = high - low;
     /* All but the highest page, which has the link. */
     if (list == &cold)
         lee_system_discard((void *)low, high - low - 4096);
+    link_of(high)[-1] = list == &cold || cleared < CLEARED_BYTES ? CLEARED_BYTES : cleared;
     *link_of(high) = *list;
     *list = high;
     atomic_flag_clear_explicit(&lock, memory_order_release);

@@ -61,9 +61,8 @@ struct model {
     size_t (*edge)[4];  /* numbers of objects, SIZE_MAX for none; the 4th: of large objects only */
     size_t *charge;
     uintptr_t *custodian; /* ~address */
-    /* Of each custodian: its parent, the object that its task holds, and the one that ends there, which a word of a stack keeps too;
-     * SIZE_MAX for none. */
-    size_t *parent, *root, *neighbour;
+    /* Of each custodian: its parent and the object that its task holds; SIZE_MAX for none. */
+    size_t *parent, *root;
     size_t *order;         /* custodians in post-order, as the runtime sees it */
     size_t *blame, *precise;
 };
@@ -150,36 +149,20 @@ static bool is_below(const struct model *model, size_t n, size_t top) {
     return n == top;
 }
 
-static size_t number_of_neighbour(const struct model *model, size_t root) {
-    struct lee_object found;
-    if (root == SIZE_MAX || !lee_object_find(lee_heap_self(), ~model->object[root] - 1, &found))
-        return SIZE_MAX;
-    for (size_t i = 0; i < model->objects; i++) {
-        if (~model->object[i] == found.start)
-            return i;
-    }
-    return SIZE_MAX;
-}
-
 static void compute(struct model *model) {
-    for (size_t n = 0; n < model->custodians; n++)
-        model->neighbour[n] = number_of_neighbour(model, model->root[n]);
     unsigned char *seen = calloc(model->objects, 1), *all = calloc(model->objects, 1);
     size_t *stack = malloc(model->objects * sizeof *stack);
     for (size_t i = 0; i < model->custodians; i++) {
         size_t n = model->order[i];
         model->blame[n] += own_charge(model, n) + reach(model, model->root[n], all, stack);
-        model->blame[n] += reach(model, model->neighbour[n], all, stack);
         if (model->parent[n] != SIZE_MAX)
             model->blame[model->parent[n]] += model->blame[n];
     }
     for (size_t n = 0; n < model->custodians; n++) {
         memset(seen, 0, model->objects);
         for (size_t below_it = 0; below_it < model->custodians; below_it++) {
-            if (!is_below(model, below_it, n))
-                continue;
-            model->precise[n] += own_charge(model, below_it) + reach(model, model->root[below_it], seen, stack);
-            model->precise[n] += reach(model, model->neighbour[below_it], seen, stack);
+            if (is_below(model, below_it, n))
+                model->precise[n] += own_charge(model, below_it) + reach(model, model->root[below_it], seen, stack);
         }
     }
     free(seen);
@@ -248,7 +231,7 @@ static void run_round(void *argument) {
     size_t n = round->objects, c = round->custodians;
     struct model *model = zeroed(1, sizeof *model);
     *model = (struct model){.objects = n, .custodians = c, .object = zeroed(n, 8), .edge = zeroed(n, sizeof *model->edge),
-                            .charge = zeroed(n, 8), .custodian = zeroed(c, 8), .parent = zeroed(c, 8), .root = zeroed(c, 8), .neighbour = zeroed(c, 8),
+                            .charge = zeroed(n, 8), .custodian = zeroed(c, 8), .parent = zeroed(c, 8), .root = zeroed(c, 8),
                             .order = zeroed(c, 8), .blame = zeroed(c, 8), .precise = zeroed(c, 8)};
     random_state = round->seed;
     struct lee_heap *heap = lee_heap_self();
