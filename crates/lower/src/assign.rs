@@ -13,7 +13,14 @@ impl<'t> Lower<'t, '_> {
     pub fn assign_expr(&mut self, place: &'t Expr, value: &'t Expr, want: bool) -> Option<Operand> {
         if let ExprKind::Local(l) = &*place.kind {
             let local = self.local(*l);
-            self.into(local, value);
+            if self.has_slots(local) {
+                let value = self.rvalue(value);
+                let value = self.temp_of(value, self.local_ty(local));
+                self.drop_slots(local);
+                self.assign(Place::local(local), Rvalue::Use(value));
+            } else {
+                self.into(local, value);
+            }
             return want.then(|| Operand::local(local));
         }
         let busy = effects::has_effects(place);

@@ -222,17 +222,25 @@ impl<'t> Lower<'t, '_> {
         id.is_some_and(|id| self.program.types.record(id).kind != RecordKind::Struct)
     }
 
-    /// Drops what a slot held, before a store to it.
+    /// Drops what a slot, or the slots in an owned path, held, before a store to it.
     pub fn before_slot_store(&mut self, place: &Place, ty: Ty) {
-        if mir::ty::owns(&self.program.types, ty) && self.is_slot(place) {
-            self.emit(StmtKind::DropSlot(place.clone()));
+        if !mir::ty::owns(&self.program.types, ty) || self.body.unchecked {
+            return;
         }
+        let slots = if self.is_slot(place) { vec![place.clone()] } else { self.slots_in(place, ty) };
+        for slot in slots {
+            self.emit(StmtKind::DropSlot(slot));
+        }
+    }
+
+    /// Whether the local, no pointer followed, has slots.
+    pub fn has_slots(&self, local: Local) -> bool {
+        !self.body.unchecked && !self.slots_in(&Place::local(local), self.local_ty(local)).is_empty()
     }
 
     /// The local's slots free what they hold when it ends.
     pub fn keep_slots(&mut self, local: Local) {
-        let ty = self.local_ty(local);
-        if !self.body.unchecked && !self.slots_in(&Place::local(local), ty).is_empty() {
+        if self.has_slots(local) {
             self.push_live(Item::Slots(local));
         }
     }
