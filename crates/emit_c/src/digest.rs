@@ -220,6 +220,10 @@ impl Writer<'_> {
         let Some(fields) = record.fields.as_ref().filter(|_| direct || record.tag.is_none()) else { return };
         self.seen.push(id);
         let _ = write!(self.out, " {}{:?}{{", if record.packed { "packed " } else { "" }, record.align);
+        for bound in &record.exists {
+            self.out.push_str("exists ");
+            bound.iter().for_each(|&by| self.region(by));
+        }
         for field in fields.iter() {
             self.name(field.name);
             let packed = if field.packed { "packed" } else { "" };
@@ -262,7 +266,7 @@ mod tests {
             packed: false,
             align: None,
             foreign: false,
-            exists: 0,
+            exists: vec![],
             span: Span::NONE,
         });
         let next = types.pointer_to(Qty::plain(ty), Bounds::Thin);

@@ -118,7 +118,7 @@ impl Maker {
             packed: false,
             align: None,
             foreign: false,
-            exists: 0,
+            exists: vec![],
             span: span(),
         });
         self.program.types.intern(TyKind::Record(id))

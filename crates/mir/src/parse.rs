@@ -239,7 +239,7 @@ impl Parser<'_> {
                     packed: false,
                     align: None,
                     foreign: false,
-                    exists: 0,
+                    exists: vec![],
                     span: Span::NONE,
                 }),
                 "enum" => self.program.types.enums.push(Enum {
@@ -301,7 +301,7 @@ impl Parser<'_> {
             packed: false,
             align: None,
             foreign: false,
-            exists: 0,
+            exists: vec![],
             span: Span::NONE,
         };
         if self.take("<") {
@@ -317,8 +317,9 @@ impl Parser<'_> {
                 "packed" => record.packed = true,
                 "foreign" => record.foreign = true,
                 "align" => record.align = Some(self.number()?),
-                "exists" => record.exists = self.number()?,
-                _ => return self.error("expected `packed`, `foreign`, `align`, `exists` or `{`"),
+                "exists" => record.exists.push(None),
+                "exists_by" => record.exists.push(Some(self.region()?)),
+                _ => return self.error("expected `packed`, `foreign`, `align`, `exists`, `exists_by` or `{`"),
             }
         }
         if has_fields {

@@ -829,7 +829,7 @@ fn borrow_kind(word: &str) -> Option<BorrowKind> {
 
 fn region_kind(word: &str) -> Option<RegionKind> {
     use RegionKind::*;
-    [Param, ParamKey, Block, Lifo(false), Lifo(true), Dynamic, Loan]
+    [Param, ParamKey, Block, Lifo(false), Lifo(true), Dynamic, Hidden, Loan]
         .into_iter()
         .find(|&kind| crate::print::region_kind_word(kind) == word)
 }

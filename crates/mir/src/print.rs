@@ -113,6 +113,7 @@ pub(crate) fn region_kind_word(kind: RegionKind) -> &'static str {
         RegionKind::Lifo(false) => "arena",
         RegionKind::Lifo(true) => "reap",
         RegionKind::Dynamic => "dynamic",
+        RegionKind::Hidden => "hidden",
         RegionKind::Loan => "loan",
     }
 }

@@ -365,8 +365,11 @@ fn write_record(out: &mut String, types: &TypeStore, number: usize) {
     if let Some(align) = record.align {
         let _ = write!(out, " align {align}");
     }
-    if record.exists > 0 {
-        let _ = write!(out, " exists {}", record.exists);
+    for bound in &record.exists {
+        let _ = match bound {
+            Some(by) => write!(out, " exists_by {}", region_text(*by)),
+            None => write!(out, " exists"),
+        };
     }
     let Some(fields) = &record.fields else {
         out.push('\n');

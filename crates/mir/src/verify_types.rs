@@ -322,7 +322,7 @@ impl<'a> Verifier<'a> {
     fn hidden(&mut self, place: &Place, regions: usize) {
         let Some(ty) = self.place(place) else { return };
         let record = self.program.types.as_record(ty).and_then(|id| self.program.types.records.get(id.0 as usize));
-        if record.is_none_or(|r| r.exists as usize != regions) {
+        if record.is_none_or(|r| r.exists.len() != regions) {
             self.error(format!("{} does not hide {regions} regions", self.show(ty)));
         }
     }

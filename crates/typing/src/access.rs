@@ -30,7 +30,7 @@ impl Checker<'_> {
             self.error(codes::INCOMPLETE, span, format!("`{text}` is not complete here: its members are not known"));
             return self.error_node(span);
         }
-        if self.program.types.record(id).exists > 0 && self.checked() {
+        if !self.program.types.record(id).exists.is_empty() && self.checked() {
             let text = self.show(base.ty.ty);
             self.error_help(
                 codes::REGION,

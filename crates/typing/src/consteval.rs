@@ -425,6 +425,10 @@ impl Checker<'_> {
                         return self.const_tree(&init, ty);
                     }
                 }
+                if let ExprKind::Pack(_, init) = &*e.kind {
+                    let init = init.clone();
+                    return self.const_tree(&init, ty);
+                }
                 // A counted field takes the address alone.
                 if let (Some(want), Some(have)) =
                     (self.program.types.as_pointer(ty), self.program.types.as_pointer(e.ty.ty))

@@ -53,7 +53,7 @@ impl Checker<'_> {
         let (mut at, mut path) = (record, vec![]);
         while path.len() < 64 {
             let record = self.program.types.record(self.program.types.as_record(at)?);
-            if record.kind != RecordKind::Struct || record.exists > 0 {
+            if record.kind != RecordKind::Struct || !record.exists.is_empty() {
                 return None;
             }
             let first = record.fields.as_ref()?.first()?;

@@ -226,7 +226,7 @@ impl Checker<'_> {
         let b = self.expr_expecting(b, expected);
         let b = self.rvalue(b);
         let Some((a, b, ty)) = self.unify_arms(a, b, span) else { return self.error_node(span) };
-        let local = self.new_local(None, Qty::plain(ty), Span::NONE, false);
+        let local = self.new_local(None, Qty::plain(ty), span, false);
         self.node(ExprKind::CondOmitted(local, a, b), ty, span)
     }
 
@@ -670,7 +670,7 @@ impl Checker<'_> {
         let init = ast::Initializer::List(items.to_vec(), span);
         let (init, whole) = self.initialiser(&init, declared.ty, span);
         let qty = Qty { ty: whole, ..declared };
-        let local = self.new_local(None, qty, Span::NONE, false);
+        let local = self.new_local(None, qty, span, false);
         self.place_node(ExprKind::CompoundLit(local, init), qty, span)
     }
 

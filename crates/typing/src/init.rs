@@ -390,7 +390,7 @@ impl Checker<'_> {
     /// A struct with hidden regions is packed when it is initialised: the regions, to be found out.
     fn begin_packing(&mut self, ty: Ty) -> Option<Vec<Region>> {
         let id = self.program.types.as_record(ty)?;
-        let exists = self.program.types.record(id).exists;
+        let exists = self.program.types.record(id).exists.len();
         if exists == 0 || !self.tracked() {
             return None;
         }

@@ -332,7 +332,7 @@ impl Checker<'_> {
             packed: false,
             align: None,
             foreign: place.foreign,
-            exists: 0,
+            exists: vec![],
             span: spec.span,
         });
         id
@@ -355,21 +355,19 @@ impl Checker<'_> {
         let inline = place.role == Role::Field;
         let place = Place { role: Role::Field, trusted: false, ..place };
         let mut fields = vec![];
-        let mut exists = 0;
+        let mut exists: Vec<Option<Region>> = vec![];
         for item in items {
             match item {
                 ast::FieldItem::Fields(decl) => self.field_decl(decl, place, &mut fields),
                 ast::FieldItem::StaticAssert(assert) => self.static_assert(assert),
                 ast::FieldItem::Exists { name, by } => {
-                    if let Some(by) = by {
-                        self.later(Symbol::new("outlived by"), by.span);
-                    }
                     if self.scopes.region(name.name).is_some() || matches!(name.name.as_str(), "heap" | "exchange") {
                         let message = format!("the region name `@{}` hides one that is in scope", name.name);
                         self.error_help(codes::REGION, name.span, message, "choose another name");
                     }
-                    self.scopes.declare_region(name.name, Region::Exists(exists), name.span);
-                    exists += 1;
+                    let bound = by.and_then(|by| self.hidden_bound(by));
+                    self.scopes.declare_region(name.name, Region::Exists(exists.len() as u32), name.span);
+                    exists.push(bound);
                 }
             }
         }
@@ -403,6 +401,22 @@ impl Checker<'_> {
             self.types().complete_instances(generic);
         } else {
             self.check_size(id, spec.span);
+        }
+    }
+
+    /// The region behind `outlived by`: as long as it is live, the hidden one is.
+    fn hidden_bound(&mut self, by: ast::Ident) -> Option<Region> {
+        match self.resolve_region(by) {
+            region @ (Region::Param(_) | Region::Heap | Region::Exists(_)) => Some(region),
+            _ => {
+                self.error_help(
+                    codes::REGION,
+                    by.span,
+                    format!("nothing hidden is `outlived by @{}`", by.name),
+                    "name a region parameter of the struct, an `exists` before it, or `@heap`",
+                );
+                None
+            }
         }
     }
 

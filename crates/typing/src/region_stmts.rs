@@ -180,8 +180,8 @@ impl Checker<'_> {
     ) -> StmtKind {
         let place = self.expr(place);
         let id = self.program.types.as_record(place.ty.ty);
-        let exists = id.map_or(0, |id| self.program.types.record(id).exists);
-        let Some(id) = id.filter(|_| exists > 0 && place.is_place()) else {
+        let exists = id.map_or(vec![], |id| self.program.types.record(id).exists.clone());
+        let Some(id) = id.filter(|_| !exists.is_empty() && place.is_place()) else {
             if !self.is_error(place.ty.ty) {
                 let text = self.show(place.ty.ty);
                 let message = format!("only a place of a struct with `exists` is unpacked, and this is a `{text}`");
@@ -192,15 +192,16 @@ impl Checker<'_> {
             }
             return StmtKind::Empty;
         };
-        if names.len() != exists as usize {
-            let message = format!("{} hidden regions get {} names here", exists, names.len());
+        if names.len() != exists.len() {
+            let message = format!("{} hidden regions get {} names here", exists.len(), names.len());
             self.error(codes::REGION, span, message);
         }
         let mut regions = vec![];
-        for n in 0..exists {
-            let region = match names.get(n as usize) {
-                Some(&name) => self.declare_region(name, RegionKind::Dynamic),
-                None => self.new_region(None, RegionKind::Dynamic, span).unwrap_or(Region::Heap),
+        for (n, bound) in exists.iter().enumerate() {
+            let kind = if bound.is_some() { RegionKind::Hidden } else { RegionKind::Dynamic };
+            let region = match names.get(n) {
+                Some(&name) => self.declare_region(name, kind),
+                None => self.new_region(None, kind, span).unwrap_or(Region::Heap),
             };
             regions.push(region);
         }

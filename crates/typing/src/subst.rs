@@ -141,7 +141,10 @@ impl TypeStore {
         for field in &mut own {
             field.ty.ty = self.subst(field.ty.ty, &args);
         }
-        self.records[id.0 as usize].fields = Some(Rc::new(own));
+        let whole = self.record(this).clone();
+        let record = &mut self.records[id.0 as usize];
+        // It may have been named before the generic was complete.
+        *record = Record { args, fields: Some(Rc::new(own)), ..whole };
     }
 
     /// Fills in all instances of a generic record.

@@ -36,7 +36,7 @@ impl Checker<'_> {
                     packed: false,
                     align: None,
                     foreign: false,
-                    exists: 0,
+                    exists: vec![],
                     span: Span::NONE,
                 });
                 self.scopes.declare_file_tag(tag, Tag::Record(id));

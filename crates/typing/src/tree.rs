@@ -266,6 +266,8 @@ pub enum RegionKind {
     Lifo(bool),
     /// `key<@d> k = ...`, `unpack ... as {@d, ...}`: closed until it is opened.
     Dynamic,
+    /// `unpack ... as {@e, ...}` of an `exists @e outlived by @x`: live as long as `@x`.
+    Hidden,
     /// `borrow b = ...`, `cursor c = ...`: lives until the block ends.
     Loan,
 }

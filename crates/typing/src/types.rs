@@ -515,8 +515,9 @@ pub struct Record {
     pub align: Option<u64>,
     /// Declared in a system header or in `extern "C"`: laid out by C alone, pointers are one word.
     pub foreign: bool,
-    /// Number of hidden regions (`exists @d;`): values are packed, and used through `unpack` only.
-    pub exists: u32,
+    /// Hidden regions (`exists @d;`): values are packed, and used through `unpack` only. Of one with `outlived by @x` that region,
+    /// as the declaration names it: the hidden one is live as long as it is.
+    pub exists: Vec<Option<Region>>,
     /// Where it is declared.
     pub span: Span,
 }

@@ -5,8 +5,10 @@ use mir::cfg::Cfg;
 use mir::ir::*;
 use rustc_hash::FxHashMap;
 use source::{Span, Symbol};
+use std::collections::VecDeque;
 use typing::types::Ty;
 
+use super::check::origins_of;
 use super::origins::{OriginId, Origins, EXCHANGE, HEAP};
 use super::shape::{functions, is_exact, object_pointer, own_variable, relate_inner, How};
 use crate::framework::Point;
@@ -70,6 +72,8 @@ pub(crate) enum Keeper {
     HeapArgument,
     /// `container_of` of a struct that owns something.
     Container,
+    /// A struct that hides the region, and is used as long as its own one is live.
+    Pack,
     /// A fact that a called function asks for.
     Fact,
     /// A type that a function is called through.
@@ -84,6 +88,15 @@ pub(crate) struct Demand {
     pub exact: bool,
     /// Also allowed: a pointer into this parameter's target (`[[lee::into]]`).
     pub allowed: Option<Ref>,
+    pub span: Span,
+    pub keeper: Keeper,
+}
+
+/// One region must outlive another, whatever that is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fact {
+    pub long: Ref,
+    pub short: usize,
     pub span: Span,
     pub keeper: Keeper,
 }
@@ -104,13 +117,24 @@ pub(crate) struct Solver<'a> {
     pub sets: Vec<BitSet>,
     pub(super) edges: Vec<Vec<usize>>,
     pub(super) seeds: Vec<(usize, OriginId)>,
+    /// Where the first statement stands that makes an edge or a seed.
+    edge_spans: FxHashMap<(usize, usize), Span>,
+    seed_spans: FxHashMap<(usize, OriginId), Span>,
+    /// Facts of prototypes, and what structs hide.
+    facts: Vec<Fact>,
+    /// Those that do not hold.
+    pub broken: Vec<Fact>,
     pub demands: Vec<Demand>,
     pub arrivals: Vec<Arrival>,
     /// Structs that are packed or unpacked so far, by place; and what their hidden regions stand for.
     pub(super) hidden_at: FxHashMap<Place, usize>,
     pub(super) hidden: Vec<Vec<Ref>>,
-    /// What was hidden by packing, and where.
+    /// What was hidden by packing without a bound, and where.
     pub packed: Vec<(Ref, Span)>,
+    /// Hidden regions that packed structs own into, and where.
+    pub owners: Vec<(Ref, Span)>,
+    /// By region of the body that `unpack` introduced: the region that it is live with.
+    pub bounds: Vec<(u32, Ref)>,
     /// First node of the call at a point, for regions that its type leaves open.
     pub(super) calls: FxHashMap<Point, usize>,
 }
@@ -125,11 +149,17 @@ impl<'a> Solver<'a> {
             sets: vec![],
             edges: vec![vec![]; nodes],
             seeds: vec![],
+            edge_spans: FxHashMap::default(),
+            seed_spans: FxHashMap::default(),
+            facts: vec![],
+            broken: vec![],
             demands: vec![],
             arrivals: vec![],
             hidden_at: FxHashMap::default(),
             hidden: vec![],
             packed: vec![],
+            owners: vec![],
+            bounds: vec![],
             calls: FxHashMap::default(),
         }
     }
@@ -166,13 +196,49 @@ impl<'a> Solver<'a> {
                 work.push(node);
             }
         }
-        while let Some(node) = work.pop() {
-            let from = self.sets[node].clone();
-            for &to in &self.edges[node] {
-                if to != node && self.sets[to].union(&from) {
-                    work.push(to);
+        loop {
+            while let Some(node) = work.pop() {
+                let from = self.sets[node].clone();
+                for &to in &self.edges[node] {
+                    if to != node && self.sets[to].union(&from) {
+                        work.push(to);
+                    }
                 }
             }
+            for (region, bound) in self.bounds.clone() {
+                let origins = origins_of(self, bound);
+                self.origins.set_bound(region, origins);
+            }
+            // A region that is not outlived by what it must be is that one too.
+            let failed = self.facts.iter().position(|fact| !self.holds(fact));
+            let Some(fact) = failed.map(|n| self.facts.swap_remove(n)) else { return };
+            match fact.long {
+                Ref::Node(n) => {
+                    self.edge(n, fact.short, fact.span);
+                    work.push(n);
+                }
+                Ref::Fixed(o) => {
+                    self.seed(fact.short, o, fact.span);
+                    if self.sets[fact.short].insert(o) {
+                        work.push(fact.short);
+                    }
+                }
+                Ref::Free => {}
+            }
+            self.broken.push(fact);
+        }
+    }
+
+    fn holds(&self, fact: &Fact) -> bool {
+        let (long, short) = (origins_of(self, fact.long), origins_of(self, Ref::Node(fact.short)));
+        long.is_empty() || !short.is_empty() && long.iter().all(|&l| short.iter().all(|&s| self.origins.outlives(l, s)))
+    }
+
+    /// The first region outlives the second, or is a part of it.
+    pub fn fact(&mut self, long: Ref, short: Ref, span: Span, keeper: Keeper) {
+        match short {
+            Ref::Node(n) => self.facts.push(Fact { long, short: n, span, keeper }),
+            _ => self.flow(long, short, How::Outlives, span, keeper),
         }
     }
 
@@ -181,19 +247,19 @@ impl<'a> Solver<'a> {
         match (source, dest, how) {
             (Ref::Free, ..) | (_, Ref::Free, _) => {}
             (Ref::Node(s), Ref::Node(d), _) => {
-                self.edge(s, d);
+                self.edge(s, d, span);
                 if how == How::Equal {
-                    self.edge(d, s);
+                    self.edge(d, s, span);
                 }
             }
             (Ref::Fixed(o), Ref::Node(d), _) => {
-                self.seeds.push((d, o));
+                self.seed(d, o, span);
                 if how == How::Equal {
                     self.demands.push(demand(Ref::Node(d), o, true));
                 }
             }
             (Ref::Node(s), Ref::Fixed(r), How::Equal) => {
-                self.seeds.push((s, r));
+                self.seed(s, r, span);
                 self.demands.push(demand(source, r, true));
             }
             (_, Ref::Fixed(r), How::Outlives) => self.demands.push(demand(source, r, false)),
@@ -201,7 +267,38 @@ impl<'a> Solver<'a> {
         }
     }
 
-    pub(super) fn edge(&mut self, from: usize, to: usize) {
+    fn seed(&mut self, node: usize, origin: OriginId, span: Span) {
+        self.seeds.push((node, origin));
+        self.seed_spans.entry((node, origin)).or_insert(span);
+    }
+
+    /// The statement that brings the origin to the region: the last one on a shortest way there.
+    pub fn brought(&self, origin: OriginId, region: Ref) -> Option<Span> {
+        let Ref::Node(target) = region else { return None };
+        let mut came: FxHashMap<usize, Span> = FxHashMap::default();
+        let mut work = VecDeque::new();
+        for &(node, o) in &self.seeds {
+            if o == origin && !came.contains_key(&node) {
+                came.insert(node, *self.seed_spans.get(&(node, o))?);
+                work.push_back(node);
+            }
+        }
+        while let Some(node) = work.pop_front() {
+            if node == target {
+                break;
+            }
+            for &to in self.edges.get(node)? {
+                if let Some(&span) = self.edge_spans.get(&(node, to)).filter(|_| !came.contains_key(&to)) {
+                    came.insert(to, span);
+                    work.push_back(to);
+                }
+            }
+        }
+        came.get(&target).copied().filter(|&span| span != Span::NONE)
+    }
+
+    pub(super) fn edge(&mut self, from: usize, to: usize, span: Span) {
+        self.edge_spans.entry((from, to)).or_insert(span);
         if let Some(list) = self.edges.get_mut(from) {
             if !list.contains(&to) {
                 list.push(to);

@@ -55,7 +55,7 @@ impl<'a> Solver<'a> {
         for (long, short) in &func.outlives {
             let (long, short) = (self.map((*long, 0), env), self.map((*short, 0), env));
             // The function may store the one where the other is expected.
-            self.flow(long, short, How::Outlives, span, Keeper::Fact);
+            self.fact(long, short, span, Keeper::Fact);
         }
         self.heap_arguments(callee, span);
         let stored = self.end_into(&func, args, span);

@@ -47,7 +47,14 @@ fn demanded(solver: &Solver, demand: &Demand, found: &mut Vec<Finding>) {
             solver.origins.outlives(origin, demand.region) || allowed.contains(&origin)
         };
         if !holds {
-            let problem = Problem::Kept { origin, region: demand.region, exact: demand.exact, keeper: demand.keeper };
+            // It may be there only because it must outlive the region.
+            let fact =
+                solver.broken.iter().find(|f| f.span == demand.span && origins_of(solver, f.long).contains(&origin));
+            let (exact, keeper) = match fact {
+                Some(fact) => (false, fact.keeper),
+                None => (demand.exact, demand.keeper),
+            };
+            let problem = Problem::Kept { origin, region: demand.region, exact, keeper };
             found.push(Finding { span: demand.span, problem });
         }
     }
@@ -74,7 +81,8 @@ fn arrivals(solver: &mut Solver, found: &mut Vec<Finding>) {
             let Ref::Node(_) = region else { continue };
             let late = origins_of(solver, region).into_iter().find(|&o| !solver.origins.in_scope_at(o, local));
             if let Some(origin) = late {
-                found.push(Finding { span: decl.span, problem: Problem::Outer(origin, local) });
+                let span = solver.brought(origin, region).unwrap_or(decl.span);
+                found.push(Finding { span, problem: Problem::Outer(origin, local) });
                 break;
             }
         }
@@ -87,6 +95,11 @@ fn packs(solver: &Solver, found: &mut Vec<Finding>) {
         let hidden: Vec<OriginId> = origins_of(solver, node).into_iter().filter(|&o| o != HEAP).collect();
         if let [first, second, ..] = hidden[..] {
             found.push(Finding { span, problem: Problem::Packed(first, second) });
+        }
+    }
+    for &(region, span) in &solver.owners {
+        if origins_of(solver, region).iter().any(|&o| o <= super::origins::EXCHANGE) {
+            found.push(Finding { span, problem: Problem::HiddenOwner });
         }
     }
 }
@@ -222,6 +235,10 @@ fn statement_uses(solver: &mut Solver, at: Point, stmt: &Stmt, uses: &mut Uses) 
 
 /// Whether the origin is live: `None` if nothing ends it here.
 fn is_live(solver: &Solver, live: &Live, origin: OriginId) -> bool {
+    solver.origins.lives_with(origin).into_iter().all(|o| is_live_itself(solver, live, o))
+}
+
+fn is_live_itself(solver: &Solver, live: &Live, origin: OriginId) -> bool {
     match solver.origins.get(origin) {
         Origin::Entry(n) => {
             let kind = solver.origins.entry(n).map(|r| r.decl.kind);
@@ -248,12 +265,12 @@ fn judge(solver: &mut Solver, live: &Live, uses: &Uses, found: &mut Vec<Finding>
         }
     }
     for &(temp, span) in &uses.temps {
-        let outer = solver.outer_of_local(temp);
+        let refs = regions_of_local(solver, temp);
         let ended = |o: &OriginId| match solver.origins.get(*o) {
             Origin::Local(l) => live.dead.contains(l.0 as usize),
             _ => false,
         };
-        if let Some(origin) = origins_of(solver, outer).into_iter().find(ended) {
+        if let Some(origin) = refs.into_iter().flat_map(|r| origins_of(solver, r)).find(ended) {
             found.push(Finding { span, problem: Problem::Later(origin) });
         }
     }

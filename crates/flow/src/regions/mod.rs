@@ -24,7 +24,7 @@ use mir::bits::BitSet;
 use mir::cfg::Cfg;
 use mir::ir::*;
 use source::{Sink, Span};
-use typing::tree::BorrowKind;
+use typing::tree::{BorrowKind, RegionKind};
 use typing::types::Region;
 
 use crate::framework::Point;
@@ -142,7 +142,7 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Local>> {
     let mut holders = vec![vec![]; solver.origins.loans.len()];
     let first = solver.origins.loan(0);
     // The named region that a loan's statement gives its pointer, and what a statement's own local holds.
-    let mut named: Vec<Option<u32>> = vec![None; holders.len()];
+    let mut named: Vec<Vec<u32>> = vec![vec![]; holders.len()];
     for n in 0..holders.len() {
         let Some(site) = solver.origins.loans.get(n).cloned() else { continue };
         let stmt = body.blocks.get(site.at.block.0 as usize).and_then(|b| b.stmts.get(site.at.stmt));
@@ -152,8 +152,8 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Local>> {
                     list.push(local);
                 }
                 if let Some(Region::Body(r)) = solver.program.types.as_pointer(*ty).map(|p| p.region) {
-                    if let Some(slot) = named.get_mut(n) {
-                        *slot = Some(r);
+                    if let Some(list) = named.get_mut(n) {
+                        list.push(r);
                     }
                 }
             }
@@ -168,8 +168,8 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Local>> {
                 }
             }
             Some(StmtKind::Unpack { regions, .. }) => {
-                if let Some(slot) = named.get_mut(n) {
-                    *slot = regions.first().copied();
+                if let Some(list) = named.get_mut(n) {
+                    list.extend(regions);
                 }
             }
             _ => {}
@@ -178,22 +178,26 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Local>> {
     let is_loan_region = |r: u32| {
         body.regions
             .get(r as usize)
-            .is_some_and(|b| matches!(b.decl.kind, typing::tree::RegionKind::Loan | typing::tree::RegionKind::Dynamic))
+            .is_some_and(|b| matches!(b.decl.kind, RegionKind::Loan | RegionKind::Dynamic | RegionKind::Hidden))
     };
     for n in 0..body.locals.len() {
         let local = Local(n as u32);
         let refs = check::regions_of_local(solver, local);
+        let mut mentioned = BitSet::empty(solver.origins.all.len());
+        for &r in &refs {
+            for origin in check::origins_of(solver, r) {
+                mentioned.insert(origin);
+                // What is hidden in a struct may be whatever that is live with.
+                solver.origins.lives_with(origin).into_iter().for_each(|o| {
+                    mentioned.insert(o);
+                });
+            }
+        }
         for (loan, list) in holders.iter_mut().enumerate() {
-            let by_name = named.get(loan).copied().flatten().filter(|&r| is_loan_region(r));
-            let mentions = refs.iter().any(|&r| match r {
-                Ref::Node(node) => solver.sets.get(node).is_some_and(|set| {
-                    set.contains(first + loan) || by_name.is_some_and(|r| set.contains(origins::ENTRIES + r as usize))
-                }),
-                Ref::Fixed(o) => {
-                    by_name.is_some_and(|r| o == origins::ENTRIES + r as usize) || into_named(solver, loan, o)
-                }
-                Ref::Free => false,
-            });
+            let names = named.get(loan).into_iter().flatten();
+            let mentions = mentioned.contains(first + loan)
+                || names.filter(|&&r| is_loan_region(r)).any(|&r| mentioned.contains(origins::ENTRIES + r as usize))
+                || refs.iter().any(|&r| matches!(r, Ref::Fixed(o) if into_named(solver, loan, o)));
             if mentions && !list.contains(&local) {
                 list.push(local);
             }

@@ -82,6 +82,8 @@ pub(crate) struct Origins<'a> {
     exchange: Vec<bool>,
     /// By entry: scopes in which it is open, and where the opening stands.
     opens: Vec<Vec<(ScopeId, Span)>>,
+    /// By entry that `unpack` introduced with a bound: the origins of the region that it is live with.
+    bounds: FxHashMap<u32, Vec<OriginId>>,
 }
 
 impl<'a> Origins<'a> {
@@ -99,6 +101,7 @@ impl<'a> Origins<'a> {
             heap_outlives: vec![false; body.regions.len()],
             exchange: vec![false; body.regions.len()],
             opens: vec![vec![]; body.regions.len()],
+            bounds: FxHashMap::default(),
         };
         this.all.extend((0..body.regions.len()).map(|n| Origin::Entry(n as u32)));
         for (n, decl) in body.locals.iter().enumerate() {
@@ -117,6 +120,10 @@ impl<'a> Origins<'a> {
         let body = self.body;
         let mut loans = vec![];
         let cursors = crate::ownership::paths::cursors(body);
+        let owned = |place: &Place| {
+            let ty = mir::ty::place_ty(program, body, place).map(|q| q.ty);
+            ty.is_ok_and(|ty| mir::ty::owns(&program.types, ty))
+        };
         for (b, block) in body.blocks.iter().enumerate() {
             for (s, stmt) in block.stmts.iter().enumerate() {
                 let at = Point { block: BlockId(b as u32), stmt: s };
@@ -142,7 +149,10 @@ impl<'a> Origins<'a> {
                         Over::Slot(Some(path)) => lend(BorrowKind::Shared, &path, Form::Borrow),
                         _ => lend(BorrowKind::Slot, place, Form::Cursor),
                     },
-                    StmtKind::Unpack { place, moves: false, .. } => lend(BorrowKind::Lend, place, Form::Unpack),
+                    // What owns nothing is copied out.
+                    StmtKind::Unpack { place, moves: false, .. } if owned(place) => {
+                        lend(BorrowKind::Lend, place, Form::Unpack)
+                    }
                     StmtKind::Open(handle, _, Region::Body(n)) => {
                         let decl = body.locals.get(handle.0 as usize);
                         if let (Some(opens), Some(decl)) = (self.opens.get_mut(*n as usize), decl) {
@@ -264,6 +274,27 @@ impl<'a> Origins<'a> {
         id
     }
 
+    /// The entry is live as long as all these are.
+    pub fn set_bound(&mut self, entry: u32, origins: Vec<OriginId>) {
+        self.bounds.insert(entry, origins);
+    }
+
+    /// The origins that a pointer of this origin lives as long as: itself, or those of what bounds a hidden region.
+    pub fn lives_with(&self, origin: OriginId) -> Vec<OriginId> {
+        let (mut all, mut next) = (vec![origin], 0);
+        while let Some(&at) = all.get(next) {
+            next += 1;
+            let Origin::Entry(n) = self.get(at) else { continue };
+            for &bound in self.bounds.get(&n).into_iter().flatten() {
+                if !all.contains(&bound) {
+                    all.push(bound);
+                }
+            }
+        }
+        all.retain(|&o| !matches!(self.get(o), Origin::Entry(n) if self.bounds.contains_key(&n)));
+        all
+    }
+
     pub fn get(&self, id: OriginId) -> Origin {
         self.all.get(id).copied().unwrap_or(Origin::Heap)
     }
@@ -302,12 +333,17 @@ impl<'a> Origins<'a> {
         if long == short || self.facts.contains(&(long, short)) {
             return true;
         }
+        if matches!(self.get(long), Origin::Entry(n) if self.bounds.contains_key(&n)) {
+            return self.lives_with(long).iter().all(|&bound| self.outlives(bound, short));
+        }
         let Origin::Entry(n) = self.get(short) else { return false };
         let Some(region) = self.entry(n) else { return false };
         let lexical = matches!(region.decl.kind, RegionKind::Block | RegionKind::Lifo(_) | RegionKind::Loan);
         match self.get(long) {
             Origin::Heap => match region.decl.kind {
                 RegionKind::Param => self.heap_outlives(n),
+                // It may be an exchange arena's.
+                RegionKind::Hidden => false,
                 RegionKind::ParamKey | RegionKind::Dynamic => !self.is_exchange_arena(n),
                 _ => true,
             },
@@ -335,6 +371,8 @@ impl<'a> Origins<'a> {
                 lexical && short.decl.kind != RegionKind::Block && earlier(long.scope, long.decl.span)
                     || lexical && long.scope != short.scope && self.encloses(long.scope, short.scope)
             }
+            // One without a bound hides nothing.
+            RegionKind::Hidden => false,
             RegionKind::ParamKey | RegionKind::Dynamic => {
                 let open = self.opens.get(m as usize).map_or(&[][..], |o| o.as_slice());
                 lexical && open.iter().any(|&(scope, span)| earlier(scope, span))
@@ -355,7 +393,7 @@ impl<'a> Origins<'a> {
             Origin::Entry(n) => self.entry(n).is_none_or(|region| match region.decl.kind {
                 RegionKind::Param | RegionKind::ParamKey => true,
                 RegionKind::Block => self.encloses(region.scope, decl.scope),
-                RegionKind::Lifo(_) | RegionKind::Dynamic | RegionKind::Loan => {
+                RegionKind::Lifo(_) | RegionKind::Dynamic | RegionKind::Hidden | RegionKind::Loan => {
                     self.encloses(region.scope, decl.scope) && region.decl.span.lo <= decl.span.lo
                 }
             }),

@@ -25,6 +25,8 @@ pub(crate) enum Problem {
     Kept { origin: OriginId, region: OriginId, exact: bool, keeper: Keeper },
     /// The origin arrives in a variable outside its scope.
     Outer(OriginId, Local),
+    /// Something in the heap is owned by a field whose region is hidden.
+    HiddenOwner,
     /// Two regions are hidden as one.
     Packed(OriginId, OriginId),
     /// The key of a region is made again while the first may exist.
@@ -229,6 +231,12 @@ impl Words<'_, '_> {
                 format!("the fields hide two regions as one: {} and {}", self.region(*first), self.region(*second)),
             )
             .help("a struct with `exists` hides one region: fill its fields with pointers into that of its key"),
+            Problem::HiddenOwner => Diagnostic::error(
+                REGION,
+                span,
+                "what a struct owns in the heap is not hidden in it: nobody could free it when the struct is unpacked",
+            )
+            .help("declare the field `@heap`, or let it own into the region of a key beside it"),
             Problem::MadeTwice(n) => {
                 let name = self.entry(*n).and_then(|r| r.decl.name).map_or("@d".into(), |n| format!("@{n}"));
                 let mut d = Diagnostic::error(
@@ -300,6 +308,9 @@ impl Words<'_, '_> {
                     (RegionKind::ParamKey, Some(name)) => format!("`@{name}` ends with its key"),
                     (RegionKind::Lifo(_), Some(name)) => format!("the arena `{name}` ends with its block"),
                     (RegionKind::Dynamic, Some(name)) => format!("`@{name}` lives while its key is open"),
+                    (RegionKind::Hidden, Some(name)) => {
+                        format!("`@{name}` is hidden in the struct that is unpacked here")
+                    }
                     (RegionKind::Loan, _) => "the borrow ends with its block".to_string(),
                     (_, Some(name)) => format!("`@{name}` ends with its block"),
                     (_, None) => "it ends with its block".to_string(),
@@ -342,6 +353,12 @@ impl Words<'_, '_> {
                 self.region(region)
             ),
             Keeper::Borrow => format!("{what} {does} not outlive the borrow {}", self.region(region)),
+            Keeper::Pack => {
+                format!(
+                    "{what} {does} not outlive {}, and the struct that hides it says it does (`outlived by`)",
+                    self.region(region)
+                )
+            }
             Keeper::Fact => format!(
                 "{what} {does} not outlive {}, and the called function relies on it (`outlives`)",
                 self.region(region)
@@ -389,7 +406,10 @@ impl Words<'_, '_> {
             _ => (
                 // Of what has no name of its own the words say that it is a region.
                 match is.strip_prefix("the ") {
-                    Some(_) => format!("{is} is not the region {wanted}, and only equal regions will do here"),
+                    Some(_) => {
+                        let other = if wanted.starts_with("the ") { "" } else { "the region " };
+                        format!("{is} is not {other}{wanted}, and only equal regions will do here")
+                    }
                     None => format!("the region {is} is not {wanted}, and only equal regions will do here"),
                 },
                 "owned pointers, keys, and pointers behind pointers keep their exact region".to_string(),

@@ -37,12 +37,21 @@ impl<'a> Solver<'a> {
             }
             StmtKind::Pack(place, regions) => {
                 let regions: Vec<Ref> = regions.iter().map(|&r| self.map((r, 0), Env::Body)).collect();
-                self.packed.extend(regions.iter().map(|&r| (r, span)));
+                for (&region, bound) in regions.iter().zip(self.hidden_bounds(place, &regions)) {
+                    match bound {
+                        Some(bound) => self.fact(region, bound, span, Keeper::Pack),
+                        None => self.packed.push((region, span)),
+                    }
+                }
+                self.hidden_owners(place, &regions, span);
                 self.hide(place, regions);
             }
             StmtKind::Unpack { place, regions, .. } => {
-                let regions = regions.iter().map(|&n| self.map((Region::Body(n), 0), Env::Body)).collect();
-                self.hide(place, regions);
+                let refs: Vec<Ref> = regions.iter().map(|&n| self.map((Region::Body(n), 0), Env::Body)).collect();
+                for (&region, bound) in regions.iter().zip(self.hidden_bounds(place, &refs)) {
+                    self.bounds.extend(bound.map(|bound| (region, bound)));
+                }
+                self.hide(place, refs);
             }
             // What lends the memory of the place stays lent while the cursor lives.
             StmtKind::CursorBegin(cursor, place) => {
@@ -53,6 +62,36 @@ impl<'a> Solver<'a> {
             StmtKind::Check(Check::Container(pointer, record, path)) => self.container(pointer, *record, path, span),
             _ => {}
         }
+    }
+
+    /// Which hidden regions a struct owns into.
+    fn hidden_owners(&mut self, place: &Place, regions: &[Ref], span: Span) {
+        let Ok(ty) = place_ty(self.program, self.body, place).map(|q| q.ty) else { return };
+        each_owned(&self.program.types, ty, 0, &mut |owned| {
+            if let Owned::Pointer(Region::Exists(n)) = owned {
+                self.owners.extend(regions.get(n as usize).map(|&region| (region, span)));
+            }
+        });
+    }
+
+    /// By hidden region of the struct at the place: the region that it is live with.
+    fn hidden_bounds(&mut self, place: &Place, hidden: &[Ref]) -> Vec<Option<Ref>> {
+        let ty = place_ty(self.program, self.body, place).map(|q| q.ty);
+        let record = ty.ok().and_then(|ty| self.program.types.as_record(ty));
+        let Some(record) = record.and_then(|r| self.program.types.records.get(r.0 as usize)) else { return vec![] };
+        let env = self.env_of(place);
+        let mut bounds = vec![];
+        for bound in &record.exists {
+            bounds.push(bound.map(|bound| match bound {
+                Region::Exists(n) => hidden.get(n as usize).copied().unwrap_or(Ref::Free),
+                Region::Param(n) => match record.args.get(n as usize).map(|&arg| self.program.types.kind(arg)) {
+                    Some(TyKind::RegionArg(region)) => self.map((*region, 0), env),
+                    _ => Ref::Fixed(self.origins.odd(bound)),
+                },
+                other => self.map((other, 0), Env::Body),
+            }));
+        }
+        bounds
     }
 
     /// A pointer to a member leads to its struct: the regions in the member's type are those of the struct; if the struct owns

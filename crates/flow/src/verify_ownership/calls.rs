@@ -18,7 +18,7 @@ impl Walker<'_> {
             if value.needs.iter().any(|&t| !m.is_alive(t)) {
                 self.wrong("passes a pointer to what has ended");
             }
-            let closed = value.regions.iter().any(|r| m.open.get(r).copied().unwrap_or(0) == 0);
+            let closed = self.is_closed(m, &value);
             let is_key = param.is_some_and(|p| matches!(self.program.types.kind(p.ty), TyKind::Key(..)));
             let with_key = func.as_ref().is_some_and(|f| self.has_key_of(f, n));
             if closed && !is_key && !with_key {

@@ -113,7 +113,7 @@ impl Walker<'_> {
                 self.cursors.push((*cursor, place.clone()));
                 self.place_cursor(m, *cursor, value);
             }
-            StmtKind::Unpack { place, .. } => {
+            StmtKind::Unpack { place, regions, .. } => {
                 // What was hidden has a new name now.
                 if let Location::Cell(cell) = self.locate(m, place)? {
                     for inside in Self::cells_in(m, &cell) {
@@ -122,6 +122,8 @@ impl Walker<'_> {
                         }
                     }
                 }
+                // Its parts are read next.
+                self.unpacked = Some((place.clone(), regions.clone()));
             }
             StmtKind::Check(check) => {
                 let mut ends = Ok(());
@@ -305,7 +307,7 @@ impl Walker<'_> {
             self.in_scope(m, &value, local);
         }
         if !is_temp {
-            self.arrives(m, &value, ty, "a pointer is kept where it may outlive its target");
+            self.arrives_at(m, &value, dest, "a pointer is kept where it may outlive its target");
         }
         self.other_members(m, dest)?;
         let at = self.locate(m, dest)?;

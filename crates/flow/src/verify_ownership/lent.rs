@@ -6,7 +6,7 @@
 
 use mir::ir::*;
 use mir::ty::{owns, prefix_ty};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use typing::tree::{BorrowKind, RegionKind};
 use typing::types::{Bounds, Own, Pointer, Region, Ty, TyKind};
 
@@ -176,12 +176,24 @@ impl Walker<'_> {
 
     /// A pointer goes to where the type says a region: what it points to must outlive that.
     pub(super) fn arrives(&mut self, m: &Memory, value: &Value, ty: Ty, what: &str) {
+        let region = self.program.types.as_pointer(ty).map_or(Region::Heap, |p| p.region);
+        self.arrives_in(m, value, ty, region, what);
+    }
+
+    /// The same for a place.
+    pub(super) fn arrives_at(&mut self, m: &Memory, value: &Value, dest: &Place, what: &str) {
+        let ty = self.place_ty(dest);
+        let region = self.program.types.as_pointer(ty).map_or(Region::Heap, |p| self.kept_in(dest, p.region));
+        self.arrives_in(m, value, ty, region, what);
+    }
+
+    fn arrives_in(&mut self, m: &Memory, value: &Value, ty: Ty, region: Region, what: &str) {
         let TyKind::Ptr(p) = self.program.types.kind(ty) else { return };
         let is_function = matches!(self.program.types.kind(p.target.ty), TyKind::Func(_));
         if is_function || p.own != Own::Shared || value.null == Null::Yes || value.owned.is_some() {
             return;
         }
-        let holds = match p.region {
+        let holds = match region {
             Region::Heap => {
                 let on_stack = value.needs.iter().any(|t| m.storage.values().any(|s| s == t));
                 let elsewhere = value.regions.iter().any(|&r| !self.heap_like(r));
@@ -196,7 +208,55 @@ impl Walker<'_> {
     }
 
     fn heap_like(&self, region: u32) -> bool {
-        self.body.regions.get(region as usize).is_none()
+        match self.bounds.get(&region) {
+            Some(Region::Body(n)) => self.heap_like(*n),
+            Some(_) => true,
+            None => self.body.regions.get(region as usize).is_none(),
+        }
+    }
+
+    /// Whether a pointer goes into a region that is not live. One that a struct hides is live with the region that bounds it.
+    pub(super) fn is_closed(&self, m: &Memory, value: &Value) -> bool {
+        value.regions.iter().any(|&region| {
+            let mut at = Some(region);
+            // Bounds lead to structs that were unpacked before.
+            for _ in 0..=self.bounds.len() {
+                at = match at.and_then(|n| self.bounds.get(&n)) {
+                    Some(Region::Body(n)) => Some(*n),
+                    Some(_) => None,
+                    None => break,
+                };
+            }
+            at.is_some_and(|n| m.open.get(&n).copied().unwrap_or(0) == 0)
+        })
+    }
+
+    /// By region that `unpack` introduces with a bound: the bound, as far as the type of the place names it.
+    pub(super) fn bounds(program: &Program, body: &Body) -> BTreeMap<u32, Region> {
+        let mut bounds = BTreeMap::new();
+        for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+            let StmtKind::Unpack { place, regions, .. } = &stmt.kind else { continue };
+            let Ok(ty) = mir::ty::place_ty(program, body, place).map(|q| q.ty) else { continue };
+            for (n, &region) in regions.iter().enumerate() {
+                let by = match bound_of(program, ty, n as u32) {
+                    Some(Region::Exists(other)) => regions.get(other as usize).map(|&r| Region::Body(r)),
+                    by => by,
+                };
+                // A later region would be a circle.
+                if let Some(by) = by.filter(|by| !matches!(by, Region::Body(n) if *n >= region)) {
+                    bounds.insert(region, by);
+                }
+            }
+        }
+        bounds
+    }
+
+    /// The region that what is stored in the place must outlive, if its type names one: of a hidden one, what bounds it.
+    fn kept_in(&self, dest: &Place, region: Region) -> Region {
+        let Region::Exists(n) = region else { return region };
+        let whole = dest.proj.iter().rposition(|step| matches!(step, Proj::Field(_)));
+        let ty = whole.and_then(|steps| mir::ty::prefix_ty(self.program, self.body, dest, steps).ok());
+        ty.and_then(|ty| bound_of(self.program, ty.ty, n)).unwrap_or(region)
     }
 
     fn encloses(&self, outer: ScopeId, inner: ScopeId) -> bool {
@@ -221,6 +281,10 @@ impl Walker<'_> {
         }
         let lexical = matches!(b.decl.kind, RegionKind::Block | RegionKind::Lifo(_) | RegionKind::Loan);
         match a.decl.kind {
+            RegionKind::Hidden => match self.bounds.get(&long) {
+                Some(Region::Body(n)) => self.outlives(m, *n, short),
+                _ => b.decl.kind != RegionKind::Hidden,
+            },
             RegionKind::Param => lexical,
             RegionKind::Block | RegionKind::Lifo(_) | RegionKind::Loan => lexical && self.encloses(a.scope, b.scope),
             RegionKind::Dynamic | RegionKind::ParamKey => lexical && m.open.get(&long).copied().unwrap_or(0) > 0,
@@ -246,6 +310,19 @@ impl Walker<'_> {
             }
         }
         known.contains(&short)
+    }
+}
+
+/// The region that hidden region `n` of a struct is live with, as the struct's arguments name it.
+fn bound_of(program: &Program, ty: Ty, n: u32) -> Option<Region> {
+    let id = program.types.as_record(ty)?;
+    let record = program.types.records.get(id.0 as usize)?;
+    match record.exists.get(n as usize).copied().flatten()? {
+        Region::Param(arg) => match program.types.kind(*record.args.get(arg as usize)?) {
+            TyKind::RegionArg(region) => Some(*region),
+            _ => None,
+        },
+        other => Some(other),
     }
 }
 

@@ -21,7 +21,7 @@ impl Walker<'_> {
             self.wrong("follows a pointer whose target, or whose loan, has ended");
             return Err(Ends);
         }
-        if value.regions.iter().any(|r| m.open.get(r).copied().unwrap_or(0) == 0) {
+        if self.is_closed(m, value) {
             self.wrong("follows a pointer into a region that is not live");
             return Err(Ends);
         }
@@ -119,6 +119,11 @@ impl Walker<'_> {
         }
         let mut looked = value.looked_at();
         looked.test = value.test;
+        if let Some(Region::Exists(n)) = self.program.types.as_pointer(ty).map(|p| p.region) {
+            let whole = self.unpacked.as_ref().filter(|(whole, _)| place.proj.starts_with(&whole.proj));
+            let named = whole.filter(|(whole, _)| whole.base == place.base);
+            looked.regions.extend(named.and_then(|(_, regions)| regions.get(n as usize)));
+        }
         if self.program.types.as_pointer(ty).is_some() && looked.points.is_none() {
             if let (Location::Elsewhere(through), true) = (&at, self.is_owned_scalar(ty)) {
                 // What a slot holds is there as long as the slot is.

@@ -103,7 +103,7 @@ impl Walker<'_> {
                 fresh.needs.insert(token);
                 if let Some(region) = region {
                     self.add_region(&mut fresh, region);
-                    if fresh.regions.iter().any(|r| m.open.get(r).copied().unwrap_or(0) == 0) {
+                    if self.is_closed(m, &fresh) {
                         self.wrong("allocates in a region that is not live");
                     }
                 }
@@ -193,7 +193,13 @@ impl Walker<'_> {
             let kind = self.body.regions.get(n as usize).map(|r| r.decl.kind);
             if matches!(
                 kind,
-                Some(RegionKind::Lifo(_) | RegionKind::Dynamic | RegionKind::ParamKey | RegionKind::Param)
+                Some(
+                    RegionKind::Lifo(_)
+                        | RegionKind::Dynamic
+                        | RegionKind::Hidden
+                        | RegionKind::ParamKey
+                        | RegionKind::Param
+                )
             ) {
                 value.regions.insert(n);
             }

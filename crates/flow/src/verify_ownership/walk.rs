@@ -4,8 +4,9 @@ use mir::cfg::Cfg;
 use mir::ir::*;
 use mir::ty::owns;
 use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
 use typing::tree::RegionKind;
-use typing::types::Ty;
+use typing::types::{Region, Ty};
 
 use super::memory::{Base, Memory, Null, Thing, Token, Value};
 
@@ -27,6 +28,10 @@ pub(crate) struct Walker<'a> {
     /// Locals that hold what is lent to this function or to a call.
     pub(super) lent: FxHashSet<Local>,
     pub(super) cursors: Vec<(Local, Place)>,
+    /// The struct that was unpacked last, and the names of what it hid.
+    pub(super) unpacked: Option<(Place, Vec<u32>)>,
+    /// By region that `unpack` introduces: the region that it is live with.
+    pub(super) bounds: BTreeMap<u32, Region>,
 }
 
 /// Control does not get on from here.
@@ -45,6 +50,8 @@ impl<'a> Walker<'a> {
             is_unsafe: false,
             lent: FxHashSet::default(),
             cursors: vec![],
+            unpacked: None,
+            bounds: Self::bounds(program, body),
         }
     }
 
@@ -76,7 +83,8 @@ impl<'a> Walker<'a> {
     fn entry(&mut self) -> Memory {
         let mut m = Memory { no_loans: true, ..Memory::default() };
         for (n, region) in self.body.regions.iter().enumerate() {
-            if matches!(region.decl.kind, RegionKind::Param | RegionKind::Block | RegionKind::Loan) {
+            if matches!(region.decl.kind, RegionKind::Param | RegionKind::Block | RegionKind::Loan | RegionKind::Hidden)
+            {
                 m.open.insert(n as u32, 1);
             }
         }
