@@ -6,7 +6,11 @@
  *
  * Blame the child: custodians are marked in post-order, children before parents, and an object is charged to the first that reaches
  * it (Wick, Flatt, Hsieh, "Reachability-Based Memory Accounting", 2002). The marker counts bytes only meanwhile; the first
- * custodian comes last and gets what is left, so its part costs nothing. Precise: account_precise.c. */
+ * custodian comes last and gets what is left, so its part costs nothing. Precise: account_precise.c.
+ *
+ * A collection accounts if it is asked to or if somebody is near a limit, as far as is known: by what was charged at the last accounting
+ * and handed out since. What others made and somebody came to hold is not in that; so each third collection accounts if somebody's limit
+ * is below all that lives. */
 #include "custodian.h"
 
 #ifndef LEE_NO_GC
@@ -14,10 +18,21 @@
 #include "collect.h"
 #include "precise.h"
 
-static bool forced;
+enum { REST = 3 };
 
-bool lee_account_wanted(void) {
-    return forced || lee_accounting_limits;
+static bool forced;
+static unsigned rested; /* collections since the last accounting */
+bool lee_accounting_always;
+
+bool lee_account_wanted(struct lee_heap *heap) {
+    if (!forced && !lee_accounting_limits)
+        return false;
+    /* Who allocates little may come to hold much that others made: at most all that lives. */
+    size_t most = ++rested >= REST ? heap->counts.live_bytes + heap->since_collection : 0;
+    bool wanted = forced || lee_accounting_always || lee_custodians_near(heap, most);
+    if (wanted)
+        rested = 0;
+    return wanted;
 }
 
 void lee_account_collect(struct lee_heap *heap) {

@@ -175,7 +175,7 @@ void lee_heap_collect(struct lee_heap *heap) {
     lee_sweep_finish(heap);
     clear_marks(heap);
     uint64_t marking = now();
-    bool accounts = lee_account_wanted();
+    bool accounts = lee_account_wanted(heap);
     mark(heap, accounts);
     uint64_t marked = now();
     lee_weak_process(heap);

@@ -201,6 +201,21 @@ static size_t use_of(const struct lee_custodian *custodian) {
     return custodian->settled + custodian->fresh;
 }
 
+/* How often somebody said that he requires something. */
+static size_t requirements;
+
+bool lee_custodians_near(struct lee_heap *heap, size_t most) {
+    if (requirements > 0)
+        return true;
+    flush(heap);
+    struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first);
+    for (; at != NULL; at = lee_custodian_after(at)) {
+        if (at->least_limit != SIZE_MAX && (use_of(at) > at->least_limit / 2 || at->least_limit < most))
+            return true;
+    }
+    return false;
+}
+
 /* What is left to a custodian's limits, and to those above it; the first custodian has the program's limit. */
 static size_t left_to(const struct lee_custodian *custodian) {
     size_t least = SIZE_MAX;
@@ -216,8 +231,6 @@ static size_t left_to(const struct lee_custodian *custodian) {
 }
 
 /* The most that somebody below `custodian`, or it itself, requires. Only asked when somebody has a requirement at all. */
-static size_t requirements;
-
 static size_t required_below(struct lee_custodian *custodian) {
     size_t most = 0;
     if (requirements == 0)

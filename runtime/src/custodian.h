@@ -51,6 +51,9 @@ void lee_custodian_end_if_shut(struct lee_heap *heap);
 /* There is no memory. Whether somebody was shut down, so that asking again makes sense. */
 bool lee_custodian_starved(struct lee_heap *heap);
 
+/* Whether somebody has used half of a limit, has a limit below `most` bytes, or a requirement. */
+bool lee_custodians_near(struct lee_heap *heap, size_t most);
+
 /* The next custodian in post-order: children before their parents, the first one last. Null behind that. */
 struct lee_custodian *lee_custodian_deepest(struct lee_custodian *from);
 struct lee_custodian *lee_custodian_after(struct lee_custodian *custodian);
@@ -65,14 +68,15 @@ void lee_descriptors_shut(void) __attribute__((weak));
 void lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct lee_vector *record);
 /* After it, when the live bytes were counted. */
 void lee_account_settle(struct lee_heap *heap);
-/* Whether collections account. */
-bool lee_account_wanted(void);
+/* Whether the collection that begins accounts. */
+bool lee_account_wanted(struct lee_heap *heap);
 /* From the `trace` of a handle: it is `custodian`'s, whoever reached it. */
 void lee_account_handle(struct lee_marker *marker, const struct lee_custodian *custodian, size_t bytes);
 /* For an accounting now, whatever was wanted. */
 void lee_account_collect(struct lee_heap *heap);
 extern enum lee_accounting lee_accounting_policy;
 extern bool lee_accounting_limits; /* somebody has a limit or a requirement */
+extern bool lee_accounting_always; /* then every collection accounts: LEE_ACCOUNTING=always */
 
 /* account_bounded.c: the bytes that the tasks of `custodian` and below reach; stops, with something larger than `most`, as soon as it
  * is more than that. SIZE_MAX if there is no memory to find out. */

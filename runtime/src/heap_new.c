@@ -35,6 +35,7 @@ static void read_settings(void) {
     const char *accounting = getenv("LEE_ACCOUNTING");
     if (accounting != NULL && strcmp(accounting, "none") == 0)
         lee_accounting_policy = LEE_ACCOUNTING_NONE;
+    lee_accounting_always = accounting != NULL && strcmp(accounting, "always") == 0;
 #endif
     size_t fail = number_of("LEE_GC_FAIL", 0), once = number_of("LEE_GC_FAIL_ONCE", 0);
     if (fail + once != 0)
