@@ -7,7 +7,7 @@ use source::Span;
 use typing::tree::BorrowKind;
 use typing::types::Own;
 
-use super::paths::{cursor_over, Found, NodeId, Over};
+use super::paths::{cursor_over, Found, NodeId, Over, Step};
 use super::report::{Finding, Kind, Lost, Verb};
 use super::state::{Brought, State, Test, MOVED, NULL, OWNED, UNSET};
 use super::{bits_of_constant, is_null, Ownership};
@@ -179,7 +179,7 @@ impl Ownership<'_> {
             self.here(s, node, span, report);
         }
         while let Some(parent) = self.paths.nodes[node].parent {
-            if self.paths.nodes[node].step == Some(super::paths::Step::Deref) {
+            if self.paths.nodes[node].step == Some(Step::Deref) {
                 self.here(s, parent, span, report);
             }
             node = parent;
@@ -338,7 +338,7 @@ impl Ownership<'_> {
 
     /// Whether there is nothing in the path: it is null, or a struct of such.
     fn is_nothing(&self, s: &State, node: NodeId) -> bool {
-        let is_part = |&&child: &&NodeId| self.paths.step(child) != Some(super::paths::Step::Deref);
+        let is_part = |&&child: &&NodeId| self.paths.step(child) != Some(Step::Deref);
         s.of(node) == NULL && self.paths.children(node).iter().filter(is_part).all(|&child| self.is_nothing(s, child))
     }
 
@@ -422,7 +422,7 @@ impl Ownership<'_> {
         for &child in &self.paths.nodes[node].children {
             let bits = s.of(child);
             if bits & MOVED != 0 {
-                if bits & OWNED != 0 {
+                if bits & OWNED != 0 && !self.all_gone(s, child) {
                     report(Finding::not_whole(span, top, child, s.sites[child], Verb::Freed));
                 }
                 let mut steps = self.paths.steps_between(top, child);
@@ -434,6 +434,19 @@ impl Ownership<'_> {
                 self.gone_parts(s, top, child, span, parts, report);
             }
         }
+    }
+
+    /// Whether a struct owns nothing any more: each part that could is a path, and not there on any way.
+    fn all_gone(&self, s: &State, node: NodeId) -> bool {
+        let node = &self.paths.nodes[node];
+        let types = &self.program.types;
+        let Some(id) = types.as_record(node.ty).filter(|_| !node.is_union) else { return false };
+        let Some(fields) = &types.record(id).fields else { return false };
+        fields.iter().enumerate().filter(|(_, field)| owns(types, field.ty.ty)).all(|(n, _)| {
+            let step = Some(Step::Field(n as u32));
+            let part = node.children.iter().find(|&&child| self.paths.nodes[child].step == step);
+            part.is_some_and(|&part| s.of(part) & (OWNED | UNSET) == 0 || self.all_gone(s, part))
+        })
     }
 
     // ---- storing
@@ -480,7 +493,7 @@ impl Ownership<'_> {
     /// After a part of an aggregate that was never set is set, the rest of it stays as it was.
     pub fn part_set(&self, s: &mut State, node: NodeId) {
         let Some(parent) = self.paths.nodes[node].parent else { return };
-        if s.of(parent) == UNSET && self.paths.nodes[node].step != Some(super::paths::Step::Deref) {
+        if s.of(parent) == UNSET && self.paths.nodes[node].step != Some(Step::Deref) {
             // Aggregates are zeroed where they are declared, or assigned part by part.
             s.set_one(parent, NULL, 0);
         }
@@ -628,7 +641,7 @@ impl Ownership<'_> {
             return;
         }
         for &child in &self.paths.nodes[node].children {
-            if self.paths.nodes[child].step != Some(super::paths::Step::Deref) {
+            if self.paths.nodes[child].step != Some(Step::Deref) {
                 self.lost(s, at, child, span, lost, report);
             }
         }
