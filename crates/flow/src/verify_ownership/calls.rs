@@ -150,8 +150,7 @@ impl Walker<'_> {
                 if hole && local.0 < self.body.params {
                     self.wrong("returns with a hole in what is lent");
                 }
-            } else if local.0 < self.body.params || self.is_temp(local) {
-                let _ = path;
+            } else if (local.0 < self.body.params || self.is_temp(local)) && !self.is_in_union(&(base, path)) {
                 self.drop_value(&m, &value, "the function is left");
             }
         }

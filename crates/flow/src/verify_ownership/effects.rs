@@ -258,7 +258,7 @@ impl Walker<'_> {
         }
         for cell in Self::cells_in(m, &(Base::Local(local), vec![])) {
             if let Some(value) = m.cells.remove(&cell) {
-                if !is_lent {
+                if !is_lent && !self.is_in_union(&cell) {
                     self.drop_value(m, &value, "its scope ends");
                 }
             }
@@ -275,6 +275,22 @@ impl Walker<'_> {
         if owed && value.null != Null::Yes && self.leaks {
             self.wrong(format!("drops something owned: {how}"));
         }
+    }
+
+    /// Whether the cell is a member of a union: this walk does not know by the tag which one is there, and what that owes.
+    pub(super) fn is_in_union(&self, cell: &Cell) -> bool {
+        let Base::Local(local) = cell.0 else { return false };
+        let Some(mut ty) = self.body.locals.get(local.0 as usize).map(|d| d.ty.ty) else { return false };
+        for &n in &cell.1 {
+            let types = &self.program.types;
+            let Some(record) = types.as_record(ty).and_then(|r| types.records.get(r.0 as usize)) else { return false };
+            if record.kind != RecordKind::Struct {
+                return true;
+            }
+            let Some(field) = record.fields.as_ref().and_then(|f| f.get(n as usize)) else { return false };
+            ty = field.ty.ty;
+        }
+        false
     }
 
     /// What other members of a union held is not there any more when one is stored.

@@ -27,6 +27,8 @@ pub struct Body<'a> {
     pub ret: Ret,
     /// Statements that may still be written.
     pub fuel: i64,
+    /// Facts of the prototype: the first region outlives the second.
+    pub facts: Vec<(usize, usize)>,
     /// How often what is written now runs.
     pub trips: i64,
     /// What a run costs, about.
@@ -43,13 +45,15 @@ pub struct Scope {
     pub head: Option<Vec<Own>>,
     /// Whether `break` and `continue` stop here without a loop to restore for.
     pub is_switch: bool,
+    /// Whether no jump to a loop goes out of here.
+    pub is_closed: bool,
 }
 
 impl<'a> Body<'a> {
     /// An empty body.
     pub fn new(random: &'a mut Random, types: &'a Types, funs: &'a [Fun], ret: Ret) -> Body<'a> {
         let heap = Region { name: "heap".into(), kind: Kind::Heap, handle: None, depth: 0, order: 0 };
-        let fuel = random.between(6, 22);
+        let fuel = random.between(6, 20);
         Body {
             random,
             types,
@@ -61,6 +65,7 @@ impl<'a> Body<'a> {
             scopes: vec![],
             ret,
             fuel,
+            facts: vec![],
             trips: 1,
             cost: 1,
             names: 0,
@@ -107,8 +112,14 @@ impl<'a> Body<'a> {
 
     /// A scope without text.
     pub fn scope(&mut self, head: Option<Vec<Own>>, is_switch: bool) {
-        let scope =
-            Scope { vars: self.vars.len(), pins: self.pins.len(), regions: self.regions.len(), head, is_switch };
+        let scope = Scope {
+            vars: self.vars.len(),
+            pins: self.pins.len(),
+            regions: self.regions.len(),
+            head,
+            is_switch,
+            is_closed: false,
+        };
         self.scopes.push(scope);
     }
 
@@ -140,7 +151,7 @@ impl<'a> Body<'a> {
     pub fn declare(&mut self, name: String, ty: Ty, st: St) -> usize {
         let depth = self.scopes.len();
         let own = Own::new(st);
-        self.vars.push(Var { name, ty, own, is_lent: false, is_deferred: false, depth });
+        self.vars.push(Var { name, ty, own, is_lent: false, is_deferred: false, is_place: false, depth });
         self.vars.len() - 1
     }
 
@@ -200,7 +211,7 @@ impl<'a> Body<'a> {
         let mut ty = self.vars[path.root].ty;
         let mut out = self.vars[path.root].name.clone();
         for &step in &path.steps {
-            let arrow = if matches!(ty, Ty::Val(_) | Ty::Boxed(_)) { "." } else { "->" };
+            let arrow = if matches!(ty, Ty::Val(_) | Ty::Boxed(_) | Ty::Hold(_)) { "." } else { "->" };
             out.push_str(arrow);
             out.push_str(&self.field_name(ty, step));
             ty = self.step(ty, step);
@@ -212,6 +223,8 @@ impl<'a> Body<'a> {
         match ty {
             Ty::Queue(_) => ["next", "side"][step % 2].into(),
             Ty::Boxed(_) => "value".into(),
+            Ty::Hold(_) => "p".into(),
+            Ty::Bound => "next".into(),
             Ty::Unique(p) | Ty::Val(p) | Ty::Rc(p) | Ty::Borrow(p) | Ty::Heap(p) => {
                 self.types.records[p].fields[step].name.clone()
             }
@@ -223,14 +236,20 @@ impl<'a> Body<'a> {
     pub fn kids(&self, ty: Ty) -> Vec<usize> {
         match ty {
             Ty::Queue(_) => vec![0, 1],
-            Ty::Boxed(_) => vec![0],
+            Ty::Boxed(_) | Ty::Bound => vec![0],
             Ty::Unique(p) | Ty::Val(p) => {
                 let fields = self.types.records[p].fields.iter().enumerate();
                 fields
                     .filter(|(_, f)| {
                         matches!(
                             f.holds,
-                            Holds::Unique(_) | Holds::Rc(_) | Holds::Held(_) | Holds::Witness | Holds::Pack
+                            Holds::Unique(_)
+                                | Holds::Rc(_)
+                                | Holds::Held(_)
+                                | Holds::Witness
+                                | Holds::Pack
+                                | Holds::Variant
+                                | Holds::Block
                         )
                     })
                     .map(|(n, _)| n)
@@ -265,7 +284,7 @@ impl<'a> Body<'a> {
     /// Whether what the type points to may be touched.
     pub fn region_is_live(&self, ty: Ty) -> bool {
         match ty {
-            Ty::List(r) | Ty::Plain(r) | Ty::Queue(r) | Ty::Counted(r) => self.regions[r].is_live(),
+            Ty::List(r) | Ty::Plain(r) | Ty::Queue(r) | Ty::Counted(r) | Ty::Low(r) => self.regions[r].is_live(),
             _ => true,
         }
     }
@@ -284,7 +303,7 @@ impl<'a> Body<'a> {
     fn is_behind_pointer(&self, path: &Path) -> bool {
         let mut ty = self.vars[path.root].ty;
         for &step in &path.steps {
-            if matches!(ty, Ty::Unique(_) | Ty::Queue(_)) {
+            if matches!(ty, Ty::Unique(_) | Ty::Queue(_) | Ty::Bound) {
                 return true;
             }
             ty = self.step(ty, step);
@@ -368,12 +387,15 @@ fn stepped(types: &Types, ty: Ty, step: usize) -> Ty {
     match ty {
         Ty::Queue(r) => Ty::Queue(r),
         Ty::Boxed(p) => Ty::Unique(p),
+        Ty::Bound => Ty::Bound,
         Ty::Unique(p) | Ty::Val(p) | Ty::Rc(p) | Ty::Borrow(p) | Ty::Heap(p) => {
             match types.records[p].fields[step].holds {
                 Holds::Unique(k) => Ty::Unique(k),
                 Holds::Rc(k) => Ty::Rc(k),
                 Holds::Held(k) => Ty::Val(k),
                 Holds::Pack => Ty::Pack,
+                Holds::Variant => Ty::Variant,
+                Holds::Block => Ty::Block,
                 // The witness is never taken out.
                 _ => Ty::Rc(usize::MAX),
             }
@@ -385,7 +407,7 @@ fn stepped(types: &Types, ty: Ty, step: usize) -> Ty {
 /// What a field holds that nothing is known about.
 pub fn default_state(ty: Ty) -> St {
     match ty {
-        Ty::Val(_) | Ty::Pack | Ty::Boxed(_) | Ty::Key(_) | Ty::Rc(usize::MAX) => St::Live,
+        Ty::Val(_) | Ty::Pack | Ty::Boxed(_) | Ty::Key(_) | Ty::Variant | Ty::Rc(usize::MAX) => St::Live,
         _ => St::Maybe,
     }
 }

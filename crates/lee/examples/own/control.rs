@@ -20,7 +20,7 @@ impl Body<'_> {
         self.fuel -= 1;
         for _ in 0..12 {
             let deep = self.scopes.len() > 5;
-            let written = match self.random.below(30) {
+            let written = match self.random.below(35) {
                 0 | 1 if !deep => self.branch(),
                 2 if !deep => self.loops(),
                 3 if !deep => self.switches(),
@@ -34,6 +34,8 @@ impl Body<'_> {
                 24 | 25 => self.key_statement(),
                 26 => self.generic_statement(),
                 27 => self.slot_statement(),
+                28 | 29 if !deep => self.walk_statement(),
+                30..=32 => self.family_statement(),
                 _ => self.call_statement(),
             };
             if written {
@@ -256,6 +258,9 @@ impl Body<'_> {
         }
         // The nearest loop; a switch in between takes `break` for itself.
         let Some(at) = self.scopes.iter().rposition(|s| s.head.is_some()) else { return false };
+        if self.scopes[at..].iter().any(|s| s.is_closed) {
+            return false;
+        }
         let has_switch = self.scopes[at..].iter().any(|s| s.is_switch);
         let Some(head) = self.scopes[at].head.clone() else { return false };
         if !self.may_leave(&head) {
@@ -291,6 +296,7 @@ impl Body<'_> {
             p.steps.is_empty()
                 && var.depth == depth
                 && !var.is_lent
+                && !var.is_place
                 && own.st == St::Live
                 && own.is_whole()
                 && matches!(var.ty, Ty::Unique(_) | Ty::Rc(_))

@@ -1,7 +1,7 @@
 //! Giving up what is owned, and bringing states back to what they were: at the ends of scopes, at joins, before jumps.
 
 use crate::body::Body;
-use crate::model::{Kind, Own, Path, St, Ty};
+use crate::model::{Elem, Kind, Own, Path, St, Ty};
 use crate::program::Ret;
 use crate::types::Holds;
 
@@ -9,6 +9,10 @@ impl Body<'_> {
     /// Gives up a variable, whatever it holds.
     pub fn drop_variable(&mut self, n: usize) {
         let var = &self.vars[n];
+        if var.is_place {
+            self.fill_place(n);
+            return;
+        }
         if var.is_lent || var.is_deferred {
             if var.is_lent {
                 self.fill(&Path::var(n));
@@ -17,6 +21,26 @@ impl Body<'_> {
         }
         if var.ty.is_owned() {
             self.drop_path(&Path::var(n));
+        }
+    }
+
+    /// Makes what a cursor is at whole.
+    pub fn fill_place(&mut self, n: usize) {
+        let path = Path::var(n);
+        if self.own(&path).st != St::Moved {
+            return self.fill(&path);
+        }
+        let (ty, text) = (self.ty(&path), self.text(&path));
+        let new = if self.random.chance(50) { "nullptr".into() } else { self.fresh(ty) };
+        self.line(format!("{text} = {new};"));
+        self.set_st(&path, St::Maybe);
+    }
+
+    /// Sets a path to what owns nothing.
+    fn clear(&mut self, text: &str, ty: Ty) {
+        match ty {
+            Ty::Variant => self.line(format!("{text}.num = fresh();")),
+            _ => self.line(format!("{text} = nullptr;")),
         }
     }
 
@@ -55,6 +79,11 @@ impl Body<'_> {
                 }
             }
             Ty::Pack => self.line(format!("{}_K_free({text});", self.types.tag)),
+            Ty::Variant => self.end_variant(path),
+            Ty::Bound | Ty::Block | Ty::Cells(_) => self.line(format!("free({text});")),
+            Ty::Hold(is_counted) => {
+                self.line(format!("{}({text}.p);", if is_counted { "release" } else { "free" }));
+            }
             Ty::Key(r) => {
                 let counted = matches!(self.regions[r].kind, Kind::Key(k) if k.is_counted());
                 self.line(format!("{}({text});", if counted { "release" } else { "free_arena" }));
@@ -85,6 +114,18 @@ impl Body<'_> {
             Ty::Val(p) => format!("val_{}({d})", self.types.name(p)),
             Ty::Boxed(p) => format!("{t}_put(mk_{}({d}))", self.types.name(p)),
             Ty::Pack => format!("{t}_K_new()"),
+            Ty::Variant => format!("{t}_V_new({d})"),
+            Ty::Bound => format!("{t}_U_new({d})"),
+            Ty::Block => format!("{t}_E_new()"),
+            Ty::Cells(elem) => {
+                let new = self.fresh(elem.ty());
+                let of = self.element(elem);
+                format!("new struct {t}_cell<{of}>{{ {new}, nullptr }}")
+            }
+            Ty::Hold(is_counted) => {
+                let (own, word) = if is_counted { ("rc", " rc") } else { ("unique", "") };
+                format!("(struct {t}_hold<{own}>){{ fresh(), new{word} struct {t}_N{{ .id = ids, .sum = mix(ids) }} }}")
+            }
             Ty::Queue(r) => {
                 let handle = self.handle(r).unwrap_or_default();
                 format!("new({handle}) struct {t}_Q{{ .id = fresh(), .sum = mix(ids) }}")
@@ -104,7 +145,9 @@ impl Body<'_> {
             let below = path.field(step);
             if kid.st == St::Moved {
                 let ty = self.ty(&below);
-                if matches!(ty, Ty::Unique(_) | Ty::Queue(_)) || (matches!(ty, Ty::Rc(p) if p != usize::MAX)) {
+                if matches!(ty, Ty::Unique(_) | Ty::Queue(_) | Ty::Block | Ty::Bound)
+                    || (matches!(ty, Ty::Rc(p) if p != usize::MAX))
+                {
                     let text = self.text(&below);
                     self.line(format!("{text} = nullptr;"));
                     self.set_st(&below, St::Maybe);
@@ -160,13 +203,13 @@ impl Body<'_> {
                 self.set_st(path, St::Maybe);
             }
             (St::Moved, St::Null) => {
-                self.line(format!("{text} = nullptr;"));
+                self.clear(&text, ty);
                 self.set_st(path, St::Null);
             }
             (St::Live | St::Maybe, St::Null) => {
                 self.drop_path(path);
                 if self.own(path).st != St::Null {
-                    self.line(format!("{text} = nullptr;"));
+                    self.clear(&text, ty);
                 }
                 self.set_st(path, St::Null);
             }
@@ -241,7 +284,7 @@ impl Body<'_> {
                     Some(path) => {
                         let name = self.name("out");
                         let (text, word) = (self.text(&path), self.declared(ty, &name));
-                        if path.steps.is_empty() && self.random.chance(50) {
+                        if path.steps.is_empty() && !self.vars[path.root].is_place && self.random.chance(50) {
                             self.set_st(&path, St::Moved);
                             return text;
                         }
@@ -260,7 +303,7 @@ impl Body<'_> {
             Ret::Queue(r) => {
                 let found = self.movable(|t| t == Ty::Queue(r));
                 match found {
-                    Some(path) if path.steps.is_empty() => {
+                    Some(path) if path.steps.is_empty() && !self.vars[path.root].is_place => {
                         self.set_st(&path, St::Moved);
                         self.text(&path)
                     }
@@ -298,6 +341,23 @@ impl Body<'_> {
             }
             Ty::Pack => format!("struct {t}_K {name}"),
             Ty::Boxed(p) => format!("struct {t}_box<struct {} *unique> {name}", self.types.name(p)),
+            Ty::Variant => format!("tagged union {t}_V {name}"),
+            Ty::Bound => format!("struct {t}_U *unique {name}"),
+            Ty::Block => format!("struct {t}_E *@exchange {name}"),
+            Ty::Cells(elem) => format!("struct {t}_cell<{}> *unique {name}", self.element(elem)),
+            Ty::Hold(is_counted) => {
+                format!("struct {t}_hold<{}> {name}", if is_counted { "rc" } else { "unique" })
+            }
+            Ty::Low(r) => format!("struct {t}_L *@{} {name}", at(r)),
+        }
+    }
+
+    /// The type of a generic list's elements.
+    pub fn element(&self, elem: Elem) -> String {
+        match elem {
+            Elem::Unique(p) => format!("struct {} *unique", self.types.name(p)),
+            Elem::Rc(p) => format!("struct {} *rc", self.types.name(p)),
+            Elem::Variant => format!("tagged union {}_V", self.types.tag),
         }
     }
 

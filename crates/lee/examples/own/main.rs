@@ -13,17 +13,22 @@
 mod batches;
 mod body;
 mod control;
+mod cursors;
+mod families;
 mod joins;
 mod lending;
 mod model;
 mod mutate;
+mod pointers;
 mod program;
 mod regions;
 #[path = "../differ/rng.rs"]
 mod rng;
 mod run;
 mod slots;
+mod tasks;
 mod types;
+mod unions;
 mod unique;
 
 use batches::{number, Options, Report as _};

@@ -79,6 +79,40 @@ pub enum Ty {
     Pack,
     /// `struct box<struct P *unique>`
     Boxed(usize),
+    /// `tagged union V`: one path, whichever member is there. `St::Null` says that the member owns nothing.
+    Variant,
+    /// `struct U *unique`, with a union whose tag is a field.
+    Bound,
+    /// `struct E *@exchange`
+    Block,
+    /// `struct cell<...> *unique`: a list of what is owned.
+    Cells(Elem),
+    /// `struct hold<...>`: an owner of that kind.
+    Hold(bool),
+    /// `struct L<@i> *@i`, which keeps what outlives its region.
+    Low(RegionId),
+}
+
+/// What a generic list holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Elem {
+    /// `struct P *unique`
+    Unique(usize),
+    /// `struct P *rc`
+    Rc(usize),
+    /// `tagged union V`
+    Variant,
+}
+
+impl Elem {
+    /// As a type.
+    pub fn ty(self) -> Ty {
+        match self {
+            Elem::Unique(p) => Ty::Unique(p),
+            Elem::Rc(p) => Ty::Rc(p),
+            Elem::Variant => Ty::Variant,
+        }
+    }
 }
 
 impl Ty {
@@ -89,7 +123,20 @@ impl Ty {
 
     /// Whether it must be given up.
     pub fn owes(self) -> bool {
-        matches!(self, Ty::Unique(_) | Ty::Rc(_) | Ty::Val(_) | Ty::Key(_) | Ty::Pack | Ty::Boxed(_))
+        matches!(
+            self,
+            Ty::Unique(_)
+                | Ty::Rc(_)
+                | Ty::Val(_)
+                | Ty::Key(_)
+                | Ty::Pack
+                | Ty::Boxed(_)
+                | Ty::Variant
+                | Ty::Bound
+                | Ty::Block
+                | Ty::Cells(_)
+                | Ty::Hold(_)
+        )
     }
 }
 
@@ -106,6 +153,8 @@ pub struct Var {
     pub is_lent: bool,
     /// A `defer` will free it.
     pub is_deferred: bool,
+    /// What a cursor is at: it is whole when the cursor advances or its block is left, and others own it then.
+    pub is_place: bool,
     /// Number of scopes around it.
     pub depth: usize,
 }

@@ -38,6 +38,13 @@ const KINDS: &[(&str, Mutation)] = &[
     ("repeat a line", repeat_line),
     ("exchange two lines", exchange_lines),
     ("move a line out of its block", hoist),
+    ("change a tag under an owner", change_tag),
+    ("call with another consume", change_pointer),
+    ("swap two arguments", swap_arguments),
+    ("drop an outlives", drop_outlives),
+    ("change the place of a cursor", under_cursor),
+    ("join later", join_later),
+    ("start what borrows", start_call),
 ];
 
 /// What became of the mutants of one kind.
@@ -502,5 +509,167 @@ fn hoist(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
         lines.remove(n);
         lines.insert(begin, moved);
     }
+    Some(())
+}
+
+// ---- unions, pointers to functions, cursors, tasks
+
+/// The member of a union that was lent or taken goes, by its tag, by another member, or by the whole.
+fn change_tag(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
+    let n = some(random, lines, |t| t.contains("->u.own;") || t.contains(" *view w") || t.starts_with("release(t"))?;
+    let t = lines[n].trim().to_string();
+    let change = if let Some((head, _)) = t.split_once("->u.own;") {
+        let path = head.rsplit(' ').next()?;
+        match random.below(5) {
+            0 => format!("{path}->kind = 1;"),
+            1 => format!("{path}->kind++;"),
+            2 => format!("{path}->u.own = nullptr;"),
+            3 => format!("{{ auto other = {path}->u.own; free(other); }}"),
+            _ => format!("{path} :=: {path}->next;"),
+        }
+    } else {
+        let head = (0..n).rev().find(|&m| lines[m].trim().starts_with("switch ("))?;
+        let path = lines[head].trim().strip_prefix("switch (")?.strip_suffix(") {")?.to_string();
+        match random.below(5) {
+            0 => format!("{path}.num = 1;"),
+            1 => format!("{path}.own = nullptr;"),
+            2 => format!("{{ auto other = {path}; }}"),
+            3 => format!("switch ({path}) {{ case .own(p): free(p); break; default: break; }}"),
+            _ => format!("{path} :=: {path};"),
+        }
+    };
+    let line = format!("{}{change}", margin(&lines[n]));
+    let to = n + 1 + random.below(3) as usize;
+    let (_, last) = function_of(lines, n);
+    lines.insert(to.min(last), line);
+    Some(())
+}
+
+/// The type of a pointer to a function says something else.
+fn change_pointer(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
+    let found: Vec<usize> = (0..lines.len())
+        .filter(|&n| lines[n].contains("(*") && lines[n].contains(" arg") && lines[n].starts_with("static "))
+        .collect();
+    if found.is_empty() {
+        return None;
+    }
+    let n = *random.pick(&found);
+    let line = lines[n].clone();
+    let changes = [
+        ("consume ", ""),
+        (")(struct", ")(consume struct"),
+        (" *unique arg", " *arg"),
+        (" *any arg", " *unique arg"),
+        (" *view arg", " *arg"),
+        (" *arg", " *@heap arg"),
+        (" *arg", " *view arg"),
+        ("*@heap arg", "*arg"),
+        (" *rc arg", " *unique arg"),
+        (" *unique *arg", " *unique arg"),
+    ];
+    let fits: Vec<&(&str, &str)> = changes.iter().filter(|(from, _)| line.contains(from)).collect();
+    if fits.is_empty() {
+        return None;
+    }
+    let (from, to) = **random.pick(&fits);
+    lines[n] = line.replacen(from, to, 1);
+    Some(())
+}
+
+/// Two arguments of a call change places.
+fn swap_arguments(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
+    let n = some(random, lines, |t| t.contains(", ") && t.ends_with(");") && !t.contains('{'))?;
+    let line = lines[n].clone();
+    let (head, inside) = line.strip_suffix(");")?.split_once('(')?;
+    let mut args: Vec<&str> = inside.split(", ").collect();
+    if args.len() < 2 {
+        return None;
+    }
+    let a = random.below(args.len() as i64) as usize;
+    let b = random.below(args.len() as i64) as usize;
+    args.swap(a, b);
+    lines[n] = format!("{head}({});", args.join(", "));
+    Some(())
+}
+
+/// A prototype promises less, or the opposite.
+fn drop_outlives(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
+    let found: Vec<usize> = (0..lines.len()).filter(|&n| lines[n].contains("@up outlives @lo")).collect();
+    if found.is_empty() {
+        return None;
+    }
+    let n = *random.pick(&found);
+    let fact = if random.chance(50) { "generic <@lo outlives @up>" } else { "" };
+    lines[n] = lines[n].replace("generic <@up outlives @lo>", fact);
+    Some(())
+}
+
+/// While a cursor goes over a place, something happens to it.
+fn under_cursor(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
+    let begins = |n: &usize| lines[*n].trim().starts_with("cursor c");
+    let found: Vec<usize> = (0..lines.len()).filter(begins).collect();
+    if found.is_empty() {
+        return None;
+    }
+    let n = *random.pick(&found);
+    let t = lines[n].trim().to_string();
+    let (name, place) = t.strip_prefix("cursor ")?.strip_suffix(';')?.split_once(" = &")?;
+    let what = if random.chance(50) { format!("(*{name})") } else { place.to_string() };
+    let change = match random.below(8) {
+        0 => format!("free({what});"),
+        1 => format!("{what} = nullptr;"),
+        2 => format!("{{ auto other = {what}; use(other->id); }}"),
+        3 => format!("{name} = &{what}->next0;"),
+        4 => format!("{{ cursor other = &{what}; *other = nullptr; }}"),
+        5 => format!("{{ borrow other = {what}; {what} = nullptr; use(other->id); }}"),
+        6 => format!("{what} :=: {place};"),
+        _ => format!("{{ auto other = &{what}; *other = nullptr; }}"),
+    };
+    let (_, last) = function_of(lines, n);
+    let end = (n..last).find(|&m| margin(&lines[m]).len() < margin(&lines[n]).len()).unwrap_or(last);
+    let to = n + 1 + random.below((end - n).max(1) as i64) as usize;
+    let line = format!("{}{change}", margin(&lines[n]));
+    lines.insert(to.min(end), line);
+    Some(())
+}
+
+/// A task goes on for longer.
+fn join_later(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
+    let found: Vec<usize> = (0..lines.len()).filter(|&n| lines[n].contains("if (!join(task")).collect();
+    if found.is_empty() {
+        return None;
+    }
+    let n = *random.pick(&found);
+    let name = lines[n].split_once("join(")?.1.split_once(')')?.0.to_string();
+    let tag = lines.iter().find_map(|l| Some(l.split_once("_keep(")?.0.rsplit(' ').next()?.to_string()));
+    let tag = tag.or_else(|| {
+        let entry = lines.iter().find(|l| l.contains("_main(void) {"))?;
+        Some(entry.split_once("_main(")?.0.rsplit(' ').next()?.to_string())
+    })?;
+    lines[n] = format!("{}{tag}_keep({name});", margin(&lines[n]));
+    Some(())
+}
+
+/// A call is made by a task.
+fn start_call(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
+    let calls = ["ck_", "bump_", "drop_", "_f"];
+    let n = some(random, lines, |t| {
+        t.ends_with(");")
+            && calls.iter().any(|c| t.starts_with(c) || t.starts_with('s') && t.contains("_f"))
+            && !t.contains(" = ")
+    })?;
+    let call = lines[n].trim().strip_suffix(';')?.to_string();
+    let how = match random.below(3) {
+        0 => format!("join(start {call});"),
+        1 => format!("{{ task *other = start {call}; yield(); join(other); }}"),
+        _ => format!("task *other = start {call};"),
+    };
+    if how.starts_with("task") {
+        let (_, last) = function_of(lines, n);
+        let to = (n + 1 + random.below(4) as usize).min(last);
+        let join = format!("{}join(other);", margin(&lines[n]));
+        lines.insert(to, join);
+    }
+    lines[n] = format!("{}{how}", margin(&lines[n]));
     Some(())
 }

@@ -46,6 +46,14 @@ pub enum Param {
     Pack,
     /// `consume` the same
     GivePack,
+    /// `struct L<@lo> *@lo l, struct N *@up n`, with `@up` outliving `@lo`
+    Low,
+    /// `consume tagged union V v`
+    Variant,
+    /// `struct U *unique u`
+    Bound,
+    /// `consume struct E *@exchange e`
+    Block,
 }
 
 /// A result.
@@ -93,6 +101,8 @@ pub struct Fun {
     pub ret: Ret,
     /// What a call costs, about.
     pub cost: i64,
+    /// What stands in front of the arguments of a call.
+    pub calls: Vec<String>,
 }
 
 /// A program's parts.
@@ -131,6 +141,15 @@ pub fn program(seed: u64) -> Program {
     functions.push_str(&text);
     let mut entry =
         format!("static void {t}_main(void) {{\n    {t}_tok = new rc struct W{{ 1 }};\n    {}();\n", last.name);
+    if types.families.tasks {
+        entry.push_str(&format!("    {t}_join();\n"));
+    }
+    if types.families.unions {
+        entry.push_str(&format!("    {t}_gv.num = 0;\n"));
+    }
+    if types.families.exchange {
+        entry.push_str(&format!("    {t}_ge = nullptr;\n"));
+    }
     for n in 0..types.records.len() {
         entry.push_str(&format!("    {t}_g{n} = nullptr; {t}_gc{n} = nullptr;\n"));
         entry.push_str(&format!("    for (int i = 0; i < 3; i++) {t}_ga{n}[i] = nullptr;\n"));
@@ -155,7 +174,7 @@ fn closed(random: &mut Random, types: &Types, funs: &[Fun], name: String) -> (Fu
     let _ = body.may_leave(&[]);
     body.write_return();
     let text = format!("static void {name}(void) {{\n{}\n}}\n", body.lines.join("\n"));
-    (Fun { name, params: vec![], ret: Ret::None, cost: body.cost }, text)
+    (Fun { name, params: vec![], ret: Ret::None, cost: body.cost, calls: vec![] }, text)
 }
 
 fn function(random: &mut Random, types: &Types, funs: &[Fun], name: String) -> (Fun, String) {
@@ -165,7 +184,12 @@ fn function(random: &mut Random, types: &Types, funs: &[Fun], name: String) -> (
         let p = random.below(n) as usize;
         let kind = *random.pick(&KeyKind::ALL);
         let has_reap = params.iter().any(|p| matches!(p, Param::Reap | Param::ReapLent));
-        params.push(match random.below(20) {
+        let f = &types.families;
+        params.push(match random.below(24) {
+            20 if f.outlives && !params.contains(&Param::Low) => Param::Low,
+            21 if f.unions => Param::Variant,
+            22 if f.unions => Param::Bound,
+            23 if f.exchange => Param::Block,
             0 | 1 => Param::Lent(p),
             2..=4 => Param::Consume(p),
             5 | 6 => Param::Shared(p),
@@ -210,8 +234,9 @@ fn function(random: &mut Random, types: &Types, funs: &[Fun], name: String) -> (
         _ => Ret::None,
     };
     let mut body = Body::new(random, types, funs, ret);
-    let mut words = vec![];
+    let mut words: Vec<String> = vec![];
     let t = types.tag.clone();
+    let before = if params.contains(&Param::Low) { "generic <@up outlives @lo>\n" } else { "" };
     let mut result = ret;
     body.scope(None, false);
     for (n, param) in params.iter().enumerate() {
@@ -281,6 +306,20 @@ fn function(random: &mut Random, types: &Types, funs: &[Fun], name: String) -> (
                 (format!("struct {t}_K {x}"), Ty::Pack)
             }
             Param::GivePack => (format!("consume struct {t}_K {x}"), Ty::Pack),
+            Param::Low => {
+                let up = body.add_region("up".into(), Kind::ParamArena, None);
+                let lo = body.add_region("lo".into(), Kind::ParamArena, None);
+                body.facts.push((up, lo));
+                body.declare("older".into(), Ty::Plain(up), St::Live);
+                words.push(format!("struct {t}_N *@up older"));
+                (format!("struct {t}_L *@lo {x}"), Ty::Low(lo))
+            }
+            Param::Variant => (format!("consume tagged union {t}_V {x}"), Ty::Variant),
+            Param::Bound => {
+                lent = true;
+                (format!("struct {t}_U *unique {x}"), Ty::Bound)
+            }
+            Param::Block => (format!("consume struct {t}_E *@exchange {x}"), Ty::Block),
         };
         let index = body.declare(x, ty, St::Live);
         body.vars[index].is_lent = lent;
@@ -306,9 +345,22 @@ fn function(random: &mut Random, types: &Types, funs: &[Fun], name: String) -> (
             _ => "void ".into(),
         },
     };
+    // A parameter's name is its last word.
+    let names: Vec<String> = words
+        .iter()
+        .flat_map(|w| w.split(", "))
+        .filter_map(|w| Some(w.rsplit([' ', '*']).next()?.to_string()))
+        .collect();
     let head = if words.is_empty() { "void".into() } else { words.join(", ") };
-    let text = format!("static {back}{name}({head}) {{\n{}\n}}\n", body.lines.join("\n"));
-    (Fun { name, params, ret, cost: body.cost }, text)
+    let mut text = format!("{before}static {back}{name}({head}) {{\n{}\n}}\n", body.lines.join("\n"));
+    let cost = body.cost;
+    let mut calls = vec![format!("{name}(")];
+    if types.families.pointers {
+        let (more, others) = crate::pointers::others(random, &name, before, &back, &words, &names);
+        text.push_str(&more);
+        calls.extend(others);
+    }
+    (Fun { name, params, ret, cost, calls }, text)
 }
 
 impl Body<'_> {
@@ -320,6 +372,8 @@ impl Body<'_> {
             Param::Counted(p) => Ty::Rc(p),
             Param::Value(p) => Ty::Val(p),
             Param::Pack => Ty::Pack,
+            Param::Bound => Ty::Bound,
+            Param::Low => return self.provide_low(),
             Param::Heap(p) => {
                 let (of, u, s) = (self.types.name(p).to_string(), self.name("u"), self.name("s"));
                 self.line(format!("struct {of} *unique {u} = mk_{of}(1);"));
@@ -433,9 +487,37 @@ impl Body<'_> {
                     words.push(self.text(&path));
                     used.push(path);
                 }
-                Param::Consume(_) | Param::Release(_) | Param::Whole(_) | Param::GivePack => {
+                Param::Bound => {
+                    let Some(path) = lent(self, Lending::Exclusive, Ty::Bound) else { return false };
+                    words.push(self.text(&path));
+                    used.push(path);
+                }
+                Param::Low => {
+                    let low = self.some_var(|b, v| match v.ty {
+                        Ty::Low(i) => {
+                            b.regions[i].is_live()
+                                && b.vars
+                                    .iter()
+                                    .any(|w| matches!(w.ty, Ty::Plain(o) if b.regions[o].is_live() && b.outlives(o, i)))
+                        }
+                        _ => false,
+                    });
+                    let Some(low) = low else { return false };
+                    let Ty::Low(i) = self.vars[low].ty else { return false };
+                    let Some(older) = self.equal_region(i) else { return false };
+                    words.push(self.vars[older].name.clone());
+                    words.push(self.vars[low].name.clone());
+                }
+                Param::Consume(_)
+                | Param::Release(_)
+                | Param::Whole(_)
+                | Param::GivePack
+                | Param::Variant
+                | Param::Block => {
                     let ty = match *param {
                         Param::Consume(p) => Ty::Unique(p),
+                        Param::Variant => Ty::Variant,
+                        Param::Block => Ty::Block,
                         Param::Release(p) => Ty::Rc(p),
                         Param::Whole(p) => Ty::Val(p),
                         _ => Ty::Pack,
@@ -540,7 +622,13 @@ impl Body<'_> {
                 }
             }
         }
-        let call = format!("{}({})", fun.name, words.join(", "));
+        let call = if fun.calls.len() > 1 && self.random.chance(50) {
+            let begin = self.random.pick(&fun.calls).clone();
+            // Without arguments nothing stands behind the function.
+            format!("{begin}{})", words.join(", "))
+        } else {
+            format!("{}({})", fun.name, words.join(", "))
+        };
         for (path, st) in &after {
             self.set_st(path, *st);
         }

@@ -4,6 +4,7 @@
 //! a witness own one count of the program's token, so that at the end the token's count says how many were lost or
 //! dropped twice, without a sanitizer.
 
+use crate::families::{CELLS, EXCHANGE, OUTLIVES, TASKS, UNIONS};
 use crate::rng::Random;
 
 /// What a field holds. Numbers are those of records.
@@ -25,6 +26,10 @@ pub enum Holds {
     Numbers(usize),
     /// A package with a key.
     Pack,
+    /// `tagged union V`
+    Variant,
+    /// `struct E *@exchange`
+    Block,
 }
 
 /// A field.
@@ -49,7 +54,14 @@ pub struct Record {
 
 impl Record {
     /// A record that owns parts of records in front of it, and of itself.
-    fn random(random: &mut Random, tag: &str, n: usize, before: &[Record], has_pack: bool) -> Record {
+    fn random(
+        random: &mut Random,
+        tag: &str,
+        n: usize,
+        before: &[Record],
+        has_pack: bool,
+        families: &Families,
+    ) -> Record {
         let mut fields = vec![];
         let mut add = |stem: &str, holds| {
             let name = format!("{stem}{}", fields.len());
@@ -94,7 +106,40 @@ impl Record {
                 _ => add("num", Holds::Numbers(random.between(1, 5) as usize)),
             }
         }
+        // What a union holds is of the first record, so that counts make no circles.
+        if families.unions && n > 0 && random.chance(50) {
+            may_share = false;
+            add("var", Holds::Variant);
+        }
+        if families.exchange && random.chance(40) {
+            may_share = false;
+            add("ex", Holds::Block);
+        }
         Record { name: format!("{tag}_P{n}"), fields, may_share }
+    }
+}
+
+/// What a program has besides: each costs types and helpers, so that it has some only.
+#[derive(Clone, Copy, Debug)]
+pub struct Families {
+    /// Unions that own.
+    pub unions: bool,
+    /// Calls through pointers.
+    pub pointers: bool,
+    /// Blocks of the exchange heap.
+    pub exchange: bool,
+    /// Tasks.
+    pub tasks: bool,
+    /// Structs that keep what outlives their region.
+    pub outlives: bool,
+    /// Generic lists of owners.
+    pub cells: bool,
+}
+
+impl Families {
+    fn random(random: &mut Random) -> Families {
+        let mut some = || random.chance(28);
+        Families { unions: some(), pointers: some(), exchange: some(), tasks: some(), outlives: some(), cells: some() }
     }
 }
 
@@ -106,18 +151,21 @@ pub struct Types {
     pub records: Vec<Record>,
     /// The kind of key in the package: its words.
     pub pack_key: crate::model::KeyKind,
+    /// What else there is.
+    pub families: Families,
 }
 
 impl Types {
     /// The types of a program.
     pub fn random(random: &mut Random, tag: &str) -> Types {
         let mut records = vec![];
+        let families = Families::random(random);
         for n in 0..random.between(1, 4) as usize {
-            let record = Record::random(random, tag, n, &records, random.0 % 3 == 0);
+            let record = Record::random(random, tag, n, &records, random.0 % 3 == 0, &families);
             records.push(record);
         }
         let pack_key = *random.pick(&crate::model::KeyKind::ALL);
-        Types { tag: tag.into(), records, pack_key }
+        Types { tag: tag.into(), records, pack_key, families }
     }
 
     /// The name of a record.
@@ -178,8 +226,19 @@ generic <own q> struct {t}_hold {{ long id; struct {t}_N *q p; }};
 generic <own q> long {t}_held_id(struct {t}_hold<q> *d) {{ return d->p->id; }}
 "
         );
+        let f = &self.families;
+        let wanted = [f.unions, f.exchange, f.tasks, f.outlives, f.cells];
+        let parts = [UNIONS, EXCHANGE, TASKS, OUTLIVES, CELLS];
+        let first = self.name(0).to_string();
+        let text = |part: &str| part.replace("$P", &first).replace('$', t);
+        for ((before, _), _) in parts.iter().zip(wanted).filter(|(_, wanted)| *wanted) {
+            out.push_str(&text(before));
+        }
         for n in 0..self.records.len() {
             out.push_str(&self.declaration(n));
+        }
+        for ((_, behind), _) in parts.iter().zip(wanted).filter(|(_, wanted)| *wanted) {
+            out.push_str(&text(behind));
         }
         for n in 0..self.records.len() {
             out.push_str(&self.helpers(n));
@@ -202,6 +261,8 @@ generic <own q> long {t}_held_id(struct {t}_hold<q> *d) {{ return d->p->id; }}
                 Holds::Held(k) => format!("{} {name}", of(k)),
                 Holds::Numbers(size) => format!("long {name}[{size}]"),
                 Holds::Pack => format!("struct {t}_K {name}"),
+                Holds::Variant => format!("tagged union {t}_V {name}"),
+                Holds::Block => format!("struct {t}_E *@exchange {name}"),
             };
             out.push_str(&format!("    {line};\n"));
         }
@@ -221,6 +282,8 @@ generic <own q> long {t}_held_id(struct {t}_hold<q> *d) {{ return d->p->id; }}
                 Holds::Many(k, _) => format!("{{ {d} > 1 ? mk_{}({d} - 2) : nullptr }}", self.name(k)),
                 Holds::Held(k) => format!("{{ {} }}", self.initialiser(k, "0")),
                 Holds::Pack => format!("{t}_K_new()"),
+                Holds::Variant => format!("{t}_V_new({d})"),
+                Holds::Block => format!("{t}_E_new()"),
                 Holds::Heap(_) | Holds::Numbers(_) => continue,
             };
             parts.push(format!(".{name} = {part}"));
@@ -267,13 +330,28 @@ generic <own q> long {t}_held_id(struct {t}_hold<q> *d) {{ return d->p->id; }}
                         "    if (p->{name} && p->{name}->sum != mix(p->{name}->id)) bad(__LINE__);\n"
                     ));
                 }
-                Holds::Rc(_) | Holds::Numbers(_) | Holds::Pack => {}
+                Holds::Variant => walk.push_str(&format!(
+                    "    switch (p->{name}) {{ case .own(q): n += walk_{}(q); break; case .num(m): use(m); break; default: break; }}\n",
+                    self.name(0)
+                )),
+                Holds::Rc(_) | Holds::Numbers(_) | Holds::Pack | Holds::Block => {}
             }
         }
         let may_count = self.records[n].may_share && self.held_is_counted(n);
         let wits = if may_count {
             format!(
                 "static long wits_{p}(struct {p} *view p) {{\n    if (!p) return 0;\n    long n = 0;\n{count}    return n;\n}}\n"
+            )
+        } else {
+            String::new()
+        };
+        let work = if self.families.tasks {
+            format!(
+                "static void work_{p}(consume struct {p} *unique p, long n) {{
+    for (long i = 0; p && i < n; i++) {{ ck_{p}(p); yield(); bump_{p}(p); }}
+    drop_{p}(p);
+}}
+"
             )
         } else {
             String::new()
@@ -297,7 +375,7 @@ static long walk_{p}(struct {p} *view p) {{
 {wits}static void drop_{p}(consume struct {p} *unique p) {{ if (p) use(walk_{p}(p)); free(p); }}
 static long *@x at_{p}(struct {p} *@x p) {{ return &p->id; }}
 static struct {p} *@x pick_{p}(struct {p} *@x p, struct {p} *@x q) {{ return fresh() & 1 ? p : q; }}
-"
+{work}"
         )
     }
 
