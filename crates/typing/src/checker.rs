@@ -84,6 +84,8 @@ pub struct Checker<'a> {
     pub(crate) siblings: Option<Siblings>,
     /// Parameters of a `generic <...>` that the next record specifier with a tag takes.
     pub(crate) pending_generic: Option<Vec<GenericParam>>,
+    /// The parameters of the struct that is being defined, if it has some.
+    pub(crate) record_params: Vec<GenericParam>,
     /// Generic tags that are to be declared at file scope when the level of their parameters is closed.
     pub(crate) generic_tags: Vec<(Symbol, u32)>,
     /// Names of generic typedefs, to be declared again behind the level of their parameters.
@@ -117,6 +119,7 @@ impl<'a> Checker<'a> {
             typedef_align: FxHashMap::default(),
             siblings: None,
             pending_generic: None,
+            record_params: vec![],
             generic_tags: vec![],
             generic_typedefs: vec![],
         }

@@ -67,7 +67,11 @@ impl Checker<'_> {
                 self.scopes.declare_region(region.name, Region::Param((first + n) as u32), region.span);
             }
             let outer = std::mem::take(&mut self.protos);
+            let generic = self.program.types.instance_of.get(&id).copied();
+            let params = generic.and_then(|g| self.generic_records.get(g as usize)).map(|g| g.params.clone());
+            let around = params.map(|params| std::mem::replace(&mut self.record_params, params));
             self.define_record(id, spec, place);
+            self.record_params = around.unwrap_or_else(|| std::mem::take(&mut self.record_params));
             self.protos = outer;
             self.scopes.hoist(depth);
         }
@@ -265,36 +269,58 @@ impl Checker<'_> {
         let id = self.new_record(kind, spec, place);
         match (spec.tag, generic) {
             (Some(tag), Some(params)) => {
-                let number = self.generic_records.len() as u32;
-                let args: Vec<Ty> = params
-                    .iter()
-                    .enumerate()
-                    .map(|(n, p)| {
-                        self.program.types.intern(match p {
-                            GenericParam::Type(p) => TyKind::Param(*p),
-                            GenericParam::Own(_) => TyKind::OwnArg(Own::Param(n as u32)),
-                            GenericParam::Region(_) => TyKind::RegionArg(Region::Param(n as u32)),
-                        })
-                    })
-                    .collect();
-                self.program.types.records[id.0 as usize].args = args.clone();
-                self.generic_records.push(GenericRecord { params, this: id });
-                self.program.types.generic_self.insert(number, id);
-                self.program.types.instance_of.insert(id, number);
-                self.program.types.instances.insert((number, args), id);
+                let number = self.new_generic(id, params);
                 // The tag outlives the level that holds the type parameters.
                 if !self.type_params.is_empty() {
                     self.generic_tags.push((tag.name, number));
                 }
                 self.scopes.declare_tag(tag.name, Tag::Generic(number));
             }
-            (Some(tag), None) => self.scopes.declare_tag(tag.name, Tag::Record(id)),
-            _ => {}
+            (tag, _) => {
+                // A struct that is seen only inside of something generic has the parameters of that.
+                let around = if self.record_params.is_empty() { &self.type_params } else { &self.record_params };
+                if !around.is_empty() && (tag.is_none() || self.f.is_some()) {
+                    self.new_generic(id, around.clone());
+                }
+                if let Some(tag) = tag {
+                    self.scopes.declare_tag(tag.name, Tag::Record(id));
+                }
+            }
         }
         if self.f.is_some() {
             self.local_records.insert(spec.span, id);
         }
         Some(id)
+    }
+
+    /// Makes a new record the instance of a new generic at its own parameters; the generic's number.
+    fn new_generic(&mut self, id: RecordId, params: Vec<GenericParam>) -> u32 {
+        let number = self.generic_records.len() as u32;
+        let own = params.iter().enumerate().map(|(n, p)| match p {
+            GenericParam::Type(p) => TyKind::Param(*p),
+            GenericParam::Own(_) => TyKind::OwnArg(Own::Param(n as u32)),
+            GenericParam::Region(_) => TyKind::RegionArg(Region::Param(n as u32)),
+        });
+        let types = &mut self.program.types;
+        let args: Vec<Ty> = own.map(|kind| types.intern(kind)).collect();
+        types.records[id.0 as usize].args = args.clone();
+        types.generic_self.insert(number, id);
+        types.instance_of.insert(id, number);
+        types.instances.insert((number, args), id);
+        self.generic_records.push(GenericRecord { params, this: id });
+        number
+    }
+
+    /// A struct with a name of its own has no parameters of what it is defined in.
+    fn refuse_parameters(&mut self, spec: &ast::RecordSpec, fields: &[Field]) {
+        let Some(field) = fields.iter().find(|f| self.program.types.mentions_param(f.ty.ty)) else { return };
+        let (span, tag) = (field.span, spec.tag.map_or(String::new(), |t| t.name.to_string()));
+        self.error_help(
+            codes::GENERIC,
+            span,
+            format!("`struct {tag}` mentions a parameter of what it is defined in, but can be named elsewhere"),
+            format!("leave `{tag}` away, or define the struct by itself, with parameters of its own"),
+        );
     }
 
     /// `struct list` without arguments where `list` is generic: its definition, or an error.
@@ -374,6 +400,9 @@ impl Checker<'_> {
         self.siblings = outer;
         self.pending_generic = pending;
         self.check_fields(spec, &mut fields);
+        if !self.program.types.instance_of.contains_key(&id) {
+            self.refuse_parameters(spec, &fields);
+        }
         self.check_owned_fields(spec, &fields, place, inline);
         if again {
             // The rounds made it; this walk was for the reports.
