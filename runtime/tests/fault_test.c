@@ -7,7 +7,7 @@
 #include "check.h"
 
 static const struct lee_site site = {"dir/a.lee", 12, 9};
-static const struct lee_type type_int = {1, 4, "int"}, type_node = {2, 16, "struct node"}, type_other = {1, 4, "int"};
+static const struct lee_type type_int = {1, 4, "int", NULL}, type_node = {2, 16, "struct node", NULL}, type_other = {1, 4, "int", NULL};
 static int elements[4];
 
 __attribute__((noinline)) static void do_index(void) { lee_fault_index(&site, 10, 4); }

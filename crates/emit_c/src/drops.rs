@@ -148,8 +148,7 @@ impl Unit<'_> {
         let name = format!("lee__drop_{}", self.drops.functions.len());
         self.drops.functions.insert((ty, ends), Some(name.clone()));
         let mut body = String::new();
-        let at = if self.types.words(ty) > 1 { "(*it).p" } else { "(*it)" };
-        self.push_parts(ty, at, ends, 0, &mut body);
+        self.push_parts(ty, "(*it)", true, ends, 0, &mut body);
         if body.is_empty() {
             self.drops.functions.insert((ty, ends), None);
             return None;
@@ -162,23 +161,27 @@ impl Unit<'_> {
         Some(name)
     }
 
-    /// Statements that push what the object `at` owns.
-    fn push_parts(&mut self, ty: Ty, at: &str, ends: Ends, depth: u32, out: &mut String) {
+    /// Statements that push what the object `at` owns. `whole`: a pointer of several words is one C object, not several fields.
+    fn push_parts(&mut self, ty: Ty, at: &str, whole: bool, ends: Ends, depth: u32, out: &mut String) {
         if depth > 100 || !self.types.owns(ty) {
             return;
         }
         match self.types.kind(ty).clone() {
             TyKind::Ptr(p) if self.frees(&p, ends) => {
-                let owned = self.owned(&p, ends);
-                let _ = write!(out, "lee_push(work, {at}, {owned}); ");
+                let address = if whole && self.types.words(ty) > 1 { format!("{at}.p") } else { at.to_string() };
+                let owned = match (self.types.is_typed_void(&p), whole) {
+                    (true, true) => format!("lee_owned_of({at}.ty)"),
+                    (true, false) => format!("lee_owned_of({at}__ty)"),
+                    _ => self.owned(&p, ends),
+                };
+                let _ = write!(out, "lee_push(work, {address}, {owned}); ");
             }
             TyKind::Key(kind, _) => {
                 let _ = write!(out, "lee_push_key(work, {at}, {}); ", u8::from(kind.is_rc()));
             }
             TyKind::Array { elem, len: ArrayLen::Const(n), .. } => {
-                let word = if self.types.words(elem.ty) > 1 { ".p" } else { "" };
                 let mut inner = String::new();
-                self.push_parts(elem.ty, &format!("{at}[i{depth}]{word}"), ends, depth + 1, &mut inner);
+                self.push_parts(elem.ty, &format!("{at}[i{depth}]"), true, ends, depth + 1, &mut inner);
                 if !inner.is_empty() {
                     let _ = write!(out, "for (size_t i{depth} = 0; i{depth} < {n}; i{depth}++) {{ {inner}}} ");
                 }
@@ -200,14 +203,14 @@ impl Unit<'_> {
                 _ => format!("{at}.{name}"),
             };
             match (record.kind, &field.tagged_by) {
-                (RecordKind::Struct, None) => self.push_parts(field.ty.ty, &path, ends, depth + 1, out),
+                (RecordKind::Struct, None) => self.push_parts(field.ty.ty, &path, false, ends, depth + 1, out),
                 (RecordKind::Struct, Some(tagged)) => {
                     let tag = format!("{at}.{}", names.get(tagged.tag as usize).cloned().unwrap_or_default());
                     self.push_bound(field.ty.ty, &path, &tag, tagged, ends, depth + 1, out);
                 }
                 (RecordKind::Tagged, _) => {
                     let mut inner = String::new();
-                    self.push_parts(field.ty.ty, &path, ends, depth + 1, &mut inner);
+                    self.push_parts(field.ty.ty, &path, false, ends, depth + 1, &mut inner);
                     if !inner.is_empty() {
                         let _ = write!(out, "if ({at}.tag == {n}) {{ {inner}}} ");
                     }
@@ -237,7 +240,7 @@ impl Unit<'_> {
             let name = names.get(n).cloned().unwrap_or_default();
             let path = if name.is_empty() { at.to_string() } else { format!("{at}.{name}") };
             let mut inner = String::new();
-            self.push_parts(field.ty.ty, &path, ends, depth + 1, &mut inner);
+            self.push_parts(field.ty.ty, &path, false, ends, depth + 1, &mut inner);
             let values: Vec<String> = tagged
                 .arms
                 .iter()

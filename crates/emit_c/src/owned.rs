@@ -255,10 +255,15 @@ impl Emitter<'_, '_> {
     pub fn dispose(&mut self, value: &Operand, handle: Option<&Operand>, moved: &[Vec<Proj>]) {
         self.forget_moved(value, moved);
         let ty = self.operand_ty(value);
-        let address = self.value(value);
+        let is_void = self.unit.types.as_pointer(ty).is_some_and(|p| self.unit.types.is_typed_void(&p));
+        let words = if is_void { self.operand(value, true) } else { vec![self.value(value)] };
+        let Some(address) = words.first().cloned() else { return };
         let reap = handle.filter(|h| self.is_reap(h)).map(|h| self.value(h));
         self.settle(Effect { memory: true, local: None });
         let text = match self.unit.types.kind(ty).clone() {
+            TyKind::Ptr(_) if is_void => {
+                words.get(1).map(|ty| format!("lee_dispose({}, lee_owned_of({}));", address.text, ty.text))
+            }
             TyKind::Ptr(p) => self.end_pointer(&p, &address.text, reap.as_ref()),
             TyKind::Key(kind, _) => Some(end_key(kind, &address.text)),
             _ => None,

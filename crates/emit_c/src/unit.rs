@@ -2,6 +2,7 @@
 
 use crate::ctype::{CTypes, Consts};
 use crate::digest;
+use crate::drops::Ends;
 use crate::lines::{At, Lines, Locator};
 use crate::names::{escape, is_builtin, is_free_in_plain, is_identifier, is_reserved, sanitize, NameSet};
 use crate::prelude::{Helper, PLAIN, PRAGMAS};
@@ -72,7 +73,8 @@ pub struct Unit<'a> {
     pub labels: Vec<u32>,
     sites: Vec<At>,
     site_ids: FxHashMap<At, usize>,
-    descriptors: Vec<(u64, Ty)>,
+    /// Digest, type, and how an object of it ends, if it owns something.
+    descriptors: Vec<(u64, Ty, Option<String>)>,
     /// Helpers that are used.
     helpers: Vec<(&'static str, String)>,
     saturations: Vec<String>,
@@ -185,9 +187,9 @@ impl<'a> Unit<'a> {
         out.push_str(&layouts);
         out.push('\n');
         out.push_str(&self.site_table());
-        out.push_str(&self.descriptor_definitions());
         out.push_str(&self.tag_definitions);
         out.push_str(&self.drops.text());
+        out.push_str(&self.descriptor_definitions());
         out.push_str(&self.containers.text());
         out.push_str(&self.layout_definitions);
         if !self.options.plain && self.c.needed.iter().any(|&id| layouts::has_unaligned(self.types, id)) {
@@ -518,25 +520,28 @@ impl<'a> Unit<'a> {
     /// The descriptor of a type, as an identifier.
     pub fn descriptor(&mut self, ty: Ty) -> String {
         let digest = digest::digest(self.types, ty);
-        if !self.descriptors.iter().any(|(d, _)| *d == digest) {
-            self.descriptors.push((digest, ty));
+        if !self.descriptors.iter().any(|(d, ..)| *d == digest) {
             self.c.need(ty);
+            // An owned `void *` frees by what its type says.
+            let owned = self.owns_something(ty, Ends::Heap).then(|| self.parts(ty, Ends::Heap));
+            self.descriptors.push((digest, ty, owned));
         }
         format!("lee_type_{digest:016x}")
     }
 
     fn descriptor_definitions(&mut self) -> String {
         let mut out = String::new();
-        for (digest, ty) in self.descriptors.clone() {
+        for (digest, ty, owned) in self.descriptors.clone() {
             let size = match self.types.kind(ty) {
                 TyKind::Func(_) | TyKind::Void => "0".to_string(),
                 _ if !self.types.is_complete(ty) => "0".to_string(),
                 _ => self.c.sizeof_text(ty),
             };
             let name = escape(digest::type_text(self.types, ty).as_bytes());
+            let owned = owned.as_deref().unwrap_or("0");
             let _ = writeln!(
                 out,
-                "__attribute__((weak)) const struct lee_type lee_type_{digest:016x} = {{ 0x{digest:016x}u, {size}, \"{name}\" }};"
+                "__attribute__((weak)) const struct lee_type lee_type_{digest:016x} = {{ 0x{digest:016x}u, {size}, \"{name}\", {owned} }};"
             );
         }
         out

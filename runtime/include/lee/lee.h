@@ -26,12 +26,15 @@ extern "C" {
 #define LEE_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define LEE_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
+struct lee_owned;
+
 /* What a `void *` remembers of the object it was made from. Weak constants: one type may have several, so they
  * are compared by address first, then by digest. */
 struct lee_type {
     uint64_t digest;  /* of the full type with every qualifier: equal digests, equal types */
     size_t size;      /* bytes, 0 for functions */
     const char *name; /* as the programmer wrote it, for messages */
+    const struct lee_owned *owned; /* how a unique object of it ends (lee/owned.h); null if it owns nothing */
 };
 
 /* `index`, after it was found to be one of `length` elements. */

@@ -32,6 +32,11 @@ struct lee_owned {
 /* Objects that own nothing, and such with a count. */
 extern const struct lee_owned lee_owned_plain, lee_owned_counted;
 
+/* How the object behind a `void *unique` ends, by the type that it remembers. */
+LEE_INLINE const struct lee_owned *lee_owned_of(const struct lee_type *type) {
+    return type != NULL && type->owned != NULL ? type->owned : &lee_owned_plain;
+}
+
 /* From a `drop`: an owned pointer, or a key, that the element holds. */
 void lee_push(struct lee_work *work, void *object, const struct lee_owned *owned);
 void lee_push_key(struct lee_work *work, struct lee_arena *key, uint8_t counted);

@@ -24,7 +24,7 @@ impl Walker<'_> {
                 if let Some(handle) = handle {
                     self.operand(m, handle)?;
                 }
-                self.dispose(m, value, handle.is_some())?;
+                self.dispose(m, value, handle.as_ref())?;
             }
             StmtKind::StorageLive(local) => {
                 self.storage(m, *local);
@@ -401,12 +401,22 @@ impl Walker<'_> {
         }
     }
 
-    pub(super) fn dispose(&mut self, m: &mut Memory, operand: &Operand, with_handle: bool) -> Step {
+    pub(super) fn dispose(&mut self, m: &mut Memory, operand: &Operand, handle: Option<&Operand>) -> Step {
         let Operand::Move(place) = operand else {
             self.operand(m, operand)?;
+            if operand.place().is_some_and(|p| self.is_owned_scalar(self.place_ty(p))) {
+                self.wrong("releases a copy, and its owner stays");
+            }
             return Ok(());
         };
+        let with_handle = handle.is_some();
+        let reap = handle.and_then(|h| h.place()).map(|h| self.place_ty(h));
+        let reap = reap.map(|ty| self.program.types.kind(ty));
         let ty = self.place_ty(place);
+        let own = self.program.types.as_pointer(ty).map(|p| p.own);
+        if matches!(own, Some(Own::Shared | Own::View | Own::Any)) {
+            self.wrong("releases what is not owned");
+        }
         let parts = self.take(m, place)?;
         for (_, value) in &parts {
             if value.null == Null::Yes || value.gone {
@@ -431,6 +441,11 @@ impl Walker<'_> {
                 let owed = m.things.get(&token).is_some_and(|t| t.owed);
                 if in_arena || owed {
                     self.wrong("releases an object where it was not allocated");
+                }
+            }
+            if let Some(TyKind::Handle(_, Region::Body(n))) = reap {
+                if in_arena && !value.regions.contains(n) {
+                    self.wrong("releases an object with the handle of another reap");
                 }
             }
             self.release(m, token);
