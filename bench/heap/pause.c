@@ -1,11 +1,16 @@
 /* pause.c: pauses of a program that keeps `live` megabytes alive and allocates.
  *
- *   pause [live=MB] [churn=MB] [plain=PERCENT] [bytes=N]
+ *   pause [live=MB] [churn=MB] [plain=PERCENT] [bytes=N] [itself=1]
  *
  * `live` megabytes are allocated between collections, as the heap does by itself; here they are called for, so that each is measured, by the
  * processor's clock and the wall's. What lives is a table of lists, in the heap, of objects of `bytes` bytes, two words of which are pointers; a step puts a new object in
- * front of a random list and drops the last of its ten. `plain`: that share of the live bytes are buffers of 1 KB without pointers. */
+ * front of a random list and drops the last of its ten. `plain`: that share of the live bytes are buffers of 1 KB without pointers.
+ *
+ * `itself`: collections come by themselves, as LEE_GC_SNAPSHOT says. Pauses are the collector's own figures (a snapshot has two, in which
+ * it may wait for its child), gaps the processor time of 16 steps, with the faults of copied pages; `all_ms` counts children too. */
 #include "common.h"
+
+#include <sys/resource.h>
 
 #include <lee/lee.h>
 
@@ -33,6 +38,53 @@ static void step(size_t count, size_t bytes, const struct lee_layout *layout) {
     node->next = node->other = NULL;
 }
 
+static double ms_of(struct timeval time) {
+    return (double)time.tv_sec * 1e3 + (double)time.tv_usec / 1e3;
+}
+
+static double processor_ms(int who) {
+    struct rusage usage;
+    getrusage(who, &usage);
+    return ms_of(usage.ru_utime) + ms_of(usage.ru_stime);
+}
+
+static int by_itself(struct lee_heap *heap, size_t steps, size_t count, size_t bytes, const struct lee_layout *layout) {
+    enum { MOST = 1 << 16, GROUP = 16 };
+    static double pauses[MOST], gaps[1 << 22];
+    size_t pause_count = 0, gap_count = 0, collections = heap->counts.collections, snapshots = heap->counts.snapshots;
+    size_t lost = heap->counts.snapshots_lost;
+    uint64_t all = heap->counts.pause_all;
+    double begin = now_ms(), own = processor_ms(RUSAGE_SELF), others = processor_ms(RUSAGE_CHILDREN), last = cpu_ms();
+    for (size_t i = 0; i < steps; i++) {
+        step(count, bytes, layout);
+        if (heap->counts.pause_all != all && pause_count < MOST) {
+            pauses[pause_count++] = (double)(heap->counts.pause_all - all) / 1e6;
+            all = heap->counts.pause_all;
+        }
+        if (i % GROUP == GROUP - 1 && gap_count < 1 << 22) {
+            double here = cpu_ms();
+            gaps[gap_count++] = here - last;
+            last = here;
+        }
+    }
+    if (pause_count == 0)
+        return 1;
+    double wall = now_ms() - begin;
+    own = processor_ms(RUSAGE_SELF) - own;
+    lee_heap_collect(heap); /* the last child has ended, and is counted */
+    others = processor_ms(RUSAGE_CHILDREN) - others;
+    double middle = median(pauses, pause_count);
+    median(gaps, gap_count);
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("live_MB %.1f collections %zu snapshots %zu lost %zu pauses %zu pause_ms %.3f pause_p99_ms %.3f pause_p999_ms %.3f pause_most_ms %.3f "
+           "gap_p99999_ms %.3f gap_most_ms %.3f own_ms %.0f all_ms %.0f wall_ms %.0f peak_MB %ld\n",
+           (double)heap->counts.live_bytes / 1048576, heap->counts.collections - collections, heap->counts.snapshots - snapshots,
+           heap->counts.snapshots_lost - lost, pause_count, middle, pauses[pause_count * 99 / 100], pauses[pause_count * 999 / 1000],
+           pauses[pause_count - 1], gaps[gap_count - 1 - gap_count / 100000], gaps[gap_count - 1], own, own + others, wall, usage.ru_maxrss / 1024);
+    return 0;
+}
+
 int main(int argc, char **argv) {
     long live = argument(argc, argv, "live", 10), churn = argument(argc, argv, "churn", 20 * live), plain = argument(argc, argv, "plain", 0);
     size_t bytes = (size_t)argument(argc, argv, "bytes", 24), cell = lee_class_bytes(lee_class_of_aligned(bytes + LEE_HEADER_BYTES));
@@ -47,6 +99,8 @@ int main(int argc, char **argv) {
     static double wall[1 << 12], processor[1 << 12];
     for (size_t i = 0; i < count * LENGTH; i++)
         step(count, bytes, &layout);
+    if (argument(argc, argv, "itself", 0))
+        return by_itself(heap, steps, count, bytes, &layout);
     heap->enabled = false; /* collections come when they would come by themselves, but from here, where there is a clock */
     for (size_t i = 0, due = heap->counts.allocated + budget; i < steps && collections < 1 << 12; i++) {
         step(count, bytes, &layout);

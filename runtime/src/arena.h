@@ -62,7 +62,11 @@ void lee_arena_scan(const struct lee_arena *arena, struct lee_marker *marker);
 extern const struct lee_layout lee_layout_key;
 struct lee_arena *lee_key_at(uintptr_t word);
 size_t lee_key_bytes(const struct lee_arena *key);
-void lee_keys_unmark(void);
+/* Returns how many there are. */
+size_t lee_keys_unmark(void);
+/* The addresses of those that are marked, and their number; and the same back into marks, later and in another process. */
+size_t lee_keys_found(uintptr_t *found);
+void lee_keys_adopt(struct lee_heap *heap, const uintptr_t *found, size_t count);
 /* A dead object held a counted key: one holder less, if the key was found. Null is nothing. */
 void lee_key_dropped(struct lee_arena *key);
 /* `*live`: the bytes of those that were. */

@@ -97,6 +97,7 @@ static struct lee_block *take_from(struct lee_heap *heap, struct lee_unit *unit,
         struct lee_block *block = &chunk->blocks[first + i];
         *block = (struct lee_block){.behind = (uint16_t)i, .span = i == 0 ? count : 0, .state = BLOCK_FULL};
         block->dirty = (unit->free_dirty >> (at + (int)i) & 1) != 0;
+        block->young = heap->snapshot;
         lee_code_set(chunk, first + i, code);
         __builtin_memset(chunk->marks[first + i], 0, LEE_BLOCK_MARK_BYTES);
     }

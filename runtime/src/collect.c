@@ -24,6 +24,10 @@ void lee_heap_collect(struct lee_heap *heap) {
     (void)heap;
 }
 
+void lee_heap_step(struct lee_heap *heap) {
+    (void)heap;
+}
+
 bool lee_heap_poll(struct lee_heap *heap, size_t bytes) {
     (void)heap;
     (void)bytes;
@@ -39,6 +43,7 @@ bool lee_heap_poll(struct lee_heap *heap, size_t bytes) {
 
 #include "custodian.h"
 #include "arena.h"
+#include "snapshot.h"
 #include "system.h"
 #include "text.h"
 #include "units.h"
@@ -65,11 +70,11 @@ static void clear_marks(struct lee_heap *heap) {
     }
 }
 
-/* `fresh` bytes were handed out since the collection before, which left `old` bytes. When at least half of them
+/* `fresh` bytes were handed out since the marking before, which left `old` bytes. When at least half of them
  * live, the program is building something: collections find little, each marks what the ones before marked, so the next one
  * is put off twice as long. A program that lets go of what it allocates gets the usual budget at once. */
 static void set_budget(struct lee_heap *heap, size_t fresh, size_t old) {
-    size_t live = heap->counts.live_bytes + heap->key_bytes, budget = live / 100 * lee_heap_settings.grow_percent;
+    size_t live = heap->live_marked, budget = live / 100 * lee_heap_settings.grow_percent;
     if (live > old && live - old >= fresh / 2 && budget <= SIZE_MAX / 2)
         budget *= 2;
     size_t limit = lee_memory_limit(), charged = lee_memory_charged();
@@ -83,6 +88,13 @@ static void set_budget(struct lee_heap *heap, size_t fresh, size_t old) {
     heap->budget = budget;
 }
 
+/* What was so when the collection that runs, or the snapshot, began. */
+static struct {
+    size_t before; /* bytes in use */
+    size_t fresh;  /* handed out since the one before */
+    uint64_t start, first_pause;
+} collection;
+
 static void add_thousandths(struct lee_text *text, uint64_t thousandths, const char *unit) {
     lee_text_unsigned(text, thousandths / 1000);
     lee_text_string(text, ".");
@@ -91,17 +103,25 @@ static void add_thousandths(struct lee_text *text, uint64_t thousandths, const c
     lee_text_string(text, unit);
 }
 
-static void report(struct lee_heap *heap, size_t before, uint64_t mark, uint64_t pause) {
+/* `begun`: the first of the two pauses, if the marking went on beside the program; 0 if it did not. */
+static void report(struct lee_heap *heap, uint64_t begun, uint64_t all) {
     struct lee_text text = {.length = 0};
     lee_text_string(&text, "lee: collection ");
     lee_text_unsigned(&text, heap->counts.collections);
     lee_text_string(&text, ": ");
-    add_thousandths(&text, before / 1049, " MB, ");
+    add_thousandths(&text, collection.before / 1049, " MB, ");
     add_thousandths(&text, heap->counts.live_bytes / 1049, " MB live in ");
     lee_text_unsigned(&text, heap->counts.live_objects);
     lee_text_string(&text, " objects; mark ");
-    add_thousandths(&text, mark / 1000, " ms, pause ");
-    add_thousandths(&text, pause / 1000, " ms\n");
+    add_thousandths(&text, heap->counts.mark_last / 1000, begun != 0 ? " ms beside the program, pauses " : " ms, pause ");
+    if (begun != 0)
+        add_thousandths(&text, begun / 1000, " and ");
+    add_thousandths(&text, heap->counts.pause_last / 1000, " ms");
+    if (begun != 0) {
+        lee_text_string(&text, ", ");
+        add_thousandths(&text, all / 1000, " ms from the first to the second");
+    }
+    lee_text_string(&text, "\n");
     lee_text_write(&text);
 }
 
@@ -139,7 +159,7 @@ static void mark_and_verify(struct lee_heap *heap, struct lee_marker *marker, bo
             lee_marker_drain(marker);
     }
     lee_marker_drain(marker);
-    const char *wrong = observed.lost ? NULL : lee_heap_verify_marks(heap, roots);
+    const char *wrong = observed.lost ? NULL : lee_heap_verify_marks(heap, roots, false);
     lee_vector_free(&observed.words);
     if (wrong == NULL)
         wrong = lee_heap_validate(heap);
@@ -164,20 +184,15 @@ static void mark(struct lee_heap *heap, bool accounts) {
     lee_marker_end(&marker);
 }
 
-void lee_heap_collect(struct lee_heap *heap) {
-    if (heap->collecting || heap->disposing > 0 || !lee_heap_may_collect(heap))
-        return;
-    int error = errno; /* giving memory back may set it, and no allocation of C's does when it succeeds */
-    uint64_t start = now();
-    size_t before = heap->blocks_used * LEE_BLOCK_BYTES + heap->large_bytes;
-    size_t fresh = heap->since_collection, old = heap->counts.live_bytes;
-    heap->collecting = true;
-    lee_sweep_finish(heap);
-    clear_marks(heap);
-    uint64_t marking = now();
-    bool accounts = lee_account_wanted(heap);
-    mark(heap, accounts);
-    uint64_t marked = now();
+static void begin(struct lee_heap *heap, uint64_t start) {
+    collection.before = heap->blocks_used * LEE_BLOCK_BYTES + heap->large_bytes;
+    collection.fresh = heap->since_collection;
+    collection.start = start;
+}
+
+/* What follows marking. `since`: bytes that were handed out after it was begun. */
+static void end(struct lee_heap *heap, bool accounts, size_t since) {
+    size_t old = heap->live_marked;
     lee_weak_process(heap);
     lee_owners_process(heap);
     heap->counts.dropped += lee_keys_sweep(&heap->key_bytes);
@@ -186,23 +201,157 @@ void lee_heap_collect(struct lee_heap *heap) {
     if (accounts)
         lee_account_settle(heap);
     heap->counts.collections++;
-    heap->since_collection = 0;
-    set_budget(heap, fresh, old);
+    size_t live = heap->counts.live_bytes + heap->key_bytes;
+    heap->live_marked = live > since ? live - since : 0;
+    heap->since_collection = since;
+    set_budget(heap, collection.fresh, old);
     lee_blocks_release(heap, heap->budget);
     heap->collecting = false;
-    uint64_t pause = now() - start;
-    heap->counts.mark_last = marked - marking;
+}
+
+static void count_pause(struct lee_heap *heap, uint64_t pause) {
     heap->counts.pause_last = pause;
     heap->counts.pause_all += pause;
     if (pause > heap->counts.pause_most)
         heap->counts.pause_most = pause;
+}
+
+void lee_heap_collect(struct lee_heap *heap) {
+    if (heap->collecting || heap->disposing > 0 || !lee_heap_may_collect(heap))
+        return;
+    int error = errno; /* giving memory back may set it, and no allocation of C's does when it succeeds */
+    uint64_t start = now();
+    if (heap->snapshot) {
+        lee_snapshot_end(heap);
+        heap->counts.snapshots_lost++;
+        collection.fresh += heap->since_collection;
+        collection.start = start;
+    } else {
+        begin(heap, start);
+    }
+    heap->collecting = true;
+    lee_sweep_finish(heap);
+    clear_marks(heap);
+    uint64_t marking = now();
+    bool accounts = lee_account_wanted(heap);
+    mark(heap, accounts);
+    heap->counts.mark_last = now() - marking;
+    end(heap, accounts, 0);
+    count_pause(heap, now() - start);
     if (heap->trace)
-        report(heap, before, marked - marking, pause);
+        report(heap, 0, 0);
     errno = error;
 }
 
+/* --- a snapshot --------------------------------------------------------------------------------------------------- */
+
+static bool begin_snapshot(struct lee_heap *heap) {
+    if (heap->disposing > 0 || !lee_heap_may_collect(heap))
+        return false;
+    int error = errno;
+    uint64_t start = now();
+    if (!lee_snapshot_wanted(heap)) {
+        errno = error;
+        return false;
+    }
+    begin(heap, start);
+    lee_sweep_finish(heap);
+    bool begun = lee_snapshot_begin(heap);
+    if (begun) {
+        heap->since_collection = 0;
+        heap->counts.snapshots++;
+        collection.first_pause = now() - collection.start;
+        count_pause(heap, collection.first_pause);
+    }
+    errno = error;
+    return begun;
+}
+
+static void verify_snapshot(struct lee_heap *heap) {
+    struct observed observed = {{NULL, 0, 0}, false};
+    struct lee_marker marker = {.heap = heap, .observe = observe, .observer = &observed};
+    /* Not the stack: what stands in holes of its frames was dead before. */
+    lee_roots_scan_shared(heap, &marker);
+    const char *wrong = observed.lost ? NULL : lee_heap_verify_marks(heap, &observed.words, true);
+    lee_vector_free(&observed.words);
+    if (wrong == NULL)
+        wrong = lee_heap_validate(heap);
+    if (wrong != NULL)
+        lee_fault_message(NULL, wrong);
+}
+
+/* False if the collection has to be one that stops: a weak reference gave away what the snapshot did not find, and since then it may be
+ * anywhere. Nothing was swept by then. */
+static bool adopt(struct lee_heap *heap) {
+    lee_snapshot_adopt(heap);
+    heap->counts.mark_last = lee_snapshot_mark_time();
+    if (lee_weak_conflict(heap))
+        return false;
+    const char *wrong = heap->verify ? lee_heap_verify_free(heap) : NULL;
+    if (wrong != NULL)
+        lee_fault_message(NULL, wrong);
+    lee_sweep_drop_free(heap);
+    if (heap->finalizers.bytes > 0) {
+        struct lee_marker marker;
+        lee_marker_start(&marker, heap);
+        lee_finalizers_process(heap, &marker);
+        heap->counts.overflows += marker.overflows;
+        lee_marker_end(&marker);
+    }
+    if (heap->verify)
+        verify_snapshot(heap);
+    return true;
+}
+
+/* Ends the collection if the snapshot's marks are there; `wait`: if need be when they are. True if it has ended. */
+static bool take_over(struct lee_heap *heap, bool wait) {
+    if (heap->disposing > 0)
+        return false;
+    int error = errno;
+    if (!lee_heap_may_collect(heap)) { /* never again */
+        lee_snapshot_end(heap);
+        errno = error;
+        return false;
+    }
+    uint64_t start = now();
+    enum lee_snapshot_state state = lee_snapshot_state(wait);
+    if (state == LEE_SNAPSHOT_RUNS) {
+        errno = error;
+        return false;
+    }
+    heap->collecting = true;
+    bool good = state == LEE_SNAPSHOT_DONE && !lee_accounting_limits && adopt(heap);
+    heap->collecting = false;
+    if (!good) {
+        lee_heap_collect(heap);
+        return true;
+    }
+    heap->collecting = true;
+    lee_snapshot_end(heap);
+    end(heap, false, heap->since_collection);
+    count_pause(heap, now() - start);
+    if (heap->trace)
+        report(heap, collection.first_pause, now() - collection.start);
+    errno = error;
+    return true;
+}
+
+void lee_heap_step(struct lee_heap *heap) {
+    if (heap->collecting)
+        return;
+    if (heap->snapshot)
+        take_over(heap, true);
+    else if (!begin_snapshot(heap))
+        lee_heap_collect(heap);
+}
+
 bool lee_heap_poll(struct lee_heap *heap, size_t bytes) {
-    if (!heap->enabled || heap->collecting || heap->since_collection + bytes <= heap->budget)
+    if (!heap->enabled || heap->collecting)
+        return false;
+    bool due = heap->since_collection + bytes > heap->budget;
+    if (heap->snapshot) /* stress: when it says so, not when the child happens to be done */
+        return (due || heap->stress == LEE_STRESS_NEVER) && take_over(heap, due);
+    if (!due || begin_snapshot(heap))
         return false;
     lee_heap_collect(heap);
     return true;
@@ -215,7 +364,7 @@ void lee_collect(void) {
 }
 
 size_t lee_heap_idle(struct lee_heap *heap) {
-    if (heap->collecting)
+    if (heap->collecting || (heap->snapshot && !take_over(heap, true)))
         return 0;
     lee_heap_trim(heap);
     return lee_blocks_release(heap, 0) + lee_units_trim();

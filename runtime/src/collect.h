@@ -6,6 +6,11 @@
 
 /* roots.c: stack, registers, globals, and the roots that were added. */
 void lee_roots_scan(struct lee_heap *heap, struct lee_marker *marker);
+struct lee_span {
+    uintptr_t start, end;
+};
+/* Adds the `lee_span`s of global data and of this thread's own. False if there is no memory. Takes the loader's lock. */
+bool lee_roots_find_globals(struct lee_vector *spans);
 /* Of these: the running stack with the registers; and what belongs to no task. */
 void lee_roots_scan_stack(struct lee_heap *heap, struct lee_marker *marker);
 void lee_roots_scan_shared(struct lee_heap *heap, struct lee_marker *marker);
@@ -19,12 +24,17 @@ void lee_finalizers_process(struct lee_heap *heap, struct lee_marker *marker);
 /* Whether something is in the queue. */
 bool lee_finalizer_filled(const struct lee_finalizer_queue *queue);
 void lee_weak_process(struct lee_heap *heap);
+/* The number of the last snapshot; and whether, since it was begun, a weak reference gave away what it found dead. */
+extern size_t lee_weak_watch;
+bool lee_weak_conflict(struct lee_heap *heap);
 
 /* owners.c: calls the drop action of every unmarked object that has one. */
 void lee_owners_process(struct lee_heap *heap);
 
 /* verify.c: traces the heap again in another way from the recorded roots. The first difference to the mark bits, or
- * null. */
-const char *lee_heap_verify_marks(struct lee_heap *heap, const struct lee_vector *roots);
+ * null. `more`: more may be marked. */
+const char *lee_heap_verify_marks(struct lee_heap *heap, const struct lee_vector *roots, bool more);
+/* While a snapshot is taken over: whether each cell that was freed since was found by it, or is younger. */
+const char *lee_heap_verify_free(struct lee_heap *heap);
 
 #endif

@@ -74,6 +74,7 @@ struct lee_heap_counts {
     size_t allocated;  /* bytes of cells, blocks and units handed out in all */
     size_t blocks, units;
     size_t dropped, weak_cleared, finalized, overflows;
+    size_t snapshots, snapshots_lost; /* begun; that ended as a collection that stops */
 };
 
 struct lee_heap {
@@ -86,6 +87,7 @@ struct lee_heap {
     size_t blocks_used, blocks_free_dirty, units_held, large_bytes;
     size_t key_bytes;                /* of arenas behind keys that the last collection found */
     size_t since_collection, budget; /* bytes handed out, and when the next collection is due */
+    size_t live_marked;              /* bytes that the last marking found; `live_bytes` may have some more that were handed out meanwhile */
     uintptr_t stack_end;             /* of the thread that runs it: the highest address; 0: stacks are roots of their own */
     struct lee_root roots;           /* head of the list */
     struct lee_vector weak, finalizers;
@@ -96,6 +98,7 @@ struct lee_heap {
     unsigned trim_patience;          /* grows while looking for empty blocks finds few */
     size_t stress, stress_left; /* collect at each Nth slow allocation */
     unsigned disposing; /* owned objects are being freed: what is on the list is reached from nowhere, so nothing is collected */
+    bool snapshot; /* a child marks (snapshot.h): blocks that are taken are young, nothing is swept or given back */
     bool collecting, enabled, trace, verify, huge, scans_globals;
     struct lee_huge huge_pages; /* whether they are worth it */
     struct lee_heap_counts counts;
@@ -110,6 +113,7 @@ struct lee_heap_settings {
     size_t stress;         /* LEE_GC_STRESS=N */
     size_t grow_percent;   /* LEE_GC_GROW: how much is allocated between collections, of what lives */
     size_t least_budget;   /* bytes that are allocated before a collection is worth it */
+    unsigned snapshot;     /* LEE_GC_SNAPSHOT */
 };
 extern struct lee_heap_settings lee_heap_settings;
 
@@ -169,20 +173,26 @@ void lee_sweep_finish(struct lee_heap *heap);
 void lee_sweep_begin(struct lee_heap *heap);
 /* Takes back the fresh cells that bins were handed and did not use. */
 void lee_bins_flush(struct lee_heap *heap);
+/* A snapshot's marks, by units and by large objects, are taken over; all cells that were handed out since are marked. */
+void lee_sweep_adopt(struct lee_heap *heap, const uint8_t (*marks)[LEE_BLOCKS_A_UNIT * LEE_BLOCK_MARK_BYTES], const uint8_t *large);
+/* Behind it: free and fresh cells lose their marks, and no bin has cells any more. */
+void lee_sweep_drop_free(struct lee_heap *heap);
 /* Turns the free lists into mark bits, as if a collection had found the freed cells dead, and gives back what is empty. */
 void lee_heap_trim(struct lee_heap *heap);
 
 /* collect.c */
 void lee_heap_collect(struct lee_heap *heap);
-/* Collects if it is time to. */
+/* Collects if it is time to, or begins or ends a snapshot. True if there may be cells again. */
 bool lee_heap_poll(struct lee_heap *heap, size_t bytes);
+/* The same at once: a collection, one half of a snapshot. */
+void lee_heap_step(struct lee_heap *heap);
 /* LEE_GC_STRESS: counts an allocation that left the inline path, and collects when it is time. */
 static inline void lee_heap_stress(struct lee_heap *heap) {
     if (heap->stress == LEE_STRESS_NEVER || --heap->stress_left != 0)
         return;
     heap->stress_left = heap->stress;
     if (heap->enabled)
-        lee_heap_collect(heap);
+        lee_heap_step(heap);
 }
 /* Gives back all memory that is not in use: what the idle path calls. */
 size_t lee_heap_idle(struct lee_heap *heap);

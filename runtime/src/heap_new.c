@@ -6,6 +6,7 @@
 #include "collect.h"
 #include "custodian.h"
 #include "poison.h"
+#include "snapshot.h"
 #include "system.h"
 #include "units.h"
 
@@ -37,6 +38,14 @@ static void read_settings(void) {
         lee_accounting_policy = LEE_ACCOUNTING_NONE;
     lee_accounting_always = accounting != NULL && strcmp(accounting, "always") == 0;
 #endif
+    const char *snapshot = getenv("LEE_GC_SNAPSHOT");
+    if (snapshot != NULL)
+        settings->snapshot = strcmp(snapshot, "always") == 0 ? LEE_SNAPSHOT_ALWAYS
+                             : strcmp(snapshot, "1") == 0    ? LEE_SNAPSHOT_USUAL
+                                                             : LEE_SNAPSHOT_NEVER;
+    const char *preloaded = getenv("LD_PRELOAD");
+    if (preloaded != NULL && strstr(preloaded, "vgpreload") != NULL)
+        settings->snapshot = LEE_SNAPSHOT_NEVER; /* valgrind does not know how to copy a process so */
     size_t fail = number_of("LEE_GC_FAIL", 0), once = number_of("LEE_GC_FAIL_ONCE", 0);
     if (fail + once != 0)
         lee_system_fail(once != 0 ? once : fail, once != 0);
@@ -84,6 +93,10 @@ struct lee_heap *lee_heap_new_for_thread(void) {
 }
 
 void lee_heap_delete(struct lee_heap *heap) {
+#ifndef LEE_NO_GC
+    if (heap->snapshot)
+        lee_snapshot_end(heap);
+#endif
     lee_sweep_finish(heap);
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);

@@ -87,7 +87,7 @@ struct lee_arena *lee_key_new(const struct lee_site *site) {
     *key = first;
     lee_arena_link(&lee_keys, key);
     key->holders = 1;
-    key->mark = 0;
+    key->mark = lee_heap_self()->snapshot; /* younger than that: it lives */
     announce(key);
     return key;
 }
@@ -151,9 +151,31 @@ static void trace(struct lee_marker *marker, const void *object, size_t bytes) {
 const struct lee_layout lee_layout_key = {
     .bytes = sizeof(struct lee_arena), .kind = LEE_LAYOUT_TRACED, .trace = trace, .name = "arena"};
 
-void lee_keys_unmark(void) {
-    for (struct lee_arena *key = lee_keys; key != NULL; key = key->older)
+size_t lee_keys_unmark(void) {
+    size_t count = 0;
+    for (struct lee_arena *key = lee_keys; key != NULL; key = key->older, count++)
         key->mark = 0;
+    return count;
+}
+
+size_t lee_keys_found(uintptr_t *found) {
+    size_t count = 0;
+    for (struct lee_arena *key = lee_keys; key != NULL; key = key->older) {
+        if (key->mark != 0)
+            found[count++] = (uintptr_t)key;
+    }
+    return count;
+}
+
+/* A key that was freed meanwhile is none any more; one that has its place since is younger, and marked already. */
+void lee_keys_adopt(struct lee_heap *heap, const uintptr_t *found, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct lee_chunk *chunk = lee_chunk_of(found[i]);
+        bool pages = chunk != NULL && lee_owner_in(chunk, found[i]) == heap && lee_code_at(chunk, lee_block_index(found[i])) == LEE_CODE_PAGES;
+        struct lee_arena *key = pages ? lee_key_at(found[i]) : NULL;
+        if (key != NULL)
+            key->mark = 1;
+    }
 }
 
 size_t lee_keys_sweep(size_t *live) {

@@ -58,7 +58,7 @@ static void *take_units(struct lee_heap *heap, size_t bytes, uintptr_t header) {
     struct lee_chunk *chunk = lee_chunk_at(start);
     struct lee_unit *unit = lee_unit_in(chunk, (uintptr_t)start);
     struct lee_block *block = &chunk->blocks[lee_block_index((uintptr_t)start)];
-    *block = (struct lee_block){.bytes = bytes, .header = header, .span = (uint32_t)units, .state = BLOCK_FULL};
+    *block = (struct lee_block){.bytes = bytes, .header = header, .span = (uint32_t)units, .state = BLOCK_FULL, .young = heap->snapshot};
     chunk->marks[lee_block_index((uintptr_t)start)][0] = 0;
     unit->previous = NULL;
     unit->next = heap->large;

@@ -49,6 +49,7 @@ struct lee_marker {
     size_t overflows;
     void (*observe)(void *observer, uintptr_t word); /* gets the words instead: for the second trace */
     void *observer;
+    const struct lee_vector *globals; /* `lee_span`s of global data, if they were found before */
     uintptr_t spare[LEE_MARK_SPARE];
 };
 

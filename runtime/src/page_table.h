@@ -48,6 +48,7 @@ struct lee_unit {
     bool dirty;          /* may hold something else than zeros */
     bool huge;           /* was advised to be a huge page */
     uint32_t behind;     /* units from the first unit of a large object to this one */
+    uint32_t slot;       /* while a snapshot is marked: which of its units, or large objects, it is */
     uint32_t free;       /* of a unit of blocks: which are free */
     uint32_t free_dirty; /* of those: which may hold something else than zeros */
     struct lee_unit *next, *previous; /* the owner's list */
@@ -67,6 +68,7 @@ struct lee_block {
     uint8_t dirty;
     uint16_t fresh;    /* cells from here on were never handed out */
     uint16_t used;
+    bool young;        /* was taken since the snapshot that is being marked */
 };
 
 /* A window. The mark bits come first: 2 MB, aligned so, to fit a huge page. */

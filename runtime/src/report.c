@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "backtrace.h"
+#include "system.h"
 
 enum { FAULT_STATUS = 134 }; /* what shells show for SIGABRT */
 
@@ -37,23 +38,8 @@ static struct {
     struct lee_frame frame;
 } report;
 
-/* Whether a debugger (or strace) watches this process. */
-static bool traced(void) {
-    char status[2048];
-    int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return false;
-    ssize_t length = read(file, status, sizeof status - 1);
-    close(file);
-    if (length <= 0)
-        return false;
-    status[length] = 0;
-    const char *line = strstr(status, "TracerPid:\t");
-    return line != NULL && line[strlen("TracerPid:\t")] != '0';
-}
-
 static _Noreturn void end(void) {
-    if (traced()) {
+    if (lee_system_traced()) {
         sigset_t abort_only;
         sigemptyset(&abort_only);
         sigaddset(&abort_only, SIGABRT);

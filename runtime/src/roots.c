@@ -53,20 +53,58 @@ static bool is_sanitizer(const char *name) {
                             strstr(name, "libubsan") != NULL || strstr(name, "liblsan") != NULL);
 }
 
-static int scan_object(struct dl_phdr_info *object, size_t size, void *context) {
-    struct lee_marker *marker = context;
+/* What is done with a range of global data. */
+struct visit {
+    bool (*span)(void *context, struct lee_span span);
+    void *context;
+};
+
+static int visit_object(struct dl_phdr_info *object, size_t size, void *argument) {
+    const struct visit *visit = argument;
     (void)size;
     if (is_sanitizer(object->dlpi_name))
         return 0;
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &object->dlpi_phdr[i];
-        uintptr_t start = object->dlpi_addr + part->p_vaddr;
+        uintptr_t start;
         if (part->p_type == PT_LOAD && (part->p_flags & PF_W) != 0)
-            mark_aligned(marker, start, start + part->p_memsz);
+            start = object->dlpi_addr + part->p_vaddr;
         else if (part->p_type == PT_TLS && object->dlpi_tls_data != NULL)
-            mark_aligned(marker, (uintptr_t)object->dlpi_tls_data, (uintptr_t)object->dlpi_tls_data + part->p_memsz);
+            start = (uintptr_t)object->dlpi_tls_data;
+        else
+            continue;
+        if (!visit->span(visit->context, (struct lee_span){start, start + part->p_memsz}))
+            return 1;
     }
     return 0;
+}
+
+static bool mark_span(void *context, struct lee_span span) {
+    mark_aligned(context, span.start, span.end);
+    return true;
+}
+
+static bool note_span(void *context, struct lee_span span) {
+    struct lee_span *place = lee_vector_add(context, sizeof span);
+    if (place != NULL)
+        *place = span;
+    return place != NULL;
+}
+
+bool lee_roots_find_globals(struct lee_vector *spans) {
+    struct visit visit = {note_span, spans};
+    return dl_iterate_phdr(visit_object, &visit) == 0;
+}
+
+static void scan_globals(struct lee_marker *marker) {
+    if (marker->globals == NULL) {
+        struct visit visit = {mark_span, marker};
+        dl_iterate_phdr(visit_object, &visit);
+        return;
+    }
+    const struct lee_span *spans = marker->globals->data;
+    for (size_t i = 0; i < marker->globals->bytes / sizeof *spans; i++)
+        mark_span(marker, spans[i]);
 }
 
 /* Not inlined: the caller's frame, with the registers that it saved, is then above this one. */
@@ -89,7 +127,7 @@ void lee_roots_scan_stack(struct lee_heap *heap, struct lee_marker *marker) {
 
 void lee_roots_scan_shared(struct lee_heap *heap, struct lee_marker *marker) {
     if (heap->scans_globals)
-        dl_iterate_phdr(scan_object, marker);
+        scan_globals(marker);
     for (struct lee_root *root = heap->roots.next; root != NULL; root = root->next)
         root->scan(root, marker);
 }

@@ -264,26 +264,50 @@ static void set_marks(struct lee_chunk *chunk, size_t number, unsigned from, uns
         chunk->marks[number][from / 8] |= (uint8_t)(1 << from % 8);
 }
 
-/* All cells that were handed out count as live. */
+/* All cells of a block that were handed out count as live. */
+static void mark_block(struct lee_chunk *chunk, size_t number) {
+    unsigned code = lee_code_at(chunk, number);
+    struct lee_block *block = &chunk->blocks[number];
+    if ((code == LEE_CODE_LARGE || code == LEE_CODE_UNITS) && block->span > 0)
+        chunk->marks[number][0] = 1;
+    else if (code < LEE_CODE_CELLS || code >= LEE_CODE_LARGE)
+        return;
+    else if (block->state == BLOCK_FULL)
+        set_marks(chunk, number, 0, lee_cell_info[code].count);
+    else if (block->state == BLOCK_CURRENT)
+        set_marks(chunk, number, 0, block->fresh);
+}
+
 static void mark_handed_out(struct lee_heap *heap) {
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
         size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
-        for (size_t i = first; i < first + LEE_BLOCKS_A_UNIT; i++) {
-            unsigned code = lee_code_at(chunk, i), state = chunk->blocks[i].state;
-            if (code == LEE_CODE_LARGE && chunk->blocks[i].span > 0)
-                chunk->marks[i][0] = 1;
-            else if (code < LEE_CODE_CELLS || code >= LEE_CODE_LARGE)
+        for (size_t i = first; i < first + LEE_BLOCKS_A_UNIT; i++)
+            mark_block(chunk, i);
+    }
+    for (struct lee_unit *unit = heap->large; unit != NULL; unit = unit->next) {
+        struct lee_chunk *chunk = lee_chunk_describing(unit);
+        mark_block(chunk, (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT);
+    }
+}
+
+void lee_sweep_adopt(struct lee_heap *heap, const uint8_t (*marks)[LEE_BLOCKS_A_UNIT * LEE_BLOCK_MARK_BYTES], const uint8_t *large) {
+    for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
+        struct lee_chunk *chunk = lee_chunk_describing(unit);
+        size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+        for (size_t i = 0; i < LEE_BLOCKS_A_UNIT; i++) {
+            if (lee_code_at(chunk, first + i) == LEE_CODE_NONE)
                 continue;
-            else if (state == BLOCK_FULL)
-                set_marks(chunk, i, 0, lee_cell_info[code].count);
-            else if (state == BLOCK_CURRENT)
-                set_marks(chunk, i, 0, chunk->blocks[i].fresh);
+            if (chunk->blocks[first + i].young)
+                mark_block(chunk, first + i);
+            else
+                __builtin_memcpy(chunk->marks[first + i], &marks[unit->slot][i * LEE_BLOCK_MARK_BYTES], LEE_BLOCK_MARK_BYTES);
         }
     }
     for (struct lee_unit *unit = heap->large; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
-        chunk->marks[(size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT][0] = 1;
+        size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+        chunk->marks[first][0] = chunk->blocks[first].young ? 1 : large[unit->slot];
     }
 }
 
@@ -307,12 +331,16 @@ LEE_UNCHECKED static void unmark_free(struct lee_heap *heap) {
     }
 }
 
+void lee_sweep_drop_free(struct lee_heap *heap) {
+    unmark_free(heap);
+    lee_sweep_finish(heap);
+}
+
 void lee_heap_trim(struct lee_heap *heap) {
     size_t used = heap->blocks_used * LEE_BLOCK_BYTES, before = used;
-    if (!heap->collecting && used > 0) {
+    if (!heap->collecting && !heap->snapshot && used > 0) {
         mark_handed_out(heap);
-        unmark_free(heap);
-        lee_sweep_finish(heap);
+        lee_sweep_drop_free(heap);
         lee_sweep_begin(heap);
         lee_pages_trim(heap);
         heap->counts.trims++;

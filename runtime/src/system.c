@@ -3,10 +3,15 @@
 #include "system.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -73,7 +78,7 @@ void lee_system_huge(void *start, size_t bytes, bool huge) {
         lee_system_counts.huge_advised += bytes;
 }
 
-static uint64_t processor_time(void) {
+uint64_t lee_system_processor_time(void) {
     struct timespec now;
     if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0)
         return 0;
@@ -81,9 +86,9 @@ static uint64_t processor_time(void) {
 }
 
 LEE_UNCHECKED uint64_t lee_system_first_touch(void *start) {
-    uint64_t before = processor_time();
+    uint64_t before = lee_system_processor_time();
     *(volatile unsigned char *)start = 0;
-    return processor_time() - before;
+    return lee_system_processor_time() - before;
 }
 
 void lee_system_report(const char *text, size_t length) {
@@ -97,6 +102,71 @@ void lee_system_collapse(void *start, size_t bytes) {
 #endif
     /* Only for speed: an older kernel says no. */
     (void)!madvise(start, bytes, MADV_COLLAPSE);
+}
+
+/* --- a copy of the process ------------------------------------------------------------------------------------- */
+
+void *lee_system_share(size_t bytes) {
+    if (lee_system_fails())
+        return NULL;
+    void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (start == MAP_FAILED)
+        return NULL;
+    lee_system_counts.reserved += bytes;
+    return start;
+}
+
+/* Not fork: no signal at the end, no handlers of pthread_atfork. The table of descriptors is shared until the copy gets one of its own,
+ * an empty one: else what the parent closes (a pipe, a socket, a lock) would stay open until the copy runs. */
+int lee_system_copy(void) {
+    return lee_system_fails() ? -1 : (int)syscall(SYS_clone, CLONE_FILES, 0, 0, 0, 0);
+}
+
+void lee_system_be_copy(int parent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        syscall(SYS_exit_group, 1);
+#ifdef SYS_close_range
+    enum { UNSHARE = 2 };
+    if (syscall(SYS_close_range, 0, ~0u, UNSHARE) == 0) {
+        int file = open("/proc/self/oom_score_adj", O_WRONLY);
+        if (file >= 0 && write(file, "1000", 4) != 4)
+            close(file);
+    }
+#endif
+    prctl(PR_SET_DUMPABLE, 0);
+}
+
+void lee_system_copy_done(atomic_uint *done) {
+    atomic_store_explicit(done, 1, memory_order_release);
+    syscall(SYS_futex, done, FUTEX_WAKE, 1, NULL, NULL, 0);
+    for (;;)
+        syscall(SYS_exit_group, 0);
+}
+
+void lee_system_await(atomic_uint *done, unsigned milliseconds) {
+    struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+    syscall(SYS_futex, done, FUTEX_WAIT, 0, &time, NULL, 0);
+}
+
+unsigned lee_system_processors(void) {
+    cpu_set_t set;
+    /* More than the set can say are enough. */
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : CPU_SETSIZE;
+}
+
+bool lee_system_traced(void) {
+    char status[2048];
+    int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    ssize_t length = read(file, status, sizeof status - 1);
+    close(file);
+    if (length <= 0)
+        return false;
+    status[length] = 0;
+    const char *line = strstr(status, "TracerPid:\t");
+    return line != NULL && line[strlen("TracerPid:\t")] != '0';
 }
 
 /* The number in a small file, or SIZE_MAX (`max`, no file, no number). */

@@ -41,6 +41,26 @@ void lee_system_fail(size_t nth, bool once);
 /* For other places that can fail: true if this one shall. */
 bool lee_system_fails(void);
 
+/* --- a copy of the process (snapshot.c) --- */
+
+/* Memory of zeros that copies made from now on have in common with this process. Null if there is none. */
+void *lee_system_share(size_t bytes);
+/* Copies the process, with this thread only: 0 in the copy, in this process the copy's number, -1 if there is none. No signal
+ * tells of its end, and `waitpid` knows it only with __WALL. Until `be_copy` its descriptors are the parent's. */
+int lee_system_copy(void);
+/* In the copy: it has no descriptors, dies with `parent`, is the first to go when memory is short, and leaves no core. */
+void lee_system_be_copy(int parent);
+/* In the copy: sets `*done`, wakes who awaits it, and ends. */
+_Noreturn void lee_system_copy_done(atomic_uint *done);
+/* Waits until `*done` is not 0, or a signal comes, or so much time has gone by. */
+void lee_system_await(atomic_uint *done, unsigned milliseconds);
+/* Whether a debugger (or strace) watches this process. */
+bool lee_system_traced(void);
+/* On how many processors it may run. */
+unsigned lee_system_processors(void);
+/* Nanoseconds of this thread; 0: not known. */
+uint64_t lee_system_processor_time(void);
+
 /* Writes to standard error. */
 void lee_system_report(const char *text, size_t length);
 

@@ -10,6 +10,7 @@
 
 struct lee_weak {
     uintptr_t target; /* in a plain cell, which is not read */
+    size_t got;       /* `lee_weak_watch` when it was last asked for */
 };
 
 struct node {
@@ -30,6 +31,8 @@ struct finalizer {
 static const struct lee_layout node_layout = {.bytes = sizeof(struct node), .words = 3, .name = "finalizer"};
 static const struct lee_layout queue_layout = {
     .bytes = sizeof(struct lee_finalizer_queue), .words = 3, .name = "finalizer_queue"};
+
+size_t lee_weak_watch;
 
 struct lee_weak *lee_weak_new(const void *target) {
     struct lee_heap *heap = lee_heap_self();
@@ -54,7 +57,18 @@ struct lee_weak *lee_weak_make(const void *target) {
 void *lee_weak_get(const struct lee_weak *weak) {
     if (weak == NULL)
         lee_fault_null(NULL);
+    ((struct lee_weak *)(uintptr_t)weak)->got = lee_weak_watch;
     return (void *)weak->target;
+}
+
+bool lee_weak_conflict(struct lee_heap *heap) {
+    struct lee_weak **entries = heap->weak.data;
+    for (size_t i = 0; i < heap->weak.bytes / sizeof *entries; i++) {
+        const struct lee_weak *weak = entries[i];
+        if (weak->got == lee_weak_watch && weak->target != 0 && !lee_is_marked(heap, weak->target))
+            return true;
+    }
+    return false;
 }
 
 void lee_weak_process(struct lee_heap *heap) {

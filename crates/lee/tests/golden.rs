@@ -24,6 +24,8 @@ struct Way {
 
 /// A collection at each 20th allocation (`//@ stress: n` for another number), checked by a second trace; what died is overwritten.
 const STRESSED: &[(&str, &str)] = &[("LEE_GC_STRESS", "20"), ("LEE_GC_VERIFY", "1")];
+/// The same, each second time as a snapshot is taken over that was begun 100 allocations before.
+const SNAPSHOTS: &[(&str, &str)] = &[("LEE_GC_STRESS", "100"), ("LEE_GC_VERIFY", "1"), ("LEE_GC_SNAPSHOT", "always")];
 
 const WAYS: &[Way] = &[
     Way { name: "gcc-debug", flags: &["--cc", "gcc"], faults: true, env: &[] },
@@ -35,6 +37,7 @@ const MORE_WAYS: &[Way] = &[
     Way { name: "clang-debug", flags: &["--cc", "clang-19"], faults: true, env: &[] },
     Way { name: "gcc-stressed", flags: &["--cc", "gcc", "--release"], faults: false, env: STRESSED },
     Way { name: "clang-stressed", flags: &["--cc", "clang-19", "--release"], faults: false, env: STRESSED },
+    Way { name: "gcc-snapshots", flags: &["--cc", "gcc", "--release"], faults: false, env: SNAPSHOTS },
     Way { name: "sanitized", flags: &["--cc", "clang-19", "--sanitize", "address,undefined"], faults: false, env: &[] },
 ];
 
