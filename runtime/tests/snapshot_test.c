@@ -231,7 +231,7 @@ static void step(struct lee_finalizer_queue *queue) {
         if (here != NULL && below(8) == 0) {
             CHECK(lee_finalizer_add(queue, here));
         } else {
-            struct node *taken = lee_finalizer_take(queue);
+            struct node *taken = lee_finalizer_try_take(queue);
             if (taken != NULL) {
                 check_node(taken);
                 roots[at] = taken;
