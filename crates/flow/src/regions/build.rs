@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use typing::types::Ty;
 
 use super::check::origins_of;
-use super::origins::{OriginId, Origins, EXCHANGE, HEAP};
+use super::origins::{Origin, OriginId, Origins, EXCHANGE, HEAP};
 use super::shape::{functions, is_exact, object_pointer, own_variable, relate_inner, How};
 use crate::framework::Point;
 
@@ -229,9 +229,13 @@ impl<'a> Solver<'a> {
         }
     }
 
+    /// Whether all that the first region may be outlives all that the second may be. A loan that no name is given to lasts as long as the
+    /// pointers that say they have it: none of another region does.
     fn holds(&self, fact: &Fact) -> bool {
         let (long, short) = (origins_of(self, fact.long), origins_of(self, Ref::Node(fact.short)));
-        long.is_empty() || !short.is_empty() && long.iter().all(|&l| short.iter().all(|&s| self.origins.outlives(l, s)))
+        let is_loan = |o: OriginId| matches!(self.origins.get(o), Origin::Loan(_));
+        let outlives = |l: OriginId, s: OriginId| l == s || !is_loan(l) && self.origins.outlives(l, s);
+        long.is_empty() || !short.is_empty() && long.iter().all(|&l| short.iter().all(|&s| outlives(l, s)))
     }
 
     /// The first region outlives the second, or is a part of it.

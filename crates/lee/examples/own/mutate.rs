@@ -661,15 +661,9 @@ fn start_call(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
     let call = lines[n].trim().strip_suffix(';')?.to_string();
     let how = match random.below(3) {
         0 => format!("join(start {call});"),
-        1 => format!("{{ task *other = start {call}; yield(); join(other); }}"),
-        _ => format!("task *other = start {call};"),
+        1 => format!("{{ task *other = start {call}; join(other); }}"),
+        _ => format!("{{ task *other = start {call}; yield(); join(other); }}"),
     };
-    if how.starts_with("task") {
-        let (_, last) = function_of(lines, n);
-        let to = (n + 1 + random.below(4) as usize).min(last);
-        let join = format!("{}join(other);", margin(&lines[n]));
-        lines.insert(to, join);
-    }
     lines[n] = format!("{}{how}", margin(&lines[n]));
     Some(())
 }
