@@ -151,8 +151,10 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Local>> {
                 if let (Some(local), Some(list)) = (dest.base_local(), holders.get_mut(n)) {
                     list.push(local);
                 }
+                // What is lent to a call keeps its region, which may be that of a key, and is lent for the call only.
                 if let Some(Region::Body(r)) = solver.program.types.as_pointer(*ty).map(|p| p.region) {
-                    if let Some(list) = named.get_mut(n) {
+                    let is_loan = body.regions.get(r as usize).is_some_and(|b| b.decl.kind == RegionKind::Loan);
+                    if let Some(list) = named.get_mut(n).filter(|_| is_loan) {
                         list.push(r);
                     }
                 }
