@@ -3,7 +3,7 @@
 use mir::ir::*;
 use mir::ty::owns;
 use typing::tree::RegionKind;
-use typing::types::{Region, Ty, TyKind};
+use typing::types::{Own, Region, Ty, TyKind};
 
 use super::memory::{plain_path, Base, Cell, Memory, Null, Token, Value};
 use super::walk::{Ends, Step, Walker};
@@ -58,7 +58,9 @@ impl Walker<'_> {
                     m.kill(token);
                 }
             }
-            let from = param.and_then(|p| self.program.types.as_pointer(p.ty)).map(|p| p.region);
+            // What is lent as an owner is not what a result in its region points to: the function cannot return a look into it.
+            let from = param.and_then(|p| self.program.types.as_pointer(p.ty));
+            let from = from.filter(|p| !matches!(p.own, Own::Unique | Own::Rc)).map(|p| p.region);
             let to = func.as_ref().and_then(|f| self.program.types.as_pointer(f.ret)).map(|p| p.region);
             if from.is_some() && from == to && from != Some(Region::Heap) && !consumed {
                 result.needs.extend(value.needs.iter().copied());
