@@ -6,8 +6,9 @@
  * processor's clock and the wall's. What lives is a table of lists, in the heap, of objects of `bytes` bytes, two words of which are pointers; a step puts a new object in
  * front of a random list and drops the last of its ten. `plain`: that share of the live bytes are buffers of 1 KB without pointers.
  *
- * `itself`: collections come by themselves, as LEE_GC_SNAPSHOT says. Pauses are the collector's own figures (a snapshot has two, in which
- * it may wait for its child), gaps the processor time of 16 steps, with the faults of copied pages; `all_ms` counts children too. */
+ * `itself`: collections come by themselves, as LEE_GC_SNAPSHOT says. A snapshot has two pauses, in which it may wait for its child. `pause` is
+ * the processor time of 16 steps with a pause among them, `wall` what the collector's clock says, `gap` the processor time of 16 steps
+ * without one: the faults of copied pages are there. `all_ms` counts children too. */
 #include "common.h"
 
 #include <sys/resource.h>
@@ -50,38 +51,45 @@ static double processor_ms(int who) {
 
 static int by_itself(struct lee_heap *heap, size_t steps, size_t count, size_t bytes, const struct lee_layout *layout) {
     enum { MOST = 1 << 16, GROUP = 16 };
-    static double pauses[MOST], gaps[1 << 22];
-    size_t pause_count = 0, gap_count = 0, collections = heap->counts.collections, snapshots = heap->counts.snapshots;
+    static double pauses[MOST], walls[MOST], gaps[1 << 22];
+    bool paused = false;
+    size_t pause_count = 0, wall_count = 0, gap_count = 0, collections = heap->counts.collections, snapshots = heap->counts.snapshots;
     size_t lost = heap->counts.snapshots_lost;
     uint64_t all = heap->counts.pause_all;
     double begin = now_ms(), own = processor_ms(RUSAGE_SELF), others = processor_ms(RUSAGE_CHILDREN), last = cpu_ms();
     for (size_t i = 0; i < steps; i++) {
         step(count, bytes, layout);
-        if (heap->counts.pause_all != all && pause_count < MOST) {
-            pauses[pause_count++] = (double)(heap->counts.pause_all - all) / 1e6;
+        if (heap->counts.pause_all != all && wall_count < MOST) {
+            walls[wall_count++] = (double)(heap->counts.pause_all - all) / 1e6;
             all = heap->counts.pause_all;
+            paused = true;
         }
-        if (i % GROUP == GROUP - 1 && gap_count < 1 << 22) {
+        if (i % GROUP == GROUP - 1 && gap_count < 1 << 22 && pause_count < MOST) {
             double here = cpu_ms();
-            gaps[gap_count++] = here - last;
+            if (paused)
+                pauses[pause_count++] = here - last;
+            else
+                gaps[gap_count++] = here - last;
+            paused = false;
             last = here;
         }
     }
-    if (pause_count == 0)
+    if (pause_count == 0 || gap_count == 0)
         return 1;
     double wall = now_ms() - begin;
     own = processor_ms(RUSAGE_SELF) - own;
     lee_heap_collect(heap); /* the last child has ended, and is counted */
     others = processor_ms(RUSAGE_CHILDREN) - others;
     double middle = median(pauses, pause_count);
+    double wall_middle = median(walls, wall_count);
     median(gaps, gap_count);
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    printf("live_MB %.1f collections %zu snapshots %zu lost %zu pauses %zu pause_ms %.3f pause_p99_ms %.3f pause_p999_ms %.3f pause_most_ms %.3f "
+    printf("live_MB %.1f collections %zu snapshots %zu lost %zu pauses %zu pause_ms %.3f pause_p99_ms %.3f pause_p999_ms %.3f pause_most_ms %.3f wall_pause_ms %.3f wall_most_ms %.3f "
            "gap_p99999_ms %.3f gap_most_ms %.3f own_ms %.0f all_ms %.0f wall_ms %.0f peak_MB %ld\n",
            (double)heap->counts.live_bytes / 1048576, heap->counts.collections - collections, heap->counts.snapshots - snapshots,
            heap->counts.snapshots_lost - lost, pause_count, middle, pauses[pause_count * 99 / 100], pauses[pause_count * 999 / 1000],
-           pauses[pause_count - 1], gaps[gap_count - 1 - gap_count / 100000], gaps[gap_count - 1], own, own + others, wall, usage.ru_maxrss / 1024);
+           pauses[pause_count - 1], wall_middle, walls[wall_count - 1], gaps[gap_count - 1 - gap_count / 100000], gaps[gap_count - 1], own, own + others, wall, usage.ru_maxrss / 1024);
     return 0;
 }
 

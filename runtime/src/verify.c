@@ -116,6 +116,17 @@ static const char *compare(void *context, uintptr_t place) {
     return NULL;
 }
 
+static const char *compare_keys(const struct seen *seen) {
+#ifndef LEE_ARENA_BY_MALLOC
+    for (const struct lee_arena *key = lee_keys; key != NULL; key = key->older) {
+        if (key->mark == 0 && seen->objects[place_of(seen, (uintptr_t)key)] != 0)
+            return "collector: a live key was not marked";
+    }
+#endif
+    (void)seen;
+    return NULL;
+}
+
 const char *lee_heap_verify_marks(struct lee_heap *heap, const struct lee_vector *roots, bool more) {
     struct seen seen = {.heap = heap, .more = more};
     if (!make_set(&seen, 1 << 12))
@@ -124,6 +135,8 @@ const char *lee_heap_verify_marks(struct lee_heap *heap, const struct lee_vector
         see(&seen, ((const uintptr_t *)roots->data)[i]);
     follow(&seen);
     const char *wrong = seen.lost ? NULL : each_place(heap, compare, &seen);
+    if (wrong == NULL && !seen.lost)
+        wrong = compare_keys(&seen);
     lee_system_release(seen.objects, (seen.mask + 1) * sizeof(uintptr_t));
     lee_vector_free(&seen.order);
     return wrong;
