@@ -258,12 +258,6 @@ impl Body<'_> {
 
     // ---- outlives
 
-    /// A plain pointer that a call takes where its region is to outlive another, which stands inside a struct: it is that region. (The
-    /// language allows more.)
-    pub fn equal_region(&mut self, region: usize) -> Option<usize> {
-        self.some_var(|_, v| v.ty == Ty::Plain(region))
-    }
-
     /// A variable of a plain pointer whose region outlives another.
     pub fn outliving(&mut self, region: usize) -> Option<usize> {
         self.some_var(|b, v| matches!(v.ty, Ty::Plain(o) if b.outlives(o, region) && b.regions[o].is_live()))
@@ -295,19 +289,20 @@ impl Body<'_> {
                 self.line(format!("{x}->to = {from};"));
             }
             3 => {
-                let Some(m) = self.equal_region(i) else { return false };
+                let Some(m) = self.outliving(i) else { return false };
                 let from = self.vars[m].name.clone();
                 self.line(format!("{t}_lower({x}, {from});"));
             }
             4 => {
-                let Some(m) = self.equal_region(i) else { return false };
+                let Some(m) = self.outliving(i) else { return false };
                 let (from, y, at) = (self.vars[m].name.clone(), self.name("p"), self.regions[i].name.clone());
                 self.line(format!("struct {t}_N *@{at} {y} = {t}_as({from}, {x});"));
                 self.declare(y, Ty::Plain(i), St::Live);
             }
             5 => {
-                let found = self.some_var(|b, v| v.ty == Ty::Low(i) && b.regions[i].is_live());
-                let (Some(m), Some(low)) = (self.equal_region(i), found) else { return false };
+                let found =
+                    self.some_var(|b, v| matches!(v.ty, Ty::Low(j) if b.outlives(i, j) && b.regions[j].is_live()));
+                let (Some(m), Some(low)) = (self.outliving(i), found) else { return false };
                 let (from, low) = (self.vars[m].name.clone(), self.vars[low].name.clone());
                 self.line(format!("{t}_chain({from}, {x}, {low});"));
             }

@@ -504,7 +504,7 @@ impl Body<'_> {
                     });
                     let Some(low) = low else { return false };
                     let Ty::Low(i) = self.vars[low].ty else { return false };
-                    let Some(older) = self.equal_region(i) else { return false };
+                    let Some(older) = self.outliving(i) else { return false };
                     words.push(self.vars[older].name.clone());
                     words.push(self.vars[low].name.clone());
                 }
