@@ -296,6 +296,7 @@ impl Checker<'_> {
     fn allocation_place(&mut self, name: Option<ast::Ident>, counted: bool) -> Option<(Option<Expr>, Region, Own)> {
         let own = if counted { Own::Rc } else { self.fresh_own() };
         let Some(name) = name else { return Some((None, Region::Heap, own)) };
+        let mut key = None;
         if let Some(Entity::Local(id)) = self.scopes.lookup(name.name).cloned() {
             let place = self.name(name.name, name.span, None);
             if let TyKind::Handle(_, region) = *self.kind(place.ty.ty) {
@@ -306,6 +307,9 @@ impl Checker<'_> {
             }
             if self.is_error(place.ty.ty) {
                 return None;
+            }
+            if let TyKind::Key(kind, _) = self.kind(place.ty.ty) {
+                key = Some(if kind.is_reap() { "reap" } else { "arena" });
             }
         } else {
             match name.name.as_str() {
@@ -322,11 +326,16 @@ impl Checker<'_> {
                 return None;
             }
         }
+        let help = match key {
+            Some(word) => format!("it is a key: open it, `open {word} h = {};`, and allocate with `new(h)`", name.name),
+            None => "`new(r)` takes the name of an arena, a reap or the handle of an open; `new(exchange)` the exchange heap"
+                .to_string(),
+        };
         self.error_help(
             codes::REGION,
             name.span,
             format!("`{}` is not an arena or reap to allocate in", name.name),
-            "`new(r)` takes the name of an arena, a reap or an opened key; `new(exchange)` the exchange heap",
+            help,
         );
         None
     }

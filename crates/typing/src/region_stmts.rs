@@ -427,10 +427,23 @@ impl Checker<'_> {
                     Region::Body(n) => self.f.as_ref().and_then(|f| f.regions.get(n as usize)).map(|r| r.span),
                     _ => None,
                 };
-                let message = "this pointer is not into the region of the reap";
+                let decl = |r: Region| match r {
+                    Region::Body(n) => self.f.as_ref().and_then(|f| f.regions.get(n as usize)).cloned(),
+                    _ => None,
+                };
+                let lies = own.and_then(decl);
+                let name = match (own, lies.as_ref().and_then(|d| d.name)) {
+                    (Some(Region::Heap), _) => "`@heap`".to_string(),
+                    (_, Some(name)) => format!("`@{name}`"),
+                    _ => "another region".to_string(),
+                };
+                let message = format!("this pointer is not into the region of the reap, but into {name}");
                 let mut report = Diagnostic::error(codes::REGION, value.span, message);
                 if let Some(at) = declared {
                     report = report.label(at, "the reap");
+                }
+                if let Some(lies) = lies {
+                    report = report.label(lies.span, "the region of the pointer");
                 }
                 self.report(report.help("free it with what it was allocated in"));
                 return self.error_node(span);

@@ -339,7 +339,10 @@ impl Words<'_, '_> {
                     ),
                 }
             }
-            _ => format!("take it out: `{ty}{space}taken = nullptr; taken :=: {name};` (use `:=:`)"),
+            _ => {
+                let nothing = if ty.starts_with("struct ") && !ty.contains('*') { "{}" } else { "nullptr" };
+                format!("take it out: `{ty}{space}taken = {nothing}; taken :=: {name};` (use `:=:`)")
+            }
         })
     }
 
@@ -394,7 +397,9 @@ impl Words<'_, '_> {
         let name = self.name(node);
         let gone = self.ownership.sites.get(site as usize).map_or(Gone::Moved, |s| s.1);
         let message = match (gone, some) {
-            (Gone::Opened, _) => format!("{name} is moved into an open, and closed again only at its end"),
+            (Gone::Opened, _) => {
+                format!("{name} is open: it was moved into the open, and comes back at the end of its block")
+            }
             (Gone::Moved, false) => format!("{name} was moved, and is used here"),
             (Gone::Moved, true) => format!("{name} was moved on some ways here"),
             (Gone::Freed, false) => format!("{name} was freed (moved into its release), and is used here"),

@@ -6,7 +6,7 @@ use source::Span;
 use std::rc::Rc;
 use typing::types::{FuncTy, Region, Ty, TyKind};
 
-use super::build::{Env, Keeper, Ref, Solver};
+use super::build::{Env, Keeper, Ref, Side, Solver};
 use super::origins::HEAP;
 use super::shape::{each_owned, object_pointer, How, Owned};
 use crate::framework::Point;
@@ -57,6 +57,13 @@ impl<'a> Solver<'a> {
             // The function may store the one where the other is expected.
             self.fact(long, short, span, Keeper::Fact);
         }
+        if let Some((to, from)) = func.copies {
+            let sides = [to, from].map(|n| args.get(n as usize).and_then(|arg| self.before_bytes(arg)));
+            if let [Some(to), Some(from)] = sides {
+                // What is copied byte by byte keeps its regions.
+                self.relate_inner(from, to, span, Keeper::Memory);
+            }
+        }
         self.heap_arguments(callee, span);
         let stored = self.end_into(&func, args, span);
         let Some(dest) = dest else { return };
@@ -73,6 +80,27 @@ impl<'a> Solver<'a> {
                 self.flow(stored, to.outer, How::Outlives, span, keeper);
             }
         }
+    }
+
+    /// The pointer that was made one to bytes, for an argument that takes any.
+    fn before_bytes(&mut self, operand: &Operand) -> Option<Side> {
+        let mut at = operand.clone();
+        // Temporaries of one expression are a handful.
+        for _ in 0..64 {
+            let side = self.operand_side(&at)?;
+            let target = object_pointer(&self.program.types, side.ty)?.target.ty;
+            let types = &self.program.types;
+            if !matches!(types.kind(target), TyKind::Void) && types.as_int(target).is_none() {
+                return Some(side);
+            }
+            let temp = at.place()?.as_local().filter(|&l| self.decl(l).is_some_and(|d| d.kind == LocalKind::Temp))?;
+            let mut stmts = self.body.blocks.iter().flat_map(|b| &b.stmts);
+            at = stmts.find_map(|stmt| match &stmt.kind {
+                StmtKind::Assign(dest, value) if dest.as_local() == Some(temp) => pointer_in(value).cloned(),
+                _ => None,
+            })?;
+        }
+        None
     }
 
     /// The place whose address a temporary holds, if it holds one only.
@@ -147,6 +175,19 @@ impl<'a> Solver<'a> {
         for demand in self.demands.iter_mut().skip(before).filter(|d| !d.exact) {
             demand.allowed = allowed;
         }
+    }
+}
+
+/// The pointer that a value is made of: the same one, as another type, or moved.
+fn pointer_in(value: &Rvalue) -> Option<&Operand> {
+    match value {
+        Rvalue::Use(a)
+        | Rvalue::Offset(a, _)
+        | Rvalue::Bits(a, _)
+        | Rvalue::Part(a, ..)
+        | Rvalue::MakeFat { ptr: a, .. }
+        | Rvalue::MakeCounted { ptr: a, .. } => Some(a),
+        _ => None,
     }
 }
 

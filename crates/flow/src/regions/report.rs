@@ -2,7 +2,7 @@
 
 use mir::bits::BitSet;
 use mir::ir::*;
-use source::{Diagnostic, Sink, Span};
+use source::{Diagnostic, Sink, Span, Symbol};
 use typing::tree::RegionKind;
 use typing::types::{Region, TyKind};
 
@@ -96,11 +96,11 @@ impl Words<'_, '_> {
                 Some(name) => format!("`@{name}`"),
                 None => match self.parameter_of(n).and_then(|l| self.name(l)) {
                     Some(name) => format!("the region of {name}"),
-                    None => "a region without a name".into(),
+                    None => "the region without a name".into(),
                 },
             },
             Origin::Local(l) => format!("the block of {}", self.name(l).unwrap_or("a temporary object".into())),
-            Origin::Loan(_) => "a borrow".into(),
+            Origin::Loan(_) => "the region of a borrow".into(),
             Origin::Odd(Region::Bound(..)) => "the region that each caller chooses".into(),
             Origin::Odd(_) => "the region of a type argument".into(),
         }
@@ -274,6 +274,7 @@ impl Words<'_, '_> {
                 Some((RegionKind::Param | RegionKind::ParamKey, _)) => {
                     "say in the prototype which region outlives which: `generic <@a outlives @b>`".to_string()
                 }
+                Some((RegionKind::Lifo(_), Some(name))) => self.longer(name, keeper, region),
                 Some((RegionKind::Loan, _)) => "move the owned pointer instead of borrowing it".to_string(),
                 _ => "allocate it in a region that lives longer".to_string(),
             },
@@ -281,6 +282,33 @@ impl Words<'_, '_> {
             _ => "name the region that both share".to_string(),
         };
         d.help(help)
+    }
+
+    /// What to do about a pointer into the arena `name`.
+    fn longer(&self, name: Symbol, keeper: Keeper, region: OriginId) -> String {
+        match keeper {
+            Keeper::Return => {
+                format!("let the caller pass the arena: a parameter `arena {name}`, and `@{name}` in the result")
+            }
+            Keeper::Local(_) => format!("declare `arena {name};` in front of the variable"),
+            Keeper::Parameter(_) if region == HEAP => {
+                "allocate it in the heap (`new T{...}`), or let the parameter take any region (`T *p`)".to_string()
+            }
+            Keeper::Memory | Keeper::Global(_) | Keeper::Part(_) if region == HEAP => {
+                "allocate it in the heap (`new T{...}`), or give the struct that keeps it a region: `struct s<@r> { T *@r p; };`"
+                    .to_string()
+            }
+            _ => "allocate it in a region that lives longer".to_string(),
+        }
+    }
+
+    /// A key in a variable that opens the region.
+    fn key_of(&self, origin: OriginId) -> Option<(bool, String)> {
+        let Origin::Entry(n) = self.solver.origins.get(origin) else { return None };
+        self.solver.body.locals.iter().find_map(|decl| match self.solver.program.types.kind(decl.ty.ty) {
+            TyKind::Key(kind, Region::Body(m)) if *m == n => Some((kind.is_reap(), decl.name?.to_string())),
+            _ => None,
+        })
     }
 
     fn label_origin(&self, d: Diagnostic, origin: OriginId) -> Diagnostic {
@@ -399,6 +427,10 @@ impl Words<'_, '_> {
                     .to_string(),
                 "write the same `outlives` in both".to_string(),
             ),
+            Keeper::Parameter(n) => (
+                format!("argument {} needs {is} and {wanted} to be one region, and they are not equal", n + 1),
+                "pass what lies in one region, or let the function have a region variable for each".to_string(),
+            ),
             Keeper::Function => (
                 format!("a function for pointers into {wanted} is used as one for pointers into {is}"),
                 "let its parameter take any region (`T *p`, or `T *@a p` where the name is used again)".to_string(),
@@ -415,7 +447,10 @@ impl Words<'_, '_> {
                 "owned pointers, keys, and pointers behind pointers keep their exact region".to_string(),
             ),
         };
-        self.label_origin(Diagnostic::error(REGION, span, message), origin).help(help)
+        let d = self.label_origin(Diagnostic::error(REGION, span, message), origin);
+        // The other place, if it is one of the program's.
+        let named = matches!(self.solver.origins.get(region), Origin::Entry(n) if self.entry(n).is_some_and(|r| r.decl.name.is_some()));
+        (if named { self.label_origin(d, region) } else { d }).help(help)
     }
 
     fn not_live(&self, span: Span, origin: OriginId, local: Option<Local>, call: bool) -> Diagnostic {
@@ -425,7 +460,16 @@ impl Words<'_, '_> {
             None if call => format!("the call uses {region}, which is not live here"),
             None => format!("{region} is not live here"),
         };
-        let d = self.label_origin(Diagnostic::error(NOT_LIVE, span, message), origin);
-        d.help("open its key first: `open arena h = k;`")
+        let mut d = self.label_origin(Diagnostic::error(NOT_LIVE, span, message), origin);
+        // What a struct hides is live with another region.
+        let base = self.solver.origins.lives_with(origin).first().copied().filter(|&base| base != origin);
+        if let Some(base) = base {
+            d = self.label_origin(d, base);
+        }
+        d.help(match self.key_of(base.unwrap_or(origin)) {
+            Some((true, key)) => format!("open its key first, in the block of the use: `open reap h = {key};`"),
+            Some((false, key)) => format!("open its key first, in the block of the use: `open arena h = {key};`"),
+            None => "open its key first, in the block of the use: `open arena h = k;`".to_string(),
+        })
     }
 }

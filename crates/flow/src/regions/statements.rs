@@ -58,6 +58,11 @@ impl<'a> Solver<'a> {
                 let (memory, cursor) = (self.memory_of(place), self.outer_of_local(*cursor));
                 self.flow(memory, cursor, How::Outlives, span, Keeper::Borrow);
             }
+            StmtKind::CopyElements { to, from, .. } => {
+                if let (Some(from), Some(to)) = (self.operand_side(from), self.operand_side(to)) {
+                    self.relate_inner(from, to, span, Keeper::Memory);
+                }
+            }
             StmtKind::Dispose { value, handle, .. } => self.dispose(value, handle.as_ref(), span),
             StmtKind::Check(Check::Container(pointer, record, path)) => self.container(pointer, *record, path, span),
             _ => {}
