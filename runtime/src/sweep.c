@@ -341,6 +341,7 @@ void lee_heap_trim(struct lee_heap *heap) {
     if (!heap->collecting && !heap->snapshot && used > 0) {
         mark_handed_out(heap);
         lee_sweep_drop_free(heap);
+        heap->counts.live_objects = heap->counts.live_bytes = 0;
         lee_sweep_begin(heap);
         lee_pages_trim(heap);
         heap->counts.trims++;
