@@ -51,7 +51,9 @@ static double processor_ms(int who) {
 
 static int by_itself(struct lee_heap *heap, size_t steps, size_t count, size_t bytes, const struct lee_layout *layout) {
     enum { MOST = 1 << 16, GROUP = 16 };
-    static double pauses[MOST], walls[MOST], gaps[1 << 22];
+    double *pauses = calloc(MOST, sizeof(double)); /* not static: that is read for roots */
+    double *walls = calloc(MOST, sizeof(double)); /* not static: that is read for roots */
+    double *gaps = calloc(1 << 22, sizeof(double)); /* not static: that is read for roots */
     bool paused = false;
     size_t pause_count = 0, wall_count = 0, gap_count = 0, collections = heap->counts.collections, snapshots = heap->counts.snapshots;
     size_t lost = heap->counts.snapshots_lost;
@@ -104,7 +106,8 @@ int main(int argc, char **argv) {
         lists[count + i] = lee_heap_alloc_plain(NULL, BUFFER);
     struct lee_heap *heap = lee_heap_self();
     size_t steps = ((size_t)churn << 20) / cell, budget = (size_t)live << 20, collections = 0;
-    static double wall[1 << 12], processor[1 << 12];
+    double *wall = calloc(1 << 12, sizeof(double)); /* not static: that is read for roots */
+    double *processor = calloc(1 << 12, sizeof(double)); /* not static: that is read for roots */
     for (size_t i = 0; i < count * LENGTH; i++)
         step(count, bytes, &layout);
     if (argument(argc, argv, "itself", 0))
