@@ -423,15 +423,11 @@ impl Checker<'_> {
             let own = self.program.types.as_pointer(value.ty.ty).map(|p| p.region);
             let known = |r: Region| matches!(r, Region::Heap | Region::Exchange | Region::Body(_));
             if own.is_some_and(|own| known(own) && known(region) && own != region) {
-                let declared = match region {
-                    Region::Body(n) => self.f.as_ref().and_then(|f| f.regions.get(n as usize)).map(|r| r.span),
-                    _ => None,
-                };
                 let decl = |r: Region| match r {
                     Region::Body(n) => self.f.as_ref().and_then(|f| f.regions.get(n as usize)).cloned(),
                     _ => None,
                 };
-                let lies = own.and_then(decl);
+                let (declared, lies) = (decl(region), own.and_then(decl));
                 let name = match (own, lies.as_ref().and_then(|d| d.name)) {
                     (Some(Region::Heap), _) => "`@heap`".to_string(),
                     (_, Some(name)) => format!("`@{name}`"),
@@ -439,8 +435,8 @@ impl Checker<'_> {
                 };
                 let message = format!("this pointer is not into the region of the reap, but into {name}");
                 let mut report = Diagnostic::error(codes::REGION, value.span, message);
-                if let Some(at) = declared {
-                    report = report.label(at, "the reap");
+                if let Some(declared) = declared {
+                    report = report.label(declared.span, "the reap");
                 }
                 if let Some(lies) = lies {
                     report = report.label(lies.span, "the region of the pointer");

@@ -177,11 +177,6 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Local>> {
             _ => {}
         }
     }
-    let is_loan_region = |r: u32| {
-        body.regions
-            .get(r as usize)
-            .is_some_and(|b| matches!(b.decl.kind, RegionKind::Loan | RegionKind::Dynamic | RegionKind::Hidden))
-    };
     for n in 0..body.locals.len() {
         let local = Local(n as u32);
         let refs = check::regions_of_local(solver, local);
@@ -198,7 +193,7 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Local>> {
         for (loan, list) in holders.iter_mut().enumerate() {
             let names = named.get(loan).into_iter().flatten();
             let mentions = mentioned.contains(first + loan)
-                || names.filter(|&&r| is_loan_region(r)).any(|&r| mentioned.contains(origins::ENTRIES + r as usize))
+                || names.into_iter().any(|&r| mentioned.contains(origins::ENTRIES + r as usize))
                 || refs.iter().any(|&r| matches!(r, Ref::Fixed(o) if into_named(solver, loan, o)));
             if mentions && !list.contains(&local) {
                 list.push(local);

@@ -9,13 +9,7 @@ impl Body<'_> {
         if self.trips > 4 || self.scopes.len() > 4 {
             return false;
         }
-        let found = self.some(|b, p| {
-            let own = b.own(p);
-            matches!(b.ty(p), Ty::Unique(k) if b.list_field(k).is_some())
-                && matches!(own.st, St::Live | St::Maybe)
-                && own.is_whole()
-                && b.is_free(p)
-        });
+        let found = self.some(|b, p| b.is_whole_list(p));
         let slot = self.random.chance(15);
         let (text, p, path) = match found {
             Some(path) if !slot => {

@@ -126,15 +126,18 @@ impl Body<'_> {
         true
     }
 
+    /// Whether the path is a list of unique nodes, all there and not lent; it may be null.
+    pub fn is_whole_list(&self, p: &Path) -> bool {
+        let own = self.own(p);
+        matches!(self.ty(p), Ty::Unique(k) if self.list_field(k).is_some())
+            && matches!(own.st, St::Live | St::Maybe)
+            && own.is_whole()
+            && self.is_free(p)
+    }
+
     /// The walk by the address of the pointer.
     fn cursor(&mut self) -> bool {
-        let found = self.some(|b, p| {
-            let own = b.own(p);
-            matches!(b.ty(p), Ty::Unique(k) if b.list_field(k).is_some())
-                && matches!(own.st, St::Live | St::Maybe)
-                && own.is_whole()
-                && b.is_free(p)
-        });
+        let found = self.some(|b, p| b.is_whole_list(p));
         let Some(path) = found else { return false };
         let Ty::Unique(p) = self.ty(&path) else { return false };
         let text = self.text(&path);

@@ -180,11 +180,13 @@ fn own(line: &str) -> bool {
 /// The number of one of the lines that fit.
 fn some(random: &mut Random, lines: &[String], fits: impl Fn(&str) -> bool) -> Option<usize> {
     let entry = lines.iter().position(|l| l.contains("_main(void) {")).unwrap_or(lines.len());
-    let found: Vec<usize> = (0..entry).filter(|&n| own(&lines[n]) && fits(lines[n].trim())).collect();
-    if found.is_empty() {
-        return None;
-    }
-    Some(*random.pick(&found))
+    pick_line(random, entry, |n| own(&lines[n]) && fits(lines[n].trim()))
+}
+
+/// One of the first `count` lines.
+fn pick_line(random: &mut Random, count: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
+    let found: Vec<usize> = (0..count).filter(|&n| fits(n)).collect();
+    (!found.is_empty()).then(|| *random.pick(&found))
 }
 
 /// First and last line of the function around a line.
@@ -350,11 +352,7 @@ fn widen_borrow(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
         t.starts_with("borrow ") || t.contains(" *view ") || t.starts_with("cursor ") || t.starts_with("long *a")
     };
     let opens = |n: usize| lines[n].trim() == "{" && lines.get(n + 1).is_some_and(|l| borrows(l.trim()));
-    let found: Vec<usize> = (0..lines.len()).filter(|&n| opens(n)).collect();
-    if found.is_empty() {
-        return None;
-    }
-    let n = *random.pick(&found);
+    let n = pick_line(random, lines.len(), opens)?;
     let close = format!("{}}}", margin(&lines[n]));
     let end = (n + 1..lines.len()).find(|&m| lines[m] == close)?;
     let brace = lines.remove(end);
@@ -547,13 +545,8 @@ fn change_tag(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
 
 /// The type of a pointer to a function says something else.
 fn change_pointer(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
-    let found: Vec<usize> = (0..lines.len())
-        .filter(|&n| lines[n].contains("(*") && lines[n].contains(" arg") && lines[n].starts_with("static "))
-        .collect();
-    if found.is_empty() {
-        return None;
-    }
-    let n = *random.pick(&found);
+    let through = |n: usize| lines[n].contains("(*") && lines[n].contains(" arg") && lines[n].starts_with("static ");
+    let n = pick_line(random, lines.len(), through)?;
     let line = lines[n].clone();
     let changes = [
         ("consume ", ""),
@@ -594,11 +587,7 @@ fn swap_arguments(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
 
 /// A prototype promises less, or the opposite.
 fn drop_outlives(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
-    let found: Vec<usize> = (0..lines.len()).filter(|&n| lines[n].contains("@up outlives @lo")).collect();
-    if found.is_empty() {
-        return None;
-    }
-    let n = *random.pick(&found);
+    let n = pick_line(random, lines.len(), |n| lines[n].contains("@up outlives @lo"))?;
     let fact = if random.chance(50) { "generic <@lo outlives @up>" } else { "" };
     lines[n] = lines[n].replace("generic <@up outlives @lo>", fact);
     Some(())
@@ -606,12 +595,7 @@ fn drop_outlives(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
 
 /// While a cursor goes over a place, something happens to it.
 fn under_cursor(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
-    let begins = |n: &usize| lines[*n].trim().starts_with("cursor c");
-    let found: Vec<usize> = (0..lines.len()).filter(begins).collect();
-    if found.is_empty() {
-        return None;
-    }
-    let n = *random.pick(&found);
+    let n = pick_line(random, lines.len(), |n| lines[n].trim().starts_with("cursor c"))?;
     let t = lines[n].trim().to_string();
     let (name, place) = t.strip_prefix("cursor ")?.strip_suffix(';')?.split_once(" = &")?;
     let what = if random.chance(50) { format!("(*{name})") } else { place.to_string() };
@@ -635,11 +619,7 @@ fn under_cursor(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
 
 /// A task goes on for longer.
 fn join_later(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
-    let found: Vec<usize> = (0..lines.len()).filter(|&n| lines[n].contains("if (!join(task")).collect();
-    if found.is_empty() {
-        return None;
-    }
-    let n = *random.pick(&found);
+    let n = pick_line(random, lines.len(), |n| lines[n].contains("if (!join(task"))?;
     let name = lines[n].split_once("join(")?.1.split_once(')')?.0.to_string();
     let tag = lines.iter().find_map(|l| Some(l.split_once("_keep(")?.0.rsplit(' ').next()?.to_string()));
     let tag = tag.or_else(|| {

@@ -275,14 +275,7 @@ impl Body<'_> {
 
     /// Takes a list apart by a loop.
     fn pop_list(&mut self) -> bool {
-        let found = self.some(|b, p| {
-            let own = b.own(p);
-            matches!(b.ty(p), Ty::Unique(k) if b.list_field(k).is_some())
-                && p.steps.is_empty()
-                && matches!(own.st, St::Live | St::Maybe)
-                && own.is_whole()
-                && b.is_free(p)
-        });
+        let found = self.some(|b, p| p.steps.is_empty() && b.is_whole_list(p));
         let Some(path) = found else { return false };
         let Ty::Unique(p) = self.ty(&path) else { return false };
         let Some(n) = self.list_field(p) else { return false };
