@@ -89,7 +89,7 @@ static bool charge(struct lee_unit *unit, uint32_t run) {
 
 static struct lee_block *take_from(struct lee_heap *heap, struct lee_unit *unit, int at, unsigned count, unsigned code) {
     struct lee_chunk *chunk = lee_chunk_describing(unit);
-    size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT + (size_t)at;
+    size_t first = lee_first_block(chunk, unit) + (size_t)at;
     uint32_t run = mask_of(count) << at;
     if (!charge(unit, run))
         return NULL;

@@ -54,11 +54,10 @@ static uint64_t now(void) {
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-static void clear_marks(struct lee_heap *heap) {
-    lee_keys_unmark();
+void lee_marks_clear(struct lee_heap *heap) {
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
-        size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+        size_t first = lee_first_block(chunk, unit);
         for (size_t i = first; i < first + LEE_BLOCKS_A_UNIT; i++) {
             if (lee_code_at(chunk, i) != LEE_CODE_NONE)
                 memset(chunk->marks[i], 0, LEE_BLOCK_MARK_BYTES);
@@ -66,7 +65,7 @@ static void clear_marks(struct lee_heap *heap) {
     }
     for (struct lee_unit *unit = heap->large; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
-        chunk->marks[(size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT][0] = 0;
+        chunk->marks[lee_first_block(chunk, unit)][0] = 0;
     }
 }
 
@@ -231,7 +230,8 @@ void lee_heap_collect(struct lee_heap *heap) {
     }
     heap->collecting = true;
     lee_sweep_finish(heap);
-    clear_marks(heap);
+    lee_keys_unmark();
+    lee_marks_clear(heap);
     uint64_t marking = now();
     bool accounts = lee_account_wanted(heap);
     mark(heap, accounts);
@@ -320,13 +320,11 @@ static bool take_over(struct lee_heap *heap, bool wait) {
         return false;
     }
     heap->collecting = true;
-    bool good = state == LEE_SNAPSHOT_DONE && !lee_accounting_limits && adopt(heap);
-    heap->collecting = false;
-    if (!good) {
+    if (state != LEE_SNAPSHOT_DONE || lee_accounting_limits || !adopt(heap)) {
+        heap->collecting = false;
         lee_heap_collect(heap);
         return true;
     }
-    heap->collecting = true;
     lee_snapshot_end(heap);
     end(heap, false, heap->since_collection);
     count_pause(heap, now() - start);

@@ -31,6 +31,9 @@ bool lee_weak_conflict(struct lee_heap *heap);
 /* owners.c: calls the drop action of every unmarked object that has one. */
 void lee_owners_process(struct lee_heap *heap);
 
+/* collect.c: no object is marked any more. Keys have marks of their own. */
+void lee_marks_clear(struct lee_heap *heap);
+
 /* verify.c: traces the heap again in another way from the recorded roots. The first difference to the mark bits, or
  * null. `more`: more may be marked. */
 const char *lee_heap_verify_marks(struct lee_heap *heap, const struct lee_vector *roots, bool more);

@@ -100,7 +100,7 @@ void lee_heap_delete(struct lee_heap *heap) {
     lee_sweep_finish(heap);
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
-        size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+        size_t first = lee_first_block(chunk, unit);
         for (size_t i = first; i < first + LEE_BLOCKS_A_UNIT; i++) {
             if (lee_code_at(chunk, i) != LEE_CODE_NONE)
                 lee_blocks_give(heap, &chunk->blocks[i], 1);

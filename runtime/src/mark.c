@@ -613,13 +613,13 @@ static void recover(struct lee_marker *marker) {
         marker->overflows++;
         for (struct lee_unit *unit = marker->heap->units; unit != NULL; unit = unit->next) {
             struct lee_chunk *chunk = lee_chunk_describing(unit);
-            size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+            size_t first = lee_first_block(chunk, unit);
             for (size_t i = 0; i < LEE_BLOCKS_A_UNIT; i++)
                 read_again(marker, chunk, first + i);
         }
         for (struct lee_unit *unit = marker->heap->large; unit != NULL; unit = unit->next) {
             struct lee_chunk *chunk = lee_chunk_describing(unit);
-            read_again(marker, chunk, (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT);
+            read_again(marker, chunk, lee_first_block(chunk, unit));
         }
         for (struct lee_arena *key = lee_keys; key != NULL; key = key->older) {
             if (key->mark != 0) {

@@ -32,7 +32,7 @@ static void drop_large(struct lee_heap *heap, struct lee_chunk *chunk, size_t nu
 void lee_owners_process(struct lee_heap *heap) {
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
-        size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+        size_t first = lee_first_block(chunk, unit);
         for (size_t i = first; i < first + LEE_BLOCKS_A_UNIT; i++) {
             unsigned code = lee_code_at(chunk, i);
             if (code == LEE_CODE_LARGE)
@@ -43,6 +43,6 @@ void lee_owners_process(struct lee_heap *heap) {
     }
     for (struct lee_unit *unit = heap->large; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
-        drop_large(heap, chunk, (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT);
+        drop_large(heap, chunk, lee_first_block(chunk, unit));
     }
 }

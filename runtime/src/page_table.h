@@ -139,6 +139,10 @@ static inline uintptr_t lee_block_start(const struct lee_chunk *chunk, size_t in
 
 /* The chunk that describes a unit, block or range: descriptions lie in one aligned piece. */
 struct lee_chunk *lee_chunk_describing(const void *inside);
+/* The number of a unit's first block in its chunk. */
+static inline size_t lee_first_block(const struct lee_chunk *chunk, const struct lee_unit *unit) {
+    return (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+}
 
 enum lee_word_kind { LEE_WORD_FOREIGN, LEE_WORD_STATIC, LEE_WORD_OURS };
 

@@ -88,34 +88,23 @@ bool lee_snapshot_wanted(struct lee_heap *heap) {
 
 /* --- the child ----------------------------------------------------------------------------------------------------- */
 
-static void clear_block_marks(struct lee_heap *heap) {
-    for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
-        struct lee_chunk *chunk = lee_chunk_describing(unit);
-        memset(chunk->marks[(size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT], 0, UNIT_MARKS);
-    }
-    for (struct lee_unit *unit = heap->large; unit != NULL; unit = unit->next) {
-        struct lee_chunk *chunk = lee_chunk_describing(unit);
-        chunk->marks[(size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT][0] = 0;
-    }
-}
-
 /* Other threads do not exist here, and what they had locked stays so: nothing may be called that takes a lock. */
 static _Noreturn void mark_and_end(struct lee_heap *heap, struct lee_marker *marker) {
     struct shared *shared = snapshot.shared;
     lee_system_be_copy(snapshot.parent);
     heap->collecting = true;
-    clear_block_marks(heap);
+    lee_marks_clear(heap);
     lee_roots_scan(heap, marker);
     lee_marker_drain(marker);
     size_t slot = 0;
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
-        memcpy(shared->marks[slot++], chunk->marks[(size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT], UNIT_MARKS);
+        memcpy(shared->marks[slot++], chunk->marks[lee_first_block(chunk, unit)], UNIT_MARKS);
     }
     slot = 0;
     for (struct lee_unit *unit = heap->large; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
-        large_marks()[slot++] = chunk->marks[(size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT][0];
+        large_marks()[slot++] = chunk->marks[lee_first_block(chunk, unit)][0];
     }
     shared->keys_found = lee_keys_found(found_keys());
     shared->overflows = marker->overflows;
@@ -130,7 +119,7 @@ static void number_units(struct lee_heap *heap) {
     size_t slot = 0;
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
-        size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+        size_t first = lee_first_block(chunk, unit);
         for (size_t i = first; i < first + LEE_BLOCKS_A_UNIT; i++)
             chunk->blocks[i].young = false;
         unit->slot = (uint32_t)slot++;
@@ -139,7 +128,7 @@ static void number_units(struct lee_heap *heap) {
     slot = 0;
     for (struct lee_unit *unit = heap->large; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
-        chunk->blocks[(size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT].young = false;
+        chunk->blocks[lee_first_block(chunk, unit)].young = false;
         unit->slot = (uint32_t)slot++;
     }
     snapshot.large = slot;

@@ -208,7 +208,7 @@ LEE_UNCHECKED static void scribble(struct lee_chunk *chunk, size_t number) {
 /* Sorts a unit's blocks into the lists of their bins, last first, and lets go of the empty ones. */
 static void sort_unit(struct lee_heap *heap, struct lee_unit *unit) {
     struct lee_chunk *chunk = lee_chunk_describing(unit);
-    size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+    size_t first = lee_first_block(chunk, unit);
     for (size_t i = LEE_BLOCKS_A_UNIT; i-- > 0;) {
         struct lee_block *block = &chunk->blocks[first + i];
         unsigned code = lee_code_at(chunk, first + i);
@@ -244,7 +244,7 @@ void lee_sweep_begin(struct lee_heap *heap) {
         sort_unit(heap, unit);
     for (struct lee_unit *unit = heap->large; unit != NULL; unit = next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
-        size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+        size_t first = lee_first_block(chunk, unit);
         next = unit->next;
         if (chunk->marks[first][0] == 0)
             lee_large_free(heap, (void *)lee_block_start(chunk, first));
@@ -281,20 +281,20 @@ static void mark_block(struct lee_chunk *chunk, size_t number) {
 static void mark_handed_out(struct lee_heap *heap) {
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
-        size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+        size_t first = lee_first_block(chunk, unit);
         for (size_t i = first; i < first + LEE_BLOCKS_A_UNIT; i++)
             mark_block(chunk, i);
     }
     for (struct lee_unit *unit = heap->large; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
-        mark_block(chunk, (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT);
+        mark_block(chunk, lee_first_block(chunk, unit));
     }
 }
 
 void lee_sweep_adopt(struct lee_heap *heap, const uint8_t (*marks)[LEE_BLOCKS_A_UNIT * LEE_BLOCK_MARK_BYTES], const uint8_t *large) {
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
-        size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+        size_t first = lee_first_block(chunk, unit);
         for (size_t i = 0; i < LEE_BLOCKS_A_UNIT; i++) {
             if (lee_code_at(chunk, first + i) == LEE_CODE_NONE)
                 continue;
@@ -306,7 +306,7 @@ void lee_sweep_adopt(struct lee_heap *heap, const uint8_t (*marks)[LEE_BLOCKS_A_
     }
     for (struct lee_unit *unit = heap->large; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
-        size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+        size_t first = lee_first_block(chunk, unit);
         chunk->marks[first][0] = chunk->blocks[first].young ? 1 : large[unit->slot];
     }
 }

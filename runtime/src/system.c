@@ -155,16 +155,23 @@ unsigned lee_system_processors(void) {
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : CPU_SETSIZE;
 }
 
-bool lee_system_traced(void) {
-    char status[2048];
-    int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+/* The beginning of a file, with a zero behind it. False, and an empty text, if there is none. */
+static bool read_start(const char *path, char *text, size_t size) {
+    text[0] = 0;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return false;
-    ssize_t length = read(file, status, sizeof status - 1);
+    ssize_t length = read(file, text, size - 1);
     close(file);
     if (length <= 0)
         return false;
-    status[length] = 0;
+    text[length] = 0;
+    return true;
+}
+
+bool lee_system_traced(void) {
+    char status[2048];
+    read_start("/proc/self/status", status, sizeof status);
     const char *line = strstr(status, "TracerPid:\t");
     return line != NULL && line[strlen("TracerPid:\t")] != '0';
 }
@@ -172,14 +179,9 @@ bool lee_system_traced(void) {
 /* The number in a small file, or SIZE_MAX (`max`, no file, no number). */
 static size_t number_in(const char *path) {
     char text[32];
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return SIZE_MAX;
-    ssize_t length = read(file, text, sizeof text - 1);
-    close(file);
-    size_t number = 0;
-    ssize_t at = 0;
-    for (; at < length && text[at] >= '0' && text[at] <= '9'; at++) {
+    read_start(path, text, sizeof text);
+    size_t number = 0, at = 0;
+    for (; text[at] >= '0' && text[at] <= '9'; at++) {
         if (__builtin_mul_overflow(number, 10, &number) ||
             __builtin_add_overflow(number, (size_t)(text[at] - '0'), &number))
             return SIZE_MAX;
@@ -190,14 +192,8 @@ static size_t number_in(const char *path) {
 /* The least memory.max of the program's control group and those above it. */
 static size_t control_group_memory(void) {
     char group[512], path[640];
-    int file = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
-    if (file < 0)
+    if (!read_start("/proc/self/cgroup", group, sizeof group))
         return SIZE_MAX;
-    ssize_t length = read(file, group, sizeof group - 1);
-    close(file);
-    if (length <= 0)
-        return SIZE_MAX;
-    group[length] = 0;
     char *name = strncmp(group, "0::", 3) == 0 ? group : strstr(group, "\n0::");
     if (name == NULL)
         return number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"); /* version 1 */

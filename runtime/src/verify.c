@@ -90,7 +90,7 @@ static const char *each_place(struct lee_heap *heap, const char *(*visit)(void *
     const char *wrong = NULL;
     for (struct lee_unit *unit = heap->units; unit != NULL && wrong == NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
-        size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+        size_t first = lee_first_block(chunk, unit);
         for (size_t i = first; i < first + LEE_BLOCKS_A_UNIT && wrong == NULL; i++) {
             const struct lee_cell_info *info = &lee_cell_info[lee_code_at(chunk, i)];
             if (lee_code_at(chunk, i) == LEE_CODE_LARGE && chunk->blocks[i].span > 0)
@@ -101,7 +101,7 @@ static const char *each_place(struct lee_heap *heap, const char *(*visit)(void *
     }
     for (struct lee_unit *unit = heap->large; unit != NULL && wrong == NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
-        wrong = visit(context, lee_block_start(chunk, (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT));
+        wrong = visit(context, lee_block_start(chunk, lee_first_block(chunk, unit)));
     }
     return wrong;
 }
@@ -165,7 +165,7 @@ struct totals {
 
 static const char *validate_unit(struct lee_heap *heap, struct lee_unit *unit, struct totals *totals) {
     struct lee_chunk *chunk = lee_chunk_describing(unit);
-    size_t first = (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
+    size_t first = lee_first_block(chunk, unit);
     if (lee_owner_in(chunk, lee_block_start(chunk, first)) != heap || unit->kind != LEE_UNIT_BLOCKS)
         return "heap: a unit in its list is not its own";
     if ((unit->free_dirty & ~unit->free) != 0)

@@ -3,6 +3,7 @@
 #define LEE_TESTS_CHECK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,16 @@ __attribute__((unused)) static bool check_holds(const char *what, const char *te
     printf("%s: '%s' is not in:\n%s\n", what, wanted, text);
     check_failures++;
     return false;
+}
+
+/* Random numbers: Marsaglia, "Xorshift RNGs" (2003). A test may set or change the state, which is never 0. */
+__attribute__((unused)) static uint64_t random_state = 88172645463325252u;
+
+__attribute__((unused)) static uint64_t random_number(void) {
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
 }
 
 struct child {

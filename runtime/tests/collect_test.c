@@ -10,15 +10,6 @@
 #include "../src/units.h"
 #include "check.h"
 
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t random_number(void) {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
 static void valid(struct lee_heap *heap) {
     const char *wrong = lee_heap_validate(heap);
     if (wrong == NULL)

@@ -15,13 +15,8 @@
 #include "../src/units.h"
 #include "check.h"
 
-static uint64_t random_state = 88172645463325252u;
-
 static size_t below(size_t limit) {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state % limit;
+    return random_number() % limit;
 }
 
 struct node {

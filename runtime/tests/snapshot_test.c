@@ -17,15 +17,6 @@
 #include "../src/units.h"
 #include "check.h"
 
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t random_number(void) {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
 static uint64_t below(uint64_t limit) {
     return random_number() % limit;
 }

@@ -14,15 +14,6 @@
 /* Names only; nobody looks behind them. */
 static struct lee_heap *const heap_a = (struct lee_heap *)4096, *const heap_b = (struct lee_heap *)8192;
 
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t random_number(void) {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
 static struct lee_heap *owner_of(const void *address) {
     struct lee_chunk *chunk = lee_chunk_of((uintptr_t)address);
     return chunk == NULL ? NULL : lee_owner_in(chunk, (uintptr_t)address);
