@@ -3,8 +3,10 @@
 pub mod codes;
 pub mod framework;
 pub mod initialised;
+mod names;
 pub mod no_gc;
 pub mod null_facts;
+mod null_paths;
 pub mod ownership;
 pub mod pass;
 pub mod ranges;

@@ -1,13 +1,13 @@
 //! Null facts: which pointer locals are null, or not, at which point.
 //!
-//! Lattice: for each pointer local whose address is not taken, the set of {null, not null} that it may be; the empty set is
-//! "unassigned". Beside them a few relations between locals that hold now: "a is a copy of b", "t is true iff p is (not)
-//! null"; they let a test of a copy, or through a temporary, tell about the variable. Join: union of the sets, what both sides
-//! have of the relations.
+//! Lattice: for each pointer local whose address is not taken, and for each path (`null_paths`), the set of {null, not null} that it may be;
+//! the empty set is "unassigned". Beside them a few relations between these that hold now: "a is a copy of b", "t is true iff p is (not)
+//! null"; they let a test of a copy, or through a temporary, tell about the variable; and which parts of paths were lent. Join: union
+//! of the sets and of what was lent, what both sides have of the relations.
 //!
 //! Only explicit tests, checks and types give facts. That an access through a pointer did not trap gives none: the C
 //! compiler may drop or move a load whose result is not needed, so a check behind it would be removed for nothing.
-//! Memory, globals and address-taken locals have no facts (rules.md, H31).
+//! Other memory, globals and address-taken locals have no facts (rules.md, H31).
 //!
 //! Needs: verified MIR, safe bodies. Changes: `Prove(NonNull)` that holds and `Check::NotNull` that cannot fail become `Nop`;
 //! a branch with one possible outcome becomes a jump. Guarantees: each remaining `Prove` is reported, here or
@@ -15,6 +15,8 @@
 
 use crate::codes::MAY_BE_NULL;
 use crate::framework::{solve, Analysis, Direction, Edge, Item, Point};
+use crate::names::place_name;
+use crate::null_paths::NullPaths;
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
 use mir::ir::*;
@@ -26,6 +28,9 @@ use typing::types::{Bounds, Ty, TyKind, TypeStore};
 /// How many relations are kept: those that matter are a few statements old.
 const MAX_RELATIONS: usize = 16;
 
+/// What has facts: a local by its number, behind those the paths.
+type Var = usize;
+
 /// What is known at a point.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Facts {
@@ -34,11 +39,13 @@ pub struct Facts {
     /// By slot.
     may_not: BitSet,
     /// Locals that live in one block only; empty at block boundaries, so that long functions need no large sets.
-    here: FxHashMap<Local, Nullness>,
+    here: FxHashMap<Var, Nullness>,
     relations: Vec<Relation>,
+    /// The loans that were made: others may write what lies in them.
+    lent: BitSet,
 }
 
-/// Where the fact about a local is kept.
+/// Where the fact about a local or path is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Slot {
     /// Nowhere: no pointer, or its address is taken.
@@ -49,19 +56,19 @@ enum Slot {
     Here,
 }
 
-/// Something that holds between two locals.
+/// Something that holds between two locals or paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Relation {
     /// Both hold the same pointer, up to bounds.
-    Copy(Local, Local),
+    Copy(Var, Var),
     /// The first is not zero iff the second is not null (`true`) or null (`false`).
-    Test(Local, Local, bool),
+    Test(Var, Var, bool),
 }
 
 impl Relation {
-    fn mentions(self, local: Local) -> bool {
+    fn ends(self) -> [Var; 2] {
         match self {
-            Relation::Copy(a, b) | Relation::Test(a, b, _) => a == local || b == local,
+            Relation::Copy(a, b) | Relation::Test(a, b, _) => [a, b],
         }
     }
 }
@@ -80,8 +87,8 @@ pub enum Nullness {
 }
 
 impl Facts {
-    fn of(&self, slots: &[Slot], local: Local) -> Nullness {
-        match slots.get(local.0 as usize) {
+    fn of(&self, slots: &[Slot], var: Var) -> Nullness {
+        match slots.get(var) {
             Some(Slot::Wide(n)) => {
                 let n = *n as usize;
                 match (self.may_null.contains(n), self.may_not.contains(n)) {
@@ -91,16 +98,16 @@ impl Facts {
                     (true, true) => Nullness::Unknown,
                 }
             }
-            Some(Slot::Here) => self.here.get(&local).copied().unwrap_or(Nullness::Nothing),
+            Some(Slot::Here) => self.here.get(&var).copied().unwrap_or(Nullness::Nothing),
             _ => Nullness::Nothing,
         }
     }
 
-    fn set(&mut self, slots: &[Slot], local: Local, fact: Nullness) {
-        let n = match slots.get(local.0 as usize) {
+    fn set(&mut self, slots: &[Slot], var: Var, fact: Nullness) {
+        let n = match slots.get(var) {
             Some(Slot::Wide(n)) => *n as usize,
             Some(Slot::Here) => {
-                self.here.insert(local, fact);
+                self.here.insert(var, fact);
                 return;
             }
             _ => return,
@@ -115,8 +122,8 @@ impl Facts {
         }
     }
 
-    fn forget(&mut self, local: Local) {
-        self.relations.retain(|r| !r.mentions(local));
+    fn forget(&mut self, var: Var) {
+        self.relations.retain(|r| !r.ends().contains(&var));
     }
 
     fn relate(&mut self, relation: Relation) {
@@ -127,8 +134,8 @@ impl Facts {
     }
 
     /// Learns that the pointer is (not) null; `false` if that cannot be.
-    fn learn(&mut self, slots: &[Slot], local: Local, not_null: bool, depth: u32) -> bool {
-        let fact = self.of(slots, local);
+    fn learn(&mut self, slots: &[Slot], var: Var, not_null: bool, depth: u32) -> bool {
+        let fact = self.of(slots, var);
         let (wanted, impossible) =
             if not_null { (Nullness::NonNull, Nullness::Null) } else { (Nullness::Null, Nullness::NonNull) };
         if fact == impossible {
@@ -138,18 +145,18 @@ impl Facts {
             return true;
         }
         if fact == Nullness::Unknown {
-            self.set(slots, local, wanted);
+            self.set(slots, var, wanted);
         }
         // Copies of copies are few; the limit ends cycles among locals without facts.
         if depth > 4 {
             return true;
         }
-        let copies: Vec<Local> = self
+        let copies: Vec<Var> = self
             .relations
             .iter()
             .filter_map(|r| match *r {
-                Relation::Copy(a, b) if a == local => Some(b),
-                Relation::Copy(a, b) if b == local => Some(a),
+                Relation::Copy(a, b) if a == var => Some(b),
+                Relation::Copy(a, b) if b == var => Some(a),
                 _ => None,
             })
             .collect();
@@ -201,7 +208,8 @@ pub struct NullFacts<'a> {
     types: &'a TypeStore,
     program: &'a Program,
     body: &'a Body,
-    /// By local; only pointers whose address is not taken and that are not `volatile` have one.
+    paths: NullPaths<'a>,
+    /// By local or path; of locals only pointers whose address is not taken and that are not `volatile` have one.
     slots: Vec<Slot>,
     /// How many slots are wide.
     wide: usize,
@@ -222,15 +230,28 @@ impl<'a> NullFacts<'a> {
                 wide += 1;
             }
         }
-        NullFacts { types: &program.types, program, body, slots, wide: wide as usize }
+        let paths = NullPaths::new(program, body);
+        for _ in &paths.places {
+            slots.push(Slot::Wide(wide));
+            wide += 1;
+        }
+        NullFacts { types: &program.types, program, body, paths, slots, wide: wide as usize }
     }
 
-    fn is_tracked(&self, local: Local) -> bool {
-        self.slots.get(local.0 as usize).is_some_and(|s| *s != Slot::None)
+    fn is_tracked(&self, var: Var) -> bool {
+        self.slots.get(var).is_some_and(|s| *s != Slot::None)
     }
 
-    fn tracked_operand(&self, operand: &Operand) -> Option<Local> {
-        crate::framework::whole_local(operand).filter(|&l| self.is_tracked(l))
+    /// The local or path that a place is, if it has facts.
+    fn var(&self, place: &Place) -> Option<Var> {
+        match place.as_local() {
+            Some(local) => Some(local.0 as usize).filter(|&var| self.is_tracked(var)),
+            None => self.paths.number(place).map(|n| self.body.locals.len() + n),
+        }
+    }
+
+    fn operand_var(&self, operand: &Operand) -> Option<Var> {
+        operand.place().and_then(|place| self.var(place))
     }
 
     fn by_type(&self, ty: Ty) -> Nullness {
@@ -240,8 +261,10 @@ impl<'a> NullFacts<'a> {
         }
     }
 
-    fn local_ty(&self, local: Local) -> Ty {
-        self.body.locals.get(local.0 as usize).map_or(self.types.common.error, |d| d.ty.ty)
+    fn var_ty(&self, var: Var) -> Ty {
+        let local = self.body.locals.get(var).map(|d| d.ty.ty);
+        let path = var.checked_sub(self.body.locals.len()).and_then(|n| self.paths.types.get(n).copied());
+        local.or(path).unwrap_or(self.types.common.error)
     }
 
     /// What an operand may be.
@@ -250,8 +273,8 @@ impl<'a> NullFacts<'a> {
             Operand::Const(Const::Null(_) | Const::Int(0, _)) => Nullness::Null,
             Operand::Const(Const::Func(_) | Const::Addr(..)) => Nullness::NonNull,
             Operand::Const(_) => Nullness::Unknown,
-            Operand::Copy(place) | Operand::Move(place) => match place.as_local().filter(|&l| self.is_tracked(l)) {
-                Some(local) => facts.of(&self.slots, local),
+            Operand::Copy(place) | Operand::Move(place) => match self.var(place) {
+                Some(var) => facts.of(&self.slots, var),
                 None => mir::ty::place_ty(self.program, self.body, place)
                     .map_or(Nullness::Unknown, |qty| self.by_type(qty.ty)),
             },
@@ -267,6 +290,8 @@ impl<'a> NullFacts<'a> {
             | Rvalue::MakeFat { ptr: a, .. }
             | Rvalue::MakeCounted { ptr: a, .. } => self.operand(facts, a),
             Rvalue::AddrOf(place) => self.address(facts, place),
+            Rvalue::Borrow(kind, place, _) if kind.by_address() => self.address(facts, place),
+            Rvalue::Borrow(_, place, _) => self.operand(facts, &Operand::Copy(place.clone())),
             Rvalue::Alloc { fallible, .. } => {
                 if *fallible {
                     Nullness::Unknown
@@ -303,7 +328,8 @@ impl<'a> NullFacts<'a> {
     }
 
     /// The pointer whose nullness the value has, and a test that it makes.
-    fn relation(&self, facts: &Facts, dest: Local, value: &Rvalue) -> Option<Relation> {
+    fn relation(&self, facts: &Facts, dest: Var, value: &Rvalue) -> Option<Relation> {
+        let copy = |from: Option<Var>| from.filter(|_| self.is_tracked(dest)).map(|from| Relation::Copy(dest, from));
         match value {
             Rvalue::Use(a)
             | Rvalue::Bits(a, _)
@@ -312,8 +338,9 @@ impl<'a> NullFacts<'a> {
             | Rvalue::MakeCounted { ptr: a, .. }
                 if self.is_tracked(dest) =>
             {
-                self.tracked_operand(a).map(|from| Relation::Copy(dest, from))
+                copy(self.operand_var(a))
             }
+            Rvalue::Borrow(kind, place, _) if !kind.by_address() => copy(self.var(place)),
             Rvalue::Use(a) | Rvalue::Truth(a) | Rvalue::Numeric(a, _) => self.test(facts, dest, a, true),
             Rvalue::Unary(UnOp::Not, a) => self.test(facts, dest, a, false),
             Rvalue::Binary(op @ (BinOp::Eq | BinOp::Ne), a, b, _) => {
@@ -330,11 +357,11 @@ impl<'a> NullFacts<'a> {
     }
 
     /// `dest` is true iff `operand` (a pointer, or the result of a test) is (`same`) true.
-    fn test(&self, facts: &Facts, dest: Local, operand: &Operand, same: bool) -> Option<Relation> {
-        if let Some(pointer) = self.tracked_operand(operand) {
+    fn test(&self, facts: &Facts, dest: Var, operand: &Operand, same: bool) -> Option<Relation> {
+        if let Some(pointer) = self.operand_var(operand) {
             return Some(Relation::Test(dest, pointer, same));
         }
-        let test = crate::framework::whole_local(operand)?;
+        let test = crate::framework::whole_local(operand)?.0 as usize;
         facts.relations.iter().find_map(|r| match *r {
             Relation::Test(t, p, when) if t == test => Some(Relation::Test(dest, p, when == same)),
             _ => None,
@@ -342,33 +369,87 @@ impl<'a> NullFacts<'a> {
     }
 
     fn assign(&self, facts: &mut Facts, dest: &Place, value: &Rvalue) {
-        let Some(local) = dest.as_local() else { return };
-        let fact = match self.by_type(self.local_ty(local)) {
-            Nullness::NonNull => Nullness::NonNull,
+        let var = dest.as_local().map(|l| l.0 as usize).or_else(|| self.var(dest));
+        let fact = match var.map(|var| self.by_type(self.var_ty(var))) {
+            Some(Nullness::NonNull) => Nullness::NonNull,
             _ => self.value(facts, value),
         };
-        let relation = self.relation(facts, local, value).filter(|r| match *r {
-            Relation::Copy(a, b) | Relation::Test(a, b, _) => a != b,
-        });
-        facts.forget(local);
-        if self.is_tracked(local) {
-            facts.set(&self.slots, local, fact);
-        }
-        if let Some(relation) = relation {
-            if !self.is_address_taken(local) {
-                facts.relate(relation);
+        let relation = var.and_then(|var| self.relation(facts, var, value));
+        for from in NullPaths::moves(value) {
+            // What was lent there may still be (the analysis of ownership says no, but it comes later).
+            if self.is_lent(facts, from) {
+                self.lend_whole(facts, dest);
             }
+            self.moved(facts, from);
         }
+        let gone = self.written(facts, dest);
+        if self.paths.whole(dest).is_some() && self.paths.keeps_owner(dest, value) {
+            self.lend_whole(facts, dest);
+        }
+        let Some(var) = var else { return };
+        if self.is_tracked(var) {
+            facts.set(&self.slots, var, fact);
+        }
+        let hidden = dest.as_local().is_none_or(|l| !self.is_address_taken(l));
+        if let Some(relation) = relation.filter(|r| hidden && !gone.contains(&r.ends()[1])) {
+            facts.relate(relation);
+        }
+    }
+
+    fn is_lent(&self, facts: &Facts, place: &Place) -> bool {
+        self.paths.loans_of(place).any(|loan| facts.lent.contains(loan))
+    }
+
+    /// All of what the place begins at is lent.
+    fn lend_whole(&self, facts: &mut Facts, place: &Place) {
+        if let Some(loan) = self.paths.whole(place) {
+            facts.lent.insert(loan);
+        }
+    }
+
+    /// Forgets what a store to the place may change, and gives it.
+    fn written(&self, facts: &mut Facts, place: &Place) -> Vec<Var> {
+        let paths = self.paths.written(place, &facts.lent);
+        let mut gone = self.forget_paths(facts, paths);
+        if let Some(local) = place.as_local() {
+            let var = local.0 as usize;
+            facts.forget(var);
+            facts.set(&self.slots, var, self.by_type(self.var_ty(var)));
+            gone.push(var);
+        }
+        gone
+    }
+
+    /// Forgets what lies below a place that something is moved out of. The place itself is not read before the next store to it.
+    fn moved(&self, facts: &mut Facts, place: &Place) {
+        let mut paths = self.paths.written(place, &BitSet::empty(self.paths.loans()));
+        paths.retain(|&n| self.paths.number(place) != Some(n));
+        self.forget_paths(facts, paths);
+    }
+
+    /// Others may write what was lent.
+    fn called(&self, facts: &mut Facts) {
+        let paths = self.paths.called(&facts.lent);
+        self.forget_paths(facts, paths);
+    }
+
+    fn forget_paths(&self, facts: &mut Facts, paths: Vec<usize>) -> Vec<Var> {
+        let vars: Vec<Var> = paths.into_iter().map(|n| self.body.locals.len() + n).collect();
+        for &var in &vars {
+            facts.forget(var);
+            facts.set(&self.slots, var, self.by_type(self.var_ty(var)));
+        }
+        vars
     }
 
     /// Learns from a branch; `false` if it cannot be taken.
     fn branch(&self, facts: &mut Facts, operand: &Operand, holds: bool) -> bool {
-        if let Some(pointer) = self.tracked_operand(operand) {
+        if let Some(pointer) = self.operand_var(operand) {
             return facts.learn(&self.slots, pointer, holds, 0);
         }
         let Some(test) = crate::framework::whole_local(operand) else { return true };
         let found = facts.relations.iter().find_map(|r| match *r {
-            Relation::Test(t, p, when) if t == test => Some((p, when)),
+            Relation::Test(t, p, when) if t == test.0 as usize => Some((p, when)),
             _ => None,
         });
         match found {
@@ -387,8 +468,8 @@ impl<'a> NullFacts<'a> {
             Check::Access(p, Operand::Const(Const::Int(n, _))) if *n > 0 => Some(p),
             _ => None,
         };
-        if let Some(local) = passed.and_then(|p| self.tracked_operand(p)) {
-            facts.learn(&self.slots, local, true, 0);
+        if let Some(var) = passed.and_then(|p| self.operand_var(p)) {
+            facts.learn(&self.slots, var, true, 0);
         }
     }
 }
@@ -399,12 +480,16 @@ impl Analysis for NullFacts<'_> {
 
     fn entry(&self) -> Facts {
         let empty = BitSet::empty(self.wide);
-        let mut facts =
-            Facts { may_null: empty.clone(), may_not: empty, here: FxHashMap::default(), relations: vec![] };
-        for n in 0..self.body.params {
-            if self.is_tracked(Local(n)) {
-                facts.set(&self.slots, Local(n), self.by_type(self.local_ty(Local(n))));
-            }
+        let mut facts = Facts {
+            may_null: empty.clone(),
+            may_not: empty,
+            here: FxHashMap::default(),
+            relations: vec![],
+            lent: BitSet::empty(self.paths.loans()),
+        };
+        let locals = self.body.locals.len();
+        for var in (0..self.body.params as usize).chain(locals..locals + self.paths.places.len()) {
+            facts.set(&self.slots, var, self.by_type(self.var_ty(var)));
         }
         facts
     }
@@ -412,40 +497,64 @@ impl Analysis for NullFacts<'_> {
     fn join(&self, into: &mut Facts, from: &Facts, _rounds: u32) -> bool {
         let mut changed = into.may_null.union(&from.may_null);
         changed |= into.may_not.union(&from.may_not);
+        changed |= into.lent.union(&from.lent);
         let before = into.relations.len();
         into.relations.retain(|r| from.relations.contains(r));
         changed | (into.relations.len() != before)
     }
 
     fn statement(&self, facts: &mut Facts, _at: Point, stmt: &Stmt) {
+        if let Some(loan) = self.paths.loan(&stmt.kind) {
+            facts.lent.insert(loan);
+        }
         match &stmt.kind {
-            StmtKind::Assign(dest, value) => self.assign(facts, dest, value),
-            StmtKind::Check(check) => self.check(facts, check),
+            StmtKind::Assign(dest, value) => return self.assign(facts, dest, value),
+            StmtKind::Check(check) => return self.check(facts, check),
             StmtKind::Prove(Proof::NonNull(operand)) => {
                 // Proven or reported: what follows is not reported again.
-                if let Some(local) = self.tracked_operand(operand) {
-                    facts.learn(&self.slots, local, true, 0);
+                if let Some(var) = self.operand_var(operand) {
+                    facts.learn(&self.slots, var, true, 0);
                 }
+                return;
             }
             StmtKind::StorageLive(local) => {
-                facts.forget(*local);
-                facts.set(&self.slots, *local, Nullness::Nothing);
+                let place = Place::local(*local);
+                self.written(facts, &place);
+                facts.set(&self.slots, local.0 as usize, Nullness::Nothing);
+                self.paths.loans_of(&place).for_each(|loan| facts.lent.remove(loan));
+                return;
             }
-            StmtKind::Zero(place) => {
-                if let Some(local) = place.as_local() {
-                    facts.forget(local);
-                    if self.is_tracked(local) {
-                        facts.set(&self.slots, local, Nullness::Null);
-                    }
-                }
+            StmtKind::Swap(a, b) if self.is_lent(facts, a) || self.is_lent(facts, b) => {
+                self.lend_whole(facts, a);
+                self.lend_whole(facts, b);
             }
-            other => stmt_places(other, &mut |place, access| {
-                let Some(local) = place.as_local().filter(|_| access == Access::Write) else { return };
-                facts.forget(local);
-                if self.is_tracked(local) {
-                    facts.set(&self.slots, local, self.by_type(self.local_ty(local)));
-                }
-            }),
+            StmtKind::Asm(_) => facts.lent = BitSet::full(self.paths.loans()),
+            _ => {}
+        }
+        let calls = matches!(
+            stmt.kind,
+            StmtKind::Call { .. }
+                | StmtKind::Asm(_)
+                | StmtKind::CopyElements { .. }
+                | StmtKind::Dispose { .. }
+                | StmtKind::DropSlot(_)
+                | StmtKind::CursorBegin(..)
+        );
+        if calls {
+            self.called(facts);
+        }
+        if let StmtKind::CursorBegin(_, place) | StmtKind::Pack(place, _) = &stmt.kind {
+            self.written(facts, place);
+        }
+        stmt_places(&stmt.kind, &mut |place, access| match access {
+            Access::Write => drop(self.written(facts, place)),
+            Access::Move => self.moved(facts, place),
+            Access::Read | Access::Address => {}
+        });
+        if let StmtKind::Zero(place) = &stmt.kind {
+            if let Some(var) = self.var(place) {
+                facts.set(&self.slots, var, Nullness::Null);
+            }
         }
     }
 
@@ -464,6 +573,8 @@ impl Analysis for NullFacts<'_> {
 pub struct Unproven {
     /// The variable that the pointer comes from, if it is one.
     pub variable: Option<Local>,
+    /// The path that the pointer comes from, if it is one, in the words of the program.
+    pub path: Option<String>,
     /// Whether it is certainly null.
     pub is_null: bool,
     /// Where.
@@ -504,27 +615,35 @@ impl NullFacts<'_> {
         if fact == Nullness::NonNull || proof && stmt.is_unsafe {
             findings.discharged.push(at);
         } else if proof && fact != Nullness::Nothing {
-            let local = operand.place().and_then(|place| place.as_local());
+            let source = operand.place().map(|place| self.source(facts, place));
             findings.unproven.push(Unproven {
-                variable: local.map(|l| self.named(facts, l)),
+                variable: source.as_ref().and_then(Place::as_local),
+                path: source.filter(|p| !p.proj.is_empty()).and_then(|p| place_name(self.program, self.body, &p)),
                 is_null: fact == Nullness::Null,
                 span: stmt.span,
             });
         }
     }
 
-    /// The variable that a temporary is a copy of.
-    fn named(&self, facts: &Facts, local: Local) -> Local {
-        let has_name = |l: Local| self.body.locals.get(l.0 as usize).is_some_and(|d| d.name.is_some());
-        if has_name(local) {
-            return local;
+    /// The variable or path that a temporary is a copy of.
+    fn source(&self, facts: &Facts, place: &Place) -> Place {
+        let Some(local) = place.as_local() else { return place.clone() };
+        let locals = &self.body.locals;
+        let has_name = |var: Var| locals.get(var).is_none_or(|d| d.name.is_some());
+        let var = local.0 as usize;
+        if has_name(var) {
+            return place.clone();
         }
         let copy = facts.relations.iter().find_map(|r| match *r {
-            Relation::Copy(a, b) if a == local && has_name(b) => Some(b),
-            Relation::Copy(a, b) if b == local && has_name(a) => Some(a),
+            Relation::Copy(a, b) if a == var && has_name(b) => Some(b),
+            Relation::Copy(a, b) if b == var && has_name(a) => Some(a),
             _ => None,
         });
-        copy.unwrap_or(local)
+        match copy {
+            Some(var) if var < locals.len() => Place::local(Local(var as u32)),
+            Some(var) => self.paths.places.get(var - locals.len()).unwrap_or(place).clone(),
+            None => place.clone(),
+        }
     }
 
     fn decide(&self, facts: &Facts, block: BlockId, term: &TermKind, findings: &mut Findings) {
@@ -561,22 +680,23 @@ pub fn apply(body: &mut Body, findings: &Findings) {
 
 /// The report about a failed proof.
 pub fn report(body: &Body, unproven: &Unproven) -> Diagnostic {
-    let decl = unproven.variable.and_then(|l| body.locals.get(l.0 as usize));
-    let name = decl.and_then(|d| d.name);
-    let what = name.map_or("the pointer".to_string(), |n| format!("`{n}`"));
+    let decl = unproven.variable.and_then(|l| body.locals.get(l.0 as usize)).filter(|d| d.name.is_some());
+    let name = unproven.path.clone().or(decl.and_then(|d| d.name).map(|n| n.to_string()));
+    let what = name.as_ref().map_or("the pointer".to_string(), |n| format!("`{n}`"));
     let state = if unproven.is_null { "is" } else { "may be" };
     let message = format!("{what} {state} null, and a `nonnull` pointer is wanted here");
     let mut diagnostic = Diagnostic::error(MAY_BE_NULL, unproven.span, message);
-    if let (Some(decl), Some(_)) = (decl, name) {
+    if let Some(decl) = decl {
         diagnostic = diagnostic.label(decl.span, format!("{what} is declared here, without `nonnull`"));
-        let address = decl.address_taken;
-        diagnostic = diagnostic.help(if address {
-            format!("the address of {what} is taken, so a test of it does not last: copy it into a local and test that")
-        } else {
-            format!("test it first: `if ({}) ...`", name.map_or("p", |n| n.as_str()))
-        });
-    } else {
-        diagnostic = diagnostic.help("store it in a local and test it first: `if (p) ...`");
     }
-    diagnostic
+    diagnostic.help(match (name, decl) {
+        (Some(_), Some(decl)) if decl.address_taken => {
+            format!("the address of {what} is taken, so a test of it does not last: copy it into a local and test that")
+        }
+        (Some(name), Some(_)) => format!("test it first: `if ({name}) ...`"),
+        (Some(name), None) => format!(
+            "test it first: `if ({name}) ...`; after a call or a store that may change it, test it again, or test a copy in a local"
+        ),
+        _ => "store it in a local and test it first: `if (p) ...`".to_string(),
+    })
 }

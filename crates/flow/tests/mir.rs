@@ -83,6 +83,11 @@ fn null_facts() {
 }
 
 #[test]
+fn null_facts_of_paths() {
+    run_file("null_paths.mir", 10);
+}
+
+#[test]
 fn regions_of_blocks() {
     run_file("regions_blocks.mir", 15);
 }
@@ -115,6 +120,7 @@ fn every_file_is_run() {
             "initialised.mir",
             "lending.mir",
             "null_facts.mir",
+            "null_paths.mir",
             "ownership.mir",
             "ranges.mir",
             "regions.mir",

@@ -119,7 +119,7 @@ impl<'t> Lower<'t, '_> {
 
     /// Lends an owned path or a slot.
     pub fn borrow(&mut self, kind: BorrowKind, place: &'t Expr, ty: Ty) -> Rvalue {
-        let access = self.place(place, Use::Read);
+        let access = self.place(place, if kind.by_address() { Use::Lend } else { Use::Read });
         let (held, to) = (self.pointer_of(access.qty.ty), self.pointer_of(ty));
         if let (Some(Pointer { bounds: bounds @ Bounds::Counted(_), .. }), Some(p), true) = (held, to, self.is_fat(ty))
         {
@@ -185,7 +185,7 @@ impl<'t> Lower<'t, '_> {
             ExprKind::AddrOf(inner) => inner,
             _ => place,
         };
-        let access = self.place(place, Use::Read);
+        let access = self.place(place, Use::Lend);
         self.emit(StmtKind::CursorBegin(cursor, access.place));
     }
 
@@ -213,6 +213,12 @@ impl<'t> Lower<'t, '_> {
             }
         }
         false
+    }
+
+    /// Whether the operand reads a `unique` pointer that an owned path goes on through.
+    pub fn is_owned_path(&self, op: &Operand) -> bool {
+        let unique = self.pointer_of(self.operand_ty(op)).is_some_and(|p| p.own == Own::Unique);
+        unique && matches!(op, Operand::Copy(place) if !self.is_slot(place))
     }
 
     /// Whether the first `n` steps of a place lead to a union.

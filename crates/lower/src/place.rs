@@ -45,6 +45,8 @@ pub(crate) enum Use {
     Write,
     /// Its address is taken.
     Address,
+    /// It is lent by its address: it stays the owned path that it is.
+    Lend,
 }
 
 /// What a store to a place must do besides storing.
@@ -219,8 +221,12 @@ impl<'t> Lower<'t, '_> {
         }
         match pointer.bounds {
             Bounds::Thin | Bounds::Counted(_) => {
-                if !pointer.nonnull && (want == Use::Address || self.may_miss_trap(pointer.target.ty)) {
-                    op = self.simple(op);
+                let addressed = matches!(want, Use::Address | Use::Lend);
+                if !pointer.nonnull && (addressed || self.may_miss_trap(pointer.target.ty)) {
+                    let is_path = want != Use::Address && self.is_owned_path(&op);
+                    if want != Use::Lend && !is_path {
+                        op = self.simple(op);
+                    }
                     self.check(Check::NotNull(op.clone()));
                 }
             }
@@ -254,7 +260,7 @@ impl<'t> Lower<'t, '_> {
             _ => None,
         };
         let record_ty = base.qty.ty;
-        let inner = if want == Use::Address { Use::Address } else { Use::Read };
+        let inner = if want == Use::Write { Use::Read } else { want };
         let access = self.finish(base, inner);
         let place = access.place.then(Proj::Field(n));
         let Some(id) = self.program.types.as_record(record_ty) else {
@@ -286,7 +292,7 @@ impl<'t> Lower<'t, '_> {
 
     fn finish_index(&mut self, array: Prepared, index: Operand, qty: Qty, want: Use) -> Access {
         let array_ty = array.qty.ty;
-        let inner = if want == Use::Address { Use::Address } else { Use::Read };
+        let inner = if want == Use::Write { Use::Read } else { want };
         let access = self.finish(array, inner);
         let mut guard = Guard::None;
         if let TyKind::Array { len, terminated, .. } = *self.program.types.kind(array_ty) {

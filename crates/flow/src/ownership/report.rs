@@ -12,6 +12,7 @@ use super::state::{State, MOVED, OWNED};
 use super::{on_edge, Gone, Options, Ownership};
 use crate::codes::{LEAK, LENT, MOVED as MOVED_CODE, SLOT};
 use crate::framework::{Point, Results};
+use crate::names::place_name;
 use crate::regions::Form;
 
 /// What is done to a path.
@@ -297,7 +298,7 @@ impl Words<'_, '_> {
     }
 
     fn slot(&self, span: Span, place: &Place, verb: Verb) -> Diagnostic {
-        let name = self.place_name(place);
+        let name = place_name(self.ownership.program, self.ownership.body, place);
         let slot = name.as_ref().map_or("what is in a slot".to_string(), |n| format!("what is in the slot `{n}`"));
         let name = name.unwrap_or("slot".to_string());
         if verb == Verb::TakenOut {
@@ -360,37 +361,6 @@ impl Words<'_, '_> {
             _ if place.proj.iter().any(|s| matches!(s, Proj::Index(_))) && !place.has_deref() => " (in an array)",
             _ => "",
         }
-    }
-
-    /// A place in the words of the program.
-    fn place_name(&self, place: &Place) -> Option<String> {
-        let (program, body) = (self.ownership.program, self.ownership.body);
-        let mut text = match place.base {
-            PlaceBase::Local(l) => body.locals.get(l.0 as usize)?.name?.to_string(),
-            PlaceBase::Global(g) => program.globals.get(g.0 as usize)?.name.to_string(),
-            PlaceBase::Str(_) => return None,
-        };
-        let mut pointer = false;
-        for (n, step) in place.proj.iter().enumerate() {
-            match step {
-                Proj::Deref if pointer => text = format!("(*{text})"),
-                Proj::Deref => {}
-                Proj::Field(field) => {
-                    let ty = mir::ty::prefix_ty(program, body, place, n).ok()?.ty;
-                    let fields = program.types.record(program.types.as_record(ty)?).fields.clone()?;
-                    let dot = if pointer { "->" } else { "." };
-                    text = format!("{text}{dot}{}", fields.get(*field as usize)?.name?);
-                }
-                Proj::Index(Operand::Const(Const::Int(i, _))) => text = format!("{text}[{i}]"),
-                Proj::Index(index) => {
-                    let index = index.place().and_then(Place::as_local);
-                    let name = index.and_then(|l| body.locals.get(l.0 as usize)?.name)?;
-                    text = format!("{text}[{name}]");
-                }
-            }
-            pointer = *step == Proj::Deref;
-        }
-        Some(if pointer { format!("*{text}") } else { text })
     }
 
     fn used(&self, span: Span, node: NodeId, site: u32, some: bool) -> Diagnostic {
