@@ -1,6 +1,6 @@
 /* pause.c: pauses of a program that keeps `live` megabytes alive and allocates.
  *
- *   pause [live=MB] [churn=MB] [plain=PERCENT] [bytes=N] [itself=1]
+ *   pause [live=MB] [churn=MB] [plain=PERCENT] [bytes=N] [itself=1] [static=1]
  *
  * `live` megabytes are allocated between collections, as the heap does by itself; here they are called for, so that each is measured, by the
  * processor's clock and the wall's. What lives is a table of lists, in the heap, of objects of `bytes` bytes, two words of which are pointers; a step puts a new object in
@@ -8,11 +8,14 @@
  *
  * `itself`: collections come by themselves, as LEE_GC_SNAPSHOT says. A snapshot has two pauses, in which it may wait for its child. `pause` is
  * the processor time of 16 steps with a pause among them, `wall` what the collector's clock says, `gap` the processor time of 16 steps
- * without one: the faults of copied pages are there. `all_ms` counts children too. */
+ * without one: the faults of copied pages are there. `all_ms` counts children too.
+ *
+ * `static`: 32 MB of static data are read for roots; else they are named to the collector, as emitted code does. */
 #include "common.h"
 
 #include <sys/resource.h>
 
+#include <lee/globals.h>
 #include <lee/lee.h>
 
 #include "../../runtime/src/heap.h"
@@ -95,7 +98,13 @@ static int by_itself(struct lee_heap *heap, size_t steps, size_t count, size_t b
     return 0;
 }
 
+static uintptr_t data[4 << 20];
+static const struct lee_global plain_data = {data, sizeof data, NULL};
+
 int main(int argc, char **argv) {
+    struct lee_globals unit = {&plain_data, 1, NULL};
+    if (!argument(argc, argv, "static", 0))
+        lee_globals_add(&unit);
     long live = argument(argc, argv, "live", 10), churn = argument(argc, argv, "churn", 20 * live), plain = argument(argc, argv, "plain", 0);
     size_t bytes = (size_t)argument(argc, argv, "bytes", 24), cell = lee_class_bytes(lee_class_of_aligned(bytes + LEE_HEADER_BYTES));
     struct lee_layout layout = {.bytes = (uint32_t)bytes, .words = 3, .name = "node"};

@@ -8,12 +8,17 @@
 void lee_roots_scan(struct lee_heap *heap, struct lee_marker *marker);
 struct lee_span {
     uintptr_t start, end;
+    const struct lee_layout *layout; /* null: any word may be a pointer */
 };
 /* Adds the `lee_span`s of global data and of this thread's own. False if there is no memory. Takes the loader's lock. */
 bool lee_roots_find_globals(struct lee_vector *spans);
 /* Of these: the running stack with the registers; and what belongs to no task. */
 void lee_roots_scan_stack(struct lee_heap *heap, struct lee_marker *marker);
 void lee_roots_scan_shared(struct lee_heap *heap, struct lee_marker *marker);
+/* globals.c: makes ready for `cut`. */
+void lee_globals_sort(void);
+/* Visits what of a range of static data may hold pointers; stops when told false, and says it. */
+bool lee_globals_cut(uintptr_t start, uintptr_t end, bool (*visit)(void *context, struct lee_span span), void *context);
 /* account.c: the stacks and arenas of all tasks. */
 void lee_tasks_scan(struct lee_heap *heap, struct lee_marker *marker);
 /* The highest address of this thread's stack. */

@@ -669,6 +669,17 @@ LEE_UNCHECKED void lee_mark_words(struct lee_marker *marker, const void *start, 
     }
 }
 
+static void push_root(void *context, uintptr_t word) {
+    struct lee_marker *marker = context;
+    push_one(marker, word);
+    if (marker->depth > marker->room / 2 && marker->observe == NULL)
+        drain(marker);
+}
+
+void lee_mark_root(struct lee_marker *marker, const void *object, size_t bytes, const struct lee_layout *layout) {
+    lee_layout_each(layout, (uintptr_t)object, (uintptr_t)object + bytes, push_root, marker, marker);
+}
+
 void lee_mark_contents(struct lee_marker *marker, const void *object, size_t bytes, const struct lee_layout *layout) {
     lee_layout_each(layout, (uintptr_t)object, (uintptr_t)object + bytes, push_one, marker, marker);
 }

@@ -59,6 +59,10 @@ void lee_marker_start(struct lee_marker *marker, struct lee_heap *heap);
 void lee_marker_drain(struct lee_marker *marker);
 void lee_marker_end(struct lee_marker *marker);
 
+/* As `lee_mark_contents`, for large objects outside the heap, of roots only: drains the stack meanwhile, for what does not fit on it
+ * is found again in marked objects, not in roots. */
+void lee_mark_root(struct lee_marker *marker, const void *object, size_t bytes, const struct lee_layout *layout);
+
 /* Whether the object that `word` points into is marked; true for what is not in the heap. */
 bool lee_is_marked(struct lee_heap *heap, uintptr_t word);
 

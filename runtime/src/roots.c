@@ -1,14 +1,16 @@
 /* roots.c: where a program holds pointers into its heap.
  *
  * The stack of the thread that runs the process, from here to its end, and the registers, which are spilled into a frame
- * first: conservatively. The writable data of the program and its libraries, and their thread-locals: word by word, as long
- * as emitted code has no table of its globals. And whatever was added with `lee_root_add`. */
+ * first: conservatively. The writable data of the program and its libraries, and their thread-locals: word by word, save the
+ * large variables that emitted code names (globals.c). And whatever was added with `lee_root_add`. */
 #define _GNU_SOURCE
 #include <link.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <lee/heap.h>
 
 #include "collect.h"
 #include "poison.h"
@@ -43,8 +45,10 @@ void lee_root_remove(struct lee_heap *heap, struct lee_root *root) {
         root->next->previous = root->previous;
 }
 
-static void mark_aligned(struct lee_marker *marker, uintptr_t start, uintptr_t end) {
-    lee_mark_words(marker, (const void *)((start + 7) & ~(uintptr_t)7), (const void *)(end & ~(uintptr_t)7));
+static void mark_range(struct lee_marker *marker, uintptr_t start, uintptr_t end) {
+    if (!lee_heap_unaligned)
+        start = (start + 7) & ~(uintptr_t)7;
+    lee_mark_words(marker, (const void *)start, (const void *)end);
 }
 
 /* A sanitizer's own tables hold no pointers into this heap that count, and are large. */
@@ -73,14 +77,17 @@ static int visit_object(struct dl_phdr_info *object, size_t size, void *argument
             start = (uintptr_t)object->dlpi_tls_data;
         else
             continue;
-        if (!visit->span(visit->context, (struct lee_span){start, start + part->p_memsz}))
+        if (!lee_globals_cut(start, start + part->p_memsz, visit->span, visit->context))
             return 1;
     }
     return 0;
 }
 
 static bool mark_span(void *context, struct lee_span span) {
-    mark_aligned(context, span.start, span.end);
+    if (span.layout != NULL)
+        lee_mark_root(context, (const void *)span.start, span.end - span.start, span.layout);
+    else
+        mark_range(context, span.start, span.end);
     return true;
 }
 
@@ -93,12 +100,14 @@ static bool note_span(void *context, struct lee_span span) {
 
 bool lee_roots_find_globals(struct lee_vector *spans) {
     struct visit visit = {note_span, spans};
+    lee_globals_sort();
     return dl_iterate_phdr(visit_object, &visit) == 0;
 }
 
 static void scan_globals(struct lee_marker *marker) {
     if (marker->globals == NULL) {
         struct visit visit = {mark_span, marker};
+        lee_globals_sort();
         dl_iterate_phdr(visit_object, &visit);
         return;
     }

@@ -7,6 +7,11 @@ use crate::lines::Lines;
 use crate::unit::Unit;
 use std::fmt::Write;
 use typing::tree::{ConstInit, Global, GlobalId, Linkage};
+use typing::types::*;
+
+/// Bytes of a variable that is worth an entry in the table of those that need not be read word by word. C compilers know less of a
+/// variable whose address is in a table.
+const LARGE: u64 = 16 << 10;
 
 /// Declarations of all used globals, so that initialisers and functions can name them in any order.
 pub fn declarations(unit: &mut Unit) -> String {
@@ -60,6 +65,50 @@ pub fn listed(unit: &mut Unit) -> String {
         let _ = writeln!(out, "__attribute__((constructor)) static void lee__list_globals(void) {{\n{calls}}}");
     }
     out
+}
+
+/// Lists large variables that hold no pointers, or few, so that the collector need not read all of their words.
+pub fn large(unit: &mut Unit) -> String {
+    let inside = inside_functions(unit);
+    let mut entries = vec![];
+    for id in unit.reach.globals.clone() {
+        let Some(global) = unit.program.globals.get(id.0 as usize) else { continue };
+        if global.init.is_some() && !global.thread_local && !inside.contains(&id) {
+            let name = unit.global_name(id).ident;
+            large_parts(unit, &name, global.ty, &mut entries);
+        }
+    }
+    if entries.is_empty() {
+        return String::new();
+    }
+    let count = entries.len();
+    format!(
+        "static const struct lee_global lee__large[{count}] = {{\n{}}};\n\
+         static struct lee_globals lee__large_here = {{ lee__large, {count}, 0 }};\n\
+         __attribute__((constructor)) static void lee__add_large(void) {{ lee_globals_add(&lee__large_here); }}\n\
+         __attribute__((destructor)) static void lee__remove_large(void) {{ lee_globals_remove(&lee__large_here); }}\n",
+        entries.concat()
+    )
+}
+
+/// The same of a place in a variable: all of it, or members.
+fn large_parts(unit: &mut Unit, place: &str, ty: Qty, entries: &mut Vec<String>) {
+    if unit.types.layout(ty.ty).is_none_or(|layout| layout.size < LARGE) {
+        return;
+    }
+    if let Some(layout) = unit.sparse_layout(ty) {
+        entries.push(format!("    {{ &{place}, sizeof {place}, {layout} }},\n"));
+        return;
+    }
+    let TyKind::Record(id) = *unit.types.kind(ty.ty) else { return };
+    let record = unit.types.record(id);
+    let Some(fields) = record.fields.clone().filter(|_| record.kind == RecordKind::Struct && !ty.quals.is_const) else {
+        return;
+    };
+    let names = unit.c.field_names(id);
+    for (field, name) in fields.iter().zip(names.iter()).filter(|(_, name)| !name.is_empty()) {
+        large_parts(unit, &format!("{place}.{name}"), field.ty, entries);
+    }
 }
 
 /// A definition with its initialiser.

@@ -10,6 +10,8 @@ use typing::types::*;
 
 /// Arrays with more pointers in one element of a heap object are read word by word.
 const MOST_WORDS: usize = 4096;
+/// Bytes of the largest element of a variable whose layout is written down.
+const LARGEST_ELEMENT: u64 = 64 << 10;
 /// Bits in a mask.
 const MASK_WORDS: u64 = 64;
 
@@ -172,6 +174,24 @@ impl Unit<'_> {
             }
             _ if needed => Allocation::Typed(self.loose_layout(elem, "LEE_LAYOUT_CONSERVATIVE", Front::of(align))),
             _ => Allocation::Conservative,
+        }
+    }
+
+    /// The layout of a variable's elements, or `0` if they hold no pointers. `None`: it is constant and not read at all, or has many
+    /// pointers, or its members are better looked at one by one.
+    pub fn sparse_layout(&mut self, ty: Qty) -> Option<String> {
+        let (mut elem, mut is_const) = (ty.ty, ty.quals.is_const);
+        while let TyKind::Array { elem: inner, len: ArrayLen::Const(_), .. } = self.types.kind(elem) {
+            is_const |= inner.quals.is_const;
+            elem = inner.ty;
+        }
+        match words(self.types, elem) {
+            // Constants without addresses lie in memory that is not read.
+            Words::None => (!is_const).then(|| "0".into()),
+            Words::At { bytes, words } if (words.len() as u64) < bytes / 8 && bytes <= LARGEST_ELEMENT => {
+                Some(format!("&{}", self.layout(elem, bytes, &words)))
+            }
+            _ => None,
         }
     }
 

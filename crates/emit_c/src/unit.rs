@@ -154,6 +154,8 @@ impl<'a> Unit<'a> {
         globals::definitions(&mut self, &mut code);
         bodies::definitions(&mut self, &mut code);
         let listed = if self.options.plain { String::new() } else { globals::listed(&mut self) };
+        let no_table = self.options.plain || self.options.no_gc;
+        let large = if no_table { String::new() } else { globals::large(&mut self) };
         let wrapper = bodies::main_wrapper(&mut self);
         let markers = if self.options.plain { String::new() } else { link::markers(&mut self) };
         let types = records::definitions(&mut self.c, &mut self.idents);
@@ -168,6 +170,9 @@ impl<'a> Unit<'a> {
             out.push_str(if self.drops.used { "#include \"lee/owned.h\"\n\n" } else { "\n" });
             if !self.starts.is_empty() {
                 out.push_str("#include \"lee/task.h\"\n");
+            }
+            if !large.is_empty() {
+                out.push_str("#include \"lee/globals.h\"\n");
             }
             out.push_str(PRAGMAS);
         }
@@ -205,6 +210,7 @@ impl<'a> Unit<'a> {
             out.push('\n');
         }
         out.push_str(&listed);
+        out.push_str(&large);
         out.push_str(&wrapper);
         out.push_str(&markers);
         out

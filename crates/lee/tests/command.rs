@@ -214,14 +214,23 @@ fn errors_have_status_1_and_warnings_0() {
 #[test]
 fn without_a_collector_nothing_heap_is_shared() {
     let folder = fresh("no-gc");
-    let owned = "#include <stdlib.h>\n#include <stdio.h>\nint main(void) { int *unique p = new int{ 5 }; arena r; int *@r q = new(r) int{ 1 }; printf(\"%d\\n\", *p + *q); free(p); return 0; }\n";
+    let owned = "#include <stdlib.h>\n#include <stdio.h>\nstatic char large[100000];\n\
+        int main(void) { large[9]++; int *unique p = new int{ 5 }; arena r; int *@r q = new(r) int{ 1 }; printf(\"%d\\n\", *p + *q); free(p); return 0; }\n";
     write(&folder, "owned.lee", owned);
     lee_in(&folder, &["build", "--no-gc", "owned.lee", "-o", "owned"]).expect(0);
     assert_eq!(run(&mut Command::new(folder.join("owned"))).expect(0).out, "6\n");
     let names = Command::new("nm").arg(folder.join("owned")).output().expect("nm runs");
     let names = String::from_utf8_lossy(&names.stdout).into_owned();
     assert!(names.contains("lee_heap_alloc"), "{names}");
-    let collector = ["lee_mark", "lee_collect", "lee_roots_scan", "lee_owners_process", "lee_weak_", "lee_finalizer"];
+    let collector = [
+        "lee_mark",
+        "lee_collect",
+        "lee_roots_scan",
+        "lee_owners_process",
+        "lee_weak_",
+        "lee_finalizer",
+        "lee_globals_",
+    ];
     for part in collector {
         assert!(!names.contains(part), "a program without a collector has {part}: {names}");
     }

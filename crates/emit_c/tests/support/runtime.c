@@ -91,6 +91,11 @@ void *lee_heap_try_alloc_typed(size_t size, const struct lee_layout *layout) {
 size_t lee_heap_size(const void *object) { return object ? malloc_usable_size((void *)(uintptr_t)object) : 0; }
 size_t lee_heap_block_size(const void *object) { return lee_heap_size(object); }
 
+/* Nothing collects here. */
+struct lee_globals;
+void lee_globals_add(struct lee_globals *unit) { (void)unit; }
+void lee_globals_remove(struct lee_globals *unit) { (void)unit; }
+
 /* Nothing asks for containers here. */
 struct lee_listed;
 struct lee_container;
