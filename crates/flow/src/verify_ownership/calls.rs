@@ -29,6 +29,9 @@ impl Walker<'_> {
             }
             values.push((value, param));
         }
+        if !m.no_loans {
+            m.forget_numbers();
+        }
         let mut result = Value::unknown();
         for (n, (value, param)) in values.iter().enumerate() {
             let owner = param.is_some_and(|p| self.is_owned_scalar(p.ty));

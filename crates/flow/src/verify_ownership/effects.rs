@@ -5,7 +5,7 @@ use mir::ty::owns;
 use typing::tree::{BorrowKind, RegionKind};
 use typing::types::{Own, RecordKind, Region, Ty, TyKind};
 
-use super::memory::{Base, Cell, Location, Memory, Null, Thing, Token, Value};
+use super::memory::{Base, Cell, Location, Memory, Null, Thing, Token, Value, TAG};
 use super::walk::{Ends, Step, Walker};
 
 impl Walker<'_> {
@@ -38,11 +38,13 @@ impl Walker<'_> {
                     self.zero(m, cell, self.place_ty(place), 0);
                 }
             }
-            StmtKind::SetTag(place, _) => {
+            StmtKind::SetTag(place, member) => {
                 if let Location::Cell(cell) = self.locate(m, place)? {
                     for inside in Self::cells_in(m, &cell) {
                         m.cells.remove(&inside);
                     }
+                    let tag = cell.1.iter().copied().chain([TAG]).collect();
+                    m.cells.insert((cell.0, tag), Value { number: Some(i128::from(*member)), ..Value::unknown() });
                 }
             }
             StmtKind::Swap(a, b) => self.swap(m, a, b)?,
@@ -126,6 +128,12 @@ impl Walker<'_> {
                 self.unpacked = Some((place.clone(), regions.clone()));
             }
             StmtKind::Check(check) => {
+                if let Check::TagValue(tag, values, _) = check {
+                    let number = self.operand(m, tag)?.number;
+                    if number.is_some_and(|n| !values.contains(&n)) {
+                        return Err(Ends);
+                    }
+                }
                 let mut ends = Ok(());
                 mir::visit::check_operands(check, &mut |operand| {
                     let place = operand.place().cloned();
@@ -305,7 +313,8 @@ impl Walker<'_> {
             }
             let Location::Cell(cell) = self.locate(m, &union)? else { continue };
             for inside in Self::cells_in(m, &cell) {
-                if inside.1.get(cell.1.len()) != Some(member) {
+                let step = inside.1.get(cell.1.len());
+                if step != Some(member) && step != Some(&TAG) {
                     m.cells.remove(&inside);
                 }
             }
@@ -313,7 +322,17 @@ impl Walker<'_> {
         Ok(())
     }
 
-    pub(super) fn store(&mut self, m: &mut Memory, dest: &Place, value: Value) -> Step {
+    /// Whether the place selects the member of a union.
+    fn is_tag(&self, place: &Place) -> bool {
+        let Some((Proj::Field(tag), before)) = place.proj.split_last() else { return false };
+        let record = Place { base: place.base, proj: before.to_vec() };
+        let types = &self.program.types;
+        let record = types.as_record(self.place_ty(&record)).and_then(|r| types.records.get(r.0 as usize));
+        let fields = record.and_then(|r| r.fields.as_ref());
+        fields.is_some_and(|all| all.iter().any(|f| f.tagged_by.as_ref().is_some_and(|by| by.tag == *tag)))
+    }
+
+    pub(super) fn store(&mut self, m: &mut Memory, dest: &Place, mut value: Value) -> Step {
         let ty = self.place_ty(dest);
         if owns(&self.program.types, ty) {
             self.disturbs(m, dest);
@@ -327,6 +346,9 @@ impl Walker<'_> {
         }
         self.other_members(m, dest)?;
         let at = self.locate(m, dest)?;
+        if !is_temp && !self.is_tag(dest) {
+            value.number = None;
+        }
         match at {
             Location::Cell(cell) => {
                 let old = m.cells.get(&cell).cloned();
@@ -351,6 +373,7 @@ impl Walker<'_> {
                 m.cells.insert(cell, value);
             }
             Location::Elsewhere(through) => {
+                m.forget_numbers();
                 if owns(&self.program.types, ty) {
                     self.changes_slot(m, &through);
                 }

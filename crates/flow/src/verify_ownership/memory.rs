@@ -18,6 +18,9 @@ pub(crate) enum Null {
 /// without an end to that, a loop that makes a list would never come to a state that it was in.
 const FAR: u8 = 4;
 
+/// The step to the tag of a tagged union, which has no field of its own.
+pub(crate) const TAG: u32 = u32::MAX;
+
 /// A statement that lends: block, number.
 pub(crate) type Loan = (u32, u32);
 
@@ -40,6 +43,8 @@ pub(crate) struct Value {
     pub gone: bool,
     /// An integer that is not zero iff what the place holds is not null (or null).
     pub test: Option<(Cell, bool)>,
+    /// The number that it is: of what selects the member of a union, and of temporaries on the way from there to a branch.
+    pub number: Option<i128>,
 }
 
 impl Value {
@@ -54,6 +59,7 @@ impl Value {
             null: Null::Unknown,
             gone: false,
             test: None,
+            number: None,
         }
     }
     /// Null, or zero.
@@ -135,6 +141,11 @@ impl Memory {
         if let Some(thing) = self.things.get_mut(&token) {
             thing.alive = false;
         }
+    }
+
+    /// Others may have changed what selects the members of unions.
+    pub fn forget_numbers(&mut self) {
+        self.cells.values_mut().for_each(|value| value.number = None);
     }
 
     /// Forgets what is in the cells of an object: others may have changed it.
@@ -233,7 +244,10 @@ impl Memory {
             new
         };
         for ((base, path), value) in self.cells.iter().filter(|((b, _), _)| matches!(b, Base::Local(_))) {
-            let value = renamed(value, &mut names, &mut order);
+            let mut value = renamed(value, &mut names, &mut order);
+            if path.is_empty() {
+                value.number = None;
+            }
             out.cells.insert((*base, path.clone()), value);
         }
         let mut done = 0;

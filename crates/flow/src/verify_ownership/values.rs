@@ -5,7 +5,7 @@ use mir::ty::{operand_ty, owns};
 use typing::tree::{BorrowKind, RegionKind};
 use typing::types::{Own, Region, Ty, TyKind};
 
-use super::memory::{Base, Memory, Null, Thing, Value};
+use super::memory::{Base, Location, Memory, Null, Thing, Value, TAG};
 use super::walk::{Ends, Walker};
 
 impl Walker<'_> {
@@ -16,7 +16,9 @@ impl Walker<'_> {
                 let parts = self.take(m, place)?;
                 Ok(parts.into_iter().find(|(path, _)| path.is_empty()).map_or(Value::unknown(), |(_, value)| value))
             }
-            Operand::Const(Const::Null(_) | Const::Int(0, _)) => Ok(Value::null()),
+            Operand::Const(Const::Int(0, _)) => Ok(Value { number: Some(0), ..Value::null() }),
+            Operand::Const(Const::Int(n, _)) => Ok(Value { number: Some(*n), ..Value::unknown() }),
+            Operand::Const(Const::Null(_)) => Ok(Value::null()),
             Operand::Const(_) => Ok(Value::unknown()),
         }
     }
@@ -123,13 +125,32 @@ impl Walker<'_> {
                 Ok(self.arriving(m, dest, false))
             }
             Rvalue::NewKey(_, ty) => Ok(self.arriving(m, *ty, false)),
-            Rvalue::Truth(a) | Rvalue::Numeric(a, _) => {
+            Rvalue::Truth(a) => {
                 let value = self.operand(m, a)?;
-                Ok(Value { test: value.test, ..Value::unknown() })
+                Ok(Value { test: value.test, number: value.number.map(|n| i128::from(n != 0)), ..Value::unknown() })
+            }
+            Rvalue::Numeric(a, ty) => {
+                let value = self.operand(m, a)?;
+                // Small numbers stay what they are in every type but `bool` and those with a point.
+                let whole =
+                    self.program.types.as_int(*ty).is_some() && !matches!(self.program.types.kind(*ty), TyKind::Bool);
+                let number = value.number.filter(|n| whole && (0..128).contains(n));
+                Ok(Value { test: value.test, number, ..Value::unknown() })
+            }
+            Rvalue::Tag(place) => {
+                let number = match self.locate(m, place)? {
+                    Location::Cell((base, mut path)) => {
+                        path.push(TAG);
+                        m.cells.get(&(base, path)).and_then(|tag| tag.number)
+                    }
+                    Location::Elsewhere(_) => None,
+                };
+                Ok(Value { number, ..Value::unknown() })
             }
             Rvalue::Unary(UnOp::Not, a) => {
                 let value = self.operand(m, a)?;
-                Ok(Value { test: value.test.map(|(c, same)| (c, !same)), ..Value::unknown() })
+                let test = value.test.map(|(c, same)| (c, !same));
+                Ok(Value { test, number: value.number.map(|n| i128::from(n == 0)), ..Value::unknown() })
             }
             Rvalue::Binary(op @ (BinOp::Eq | BinOp::Ne), a, b, _) => {
                 let is_null = |o: &Operand| matches!(o, Operand::Const(Const::Null(_) | Const::Int(0, _)));
@@ -139,7 +160,9 @@ impl Walker<'_> {
                     (true, false) => y.test,
                     _ => None,
                 };
-                Ok(Value { test: tested.map(|(c, same)| (c, same == (*op == BinOp::Ne))), ..Value::unknown() })
+                let number = x.number.zip(y.number).map(|(x, y)| i128::from((x == y) == (*op == BinOp::Eq)));
+                let test = tested.map(|(c, same)| (c, same == (*op == BinOp::Ne)));
+                Ok(Value { test, number, ..Value::unknown() })
             }
             _ => {
                 let mut ends = Ok(());

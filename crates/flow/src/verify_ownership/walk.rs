@@ -138,10 +138,14 @@ impl<'a> Walker<'a> {
             TermKind::Goto(to) => work.push((*to, m)),
             TermKind::If(operand, yes, no) => self.branch(m, operand, *yes, *no, work),
             TermKind::Switch(operand, arms, other) => {
-                if self.operand(&mut m, operand).is_err() {
-                    return;
-                }
-                let mut targets: Vec<BlockId> = arms.iter().map(|a| a.2).chain([*other]).collect();
+                let Ok(value) = self.operand(&mut m, operand) else { return };
+                let mut targets: Vec<BlockId> = match value.number {
+                    Some(n) => {
+                        let arm = arms.iter().find(|(lo, hi, _)| (*lo..=*hi).contains(&n));
+                        vec![arm.map_or(*other, |a| a.2)]
+                    }
+                    None => arms.iter().map(|a| a.2).chain([*other]).collect(),
+                };
                 targets.dedup();
                 work.extend(targets.into_iter().map(|to| (to, m.clone())));
             }
@@ -162,7 +166,7 @@ impl<'a> Walker<'a> {
         let place = operand.place().cloned();
         let Ok(value) = place.map_or(Ok(Value::unknown()), |p| self.read(&mut m, &p)) else { return };
         for (to, holds) in [(yes, true), (no, false)] {
-            if known == Some(!holds) {
+            if known == Some(!holds) || value.number.is_some_and(|n| (n != 0) != holds) {
                 continue;
             }
             let mut m = m.clone();
