@@ -87,11 +87,11 @@ static void set_budget(struct lee_heap *heap, size_t fresh, size_t old) {
     heap->budget = budget;
 }
 
-/* What was so when the collection that runs, or the snapshot, began. */
+/* What was so when the collection that runs, or the snapshot, began; and when the last one ended. */
 static struct {
     size_t before; /* bytes in use */
     size_t fresh;  /* handed out since the one before */
-    uint64_t start, first_pause;
+    uint64_t start, first_pause, ended;
 } collection;
 
 static void add_thousandths(struct lee_text *text, uint64_t thousandths, const char *unit) {
@@ -237,7 +237,8 @@ void lee_heap_collect(struct lee_heap *heap) {
     mark(heap, accounts);
     heap->counts.mark_last = now() - marking;
     end(heap, accounts, 0);
-    count_pause(heap, now() - start);
+    collection.ended = now();
+    count_pause(heap, collection.ended - start);
     if (heap->trace)
         report(heap, 0, 0);
     errno = error;
@@ -250,7 +251,7 @@ static bool begin_snapshot(struct lee_heap *heap) {
         return false;
     int error = errno;
     uint64_t start = now();
-    if (!lee_snapshot_wanted(heap)) {
+    if (!lee_snapshot_wanted(heap, start - collection.ended)) {
         errno = error;
         return false;
     }
@@ -327,9 +328,10 @@ static bool take_over(struct lee_heap *heap, bool wait) {
     }
     lee_snapshot_end(heap);
     end(heap, false, heap->since_collection);
-    count_pause(heap, now() - start);
+    collection.ended = now();
+    count_pause(heap, collection.ended - start);
     if (heap->trace)
-        report(heap, collection.first_pause, now() - collection.start);
+        report(heap, collection.first_pause, collection.ended - collection.start);
     errno = error;
     return true;
 }

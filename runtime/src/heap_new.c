@@ -12,7 +12,7 @@
 
 /* Grow by as much as lives: a collection then costs as many marked bytes as were allocated since the last. */
 struct lee_heap_settings lee_heap_settings = {
-    .huge = true, .prefetch = true, .grow_percent = 100, .least_budget = 4 << 20};
+    .huge = true, .prefetch = true, .grow_percent = 100, .least_budget = 4 << 20, .snapshot = LEE_SNAPSHOT_USUAL};
 
 enum { HEAP_BYTES = (sizeof(struct lee_heap) + LEE_PAGE_BYTES - 1) & ~(LEE_PAGE_BYTES - 1) };
 

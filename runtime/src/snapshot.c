@@ -21,9 +21,12 @@
 enum {
     UNIT_MARKS = LEE_BLOCKS_A_UNIT * LEE_BLOCK_MARK_BYTES,
     WORTH_IT = 500000,  /* nanoseconds of marking from which a copy of the process is cheaper to wait for */
+    PAGE_COPY = 150,    /* nanoseconds to enter a page of 4 KB into the copy's tables */
+    COPY_PART = 2,      /* of the marking the copy may take so much */
+    RESTS_LEAST = 2,    /* markings that the program ran for since the last: else it would have to wait for the child */
     MEMORY_PART = 3,    /* of the limit the heap may take so much: all of it may be copied, and as much be handed out */
     POLLS_A_LOOK = 16,  /* whether it has died is asked of the system, whether it is done is not */
-    BEGUN_A_LOOK = 64,  /* whether a debugger watches takes as long to find out as a small copy */
+    BEGUN_A_LOOK = 64,  /* whether a debugger watches, and how many processors there are, takes as long to find out as a small copy */
     WAIT_MS = 20,       /* between two such questions while waiting */
     WAITS_MOST = 500,   /* then it hangs */
     SKIPPED_MOST = 1023 /* collections before the next try, when many failed */
@@ -43,7 +46,7 @@ static struct {
     int child;  /* 0 once it is known to have ended */
     int parent; /* who made it */
     unsigned polls, begun, skip, failures;
-    bool traced;
+    bool alone; /* a debugger watches, or there is no second processor */
     struct lee_vector globals;
 } snapshot;
 
@@ -63,9 +66,9 @@ static uintptr_t *found_keys(void) {
     return (uintptr_t *)(void *)(large_marks() + (snapshot.large + 7) / 8 * 8);
 }
 
-bool lee_snapshot_wanted(struct lee_heap *heap) {
+bool lee_snapshot_wanted(struct lee_heap *heap, uint64_t rest) {
 #if defined(LEE_ASAN) || defined(__SANITIZE_THREAD__)
-    (void)heap;
+    (void)heap, (void)rest;
     return false;
 #else
     unsigned mode = lee_heap_settings.snapshot;
@@ -74,15 +77,15 @@ bool lee_snapshot_wanted(struct lee_heap *heap) {
     if (mode == LEE_SNAPSHOT_ALWAYS)
         return true;
     if (heap->verify || heap->stress != LEE_STRESS_NEVER || heap->counts.mark_last < WORTH_IT ||
-        lee_memory_charged() > lee_memory_limit() / MEMORY_PART)
+        rest / RESTS_LEAST < heap->counts.mark_last || lee_memory_charged() > lee_memory_limit() / MEMORY_PART)
         return false;
     if (snapshot.skip > 0) {
         snapshot.skip--;
         return false;
     }
     if (snapshot.begun++ % BEGUN_A_LOOK == 0)
-        snapshot.traced = lee_system_traced();
-    return !snapshot.traced && lee_system_processors() > 1;
+        snapshot.alone = lee_system_traced() || lee_system_processors() < 2;
+    return !snapshot.alone && lee_system_private_pages() < heap->counts.mark_last / (PAGE_COPY * COPY_PART);
 #endif
 }
 
@@ -192,9 +195,13 @@ bool lee_snapshot_begin(struct lee_heap *heap) {
 }
 
 enum lee_snapshot_state lee_snapshot_state(bool wait) {
+    bool waited = false;
     for (unsigned waits = 0;; waits++) {
         if (atomic_load_explicit(&snapshot.shared->done, memory_order_acquire) != 0) {
-            snapshot.failures = 0;
+            if (waited)
+                failed(); /* to wait is no better than to mark */
+            else
+                snapshot.failures = 0;
             return LEE_SNAPSHOT_DONE;
         }
         bool look = wait || snapshot.polls++ % POLLS_A_LOOK == 0;
@@ -208,6 +215,7 @@ enum lee_snapshot_state lee_snapshot_state(bool wait) {
         if (!wait)
             return LEE_SNAPSHOT_RUNS;
         lee_system_await(&snapshot.shared->done, WAIT_MS);
+        waited = true;
     }
 }
 

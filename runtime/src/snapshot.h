@@ -11,8 +11,8 @@
 /* LEE_GC_SNAPSHOT=0, 1, always. `always`: for tests, also of small heaps, and checked under LEE_GC_VERIFY. */
 enum { LEE_SNAPSHOT_NEVER, LEE_SNAPSHOT_USUAL, LEE_SNAPSHOT_ALWAYS };
 
-/* Whether the next collection should be one. */
-bool lee_snapshot_wanted(struct lee_heap *heap);
+/* Whether the next collection should be one, when the last one ended so many nanoseconds ago. */
+bool lee_snapshot_wanted(struct lee_heap *heap, uint64_t rest);
 
 /* Makes the child. What the last collection left is swept, no bin has cells. False if there is no child; nothing has happened then. */
 bool lee_snapshot_begin(struct lee_heap *heap);

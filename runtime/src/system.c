@@ -149,12 +149,6 @@ void lee_system_await(atomic_uint *done, unsigned milliseconds) {
     syscall(SYS_futex, done, FUTEX_WAIT, 0, &time, NULL, 0);
 }
 
-unsigned lee_system_processors(void) {
-    cpu_set_t set;
-    /* More than the set can say are enough. */
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : CPU_SETSIZE;
-}
-
 /* The beginning of a file, with a zero behind it. False, and an empty text, if there is none. */
 static bool read_start(const char *path, char *text, size_t size) {
     text[0] = 0;
@@ -176,42 +170,104 @@ bool lee_system_traced(void) {
     return line != NULL && line[strlen("TracerPid:\t")] != '0';
 }
 
-/* The number in a small file, or SIZE_MAX (`max`, no file, no number). */
-static size_t number_in(const char *path) {
-    char text[32];
-    read_start(path, text, sizeof text);
+enum { PATH_BYTES = 1024 };
+
+/* The number at the beginning of `text`, or SIZE_MAX (none, `max`, too large). Sets `*end` behind it. */
+static size_t number_at(const char *text, const char **end) {
     size_t number = 0, at = 0;
-    for (; text[at] >= '0' && text[at] <= '9'; at++) {
-        if (__builtin_mul_overflow(number, 10, &number) ||
-            __builtin_add_overflow(number, (size_t)(text[at] - '0'), &number))
-            return SIZE_MAX;
-    }
-    return at > 0 ? number : SIZE_MAX;
+    bool large = false;
+    for (; text[at] >= '0' && text[at] <= '9'; at++)
+        large |= __builtin_mul_overflow(number, 10, &number) ||
+                 __builtin_add_overflow(number, (size_t)(text[at] - '0'), &number);
+    *end = text + at;
+    return at > 0 && !large ? number : SIZE_MAX;
 }
 
-/* The least memory.max of the program's control group and those above it. */
-static size_t control_group_memory(void) {
-    char group[512], path[640];
-    if (!read_start("/proc/self/cgroup", group, sizeof group))
-        return SIZE_MAX;
-    char *name = strncmp(group, "0::", 3) == 0 ? group : strstr(group, "\n0::");
-    if (name == NULL)
-        return number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"); /* version 1 */
-    name += *name == '\n' ? 4 : 3;
-    name[strcspn(name, "\n")] = 0;
-    size_t least = SIZE_MAX;
-    for (;;) {
-        strcpy(path, "/sys/fs/cgroup");
-        strcat(path, name);
-        strcat(path, "/memory.max");
-        size_t here = number_in(path);
-        if (here < least)
-            least = here;
-        char *slash = strrchr(name, '/');
-        if (slash == NULL)
-            return least;
-        *slash = 0;
+/* The number in a small file, or SIZE_MAX; the number behind the first, too, if `second` is not null. */
+static size_t number_in(const char *folder, const char *name, size_t *second) {
+    char path[PATH_BYTES], text[64];
+    const char *end;
+    strcpy(path, folder);
+    strcat(path, name);
+    read_start(path, text, sizeof text);
+    size_t number = number_at(text, &end);
+    if (second != NULL)
+        *second = *end == ' ' ? number_at(end + 1, &end) : SIZE_MAX;
+    return number;
+}
+
+static size_t memory_of_group(const char *folder) {
+    size_t new = number_in(folder, "/memory.max", NULL), old = number_in(folder, "/memory.limit_in_bytes", NULL);
+    return new < old ? new : old;
+}
+
+/* How many processors' time a group has: so many microseconds of each period. */
+static size_t processors_of_group(const char *folder) {
+    size_t period, quota = number_in(folder, "/cpu.max", &period);
+    if (quota == SIZE_MAX) {
+        quota = number_in(folder, "/cpu.cfs_quota_us", NULL); /* -1 is no number */
+        period = number_in(folder, "/cpu.cfs_period_us", NULL);
     }
+    return quota == SIZE_MAX || period == SIZE_MAX || period == 0 ? SIZE_MAX : quota / period;
+}
+
+/* The name of the group in a line of /proc/self/cgroup, `4:cpu,cpuacct:/name`, `0::/name`, if that is of this hierarchy; or null. */
+static const char *group_of_line(char *line, const char *controller) {
+    char *list = strchr(line, ':'), *name = list == NULL ? NULL : strchr(list + 1, ':');
+    if (name == NULL)
+        return NULL;
+    *name++ = 0;
+    for (char *at = list; at != NULL; at = strchr(at, ',')) {
+        at++;
+        if (strcspn(at, ",") == strlen(controller) && strncmp(at, controller, strlen(controller)) == 0)
+            return name;
+    }
+    return NULL;
+}
+
+struct lee_system_places lee_system_places = {"/sys/fs/cgroup", "/proc/self/cgroup"};
+
+/* The least that `of_group` says of the program's control group of that hierarchy (none: version 2) and of those above it. */
+static size_t control_groups_least(const char *controller, size_t (*of_group)(const char *folder)) {
+    char groups[4096], folder[PATH_BYTES];
+    if (!read_start(lee_system_places.list, groups, sizeof groups))
+        return SIZE_MAX;
+    size_t least = SIZE_MAX;
+    for (char *line = groups, *end; *line != 0; line = end) {
+        end = line + strcspn(line, "\n");
+        if (*end != 0)
+            *end++ = 0;
+        const char *name = group_of_line(line, controller);
+        if (name == NULL || strlen(name) > sizeof folder / 2)
+            continue;
+        strcpy(folder, lee_system_places.groups);
+        if (*controller != 0) {
+            strcat(folder, "/");
+            strcat(folder, controller);
+        }
+        char *top = folder + strlen(folder);
+        strcpy(top, name);
+        for (char *slash = top + strlen(top); slash != NULL; slash = strrchr(top, '/')) {
+            *slash = 0;
+            size_t here = of_group(folder);
+            if (here < least)
+                least = here;
+        }
+    }
+    return least;
+}
+
+static size_t least_of_both(const char *controller, size_t (*of_group)(const char *folder)) {
+    size_t new = control_groups_least("", of_group), old = control_groups_least(controller, of_group);
+    return new < old ? new : old;
+}
+
+unsigned lee_system_processors(void) {
+    cpu_set_t set;
+    /* More than the set can say are enough. */
+    size_t here = sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : CPU_SETSIZE;
+    size_t granted = least_of_both("cpu", processors_of_group);
+    return (unsigned)(granted < here ? granted : here);
 }
 
 size_t lee_system_address_space(void) {
@@ -220,11 +276,20 @@ size_t lee_system_address_space(void) {
 }
 
 size_t lee_system_memory(void) {
-    size_t least = control_group_memory(), other = lee_system_address_space();
+    size_t least = least_of_both("memory", memory_of_group), other = lee_system_address_space();
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     if (other < least)
         least = other;
     if (pages > 0 && page > 0 && (size_t)pages < SIZE_MAX / (size_t)page && (size_t)pages * (size_t)page < least)
         least = (size_t)pages * (size_t)page;
     return least / 10 * 9;
+}
+
+size_t lee_system_private_pages(void) {
+    char text[128];
+    const char *at;
+    read_start("/proc/self/statm", text, sizeof text);
+    number_at(text, &at); /* address space */
+    size_t resident = *at == ' ' ? number_at(at + 1, &at) : 0, shared = *at == ' ' ? number_at(at + 1, &at) : 0;
+    return resident == SIZE_MAX || shared > resident ? 0 : resident - shared;
 }

@@ -56,8 +56,15 @@ _Noreturn void lee_system_copy_done(atomic_uint *done);
 void lee_system_await(atomic_uint *done, unsigned milliseconds);
 /* Whether a debugger (or strace) watches this process. */
 bool lee_system_traced(void);
-/* On how many processors it may run. */
+/* Where control groups are, and the list of those that the program is in; for tests. */
+struct lee_system_places {
+    const char *groups, *list;
+};
+extern struct lee_system_places lee_system_places;
+/* On how many processors it may run, by its mask and by what its control groups let it have of their time; 0: less than one. */
 unsigned lee_system_processors(void);
+/* Pages of memory that a copy of the process would have to enter into its tables; 0: not known. */
+size_t lee_system_private_pages(void);
 /* Nanoseconds of this thread; 0: not known. */
 uint64_t lee_system_processor_time(void);
 

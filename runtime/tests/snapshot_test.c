@@ -12,6 +12,7 @@
 
 #include "../src/arena.h"
 #include "../src/collect.h"
+#include "../src/custodian.h"
 #include "../src/snapshot.h"
 #include "../src/system.h"
 #include "../src/units.h"
@@ -492,6 +493,33 @@ static void test_orphan(void) {
     close(ends[1]);
 }
 
+/* When it is worth it, if nobody asks for it. */
+static void test_usual(void) {
+    enum { LOOKS = 64 };
+    struct lee_heap *heap = start_heap();
+    uint64_t second = 1000000000;
+    unsigned wanted = 0;
+    lee_heap_settings.snapshot = LEE_SNAPSHOT_USUAL;
+    heap->counts.mark_last = second;
+    CHECK(!lee_snapshot_wanted(heap, 100 * second)); /* verify */
+    heap->verify = false;
+    for (unsigned n = 0; n < LOOKS; n++)
+        wanted += lee_snapshot_wanted(heap, 100 * second);
+    CHECK(wanted == (lee_system_processors() > 1 && !lee_system_traced() ? LOOKS : 0));
+    CHECK(!lee_snapshot_wanted(heap, second));
+    lee_accounting_limits = true;
+    CHECK(!lee_snapshot_wanted(heap, 100 * second));
+    lee_accounting_limits = false;
+    heap->counts.mark_last = second / 10000; /* less than the copy takes */
+    CHECK(!lee_snapshot_wanted(heap, 100 * second));
+    heap->counts.mark_last = second;
+    lee_heap_settings.snapshot = LEE_SNAPSHOT_NEVER;
+    CHECK(!lee_snapshot_wanted(heap, 100 * second));
+    lee_heap_settings.snapshot = LEE_SNAPSHOT_ALWAYS;
+    heap->verify = true;
+    end_heap(heap);
+}
+
 int main(int argc, char **argv) {
     size_t effort = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
     if (argc > 2)
@@ -501,6 +529,7 @@ int main(int argc, char **argv) {
     lee_heap_settings.least_budget = 1 << 20;
     lee_heap_settings.snapshot = LEE_SNAPSHOT_ALWAYS;
     if (!UNDER_ASAN) {
+        test_usual();
         test_weak();
         test_younger();
         test_owners();

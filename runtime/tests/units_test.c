@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <lee/fault.h>
 
@@ -273,7 +274,72 @@ static void test_huge(void) {
     CHECK(lee_huge_wanted(&huge) && huge.slow == 0);
 }
 
+static void write_file(const char *folder, const char *name, const char *text) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+static void make_folder(const char *folder, const char *name) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    CHECK(mkdir(path, 0700) == 0);
+}
+
+/* Limits of control groups of both versions, of the program's group and those above it: the least counts. */
+static void test_groups(void) {
+    char folder[] = "/tmp/lee-groups-XXXXXX", list[64], command[64];
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(list, sizeof list, "%s/list", folder);
+    struct lee_system_places places = lee_system_places;
+    size_t memory = lee_system_memory();
+    lee_system_places = (struct lee_system_places){folder, list};
+    for (const char *const *made = (const char *const[]){"a", "a/b", "memory", "memory/m", "cpu", "cpu/c", NULL}; *made != NULL; made++)
+        make_folder(folder, *made);
+
+    write_file(folder, "list", "0::/a/b\n");
+    unsigned all = lee_system_processors(); /* the mask alone */
+    CHECK(all >= 1);
+    write_file(folder, "a/b/cpu.max", "max 100000\n");
+    write_file(folder, "a/b/memory.max", "max\n");
+    CHECK(lee_system_processors() == all && lee_system_memory() >= memory);
+    write_file(folder, "a/b/cpu.max", "100000000 100000\n");
+    CHECK(lee_system_processors() == all);
+    write_file(folder, "a/cpu.max", "190000 100000\n");
+    CHECK(lee_system_processors() == 1);
+    write_file(folder, "a/b/cpu.max", "50000 100000\n");
+    CHECK(lee_system_processors() == 0);
+    write_file(folder, "a/b/memory.max", "1048576000\n");
+    CHECK(lee_system_memory() == 1048576000 / 10 * 9);
+    write_file(folder, "a/memory.max", "104857600\n");
+    CHECK(lee_system_memory() == 104857600 / 10 * 9);
+    write_file(folder, "memory.max", "99999999999999999999999999\n"); /* too large for a number */
+    CHECK(lee_system_memory() == 104857600 / 10 * 9);
+
+    write_file(folder, "list", "5:cpuset:/a\n4:memory:/m\n3:name=cpu:/a\n2:cpuacct,cpu:/c\n0::/\n");
+    CHECK(lee_system_processors() == all);
+    write_file(folder, "cpu/c/cpu.cfs_quota_us", "-1\n");
+    write_file(folder, "cpu/c/cpu.cfs_period_us", "100000\n");
+    CHECK(lee_system_processors() == all);
+    write_file(folder, "cpu/c/cpu.cfs_quota_us", "100000\n");
+    CHECK(lee_system_processors() == 1);
+    write_file(folder, "memory/m/memory.limit_in_bytes", "9223372036854771712\n");
+    CHECK(lee_system_memory() >= memory);
+    write_file(folder, "memory/memory.limit_in_bytes", "209715200\n");
+    CHECK(lee_system_memory() == 209715200 / 10 * 9);
+
+    for (const char *const *text = (const char *const[]){"", "\n", ":", "4", "4:memory", "0::", "0::\n4:memory:\n", NULL}; *text != NULL; text++) {
+        write_file(folder, "list", *text);
+        CHECK(lee_system_processors() >= 1 && lee_system_memory() > 0);
+    }
+    lee_system_places = places;
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+}
+
 int main(void) {
+    test_groups();
     test_huge();
     test_charge();
     test_address_space();
