@@ -24,15 +24,16 @@ static bool forced;
 static unsigned rested; /* collections since the last accounting */
 bool lee_accounting_always;
 
-bool lee_account_wanted(struct lee_heap *heap) {
-    if (!forced && !lee_accounting_limits)
-        return false;
+bool lee_account_due(struct lee_heap *heap) {
+    if (forced || !lee_accounting_limits)
+        return forced;
     /* Who allocates little may come to hold much that others made: at most all that lives. */
-    size_t most = ++rested >= REST ? heap->counts.live_bytes + heap->since_collection : 0;
-    bool wanted = forced || lee_accounting_always || lee_custodians_near(heap, most);
-    if (wanted)
-        rested = 0;
-    return wanted;
+    size_t most = rested + 1 >= REST ? heap->counts.live_bytes + heap->since_collection : 0;
+    return lee_accounting_always || lee_custodians_near(heap, most);
+}
+
+void lee_account_note(bool accounted) {
+    rested = accounted ? 0 : rested + 1;
 }
 
 void lee_account_collect(struct lee_heap *heap) {

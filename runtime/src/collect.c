@@ -199,6 +199,7 @@ static void end(struct lee_heap *heap, bool accounts, size_t since) {
     lee_sweep_begin(heap);
     if (accounts)
         lee_account_settle(heap);
+    lee_account_note(accounts);
     heap->counts.collections++;
     size_t live = heap->counts.live_bytes + heap->key_bytes;
     heap->live_marked = live > since ? live - since : 0;
@@ -233,7 +234,7 @@ void lee_heap_collect(struct lee_heap *heap) {
     lee_keys_unmark();
     lee_marks_clear(heap);
     uint64_t marking = now();
-    bool accounts = lee_account_wanted(heap);
+    bool accounts = lee_account_due(heap);
     mark(heap, accounts);
     heap->counts.mark_last = now() - marking;
     end(heap, accounts, 0);
@@ -321,7 +322,7 @@ static bool take_over(struct lee_heap *heap, bool wait) {
         return false;
     }
     heap->collecting = true;
-    if (state != LEE_SNAPSHOT_DONE || lee_accounting_limits || !adopt(heap)) {
+    if (state != LEE_SNAPSHOT_DONE || !adopt(heap)) {
         heap->collecting = false;
         lee_heap_collect(heap);
         return true;

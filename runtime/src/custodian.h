@@ -68,8 +68,10 @@ void lee_descriptors_shut(void) __attribute__((weak));
 void lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct lee_vector *record);
 /* After it, when the live bytes were counted. */
 void lee_account_settle(struct lee_heap *heap);
-/* Whether the collection that begins accounts. */
-bool lee_account_wanted(struct lee_heap *heap);
+/* Whether a collection that begins now is to account. */
+bool lee_account_due(struct lee_heap *heap);
+/* One has ended. */
+void lee_account_note(bool accounted);
 /* From the `trace` of a handle: it is `custodian`'s, whoever reached it. */
 void lee_account_handle(struct lee_marker *marker, const struct lee_custodian *custodian, size_t bytes);
 /* For an accounting now, whatever was wanted. */

@@ -72,8 +72,8 @@ bool lee_snapshot_wanted(struct lee_heap *heap, uint64_t rest) {
     return false;
 #else
     unsigned mode = lee_heap_settings.snapshot;
-    if (mode == LEE_SNAPSHOT_NEVER || lee_accounting_limits)
-        return false;
+    if (mode == LEE_SNAPSHOT_NEVER || lee_account_due(heap))
+        return false; /* only a collection that stops charges custodians */
     if (mode == LEE_SNAPSHOT_ALWAYS)
         return true;
     if (heap->verify || heap->stress != LEE_STRESS_NEVER || heap->counts.mark_last < WORTH_IT ||

@@ -507,9 +507,11 @@ static void test_usual(void) {
         wanted += lee_snapshot_wanted(heap, 100 * second);
     CHECK(wanted == (lee_system_processors() > 1 && !lee_system_traced() ? LOOKS : 0));
     CHECK(!lee_snapshot_wanted(heap, second));
-    lee_accounting_limits = true;
+    lee_accounting_limits = true; /* somebody has a limit, but nobody is near it */
+    CHECK(lee_snapshot_wanted(heap, 100 * second) == (wanted == LOOKS));
+    lee_accounting_always = true;
     CHECK(!lee_snapshot_wanted(heap, 100 * second));
-    lee_accounting_limits = false;
+    lee_accounting_limits = lee_accounting_always = false;
     heap->counts.mark_last = second / 10000; /* less than the copy takes */
     CHECK(!lee_snapshot_wanted(heap, 100 * second));
     heap->counts.mark_last = second;

@@ -22,7 +22,7 @@ struct Way {
     env: &'static [(&'static str, &'static str)],
 }
 
-/// A collection at each 20th allocation (`//@ stress: n` for another number), checked by a second trace; what died is overwritten.
+/// A collection at each 20th allocation, checked by a second trace; what died is overwritten.
 const STRESSED: &[(&str, &str)] = &[("LEE_GC_STRESS", "20"), ("LEE_GC_VERIFY", "1")];
 /// The same, each second time as a snapshot is taken over that was begun 100 allocations before.
 const SNAPSHOTS: &[(&str, &str)] = &[("LEE_GC_STRESS", "100"), ("LEE_GC_VERIFY", "1"), ("LEE_GC_SNAPSHOT", "always")];

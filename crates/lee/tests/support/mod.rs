@@ -57,7 +57,7 @@ pub fn run_with(command: &mut Command, input: &str) -> Ran {
     let (done, waiting) = std::sync::mpsc::channel::<()>();
     let watch = std::thread::spawn(move || {
         let start = Instant::now();
-        let limit = Duration::from_secs(60);
+        let limit = Duration::from_secs(180);
         if waiting.recv_timeout(limit).is_err() && start.elapsed() >= limit {
             // SAFETY: the child was not waited for, so the number is still its own.
             unsafe { libc::kill(id as i32, libc::SIGKILL) };
