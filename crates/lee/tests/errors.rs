@@ -29,7 +29,9 @@ fn main() {
     pages.extend(files(&root().join("docs/reference/library"), "md"));
     pages.extend(["docs/tour.md", "docs/porting.md"].map(|page| root().join(page)));
     for file in pages {
-        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        // Two folders have an overview, and each page its folder for programs.
+        let folder = file.parent().and_then(|f| f.file_name()).unwrap_or_default().to_string_lossy();
+        let name = format!("{folder}-{}", file.file_stem().unwrap_or_default().to_string_lossy());
         trials.push(Trial::test(format!("reference {name}"), move || examples(&file, &name).map_err(Into::into)));
     }
     libtest_mimic::run(&arguments, trials).exit();

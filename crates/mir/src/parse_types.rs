@@ -292,6 +292,10 @@ impl Parser<'_> {
             }
             "regions" => func.regions = self.number()?,
             "outlives" => func.outlives.push((self.region()?, self.region()?)),
+            "owns_in" => {
+                let region = self.region()?;
+                func.owns_in.push((self.ty()?, region));
+            }
             "keeps_string" => func.keeps_string = Some(self.number()?),
             "copies" => func.copies = Some((self.number()?, self.number()?)),
             other => return self.error(format!("`{other}` says nothing about a function type")),

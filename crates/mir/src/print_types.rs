@@ -269,6 +269,11 @@ fn write_func(out: &mut String, types: &TypeStore, func: &FuncTy) {
     for (long, short) in &func.outlives {
         words.push(format!("outlives {} {}", region_text(*long), region_text(*short)));
     }
+    for (owner, region) in &func.owns_in {
+        let mut text = String::new();
+        write_ty(&mut text, types, *owner);
+        words.push(format!("owns_in {} {text}", region_text(*region)));
+    }
     if !words.is_empty() {
         let _ = write!(out, "[{}]", words.join(", "));
     }

@@ -110,7 +110,7 @@ pub struct FunctionDef {
     pub body: Block,
 }
 
-/// `generic <T, U: move, own q, @a outlives @b>`.
+/// `generic <T, U: move @r, own q, @a outlives @b>`.
 #[derive(Clone, Debug)]
 pub struct Generics {
     /// From `generic` to `>`.
@@ -119,15 +119,24 @@ pub struct Generics {
     pub params: Vec<GenericParam>,
 }
 
+/// A bound of a type parameter.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    /// The word.
+    pub name: Ident,
+    /// The region behind it: `move @r`.
+    pub region: Option<Ident>,
+}
+
 /// One generic parameter.
 #[derive(Clone, Debug)]
 pub enum GenericParam {
-    /// `T`, `T: move`, `T: heap`.
+    /// `T`, `T: move`, `T: move @r`, `T: heap`.
     Type {
         /// Its name.
         name: Ident,
         /// Its bounds: `move`, `heap`.
-        bounds: Vec<Ident>,
+        bounds: Vec<Bound>,
     },
     /// `own q`.
     Own(Ident),

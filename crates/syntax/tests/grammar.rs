@@ -358,7 +358,7 @@ fn generic_declarations() {
   field head: T
   field tail: pointer to struct list<T>",
     );
-    lee("generic <T: move, own q, @a outlives @b> T *q @a f(struct list<struct list<T>> *l) { T x; return l; }", "generic <T: move, own q, @a outlives @b> function f: function(l: pointer to struct list<struct list<T>>) returning pointer q @a to T
+    lee("generic <T: move @a + heap, own q, @a outlives @b> T *q @a f(struct list<struct list<T>> *l) { T x; return l; }", "generic <T: move @a + heap, own q, @a outlives @b> function f: function(l: pointer to struct list<struct list<T>>) returning pointer q @a to T
   declare x: T
   return l");
     lee(

@@ -495,6 +495,8 @@ impl Checker<'_> {
                 let fields = self.program.types.record(*id).fields.clone().unwrap_or_default();
                 fields.iter().all(|f| self.owns_within(f.ty.ty, region))
             }
+            // Where it owns is told by its bound, where regions are solved.
+            TyKind::Param(_) => true,
             _ => false,
         }
     }

@@ -758,17 +758,63 @@ impl Checker<'_> {
             let wanted = self.program.types.as_pointer(wanted).map_or(wanted, |p| p.target.ty);
             self.unify(ty, wanted, &params, &mut found);
         }
-        let args: Option<Vec<Ty>> = found.into_iter().collect();
-        if args.is_none() {
-            let name = self.program.functions[id.0 as usize].name;
+        let name = self.program.functions[id.0 as usize].name;
+        let Some(mut args) = found.into_iter().collect::<Option<Vec<Ty>>>() else {
             self.error_help(
                 codes::GENERIC,
                 span,
                 format!("the type arguments of `{name}` cannot be inferred here"),
                 "assign it to a function pointer of the wanted type, or call it",
             );
+            return None;
+        };
+        let bounds = self.program.types.as_func(ty).map(|f| f.owns_in.clone()).unwrap_or_default();
+        for (param, arg) in params.iter().zip(&mut args) {
+            let GenericParam::Type(p) = param else { continue };
+            if !p.moves || !self.program.types.owns(*arg) {
+                continue;
+            }
+            let bounded = bounds.iter().any(|&(owner, _)| *self.kind(owner) == TyKind::Param(*p));
+            // A pointer's own region is found out here.
+            if let Some(pointer) = self.program.types.as_pointer(*arg).filter(|p| matches!(p.region, Region::Infer(_)))
+            {
+                *arg = self.types().pointer(Pointer { region: Region::Heap, ..pointer });
+            }
+            if bounded || !self.owns_in_heap(*arg) {
+                let text = self.show(*arg);
+                self.error_help(
+                    codes::GENERIC,
+                    span,
+                    format!(
+                        "`{name}` is no value for a `{}` that owns something outside of the heap: `{text}`",
+                        p.name
+                    ),
+                    "point to a function of your own that calls it: its parameters name the region",
+                );
+                return None;
+            }
         }
-        args.map(Rc::from)
+        Some(Rc::from(args))
+    }
+
+    /// What the type parameters of the function at hand say about where they own.
+    fn owns_in(&self) -> Vec<(Ty, Region)> {
+        let function = self.f.as_ref().and_then(|f| self.program.functions.get(f.func?.0 as usize));
+        function.and_then(|f| self.program.types.as_func(f.ty)).map(|f| f.owns_in.clone()).unwrap_or_default()
+    }
+
+    /// Whether all that a value of the type owns is where objects of the heap may own.
+    fn owns_in_heap(&self, ty: Ty) -> bool {
+        match self.kind(ty) {
+            TyKind::Ptr(p) => !self.program.types.owns(ty) || matches!(p.region, Region::Heap | Region::Exchange),
+            TyKind::Array { elem, .. } => self.owns_in_heap(elem.ty),
+            TyKind::Record(id) => {
+                let fields = self.program.types.record(*id).fields.clone().unwrap_or_default();
+                fields.iter().all(|f| self.owns_in_heap(f.ty.ty))
+            }
+            TyKind::Param(_) => !self.owns_in().iter().any(|&(owner, _)| owner == ty),
+            _ => true,
+        }
     }
 
     /// Matches a parameter's type against an argument. A new object is shared where its type parameter is copied.

@@ -834,14 +834,18 @@ impl Checker<'_> {
     fn regions_agree(&self, a: &FuncTy, b: &FuncTy) -> bool {
         let mut chosen: Vec<Option<Region>> = vec![None; a.regions as usize];
         let mut ok = true;
+        // Regions of the body around, and ones that are not known yet: compared where paths are known.
+        let later = |r: Region| matches!(r, Region::Body(_) | Region::Infer(_) | Region::Param(_));
         let mut pair = |x: Region, y: Region| match x {
             Region::Bound(0, n) => match chosen.get_mut(n as usize) {
-                Some(slot) => ok &= *slot.get_or_insert(y) == y,
+                Some(slot) => {
+                    let first = *slot.get_or_insert(y);
+                    ok &= first == y || later(first) && later(y);
+                }
                 None => ok = false,
             },
-            // Regions of the body around, and ones that are not known yet: compared where paths are known.
-            Region::Body(_) | Region::Infer(_) | Region::Param(_) => {}
-            _ => ok &= x == y || matches!(y, Region::Body(_) | Region::Infer(_) | Region::Param(_)),
+            _ if later(x) => {}
+            _ => ok &= x == y || later(y),
         };
         for (x, y) in a.params.iter().zip(&b.params) {
             self.pair_regions(x.ty, y.ty, &mut pair);

@@ -64,18 +64,29 @@ impl Checker<'_> {
             match param {
                 ast::GenericParam::Type { name, bounds } => {
                     let mut p = TypeParam { index, name: name.name, heap: false, moves: false };
+                    let mut region = None;
                     for bound in bounds {
-                        match bound.name.as_str() {
-                            "heap" => p.heap = true,
-                            "move" => p.moves = true,
+                        match (bound.name.name.as_str(), bound.region) {
+                            ("heap", None) => p.heap = true,
+                            ("move", owns_in) => {
+                                p.moves = true;
+                                region = region.or(owns_in);
+                            }
                             _ => self.error(
                                 codes::GENERIC,
-                                bound.span,
-                                format!("`{}` is no bound of a type parameter: `heap` and `move` are", bound.name),
+                                bound.name.span,
+                                format!(
+                                    "`{}{}` is no bound of a type parameter: `heap`, `move` and `move @r` are",
+                                    bound.name.name,
+                                    bound.region.map_or(String::new(), |r| format!(" @{}", r.name))
+                                ),
                             ),
                         }
                     }
                     let ty = self.types().intern(TyKind::Param(p));
+                    if let Some(region) = region {
+                        self.owner_bound(ty, region, of);
+                    }
                     self.scopes.declare(name.name, Entity::TypeParam(ty), name.span);
                     params.push(GenericParam::Type(p));
                 }
@@ -114,6 +125,21 @@ impl Checker<'_> {
             self.pending_generic = Some(params);
         }
         depth
+    }
+
+    /// `T: move @r`
+    fn owner_bound(&mut self, owner: Ty, region: ast::Ident, of: GenericItem) {
+        if of != GenericItem::Function {
+            self.error_help(
+                codes::GENERIC,
+                region.span,
+                "only functions say where a type parameter owns something",
+                "write `T: move`: what an object may own is checked where it is allocated",
+            );
+            return;
+        }
+        let region = self.resolve_region(region);
+        self.declare_owns_in(owner, region);
     }
 
     fn close_generics(&mut self, depth: usize) {
@@ -398,14 +424,13 @@ impl Checker<'_> {
         let (has_body, old_linkage) = (function.body.is_some(), function.linkage);
         if known != ty && !self.compatible_declarations(known, ty) && !self.is_error(ty) && !self.is_error(known) {
             let (a, b) = (self.show(known), self.show(ty));
-            self.report(
-                Diagnostic::error(
-                    codes::CONFLICT,
-                    name.span,
-                    format!("`{}` is declared as `{b}` here and as `{a}` before", name.name),
-                )
-                .label(old_span, "declared here"),
-            );
+            let message = match a == b {
+                true => {
+                    format!("`{}` is declared with other bounds of its parameters (`generic <...>`) before", name.name)
+                }
+                false => format!("`{}` is declared as `{b}` here and as `{a}` before", name.name),
+            };
+            self.report(Diagnostic::error(codes::CONFLICT, name.span, message).label(old_span, "declared here"));
         }
         if has_body && defined {
             self.report(
@@ -438,6 +463,7 @@ impl Checker<'_> {
                     && a.variadic == b.variadic
                     && a.abi == b.abi
                     && a.outlives == b.outlives
+                    && a.owns_in == b.owns_in
                     && a.params.iter().map(|p| (p.ty, p.consume)).eq(b.params.iter().map(|p| (p.ty, p.consume)))
             }
             _ => false,

@@ -17,6 +17,8 @@ pub struct Protos {
     names: Option<Vec<(Symbol, Span, u32)>>,
     /// `generic <@a outlives @b>`
     outlives: Vec<(Region, Region)>,
+    /// `generic <T: move @r>`
+    owns_in: Vec<(Ty, Region)>,
     /// Function types that are open, and the unnamed variables of each.
     levels: Vec<Vec<u32>>,
     /// Variables so far.
@@ -42,6 +44,7 @@ impl Checker<'_> {
         if begun {
             self.protos.names = None;
             self.protos.outlives.clear();
+            self.protos.owns_in.clear();
         }
     }
 
@@ -85,6 +88,11 @@ impl Checker<'_> {
         self.protos.outlives.push((a, b));
     }
 
+    /// `T: move @r` of a `generic <...>`.
+    pub(crate) fn declare_owns_in(&mut self, owner: Ty, region: Region) {
+        self.protos.owns_in.push((owner, region));
+    }
+
     /// Opens a function type.
     pub(crate) fn open_prototype(&mut self) {
         self.protos.levels.push(vec![]);
@@ -115,6 +123,7 @@ impl Checker<'_> {
         f.ret = self.program.types.map_regions(f.ret, &mut number);
         if outermost {
             f.outlives = self.protos.outlives.iter().map(|&(a, b)| (number(a, 0), number(b, 0))).collect();
+            f.owns_in = self.protos.owns_in.iter().map(|&(owner, r)| (owner, number(r, 0))).collect();
         }
         f.regions = order.len() as u32;
         order.iter().map(|id| names.iter().find(|n| n.2 == *id).map(|n| (n.0, n.1))).collect()

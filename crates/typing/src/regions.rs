@@ -49,9 +49,13 @@ impl TypeStore {
                 for (a, b) in &mut func.outlives {
                     (*a, *b) = (f(*a, inner), f(*b, inner));
                 }
+                for (owner, region) in &mut func.owns_in {
+                    (*owner, *region) = (self.map_at(*owner, inner, erase, f), f(*region, inner));
+                }
                 if erase {
                     func.regions = 0;
                     func.outlives.clear();
+                    func.owns_in.clear();
                 }
                 self.intern(TyKind::Func(Rc::new(func)))
             }
@@ -85,6 +89,9 @@ impl TypeStore {
         out.ret = self.map_regions(out.ret, &mut open);
         for (a, b) in &mut out.outlives {
             (*a, *b) = (open(*a, 0), open(*b, 0));
+        }
+        for (owner, region) in &mut out.owns_in {
+            (*owner, *region) = (self.map_regions(*owner, &mut open), open(*region, 0));
         }
         out.regions = 0;
         out

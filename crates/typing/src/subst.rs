@@ -41,6 +41,9 @@ impl TypeStore {
                 for (a, b) in &mut f.outlives {
                     (*a, *b) = (self.subst_region(*a, args, inner), self.subst_region(*b, args, inner));
                 }
+                for (owner, region) in &mut f.owns_in {
+                    (*owner, *region) = (self.subst_at(*owner, args, inner), self.subst_region(*region, args, inner));
+                }
                 self.intern(TyKind::Func(Rc::new(f)))
             }
             TyKind::Record(id) => {
@@ -96,6 +99,9 @@ impl TypeStore {
                 f.ret = self.substituted(f.ret, args)?;
                 for p in &mut f.params {
                     p.ty = self.substituted(p.ty, args)?;
+                }
+                for (owner, _) in &mut f.owns_in {
+                    *owner = self.substituted(*owner, args)?;
                 }
                 self.find(&TyKind::Func(Rc::new(f)))
             }

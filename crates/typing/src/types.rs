@@ -367,6 +367,8 @@ pub struct FuncTy {
     pub regions: u32,
     /// Pairs of regions of which the first outlives the second (`generic <@a outlives @b>`).
     pub outlives: Vec<(Region, Region)>,
+    /// What a value of the type owns, an object in the region may own (`generic <T: move @r>`).
+    pub owns_in: Vec<(Ty, Region)>,
 }
 
 impl FuncTy {
@@ -388,6 +390,7 @@ impl FuncTy {
             keeps_string: None,
             regions: 0,
             outlives: vec![],
+            owns_in: vec![],
         }
     }
 }

@@ -70,6 +70,10 @@ pub(crate) enum Keeper {
     Borrow,
     /// A type argument that must be in the heap.
     HeapArgument,
+    /// An allocation of a type parameter by this name.
+    ObjectOf(Symbol),
+    /// A type argument for `T: move @r`.
+    Owner,
     /// `container_of` of a struct that owns something.
     Container,
     /// A struct that hides the region, and is used as long as its own one is live.
@@ -101,6 +105,14 @@ pub(crate) struct Fact {
     pub keeper: Keeper,
 }
 
+/// What a type argument owns lies in the region of the call (`T: move @r`), or in the heap if that is the region: an object there may own it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnedIn {
+    pub part: Ref,
+    pub region: Ref,
+    pub span: Span,
+}
+
 /// A pointer that arrives in a variable, whose origins must be in scope at its declaration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
@@ -126,6 +138,7 @@ pub(crate) struct Solver<'a> {
     pub broken: Vec<Fact>,
     pub demands: Vec<Demand>,
     pub arrivals: Vec<Arrival>,
+    pub owned_in: Vec<OwnedIn>,
     /// Structs that are packed or unpacked so far, by place; and what their hidden regions stand for.
     pub(super) hidden_at: FxHashMap<Place, usize>,
     pub(super) hidden: Vec<Vec<Ref>>,
@@ -155,6 +168,7 @@ impl<'a> Solver<'a> {
             broken: vec![],
             demands: vec![],
             arrivals: vec![],
+            owned_in: vec![],
             hidden_at: FxHashMap::default(),
             hidden: vec![],
             packed: vec![],
@@ -211,7 +225,13 @@ impl<'a> Solver<'a> {
             }
             // A region that is not outlived by what it must be is that one too.
             let failed = self.facts.iter().position(|fact| !self.holds(fact));
-            let Some(fact) = failed.map(|n| self.facts.swap_remove(n)) else { return };
+            let Some(fact) = failed.map(|n| self.facts.swap_remove(n)) else {
+                match self.choose_owner_region() {
+                    Some(node) => work.push(node),
+                    None => return,
+                }
+                continue;
+            };
             match fact.long {
                 Ref::Node(n) => {
                     self.edge(n, fact.short, fact.span);
@@ -227,6 +247,20 @@ impl<'a> Solver<'a> {
             }
             self.broken.push(fact);
         }
+    }
+
+    /// A region that only `T: move @r` speaks of is the one that the first argument owns in; gives what is to be propagated.
+    fn choose_owner_region(&mut self) -> Option<usize> {
+        for n in 0..self.owned_in.len() {
+            let OwnedIn { part, region: Ref::Node(node), .. } = self.owned_in[n] else { continue };
+            if self.sets[node].iter().next().is_none() {
+                if let Some(&origin) = origins_of(self, part).first() {
+                    self.sets[node].insert(origin);
+                    return Some(node);
+                }
+            }
+        }
+        None
     }
 
     /// Whether all that the first region may be outlives all that the second may be. A loan that no name is given to lasts as long as the

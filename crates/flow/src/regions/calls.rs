@@ -4,9 +4,9 @@ use mir::ir::*;
 use mir::ty::same_shape;
 use source::Span;
 use std::rc::Rc;
-use typing::types::{FuncTy, Region, Ty, TyKind};
+use typing::types::{FuncTy, Region, Ty, TyKind, TypeParam, TypeStore};
 
-use super::build::{Env, Keeper, Ref, Side, Solver};
+use super::build::{Env, Keeper, OwnedIn, Ref, Side, Solver};
 use super::origins::HEAP;
 use super::shape::{each_owned, object_pointer, How, Owned};
 use crate::framework::Point;
@@ -64,7 +64,7 @@ impl<'a> Solver<'a> {
                 self.relate_inner(from, to, span, Keeper::Memory);
             }
         }
-        self.heap_arguments(callee, span);
+        self.type_arguments(callee, &func, env, span);
         let stored = self.end_into(&func, args, span);
         let Some(dest) = dest else { return };
         let Some(to) = self.place_side(dest) else { return };
@@ -136,31 +136,45 @@ impl<'a> Solver<'a> {
         Some(stored)
     }
 
-    /// Type arguments: `T: heap` wants the heap in every region; what `T: move` owns is released without a handle.
-    pub(super) fn heap_arguments(&mut self, callee: &Callee, span: Span) {
+    /// Type arguments: `T: heap` wants the heap in every region, `T: move` in what it owns, which is released without a handle;
+    /// `T: move @r` wants what an object in `@r` may own.
+    fn type_arguments(&mut self, callee: &Callee, func: &FuncTy, env: Env, span: Span) {
         let (Callee::Direct(f) | Callee::Start(f)) = callee else { return };
-        let Some(function) = self.program.functions.get(f.func.0 as usize).filter(|_| !f.args.is_empty()) else {
-            return;
-        };
+        let types = &self.program.types;
+        let declared = self.program.functions.get(f.func.0 as usize).and_then(|f| types.as_func(f.ty));
+        let Some(declared) = declared.filter(|_| !f.args.is_empty()) else { return };
         let mut params = vec![];
-        each_param(&self.program.types, function.ty, 0, &mut |p| params.push(p));
-        let mut wanted = vec![];
+        for ty in declared.params.iter().map(|p| p.ty).chain([declared.ret]) {
+            each_param(types, ty, 0, &mut |p| params.push(p));
+        }
+        let (mut wanted, mut owners) = (vec![], vec![]);
         for p in params {
             let Some(&arg) = f.args.get(p.index as usize) else { continue };
             if p.heap {
-                super::shape::each_region(&self.program.types, arg, 0, 0, &mut |r| wanted.push(r));
+                super::shape::each_region(types, arg, 0, 0, &mut |r| wanted.push(r));
             }
-            if p.moves {
-                each_owned(&self.program.types, arg, 0, &mut |owned| match owned {
-                    Owned::Pointer(Region::Exchange) => {}
-                    Owned::Pointer(r) => wanted.push((r, 0)),
-                    _ => {}
-                });
+            if p.moves && bound_of(types, &declared, p).is_none() {
+                owners.push((arg, Ref::Fixed(HEAP), Env::Body));
             }
         }
         for r in wanted {
             let r = self.map(r, Env::Body);
             self.flow(r, Ref::Fixed(HEAP), How::Equal, span, Keeper::HeapArgument);
+        }
+        for &(owner, region) in &func.owns_in {
+            owners.push((owner, self.map((region, 0), env), env));
+        }
+        for (owner, region, env) in owners {
+            let mut parts = vec![];
+            each_owned(&self.program.types, owner, 0, &mut |owned| parts.push(owned));
+            for owned in parts {
+                let part = match owned {
+                    Owned::Pointer(r) => self.map((r, 0), env),
+                    Owned::Key => Ref::Fixed(HEAP),
+                    Owned::Generic(param) => Ref::Fixed(self.owner_region(param)),
+                };
+                self.owned_in.push(OwnedIn { part, region, span });
+            }
         }
     }
 
@@ -199,8 +213,14 @@ pub(super) fn same_targets(program: &Program, a: Ty, b: Ty) -> bool {
     }
 }
 
+/// The region of `T: move @r`, as the prototype names it.
+pub(super) fn bound_of(types: &TypeStore, func: &FuncTy, param: TypeParam) -> Option<Region> {
+    let bound = func.owns_in.iter().find(|(owner, _)| *types.kind(*owner) == TyKind::Param(param));
+    bound.map(|&(_, region)| region)
+}
+
 /// Calls `visit` for each type parameter that the type mentions.
-fn each_param(types: &typing::types::TypeStore, ty: Ty, depth: u32, visit: &mut dyn FnMut(typing::types::TypeParam)) {
+fn each_param(types: &TypeStore, ty: Ty, depth: u32, visit: &mut dyn FnMut(TypeParam)) {
     if depth > 64 {
         return;
     }

@@ -10,7 +10,7 @@ use typing::types::{Ty, TyKind};
 
 use super::build::{Demand, Env, Keeper, Ref, Solver};
 use super::live::{Live, Liveness};
-use super::origins::{Origin, OriginId, HEAP};
+use super::origins::{Origin, OriginId, EXCHANGE, HEAP};
 use super::report::{Finding, Problem};
 use super::shape::each_region;
 use crate::framework::{solve, Item, Point};
@@ -21,6 +21,7 @@ pub(crate) fn run(solver: &mut Solver, cfg: &Cfg, sink: &mut Sink, reported: &mu
     for demand in solver.demands.clone() {
         demanded(solver, &demand, &mut found);
     }
+    owned_in(solver, &mut found);
     arrivals(solver, &mut found);
     packs(solver, &mut found);
     liveness(solver, cfg, &mut found);
@@ -56,6 +57,20 @@ fn demanded(solver: &Solver, demand: &Demand, found: &mut Vec<Finding>) {
             };
             let problem = Problem::Kept { origin, region: demand.region, exact, keeper };
             found.push(Finding { span: demand.span, problem });
+        }
+    }
+}
+
+/// What type arguments own is where an object of the call's region may own.
+fn owned_in(solver: &Solver, found: &mut Vec<Finding>) {
+    for owned in &solver.owned_in {
+        let regions = origins_of(solver, owned.region);
+        for origin in origins_of(solver, owned.part) {
+            let wrong = |&&r: &&OriginId| r != origin && !(origin == EXCHANGE && r == HEAP);
+            if let Some(&region) = regions.iter().find(wrong) {
+                let problem = Problem::Kept { origin, region, exact: true, keeper: Keeper::Owner };
+                found.push(Finding { span: owned.span, problem });
+            }
         }
     }
 }

@@ -410,6 +410,17 @@ impl Words<'_, '_> {
                 format!("an object in the region {wanted} may own only into its own region, not into {is}"),
                 "allocate both in one region, or share what it points to".to_string(),
             ),
+            Keeper::ObjectOf(name) => (
+                format!("a `{name}` may own something in {is}, and an object in the region {wanted} owns only into its own region"),
+                format!("say where it owns: `generic <{name}: move @r>`, with the region of the object"),
+            ),
+            Keeper::Owner => (
+                format!("a type argument owns into the region {is}, and the function wants what objects in {wanted} may own"),
+                match region {
+                    HEAP => "a function that takes what owns elsewhere says so: `generic <T: move @r>`".to_string(),
+                    _ => "an object owns only into its own region: allocate what it owns there, or share it".to_string(),
+                },
+            ),
             Keeper::Open => (
                 format!("the key is that of the region {is}, not of {wanted}"),
                 "open the key of that region".to_string(),

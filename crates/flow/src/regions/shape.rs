@@ -1,7 +1,7 @@
 //! Types seen as regions: walks two types that are equal up to regions side by side.
 
 use std::rc::Rc;
-use typing::types::{FuncTy, Own, Pointer, Region, Ty, TyKind, TypeStore};
+use typing::types::{FuncTy, Own, Pointer, Region, Ty, TyKind, TypeParam, TypeStore};
 
 /// How the region of a value must stand to that of the place it goes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -200,8 +200,8 @@ pub(crate) enum Owned {
     Pointer(Region),
     /// A key.
     Key,
-    /// A value of generic type, which may own anything.
-    Generic,
+    /// A value of generic type, which may own anything in the region of its bound.
+    Generic(TypeParam),
 }
 
 /// Calls `visit` for each thing that a value of the type owns itself (not through pointers).
@@ -212,7 +212,7 @@ pub(crate) fn each_owned(types: &TypeStore, ty: Ty, depth: u32, visit: &mut dyn 
     match types.kind(ty) {
         TyKind::Ptr(p) if is_exact(p.own) => visit(Owned::Pointer(p.region)),
         TyKind::Key(..) => visit(Owned::Key),
-        TyKind::Param(p) if p.moves => visit(Owned::Generic),
+        TyKind::Param(p) if p.moves => visit(Owned::Generic(*p)),
         TyKind::Array { elem, .. } => each_owned(types, elem.ty, depth + 1, visit),
         TyKind::Record(r) => {
             let fields = types.records.get(r.0 as usize).and_then(|record| record.fields.clone());

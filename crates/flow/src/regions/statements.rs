@@ -4,10 +4,10 @@ use mir::ir::*;
 use mir::ty::{operand_ty, place_ty, same_shape};
 use source::Span;
 use typing::tree::{BorrowKind, RegionKind};
-use typing::types::{Region, Ty, TyKind};
+use typing::types::{Region, Ty, TyKind, TypeParam};
 
 use super::build::{Arrival, Demand, Env, Keeper, Ref, Side, Solver};
-use super::calls::same_targets;
+use super::calls::{bound_of, same_targets};
 use super::origins::{OriginId, ENTRIES, EXCHANGE, HEAP};
 use super::shape::{each_owned, is_exact, object_pointer, How, Owned};
 use crate::framework::Point;
@@ -260,15 +260,23 @@ impl<'a> Solver<'a> {
         each_owned(&self.program.types, elem, 0, &mut |owned| parts.push(owned));
         let heap = region == Ref::Fixed(HEAP);
         for owned in parts {
-            let source = match owned {
-                Owned::Pointer(Region::Exchange) if heap => continue,
-                Owned::Pointer(r) => self.map((r, 0), Env::Body),
-                Owned::Key | Owned::Generic if heap => continue,
-                // A key or a value of any type would be lost with the arena.
-                Owned::Key | Owned::Generic => Ref::Fixed(HEAP),
+            let (source, keeper) = match owned {
+                Owned::Pointer(Region::Exchange) | Owned::Key if heap => continue,
+                Owned::Pointer(r) => (self.map((r, 0), Env::Body), Keeper::Object),
+                // A key would be lost with the arena.
+                Owned::Key => (Ref::Fixed(HEAP), Keeper::Object),
+                Owned::Generic(param) => (Ref::Fixed(self.owner_region(param)), Keeper::ObjectOf(param.name)),
             };
-            self.flow(source, region, How::Equal, span, Keeper::Object);
+            self.flow(source, region, How::Equal, span, keeper);
         }
+    }
+
+    /// Where a value of the type parameter owns: what `T: move @r` says, or in the heap.
+    pub(super) fn owner_region(&mut self, param: TypeParam) -> OriginId {
+        let function = self.program.functions.get(self.body.func.func.0 as usize);
+        let func = function.and_then(|f| self.program.types.as_func(f.ty));
+        let bound = func.and_then(|func| bound_of(&self.program.types, &func, param));
+        bound.and_then(|region| self.origins.of_prototype(region)).unwrap_or(HEAP)
     }
 
     pub(super) fn borrow(

@@ -282,7 +282,7 @@ impl Parser<'_> {
         Ok((old_style, self.block_without_scope()?))
     }
 
-    /// `generic <T, U: move, own q, @a outlives @b>`; the names are declared in the scope that is open.
+    /// `generic <T, U: move @r, own q, @a outlives @b>`; the names are declared in the scope that is open.
     fn generics(&mut self) -> Parsed<Generics> {
         let lo = self.advance().span();
         let open = self.expect(Kind::Lt)?;
@@ -319,7 +319,9 @@ impl Parser<'_> {
         let mut bounds = vec![];
         if self.eat(Kind::Colon).is_some() {
             loop {
-                bounds.push(self.name("`move` or `heap`")?);
+                let name = self.name("`move` or `heap`")?;
+                let region = if self.at(Kind::At) { Some(self.region()?) } else { None };
+                bounds.push(Bound { name, region });
                 if self.eat(Kind::Plus).is_none() {
                     break;
                 }

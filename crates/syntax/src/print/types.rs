@@ -211,7 +211,8 @@ pub(super) fn generics(given: &Generics) -> String {
         .map(|param| match param {
             GenericParam::Type { name, bounds } if bounds.is_empty() => name.name.to_string(),
             GenericParam::Type { name, bounds } => {
-                let bounds: Vec<&str> = bounds.iter().map(|b| b.name.as_str()).collect();
+                let region = |b: &Bound| b.region.map_or(String::new(), |r| format!(" @{}", r.name));
+                let bounds: Vec<String> = bounds.iter().map(|b| format!("{}{}", b.name.name, region(b))).collect();
                 format!("{}: {}", name.name, bounds.join(" + "))
             }
             GenericParam::Own(name) => format!("own {}", name.name),
