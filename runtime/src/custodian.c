@@ -97,6 +97,17 @@ struct lee_custodian *lee_custodian_enter(struct lee_custodian *custodian) {
     return before;
 }
 
+static bool is_inside(const struct lee_custodian *custodian, const struct lee_custodian *top) {
+    while (custodian != NULL && custodian != top)
+        custodian = custodian->parent;
+    return custodian != NULL;
+}
+
+bool lee_custodian_covers(const struct lee_custodian *custodian) {
+    const struct lee_task *self = lee_task_self();
+    return is_inside(custodian, self->custodian) || is_inside(custodian, self->entered);
+}
+
 bool lee_custodian_is_shut(struct lee_custodian *custodian) {
     return given(custodian)->shut;
 }
@@ -298,12 +309,6 @@ static void condemn(struct lee_custodian *victim, bool *any, bool *self) {
         return;
     *self = shut_down(victim) || *self;
     *any = true;
-}
-
-static bool is_inside(const struct lee_custodian *custodian, const struct lee_custodian *top) {
-    while (custodian != NULL && custodian != top)
-        custodian = custodian->parent;
-    return custodian != NULL;
 }
 
 /* Shuts down every victim whose limit or requirement is broken after an accounting, and those of `fast`, which made accountings follow

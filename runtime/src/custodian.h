@@ -54,6 +54,9 @@ bool lee_custodian_starved(struct lee_heap *heap);
 /* Whether somebody has used half of a limit, has a limit below `most` bytes, or a requirement. */
 bool lee_custodians_near(struct lee_heap *heap, size_t most);
 
+/* Whether a custodian is the running task's, or the one that it entered, or below. */
+bool lee_custodian_covers(const struct lee_custodian *custodian);
+
 /* The next custodian in post-order: children before their parents, the first one last. Null behind that. */
 struct lee_custodian *lee_custodian_deepest(struct lee_custodian *from);
 struct lee_custodian *lee_custodian_after(struct lee_custodian *custodian);

@@ -6,6 +6,7 @@
 #include <lee/fault.h>
 
 #include "collect.h"
+#include "custodian.h"
 #include "task.h"
 
 struct lee_weak {
@@ -20,6 +21,7 @@ struct node {
 
 struct lee_finalizer_queue {
     struct node *first, *last;
+    struct lee_custodian *custodian; /* pays for what only the queue holds */
 };
 
 struct finalizer {
@@ -30,7 +32,7 @@ struct finalizer {
 
 static const struct lee_layout node_layout = {.bytes = sizeof(struct node), .words = 3, .name = "finalizer"};
 static const struct lee_layout queue_layout = {
-    .bytes = sizeof(struct lee_finalizer_queue), .words = 3, .name = "finalizer_queue"};
+    .bytes = sizeof(struct lee_finalizer_queue), .words = 7, .name = "finalizer_queue"};
 
 size_t lee_weak_watch;
 
@@ -89,7 +91,10 @@ void lee_weak_process(struct lee_heap *heap) {
 }
 
 struct lee_finalizer_queue *lee_finalizer_queue_new(void) {
-    return lee_new_typed(&queue_layout, LEE_TYPED, sizeof(struct lee_finalizer_queue), true);
+    struct lee_finalizer_queue *queue = lee_new_typed(&queue_layout, LEE_TYPED, sizeof *queue, true);
+    if (queue != NULL)
+        queue->custodian = lee_custodian_current();
+    return queue;
 }
 
 struct lee_finalizer_queue *lee_finalizer_queue_make(void) {
@@ -114,6 +119,9 @@ bool lee_finalizer_add(struct lee_finalizer_queue *queue, const void *object) {
 void lee_finalizer_put(struct lee_finalizer_queue *queue, const void *object) {
     if (queue == NULL || object == NULL)
         lee_fault_null(NULL);
+    if (!lee_custodian_covers(queue->custodian))
+        lee_fault_message(NULL, "custodian: the finalizer queue belongs to a custodian that is not this task's and not below it; "
+                                "make a queue in this task");
     if (!lee_finalizer_add(queue, object))
         lee_fault_memory(NULL, sizeof(struct finalizer));
 }
@@ -156,36 +164,70 @@ static bool hand_out(struct lee_heap *heap, struct finalizer *entries, size_t co
     return any;
 }
 
+static void put_into_queue(struct finalizer *entry) {
+    struct lee_finalizer_queue *queue = entry->queue;
+    if (queue->last != NULL)
+        queue->last->next = entry->node;
+    else
+        queue->first = entry->node;
+    queue->last = entry->node;
+    lee_task_wake(queue);
+    entry->queue = NULL;
+}
+
+/* Marks what the entries of a custodian's queues hold, or of all queues. How many entries that were. */
+static size_t mark_entries(struct lee_marker *marker, const struct finalizer *entries, size_t count, const struct lee_custodian *of,
+                           bool handed_out) {
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct finalizer *entry = &entries[i];
+        if (entry->queue == NULL || (of != NULL && entry->queue->custodian != of) || (handed_out && entry->node->object == 0))
+            continue;
+        /* A word on the stack may have marked the node already, before it held the object. */
+        lee_mark_word(marker, (uintptr_t)entry->node);
+        if (handed_out)
+            lee_mark_word(marker, entry->object);
+        if (marker->depth > marker->room / 2)
+            lee_marker_drain(marker);
+        found++;
+    }
+    lee_marker_drain(marker);
+    return found;
+}
+
+/* The same, and whoever has a queue pays for what nobody else reaches: children before their parents, the first custodian for what is
+ * left. */
+static void mark_and_charge(struct lee_marker *marker, const struct finalizer *entries, size_t count, bool handed_out) {
+    size_t left = marker->counting == LEE_COUNT_NOTHING ? 0 : count;
+    struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first);
+    for (; left > 0 && at != &lee_custodian_first; at = lee_custodian_after(at)) {
+        marker->counting = LEE_COUNT_BYTES;
+        marker->charged = 0;
+        left -= mark_entries(marker, entries, count, at, handed_out);
+        at->own += marker->charged;
+        marker->counting = LEE_COUNT_HANDLES;
+        marker->charged = 0;
+    }
+    mark_entries(marker, entries, count, NULL, handed_out);
+}
+
 void lee_finalizers_process(struct lee_heap *heap, struct lee_marker *marker) {
     struct finalizer *entries = heap->finalizers.data;
     size_t count = heap->finalizers.bytes / sizeof *entries, kept = 0;
     /* A queue may be reached only from what another queue hands out: so again until nothing more is found. */
     while (hand_out(heap, entries, count)) {
+        mark_and_charge(marker, entries, count, true);
         for (size_t i = 0; i < count; i++) {
-            struct finalizer *entry = &entries[i];
-            if (entry->queue == NULL || entry->node->object == 0)
-                continue;
-            struct lee_finalizer_queue *queue = entry->queue;
-            if (queue->last != NULL)
-                queue->last->next = entry->node;
-            else
-                queue->first = entry->node;
-            queue->last = entry->node;
-            /* A word on the stack may have marked the node already, before it held the object. */
-            lee_mark_word(marker, (uintptr_t)entry->node);
-            lee_mark_word(marker, entry->object);
-            lee_task_wake(queue);
-            entry->queue = NULL;
-            heap->counts.finalized++;
+            if (entries[i].queue != NULL && entries[i].node->object != 0) {
+                put_into_queue(&entries[i]);
+                heap->counts.finalized++;
+            }
         }
-        lee_marker_drain(marker);
     }
     for (size_t i = 0; i < count; i++) {
-        if (entries[i].queue == NULL || !lee_is_marked(heap, (uintptr_t)entries[i].queue))
-            continue;
-        lee_mark_word(marker, (uintptr_t)entries[i].node);
-        entries[kept++] = entries[i];
+        if (entries[i].queue != NULL && lee_is_marked(heap, (uintptr_t)entries[i].queue))
+            entries[kept++] = entries[i];
     }
     heap->finalizers.bytes = kept * sizeof *entries;
-    lee_marker_drain(marker);
+    mark_and_charge(marker, entries, kept, false);
 }
