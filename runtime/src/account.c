@@ -2,7 +2,7 @@
  *
  * Promises: each custodian is charged for the objects that its tasks reach, and for its tasks' stacks and arenas; the charges of all
  * custodians, each object counted once, add up to the live bytes that sweeping counts. What no task reaches (globals, roots of the
- * runtime, finalizer queues) is the first custodian's.
+ * runtime) is the first custodian's; what only a finalizer queue holds its custodian's.
  *
  * Blame the child: custodians are marked in post-order, children before parents, and an object is charged to the first that reaches
  * it (Wick, Flatt, Hsieh, "Reachability-Based Memory Accounting", 2002). The marker counts bytes only meanwhile; the first

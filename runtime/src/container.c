@@ -105,7 +105,7 @@ static bool in_heap(uintptr_t at, const struct lee_container *want) {
     if (heap == NULL || !lee_object_find(heap, at, &object))
         return false;
     const struct lee_layout *layout = lee_header_layout(object.header);
-    uintptr_t start = object.start, end = object.start + object.bytes;
+    uintptr_t start = object.start + layout->front, end = object.start + object.bytes;
     if (layout->align > 16) {
         start += layout->align - (start & (layout->align - 1));
         end = object.start + object.bytes - layout->align + (start - object.start);

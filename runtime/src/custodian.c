@@ -183,8 +183,8 @@ static bool shut_down(struct lee_custodian *top) {
     }
     if (lee_files_shut != NULL)
         lee_files_shut();
-    if (lee_descriptors_shut != NULL)
-        lee_descriptors_shut();
+    if (lee_opened_shut != NULL)
+        lee_opened_shut();
     struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first);
     for (; lee_accounting_limits && at != NULL; at = lee_custodian_after(at))
         find_least_limit(at);

@@ -61,9 +61,9 @@ bool lee_custodian_covers(const struct lee_custodian *custodian);
 struct lee_custodian *lee_custodian_deepest(struct lee_custodian *from);
 struct lee_custodian *lee_custodian_after(struct lee_custodian *custodian);
 
-/* io.c, descriptor.c, if they are linked: close what belongs to custodians that were shut down. */
+/* io.c, opened.c, if they are linked: close what belongs to custodians that were shut down. */
 void lee_files_shut(void) __attribute__((weak));
-void lee_descriptors_shut(void) __attribute__((weak));
+void lee_opened_shut(void) __attribute__((weak));
 
 /* account.c */
 

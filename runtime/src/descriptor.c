@@ -1,7 +1,7 @@
 /* descriptor.c: descriptors of the system (sockets, pipes) behind objects.
  *
  * Promises: what <lee/descriptor.lh> says. A descriptor is closed once: by hand, when nothing reaches its object, or when its custodian is
- * shut down; its use after that is a fault. The list of the open ones keeps none alive. */
+ * shut down; its use after that is a fault. */
 #define _GNU_SOURCE
 #include <lee/fault.h>
 #include <lee/heap.h>
@@ -9,36 +9,25 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "custodian.h"
+#include "opened.h"
 
 struct lee_descriptor {
-    struct lee_descriptor *next, *previous;
-    struct lee_custodian *custodian; /* of the task that made it; null if the program has none */
-    int fd;                          /* -1: closed */
+    struct lee_opened opened;
+    int fd; /* -1: closed */
 };
-
-struct lee_custodian *lee_custodian_current(void) __attribute__((weak));
-
-static uintptr_t hidden; /* the complement of the first one's address: global data is read for pointers */
-
-static struct lee_descriptor *first(void) {
-    return (struct lee_descriptor *)(hidden == 0 ? 0 : ~hidden);
-}
 
 static int shut(struct lee_descriptor *d) {
     int fd = d->fd;
-    if (d->previous != NULL)
-        d->previous->next = d->next;
-    else
-        hidden = d->next == NULL ? 0 : ~(uintptr_t)d->next;
-    if (d->next != NULL)
-        d->next->previous = d->previous;
+    lee_opened_remove(&d->opened);
     d->fd = -1;
     return close(fd);
+}
+
+static void shut_entry(struct lee_opened *entry) {
+    shut((struct lee_descriptor *)entry);
 }
 
 /* The collector found it unreachable. */
@@ -52,17 +41,9 @@ static void drop(void *object, size_t bytes) {
 }
 
 static const struct lee_layout layout = {.bytes = sizeof(struct lee_descriptor),
-                                         .words = 1u << offsetof(struct lee_descriptor, custodian) / sizeof(void *),
+                                         .words = 1u << offsetof(struct lee_opened, custodian) / sizeof(void *),
                                          .drop = drop,
                                          .name = "descriptor"};
-
-void lee_descriptors_shut(void) {
-    for (struct lee_descriptor *d = first(), *next; d != NULL; d = next) {
-        next = d->next;
-        if (d->custodian != NULL && d->custodian->shut)
-            shut(d);
-    }
-}
 
 struct lee_descriptor *lee_descriptor_of(int fd) {
     if (fd < 0)
@@ -73,11 +54,7 @@ struct lee_descriptor *lee_descriptor_of(int fd) {
         lee_fault_memory(NULL, sizeof *d);
     }
     d->fd = fd;
-    d->custodian = lee_custodian_current != NULL ? lee_custodian_current() : NULL;
-    d->next = first();
-    if (d->next != NULL)
-        d->next->previous = d;
-    hidden = ~(uintptr_t)d;
+    lee_opened_add(&d->opened, shut_entry);
     return d;
 }
 

@@ -1,4 +1,5 @@
-/* Directories: libc's, behind an object that outlives closedir, so that its use after that is found out. The entry
+/* Directories: libc's, behind an object that outlives closedir, so that its use after that is found out. They are closed by hand, when
+ * nothing reaches them, or when their custodian is shut down. The entry
  * that readdir shows is a copy in that object: a pointer to it stays good, its content is that of the last call. */
 #define _GNU_SOURCE
 
@@ -9,13 +10,28 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "opened.h"
+
 struct lee_dir {
+    struct lee_opened opened;
     DIR *open; /* null: closed */
     struct dirent entry;
 };
+
+static int shut(struct lee_dir *d) {
+    DIR *open = d->open;
+    lee_opened_remove(&d->opened);
+    d->open = NULL;
+    return closedir(open);
+}
+
+static void shut_entry(struct lee_opened *entry) {
+    shut((struct lee_dir *)entry);
+}
 
 /* The collector found it unreachable. */
 static void drop_dir(void *object, size_t bytes) {
@@ -23,16 +39,20 @@ static void drop_dir(void *object, size_t bytes) {
     struct lee_dir *d = object;
     int why = errno;
     if (d->open != NULL)
-        closedir(d->open);
+        shut(d);
     errno = why;
 }
 
-static const struct lee_layout dir_layout = {.bytes = sizeof(struct lee_dir), .drop = drop_dir, .name = "DIR"};
+static const struct lee_layout dir_layout = {.bytes = sizeof(struct lee_dir),
+                                             .words = 1u << offsetof(struct lee_opened, custodian) / sizeof(void *),
+                                             .drop = drop_dir,
+                                             .name = "DIR"};
 
 static struct lee_dir *new_dir(DIR *open) {
     if (open == NULL)
         return NULL;
     struct lee_dir *d = lee_heap_alloc_typed(NULL, sizeof *d, &dir_layout);
+    lee_opened_add(&d->opened, shut_entry);
     d->open = open;
     return d;
 }
@@ -76,9 +96,8 @@ struct dirent *lee_dir_read(struct lee_dir *d) {
 }
 
 int lee_dir_close(struct lee_dir *d) {
-    DIR *open = check(d);
-    d->open = NULL;
-    return closedir(open);
+    check(d);
+    return shut(d);
 }
 
 int lee_dir_fd(struct lee_dir *d) {

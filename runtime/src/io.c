@@ -15,6 +15,7 @@
 #include <lee/heap.h>
 #include <lee/layout.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -387,14 +388,48 @@ bool io_finish(struct lee_file *f) {
     return good;
 }
 
+/* Commands of popen that nobody will wait for; those that have ended are asked for now and then, so that the system may forget them. */
+static struct lee_vector left;
+
+void io_reap(void) {
+    pid_t *children = left.data;
+    size_t count = left.bytes / sizeof *children, kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (waitpid(children[i], NULL, WNOHANG) == 0)
+            children[kept++] = children[i];
+    }
+    left.bytes = kept * sizeof *children;
+}
+
+static void leave_child(struct lee_file *f) {
+    if (f->child == 0)
+        return;
+    pid_t *place = lee_vector_add(&left, sizeof *place);
+    if (place != NULL)
+        *place = f->child;
+    f->child = 0;
+    io_reap();
+}
+
 int lee_io_fclose(struct lee_file *f) {
     io_check(f);
     bool good = io_finish(f);
-    int why = errno;
-    if (close(f->fd) < 0 && errno != EINTR)
+    int why = errno, closed = close(f->fd);
+    int close_error = errno;
+    leave_child(f);
+    errno = close_error;
+    if (closed < 0 && errno != EINTR)
         return IO_END;
     errno = why;
     return good ? 0 : IO_END;
+}
+
+/* Whether a pipe's reader is there. From now on writing to it does not wait: a reader that is slow, or gone, must not hold up the
+ * program, or end it; what it does not take is lost. */
+static bool pipe_takes_more(int fd) {
+    struct pollfd pipe = {.fd = fd, .events = POLLOUT};
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    return poll(&pipe, 1, 0) >= 0 && (pipe.revents & POLLERR) == 0;
 }
 
 /* The collector found the file unreachable: what was written is written out, and the descriptor closed. The buffer is dead too: nobody
@@ -405,11 +440,11 @@ static void drop_file(void *object, size_t bytes) {
     if (!(f->flags & IO_OPEN))
         return;
     int why = errno;
-    io_flush(f);
+    if (f->child == 0 || f->wpos == NULL || pipe_takes_more(f->fd))
+        io_flush(f);
     unlink_file(f);
     close(f->fd);
-    if (f->child != 0)
-        waitpid(f->child, NULL, WNOHANG);
+    leave_child(f);
     f->fd = -1; /* who was about to write to it, and was stopped by its own allocation, fails */
     f->flags = 0;
     errno = why;

@@ -77,6 +77,9 @@ bool io_flush(struct lee_file *f);
 /* Appends `n` bytes; returns how many were taken. The file is writing. */
 size_t io_write(struct lee_file *f, const unsigned char *p, size_t n);
 
+/* Looks whether commands of popen that nobody waits for have ended. */
+void io_reap(void);
+
 /* Closes the file but for its descriptor; false if what it held could not be written. */
 bool io_finish(struct lee_file *f);
 

@@ -35,6 +35,7 @@ struct lee_file *lee_io_popen(const char *command, const char *mode) {
         errno = EINVAL;
         return NULL;
     }
+    io_reap();
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0)
         return NULL;
@@ -57,6 +58,7 @@ struct lee_file *lee_io_popen(const char *command, const char *mode) {
 int lee_io_pclose(struct lee_file *f) {
     io_check(f);
     pid_t child = f->child;
+    f->child = 0;
     lee_io_fclose(f);
     if (child == 0) {
         errno = ECHILD;

@@ -195,10 +195,11 @@ impl Unit<'_> {
         }
     }
 
-    /// The layout of counted objects, if something must be done when one is found dead.
+    /// The layout of counted objects, if something must be done when one is found dead, or `container_of` can ask for what is in them.
     pub fn counted_layout(&mut self, elem: Ty) -> Option<String> {
         let front = self.large_alignment(elem).map_or(Front::Count, Front::Align);
-        mir::ty::holds_counts(self.types, elem).then(|| self.loose_layout(elem, "LEE_LAYOUT_CONSERVATIVE", front))
+        let needed = self.container(elem).is_some() || mir::ty::holds_counts(self.types, elem);
+        needed.then(|| self.loose_layout(elem, "LEE_LAYOUT_CONSERVATIVE", front))
     }
 
     /// A layout that says no more of the pointers than its kind does.
@@ -215,14 +216,11 @@ impl Unit<'_> {
             Front::Align(align) => (format!("{align} - ((uintptr_t)object & {})", align - 1), align, align),
         };
         let drop = self.dead_function(ty, &text, more).unwrap_or_else(|| "0".into());
-        let container = match front {
-            Front::Count => None,
-            _ => self.container(ty),
-        };
-        let container = container.unwrap_or_else(|| "0".into());
+        let container = self.container(ty).unwrap_or_else(|| "0".into());
+        let count = if front == Front::Count { "LEE_COUNT_BYTES" } else { "0" };
         let _ = writeln!(
             self.layout_definitions,
-            "static const struct lee_layout {name} = {{ .bytes = {size}, .kind = {kind}, .drop = {drop}, .align = {align}, .container = {container} }};"
+            "static const struct lee_layout {name} = {{ .bytes = {size}, .kind = {kind}, .drop = {drop}, .align = {align}, .front = {count}, .container = {container} }};"
         );
         name
     }

@@ -52,6 +52,7 @@ struct lee_layout {
     void (*drop)(void *object, size_t bytes);
     const char *name; /* for reports; may be null */
     uint32_t align; /* if more than 16: the elements begin at `lee_align` of the object */
+    uint32_t front; /* bytes of the object in front of the elements: those of a count */
     const struct lee_container *container; /* what `container_of` asks (lee/container.h); may be null */
 };
 
