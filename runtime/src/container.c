@@ -78,23 +78,19 @@ void *lee_list_in_arena(void *block, size_t bytes, const struct lee_container *t
     return block;
 }
 
-/* Whether one of the elements from `start` to `end` has a `want` at the address, itself or in one of its parts. */
-static bool holds(const struct lee_container *type, uintptr_t start, uintptr_t end, uintptr_t at, const struct lee_container *want) {
-    size_t offset = at - start, bytes = end - start;
+/* Whether one of the elements in `bytes` bytes has a `want` at the offset, itself or in one of its parts, which overlap in unions. */
+static bool holds(const struct lee_container *type, size_t bytes, size_t offset, const struct lee_container *want) {
     if (type->flexible && bytes > type->bytes)
         bytes = type->bytes;
-    while (offset < bytes - bytes % type->bytes) {
-        offset %= type->bytes;
-        if (offset == 0 && type->digest == want->digest)
+    if (offset >= bytes - bytes % type->bytes)
+        return false;
+    offset %= type->bytes;
+    if (offset == 0 && type->digest == want->digest)
+        return true;
+    for (const struct lee_part *part = type->parts, *behind = part + type->count; part < behind; part++) {
+        size_t length = part->count * part->type->bytes;
+        if (offset >= part->offset && offset - part->offset < length && holds(part->type, length, offset - part->offset, want))
             return true;
-        const struct lee_part *part = type->parts, *behind = part + type->count;
-        while (part < behind && (offset < part->offset || offset - part->offset >= part->count * part->type->bytes))
-            part++;
-        if (part == behind)
-            return false;
-        offset -= part->offset;
-        bytes = part->count * part->type->bytes;
-        type = part->type;
     }
     return false;
 }
@@ -110,7 +106,7 @@ static bool in_heap(uintptr_t at, const struct lee_container *want) {
         start += layout->align - (start & (layout->align - 1));
         end = object.start + object.bytes - layout->align + (start - object.start);
     }
-    return layout->container != NULL && at >= start && holds(layout->container, start, end, at, want);
+    return layout->container != NULL && at >= start && holds(layout->container, end - start, at - start, want);
 }
 
 static bool on_list(uintptr_t at, const struct lee_container *want) {
@@ -121,7 +117,7 @@ static bool on_list(uintptr_t at, const struct lee_container *want) {
         else if (at >= entry->end)
             entry = entry->more;
         else
-            return holds(entry->type, entry->start, entry->end, at, want);
+            return holds(entry->type, entry->end - entry->start, at - entry->start, want);
     }
     return false;
 }

@@ -45,8 +45,8 @@ impl Containers {
     }
 }
 
-/// The struct that a type is, or is an array of.
-fn innermost_struct(types: &TypeStore, ty: Ty) -> Option<(Ty, RecordId, u64)> {
+/// The struct or union without a tag that a type is, or is an array of.
+fn innermost_record(types: &TypeStore, ty: Ty) -> Option<(Ty, RecordId, u64)> {
     let (mut at, mut count) = (ty, 1u64);
     loop {
         match types.kind(at) {
@@ -55,8 +55,8 @@ fn innermost_struct(types: &TypeStore, ty: Ty) -> Option<(Ty, RecordId, u64)> {
                 at = elem.ty;
             }
             TyKind::Record(id) => {
-                let is_struct = types.record(*id).kind == RecordKind::Struct && types.is_complete(at);
-                return is_struct.then_some((at, *id, count));
+                let known = types.record(*id).kind != RecordKind::Tagged && types.is_complete(at);
+                return known.then_some((at, *id, count));
             }
             _ => return None,
         }
@@ -75,9 +75,14 @@ fn has_parts(types: &TypeStore, id: RecordId) -> bool {
     })
 }
 
+/// Whether what a member holds is there: of a union only plain data always is.
+fn is_there(types: &TypeStore, id: RecordId, field: &Field) -> bool {
+    types.record(id).kind == RecordKind::Struct || types.is_plain(field.ty.ty)
+}
+
 /// The digests of the structs in a type that `container_of` can ask for.
 fn collect(types: &TypeStore, ty: Ty, out: &mut Vec<u64>) {
-    let Some((ty, id, _)) = innermost_struct(types, ty) else { return };
+    let Some((ty, id, _)) = innermost_record(types, ty) else { return };
     if !has_parts(types, id) {
         return;
     }
@@ -86,15 +91,15 @@ fn collect(types: &TypeStore, ty: Ty, out: &mut Vec<u64>) {
         out.push(digest);
     }
     let fields = types.record(id).fields.clone();
-    for field in fields.iter().flat_map(|fields| fields.iter()) {
+    for field in fields.iter().flat_map(|fields| fields.iter()).filter(|field| is_there(types, id, field)) {
         collect(types, field.ty.ty, out);
     }
 }
 
 impl Unit<'_> {
-    /// `&descriptor` of the struct that a type is, or is an array of, if `container_of` can ask for it.
+    /// `&descriptor` of the struct or union that a type is, or is an array of, if `container_of` can ask for it or a part of it.
     pub fn container(&mut self, ty: Ty) -> Option<String> {
-        let (ty, id, _) = innermost_struct(self.types, ty)?;
+        let (ty, id, _) = innermost_record(self.types, ty)?;
         if self.options.plain || !has_parts(self.types, id) {
             return None;
         }
@@ -111,7 +116,8 @@ impl Unit<'_> {
         let mut parts = String::new();
         let mut count = 0;
         for (n, field) in record.fields.iter().flat_map(|fields| fields.iter()).enumerate() {
-            let Some((inner, _, many)) = innermost_struct(self.types, field.ty.ty) else { continue };
+            let inner = innermost_record(self.types, field.ty.ty).filter(|_| is_there(self.types, id, field));
+            let Some((inner, _, many)) = inner else { continue };
             let Some(part) = self.container(inner) else { continue };
             let offset = match names.get(n).filter(|name| !name.is_empty()) {
                 Some(field) => format!("__builtin_offsetof({named}, {field})"),

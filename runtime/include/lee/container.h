@@ -15,13 +15,13 @@ extern "C" {
 
 struct lee_container;
 
-/* A struct inside a struct, or an array of them. */
+/* A struct or union inside another, or an array of them. */
 struct lee_part {
     size_t offset, count;
     const struct lee_container *type;
 };
 
-/* A struct type with structs in it. Weak constants, compared by digest. */
+/* A struct type with structs or unions in it; a union type, of which only the members are listed that always are there. Weak constants, compared by digest. */
 struct lee_container {
     uint64_t digest;
     size_t bytes;
