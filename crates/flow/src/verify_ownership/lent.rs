@@ -164,8 +164,12 @@ impl Walker<'_> {
 
     /// The place of a cursor is used through the cursor only, if it is an owned path. What a slot holds is taken out meanwhile.
     pub(super) fn behind_cursor(&mut self, m: &Memory, place: &Place) {
+        // Between its declaration and its beginning there is no cursor yet.
+        let begun = |cursor: &Local| {
+            m.storage.contains_key(cursor) && !Self::cells_in(m, &(Base::Local(*cursor), vec![])).is_empty()
+        };
         let over = |(cursor, over): &(Local, Place)| {
-            m.storage.contains_key(cursor) && is_related(over, place) && self.is_owned_path(over)
+            is_related(over, place) && self.is_owned_path(over) && begun(cursor)
         };
         if !self.cursors.is_empty() && self.cursors.iter().any(over) && self.is_owned_path(place) {
             self.wrong("uses the place of a cursor");
