@@ -137,12 +137,13 @@ impl Parser<'_> {
         let index = self.number()?;
         self.want(",")?;
         let name = self.quoted()?;
-        let mut param = TypeParam { index, name, heap: false, moves: false };
+        let mut param = TypeParam { index, name, heap: false, moves: false, nonnull: false };
         while self.take(",") {
             match self.word()? {
                 "heap" => param.heap = true,
                 "move" => param.moves = true,
-                _ => return self.error("expected `heap` or `move`"),
+                "nonnull" => param.nonnull = true,
+                _ => return self.error("expected `heap`, `move` or `nonnull`"),
             }
         }
         self.want(")")?;

@@ -125,7 +125,8 @@ pub(crate) fn write_ty(out: &mut String, types: &TypeStore, ty: Ty) {
         TyKind::Param(param) => {
             let _ = write!(out, "param({}, {}", param.index, quoted_name(param.name));
             out.push_str(if param.heap { ", heap" } else { "" });
-            out.push_str(if param.moves { ", move)" } else { ")" });
+            out.push_str(if param.moves { ", move" } else { "" });
+            out.push_str(if param.nonnull { ", nonnull)" } else { ")" });
         }
         TyKind::VaList => out.push_str("va_list"),
         TyKind::NullPtr => out.push_str("nullptr"),

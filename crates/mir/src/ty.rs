@@ -305,6 +305,7 @@ fn holds_nonnull(types: &TypeStore, ty: Ty, depth: u32) -> bool {
     }
     match types.kind(ty) {
         TyKind::Ptr(p) => p.nonnull,
+        TyKind::Param(p) => p.nonnull,
         TyKind::Array { elem, .. } => holds_nonnull(types, elem.ty, depth + 1),
         TyKind::Record(r) => {
             let Some(record) = types.records.get(r.0 as usize) else { return false };

@@ -131,11 +131,11 @@ pub struct Bound {
 /// One generic parameter.
 #[derive(Clone, Debug)]
 pub enum GenericParam {
-    /// `T`, `T: move`, `T: move @r`, `T: heap`.
+    /// `T`, `T: move`, `T: move @r`, `T: heap`, `T: nonnull`.
     Type {
         /// Its name.
         name: Ident,
-        /// Its bounds: `move`, `heap`.
+        /// Its bounds, joined by `+`.
         bounds: Vec<Bound>,
     },
     /// `own q`.

@@ -770,7 +770,13 @@ impl Checker<'_> {
         };
         let bounds = self.program.types.as_func(ty).map(|f| f.owns_in.clone()).unwrap_or_default();
         for (param, arg) in params.iter().zip(&mut args) {
+            if !self.check_argument(*arg, param, span) {
+                return None;
+            }
             let GenericParam::Type(p) = param else { continue };
+            if p.heap {
+                *arg = self.types().map_regions(*arg, &mut |_, _| Region::Heap);
+            }
             if !p.moves || !self.program.types.owns(*arg) {
                 continue;
             }
@@ -891,7 +897,8 @@ impl Checker<'_> {
                     other => other,
                 };
                 let region = if param.heap { Region::Heap } else { self.fresh_region() };
-                let ty = self.types().pointer(Pointer { bounds, nonnull: false, region, ..p });
+                let nonnull = p.nonnull && param.nonnull;
+                let ty = self.types().pointer(Pointer { bounds, nonnull, region, ..p });
                 if param.heap {
                     self.types().map_regions(ty, &mut |_, _| Region::Heap)
                 } else {

@@ -63,11 +63,12 @@ impl Checker<'_> {
             let index = params.len() as u32;
             match param {
                 ast::GenericParam::Type { name, bounds } => {
-                    let mut p = TypeParam { index, name: name.name, heap: false, moves: false };
+                    let mut p = TypeParam { index, name: name.name, heap: false, moves: false, nonnull: false };
                     let mut region = None;
                     for bound in bounds {
                         match (bound.name.name.as_str(), bound.region) {
                             ("heap", None) => p.heap = true,
+                            ("nonnull", None) => p.nonnull = true,
                             ("move", owns_in) => {
                                 p.moves = true;
                                 region = region.or(owns_in);
@@ -76,7 +77,7 @@ impl Checker<'_> {
                                 codes::GENERIC,
                                 bound.name.span,
                                 format!(
-                                    "`{}{}` is no bound of a type parameter: `heap`, `move` and `move @r` are",
+                                    "`{}{}` is no bound of a type parameter: `heap`, `move`, `move @r` and `nonnull` are",
                                     bound.name.name,
                                     bound.region.map_or(String::new(), |r| format!(" @{}", r.name))
                                 ),

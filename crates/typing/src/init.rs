@@ -164,6 +164,11 @@ impl Checker<'_> {
                 (Init::Expr(self.coerce(value, ty, Why::Store)), ty)
             }
             Some(ast::Initializer::List(inner, at)) => self.scalar_list(inner, ty, *at),
+            None if self.program.types.needs_init(ty) && matches!(self.kind(ty), TyKind::Param(_)) => {
+                let text = self.show(ty);
+                self.error(codes::NULL, span, format!("`{text}` may hold a nonnull pointer: it needs a value"));
+                (Init::Expr(self.error_node(span)), ty)
+            }
             // Lowering zeroes what a list leaves out; what stands for the parameter later has a zero.
             None if matches!(self.kind(ty), TyKind::Param(_)) => (Init::List(vec![]), ty),
             None => (Init::Expr(self.zero_value(ty, span)), ty),

@@ -135,6 +135,7 @@ impl TypeStore {
     pub fn needs_init(&self, ty: Ty) -> bool {
         match self.kind(ty) {
             TyKind::Ptr(p) => p.nonnull,
+            TyKind::Param(p) => p.nonnull,
             TyKind::Array { elem, .. } => self.needs_init(elem.ty),
             TyKind::Record(id) => {
                 let record = self.record(*id);

@@ -207,13 +207,13 @@ impl Checker<'_> {
                 return false;
             }
         }
-        if self.program.types.needs_init(arg) {
+        if self.program.types.needs_init(arg) && !param.nonnull {
             let text = self.show(arg);
             self.error_help(
                 codes::GENERIC,
                 span,
                 format!("`{text}` cannot stand for `{}`: it holds a nonnull pointer, so it must be initialised, and its zero is no value", param.name),
-                "use a nullable pointer here",
+                format!("declare the parameter `{}: nonnull`, or use a nullable pointer here", param.name),
             );
             return false;
         }

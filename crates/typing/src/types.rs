@@ -414,6 +414,8 @@ pub struct TypeParam {
     pub heap: bool,
     /// `T: move`
     pub moves: bool,
+    /// `T: nonnull`: it may hold `nonnull` pointers, so its zero is no value.
+    pub nonnull: bool,
 }
 
 /// The shape of a type.

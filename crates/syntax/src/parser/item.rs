@@ -319,7 +319,7 @@ impl Parser<'_> {
         let mut bounds = vec![];
         if self.eat(Kind::Colon).is_some() {
             loop {
-                let name = self.name("`move` or `heap`")?;
+                let name = self.name("`move`, `heap` or `nonnull`")?;
                 let region = if self.at(Kind::At) { Some(self.region()?) } else { None };
                 bounds.push(Bound { name, region });
                 if self.eat(Kind::Plus).is_none() {
