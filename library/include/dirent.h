@@ -26,11 +26,11 @@ typedef struct lee_dir DIR;
 #define DT_SOCK 12
 #define DT_WHT 14
 
-trusted DIR *opendir(const char *path) __asm__("lee_dir_open");
-trusted DIR *fdopendir(int fd) __asm__("lee_dir_fdopen");
-trusted struct dirent *readdir(DIR *directory) __asm__("lee_dir_read");
-trusted int closedir(DIR *directory) __asm__("lee_dir_close");
-trusted int dirfd(DIR *directory) __asm__("lee_dir_fd");
-trusted void rewinddir(DIR *directory) __asm__("lee_dir_rewind");
+[[lee::leaf]] trusted DIR *opendir(const char *path) __asm__("lee_dir_open");
+[[lee::leaf]] trusted DIR *fdopendir(int fd) __asm__("lee_dir_fdopen");
+[[lee::leaf]] trusted struct dirent *readdir(DIR *directory) __asm__("lee_dir_read");
+[[lee::leaf]] trusted int closedir(DIR *directory) __asm__("lee_dir_close");
+[[lee::leaf]] trusted int dirfd(DIR *directory) __asm__("lee_dir_fd");
+[[lee::leaf]] trusted void rewinddir(DIR *directory) __asm__("lee_dir_rewind");
 
 #endif

@@ -37,91 +37,91 @@ typedef struct lee_io_position { long offset; } fpos_t;
 #define SEEK_END 2
 #endif
 
-trusted FILE *nonnull lee_stdin(void) __asm__("lee_io_stdin");
-trusted FILE *nonnull lee_stdout(void) __asm__("lee_io_stdout");
-trusted FILE *nonnull lee_stderr(void) __asm__("lee_io_stderr");
+[[lee::leaf]] trusted FILE *nonnull lee_stdin(void) __asm__("lee_io_stdin");
+[[lee::leaf]] trusted FILE *nonnull lee_stdout(void) __asm__("lee_io_stdout");
+[[lee::leaf]] trusted FILE *nonnull lee_stderr(void) __asm__("lee_io_stderr");
 #define stdin lee_stdin()
 #define stdout lee_stdout()
 #define stderr lee_stderr()
 
 /* Opening and closing */
-trusted FILE *fopen(const char *path, const char *mode) __asm__("lee_io_fopen");
-trusted FILE *fdopen(int fd, const char *mode) __asm__("lee_io_fdopen");
-trusted FILE *freopen(const char *path, const char *mode, FILE *f) __asm__("lee_io_freopen");
-trusted FILE *tmpfile(void) __asm__("lee_io_tmpfile");
-trusted int fclose(FILE *f) __asm__("lee_io_fclose");
-trusted int fflush(FILE *f) __asm__("lee_io_fflush");
-trusted int setvbuf(FILE *f, [[lee::optional]] char *counted_by(size) buffer, int mode, size_t size) __asm__("lee_io_setvbuf");
-trusted void setbuf(FILE *f, char *buffer) __asm__("lee_io_setbuf");
-trusted void setlinebuf(FILE *f) __asm__("lee_io_setlinebuf");
-trusted int fileno(FILE *f) __asm__("lee_io_fileno");
-trusted FILE *popen(const char *command, const char *mode) __asm__("lee_io_popen");
-trusted int pclose(FILE *f) __asm__("lee_io_pclose");
-trusted int remove(const char *path);
-trusted int rename(const char *from, const char *to);
+[[lee::leaf]] trusted FILE *fopen(const char *path, const char *mode) __asm__("lee_io_fopen");
+[[lee::leaf]] trusted FILE *fdopen(int fd, const char *mode) __asm__("lee_io_fdopen");
+[[lee::leaf]] trusted FILE *freopen(const char *path, const char *mode, FILE *f) __asm__("lee_io_freopen");
+[[lee::leaf]] trusted FILE *tmpfile(void) __asm__("lee_io_tmpfile");
+[[lee::leaf]] trusted int fclose(FILE *f) __asm__("lee_io_fclose");
+[[lee::leaf]] trusted int fflush(FILE *f) __asm__("lee_io_fflush");
+[[lee::leaf]] trusted int setvbuf(FILE *f, [[lee::optional]] char *counted_by(size) buffer, int mode, size_t size) __asm__("lee_io_setvbuf");
+[[lee::leaf]] trusted void setbuf(FILE *f, char *buffer) __asm__("lee_io_setbuf");
+[[lee::leaf]] trusted void setlinebuf(FILE *f) __asm__("lee_io_setlinebuf");
+[[lee::leaf]] trusted int fileno(FILE *f) __asm__("lee_io_fileno");
+[[lee::leaf]] trusted FILE *popen(const char *command, const char *mode) __asm__("lee_io_popen");
+[[lee::leaf]] trusted int pclose(FILE *f) __asm__("lee_io_pclose");
+[[lee::leaf]] trusted int remove(const char *path);
+[[lee::leaf]] trusted int rename(const char *from, const char *to);
 
 /* Position and state */
-trusted int fseek(FILE *f, long offset, int whence) __asm__("lee_io_fseek");
-trusted int fseeko(FILE *f, off_t offset, int whence) __asm__("lee_io_fseeko");
-trusted long ftell(FILE *f) __asm__("lee_io_ftell");
-trusted off_t ftello(FILE *f) __asm__("lee_io_ftello");
-trusted void rewind(FILE *f) __asm__("lee_io_rewind");
-trusted int fgetpos(FILE *f, fpos_t *position) __asm__("lee_io_fgetpos");
-trusted int fsetpos(FILE *f, const fpos_t *position) __asm__("lee_io_fsetpos");
-trusted int feof(FILE *f) __asm__("lee_io_feof");
-trusted int ferror(FILE *f) __asm__("lee_io_ferror");
-trusted void clearerr(FILE *f) __asm__("lee_io_clearerr");
+[[lee::leaf]] trusted int fseek(FILE *f, long offset, int whence) __asm__("lee_io_fseek");
+[[lee::leaf]] trusted int fseeko(FILE *f, off_t offset, int whence) __asm__("lee_io_fseeko");
+[[lee::leaf]] trusted long ftell(FILE *f) __asm__("lee_io_ftell");
+[[lee::leaf]] trusted off_t ftello(FILE *f) __asm__("lee_io_ftello");
+[[lee::leaf]] trusted void rewind(FILE *f) __asm__("lee_io_rewind");
+[[lee::leaf]] trusted int fgetpos(FILE *f, fpos_t *position) __asm__("lee_io_fgetpos");
+[[lee::leaf]] trusted int fsetpos(FILE *f, const fpos_t *position) __asm__("lee_io_fsetpos");
+[[lee::leaf]] trusted int feof(FILE *f) __asm__("lee_io_feof");
+[[lee::leaf]] trusted int ferror(FILE *f) __asm__("lee_io_ferror");
+[[lee::leaf]] trusted void clearerr(FILE *f) __asm__("lee_io_clearerr");
 
 /* Bytes and lines */
-trusted int fgetc(FILE *f) __asm__("lee_io_getc");
-trusted int getc(FILE *f) __asm__("lee_io_getc");
-trusted int getc_unlocked(FILE *f) __asm__("lee_io_getc");
-trusted int getchar(void) __asm__("lee_io_getchar");
-trusted int getchar_unlocked(void) __asm__("lee_io_getchar");
-trusted int ungetc(int c, FILE *f) __asm__("lee_io_ungetc");
-trusted int fputc(int c, FILE *f) __asm__("lee_io_putc");
-trusted int putc(int c, FILE *f) __asm__("lee_io_putc");
-trusted int putc_unlocked(int c, FILE *f) __asm__("lee_io_putc");
-trusted int putchar(int c) __asm__("lee_io_putchar");
-trusted int putchar_unlocked(int c) __asm__("lee_io_putchar");
-trusted size_t fread(void *counted_by(size * count) p, size_t size, size_t count, FILE *f) __asm__("lee_io_fread");
-trusted size_t fwrite(const void *counted_by(size * count) p, size_t size, size_t count, FILE *f) __asm__("lee_io_fwrite");
-[[lee::into(s)]] [[lee::terminates(s)]] trusted char *fgets(char *counted_by(n) s, int n, FILE *f) __asm__("lee_io_fgets");
-trusted int fputs(const char *s, FILE *f) __asm__("lee_io_fputs");
-trusted int puts(const char *s) __asm__("lee_io_puts");
-trusted ssize_t getline(char *unique fat null_terminated *line, size_t *capacity, FILE *f) __asm__("lee_io_getline");
-trusted ssize_t getdelim(char *unique fat null_terminated *line, size_t *capacity, int delimiter, FILE *f)
+[[lee::leaf]] trusted int fgetc(FILE *f) __asm__("lee_io_getc");
+[[lee::leaf]] trusted int getc(FILE *f) __asm__("lee_io_getc");
+[[lee::leaf]] trusted int getc_unlocked(FILE *f) __asm__("lee_io_getc");
+[[lee::leaf]] trusted int getchar(void) __asm__("lee_io_getchar");
+[[lee::leaf]] trusted int getchar_unlocked(void) __asm__("lee_io_getchar");
+[[lee::leaf]] trusted int ungetc(int c, FILE *f) __asm__("lee_io_ungetc");
+[[lee::leaf]] trusted int fputc(int c, FILE *f) __asm__("lee_io_putc");
+[[lee::leaf]] trusted int putc(int c, FILE *f) __asm__("lee_io_putc");
+[[lee::leaf]] trusted int putc_unlocked(int c, FILE *f) __asm__("lee_io_putc");
+[[lee::leaf]] trusted int putchar(int c) __asm__("lee_io_putchar");
+[[lee::leaf]] trusted int putchar_unlocked(int c) __asm__("lee_io_putchar");
+[[lee::leaf]] trusted size_t fread(void *counted_by(size * count) p, size_t size, size_t count, FILE *f) __asm__("lee_io_fread");
+[[lee::leaf]] trusted size_t fwrite(const void *counted_by(size * count) p, size_t size, size_t count, FILE *f) __asm__("lee_io_fwrite");
+[[lee::leaf]] [[lee::into(s)]] [[lee::terminates(s)]] trusted char *fgets(char *counted_by(n) s, int n, FILE *f) __asm__("lee_io_fgets");
+[[lee::leaf]] trusted int fputs(const char *s, FILE *f) __asm__("lee_io_fputs");
+[[lee::leaf]] trusted int puts(const char *s) __asm__("lee_io_puts");
+[[lee::leaf]] trusted ssize_t getline(char *unique fat null_terminated *line, size_t *capacity, FILE *f) __asm__("lee_io_getline");
+[[lee::leaf]] trusted ssize_t getdelim(char *unique fat null_terminated *line, size_t *capacity, int delimiter, FILE *f)
     __asm__("lee_io_getdelim");
-trusted void perror(const char *s) __asm__("lee_io_perror");
+[[lee::leaf]] trusted void perror(const char *s) __asm__("lee_io_perror");
 
 /* Formats */
-trusted int printf(const char *format, ...) __asm__("lee_io_printf") __attribute__((format(printf, 1, 2)));
-trusted int fprintf(FILE *f, const char *format, ...) __asm__("lee_io_fprintf") __attribute__((format(printf, 2, 3)));
-trusted int dprintf(int fd, const char *format, ...) __asm__("lee_io_dprintf") __attribute__((format(printf, 2, 3)));
-[[lee::terminates(s)]] trusted int snprintf(char *counted_by(n) s, size_t n, const char *format, ...)
+[[lee::leaf]] trusted int printf(const char *format, ...) __asm__("lee_io_printf") __attribute__((format(printf, 1, 2)));
+[[lee::leaf]] trusted int fprintf(FILE *f, const char *format, ...) __asm__("lee_io_fprintf") __attribute__((format(printf, 2, 3)));
+[[lee::leaf]] trusted int dprintf(int fd, const char *format, ...) __asm__("lee_io_dprintf") __attribute__((format(printf, 2, 3)));
+[[lee::leaf]] [[lee::terminates(s)]] trusted int snprintf(char *counted_by(n) s, size_t n, const char *format, ...)
     __asm__("lee_io_snprintf") __attribute__((format(printf, 3, 4)));
-trusted int vprintf(const char *format, va_list args) __asm__("lee_io_vprintf") __attribute__((format(printf, 1, 0)));
-trusted int vfprintf(FILE *f, const char *format, va_list args)
+[[lee::leaf]] trusted int vprintf(const char *format, va_list args) __asm__("lee_io_vprintf") __attribute__((format(printf, 1, 0)));
+[[lee::leaf]] trusted int vfprintf(FILE *f, const char *format, va_list args)
     __asm__("lee_io_vfprintf") __attribute__((format(printf, 2, 0)));
-trusted int vdprintf(int fd, const char *format, va_list args)
+[[lee::leaf]] trusted int vdprintf(int fd, const char *format, va_list args)
     __asm__("lee_io_vdprintf") __attribute__((format(printf, 2, 0)));
-[[lee::terminates(s)]] trusted int vsnprintf(char *counted_by(n) s, size_t n, const char *format, va_list args)
+[[lee::leaf]] [[lee::terminates(s)]] trusted int vsnprintf(char *counted_by(n) s, size_t n, const char *format, va_list args)
     __asm__("lee_io_vsnprintf") __attribute__((format(printf, 3, 0)));
-trusted int scanf(const char *format, ...) __asm__("lee_io_scanf") __attribute__((format(scanf, 1, 2)));
-trusted int fscanf(FILE *f, const char *format, ...) __asm__("lee_io_fscanf") __attribute__((format(scanf, 2, 3)));
-trusted int sscanf(const char *s, const char *format, ...) __asm__("lee_io_sscanf") __attribute__((format(scanf, 2, 3)));
-trusted int vscanf(const char *format, va_list args) __asm__("lee_io_vscanf") __attribute__((format(scanf, 1, 0)));
-trusted int vfscanf(FILE *f, const char *format, va_list args)
+[[lee::leaf]] trusted int scanf(const char *format, ...) __asm__("lee_io_scanf") __attribute__((format(scanf, 1, 2)));
+[[lee::leaf]] trusted int fscanf(FILE *f, const char *format, ...) __asm__("lee_io_fscanf") __attribute__((format(scanf, 2, 3)));
+[[lee::leaf]] trusted int sscanf(const char *s, const char *format, ...) __asm__("lee_io_sscanf") __attribute__((format(scanf, 2, 3)));
+[[lee::leaf]] trusted int vscanf(const char *format, va_list args) __asm__("lee_io_vscanf") __attribute__((format(scanf, 1, 0)));
+[[lee::leaf]] trusted int vfscanf(FILE *f, const char *format, va_list args)
     __asm__("lee_io_vfscanf") __attribute__((format(scanf, 2, 0)));
-trusted int vsscanf(const char *s, const char *format, va_list args)
+[[lee::leaf]] trusted int vsscanf(const char *s, const char *format, va_list args)
     __asm__("lee_io_vsscanf") __attribute__((format(scanf, 2, 0)));
 
 /* A new string with what the format comes to. Instead of C's asprintf, which returns libc's memory. */
 /* What `%.*s` gets for a view that no zero ends: the string, once it is sure that `precision` characters, or a zero, are there. */
-trusted const char *lee_string_within(const char *fat s, int precision) __asm__("lee_string_within");
-trusted char *fat null_terminated unique lee_format(const char *format, ...)
+[[lee::leaf]] trusted const char *lee_string_within(const char *fat s, int precision) __asm__("lee_string_within");
+[[lee::leaf]] trusted char *fat null_terminated unique lee_format(const char *format, ...)
     __asm__("lee_io_format") __attribute__((format(printf, 1, 2)));
-trusted char *fat null_terminated unique lee_vformat(const char *format, va_list args)
+[[lee::leaf]] trusted char *fat null_terminated unique lee_vformat(const char *format, va_list args)
     __asm__("lee_io_vformat") __attribute__((format(printf, 1, 0)));
 
 #endif

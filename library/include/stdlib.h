@@ -13,46 +13,46 @@ typedef struct { long quot, rem; } ldiv_t;
 typedef struct { long long quot, rem; } lldiv_t;
 
 /* Numbers from text. `end` gets a pointer into `s`. */
-trusted int atoi(const char *s);
-trusted long atol(const char *s);
-trusted long long atoll(const char *s);
-trusted double atof(const char *s);
-[[lee::end_into(s, end)]] trusted long strtol(const char *s, char **end, int base);
-[[lee::end_into(s, end)]] trusted unsigned long strtoul(const char *s, char **end, int base);
-[[lee::end_into(s, end)]] trusted long long strtoll(const char *s, char **end, int base);
-[[lee::end_into(s, end)]] trusted unsigned long long strtoull(const char *s, char **end, int base);
-[[lee::end_into(s, end)]] trusted float strtof(const char *s, char **end);
-[[lee::end_into(s, end)]] trusted double strtod(const char *s, char **end);
-[[lee::end_into(s, end)]] trusted long double strtold(const char *s, char **end);
+[[lee::leaf]] trusted int atoi(const char *s);
+[[lee::leaf]] trusted long atol(const char *s);
+[[lee::leaf]] trusted long long atoll(const char *s);
+[[lee::leaf]] trusted double atof(const char *s);
+[[lee::leaf]] [[lee::end_into(s, end)]] trusted long strtol(const char *s, char **end, int base);
+[[lee::leaf]] [[lee::end_into(s, end)]] trusted unsigned long strtoul(const char *s, char **end, int base);
+[[lee::leaf]] [[lee::end_into(s, end)]] trusted long long strtoll(const char *s, char **end, int base);
+[[lee::leaf]] [[lee::end_into(s, end)]] trusted unsigned long long strtoull(const char *s, char **end, int base);
+[[lee::leaf]] [[lee::end_into(s, end)]] trusted float strtof(const char *s, char **end);
+[[lee::leaf]] [[lee::end_into(s, end)]] trusted double strtod(const char *s, char **end);
+[[lee::leaf]] [[lee::end_into(s, end)]] trusted long double strtold(const char *s, char **end);
 
 /* The program and its surroundings. getenv returns a copy: nothing that happens to the environment changes it. */
 trusted void exit(int status) __attribute__((noreturn));
-trusted void _Exit(int status) __attribute__((noreturn));
+[[lee::leaf]] trusted void _Exit(int status) __attribute__((noreturn));
 trusted void quick_exit(int status) __attribute__((noreturn)) __asm__("_Exit");
-trusted void abort(void) __attribute__((noreturn));
+[[lee::leaf]] trusted void abort(void) __attribute__((noreturn));
 trusted int atexit(void (*function)(void));
-trusted char *fat null_terminated getenv(const char *name) __asm__("lee_getenv");
-trusted char *fat null_terminated secure_getenv(const char *name) __asm__("lee_secure_getenv");
-trusted int system(const char *command);
+[[lee::leaf]] trusted char *fat null_terminated getenv(const char *name) __asm__("lee_getenv");
+[[lee::leaf]] trusted char *fat null_terminated secure_getenv(const char *name) __asm__("lee_secure_getenv");
+[[lee::leaf]] trusted int system(const char *command);
 
 /* Files. realpath returns a new string, and copies it to `resolved` if that is not null. */
-trusted int mkstemp(char *null_terminated pattern);
-trusted int mkostemp(char *null_terminated pattern, int flags);
-trusted int mkstemps(char *null_terminated pattern, int suffix);
-[[lee::into(pattern)]] trusted char *mkdtemp(char *null_terminated pattern);
-trusted char *fat null_terminated realpath(const char *path, char *fat resolved) __asm__("lee_realpath");
-trusted int getloadavg(double *counted_by(n) averages, int n);
+[[lee::leaf]] trusted int mkstemp(char *null_terminated pattern);
+[[lee::leaf]] trusted int mkostemp(char *null_terminated pattern, int flags);
+[[lee::leaf]] trusted int mkstemps(char *null_terminated pattern, int suffix);
+[[lee::leaf]] [[lee::into(pattern)]] trusted char *mkdtemp(char *null_terminated pattern);
+[[lee::leaf]] trusted char *fat null_terminated realpath(const char *path, char *fat resolved) __asm__("lee_realpath");
+[[lee::leaf]] trusted int getloadavg(double *counted_by(n) averages, int n);
 
 /* Random numbers */
-trusted int rand(void);
-trusted void srand(unsigned seed);
-trusted int rand_r(unsigned *seed);
-trusted long random(void);
-trusted void srandom(unsigned seed);
-trusted double drand48(void);
-trusted long lrand48(void);
-trusted long mrand48(void);
-trusted void srand48(long seed);
+[[lee::leaf]] trusted int rand(void);
+[[lee::leaf]] trusted void srand(unsigned seed);
+[[lee::leaf]] trusted int rand_r(unsigned *seed);
+[[lee::leaf]] trusted long random(void);
+[[lee::leaf]] trusted void srandom(unsigned seed);
+[[lee::leaf]] trusted double drand48(void);
+[[lee::leaf]] trusted long lrand48(void);
+[[lee::leaf]] trusted long mrand48(void);
+[[lee::leaf]] trusted void srand48(long seed);
 
 /* Leeward from here on: checked, not trusted. */
 
@@ -63,7 +63,7 @@ static inline div_t div(int a, int b) { return (div_t){ a / b, a % b }; }
 static inline ldiv_t ldiv(long a, long b) { return (ldiv_t){ a / b, a % b }; }
 static inline lldiv_t lldiv(long long a, long long b) { return (lldiv_t){ a / b, a % b }; }
 
-trusted void lee_library_fault(const char *message) __attribute__((noreturn));
+[[lee::leaf]] trusted void lee_library_fault(const char *message) __attribute__((noreturn));
 
 /* Orders a[root] into the heap that a[low .. low + count) is but for it. */
 generic <T: heap> void lee_sort_sift(T *counted_by(n) a, size_t n, size_t low, size_t root, size_t count,

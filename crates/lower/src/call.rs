@@ -83,6 +83,7 @@ impl<'t> Lower<'t, '_> {
             let later: Vec<&Expr> = args.iter().skip(i + 1).collect();
             let whole = func.copies.is_some() || func.fills.is_some();
             let keep = interesting.contains(&(i as u32)) || whole;
+            let at_most = func.params.get(i).and_then(|p| p.at_most);
             // What makes an array a string must hold when the call is made, not when the argument is evaluated.
             match &*arg.kind {
                 // The variable is lent to the call, not while the other arguments are evaluated: so that `push(&v, last(&v))` works.
@@ -91,7 +92,9 @@ impl<'t> Lower<'t, '_> {
                     values.push(Arg { op: null.clone(), source: null });
                     lent.push((i, arg));
                 }
-                ExprKind::Convert(Conv::Pointer, inner) if self.becomes_string(inner, arg) && disturbed(&later) => {
+                ExprKind::Convert(Conv::Pointer, inner)
+                    if self.becomes_string(inner, arg) && (at_most.is_some() || disturbed(&later)) =>
+                {
                     let value = self.argument(inner, &later, keep);
                     let value = Arg { op: self.freeze(value.op), source: self.freeze(value.source) };
                     postponed.push((i, inner.ty.ty, arg));
@@ -102,8 +105,13 @@ impl<'t> Lower<'t, '_> {
         }
         for (i, from, node) in postponed {
             let Some(op) = values.get(i).map(|a| a.op.clone()) else { continue };
+            let at_most = func.params.get(i).and_then(|p| p.at_most);
+            let most = at_most.and_then(|n| values.get(n as usize)).map(|a| a.op.clone());
             let saved = self.enter(node.span, node.is_unsafe);
-            let op = self.convert(Conv::Pointer, op, from, node.ty.ty);
+            let op = match most {
+                Some(most) if self.is_fat(from) => self.string_of(op, most, node.ty.ty),
+                _ => self.convert(Conv::Pointer, op, from, node.ty.ty),
+            };
             self.leave(saved);
             if let Some(slot) = values.get_mut(i) {
                 slot.op = op;
@@ -149,6 +157,20 @@ impl<'t> Lower<'t, '_> {
             let value = self.with_bounds(Operand::local(raw), into, e.ty.ty, func.abi == Abi::C);
             self.assign(Place::local(dest), Rvalue::Use(value));
         }
+    }
+
+    /// A buffer as a string of which at most so many characters are read: it needs a zero only if it has fewer.
+    fn string_of(&mut self, buffer: Operand, most: Operand, to: Ty) -> Operand {
+        let buffer = self.simple(buffer);
+        if !self.checks_off() {
+            let (ulong, int) = (self.common().ulong, self.common().int);
+            let most = self.numeric(most, ulong);
+            let have = self.temp_of(Rvalue::Remaining(buffer.clone()), ulong);
+            let short = self.temp_of(Rvalue::Binary(BinOp::Lt, have, most, ulong), int);
+            let string = buffer.clone();
+            self.when(short, |this| this.check(Check::HasTerminator(string)));
+        }
+        self.address(buffer, to)
     }
 
     /// Whether a conversion looks for a zero within bounds.
@@ -414,7 +436,8 @@ impl<'t> Lower<'t, '_> {
             return Rvalue::Builtin(*name, operands, ty);
         }
         // In plain C and unsafe code it may be any function of the C compiler.
-        let params = args.iter().map(|a| ParamTy { ty: a.ty.ty, consume: false, optional: false }).collect();
+        let params =
+            args.iter().map(|a| ParamTy { ty: a.ty.ty, consume: false, optional: false, at_most: None }).collect();
         let func = FuncTy::new(ty, params, Abi::C);
         let fty = self.program.types.intern(TyKind::Func(Rc::new(func)));
         let dest = if self.is_void(ty) { None } else { Some(self.temp(ty)) };

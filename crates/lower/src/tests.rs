@@ -87,7 +87,7 @@ impl Maker {
     }
 
     fn func_ty(&mut self, ret: Ty, params: &[Ty]) -> Ty {
-        let params = params.iter().map(|&ty| ParamTy { ty, consume: false, optional: false }).collect();
+        let params = params.iter().map(|&ty| ParamTy { ty, consume: false, optional: false, at_most: None }).collect();
         self.program.types.intern(TyKind::Func(Rc::new(FuncTy::new(ret, params, Abi::Leeward))))
     }
 

@@ -260,7 +260,8 @@ impl Parser<'_> {
                 }
                 let consume = self.take_word("consume");
                 let optional = self.take_word("optional");
-                func.params.push(ParamTy { ty: self.ty()?, consume, optional });
+                let at_most = if self.take_word("at_most") { Some(self.number()?) } else { None };
+                func.params.push(ParamTy { ty: self.ty()?, consume, optional, at_most });
                 if self.take(")") {
                     break;
                 }
@@ -284,6 +285,7 @@ impl Parser<'_> {
             "c" => func.abi = Abi::C,
             "noreturn" => func.noreturn = true,
             "unprototyped" => func.unprototyped = true,
+            "leaf" => func.leaf = true,
             "into" => func.into = Some(self.number()?),
             "end_into" => func.end_into = Some((self.number()?, self.number()?)),
             "terminates" => func.terminates = Some(self.number()?),

@@ -258,6 +258,9 @@ fn write_func(out: &mut String, types: &TypeStore, func: &FuncTy) {
     if let Some(p) = func.terminates {
         words.push(format!("terminates {p}"));
     }
+    if func.leaf {
+        words.push("leaf".into());
+    }
     if let Some((p, c)) = func.fills {
         words.push(format!("fills {p} {}", c.map_or("-".into(), |c| c.to_string())));
     }
@@ -283,6 +286,9 @@ fn write_func(out: &mut String, types: &TypeStore, func: &FuncTy) {
         out.push_str(if n > 0 { ", " } else { "" });
         out.push_str(if param.consume { "consume " } else { "" });
         out.push_str(if param.optional { "optional " } else { "" });
+        if let Some(most) = param.at_most {
+            let _ = write!(out, "at_most {most} ");
+        }
         write_ty(out, types, param.ty);
     }
     if func.variadic {

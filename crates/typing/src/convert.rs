@@ -810,7 +810,11 @@ impl Checker<'_> {
             && (a.into, a.end_into, a.copies, a.fills, a.terminates, a.keeps_string)
                 == (b.into, b.end_into, b.copies, b.fills, b.terminates, b.keeps_string)
             && a.params.len() == b.params.len()
-            && a.params.iter().zip(&b.params).all(|(x, y)| x.consume == y.consume && self.parameter_takes(x.ty, y.ty))
+            && a.params.iter().zip(&b.params).all(|(x, y)| {
+                // Who reads a whole string is not called with less.
+                let reads = y.at_most.is_none() || x.at_most == y.at_most;
+                x.consume == y.consume && reads && self.parameter_takes(x.ty, y.ty)
+            })
             && self.regions_agree(a, b)
     }
 

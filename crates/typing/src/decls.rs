@@ -302,6 +302,7 @@ impl Checker<'_> {
                 || f.copies.is_some()
                 || f.fills.is_some()
                 || f.terminates.is_some()
+                || f.leaf
                 || f.keeps_string.is_some()
         });
         if promises && !place.trusted && !place.foreign && !system {

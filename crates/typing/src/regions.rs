@@ -145,7 +145,7 @@ impl TypeStore {
             && x.params
                 .iter()
                 .zip(&y.params)
-                .all(|(p, q)| p.consume == q.consume && p.optional == q.optional && self.same(p.ty, q.ty, true))
+                .all(|(p, q)| ParamTy { ty: q.ty, ..*p } == *q && self.same(p.ty, q.ty, true))
     }
 
     /// Whether a value of the type owes something: it is moved when it is read, and lost if nobody takes it.

@@ -698,13 +698,18 @@ impl Checker<'_> {
             if matches!(self.kind(ty), TyKind::Void) {
                 self.error(codes::DECLARATION, param.span, "a parameter cannot be `void`");
             }
-            let optional = param
-                .specs
-                .attrs
-                .iter()
-                .chain(&param.declarator.attrs)
-                .any(|a| a.namespace == Some(Symbol::new("lee")) && a.name.as_str() == "optional");
-            params.push(ParamTy { ty, consume: param.consume.is_some(), optional });
+            let attr = |name: &str| {
+                let mut attrs = param.specs.attrs.iter().chain(&param.declarator.attrs);
+                attrs.find(|a| a.namespace == Some(Symbol::new("lee")) && a.name.as_str() == name)
+            };
+            // Only C keeps such a promise: in Leeward the parameter is a string, whose zero ends it.
+            let at_most = attr("at_most").filter(|_| place.trusted).and_then(|a| parameter(&names, a.args.first()));
+            let optional = attr("optional").is_some();
+            params.push(ParamTy { ty, consume: param.consume.is_some(), optional, at_most });
+        }
+        let counts: Vec<bool> = params.iter().map(|p| self.program.types.as_int(p.ty).is_some()).collect();
+        for param in &mut params {
+            param.at_most = param.at_most.filter(|&n| counts.get(n as usize) == Some(&true));
         }
         self.siblings = outer;
         let attrs = if outermost { declarator.attrs.clone() } else { vec![] };
@@ -747,10 +752,7 @@ impl Checker<'_> {
     ) {
         // What foreign functions promise helps nobody: they are called in unsafe code.
         let believed = trusted || f.abi == Abi::Leeward;
-        let position = |e: Option<&ast::Expr>| -> Option<u32> {
-            let ast::ExprKind::Ident(name) = e?.kind else { return None };
-            names.iter().position(|n| n.is_some_and(|n| n.name == name)).map(|p| p as u32)
-        };
+        let position = |e: Option<&ast::Expr>| parameter(names, e);
         for attr in attrs {
             let lee = attr.namespace == Some(Symbol::new("lee"));
             match attr.name.as_str() {
@@ -766,6 +768,7 @@ impl Checker<'_> {
                 "end_into" if lee => f.end_into = position(attr.args.first()).zip(position(attr.args.get(1))),
                 "copies" if lee => f.copies = position(attr.args.first()).zip(position(attr.args.get(1))),
                 "terminates" if lee => f.terminates = position(attr.args.first()),
+                "leaf" if lee => f.leaf = true,
                 "fills" if lee => f.fills = position(attr.args.first()).zip(Some(position(attr.args.get(1)))),
                 "advances" if lee => {
                     let (pointer, string) = (position(attr.args.first()), position(attr.args.get(1)));
@@ -943,4 +946,10 @@ impl Checker<'_> {
             }
         }
     }
+}
+
+/// The number of the parameter that an argument of an attribute names.
+fn parameter(names: &[Option<ast::Ident>], e: Option<&ast::Expr>) -> Option<u32> {
+    let ast::ExprKind::Ident(name) = e?.kind else { return None };
+    names.iter().position(|n| n.is_some_and(|n| n.name == name)).map(|p| p as u32)
 }

@@ -70,7 +70,8 @@ impl Checker<'_> {
             "yield" => ("lee_task_yield", vec![], common.void),
             _ => return,
         };
-        let params = params.into_iter().map(|ty| ParamTy { ty, consume: false, optional: false }).collect();
+        let params =
+            params.into_iter().map(|ty| ParamTy { ty, consume: false, optional: false, at_most: None }).collect();
         let fty = FuncTy::new(ret, params, Abi::C);
         let ty = self.types().intern(TyKind::Func(Rc::new(fty)));
         let id = FuncId(self.program.functions.len() as u32);
@@ -190,7 +191,7 @@ impl Checker<'_> {
         }
         out.ret = self.task_pointer(true);
         out.outlives.clear();
-        out.noreturn = false;
+        (out.noreturn, out.leaf) = (false, false);
         (out.format, out.into, out.end_into, out.copies) = (None, None, None, None);
         (out.fills, out.terminates, out.keeps_string) = (None, None, None);
         Some(out)

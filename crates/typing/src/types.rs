@@ -320,6 +320,9 @@ pub struct ParamTy {
     pub consume: bool,
     /// `[[lee::optional]]`: null is accepted whatever the count.
     pub optional: bool,
+    /// `[[lee::at_most(n)]]` of a trusted function: of the string so many characters are read as parameter `n` says, or up to its zero if that
+    /// comes first.
+    pub at_most: Option<u32>,
 }
 
 /// `format(printf, m, n)`: parameter numbers from 0.
@@ -361,6 +364,8 @@ pub struct FuncTy {
     /// `[[lee::terminates(p)]]`: the last element of `p` that it may write is set to zero only, so a `null_terminated` array
     /// may be passed with its hidden zero counted (`fgets(line, sizeof line, f)`).
     pub terminates: Option<u32>,
+    /// `[[lee::leaf]]`: it calls nothing of the program back, and lets no other task run.
+    pub leaf: bool,
     /// The string argument is kept behind the call, so a check for its zero at the call is not enough.
     pub keeps_string: Option<u32>,
     /// Number of its region variables (`Region::Bound(0, n)`).
@@ -387,6 +392,7 @@ impl FuncTy {
             copies: None,
             fills: None,
             terminates: None,
+            leaf: false,
             keeps_string: None,
             regions: 0,
             outlives: vec![],

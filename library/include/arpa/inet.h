@@ -5,10 +5,10 @@
 #include_next <arpa/inet.h>
 #include <netinet/in.h>
 
-trusted int inet_pton(int family, const char *text, void *fat address) __asm__("lee_inet_pton");
-[[lee::into(text)]] [[lee::terminates(text)]] trusted const char *inet_ntop(int family, const void *fat address, char *counted_by(n) text, socklen_t n)
+[[lee::leaf]] trusted int inet_pton(int family, const char *text, void *fat address) __asm__("lee_inet_pton");
+[[lee::leaf]] [[lee::into(text)]] [[lee::terminates(text)]] trusted const char *inet_ntop(int family, const void *fat address, char *counted_by(n) text, socklen_t n)
     __asm__("lee_inet_ntop");
-trusted in_addr_t inet_addr(const char *text);
-trusted int inet_aton(const char *text, struct in_addr *address);
+[[lee::leaf]] trusted in_addr_t inet_addr(const char *text);
+[[lee::leaf]] trusted int inet_aton(const char *text, struct in_addr *address);
 
 #endif

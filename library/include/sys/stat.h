@@ -4,17 +4,17 @@
 
 #include_next <sys/stat.h>
 
-trusted int stat(const char *path, struct stat *facts);
-trusted int lstat(const char *path, struct stat *facts);
-trusted int fstat(int fd, struct stat *facts);
-trusted int fstatat(int directory, const char *path, struct stat *facts, int flags);
-trusted int chmod(const char *path, mode_t mode);
-trusted int fchmod(int fd, mode_t mode);
-trusted int fchmodat(int directory, const char *path, mode_t mode, int flags);
-trusted int mkdir(const char *path, mode_t mode);
-trusted int mkdirat(int directory, const char *path, mode_t mode);
-trusted int mkfifo(const char *path, mode_t mode);
-trusted int utimensat(int directory, const char *path, [[lee::optional]] const struct timespec *counted_by(2) times, int flags);
-trusted int futimens(int fd, [[lee::optional]] const struct timespec *counted_by(2) times);
+[[lee::leaf]] trusted int stat(const char *path, struct stat *facts);
+[[lee::leaf]] trusted int lstat(const char *path, struct stat *facts);
+[[lee::leaf]] trusted int fstat(int fd, struct stat *facts);
+[[lee::leaf]] trusted int fstatat(int directory, const char *path, struct stat *facts, int flags);
+[[lee::leaf]] trusted int chmod(const char *path, mode_t mode);
+[[lee::leaf]] trusted int fchmod(int fd, mode_t mode);
+[[lee::leaf]] trusted int fchmodat(int directory, const char *path, mode_t mode, int flags);
+[[lee::leaf]] trusted int mkdir(const char *path, mode_t mode);
+[[lee::leaf]] trusted int mkdirat(int directory, const char *path, mode_t mode);
+[[lee::leaf]] trusted int mkfifo(const char *path, mode_t mode);
+[[lee::leaf]] trusted int utimensat(int directory, const char *path, [[lee::optional]] const struct timespec *counted_by(2) times, int flags);
+[[lee::leaf]] trusted int futimens(int fd, [[lee::optional]] const struct timespec *counted_by(2) times);
 
 #endif

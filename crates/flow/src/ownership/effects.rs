@@ -21,6 +21,7 @@ impl Ownership<'_> {
     /// What a statement does; for a `Dispose` gives the parts that are gone already.
     pub fn step(&self, s: &mut State, at: Point, stmt: &Stmt, report: Report) -> Vec<Vec<Proj>> {
         let span = stmt.span;
+        self.end_peeks(s, at, stmt, report);
         match &stmt.kind {
             StmtKind::Assign(dest, value) => {
                 let carried = self.carries(s, value);

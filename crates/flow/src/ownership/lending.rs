@@ -15,7 +15,7 @@ use crate::regions::{Form, Loan};
 
 impl Ownership<'_> {
     /// Whether a loan is in force: something that may hold it can still be used.
-    fn is_active(&self, s: &State, loan: usize, at: Point) -> bool {
+    pub fn is_active(&self, s: &State, loan: usize, at: Point) -> bool {
         s.loans.contains(loan)
             && (self.variables.get(loan).is_some_and(|v| v.iter().any(|l| s.live.contains(l.0 as usize)))
                 || self.temps.get(loan).is_some_and(|t| t.iter().any(|&t| self.is_used(t, at))))
@@ -76,7 +76,7 @@ impl Ownership<'_> {
             None => {
                 let owned = place_ty(self.program, self.body, place).is_ok_and(|q| owns(&self.program.types, q.ty));
                 let looks = kind.is_view() && self.through_view(place);
-                if owned && kind != BorrowKind::Slot && !looks {
+                if owned && kind != BorrowKind::Slot && !looks && !self.peeks.contains(number) {
                     let verb = if form == Form::Unpack { Verb::Unpacked } else { Verb::Borrowed };
                     report(Finding::slot(span, place.clone(), verb));
                 }

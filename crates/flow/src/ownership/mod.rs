@@ -12,6 +12,7 @@ mod copies;
 mod effects;
 mod lending;
 pub(crate) mod paths;
+mod peeks;
 mod report;
 mod state;
 mod unions;
@@ -72,6 +73,8 @@ pub(crate) struct Ownership<'a> {
     pub lend_temps: BitSet,
     /// Cursors and the place that each goes over.
     pub cursors: FxHashMap<Local, Place>,
+    /// Loans of what slots hold, for the call of a leaf function.
+    pub peeks: BitSet,
 }
 
 /// Checks one body. Variables in `reported` get no report.
@@ -153,7 +156,9 @@ impl<'a> Ownership<'a> {
             lent_roots: BitSet::empty(body.locals.len()),
             lend_temps: BitSet::empty(body.locals.len()),
             cursors: FxHashMap::default(),
+            peeks: BitSet::empty(regions.loans.len()),
         };
+        this.find_peeks();
         this.find_sites();
         this.find_lent();
         this.find_uses();

@@ -67,12 +67,41 @@ pub(crate) enum Lost {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
-    Used { node: NodeId, site: u32, some: bool },
-    NotWhole { node: NodeId, part: NodeId, site: u32, verb: Verb },
-    LentRoot { node: NodeId, verb: Verb },
-    Lent { node: NodeId, loan: usize, verb: Verb },
-    Leak { node: NodeId, lost: Lost, some: bool, at: Point },
-    Slot { place: Place, verb: Verb },
+    Used {
+        node: NodeId,
+        site: u32,
+        some: bool,
+    },
+    NotWhole {
+        node: NodeId,
+        part: NodeId,
+        site: u32,
+        verb: Verb,
+    },
+    LentRoot {
+        node: NodeId,
+        verb: Verb,
+    },
+    Lent {
+        node: NodeId,
+        loan: usize,
+        verb: Verb,
+    },
+    Leak {
+        node: NodeId,
+        lost: Lost,
+        some: bool,
+        at: Point,
+    },
+    Slot {
+        place: Place,
+        verb: Verb,
+    },
+    /// What a slot holds is needed where something may have emptied the slot.
+    Peeked {
+        place: Place,
+        by: Span,
+    },
     SlotKept(Local),
     Copied,
     SwapInside,
@@ -103,6 +132,9 @@ impl Finding {
     }
     pub fn slot(span: Span, place: Place, verb: Verb) -> Finding {
         Finding { span, kind: Kind::Slot { place, verb } }
+    }
+    pub fn peeked(span: Span, place: Place, by: Span) -> Finding {
+        Finding { span, kind: Kind::Peeked { place, by } }
     }
     pub fn slot_kept(span: Span, local: Local) -> Finding {
         Finding { span, kind: Kind::SlotKept(local) }
@@ -172,7 +204,9 @@ impl Words<'_, '_> {
             | Kind::Lent { node, .. }
             | Kind::Leak { node, .. } => Some(*node),
             Kind::NotWhole { part, .. } => Some(*part),
-            Kind::Slot { place, .. } => self.ownership.paths.find(&self.ownership.program.types, place).map(|f| f.node),
+            Kind::Slot { place, .. } | Kind::Peeked { place, .. } => {
+                self.ownership.paths.find(&self.ownership.program.types, place).map(|f| f.node)
+            }
             Kind::SlotKept(_) | Kind::Copied | Kind::SwapInside => None,
         }
     }
@@ -275,6 +309,7 @@ impl Words<'_, '_> {
             Kind::Lent { node, loan, verb } => self.lent(span, *node, *loan, *verb),
             Kind::Leak { node, lost, some, at } => self.leak(span, *node, *lost, *some, *at, options),
             Kind::Slot { place, verb } => self.slot(span, place, *verb),
+            Kind::Peeked { place, by } => self.peeked(span, place, *by),
             Kind::SwapInside => Diagnostic::error(
                 LENT,
                 span,
@@ -295,6 +330,14 @@ impl Words<'_, '_> {
             .note("a slot is looked at for one access only: others can empty it meanwhile")
             .help("take it out with `:=:`, or use the slot itself each time"),
         }
+    }
+
+    fn peeked(&self, span: Span, place: &Place, by: Span) -> Diagnostic {
+        let d = self.slot(span, place, Verb::Borrowed);
+        if by.lo <= span.lo && span.hi <= by.hi {
+            return d.note("only C functions that call nothing back (`[[lee::leaf]]`) take what a slot holds");
+        }
+        d.label(by, "this may empty the slot first: do it before, and keep what it gives in a local")
     }
 
     fn slot(&self, span: Span, place: &Place, verb: Verb) -> Diagnostic {

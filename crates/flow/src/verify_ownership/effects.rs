@@ -1,8 +1,8 @@
 //! What each statement does to memory.
 
 use mir::ir::*;
-use mir::ty::owns;
-use typing::tree::{BorrowKind, RegionKind};
+use mir::ty::{operand_ty, owns};
+use typing::tree::{BorrowKind, RegionKind, Trust};
 use typing::types::{Own, RecordKind, Region, Ty, TyKind};
 
 use super::memory::{Base, Cell, Location, Memory, Null, Thing, Token, Value, TAG};
@@ -10,6 +10,9 @@ use super::walk::{Ends, Step, Walker};
 
 impl Walker<'_> {
     pub(super) fn statement(&mut self, m: &mut Memory, stmt: &Stmt) -> Step {
+        if !m.peeks.is_empty() && self.empties_slots(&stmt.kind) {
+            std::mem::take(&mut m.peeks).into_iter().for_each(|token| m.kill(token));
+        }
         match &stmt.kind {
             StmtKind::Assign(dest, value) => self.assign(m, dest, value)?,
             StmtKind::Call { dest, callee, args, ty } => {
@@ -322,6 +325,29 @@ impl Walker<'_> {
         Ok(())
     }
 
+    /// Whether others than C code that calls nothing back run, or something owned is stored or goes.
+    fn empties_slots(&self, kind: &StmtKind) -> bool {
+        let types = &self.program.types;
+        match kind {
+            StmtKind::Assign(dest, value) => {
+                let named = dest.as_local().is_none_or(|l| !self.is_temp(l));
+                matches!(value, Rvalue::Alloc { .. }) || named && owns(types, self.place_ty(dest))
+            }
+            StmtKind::Call { callee: Callee::Direct(func), args, ty, .. } => {
+                let trusted = self.program.functions.get(func.func.0 as usize).map(|f| f.trust) == Some(Trust::Trusted);
+                let leaf = types.as_func(*ty).is_some_and(|f| f.leaf && !f.params.iter().any(|p| p.consume));
+                let gives = |arg: &Operand| {
+                    let target = operand_ty(self.program, self.body, arg).ok().and_then(|ty| types.as_pointer(ty));
+                    target
+                        .is_some_and(|p| owns(types, p.target.ty) || matches!(types.kind(p.target.ty), TyKind::Func(_)))
+                };
+                !trusted || !leaf || args.iter().any(gives)
+            }
+            StmtKind::Check(_) | StmtKind::Prove(_) | StmtKind::StorageLive(_) | StmtKind::Nop => false,
+            _ => true,
+        }
+    }
+
     /// Whether the place selects the member of a union.
     fn is_tag(&self, place: &Place) -> bool {
         let Some((Proj::Field(tag), before)) = place.proj.split_last() else { return false };
@@ -340,6 +366,9 @@ impl Walker<'_> {
         let is_temp = dest.as_local().is_some_and(|l| self.is_temp(l));
         if let Some(local) = dest.as_local() {
             self.in_scope(m, &value, local);
+        }
+        if !is_temp && value.needs.iter().any(|t| m.peeks.contains(t)) {
+            self.wrong("keeps what is in a slot");
         }
         if !is_temp {
             self.arrives_at(m, &value, dest, "a pointer is kept where it may outlive its target");

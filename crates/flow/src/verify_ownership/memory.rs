@@ -123,6 +123,8 @@ pub(crate) struct Memory {
     pub next: Token,
     /// Nothing was lent on the way here.
     pub no_loans: bool,
+    /// Tokens of what was looked up in slots: they end where a slot may be emptied.
+    pub peeks: BTreeSet<Token>,
 }
 
 impl Memory {
@@ -269,6 +271,7 @@ impl Memory {
                 out.things.insert(*n, thing.clone());
             }
         }
+        out.peeks = self.peeks.iter().filter_map(|t| names.get(t).copied()).collect();
         out.next = names.len() as Token;
         out
     }

@@ -62,8 +62,14 @@ impl Walker<'_> {
                 }
                 let mut value = self.read(m, place)?;
                 let lends_pointer = matches!(kind, BorrowKind::Shared | BorrowKind::View);
-                if lends_pointer && self.is_slot(place) && owns(&self.program.types, self.place_ty(place)) {
+                let in_slot = lends_pointer && self.is_slot(place) && owns(&self.program.types, self.place_ty(place));
+                if in_slot && *kind == BorrowKind::View {
                     self.wrong("lends what is in a slot");
+                }
+                if in_slot && *kind == BorrowKind::Shared {
+                    let token = m.token(Thing { alive: true, zeroed: false, owed: false, lent: false, depth: 0 });
+                    m.peeks.insert(token);
+                    value.needs.insert(token);
                 }
                 if lends_pointer && value.points.is_some_and(|t| self.has_hole(m, t)) {
                     self.wrong("lends an object with a hole");

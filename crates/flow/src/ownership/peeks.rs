@@ -1,0 +1,78 @@
+//! What a slot holds, as an argument of a leaf function: one that calls nothing of the program back, and lets no other task run.
+//!
+//! From the look into the slot to the call nothing may happen that could empty a slot: calls of other functions, stores of what is owned, releases. The
+//! pointer is in temporaries only, and the call's result is not kept.
+
+use mir::ir::*;
+use mir::ty::{operand_ty, owns, place_ty};
+use typing::tree::{BorrowKind, Trust};
+use typing::types::{FuncTy, Ty, TyKind};
+
+use super::effects::Report;
+use super::report::Finding;
+use super::state::State;
+use super::Ownership;
+use crate::framework::Point;
+use crate::regions::Form;
+
+impl Ownership<'_> {
+    /// Finds the loans of what slots hold that no variable keeps.
+    pub fn find_peeks(&mut self) {
+        for (n, loan) in self.regions.loans.iter().enumerate() {
+            let shared = loan.kind == BorrowKind::Shared && loan.form == Form::Borrow;
+            let slot = self.lent.get(n).copied().flatten().is_none() && !self.through_view(&loan.place);
+            let kept = self.variables.get(n).is_none_or(|v| !v.is_empty());
+            if shared && slot && !kept && self.owns_place(&loan.place) {
+                self.peeks.insert(n);
+            }
+        }
+    }
+
+    /// The statement may empty slots: what was looked up in one must not be used by it, or behind it.
+    pub fn end_peeks(&self, s: &mut State, at: Point, stmt: &Stmt, report: Report) {
+        let open: Vec<usize> = s.loans.iter().filter(|&n| self.peeks.contains(n)).collect();
+        if open.is_empty() || !self.empties_slots(stmt) {
+            return;
+        }
+        for n in open {
+            let Some(loan) = self.regions.loans.get(n) else { continue };
+            if self.is_active(s, n, at) {
+                report(Finding::peeked(loan.span, loan.place.clone(), stmt.span));
+            }
+            s.loans.remove(n);
+        }
+    }
+
+    fn empties_slots(&self, stmt: &Stmt) -> bool {
+        match &stmt.kind {
+            StmtKind::Check(_) | StmtKind::Prove(_) | StmtKind::StorageLive(_) | StmtKind::Nop => false,
+            StmtKind::Assign(_, Rvalue::Alloc { .. }) => true,
+            StmtKind::Assign(dest, _) => {
+                let decl = dest.as_local().and_then(|l| self.body.locals.get(l.0 as usize));
+                let temp = decl.is_some_and(|d| d.kind == LocalKind::Temp);
+                !temp && place_ty(self.program, self.body, dest).is_ok_and(|q| owns(&self.program.types, q.ty))
+            }
+            StmtKind::Call { callee, args, ty, .. } => !self.is_leaf(callee, args, *ty),
+            _ => true,
+        }
+    }
+
+    /// Whether the call of a trusted function leaves all slots as they are: it gets nothing that it could change one through, and nothing to call.
+    fn is_leaf(&self, callee: &Callee, args: &[Operand], ty: Ty) -> bool {
+        let types = &self.program.types;
+        let Callee::Direct(func) = callee else { return false };
+        let trusted = self.program.functions.get(func.func.0 as usize).is_some_and(|f| f.trust == Trust::Trusted);
+        let leaf = |f: &FuncTy| f.leaf && f.params.iter().all(|p| !p.consume && self.is_harmless(p.ty));
+        let given = |arg: &Operand| operand_ty(self.program, self.body, arg).is_ok_and(|ty| self.is_harmless(ty));
+        trusted && types.as_func(ty).is_some_and(|f| leaf(&f)) && args.iter().all(given)
+    }
+
+    /// Whether nothing that owns, and no function, is reached through a value of the type.
+    fn is_harmless(&self, ty: Ty) -> bool {
+        let types = &self.program.types;
+        match types.as_pointer(ty) {
+            Some(p) => !owns(types, p.target.ty) && !matches!(types.kind(p.target.ty), TyKind::Func(_)),
+            None => true,
+        }
+    }
+}
