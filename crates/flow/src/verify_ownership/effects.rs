@@ -304,8 +304,8 @@ impl Walker<'_> {
         false
     }
 
-    /// What other members of a union held is not there any more when one is stored.
-    fn other_members(&mut self, m: &mut Memory, dest: &Place) -> Step {
+    /// What other members of a union held is not there any more when one is stored, nor when one is moved out, since that one is there.
+    pub(super) fn other_members(&mut self, m: &mut Memory, dest: &Place) -> Step {
         for (n, step) in dest.proj.iter().enumerate() {
             let Proj::Field(member) = step else { continue };
             let union = Place { base: dest.base, proj: dest.proj.iter().take(n).cloned().collect() };

@@ -156,6 +156,7 @@ impl Walker<'_> {
                 self.wrong("moves out of a slot");
                 return Err(Ends);
             }
+            self.other_members(m, place)?;
         }
         let Location::Cell(cell) = at else {
             if is_owned {
