@@ -168,9 +168,8 @@ impl Walker<'_> {
         let begun = |cursor: &Local| {
             m.storage.contains_key(cursor) && !Self::cells_in(m, &(Base::Local(*cursor), vec![])).is_empty()
         };
-        let over = |(cursor, over): &(Local, Place)| {
-            is_related(over, place) && self.is_owned_path(over) && begun(cursor)
-        };
+        let over =
+            |(cursor, over): &(Local, Place)| is_related(over, place) && self.is_owned_path(over) && begun(cursor);
         if !self.cursors.is_empty() && self.cursors.iter().any(over) && self.is_owned_path(place) {
             self.wrong("uses the place of a cursor");
         }
