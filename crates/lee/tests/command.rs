@@ -249,6 +249,34 @@ fn without_a_collector_nothing_heap_is_shared() {
     assert_eq!(ran.err.matches("error[L0511]").count(), 2, "{}", ran.err);
 }
 
+/// Large variables of Leeward code are read by their types; those of plain C, which may hold pointers in bytes, word by word.
+#[test]
+fn static_data_of_several_files_is_read_for_pointers() {
+    let folder = fresh("static-data");
+    let main = "#include <lee/weak.lh>\n#include <stdint.h>\n#include <stdio.h>\n\
+        struct node { long number; struct node *next; };\n\
+        extern \"C\" void keep(int i, const void *p);\nextern uintptr_t numbers[10000];\nextern struct node nodes[5000];\n\
+        static weak<struct node> *of_numbers[10], *of_nodes[10], *of_bytes[10];\n\
+        [[gnu::noinline]] static void fill(void) {\n    for (int i = 0; i < 10; i++) {\n        \
+        struct node *a = new struct node{ i }, *b = new struct node{ i }, *c = new struct node{ i };\n        \
+        of_numbers[i] = weak_new(a); of_nodes[i] = weak_new(b); of_bytes[i] = weak_new(c);\n        \
+        numbers[i] = (uintptr_t)a; nodes[i * 7].next = b; unsafe { keep(i, (const void *)c); }\n    }\n}\n\
+        static int count(weak<struct node> **counted_by(n) refs, int n) {\n    int found = 0;\n    \
+        for (int i = 0; i < n; i++) found += weak_get(refs[i]) != nullptr;\n    return found;\n}\n\
+        int main(void) {\n    fill();\n    for (int i = 0; i < 300000; i++) share(new struct node{ i });\n    \
+        int lost = 10 - count(of_numbers, 10);\n    \
+        printf(\"%s %d %d\\n\", lost > 7 ? \"lost\" : \"kept\", count(of_nodes, 10), count(of_bytes, 10));\n    return 0;\n}\n";
+    write(&folder, "main.lee", main);
+    write(&folder, "data.lee", "#include <stdint.h>\nstruct node { long number; struct node *next; };\nuintptr_t numbers[10000];\nstruct node nodes[5000];\n");
+    write(&folder, "keep.c", "#include <string.h>\nchar pool[100000];\nvoid keep(int i, const void *p) { memcpy(pool + 8 * i, &p, sizeof p); }\n");
+    for compiler in ["gcc", "clang-19"] {
+        lee_in(&folder, &["build", "--release", "--cc", compiler, "main.lee", "data.lee", "keep.c", "-o", "all"])
+            .expect(0);
+        let ran = run(Command::new(folder.join("all")).env("LEE_GC_VERIFY", "1")).expect(0);
+        assert_eq!(ran.out, "lost 10 10\n", "{compiler}");
+    }
+}
+
 /// Without a collector what `free` of an owned `void *` forgot would stay: a hundred megabytes here.
 #[test]
 fn an_owned_void_pointer_is_freed_deeply() {
