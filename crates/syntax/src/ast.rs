@@ -119,6 +119,13 @@ pub struct Generics {
     pub params: Vec<GenericParam>,
 }
 
+impl Generics {
+    /// Whether types or ownership words are parameters; a function has those of its regions without being generic.
+    pub fn has_arguments(&self) -> bool {
+        self.params.iter().any(|param| !matches!(param, GenericParam::Region { .. }))
+    }
+}
+
 /// A bound of a type parameter.
 #[derive(Clone, Debug)]
 pub struct Bound {

@@ -6,6 +6,7 @@ use crate::infer::Reach;
 use crate::tree::*;
 use crate::types::*;
 use source::{Diagnostic, Span, Symbol};
+use std::rc::Rc;
 
 /// Where a value goes; decides which conversions are open to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -499,6 +500,7 @@ impl Checker<'_> {
 
     /// Reports that a value does not fit.
     pub(crate) fn mismatch(&mut self, e: &Expr, to: Ty, why: Why) {
+        let wanted = to;
         let (from, to) = (self.show(e.ty.ty), self.show(to));
         let what = match why {
             Why::Store | Why::Local => "is stored where",
@@ -511,7 +513,32 @@ impl Checker<'_> {
         } else {
             format!("type: a `{from}` {what} a `{to}` is needed")
         };
-        self.error(codes::TYPE, e.span, message);
+        match (self.function_behind(e.ty.ty), self.function_behind(wanted)) {
+            (Some(given), Some(wanted)) if self.functions_differ_in_regions(&given, &wanted) => self.error_help(
+                codes::TYPE,
+                e.span,
+                format!("{message}, and their regions differ"),
+                "the regions of a function's parameters, and which of them outlives which, are part of its type: `generic <@a outlives @b> typedef ...` names one",
+            ),
+            _ => self.error(codes::TYPE, e.span, message),
+        }
+    }
+
+    /// The function type that a pointer leads to.
+    fn function_behind(&self, ty: Ty) -> Option<Rc<FuncTy>> {
+        match self.kind(ty) {
+            TyKind::Ptr(p) => self.function_behind(p.target.ty),
+            _ => self.program.types.as_func(ty),
+        }
+    }
+
+    /// Whether one function type is not the other for its regions.
+    fn functions_differ_in_regions(&self, a: &FuncTy, b: &FuncTy) -> bool {
+        let fits = |x: Ty, y: Ty| self.program.types.same_modulo_regions(x, y);
+        a.params.len() == b.params.len()
+            && a.params.iter().zip(&b.params).all(|(x, y)| x.consume == y.consume && fits(x.ty, y.ty))
+            && fits(a.ret, b.ret)
+            && !(self.regions_agree(a, b) && self.regions_agree(b, a))
     }
 
     fn coerce_pointer(&mut self, e: Expr, q: Pointer, to: Ty, why: Why) -> Expr {
@@ -788,12 +815,21 @@ impl Checker<'_> {
                     && a.nonnull == b.nonnull
                     && a.raw == b.raw
                     && a.target.quals == b.target.quals
+                    && self.same_promises(a.target.ty, b.target.ty)
                     && self.targets_agree(a.target.ty, b.target.ty, false)
             }
             (TyKind::Array { elem: a, len: x, terminated: s }, TyKind::Array { elem: b, len: y, terminated: t }) => {
                 (x == y || *y == ArrayLen::Unknown) && s == t && self.targets_agree(a.ty, b.ty, behind_const)
             }
             _ => false,
+        }
+    }
+
+    /// Whether each of two function types promises what the other does: a place that both lead to may be written through either.
+    fn same_promises(&self, a: Ty, b: Ty) -> bool {
+        match (self.kind(a), self.kind(b)) {
+            (TyKind::Func(a), TyKind::Func(b)) => self.regions_agree(a, b) && self.regions_agree(b, a),
+            _ => true,
         }
     }
 
@@ -861,7 +897,9 @@ impl Checker<'_> {
         };
         ok && a.outlives.iter().all(|&(x, y)| {
             let (x, y) = (given(x), given(y));
-            x == y || b.outlives.contains(&(x, y))
+            let of_b = |r| matches!(r, Region::Bound(0, _));
+            // Regions of the body around are compared there.
+            x == y || b.outlives.contains(&(x, y)) || !of_b(x) && !of_b(y) && (later(x) || later(y))
         })
     }
 

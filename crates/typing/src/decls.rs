@@ -21,7 +21,8 @@ impl Checker<'_> {
     /// A declaration at file scope.
     pub(crate) fn file_decl(&mut self, decl: &ast::Decl, foreign: bool) {
         let foreign = foreign && !decl.trusted;
-        let begun = self.begin_prototype(decl.declarators.iter().any(|d| Self::derives_function(&d.declarator)));
+        let function = decl.declarators.iter().any(|d| Self::derives_function(&d.declarator));
+        let begun = self.begin_prototype(function);
         let typedef = decl.specs.storage == Some(ast::Storage::Typedef);
         let role = if typedef { Role::Typedef } else { Role::Global };
         let of = match decl.declarators.is_empty() {
@@ -29,7 +30,7 @@ impl Checker<'_> {
             false if typedef => GenericItem::Typedef,
             false => GenericItem::Function,
         };
-        let depth = self.open_generics(decl.generics.as_ref(), of);
+        let depth = self.open_generics(decl.generics.as_ref(), of, function);
         let place = Place { role, foreign, trusted: decl.trusted };
         let base = self.base_type(&decl.specs, place);
         if decl.declarators.is_empty() {
@@ -54,10 +55,13 @@ impl Checker<'_> {
     }
 
     /// Opens the level of `generic <...>`; the depth to go back to.
-    fn open_generics(&mut self, generics: Option<&ast::Generics>, of: GenericItem) -> usize {
+    /// `function`: a type of functions is declared.
+    fn open_generics(&mut self, generics: Option<&ast::Generics>, of: GenericItem, function: bool) -> usize {
         let depth = self.scopes.depth();
         let Some(generics) = generics else { return depth };
-        self.scopes.push();
+        if generics.has_arguments() || !function {
+            self.scopes.push();
+        }
         let mut params: Vec<GenericParam> = vec![];
         for param in &generics.params {
             let index = params.len() as u32;
@@ -95,11 +99,11 @@ impl Checker<'_> {
                     self.scopes.declare(name.name, Entity::OwnParam(Own::Param(index)), name.span);
                     params.push(GenericParam::Own(name.name));
                 }
-                ast::GenericParam::Region { name, .. } if of == GenericItem::Typedef => {
+                ast::GenericParam::Region { name, .. } if of == GenericItem::Typedef && !function => {
                     self.error_help(
                         codes::GENERIC,
                         name.span,
-                        "a generic typedef has no region parameters",
+                        "a generic typedef has no region parameters, unless it is a type of functions",
                         "leave the region away: it is that of the pointer around each use",
                     );
                     self.scopes.declare_region(name.name, Region::Heap, name.span);
@@ -708,7 +712,7 @@ impl Checker<'_> {
     pub(crate) fn function_def(&mut self, def: &ast::FunctionDef, foreign: bool, span: Span) {
         let foreign = foreign && !def.trusted;
         let begun = self.begin_prototype(true);
-        let depth = self.open_generics(def.generics.as_ref(), GenericItem::Function);
+        let depth = self.open_generics(def.generics.as_ref(), GenericItem::Function, true);
         let place = Place { role: Role::Global, foreign, trusted: false };
         let base = self.base_type(&def.specs, place);
         let old_style = if self.options.plain_c { self.old_style_declarator(def) } else { None };

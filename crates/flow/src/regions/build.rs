@@ -10,7 +10,7 @@ use typing::types::Ty;
 
 use super::check::origins_of;
 use super::origins::{Origin, OriginId, Origins, EXCHANGE, HEAP};
-use super::shape::{functions, is_exact, object_pointer, own_variable, relate_inner, How};
+use super::shape::{functions, is_exact, object_pointer, own_variable, relate_inner, How, Related};
 use crate::framework::Point;
 
 /// The region of a pointer, as far as it is known before solving.
@@ -362,29 +362,31 @@ impl<'a> Solver<'a> {
     }
 
     fn relate_parts(&mut self, source: Side, dest: Side, instance: Option<&[usize]>, span: Span, keeper: Keeper) {
-        let mut pairs = vec![];
+        let mut all = vec![];
         let types = &self.program.types;
-        relate_inner(types, source.ty, dest.ty, instance.is_some(), &mut |s, d, how| pairs.push((s, d, how)));
-        for (s, d, how) in pairs {
-            let (Some(s), Some(d)) = (s, d) else {
-                // A function that relies on more than its pointer's type promises.
-                self.demands.push(Demand {
+        relate_inner(types, source.ty, dest.ty, instance.is_some(), &mut |related| all.push(related));
+        let chosen = |r| own_variable(r).and_then(|n| instance?.get(n as usize)).map(|&node| Ref::Node(node));
+        for related in all {
+            match related {
+                Related::Pair(s, d, how) => {
+                    let from = chosen(s).unwrap_or_else(|| self.map(s, source.env));
+                    let to = self.map(d, dest.env);
+                    self.flow(from, to, how, span, keeper);
+                }
+                Related::Fact(long, short) => {
+                    let long = chosen(long).unwrap_or_else(|| self.map(long, source.env));
+                    let short = chosen(short).unwrap_or_else(|| self.map(short, source.env));
+                    self.fact(long, short, span, Keeper::Fact);
+                }
+                Related::Unpromised => self.demands.push(Demand {
                     source: Ref::Fixed(EXCHANGE),
                     region: HEAP,
                     exact: true,
                     allowed: None,
                     span,
                     keeper: Keeper::Fact,
-                });
-                continue;
-            };
-            let chosen = own_variable(s).and_then(|n| instance?.get(n as usize));
-            let from = match chosen {
-                Some(&node) => Ref::Node(node),
-                None => self.map(s, source.env),
-            };
-            let to = self.map(d, dest.env);
-            self.flow(from, to, how, span, keeper);
+                }),
+            }
         }
     }
 }

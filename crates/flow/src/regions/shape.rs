@@ -12,6 +12,17 @@ pub(crate) enum How {
     Equal,
 }
 
+/// What two types say about their regions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Related {
+    /// A region of the source stands where one of the destination does.
+    Pair(Found, Found, How),
+    /// Two regions of the function that is converted: it relies on the first outliving the second.
+    Fact(Found, Found),
+    /// It relies on more than the type that it is called through promises.
+    Unpromised,
+}
+
 /// A region of a type, and how many function types lie around it within the type.
 pub(crate) type Found = (Region, u8);
 
@@ -49,35 +60,33 @@ pub(crate) fn own_variable((region, level): Found) -> Option<u32> {
 
 /// Calls `emit` for each region inside both types; not for the outermost pointer, which the caller relates. `instance`: a function
 /// is converted, whose own region variables may stand for any regions.
-pub(crate) fn relate_inner(
-    types: &TypeStore,
-    source: Ty,
-    dest: Ty,
-    instance: bool,
-    emit: &mut dyn FnMut(Option<Found>, Option<Found>, How),
-) {
+pub(crate) fn relate_inner(types: &TypeStore, source: Ty, dest: Ty, instance: bool, emit: &mut dyn FnMut(Related)) {
     if let Some((s, d)) = functions(types, source, dest) {
         let mut chosen = vec![None; if instance { s.regions as usize } else { 0 }];
-        let mut note = |x: Option<Found>, y: Option<Found>, how| {
-            let slot = x.and_then(own_variable).and_then(|n| chosen.get_mut(n as usize));
-            if let (Some(slot), Some((region, level))) = (slot, y) {
+        let mut note = |related| {
+            if let Related::Pair(x, (region, level), _) = related {
+                let slot = own_variable(x).and_then(|n| chosen.get_mut(n as usize));
                 // As the prototype itself names it.
-                slot.get_or_insert(outward(region, level.saturating_sub(1)));
+                slot.into_iter().for_each(|slot| _ = slot.get_or_insert(outward(region, level.saturating_sub(1))));
             }
-            emit(x, y, how);
+            emit(related);
         };
         Walk { types, emit: &mut note }.function(&s, &d, 0, 0);
         let given = |r: Region| match r {
             Region::Bound(0, n) => chosen.get(n as usize).copied().flatten().unwrap_or(r),
             other => other,
         };
-        // What the function relies on, the type that it is called through must promise.
-        let promised = |&(long, short): &(Region, Region)| {
+        // What the function relies on, the type that it is called through must promise; of regions of the body around it must hold there.
+        for &(long, short) in &s.outlives {
             let pair = (given(long), given(short));
-            pair.0 == pair.1 || d.outlives.contains(&pair)
-        };
-        if !s.outlives.iter().all(promised) {
-            emit(None, None, How::Equal);
+            let of_type = |r| matches!(r, Region::Bound(0, _));
+            if pair.0 == pair.1 || d.outlives.contains(&pair) {
+                continue;
+            }
+            match instance && !of_type(pair.0) && !of_type(pair.1) {
+                true => emit(Related::Fact((long, 1), (short, 1))),
+                false => emit(Related::Unpromised),
+            }
         }
         return;
     }
@@ -108,7 +117,7 @@ fn is_void(types: &TypeStore, p: &Pointer) -> bool {
 
 struct Walk<'a, 'e> {
     types: &'a TypeStore,
-    emit: &'e mut dyn FnMut(Option<Found>, Option<Found>, How),
+    emit: &'e mut dyn FnMut(Related),
 }
 
 impl Walk<'_, '_> {
@@ -128,7 +137,7 @@ impl Walk<'_, '_> {
             (TyKind::Ptr(s), TyKind::Ptr(d)) => {
                 if is_object_pointer(self.types, &s) && is_object_pointer(self.types, &d) {
                     let how = if read_only && !is_exact(d.own) { How::Outlives } else { How::Equal };
-                    (self.emit)(Some((s.region, level)), Some((d.region, level)), how);
+                    (self.emit)(Related::Pair((s.region, level), (d.region, level), how));
                 }
                 let inner = read_only && d.target.quals.is_const;
                 self.pair(s.target.ty, d.target.ty, inner, level, depth + 1);
@@ -147,13 +156,14 @@ impl Walk<'_, '_> {
             (TyKind::RegionArg(s), TyKind::RegionArg(d))
             | (TyKind::Key(_, s), TyKind::Key(_, d))
             | (TyKind::Handle(_, s), TyKind::Handle(_, d)) => {
-                (self.emit)(Some((s, level)), Some((d, level)), How::Equal)
+                (self.emit)(Related::Pair((s, level), (d, level), How::Equal))
             }
             (TyKind::Func(s), TyKind::Func(d)) => {
                 self.function(&s, &d, level, depth);
-                // What the function relies on, the type that it is called through must promise.
-                if s.outlives.iter().any(|pair| !d.outlives.contains(pair)) {
-                    (self.emit)(None, None, How::Equal);
+                // What the function relies on, the type that it is called through must promise; what can be written keeps its type.
+                let more = |f: &FuncTy, g: &FuncTy| f.outlives.iter().any(|pair| !g.outlives.contains(pair));
+                if more(&s, &d) || !read_only && more(&d, &s) {
+                    (self.emit)(Related::Unpromised);
                 }
             }
             _ => {}

@@ -209,7 +209,7 @@ impl Parser<'_> {
             self.declare_function(&declarator);
             return self.function(lo, prefix, specs, declarator).map(ItemKind::Function);
         }
-        let kind = declared_kind(&specs, prefix.generics.is_some());
+        let kind = declared_kind(&specs, prefix.generics.as_ref().is_some_and(Generics::has_arguments));
         let declarators = self.init_declarators(declarator, kind)?;
         self.semicolon("after a declaration")?;
         Ok(ItemKind::Decl(self.plain_decl(lo, prefix, specs, declarators)))
