@@ -19,6 +19,7 @@ mod report;
 pub(crate) mod shape;
 mod sides;
 mod statements;
+mod strings;
 
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
@@ -83,6 +84,7 @@ pub fn run(program: &Program, body: &mut Body, sink: &mut Sink, reported: &mut B
         let mut solver = Solver::new(program, body);
         solver.run(&cfg);
         check::run(&mut solver, &cfg, sink, reported);
+        strings::check(&mut solver, sink);
         (collect(&mut solver), idle_drops(&mut solver))
     };
     for at in idle {
