@@ -104,6 +104,7 @@ fn compile_tree(
         gnu89_inline: settings.gnu89_inline,
         free_shared: settings.free_shared,
         advice: settings.advice.clone(),
+        library: settings.library.clone().filter(|_| settings.dialect == Dialect::Leeward),
     };
     let tree = timer.pass("check types", || typing::check(&unit, map, &types, sink));
     if until == Until::Types {

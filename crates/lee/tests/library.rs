@@ -1,4 +1,4 @@
-//! Leeward's own library checked as a user's files: in system headers the compiler reports nothing.
+//! Leeward's own library checked as a user's files: of its headers the compiler reports errors, but no warnings.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -29,4 +29,27 @@ fn headers_are_well_formed() {
         assert!(checked.status == 0 && checked.err.is_empty(), "{header}: {}{}", checked.out, checked.err);
     }
     let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn errors_in_its_headers_are_reported() {
+    let home = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("home-{}", std::process::id()));
+    let folder = home.join("library/include/lee");
+    fs::create_dir_all(&folder).unwrap();
+    std::os::unix::fs::symlink(root().join("runtime"), home.join("runtime")).unwrap();
+    fs::copy(root().join("library/unsafe.txt"), home.join("library/unsafe.txt")).unwrap();
+    let check = |header: &str| {
+        fs::write(folder.join("own.lh"), header).unwrap();
+        let file = home.join("main.lee");
+        fs::write(&file, "#include <lee/own.lh>\nint main(void) { return 0; }\n").unwrap();
+        run(Command::new(lee()).arg("check").arg(&file).env("LEE_HOME", &home))
+    };
+    let typed = check("static inline int f(int *p) { return p; }\ngeneric <T> T g(T x) { return x + nothing; }\n");
+    assert!(typed.status == 1, "{}{}", typed.out, typed.err);
+    assert!(typed.err.contains("own.lh:1:") && typed.err.contains("own.lh:2:"), "{}", typed.err);
+    let flows = check("static inline int *f(void) { int x = 1; return &x; }\n");
+    assert!(flows.status == 1 && flows.err.contains("L0504"), "{}{}", flows.out, flows.err);
+    let warned = check("static inline int unused(int x) { int y = 0; return x; }\n");
+    assert!(warned.status == 0 && warned.err.is_empty(), "{}{}", warned.out, warned.err);
+    let _ = fs::remove_dir_all(&home);
 }

@@ -22,6 +22,8 @@ pub struct Options {
     pub gnu89_inline: bool,
     /// Names of foreign functions with advice what to use instead (`library/unsafe.txt`).
     pub advice: Vec<(String, String)>,
+    /// Where Leeward's own headers lie: they are checked like a user's files.
+    pub library: Option<std::path::PathBuf>,
 }
 
 /// Checks a unit. The tree is complete even when errors were reported, but is then not to be lowered.

@@ -747,17 +747,25 @@ impl Checker<'_> {
             declared.ty.ty = self.program.functions[id.0 as usize].ty;
         }
         self.check_ret_complete(&declared, name.span);
-        // What is wrong in a system header is not for the user to mend: the body is left to C.
+        // What is wrong in a system header is not for the user to mend: the body is left to C. Nobody else has that of a function of Leeward.
         let before = self.sink.all.len();
         self.function_body(id, def, &declared, foreign);
         if self.map.is_system(name.span.lo) {
-            let bad = self.sink.all.iter().skip(before).any(|d| d.level == source::Level::Error);
-            self.sink.all.truncate(before);
-            if bad {
+            let mut found = self.sink.all.split_off(before);
+            found.retain(|d| d.level == source::Level::Error);
+            if self.in_library(name.span.lo) {
+                self.sink.all.append(&mut found);
+            } else if !found.is_empty() {
                 self.program.functions[id.0 as usize].body = None;
             }
         }
         self.close_generics(depth);
+    }
+
+    /// Whether the text at `at` is in one of Leeward's own headers.
+    fn in_library(&self, at: u32) -> bool {
+        let folder = self.options.library.as_ref();
+        folder.is_some_and(|folder| std::path::Path::new(self.map.file_at(at)).starts_with(folder))
     }
 
     fn check_ret_complete(&mut self, declared: &Declared, span: Span) {
