@@ -678,7 +678,10 @@ impl Checker<'_> {
         let mut found: Vec<Option<Ty>> = vec![None; params.len()];
         // Arguments that allocate or name generic functions take their type from the parameter, so they come last.
         let mut later = vec![];
-        for (param, arg) in fty.params.iter().zip(args) {
+        // The address of a pointer whose bounds are inferred takes the type that others give it.
+        let mut open: Vec<_> = fty.params.iter().zip(args).collect();
+        open.sort_by_key(|(_, arg)| self.is_inferred_address(arg));
+        for (param, arg) in open {
             if self.mentions_own_param(param.ty, &params) {
                 if self.needs_context(arg) {
                     later.push((param.ty, arg));
@@ -721,6 +724,13 @@ impl Checker<'_> {
 
     fn mentions_own_param(&self, ty: Ty, params: &[GenericParam]) -> bool {
         !params.is_empty() && self.program.types.mentions_param(ty)
+    }
+
+    /// `&p` of a local pointer whose bounds are inferred.
+    fn is_inferred_address(&self, arg: &ast::Expr) -> bool {
+        let ast::ExprKind::Unary(ast::UnaryOp::AddrOf, inner) = &arg.kind else { return false };
+        let ast::ExprKind::Ident(name) = inner.kind else { return false };
+        matches!(self.scopes.lookup(name), Some(Entity::Local(id)) if self.has_inferred_bounds(*id))
     }
 
     fn needs_context(&self, arg: &ast::Expr) -> bool {

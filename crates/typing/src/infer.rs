@@ -162,6 +162,12 @@ impl Checker<'_> {
         f.inferred.get_mut(&key)
     }
 
+    /// Whether the bounds of a local are not written.
+    pub(crate) fn has_inferred_bounds(&self, local: LocalId) -> bool {
+        let state = self.f.as_ref().and_then(|f| f.inferred.get(f.local_keys.get(&local)?));
+        state.is_some_and(|state| state.bounds)
+    }
+
     /// A value is assigned to a local.
     pub(crate) fn note_assigned(&mut self, local: LocalId, value: &Expr) {
         if self.is_null_constant(value) || self.is_error(value.ty.ty) {

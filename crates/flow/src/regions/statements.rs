@@ -197,7 +197,7 @@ impl<'a> Solver<'a> {
                 let ty = place_ty(self.program, self.body, place).ok()?.ty;
                 let outer = self.memory_of(place);
                 self.relate_target(ty, dest, span);
-                Some(Side { ty: dest.ty, outer, env: Env::Body })
+                Some(Side { outer, ..dest })
             }
             Rvalue::Borrow(kind, place, ty) => self.borrow(at, *kind, place, *ty, dest, span),
             Rvalue::NewKey(_, ty) | Rvalue::VaArg(_, ty) => Some(self.typed(*ty, Env::Body)),
@@ -214,7 +214,7 @@ impl<'a> Solver<'a> {
                 if exact {
                     self.flow(outer, dest.outer, How::Equal, span, Keeper::Object);
                 }
-                Some(Side { ty: dest.ty, outer, env: Env::Body })
+                Some(Side { outer, ..dest })
             }
             _ => None,
         }
@@ -299,7 +299,7 @@ impl<'a> Solver<'a> {
         }
         let (memory, inner) = if kind.by_address() {
             self.relate_target(side.ty, dest, span);
-            (self.memory_of(place), Side { env: Env::Body, ..dest })
+            (self.memory_of(place), dest)
         } else {
             (side.outer, side)
         };
