@@ -94,6 +94,7 @@ struct lee_heap {
     size_t allowance;                /* when `counts.allocated` reaches it, custodians are asked; SIZE_MAX: never */
     size_t flushed;                  /* of `counts.allocated`: what custodians were told of */
     size_t run_most;                 /* bytes of cells that a bin gets at once */
+    uint64_t with_run[LEE_FAMILIES]; /* a bit for each class whose bin was given a run since the last `lee_bins_flush` */
     intptr_t credit_given;           /* of `free_credit`, when it was last given */
     unsigned trim_patience;          /* grows while looking for empty blocks finds few */
     size_t stress, stress_left; /* collect at each Nth slow allocation */

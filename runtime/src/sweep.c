@@ -51,7 +51,9 @@ LEE_UNCHECKED static void zero(uintptr_t start, size_t bytes) {
 }
 
 /* The next run of cells of the current block, as the bin's fresh cells. */
-static bool next_run(struct lee_heap *heap, struct lee_bin *bin, struct lee_block *block) {
+static bool next_run(struct lee_heap *heap, unsigned family, unsigned class_) {
+    struct lee_bin *bin = &heap->inline_part.bins[family][class_];
+    struct lee_block *block = heap->blocks_of[family][class_].current;
     struct lee_chunk *chunk = lee_chunk_describing(block);
     size_t number = lee_block_number(chunk, block);
     const struct lee_cell_info *info = info_of(chunk, number);
@@ -73,14 +75,18 @@ static bool next_run(struct lee_heap *heap, struct lee_bin *bin, struct lee_bloc
     block->fresh = (uint16_t)end;
     if (block->dirty)
         zero(bin->bump, bytes);
+    heap->with_run[family] |= (uint64_t)1 << class_;
     heap->since_collection += bytes;
     heap->counts.allocated += bytes;
     return true;
 }
 
+_Static_assert(LEE_CLASSES <= 64, "a bit for each class");
+
 void lee_bins_flush(struct lee_heap *heap) {
     for (unsigned family = 0; family < LEE_FAMILIES; family++) {
-        for (unsigned class_ = 0; class_ < LEE_CLASSES; class_++) {
+        for (; heap->with_run[family] != 0; heap->with_run[family] &= heap->with_run[family] - 1) {
+            unsigned class_ = (unsigned)__builtin_ctzll(heap->with_run[family]);
             struct lee_bin *bin = &heap->inline_part.bins[family][class_];
             struct lee_block *block = heap->blocks_of[family][class_].current;
             size_t bytes = bin->limit - bin->bump;
@@ -103,7 +109,7 @@ bool lee_bin_refill(struct lee_heap *heap, unsigned family, unsigned class_) {
         if (bin->free != 0 || bin->bump != bin->limit)
             return true; /* a trim in between found some */
         if (blocks->current != NULL) {
-            if (next_run(heap, bin, blocks->current))
+            if (next_run(heap, family, class_))
                 return true;
             blocks->current->state = BLOCK_FULL;
             blocks->current = NULL;
