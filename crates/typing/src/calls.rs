@@ -678,9 +678,11 @@ impl Checker<'_> {
         let mut found: Vec<Option<Ty>> = vec![None; params.len()];
         // Arguments that allocate or name generic functions take their type from the parameter, so they come last.
         let mut later = vec![];
-        // The address of a pointer whose bounds are inferred takes the type that others give it.
+        // The address of a pointer whose bounds are inferred takes the type that a callback gives it.
         let mut open: Vec<_> = fty.params.iter().zip(args).collect();
-        open.sort_by_key(|(_, arg)| self.is_inferred_address(arg));
+        if args.iter().any(|arg| self.is_inferred_address(arg)) {
+            open.sort_by_key(|(_, arg)| !self.is_plain_callback(arg));
+        }
         for (param, arg) in open {
             if self.mentions_own_param(param.ty, &params) {
                 if self.needs_context(arg) {
@@ -731,6 +733,19 @@ impl Checker<'_> {
         let ast::ExprKind::Unary(ast::UnaryOp::AddrOf, inner) = &arg.kind else { return false };
         let ast::ExprKind::Ident(name) = inner.kind else { return false };
         matches!(self.scopes.lookup(name), Some(Entity::Local(id)) if self.has_inferred_bounds(*id))
+    }
+
+    /// A function by name whose parameters point to types without regions of their own.
+    fn is_plain_callback(&self, arg: &ast::Expr) -> bool {
+        let ast::ExprKind::Ident(name) = arg.kind else { return false };
+        let Some(Entity::Func(id)) = self.scopes.lookup(name) else { return false };
+        let Some(function) = self.program.functions.get(id.0 as usize).filter(|f| f.type_params == 0) else {
+            return false;
+        };
+        let types = &self.program.types;
+        let own = |ty: Ty| types.mentions_region(ty, &|r| matches!(r, Region::Bound(..)));
+        let target = |ty: Ty| types.as_pointer(ty).map_or(ty, |p| p.target.ty);
+        types.as_func(function.ty).is_some_and(|f| f.params.iter().all(|p| !own(target(p.ty))) && !own(target(f.ret)))
     }
 
     fn needs_context(&self, arg: &ast::Expr) -> bool {
