@@ -41,9 +41,9 @@
 [[lee::leaf]] [[lee::into(dst)]] trusted char *strncpy(char *counted_by(n) dst, [[lee::at_most(n)]] const char *s, size_t n) __asm__("lee_strncpy");
 [[lee::leaf]] trusted size_t strlcpy(char *counted_by(n) dst, const char *s, size_t n) __asm__("lee_strlcpy");
 [[lee::leaf]] trusted size_t strlcat(char *counted_by(n) dst, const char *s, size_t n) __asm__("lee_strlcat");
-[[lee::leaf]] [[lee::advances(save, s)]] trusted char *strtok_r(char *null_terminated s, const char *delimiters, char **save)
+[[lee::leaf]] [[lee::advances(save, s)]] trusted char *@r strtok_r(char *null_terminated @r s, const char *delimiters, char *@r *save)
     __asm__("lee_strtok_r");
-[[lee::leaf]] [[lee::advances(s)]] trusted char *strsep(char **s, const char *delimiters) __asm__("lee_strsep");
+[[lee::leaf]] [[lee::advances(s)]] trusted char *@r strsep(char *@r *s, const char *delimiters) __asm__("lee_strsep");
 
 /* New strings */
 [[lee::leaf]] trusted char *fat null_terminated unique strdup(const char *s) __asm__("lee_strdup") __attribute__((malloc));

@@ -780,12 +780,14 @@ impl Checker<'_> {
         }
     }
 
-    /// `[[lee::advances(p, s)]]`: `*p` walks through a string that the caller keeps (`strtok_r`, `strsep`). What a pointer
-    /// variable with its address taken holds is in the heap, so the string must be, and stay, terminated there.
+    /// `[[lee::advances(p, s)]]`: `*p` walks through a string that the caller keeps (`strtok_r`, `strsep`): it must be, and stay,
+    /// terminated, in the region that `*p` points into.
     fn advancing(&mut self, f: &mut FuncTy, pointer: Option<u32>, string: Option<u32>) {
+        let mut region = Region::Heap;
         if let Some(param) = pointer.and_then(|n| f.params.get_mut(n as usize)) {
             if let Some(p) = self.program.types.as_pointer(param.ty) {
                 if let Some(inner) = self.program.types.as_pointer(p.target.ty) {
+                    region = inner.region;
                     let inner = self.program.types.pointer(Pointer { bounds: Bounds::Terminated, ..inner });
                     param.ty = self.program.types.pointer(Pointer { target: Qty { ty: inner, ..p.target }, ..p });
                 }
@@ -793,7 +795,7 @@ impl Checker<'_> {
         }
         if let Some(param) = string.and_then(|n| f.params.get_mut(n as usize)) {
             if let Some(p) = self.program.types.as_pointer(param.ty) {
-                param.ty = self.program.types.pointer(Pointer { region: Region::Heap, ..p });
+                param.ty = self.program.types.pointer(Pointer { region, ..p });
             }
         }
         f.keeps_string = string;
