@@ -51,11 +51,7 @@ fn main() {
     let mut trials = vec![];
     for folder in ["run", "fault"] {
         for file in files(&tests.join(folder), "lee") {
-            // `//@ unsanitized: why`: of what AddressSanitizer's own allocator takes over, arenas above all.
-            let unsanitized = fs::read_to_string(&file).is_ok_and(|text| !directives(&text, "unsanitized").is_empty());
-            let wanted =
-                |way: &&&Way| (folder == "run" || way.faults) && !(unsanitized && way.flags.contains(&"--sanitize"));
-            for way in ways.iter().filter(wanted) {
+            for way in ways.iter().filter(|way| (folder == "run" || way.faults) && fits(&file, way)) {
                 let (file, way) = (file.clone(), *way);
                 trials.push(Trial::test(format!("{folder}/{}/{}", name(&file), way.name), move || {
                     outcome(executes(&file, way))
@@ -87,7 +83,7 @@ fn main() {
                 trials.push(Trial::test(name, move || outcome(says(&file, REJECT))));
                 continue;
             }
-            for way in ways.iter().filter(|way| way.faults || folder != "attack") {
+            for way in ways.iter().filter(|way| (way.faults || folder != "attack") && fits(&file, way)) {
                 let (file, way) = (file.clone(), *way);
                 let name = format!("{folder}/{}/{}", name(&file), way.name);
                 trials.push(Trial::test(name, move || outcome(executes(&file, way))));
@@ -101,6 +97,12 @@ fn main() {
         trials.push(Trial::test(format!("warn/{}", name(&file)), move || outcome(says(&file, WARN))));
     }
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Whether a program says something in this way. `//@ unsanitized: why`: of what AddressSanitizer's own allocator takes over, arenas above all.
+fn fits(file: &Path, way: &Way) -> bool {
+    let unsanitized = fs::read_to_string(file).is_ok_and(|text| !directives(&text, "unsanitized").is_empty());
+    !(unsanitized && way.flags.contains(&"--sanitize"))
 }
 
 fn outcome(result: Result<(), String>) -> Result<(), Failed> {
