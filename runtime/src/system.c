@@ -211,23 +211,21 @@ static size_t processors_of_group(const char *folder) {
     return quota == SIZE_MAX || period == SIZE_MAX || period == 0 ? SIZE_MAX : quota / period;
 }
 
-/* The name of the group in a line of /proc/self/cgroup, `4:cpu,cpuacct:/name`, `0::/name`, if that is of this hierarchy; or null. */
-static const char *group_of_line(char *line, const char *controller) {
-    char *list = strchr(line, ':'), *name = list == NULL ? NULL : strchr(list + 1, ':');
-    if (name == NULL)
-        return NULL;
-    *name++ = 0;
-    for (char *at = list; at != NULL; at = strchr(at, ',')) {
-        at++;
-        if (strcspn(at, ",") == strlen(controller) && strncmp(at, controller, strlen(controller)) == 0)
-            return name;
+/* Whether a list of controllers, `cpu,cpuacct`, has this one. */
+static bool lists(const char *list, const char *controller) {
+    for (size_t length = strlen(controller);; list++) {
+        size_t here = strcspn(list, ",");
+        if (here == length && strncmp(list, controller, length) == 0)
+            return true;
+        list += here;
+        if (*list == 0)
+            return false;
     }
-    return NULL;
 }
 
 struct lee_system_places lee_system_places = {"/sys/fs/cgroup", "/proc/self/cgroup"};
 
-/* The least that `of_group` says of the program's control group of that hierarchy (none: version 2) and of those above it. */
+/* The least that `of_group` says of the program's control groups for a controller, of both versions, and of those above them. */
 static size_t control_groups_least(const char *controller, size_t (*of_group)(const char *folder)) {
     char groups[4096], folder[PATH_BYTES];
     if (!read_start(lee_system_places.list, groups, sizeof groups))
@@ -237,11 +235,16 @@ static size_t control_groups_least(const char *controller, size_t (*of_group)(co
         end = line + strcspn(line, "\n");
         if (*end != 0)
             *end++ = 0;
-        const char *name = group_of_line(line, controller);
+        /* `4:cpu,cpuacct:/name`; of version 2 `0::/name`. */
+        char *list = strchr(line, ':'), *name = list == NULL ? NULL : strchr(list + 1, ':');
         if (name == NULL || strlen(name) > sizeof folder / 2)
             continue;
+        *list++ = 0;
+        *name++ = 0;
+        if (*list != 0 && !lists(list, controller))
+            continue;
         strcpy(folder, lee_system_places.groups);
-        if (*controller != 0) {
+        if (*list != 0) {
             strcat(folder, "/");
             strcat(folder, controller);
         }
@@ -257,16 +260,11 @@ static size_t control_groups_least(const char *controller, size_t (*of_group)(co
     return least;
 }
 
-static size_t least_of_both(const char *controller, size_t (*of_group)(const char *folder)) {
-    size_t new = control_groups_least("", of_group), old = control_groups_least(controller, of_group);
-    return new < old ? new : old;
-}
-
 unsigned lee_system_processors(void) {
     cpu_set_t set;
     /* More than the set can say are enough. */
     size_t here = sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : CPU_SETSIZE;
-    size_t granted = least_of_both("cpu", processors_of_group);
+    size_t granted = control_groups_least("cpu", processors_of_group);
     return (unsigned)(granted < here ? granted : here);
 }
 
@@ -276,7 +274,7 @@ size_t lee_system_address_space(void) {
 }
 
 size_t lee_system_memory(void) {
-    size_t least = least_of_both("memory", memory_of_group), other = lee_system_address_space();
+    size_t least = control_groups_least("memory", memory_of_group), other = lee_system_address_space();
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     if (other < least)
         least = other;

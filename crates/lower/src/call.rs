@@ -436,8 +436,7 @@ impl<'t> Lower<'t, '_> {
             return Rvalue::Builtin(*name, operands, ty);
         }
         // In plain C and unsafe code it may be any function of the C compiler.
-        let params =
-            args.iter().map(|a| ParamTy { ty: a.ty.ty, consume: false, optional: false, at_most: None }).collect();
+        let params = args.iter().map(|a| ParamTy::new(a.ty.ty)).collect();
         let func = FuncTy::new(ty, params, Abi::C);
         let fty = self.program.types.intern(TyKind::Func(Rc::new(func)));
         let dest = if self.is_void(ty) { None } else { Some(self.temp(ty)) };

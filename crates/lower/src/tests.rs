@@ -86,8 +86,13 @@ impl Maker {
         self.program.types.intern(TyKind::Array { elem: Qty::plain(elem), len: ArrayLen::Const(n), terminated: false })
     }
 
+    /// The type parameter `T`.
+    fn type_param(&mut self) -> Ty {
+        self.program.types.intern(TyKind::Param(TypeParam::new(0, symbol("T"))))
+    }
+
     fn func_ty(&mut self, ret: Ty, params: &[Ty]) -> Ty {
-        let params = params.iter().map(|&ty| ParamTy { ty, consume: false, optional: false, at_most: None }).collect();
+        let params = params.iter().copied().map(ParamTy::new).collect();
         self.program.types.intern(TyKind::Func(Rc::new(FuncTy::new(ret, params, Abi::Leeward))))
     }
 

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 use source::{Span, Symbol};
-use typing::tree::{BorrowKind, ConstAddr, FuncId, FuncRef, GlobalId, RegionDecl, StrId};
+use typing::tree::{BorrowKind, ConstAddr, FuncId, FuncRef, GlobalId, RegionDecl, StrId, Trust};
 use typing::types::{FormatTy, KeyKind, Qty, Region, Ty, TypeStore};
 
 /// Everything the back end needs for one object file.
@@ -276,6 +276,14 @@ pub enum Callee {
     /// A function that a new task calls: `start f(a)`. The call's type has the function's parameters, every region of which is
     /// `@heap`, and a pointer to the task as its result.
     Start(FuncRef),
+}
+
+impl Callee {
+    /// Whether it is a function by name that is declared `trusted`.
+    pub fn is_trusted(&self, program: &Program) -> bool {
+        let Callee::Direct(func) = self else { return false };
+        program.functions.get(func.func.0 as usize).is_some_and(|f| f.trust == Trust::Trusted)
+    }
 }
 
 /// A place in memory or in locals.

@@ -137,7 +137,7 @@ impl Parser<'_> {
         let index = self.number()?;
         self.want(",")?;
         let name = self.quoted()?;
-        let mut param = TypeParam { index, name, heap: false, moves: false, nonnull: false };
+        let mut param = TypeParam::new(index, name);
         while self.take(",") {
             match self.word()? {
                 "heap" => param.heap = true,

@@ -67,7 +67,7 @@ impl Checker<'_> {
             let index = params.len() as u32;
             match param {
                 ast::GenericParam::Type { name, bounds } => {
-                    let mut p = TypeParam { index, name: name.name, heap: false, moves: false, nonnull: false };
+                    let mut p = TypeParam::new(index, name.name);
                     let mut region = None;
                     for bound in bounds {
                         match (bound.name.name.as_str(), bound.region) {

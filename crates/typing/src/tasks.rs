@@ -70,8 +70,7 @@ impl Checker<'_> {
             "yield" => ("lee_task_yield", vec![], common.void),
             _ => return,
         };
-        let params =
-            params.into_iter().map(|ty| ParamTy { ty, consume: false, optional: false, at_most: None }).collect();
+        let params = params.into_iter().map(ParamTy::new).collect();
         let fty = FuncTy::new(ret, params, Abi::C);
         let ty = self.types().intern(TyKind::Func(Rc::new(fty)));
         let id = FuncId(self.program.functions.len() as u32);

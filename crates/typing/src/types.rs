@@ -325,6 +325,13 @@ pub struct ParamTy {
     pub at_most: Option<u32>,
 }
 
+impl ParamTy {
+    /// One without further words.
+    pub fn new(ty: Ty) -> ParamTy {
+        ParamTy { ty, consume: false, optional: false, at_most: None }
+    }
+}
+
 /// `format(printf, m, n)`: parameter numbers from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FormatTy {
@@ -422,6 +429,13 @@ pub struct TypeParam {
     pub moves: bool,
     /// `T: nonnull`: it may hold `nonnull` pointers, so its zero is no value.
     pub nonnull: bool,
+}
+
+impl TypeParam {
+    /// One without bounds.
+    pub fn new(index: u32, name: Symbol) -> TypeParam {
+        TypeParam { index, name, heap: false, moves: false, nonnull: false }
+    }
 }
 
 /// The shape of a type.

@@ -5,7 +5,7 @@
 
 use mir::ir::*;
 use mir::ty::{operand_ty, owns, place_ty};
-use typing::tree::{BorrowKind, Trust};
+use typing::tree::BorrowKind;
 use typing::types::{FuncTy, Ty, TyKind};
 
 use super::effects::Report;
@@ -60,11 +60,9 @@ impl Ownership<'_> {
     /// Whether the call of a trusted function leaves all slots as they are: it gets nothing that it could change one through, and nothing to call.
     fn is_leaf(&self, callee: &Callee, args: &[Operand], ty: Ty) -> bool {
         let types = &self.program.types;
-        let Callee::Direct(func) = callee else { return false };
-        let trusted = self.program.functions.get(func.func.0 as usize).is_some_and(|f| f.trust == Trust::Trusted);
         let leaf = |f: &FuncTy| f.leaf && f.params.iter().all(|p| !p.consume && self.is_harmless(p.ty));
         let given = |arg: &Operand| operand_ty(self.program, self.body, arg).is_ok_and(|ty| self.is_harmless(ty));
-        trusted && types.as_func(ty).is_some_and(|f| leaf(&f)) && args.iter().all(given)
+        callee.is_trusted(self.program) && types.as_func(ty).is_some_and(|f| leaf(&f)) && args.iter().all(given)
     }
 
     /// Whether nothing that owns, and no function, is reached through a value of the type.

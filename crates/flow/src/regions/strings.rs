@@ -7,7 +7,6 @@ use mir::ir::*;
 use mir::ty::operand_ty;
 use source::{Diagnostic, Sink, Span};
 use typing::codes::TERMINATOR;
-use typing::tree::Trust;
 use typing::types::{Bounds, Pointer, Region, Ty, TyKind, TypeStore};
 
 use super::build::{Ref, Solver};
@@ -36,7 +35,7 @@ pub(super) fn check(solver: &mut Solver, sink: &mut Sink) {
         for (n, arg) in args.iter().enumerate() {
             let Some(buffer) = buffer_of(solver, arg) else { continue };
             // A trusted function that writes one argument while it reads another looks for overlap itself.
-            let checked = !is_trusted(solver, callee);
+            let checked = !callee.is_trusted(solver.program);
             let mut others = args.iter().enumerate().filter(|(other, _)| checked && *other != n);
             if others.any(|(_, other)| reaches(solver, other, &buffer.origins, writes)) {
                 sink.push(report(buffer.span, "another argument leads to it, and may write over its zero"));
@@ -92,11 +91,6 @@ fn made_from(body: &Body, temp: Local, depth: u32) -> Option<(&Operand, Span)> {
         }
         _ => None,
     }
-}
-
-fn is_trusted(solver: &Solver, callee: &Callee) -> bool {
-    let Callee::Direct(func) = callee else { return false };
-    solver.program.functions.get(func.func.0 as usize).is_some_and(|f| f.trust == Trust::Trusted)
 }
 
 /// Whether a pointer that counts, in or behind the operand, may lead into the buffer.

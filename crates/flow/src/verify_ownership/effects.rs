@@ -2,7 +2,7 @@
 
 use mir::ir::*;
 use mir::ty::{operand_ty, owns};
-use typing::tree::{BorrowKind, RegionKind, Trust};
+use typing::tree::{BorrowKind, RegionKind};
 use typing::types::{Own, RecordKind, Region, Ty, TyKind};
 
 use super::memory::{Base, Cell, Location, Memory, Null, Thing, Token, Value, TAG};
@@ -333,15 +333,14 @@ impl Walker<'_> {
                 let named = dest.as_local().is_none_or(|l| !self.is_temp(l));
                 matches!(value, Rvalue::Alloc { .. }) || named && owns(types, self.place_ty(dest))
             }
-            StmtKind::Call { callee: Callee::Direct(func), args, ty, .. } => {
-                let trusted = self.program.functions.get(func.func.0 as usize).map(|f| f.trust) == Some(Trust::Trusted);
+            StmtKind::Call { callee, args, ty, .. } => {
                 let leaf = types.as_func(*ty).is_some_and(|f| f.leaf && !f.params.iter().any(|p| p.consume));
                 let gives = |arg: &Operand| {
                     let target = operand_ty(self.program, self.body, arg).ok().and_then(|ty| types.as_pointer(ty));
                     target
                         .is_some_and(|p| owns(types, p.target.ty) || matches!(types.kind(p.target.ty), TyKind::Func(_)))
                 };
-                !trusted || !leaf || args.iter().any(gives)
+                !callee.is_trusted(self.program) || !leaf || args.iter().any(gives)
             }
             StmtKind::Check(_) | StmtKind::Prove(_) | StmtKind::StorageLive(_) | StmtKind::Nop => false,
             _ => true,

@@ -135,13 +135,7 @@ fn instances_are_made_once_and_to_the_end() {
     // generic <T> T id(T x) { return x; }  int f(int a) { return id<int>(id<int>(a)); }
     let mut m = Maker::new();
     let int = m.common().int;
-    let t = m.program.types.intern(TyKind::Param(TypeParam {
-        index: 0,
-        name: symbol("T"),
-        heap: false,
-        moves: false,
-        nonnull: false,
-    }));
+    let t = m.type_param();
     let id_ty = m.func_ty(t, &[t]);
     let mut id = m.function("id", id_ty, &[t], Some(vec![ret(load(local(0, t)))]));
     m.program.functions[0].type_params = 1;
@@ -160,13 +154,7 @@ fn endless_instances_are_an_error() {
     // generic <T> void grow(T x) { grow(&x); }
     let mut m = Maker::new();
     let (int, void) = (m.common().int, m.common().void);
-    let t = m.program.types.intern(TyKind::Param(TypeParam {
-        index: 0,
-        name: symbol("T"),
-        heap: false,
-        moves: false,
-        nonnull: false,
-    }));
+    let t = m.type_param();
     let p = m.pointer(t, Bounds::Thin);
     let grow_ty = m.func_ty(void, &[t]);
     let grow = FuncRef { func: FuncId(0), args: Rc::from([p]) };
