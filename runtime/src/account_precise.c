@@ -21,6 +21,7 @@
 
 #include "custodian.h"
 #include "poison.h"
+#include "small.h"
 #include "system.h"
 
 enum {
@@ -100,8 +101,7 @@ static uint32_t new_set(void) {
 static bool tables; /* whether there are any */
 
 /* It is kept for the next collection: each entry is written before it is read. */
-static bool make_table(struct lee_unit *unit) {
-    struct lee_chunk *chunk = lee_chunk_describing(unit);
+static bool make_table(struct lee_chunk *chunk) {
     if (chunk->charges != NULL)
         return true;
     chunk->charges = lee_system_reserve(NULL, TABLE_BYTES);
@@ -112,18 +112,19 @@ static bool make_table(struct lee_unit *unit) {
     return tables = true;
 }
 
-static void drop_table(struct lee_unit *unit) {
-    struct lee_chunk *chunk = lee_chunk_describing(unit);
+static void drop_table(struct lee_chunk *chunk) {
     if (chunk->charges != NULL)
         lee_system_release(chunk->charges, TABLE_BYTES);
     chunk->charges = NULL;
 }
 
 void lee_precise_release(struct lee_heap *heap) {
+    for (struct lee_small *page = heap->small; page != NULL && tables; page = page->next)
+        drop_table(lee_chunk_at(page));
     for (struct lee_unit *unit = heap->units; unit != NULL && tables; unit = unit->next)
-        drop_table(unit);
+        drop_table(lee_chunk_describing(unit));
     for (struct lee_unit *unit = heap->large; unit != NULL && tables; unit = unit->next)
-        drop_table(unit);
+        drop_table(lee_chunk_describing(unit));
     tables = false;
 }
 
@@ -164,10 +165,12 @@ bool lee_precise_begin(struct lee_heap *heap, struct lee_custodian *first) {
         if (!precise.lost)
             members_of(set)[n / 64] |= (uint64_t)1 << n % 64;
     }
+    for (struct lee_small *page = heap->small; page != NULL && enough; page = page->next)
+        enough = make_table(lee_chunk_at(page));
     for (struct lee_unit *unit = heap->units; unit != NULL && enough; unit = unit->next)
-        enough = make_table(unit);
+        enough = make_table(lee_chunk_describing(unit));
     for (struct lee_unit *unit = heap->large; unit != NULL && enough; unit = unit->next)
-        enough = make_table(unit);
+        enough = make_table(lee_chunk_describing(unit));
     if (enough && !precise.lost)
         return true;
     lee_precise_end();

@@ -5,6 +5,7 @@
  * were used before come first: they cost no page fault. */
 #include "heap.h"
 #include "poison.h"
+#include "small.h"
 #include "system.h"
 #include "units.h"
 
@@ -129,7 +130,7 @@ struct lee_block *lee_blocks_take(struct lee_heap *heap, unsigned count, unsigne
     if (lee_system_fails())
         return NULL;
     struct lee_block *block = take(heap, count, code);
-    if (block == NULL && (lee_blocks_release(heap, 0) > 0 || lee_units_trim() > 0))
+    if (block == NULL && (lee_blocks_release(heap, 0) > 0 || lee_small_trim() > 0 || lee_units_trim() > 0))
         block = take(heap, count, code);
     return block;
 }

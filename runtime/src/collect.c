@@ -43,6 +43,7 @@ bool lee_heap_poll(struct lee_heap *heap, size_t bytes) {
 
 #include "custodian.h"
 #include "arena.h"
+#include "small.h"
 #include "snapshot.h"
 #include "system.h"
 #include "text.h"
@@ -55,6 +56,7 @@ static uint64_t now(void) {
 }
 
 void lee_marks_clear(struct lee_heap *heap) {
+    lee_small_clear_marks(heap);
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
         size_t first = lee_first_block(chunk, unit);
@@ -368,7 +370,7 @@ size_t lee_heap_idle(struct lee_heap *heap) {
     if (heap->collecting || (heap->snapshot && !take_over(heap, true)))
         return 0;
     lee_heap_trim(heap);
-    return lee_blocks_release(heap, 0) + lee_units_trim();
+    return lee_blocks_release(heap, 0) + lee_small_trim() + lee_units_trim();
 }
 
 bool lee_is_live(const void *p) {

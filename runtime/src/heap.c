@@ -8,6 +8,7 @@
 
 #include "heap.h"
 #include "poison.h"
+#include "small.h"
 
 /* An object with a layout; of any size. */
 void *lee_heap_try_alloc_typed(size_t size, const struct lee_layout *layout) {
@@ -95,12 +96,16 @@ void *lee_heap_alloc_array_plain(const struct lee_site *site, int64_t count, siz
     return lee_heap_alloc_plain(site, size);
 }
 
+/* What kind of cell an object is in; `count` is 0 if in none. */
+static const struct lee_cell_info *info_of(const void *object) {
+    unsigned code = lee_code_at(lee_chunk_at(object), lee_block_index((uintptr_t)object));
+    return &lee_cell_info[code == LEE_CODE_SMALL ? lee_small_code((uintptr_t)object) : code];
+}
+
 LEE_UNCHECKED size_t lee_heap_size(const void *object) {
-    struct lee_chunk *chunk = lee_chunk_at(object);
-    unsigned code = lee_code_at(chunk, lee_block_index((uintptr_t)object));
-    const struct lee_cell_info *info = &lee_cell_info[code];
+    const struct lee_cell_info *info = info_of(object);
     if (info->count == 0)
-        return lee_large_find(chunk, (uintptr_t)object)->bytes;
+        return lee_large_find(lee_chunk_at(object), (uintptr_t)object)->bytes;
     if (info->family == LEE_PLAIN)
         return info->bytes;
     return info->bytes - LEE_HEADER_BYTES - (((const uintptr_t *)object)[-1] >> 48);
@@ -112,6 +117,8 @@ LEE_UNCHECKED size_t lee_heap_block_size(const void *object) {
     if (chunk == NULL || lee_owner_in(chunk, word) == NULL)
         return 0;
     size_t number = lee_block_index(word);
+    if (lee_code_at(chunk, number) == LEE_CODE_SMALL)
+        return lee_small_code(word) != LEE_CODE_NONE ? lee_heap_size(object) : 0;
     const struct lee_cell_info *info = &lee_cell_info[lee_code_at(chunk, number)];
     if (info->count == 0) {
         struct lee_block *block = lee_large_find(chunk, word);
@@ -170,6 +177,8 @@ void lee_heap_free(void *object) {
     struct lee_chunk *chunk = lee_chunk_at(object);
     unsigned code = lee_code_at(chunk, lee_block_index((uintptr_t)object));
     struct lee_heap_bins *heap = lee_self;
+    if (__builtin_expect(code == LEE_CODE_SMALL, 0))
+        code = lee_small_code((uintptr_t)object);
     if (__builtin_expect(code - LEE_CODE_CELLS >= LEE_CODE_LARGE - LEE_CODE_CELLS, 0)) {
         lee_large_free(lee_heap_of(heap), object);
         return;
@@ -177,12 +186,6 @@ void lee_heap_free(void *object) {
     /* Codes number the bins in their order; half of the origin is the header. */
     const struct lee_cell_info *info = &lee_cell_info[code];
     lee_cell_put((unsigned char *)object - info->origin / 2, heap, &heap->bins[0][0] + (code - LEE_CODE_CELLS), info->bytes);
-}
-
-/* What kind of cell an object is in; `count` is 0 if in none. */
-static const struct lee_cell_info *info_of(const void *object) {
-    struct lee_chunk *chunk = lee_chunk_at(object);
-    return &lee_cell_info[lee_code_at(chunk, lee_block_index((uintptr_t)object))];
 }
 
 LEE_UNCHECKED static bool fits_typed(const void *old, size_t size, unsigned family) {

@@ -1,6 +1,6 @@
 /* heap.h: the inside of a heap. COLLECTOR.md has the why.
  *
- * A heap owns units; it cuts them into blocks of 64 KB (blocks.c). A block holds cells of one family and class (cells.c),
+ * A heap begins with pages of 4 KB (small.c), in the first of which it lies itself. Then it takes units, which it cuts into blocks of 64 KB (blocks.c). A block holds cells of one family and class (cells.c),
  * or is part of a larger object (large.c), or pages (page_supply.c). Everything in a heap is touched by the thread that
  * runs its process only. */
 #ifndef LEE_SRC_HEAP_H
@@ -21,6 +21,7 @@ enum {
     LEE_CODE_LARGE = LEE_CODE_CELLS + LEE_FAMILIES * LEE_CLASSES, /* a block of an object that takes whole blocks */
     LEE_CODE_UNITS, /* an object that takes whole units */
     LEE_CODE_PAGES,
+    LEE_CODE_SMALL, /* pages of 4 KB that have maps of their own */
     LEE_CODES
 };
 
@@ -79,7 +80,8 @@ struct lee_heap_counts {
 
 struct lee_heap {
     struct lee_heap_bins inline_part; /* first: `lee_self` points here */
-    struct lee_bin_blocks blocks_of[LEE_FAMILIES][LEE_CLASSES];
+    struct lee_bin_blocks (*blocks_of)[LEE_CLASSES]; /* by family; null until the first block of cells is taken */
+    struct lee_small *small;    /* pages of 4 KB */
     struct lee_unit *units;     /* of kind blocks */
     struct lee_unit *available; /* the unit that last had a free block */
     struct lee_unit *large;     /* first units of objects that take units */
@@ -96,6 +98,8 @@ struct lee_heap {
     size_t run_most;                 /* bytes of cells that a bin gets at once */
     uint64_t with_run[LEE_FAMILIES]; /* a bit for each class whose bin was given a run since the last `lee_bins_flush` */
     intptr_t credit_given;           /* of `free_credit`, when it was last given */
+    unsigned small_pages;
+    uint16_t small_room;             /* no page of 4 KB has room for a cell of more bytes */
     unsigned trim_patience;          /* grows while looking for empty blocks finds few */
     size_t stress, stress_left; /* collect at each Nth slow allocation */
     unsigned disposing; /* owned objects are being freed: what is on the list is reached from nowhere, so nothing is collected */

@@ -6,6 +6,7 @@
 #include "collect.h"
 #include "custodian.h"
 #include "poison.h"
+#include "small.h"
 #include "snapshot.h"
 #include "system.h"
 #include "units.h"
@@ -13,8 +14,6 @@
 /* Grow by as much as lives: a collection then costs as many marked bytes as were allocated since the last. */
 struct lee_heap_settings lee_heap_settings = {
     .huge = true, .prefetch = true, .grow_percent = 100, .least_budget = 4 << 20, .snapshot = LEE_SNAPSHOT_USUAL};
-
-enum { HEAP_BYTES = (sizeof(struct lee_heap) + LEE_PAGE_BYTES - 1) & ~(LEE_PAGE_BYTES - 1) };
 
 static atomic_size_t heaps_of_threads;
 
@@ -61,9 +60,16 @@ struct lee_heap *lee_heap_new(void) {
     pthread_once(&once, read_settings);
     if (!lee_page_table_start())
         return NULL;
-    struct lee_heap *heap = lee_system_reserve(NULL, HEAP_BYTES);
-    if (heap == NULL)
+    struct lee_small *page = lee_small_take(NULL);
+    if (page == NULL)
         return NULL;
+    struct lee_heap *heap = (struct lee_heap *)lee_small_start(page);
+    LEE_UNPOISON(heap, sizeof *heap);
+    memset(heap, 0, sizeof *heap);
+    atomic_store_explicit(&page->owner, heap, memory_order_release);
+    heap->small = page;
+    heap->small_pages = 1;
+    heap->small_room = LEE_SMALL_CELL_MOST;
     heap->inline_part.free_credit = heap->credit_given = (intptr_t)lee_heap_settings.least_budget;
     heap->allowance = SIZE_MAX;
     heap->run_most = LEE_BLOCK_BYTES;
@@ -113,5 +119,10 @@ void lee_heap_delete(struct lee_heap *heap) {
     lee_blocks_release(heap, 0);
     lee_vector_free(&heap->weak);
     lee_vector_free(&heap->finalizers);
-    lee_system_release(heap, HEAP_BYTES);
+    if (heap->blocks_of != NULL)
+        lee_small_give(lee_small_of((uintptr_t)heap->blocks_of));
+    for (struct lee_small *page = heap->small, *next; page != NULL; page = next) { /* the last one holds the heap */
+        next = page->next;
+        lee_small_give(page);
+    }
 }

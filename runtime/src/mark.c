@@ -7,6 +7,7 @@
 #include "poison.h"
 #include "arena.h"
 #include "precise.h"
+#include "small.h"
 #include "system.h"
 #include "units.h"
 
@@ -38,6 +39,33 @@ static __attribute__((noinline)) bool locate_large(struct lee_chunk *chunk, uint
     return true;
 }
 
+/* What is in no unit of the heap's own: a cell in a page of 4 KB, or nothing. */
+static __attribute__((noinline)) bool locate_small(struct lee_heap *heap, uintptr_t word, struct lee_mark_entry *entry) {
+    struct lee_small_cell cell;
+    if (!lee_small_find(heap, word, &cell))
+        return false;
+    *entry = (struct lee_mark_entry){cell.object, (uint8_t *)cell.page->marks + cell.at / 8, cell.at % 8, LEE_CODE_SMALL};
+    return true;
+}
+
+/* What kind of cell an object in such a page is in. */
+static const struct lee_cell_info *small_info(uintptr_t object) {
+    return &lee_cell_info[lee_small_code(object)];
+}
+
+/* Its header; of a free cell's `not allocated`. */
+LEE_UNCHECKED static uintptr_t small_header(uintptr_t object) {
+    return small_info(object)->family == LEE_PLAIN ? (uintptr_t)&lee_layout_plain | LEE_HEADER_ALLOCATED
+                                                   : *(const uintptr_t *)(object - LEE_HEADER_BYTES);
+}
+
+/* What an object costs whose code is not that of a cell. */
+static size_t charge_of(uintptr_t object, unsigned code) {
+    return code == LEE_CODE_PAGES   ? lee_key_bytes((const struct lee_arena *)object)
+           : code == LEE_CODE_SMALL ? small_info(object)->bytes
+                                    : lee_large_find(lee_chunk_at((void *)object), object)->bytes;
+}
+
 /* The two loads of the page table, then one for the block's class. */
 static inline __attribute__((always_inline)) bool locate(struct lee_heap *heap, _Atomic(uintptr_t) *table, uintptr_t word,
                                                          struct lee_mark_entry *entry) {
@@ -49,7 +77,7 @@ static inline __attribute__((always_inline)) bool locate(struct lee_heap *heap, 
         return false;
     struct lee_chunk *chunk = (struct lee_chunk *)value;
     if (lee_owner_in(chunk, word) != heap)
-        return false;
+        return locate_small(heap, word, entry);
     size_t number = lee_block_index(word);
     uint32_t code = lee_code_at(chunk, number);
     const struct lee_cell_info *info = &lee_cell_info[code];
@@ -75,9 +103,9 @@ LEE_UNCHECKED bool lee_marked_object(struct lee_heap *heap, uintptr_t word, uint
     if (!locate(heap, lee_page_table, word, &entry) || (*entry.mark >> entry.bit & 1) == 0)
         return false;
     *object = entry.object;
-    const struct lee_cell_info *info = &lee_cell_info[entry.code];
+    const struct lee_cell_info *info = entry.code == LEE_CODE_SMALL ? small_info(entry.object) : &lee_cell_info[entry.code];
     if (entry.code == LEE_CODE_PAGES) {
-        *charge = lee_key_bytes((const struct lee_arena *)entry.object);
+        *charge = charge_of(entry.object, entry.code);
         *bytes = sizeof(struct lee_arena);
         *layout = &lee_layout_key;
     } else if (entry.code == LEE_CODE_LARGE) {
@@ -225,6 +253,8 @@ LEE_UNCHECKED static bool is_news(struct lee_heap *heap, uintptr_t word) {
     struct lee_mark_entry entry;
     if (!locate(heap, lee_page_table, word, &entry) || (*entry.mark >> entry.bit & 1) != 0)
         return false;
+    if (entry.code == LEE_CODE_SMALL)
+        return (small_header(entry.object) & LEE_HEADER_ALLOCATED) != 0;
     return entry.code >= LEE_CODE_LARGE || lee_cell_info[entry.code].family == LEE_PLAIN ||
            (*(const uintptr_t *)(entry.object - LEE_HEADER_BYTES) & LEE_HEADER_ALLOCATED) != 0;
 }
@@ -272,6 +302,12 @@ static __attribute__((noinline)) void visit_large(struct lee_marker *marker, uin
             struct lee_arena_part part = lee_arena_part(key, page);
             read_slowly(marker, &lee_layout_conservative, part.start, part.end);
         }
+        return;
+    }
+    if (code == LEE_CODE_SMALL) {
+        const struct lee_cell_info *info = small_info(object);
+        uintptr_t header = small_header(object);
+        visit_slowly(marker, object, header, info->bytes - LEE_HEADER_BYTES - (header >> 48));
         return;
     }
     struct lee_block *block = lee_large_find(lee_chunk_at((void *)object), object);
@@ -346,12 +382,24 @@ static inline uint64_t *marks_of(uint64_t mark) {
     return (uint64_t *)(uintptr_t)((mark << (64 - CODE_SHIFT) >> (64 - CODE_SHIFT + 6)) * sizeof(uint64_t));
 }
 
-/* What is not a cell. */
+/* What is not a cell in a block. */
+static void found_at(struct found *found, const struct lee_mark_entry *entry) {
+    *found = (struct found){entry->object, ((uint64_t)(uintptr_t)entry->mark << 3 | entry->bit) | (uint64_t)entry->code << CODE_SHIFT};
+}
+
 static __attribute__((noinline)) bool classify_large(struct lee_chunk *chunk, uintptr_t word, struct found *found) {
     struct lee_mark_entry entry;
     if (!locate_large(chunk, word, &entry))
         return false;
-    *found = (struct found){entry.object, (uint64_t)(uintptr_t)entry.mark << 3 | (uint64_t)entry.code << CODE_SHIFT};
+    found_at(found, &entry);
+    return true;
+}
+
+static __attribute__((noinline)) bool classify_small(struct lee_heap *heap, uintptr_t word, struct found *found) {
+    struct lee_mark_entry entry;
+    if (!locate_small(heap, word, &entry))
+        return false;
+    found_at(found, &entry);
     return true;
 }
 
@@ -364,7 +412,7 @@ static inline __attribute__((always_inline)) bool classify(struct lee_heap *heap
         return false;
     struct lee_chunk *chunk = (struct lee_chunk *)value;
     if (__builtin_expect(lee_owner_in(chunk, word) != heap, 0))
-        return false;
+        return classify_small(heap, word, found);
     uint64_t code = lee_code_at(chunk, lee_block_index(word));
     const struct lee_cell_info *info = &lee_cell_info[code];
     uint32_t offset = (uint32_t)(word & (LEE_BLOCK_BYTES - 1)) - info->origin;
@@ -393,14 +441,11 @@ LEE_UNCHECKED_INLINE bool spread(struct lee_marker *marker, uintptr_t object, un
         widened = lee_precise_widen(before);
     if (widened->after == before + 1)
         return false;
-    size_t charge = lee_cell_info[code].bytes;
-    if (code == LEE_CODE_PAGES)
-        charge = lee_key_bytes((const struct lee_arena *)object);
-    else if (code == LEE_CODE_LARGE)
-        charge = lee_large_find(lee_chunk_at((void *)object), object)->bytes;
-    else if (code >= FIRST_TYPED &&
-             lee_header_layout(*(const uintptr_t *)(object - LEE_HEADER_BYTES))->kind == LEE_LAYOUT_TRACED &&
-             lee_is_handle(lee_header_layout(*(const uintptr_t *)(object - LEE_HEADER_BYTES))))
+    size_t charge = code >= LEE_CODE_LARGE ? charge_of(object, code) : lee_cell_info[code].bytes;
+    uintptr_t header = code == LEE_CODE_SMALL                          ? small_header(object)
+                       : code >= FIRST_TYPED && code < LEE_CODE_LARGE ? *(const uintptr_t *)(object - LEE_HEADER_BYTES)
+                                                                       : (uintptr_t)&lee_layout_plain;
+    if (lee_header_layout(header)->kind == LEE_LAYOUT_TRACED && lee_is_handle(lee_header_layout(header)))
         return false;
     *entry = (*entry & ~(uint64_t)UINT32_MAX) | (widened->after - 1);
     widened->bytes += charge;
@@ -498,9 +543,12 @@ LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool batches, en
                     charged += info->bytes;
                     continue;
                 }
+                if (code == LEE_CODE_SMALL && (small_header(object) & LEE_HEADER_ALLOCATED) == 0) {
+                    *marks_of(found->mark) &= ~((uint64_t)1 << (found->mark & 63));
+                    continue;
+                }
                 if (counted)
-                    charged += code == LEE_CODE_PAGES ? lee_key_bytes((const struct lee_arena *)object)
-                                                      : lee_large_find(lee_chunk_at((void *)object), object)->bytes;
+                    charged += charge_of(object, code);
                 marker->depth = depth;
                 visit_large(marker, object, code);
                 stack = marker->stack, depth = marker->depth;
@@ -611,6 +659,13 @@ static void recover(struct lee_marker *marker) {
         marker->recovering = true;
         marker->overflown = false;
         marker->overflows++;
+        struct lee_small_cell cell = {NULL, 0, 0, 0};
+        while (lee_small_next(marker->heap, &cell)) {
+            if (lee_small_marked(&cell)) {
+                visit_large(marker, cell.object, LEE_CODE_SMALL);
+                drain(marker);
+            }
+        }
         for (struct lee_unit *unit = marker->heap->units; unit != NULL; unit = unit->next) {
             struct lee_chunk *chunk = lee_chunk_describing(unit);
             size_t first = lee_first_block(chunk, unit);
@@ -651,6 +706,11 @@ LEE_UNCHECKED_INLINE bool ends_cells(struct lee_chunk *chunk, uintptr_t word) {
     return info->count != 0 && info->family == LEE_PLAIN;
 }
 
+static bool may_own(const struct lee_heap *heap, struct lee_chunk *chunk, uintptr_t word) {
+    const struct lee_heap *owner = lee_owner_in(chunk, word);
+    return owner == heap || owner == LEE_SHARED;
+}
+
 LEE_UNCHECKED void lee_mark_words(struct lee_marker *marker, const void *start, const void *end) {
     /* A marker that only observes has not asked for the addresses. */
     uintptr_t lowest = marker->lowest, span = marker->span != 0 ? marker->span : UINTPTR_MAX;
@@ -660,7 +720,7 @@ LEE_UNCHECKED void lee_mark_words(struct lee_marker *marker, const void *start, 
             continue;
         struct lee_chunk *chunk = lee_chunk_of(word);
         struct lee_chunk *before = lee_chunk_of(word - 1);
-        if (chunk != NULL && lee_owner_in(chunk, word) == marker->heap)
+        if (chunk != NULL && may_own(marker->heap, chunk, word))
             push_one(marker, word);
         if (before != NULL && (word & 7) == 0 && lee_owner_in(before, word - 1) == marker->heap && ends_cells(before, word - 1))
             push_one(marker, word - 1);

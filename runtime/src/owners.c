@@ -5,17 +5,22 @@
  * looked at. */
 #include "collect.h"
 #include "poison.h"
+#include "small.h"
 
-LEE_UNCHECKED static void drop_in_block(struct lee_heap *heap, struct lee_chunk *chunk, size_t number) {
+LEE_UNCHECKED static void drop_cell(struct lee_heap *heap, uintptr_t object, const struct lee_cell_info *info) {
+    uintptr_t *header = (uintptr_t *)(object - LEE_HEADER_BYTES), held = *header;
+    if ((held & LEE_HEADER_ALLOCATED) == 0)
+        return;
+    *header = 0;
+    lee_header_layout(held)->drop((void *)object, info->bytes - LEE_HEADER_BYTES - (held >> 48));
+    heap->counts.dropped++;
+}
+
+static void drop_in_block(struct lee_heap *heap, struct lee_chunk *chunk, size_t number) {
     const struct lee_cell_info *info = &lee_cell_info[lee_code_at(chunk, number)];
     for (unsigned i = 0; i < info->count; i++) {
-        uintptr_t object = lee_block_start(chunk, number) + info->origin + (uintptr_t)i * info->bytes;
-        uintptr_t *header = (uintptr_t *)(object - LEE_HEADER_BYTES), held = *header;
-        if ((held & LEE_HEADER_ALLOCATED) == 0 || (chunk->marks[number][i / 8] >> i % 8 & 1) != 0)
-            continue;
-        *header = 0;
-        lee_header_layout(held)->drop((void *)object, info->bytes - LEE_HEADER_BYTES - (held >> 48));
-        heap->counts.dropped++;
+        if ((chunk->marks[number][i / 8] >> i % 8 & 1) == 0)
+            drop_cell(heap, lee_block_start(chunk, number) + info->origin + (uintptr_t)i * info->bytes, info);
     }
 }
 
@@ -30,6 +35,11 @@ static void drop_large(struct lee_heap *heap, struct lee_chunk *chunk, size_t nu
 }
 
 void lee_owners_process(struct lee_heap *heap) {
+    struct lee_small_cell cell = {NULL, 0, 0, 0};
+    while (lee_small_next(heap, &cell)) {
+        if (lee_cell_info[cell.code].family == LEE_OWNER && !lee_small_marked(&cell))
+            drop_cell(heap, cell.object, &lee_cell_info[cell.code]);
+    }
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
         size_t first = lee_first_block(chunk, unit);

@@ -31,7 +31,7 @@ enum lee_unit_kind {
     LEE_UNIT_BLOCKS, /* cut into blocks of 64 KB by its owner */
     LEE_UNIT_LARGE,  /* one object, from its first unit on */
     LEE_UNIT_PAGES,  /* an arena's, a stack's: no objects */
-    LEE_UNIT_SMALL   /* cut into blocks of 4 KB for small heaps; has no single owner */
+    LEE_UNIT_SMALL   /* cut into pages of 4 KB for small heaps; each page has its own owner (small.h) */
 };
 
 /* A range of free units, described where its first unit is. One node of two skip lists. */
@@ -41,6 +41,23 @@ struct lee_range {
     unsigned levels;
     struct lee_range *next[2][LEE_SKIP_LEVELS]; /* [0] by address, [1] by size and address */
 };
+
+enum { LEE_SMALL_WORDS = LEE_UNIT_BYTES / LEE_PAGE_BYTES / 64 };
+
+/* Of a unit of pages of 4 KB: a bit for each that is free, and of those for each that may be resident. */
+struct lee_small_unit {
+    uint64_t free[LEE_SMALL_WORDS], dirty[LEE_SMALL_WORDS];
+    unsigned used;
+};
+
+/* What is known of a unit in one of its states only. */
+union lee_unit_detail {
+    struct lee_range range;
+    struct lee_small_unit small;
+};
+
+/* The owner of a unit whose pages have owners of their own. */
+#define LEE_SHARED ((struct lee_heap *)(uintptr_t)1)
 
 /* What else there is to know of a unit; marking reads the owner only, which stands apart to save cache. */
 struct lee_unit {
@@ -52,7 +69,6 @@ struct lee_unit {
     uint32_t free;       /* of a unit of blocks: which are free */
     uint32_t free_dirty; /* of those: which may hold something else than zeros */
     struct lee_unit *next, *previous; /* the owner's list */
-    void *small;         /* of a unit of 4 KB blocks: its second table */
 };
 
 struct lee_layout;
@@ -78,7 +94,7 @@ struct lee_chunk {
     _Atomic(struct lee_heap *) owner[LEE_CHUNK_UNITS];
     struct lee_unit units[LEE_CHUNK_UNITS];
     struct lee_block blocks[LEE_CHUNK_BLOCKS];
-    struct lee_range ranges[LEE_CHUNK_UNITS];
+    union lee_unit_detail details[LEE_CHUNK_UNITS];
     uintptr_t start;
     uint64_t *charges; /* while a collection accounts precisely (precise.h) */
     bool marks_huge; /* the mark bits were advised to be a huge page; written under no lock, so only a hint */

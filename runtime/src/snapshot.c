@@ -15,6 +15,7 @@
 #include "collect.h"
 #include "custodian.h"
 #include "poison.h"
+#include "small.h"
 #include "system.h"
 #include "units.h"
 
@@ -37,6 +38,7 @@ struct shared {
     atomic_uint done;
     uint64_t mark_time;
     size_t overflows, keys_found;
+    uint64_t small[LEE_SMALL_PAGES][sizeof ((struct lee_small *)0)->marks / sizeof(uint64_t)];
     uint8_t marks[][UNIT_MARKS];
 };
 
@@ -100,6 +102,9 @@ static _Noreturn void mark_and_end(struct lee_heap *heap, struct lee_marker *mar
     lee_roots_scan(heap, marker);
     lee_marker_drain(marker);
     size_t slot = 0;
+    for (struct lee_small *page = heap->small; page != NULL; page = page->next)
+        memcpy(shared->small[slot++], page->marks, sizeof page->marks);
+    slot = 0;
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
         memcpy(shared->marks[slot++], chunk->marks[lee_first_block(chunk, unit)], UNIT_MARKS);
@@ -220,6 +225,9 @@ enum lee_snapshot_state lee_snapshot_state(bool wait) {
 }
 
 void lee_snapshot_adopt(struct lee_heap *heap) {
+    size_t slot = 0;
+    for (struct lee_small *page = heap->small; page != NULL; page = page->next) /* the list is as it was: see `lee_small_refill` */
+        memcpy(page->marks, snapshot.shared->small[slot++], sizeof page->marks);
     lee_sweep_adopt(heap, snapshot.shared->marks, large_marks());
     lee_keys_adopt(heap, found_keys(), snapshot.shared->keys_found);
     heap->counts.overflows += snapshot.shared->overflows;

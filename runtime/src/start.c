@@ -31,7 +31,7 @@ static bool parse_bytes(const char *string, size_t *bytes) {
 /* A limit that cannot be read must not be taken for no limit. */
 static void read_memory_limit(void) {
     const char *value = getenv("LEE_MEMORY");
-    size_t bytes;
+    size_t bytes = 0;
     if (value == NULL || value[0] == 0)
         return;
     if (!parse_bytes(value, &bytes)) {

@@ -8,6 +8,7 @@
  * next marking `lee_sweep_finish` clears the headers of the dead, so a word that happens to point at one is dropped. */
 #include "heap.h"
 #include "poison.h"
+#include "small.h"
 #include "units.h"
 
 enum {
@@ -100,14 +101,10 @@ void lee_bins_flush(struct lee_heap *heap) {
     }
 }
 
-bool lee_bin_refill(struct lee_heap *heap, unsigned family, unsigned class_) {
-    lee_custodians_ask(heap, lee_class_bytes(class_));
-    struct lee_bin *bin = &heap->inline_part.bins[family][class_];
+/* The bin's next run, from the blocks that it has. */
+static bool refill_from_blocks(struct lee_heap *heap, unsigned family, unsigned class_) {
     struct lee_bin_blocks *blocks = &heap->blocks_of[family][class_];
-    bool collected = !heap->enabled || heap->collecting;
     for (;;) {
-        if (bin->free != 0 || bin->bump != bin->limit)
-            return true; /* a trim in between found some */
         if (blocks->current != NULL) {
             if (next_run(heap, family, class_))
                 return true;
@@ -115,24 +112,54 @@ bool lee_bin_refill(struct lee_heap *heap, unsigned family, unsigned class_) {
             blocks->current = NULL;
         }
         struct lee_block *block = blocks->unswept;
-        if (block != NULL) {
-            blocks->unswept = block->next;
-            block->fresh = 0;
-            block->state = BLOCK_CURRENT;
-            blocks->current = block;
-            continue;
-        }
+        if (block == NULL)
+            return false;
+        blocks->unswept = block->next;
+        block->fresh = 0;
+        block->state = BLOCK_CURRENT;
+        blocks->current = block;
+    }
+}
+
+/* The lists of blocks are made with the first of them. */
+static bool has_lists(struct lee_heap *heap) {
+    if (heap->blocks_of != NULL)
+        return true;
+    struct lee_small *page = lee_small_take(heap);
+    if (page == NULL)
+        return false;
+    void *lists = (void *)lee_small_start(page);
+    _Static_assert(sizeof(struct lee_bin_blocks[LEE_FAMILIES][LEE_CLASSES]) <= LEE_SMALL_CELLS * 16, "they fit a page");
+    LEE_UNPOISON(lists, sizeof(struct lee_bin_blocks[LEE_FAMILIES][LEE_CLASSES]));
+    heap->blocks_of = __builtin_memset(lists, 0, sizeof(struct lee_bin_blocks[LEE_FAMILIES][LEE_CLASSES]));
+    return true;
+}
+
+static bool add_block(struct lee_heap *heap, unsigned family, unsigned class_) {
+    struct lee_block *block = has_lists(heap) ? lee_blocks_take(heap, 1, lee_cell_code(family, class_)) : NULL;
+    if (block == NULL)
+        return false;
+    block->state = BLOCK_CURRENT;
+    block->fresh = 0;
+    heap->blocks_of[family][class_].current = block;
+    return true;
+}
+
+bool lee_bin_refill(struct lee_heap *heap, unsigned family, unsigned class_) {
+    lee_custodians_ask(heap, lee_class_bytes(class_));
+    struct lee_bin *bin = &heap->inline_part.bins[family][class_];
+    bool collected = !heap->enabled || heap->collecting;
+    for (;;) {
+        if (bin->free != 0 || bin->bump != bin->limit)
+            return true; /* a trim in between found some */
+        if ((heap->blocks_of != NULL && refill_from_blocks(heap, family, class_)) || lee_small_refill(heap, family, class_))
+            return true;
         if (!collected && lee_heap_poll(heap, LEE_BLOCK_BYTES)) {
             collected = true;
             continue;
         }
-        block = lee_blocks_take(heap, 1, lee_cell_code(family, class_));
-        if (block != NULL) {
-            block->state = BLOCK_CURRENT;
-            block->fresh = 0;
-            blocks->current = block;
+        if (add_block(heap, family, class_))
             continue;
-        }
         if (collected && !lee_custodians_starved(heap))
             return false;
         if (!collected)
@@ -159,8 +186,10 @@ LEE_UNCHECKED static void clear_headers(struct lee_block *block, unsigned from) 
 void lee_sweep_finish(struct lee_heap *heap) {
     for (unsigned family = 0; family < LEE_FAMILIES; family++) {
         for (unsigned class_ = 0; class_ < LEE_CLASSES; class_++) {
+            heap->inline_part.bins[family][class_] = (struct lee_bin){0, 0, 0};
+            if (heap->blocks_of == NULL)
+                continue;
             struct lee_bin_blocks *blocks = &heap->blocks_of[family][class_];
-            struct lee_bin *bin = &heap->inline_part.bins[family][class_];
             if (family != LEE_PLAIN) {
                 if (blocks->current != NULL && blocks->current->dirty)
                     clear_headers(blocks->current, blocks->current->fresh);
@@ -168,7 +197,6 @@ void lee_sweep_finish(struct lee_heap *heap) {
                     clear_headers(block, 0);
             }
             blocks->current = blocks->unswept = NULL;
-            *bin = (struct lee_bin){0, 0, 0};
         }
     }
 }
@@ -246,6 +274,7 @@ static void sort_unit(struct lee_heap *heap, struct lee_unit *unit) {
 
 void lee_sweep_begin(struct lee_heap *heap) {
     struct lee_unit *next;
+    lee_small_sweep(heap);
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next)
         sort_unit(heap, unit);
     for (struct lee_unit *unit = heap->large; unit != NULL; unit = next) {
@@ -285,6 +314,7 @@ static void mark_block(struct lee_chunk *chunk, size_t number) {
 }
 
 static void mark_handed_out(struct lee_heap *heap) {
+    lee_small_mark_all(heap);
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
         size_t first = lee_first_block(chunk, unit);
@@ -320,6 +350,10 @@ void lee_sweep_adopt(struct lee_heap *heap, const uint8_t (*marks)[LEE_BLOCKS_A_
 static void unmark_cell(uintptr_t cell, const struct lee_cell_info *info) {
     struct lee_chunk *chunk = lee_chunk_at((void *)cell);
     size_t number = lee_block_index(cell);
+    if (lee_code_at(chunk, number) == LEE_CODE_SMALL) {
+        lee_small_unmark(info->family == LEE_PLAIN ? cell : cell + LEE_HEADER_BYTES);
+        return;
+    }
     unsigned index = (unsigned)((cell - first_cell(chunk, number, info)) / info->bytes);
     chunk->marks[number][index / 8] &= (uint8_t)~(1 << index % 8);
 }
@@ -344,7 +378,7 @@ void lee_sweep_drop_free(struct lee_heap *heap) {
 
 void lee_heap_trim(struct lee_heap *heap) {
     size_t used = heap->blocks_used * LEE_BLOCK_BYTES, before = used;
-    if (!heap->collecting && !heap->snapshot && used > 0) {
+    if (!heap->collecting && !heap->snapshot) {
         mark_handed_out(heap);
         lee_sweep_drop_free(heap);
         heap->counts.live_objects = heap->counts.live_bytes = 0;

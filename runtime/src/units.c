@@ -82,7 +82,7 @@ static unsigned random_levels(void) {
 
 static void insert(uintptr_t start, size_t units) {
     struct lee_chunk *chunk = lee_chunk_at((void *)start);
-    struct lee_range *range = &chunk->ranges[start >> LEE_UNIT_SHIFT & (LEE_CHUNK_UNITS - 1)];
+    struct lee_range *range = &chunk->details[lee_unit_index(start)].range;
     struct lee_range *last[LEE_SKIP_LEVELS];
     range->start = start;
     range->units = units;
@@ -144,7 +144,6 @@ static void describe(uintptr_t address, struct lee_heap *owner, enum lee_unit_ki
     unit->free = 0;
     unit->free_dirty = 0;
     unit->next = unit->previous = NULL;
-    unit->small = NULL;
     atomic_store_explicit(&unit->kind, (uint8_t)kind, memory_order_relaxed);
     if (owner != NULL) /* last: who finds its name here may trust the rest */
         atomic_store_explicit(name, owner, memory_order_release);

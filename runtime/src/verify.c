@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "collect.h"
 #include "poison.h"
+#include "small.h"
 #include "system.h"
 
 struct seen {
@@ -20,9 +21,14 @@ LEE_UNCHECKED static uintptr_t word_at(uintptr_t address) {
     return *(const uintptr_t *)address;
 }
 
-static bool of_heap(struct lee_heap *heap, uintptr_t word, struct lee_chunk **chunk) {
-    *chunk = lee_chunk_of(word);
-    return *chunk != NULL && lee_owner_in(*chunk, word) == heap;
+/* Whether the cell is one of the heap's, and of the class. */
+static bool is_cell_of(struct lee_heap *heap, uintptr_t cell, unsigned code) {
+    struct lee_chunk *chunk = lee_chunk_of(cell);
+    struct lee_small_cell small;
+    uintptr_t object = cell + (lee_cell_info[code].family == LEE_PLAIN ? 0 : LEE_HEADER_BYTES);
+    if (lee_small_find(heap, object, &small))
+        return small.object == object && small.code == code;
+    return chunk != NULL && lee_owner_in(chunk, cell) == heap && lee_code_at(chunk, lee_block_index(cell)) == code;
 }
 
 static size_t place_of(const struct seen *seen, uintptr_t object) {
@@ -88,6 +94,9 @@ static void follow(struct seen *seen) {
 /* Calls `visit` for the start of each cell and large object, whatever it holds. */
 static const char *each_place(struct lee_heap *heap, const char *(*visit)(void *, uintptr_t), void *context) {
     const char *wrong = NULL;
+    struct lee_small_cell small = {NULL, 0, 0, 0};
+    while (wrong == NULL && lee_small_next(heap, &small))
+        wrong = visit(context, small.object);
     for (struct lee_unit *unit = heap->units; unit != NULL && wrong == NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
         size_t first = lee_first_block(chunk, unit);
@@ -186,18 +195,18 @@ static const char *validate_unit(struct lee_heap *heap, struct lee_unit *unit, s
 static const char *validate_bin(struct lee_heap *heap, unsigned family, unsigned class_) {
     struct lee_bin *bin = &heap->inline_part.bins[family][class_];
     unsigned code = lee_cell_code(family, class_);
-    struct lee_chunk *chunk;
     for (uintptr_t cell = bin->free, steps = 0; cell != 0; cell = word_at(cell)) {
-        if (!of_heap(heap, cell, &chunk) || lee_code_at(chunk, lee_block_index(cell)) != code)
+        if (!is_cell_of(heap, cell, code))
             return "heap: a free list leaves its class (freed twice, or written to after it was freed?)";
-        if (++steps > heap->blocks_used * LEE_BLOCK_BYTES / 16)
+        if (++steps > (heap->blocks_used * LEE_BLOCK_BYTES + heap->small_pages * LEE_PAGE_BYTES) / 16)
             return "heap: a free list is a circle (freed twice?)";
     }
-    if (bin->bump != bin->limit && (!of_heap(heap, bin->bump, &chunk) || lee_code_at(chunk, lee_block_index(bin->bump)) != code ||
-                                    (bin->limit - bin->bump) % lee_cell_info[code].bytes != 0))
+    if (bin->bump != bin->limit &&
+        (!is_cell_of(heap, bin->bump, code) || (bin->limit - bin->bump) % lee_cell_info[code].bytes != 0))
         return "heap: fresh cells are not of their class";
-    for (struct lee_block *block = heap->blocks_of[family][class_].unswept; block != NULL; block = block->next) {
-        chunk = lee_chunk_describing(block);
+    struct lee_block *unswept = heap->blocks_of != NULL ? heap->blocks_of[family][class_].unswept : NULL;
+    for (struct lee_block *block = unswept; block != NULL; block = block->next) {
+        struct lee_chunk *chunk = lee_chunk_describing(block);
         if (lee_code_at(chunk, lee_block_number(chunk, block)) != code || block->state != BLOCK_UNSWEPT)
             return "heap: an unswept block is not of its bin";
     }
@@ -212,6 +221,8 @@ const char *lee_heap_validate(struct lee_heap *heap) {
         wrong = validate_unit(heap, unit, &totals);
     if (wrong == NULL && (units != heap->units_held || totals.blocks != heap->blocks_used || totals.dirty != heap->blocks_free_dirty))
         wrong = "heap: its counts of units or blocks are wrong";
+    if (wrong == NULL)
+        wrong = lee_small_validate(heap);
     for (unsigned family = 0; family < LEE_FAMILIES && wrong == NULL; family++) {
         for (unsigned class_ = 0; class_ < LEE_CLASSES && wrong == NULL; class_++)
             wrong = validate_bin(heap, family, class_);

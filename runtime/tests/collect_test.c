@@ -6,6 +6,7 @@
 
 #include "../src/arena.h"
 #include "../src/collect.h"
+#include "../src/small.h"
 #include "../src/system.h"
 #include "../src/units.h"
 #include "check.h"
@@ -407,6 +408,7 @@ static void test_failures(void) {
         lee_root_remove(heap, &roots.root);
         lee_heap_delete(heap);
     }
+    lee_small_trim();
     CHECK(lee_memory_charged() == 0);
 }
 
@@ -442,6 +444,7 @@ static void test_pages(void) {
     valid(heap);
     CHECK(heap->blocks_used == 0 && heap->large_bytes == 0);
     lee_heap_delete(heap);
+    lee_small_trim();
     CHECK(lee_memory_charged() == 0);
 }
 
