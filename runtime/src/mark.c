@@ -40,12 +40,13 @@ static __attribute__((noinline)) bool locate_large(struct lee_chunk *chunk, uint
 }
 
 /* What is in no unit of the heap's own: a cell in a page of 4 KB, or nothing. */
-static __attribute__((noinline)) bool locate_small(struct lee_heap *heap, uintptr_t word, struct lee_mark_entry *entry) {
-    struct lee_small_cell cell;
-    if (!lee_small_find(heap, word, &cell))
-        return false;
-    *entry = (struct lee_mark_entry){cell.object, (uint8_t *)cell.page->marks + cell.at / 8, cell.at % 8, LEE_CODE_SMALL};
-    return true;
+static __attribute__((noinline)) bool locate_small(struct lee_heap *heap, struct lee_chunk *chunk, uintptr_t word,
+                                                   struct lee_mark_entry *entry) {
+    unsigned at = lee_small_place(heap, chunk, word);
+    struct lee_small *page = lee_small_of(word);
+    if (at != 0)
+        *entry = (struct lee_mark_entry){lee_small_start(page) + at * 16, (uint8_t *)page->marks + at / 8, at % 8, LEE_CODE_SMALL};
+    return at != 0;
 }
 
 /* What kind of cell an object in such a page is in. */
@@ -77,7 +78,7 @@ static inline __attribute__((always_inline)) bool locate(struct lee_heap *heap, 
         return false;
     struct lee_chunk *chunk = (struct lee_chunk *)value;
     if (lee_owner_in(chunk, word) != heap)
-        return locate_small(heap, word, entry);
+        return locate_small(heap, chunk, word, entry);
     size_t number = lee_block_index(word);
     uint32_t code = lee_code_at(chunk, number);
     const struct lee_cell_info *info = &lee_cell_info[code];
@@ -383,24 +384,21 @@ static inline uint64_t *marks_of(uint64_t mark) {
 }
 
 /* What is not a cell in a block. */
-static void found_at(struct found *found, const struct lee_mark_entry *entry) {
-    *found = (struct found){entry->object, ((uint64_t)(uintptr_t)entry->mark << 3 | entry->bit) | (uint64_t)entry->code << CODE_SHIFT};
-}
-
 static __attribute__((noinline)) bool classify_large(struct lee_chunk *chunk, uintptr_t word, struct found *found) {
     struct lee_mark_entry entry;
     if (!locate_large(chunk, word, &entry))
         return false;
-    found_at(found, &entry);
+    *found = (struct found){entry.object, (uint64_t)(uintptr_t)entry.mark << 3 | (uint64_t)entry.code << CODE_SHIFT};
     return true;
 }
 
-static __attribute__((noinline)) bool classify_small(struct lee_heap *heap, uintptr_t word, struct found *found) {
-    struct lee_mark_entry entry;
-    if (!locate_small(heap, word, &entry))
-        return false;
-    found_at(found, &entry);
-    return true;
+/* What is in no unit of the heap's own. */
+static __attribute__((noinline)) bool classify_small(struct lee_heap *heap, struct lee_chunk *chunk, uintptr_t word,
+                                                     struct found *found) {
+    unsigned at = lee_small_place(heap, chunk, word);
+    struct lee_small *page = lee_small_of(word);
+    *found = (struct found){lee_small_start(page) + at * 16, ((uint64_t)(uintptr_t)page->marks << 3) + at + ((uint64_t)LEE_CODE_SMALL << CODE_SHIFT)};
+    return at != 0;
 }
 
 /* The two loads of the page table, then one for the block's class: whether the word, which is below 2^48, points into an
@@ -412,7 +410,7 @@ static inline __attribute__((always_inline)) bool classify(struct lee_heap *heap
         return false;
     struct lee_chunk *chunk = (struct lee_chunk *)value;
     if (__builtin_expect(lee_owner_in(chunk, word) != heap, 0))
-        return classify_small(heap, word, found);
+        return classify_small(heap, chunk, word, found);
     uint64_t code = lee_code_at(chunk, lee_block_index(word));
     const struct lee_cell_info *info = &lee_cell_info[code];
     uint32_t offset = (uint32_t)(word & (LEE_BLOCK_BYTES - 1)) - info->origin;

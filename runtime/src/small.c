@@ -190,18 +190,11 @@ _Static_assert(sizeof(struct lee_heap) + 256 < CELLS_BYTES, "the first page has 
 
 bool lee_small_find(struct lee_heap *heap, uintptr_t word, struct lee_small_cell *cell) {
     struct lee_chunk *chunk = lee_chunk_of(word);
-    if (chunk == NULL || lee_owner_in(chunk, word) != LEE_SHARED)
-        return false;
+    unsigned at = chunk != NULL ? lee_small_place(heap, chunk, word) : 0;
     struct lee_small *page = lee_small_of(word);
-    unsigned at = (unsigned)(word & (LEE_PAGE_BYTES - 1)) / 16;
-    if (at >= LEE_SMALL_CELLS || atomic_load_explicit(&page->owner, LEE_DEPENDENT_LOAD) != heap)
-        return false;
-    while (page->map[at] == LEE_SMALL_MORE)
-        at--;
-    if (page->map[at] == LEE_CODE_NONE)
-        return false;
-    *cell = (struct lee_small_cell){page, at, page->map[at], lee_small_start(page) + (uintptr_t)at * 16};
-    return true;
+    if (at != 0)
+        *cell = (struct lee_small_cell){page, at, page->map[at], lee_small_start(page) + (uintptr_t)at * 16};
+    return at != 0;
 }
 
 unsigned lee_small_code(uintptr_t object) {

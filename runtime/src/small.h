@@ -47,6 +47,18 @@ static inline bool lee_small_marked(const struct lee_small_cell *cell) {
     return (cell->page->marks[cell->at / 64] >> cell->at % 64 & 1) != 0;
 }
 
+/* The place of the object that a word points into, in a window of ours but in no unit of the heap's; 0, where none is, if there is none. */
+static inline unsigned lee_small_place(const struct lee_heap *heap, struct lee_chunk *chunk, uintptr_t word) {
+    const struct lee_small *page = lee_small_of(word);
+    unsigned at = (unsigned)(word & (LEE_PAGE_BYTES - 1)) / 16;
+    if (lee_owner_in(chunk, word) != LEE_SHARED || at >= LEE_SMALL_CELLS ||
+        atomic_load_explicit(&page->owner, LEE_DEPENDENT_LOAD) != heap)
+        return 0;
+    while (page->map[at] == LEE_SMALL_MORE)
+        at--;
+    return page->map[at] == LEE_CODE_NONE ? 0 : at;
+}
+
 /* A page for a heap, whose cells hold anything. Null if there is no memory. */
 struct lee_small *lee_small_take(struct lee_heap *owner);
 void lee_small_give(struct lee_small *page);
