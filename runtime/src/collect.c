@@ -78,14 +78,17 @@ static void set_budget(struct lee_heap *heap, size_t fresh, size_t old) {
     size_t live = heap->live_marked, budget = live / 100 * lee_heap_settings.grow_percent;
     if (live > old && live - old >= fresh / 2 && budget <= SIZE_MAX / 2)
         budget *= 2;
-    size_t limit = lee_memory_limit(), charged = lee_memory_charged();
     if (budget < lee_heap_settings.least_budget)
         budget = lee_heap_settings.least_budget;
+    /* Memory that is there is used first, up to twice as much: what a program held at its peak saves it collections. */
+    size_t there = heap->blocks_free_dirty * LEE_BLOCK_BYTES;
+    if (budget < there)
+        budget = there / 2 < budget ? there : 2 * budget;
     /* Close to the limit a collection comes earlier, but not for each block. */
-    size_t left = limit > charged ? limit - charged : 0;
+    size_t limit = lee_memory_limit(), charged = lee_memory_charged(), left = limit > charged ? limit - charged : 0;
     size_t least = LEE_BLOCK_BYTES > live / 16 ? LEE_BLOCK_BYTES : live / 16;
-    if (budget > left + heap->blocks_free_dirty * LEE_BLOCK_BYTES)
-        budget = left + heap->blocks_free_dirty * LEE_BLOCK_BYTES > least ? left + heap->blocks_free_dirty * LEE_BLOCK_BYTES : least;
+    if (budget > left + there)
+        budget = left + there > least ? left + there : least;
     heap->budget = budget;
 }
 
