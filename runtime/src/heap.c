@@ -173,19 +173,27 @@ void *lee_heap_realloc_array(const struct lee_site *site, const void *old, int64
     return fresh;
 }
 
+/* Codes number the bins in their order; half of the origin is the header. */
+static inline void put(struct lee_heap_bins *heap, void *object, unsigned code) {
+    const struct lee_cell_info *info = &lee_cell_info[code];
+    lee_cell_put((unsigned char *)object - info->origin / 2, heap, &heap->bins[0][0] + (code - LEE_CODE_CELLS), info->bytes);
+}
+
+/* What is in no block of cells. */
+static __attribute__((noinline)) void free_elsewhere(struct lee_heap_bins *heap, void *object, unsigned code) {
+    if (code == LEE_CODE_SMALL)
+        put(heap, object, lee_small_code((uintptr_t)object));
+    else
+        lee_large_free(lee_heap_of(heap), object);
+}
+
 void lee_heap_free(void *object) {
     struct lee_chunk *chunk = lee_chunk_at(object);
     unsigned code = lee_code_at(chunk, lee_block_index((uintptr_t)object));
-    struct lee_heap_bins *heap = lee_self;
-    if (__builtin_expect(code == LEE_CODE_SMALL, 0))
-        code = lee_small_code((uintptr_t)object);
-    if (__builtin_expect(code - LEE_CODE_CELLS >= LEE_CODE_LARGE - LEE_CODE_CELLS, 0)) {
-        lee_large_free(lee_heap_of(heap), object);
-        return;
-    }
-    /* Codes number the bins in their order; half of the origin is the header. */
-    const struct lee_cell_info *info = &lee_cell_info[code];
-    lee_cell_put((unsigned char *)object - info->origin / 2, heap, &heap->bins[0][0] + (code - LEE_CODE_CELLS), info->bytes);
+    if (__builtin_expect(code - LEE_CODE_CELLS >= LEE_CODE_LARGE - LEE_CODE_CELLS, 0))
+        free_elsewhere(lee_self, object, code);
+    else
+        put(lee_self, object, code);
 }
 
 LEE_UNCHECKED static bool fits_typed(const void *old, size_t size, unsigned family) {
