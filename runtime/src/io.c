@@ -1,10 +1,8 @@
 /* Files over descriptors: opening, buffering, positions, closing.
  *
  * Why not libc's: a FILE that is used after fclose must be found out, whatever the program does, and libc's frees
- * it. Here a closed file's object stays (72 bytes); its buffer goes to the next file that needs one.
- *
- * Interim: objects and buffers are on the heap, which gives nothing back. The collector will have to take the open
- * files and the free buffers as roots. */
+ * it. Here a closed file's object stays (72 bytes) until nothing reaches it; its buffer goes to the next file that needs one. Standard input
+ * and output have buffers of their own, so printing needs no memory. */
 #define _GNU_SOURCE
 
 #include "custodian.h"
@@ -12,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <lee/globals.h>
 #include <lee/heap.h>
 #include <lee/layout.h>
 #include <limits.h>
@@ -45,8 +44,20 @@ struct buffer {
 };
 
 static struct buffer *free_buffers;
+static struct buffer standard_buffers[2];
+static bool standard_given[2];
 
 static const struct lee_layout buffer_layout = {.bytes = sizeof(struct buffer), .kind = LEE_LAYOUT_MIXED, .words = 1, .name = "buffer"};
+
+#ifndef LEE_NO_GC
+/* Of these the collector need read no more than of others. */
+static const struct lee_global standard_global = {standard_buffers, sizeof standard_buffers, &buffer_layout};
+static struct lee_globals standard_globals = {&standard_global, 1, NULL};
+
+__attribute__((constructor)) static void name_buffers(void) {
+    lee_globals_add(&standard_globals);
+}
+#endif
 
 /* Programs without custodians do not link them. */
 struct lee_custodian *lee_custodian_current(void) __attribute__((weak));
@@ -213,7 +224,11 @@ static bool have_buffer(struct lee_file *f) {
     if (IO_LIKELY(f->buffer != NULL))
         return true;
     struct buffer *b = free_buffers;
-    if (b != NULL)
+    size_t n = (size_t)f->fd;
+    if (n < 2 && f == &lee_io_standard[n] && !standard_given[n]) {
+        standard_given[n] = true;
+        b = &standard_buffers[n];
+    } else if (b != NULL)
         free_buffers = b->next;
     else
         b = lee_heap_try_alloc_typed(sizeof *b, &buffer_layout);
