@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #define LEE_IO_INLINE /* as emitted code does */
 
+#include "../src/heap_limit.h"
 #include "check.h"
 
 #include <errno.h>
@@ -264,6 +265,21 @@ static void fault_after_output(void *unused) {
     (lee_io_getc)(NULL);
 }
 
+static void print_without_memory(void *unused) {
+    (void)unused;
+    dup2(2, 1);
+    lee_heap_limit(1);
+    struct lee_file *file = lee_io_fopen(path("none"), "w");
+    lee_io_printf("printed, file %d\n", file != NULL && lee_io_fprintf(file, "%d", 1) == 1);
+}
+
+/* Who has no memory left can say so. */
+static void test_no_memory(void) {
+    static struct child child;
+    run_child(&child, print_without_memory, NULL);
+    CHECK(check_holds("no memory", child.output, "printed, file 0"));
+}
+
 static void test_faults(void) {
     static struct child child;
     for (char what[] = "gpfcsr", *w = what; *w; w++) {
@@ -287,6 +303,7 @@ int main(void) {
     test_getline();
     test_formats();
     test_popen();
+    test_no_memory();
     test_faults();
     char command[100];
     snprintf(command, sizeof command, "rm -r %s", directory);
