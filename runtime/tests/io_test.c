@@ -269,7 +269,7 @@ static void print_without_memory(void *unused) {
     (void)unused;
     dup2(2, 1);
     lee_heap_limit(1);
-    struct lee_file *file = lee_io_fopen(path("none"), "w");
+    struct lee_file *file = lee_io_fopen(path("unwritten"), "w");
     lee_io_printf("printed, file %d\n", file != NULL && lee_io_fprintf(file, "%d", 1) == 1);
     lee_io_fflush(lee_io_stdout());
 }
