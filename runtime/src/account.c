@@ -144,8 +144,11 @@ void lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct l
 }
 
 void lee_account_settle(struct lee_heap *heap) {
+    lee_custodians_see_stacks();
     struct lee_custodian *first = &lee_custodian_first, *at = lee_custodian_deepest(first);
     for (; at != NULL; at = lee_custodian_after(at)) {
+        for (struct lee_task *task = at->tasks; task != NULL; task = task->next)
+            lee_task_trim(task);
         at->own += task_bytes(at);
         at->settled = at->fresh = 0;
     }

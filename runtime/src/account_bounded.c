@@ -1,8 +1,9 @@
 /* account_bounded.c: what one custodian reaches, at a cost in proportion to its limit.
  *
- * Promises: touches neither the collector's mark bits nor any object; reads at most what is reached before the trace stops, and one
- * object more. Uses memory of its own in proportion to what it finds. The count is what the custodian and all below it are charged under the
- * precise policy, so at least what they are charged under any. */
+ * Promises: touches neither the collector's mark bits nor any object (but gives back what tasks' stacks do not use any more); reads at most what is reached before the trace stops, and one
+ * object more; of what may come into finalizer queues, all is looked at. Uses memory of its own in proportion to what it finds. The count is what the
+ * custodian and all below it are charged under the precise policy, or more (of what may come into a queue, some may have other holders, too); so at least what
+ * they are charged under any. */
 #include "custodian.h"
 
 #ifndef LEE_NO_GC
@@ -90,6 +91,7 @@ size_t lee_account_reached(struct lee_heap *heap, struct lee_custodian *custodia
     struct lee_custodian *at = lee_custodian_deepest(custodian);
     for (;; at = lee_custodian_after(at)) {
         for (struct lee_task *task = at->tasks; task != NULL && trace.bytes <= most; task = task->next) {
+            lee_task_trim(task);
             trace.bytes += lee_task_bytes(task);
             lee_task_scan(heap, task, &trace.observer);
             read_pending(&trace);
@@ -97,6 +99,9 @@ size_t lee_account_reached(struct lee_heap *heap, struct lee_custodian *custodia
         if (at == custodian)
             break;
     }
+    /* Nobody's task may reach that; the custodian pays for it nevertheless. */
+    lee_finalizers_each(heap, custodian, see, &trace);
+    read_pending(&trace);
     lee_system_release(trace.seen, (trace.mask + 1) * sizeof(uintptr_t));
     lee_vector_free(&trace.pending);
     return trace.lost ? SIZE_MAX : trace.bytes;

@@ -182,7 +182,7 @@ static void mark(struct lee_heap *heap, bool accounts) {
         lee_roots_scan(heap, &marker);
         lee_marker_drain(&marker);
     }
-    if (heap->finalizers.bytes > 0)
+    if (heap->finalizers.first != NULL)
         lee_finalizers_process(heap, &marker);
     heap->counts.overflows += marker.overflows;
     lee_marker_end(&marker);
@@ -298,7 +298,7 @@ static bool adopt(struct lee_heap *heap) {
     if (wrong != NULL)
         lee_fault_message(NULL, wrong);
     lee_sweep_drop_free(heap);
-    if (heap->finalizers.bytes > 0) {
+    if (heap->finalizers.first != NULL) {
         struct lee_marker marker;
         lee_marker_start(&marker, heap);
         lee_finalizers_process(heap, &marker);

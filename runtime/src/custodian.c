@@ -97,7 +97,7 @@ struct lee_custodian *lee_custodian_enter(struct lee_custodian *custodian) {
     return before;
 }
 
-static bool is_inside(const struct lee_custodian *custodian, const struct lee_custodian *top) {
+bool lee_custodian_is_inside(const struct lee_custodian *custodian, const struct lee_custodian *top) {
     while (custodian != NULL && custodian != top)
         custodian = custodian->parent;
     return custodian != NULL;
@@ -105,7 +105,7 @@ static bool is_inside(const struct lee_custodian *custodian, const struct lee_cu
 
 bool lee_custodian_covers(const struct lee_custodian *custodian) {
     const struct lee_task *self = lee_task_self();
-    return is_inside(custodian, self->custodian) || is_inside(custodian, self->entered);
+    return lee_custodian_is_inside(custodian, self->custodian) || lee_custodian_is_inside(custodian, self->entered);
 }
 
 bool lee_custodian_is_shut(struct lee_custodian *custodian) {
@@ -128,6 +128,23 @@ void lee_custodian_begin(struct lee_task *task) {
     lee_custodian_first.tasks = task;
 }
 
+/* What a task's stack took is asked of the system (1 us), so seldom: a task that ran is charged for all of its stack until somebody
+ * looks, which is before anybody is settled. */
+static _Thread_local struct lee_task *unseen;
+
+static struct breach {
+    struct lee_custodian *of;
+    size_t required, left;
+} find_breach(size_t bytes);
+
+/* The custodian, and all above it, got so many bytes. */
+static void charge(struct lee_custodian *custodian, size_t bytes) {
+    for (; custodian != NULL; custodian = custodian->parent) {
+        custodian->fresh += bytes;
+        custodian->handed += bytes;
+    }
+}
+
 void lee_custodian_add(struct lee_heap *heap, struct lee_task *task) {
     struct lee_custodian *custodian = task->custodian;
     task->previous = NULL;
@@ -135,15 +152,55 @@ void lee_custodian_add(struct lee_heap *heap, struct lee_task *task) {
     if (task->next != NULL)
         task->next->previous = task;
     custodian->tasks = task;
-    for (; custodian != NULL; custodian = custodian->parent) {
-        custodian->fresh += LEE_STACK_CHARGE;
-        custodian->handed += LEE_STACK_CHARGE;
-    }
+    charge(custodian, task->high - task->touched);
     if (lee_accounting_limits)
         lee_custodian_check(heap, 0);
 }
 
+void lee_custodian_note_stack(struct lee_heap *heap, struct lee_task *task) {
+    if (!lee_accounting_limits || task->low == 0 || task->unseen)
+        return;
+    task->unseen = true;
+    task->unseen_previous = NULL;
+    task->unseen_next = unseen;
+    if (unseen != NULL)
+        unseen->unseen_previous = task;
+    unseen = task;
+    for (struct lee_custodian *at = task->custodian; at != NULL; at = at->parent)
+        at->fresh += task->touched - task->low;
+    if (find_breach(0).of != NULL)
+        lee_custodian_check(heap, 0);
+}
+
+/* Takes back what a task was charged because nobody had looked at its stack. */
+static void forget_stack(struct lee_task *task) {
+    if (!task->unseen)
+        return;
+    task->unseen = false;
+    if (task->unseen_previous != NULL)
+        task->unseen_previous->unseen_next = task->unseen_next;
+    else
+        unseen = task->unseen_next;
+    if (task->unseen_next != NULL)
+        task->unseen_next->unseen_previous = task->unseen_previous;
+    for (struct lee_custodian *at = task->custodian; at != NULL; at = at->parent)
+        at->fresh -= task->touched - task->low;
+}
+
+bool lee_custodians_see_stacks(void) {
+    bool any = unseen != NULL;
+    while (unseen != NULL) {
+        struct lee_task *task = unseen;
+        forget_stack(task);
+        uintptr_t touched = lee_stack_touched(task->low, task->touched);
+        charge(task->custodian, task->touched - touched);
+        task->touched = touched;
+    }
+    return any;
+}
+
 void lee_custodian_remove(struct lee_task *task) {
+    forget_stack(task);
     if (task->previous != NULL)
         task->previous->next = task->next;
     else
@@ -172,6 +229,7 @@ static bool shut_down(struct lee_custodian *top) {
         struct lee_task *next;
         for (struct lee_task *task = at->tasks; task != NULL; task = next) {
             next = task->next;
+            forget_stack(task);
             if (task == lee_task_self())
                 self = true;
             else
@@ -202,10 +260,7 @@ void lee_custodian_shutdown(struct lee_custodian *custodian) {
 static void flush(struct lee_heap *heap) {
     size_t bytes = heap->counts.allocated - heap->flushed;
     heap->flushed = heap->counts.allocated;
-    for (struct lee_custodian *at = lee_task_self()->custodian; at != NULL; at = at->parent) {
-        at->fresh += bytes;
-        at->handed += bytes;
-    }
+    charge(lee_task_self()->custodian, bytes);
 }
 
 static size_t use_of(const struct lee_custodian *custodian) {
@@ -219,6 +274,7 @@ bool lee_custodians_near(struct lee_heap *heap, size_t most) {
     if (requirements > 0)
         return true;
     flush(heap);
+    lee_custodians_see_stacks();
     struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first);
     for (; at != NULL; at = lee_custodian_after(at)) {
         if (at->least_limit != SIZE_MAX && (use_of(at) > at->least_limit / 2 || at->least_limit < most))
@@ -258,11 +314,6 @@ static size_t required_below(struct lee_custodian *custodian) {
 
 /* What `bytes` more would break: a limit of `of` (null: nothing), or a requirement of so many bytes below it. Else how much is left to
  * the nearest limit. */
-struct breach {
-    struct lee_custodian *of;
-    size_t required, left;
-};
-
 static struct breach find_breach(size_t bytes) {
     struct breach breach = {NULL, 0, SIZE_MAX};
     for (struct lee_custodian *at = lee_task_self()->custodian; at != NULL; at = at->parent) {
@@ -326,7 +377,7 @@ static bool judge(size_t bytes, const struct breach *fast, bool *self) {
         }
         for (const struct lee_limit *need = at->requirements; need != NULL; need = need->next) {
             size_t left = left_to(at);
-            bool too_fast = fast != NULL && fast->required > 0 && need->bytes >= fast->required && is_inside(at, fast->of);
+            bool too_fast = fast != NULL && fast->required > 0 && need->bytes >= fast->required && lee_custodian_is_inside(at, fast->of);
             if (need->bytes > left || bytes > left - need->bytes || too_fast)
                 condemn(need->victim, &any, self);
         }
@@ -386,6 +437,8 @@ void lee_custodian_check(struct lee_heap *heap, size_t bytes) {
     bool self = false;
     while (!self) {
         struct breach breach = find_breach(bytes);
+        if ((breach.of != NULL || breach.left < NEAR) && lee_custodians_see_stacks())
+            continue;
         if (breach.of == NULL) {
             set_allowance(heap, breach.left);
             return;

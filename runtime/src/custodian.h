@@ -24,6 +24,7 @@ struct lee_custodian {
     size_t settled, fresh; /* bytes of it and all below it: at the last accounting, and handed out since */
     size_t handed, forced; /* bytes handed out to it and below in all; the same when it last made an accounting happen */
     size_t own;            /* while accounting: what is charged to it alone */
+    struct lee_finalizer *finalizers; /* meanwhile: of its queues */
     /* While accounting precisely: its number, in post-order, the lowest below it, and the last set that it was charged for. */
     uint32_t number, lowest, stamp;
     bool shut, was_forced;
@@ -42,6 +43,10 @@ enum lee_accounting { LEE_ACCOUNTING_NONE, LEE_ACCOUNTING_BLAME, LEE_ACCOUNTING_
 void lee_custodian_begin(struct lee_task *task);
 void lee_custodian_add(struct lee_heap *heap, struct lee_task *task);
 void lee_custodian_remove(struct lee_task *task);
+/* The running task is about to wait: its custodian pays for what its stack took meanwhile. May collect, and may not return. */
+void lee_custodian_note_stack(struct lee_heap *heap, struct lee_task *task);
+/* Looks at the stacks of the tasks that ran, so that custodians are charged for what these took. False if there were none. */
+bool lee_custodians_see_stacks(void);
 /* Another task runs, of another custodian. */
 void lee_custodian_switch(struct lee_heap *heap, struct lee_custodian *from, struct lee_custodian *to);
 /* `bytes` are to be handed out to the running task, and somebody may have something against it. May collect, and may not return. */
@@ -54,6 +59,8 @@ bool lee_custodian_starved(struct lee_heap *heap);
 /* Whether somebody has used half of a limit, has a limit below `most` bytes, or a requirement. */
 bool lee_custodians_near(struct lee_heap *heap, size_t most);
 
+/* Whether a custodian is `top` or below it. */
+bool lee_custodian_is_inside(const struct lee_custodian *custodian, const struct lee_custodian *top);
 /* Whether a custodian is the running task's, or the one that it entered, or below. */
 bool lee_custodian_covers(const struct lee_custodian *custodian);
 
@@ -64,6 +71,12 @@ struct lee_custodian *lee_custodian_after(struct lee_custodian *custodian);
 /* io.c, opened.c, if they are linked: close what belongs to custodians that were shut down. */
 void lee_files_shut(void) __attribute__((weak));
 void lee_opened_shut(void) __attribute__((weak));
+
+/* weak.c */
+
+/* Visits what may come into queues of `top` and the custodians below it, and what carries it. */
+void lee_finalizers_each(struct lee_heap *heap, const struct lee_custodian *top, void (*visit)(void *context, uintptr_t word),
+                         void *context);
 
 /* account.c */
 

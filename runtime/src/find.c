@@ -37,7 +37,8 @@ bool lee_object_find(struct lee_heap *heap, uintptr_t word, struct lee_object *o
         struct lee_block *block = lee_large_find(chunk, word);
         struct lee_chunk *home = lee_chunk_describing(block);
         *object = (struct lee_object){lee_large_start(block), block->bytes, block->header,
-                                  home->marks[lee_block_number(home, block)][0] != 0, block->bytes, false};
+                                  home->marks[lee_block_number(home, block)][0] != 0, lee_large_charge(block->bytes),
+                                  false};
         return word <= object->start + object->bytes;
     }
 #ifndef LEE_NO_GC

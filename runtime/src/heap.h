@@ -67,6 +67,9 @@ struct lee_vector {
     size_t bytes, room;
 };
 
+struct lee_weak;
+struct lee_finalizer;
+
 struct lee_heap_counts {
     size_t collections, trims;
     size_t live_objects, live_bytes; /* found by the last collection */
@@ -92,7 +95,10 @@ struct lee_heap {
     size_t live_marked;              /* bytes that the last marking found; `live_bytes` may have some more that were handed out meanwhile */
     uintptr_t stack_end;             /* of the thread that runs it: the highest address; 0: stacks are roots of their own */
     struct lee_root roots;           /* head of the list */
-    struct lee_vector weak, finalizers;
+    struct lee_weak *weak;           /* all whose target lives, as far as is known */
+    struct {
+        struct lee_finalizer *first, *last; /* what may come into queues, in the order in which it was added */
+    } finalizers;
     size_t allowance;                /* when `counts.allocated` reaches it, custodians are asked; SIZE_MAX: never */
     size_t flushed;                  /* of `counts.allocated`: what custodians were told of */
     size_t run_most;                 /* bytes of cells that a bin gets at once */
@@ -166,6 +172,8 @@ size_t lee_blocks_release(struct lee_heap *heap, size_t keep);
 /* large.c */
 void *lee_large_take(struct lee_heap *heap, size_t bytes, uintptr_t header, bool zeroed);
 void lee_large_free(struct lee_heap *heap, void *object);
+/* What one of so many bytes takes, and is charged. */
+size_t lee_large_charge(size_t bytes);
 /* The block that describes the object that `word` points into, null if there is none. */
 struct lee_block *lee_large_find(struct lee_chunk *chunk, uintptr_t word);
 uintptr_t lee_large_start(struct lee_block *block);

@@ -117,8 +117,6 @@ void lee_heap_delete(struct lee_heap *heap) {
         lee_large_free(heap, (void *)lee_block_start(chunk, (size_t)(heap->large - chunk->units) * LEE_BLOCKS_A_UNIT));
     }
     lee_blocks_release(heap, 0);
-    lee_vector_free(&heap->weak);
-    lee_vector_free(&heap->finalizers);
     if (heap->blocks_of != NULL)
         lee_small_give(lee_small_of((uintptr_t)heap->blocks_of));
     for (struct lee_small *page = heap->small, *next; page != NULL; page = next) { /* the last one holds the heap */

@@ -29,22 +29,22 @@ struct lee_block *lee_large_find(struct lee_chunk *chunk, uintptr_t word) {
     }
 }
 
-/* The pages that the object touches. */
-static size_t charge_of(size_t bytes) {
-    return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+/* In units: the pages that the object touches. In blocks: all of them; what is just past the object is still its own. */
+size_t lee_large_charge(size_t bytes) {
+    return bytes <= IN_BLOCKS_MOST ? (bytes / LEE_BLOCK_BYTES + 1) * LEE_BLOCK_BYTES : (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
 static void *take_units(struct lee_heap *heap, size_t bytes, uintptr_t header) {
     size_t units = bytes / LEE_UNIT_BYTES + 1; /* what is just past the object is still its own */
     bool clean;
-    if (!lee_memory_charge(charge_of(bytes))) {
+    if (!lee_memory_charge(lee_large_charge(bytes))) {
         lee_blocks_release(heap, 0);
-        if (!lee_memory_charge(charge_of(bytes)))
+        if (!lee_memory_charge(lee_large_charge(bytes)))
             return NULL;
     }
     void *start = lee_units_take(heap, LEE_UNIT_LARGE, units, &clean);
     if (start == NULL) {
-        lee_memory_uncharge(charge_of(bytes));
+        lee_memory_uncharge(lee_large_charge(bytes));
         return NULL;
     }
     if (!clean)
@@ -65,14 +65,14 @@ static void *take_units(struct lee_heap *heap, size_t bytes, uintptr_t header) {
     if (heap->large != NULL)
         heap->large->previous = unit;
     heap->large = unit;
-    heap->large_bytes += charge_of(bytes);
+    heap->large_bytes += lee_large_charge(bytes);
     LEE_LEAK_ROOT(start, units * LEE_UNIT_BYTES);
     LEE_POISON(start, units * LEE_UNIT_BYTES);
     return start;
 }
 
 static void *take_blocks(struct lee_heap *heap, size_t bytes, uintptr_t header, bool zeroed) {
-    unsigned count = (unsigned)(bytes / LEE_BLOCK_BYTES + 1); /* what is just past the object is still its own */
+    unsigned count = (unsigned)(lee_large_charge(bytes) / LEE_BLOCK_BYTES);
     struct lee_block *block = lee_blocks_take(heap, count, LEE_CODE_LARGE);
     if (block == NULL)
         return NULL;
@@ -91,13 +91,14 @@ static void *take_blocks(struct lee_heap *heap, size_t bytes, uintptr_t header, 
 
 void *lee_large_take(struct lee_heap *heap, size_t bytes, uintptr_t header, bool zeroed) {
     lee_heap_stress(heap);
-    lee_custodians_ask(heap, bytes);
-    lee_heap_poll(heap, bytes);
+    size_t charge = lee_large_charge(bytes);
+    lee_custodians_ask(heap, charge);
+    lee_heap_poll(heap, charge);
     for (int attempt = 0;; attempt++) {
         void *start = bytes <= IN_BLOCKS_MOST ? take_blocks(heap, bytes, header, zeroed) : take_units(heap, bytes, header);
         if (start != NULL) {
-            heap->since_collection += bytes;
-            heap->counts.allocated += bytes;
+            heap->since_collection += charge;
+            heap->counts.allocated += charge;
             LEE_UNPOISON(start, bytes);
             return start;
         }
@@ -115,7 +116,7 @@ void lee_large_free(struct lee_heap *heap, void *object) {
         lee_blocks_give(heap, block, block->span);
         return;
     }
-    size_t units = block->span, bytes = charge_of(block->bytes);
+    size_t units = block->span, bytes = lee_large_charge(block->bytes);
     struct lee_unit *unit = lee_unit_in(chunk, (uintptr_t)object);
     if (unit->previous != NULL)
         unit->previous->next = unit->next;

@@ -64,7 +64,7 @@ LEE_UNCHECKED static uintptr_t small_header(uintptr_t object) {
 static size_t charge_of(uintptr_t object, unsigned code) {
     return code == LEE_CODE_PAGES   ? lee_key_bytes((const struct lee_arena *)object)
            : code == LEE_CODE_SMALL ? small_info(object)->bytes
-                                    : lee_large_find(lee_chunk_at((void *)object), object)->bytes;
+                                    : lee_large_charge(lee_large_find(lee_chunk_at((void *)object), object)->bytes);
 }
 
 /* The two loads of the page table, then one for the block's class. */
@@ -111,7 +111,8 @@ LEE_UNCHECKED bool lee_marked_object(struct lee_heap *heap, uintptr_t word, uint
         *layout = &lee_layout_key;
     } else if (entry.code == LEE_CODE_LARGE) {
         struct lee_block *block = lee_large_find(lee_chunk_at((void *)entry.object), entry.object);
-        *charge = *bytes = block->bytes;
+        *bytes = block->bytes;
+        *charge = lee_large_charge(block->bytes);
         *layout = lee_header_layout(block->header);
     } else if (info->family == LEE_PLAIN) {
         *charge = *bytes = info->bytes;

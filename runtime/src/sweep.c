@@ -221,7 +221,7 @@ static size_t count_marks(struct lee_chunk *chunk, size_t number) {
 
 static void count_large(struct lee_heap *heap, const struct lee_block *block) {
     heap->counts.live_objects++;
-    heap->counts.live_bytes += block->bytes;
+    heap->counts.live_bytes += lee_large_charge(block->bytes);
 }
 
 /* LEE_GC_STRESS: what died is overwritten at once, so that whoever still uses it sees it. Afterwards its header is that of

@@ -73,6 +73,10 @@ bool lee_system_discard(void *start, size_t bytes) {
     return madvise(start, bytes, MADV_DONTNEED) == 0;
 }
 
+bool lee_system_in_memory(void *start, size_t bytes, unsigned char *pages) {
+    return mincore(start, bytes, pages) == 0;
+}
+
 void lee_system_huge(void *start, size_t bytes, bool huge) {
     if (madvise(start, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) == 0 && huge)
         lee_system_counts.huge_advised += bytes;

@@ -21,6 +21,8 @@ void lee_system_release(void *start, size_t bytes);
  * system would not have it. */
 bool lee_system_discard(void *start, size_t bytes);
 
+/* Sets the lowest bit of a byte for each page that is in memory. False if the system cannot say. */
+bool lee_system_in_memory(void *start, size_t bytes, unsigned char *pages);
 /* Whether the range should be made of huge pages. */
 void lee_system_huge(void *start, size_t bytes, bool huge);
 

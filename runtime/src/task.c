@@ -16,6 +16,7 @@
 #include "custodian.h"
 #include "poison.h"
 #include "report.h"
+#include "system.h"
 #include "units.h"
 
 #ifdef LEE_ASAN
@@ -219,17 +220,26 @@ static void begin(void) {
     lee_task_end(false);
 }
 
+static uintptr_t page_of(uintptr_t address) {
+    return address & ~(uintptr_t)(LEE_PAGE_BYTES - 1);
+}
+
 static bool give_stack(struct lee_task *task, const void *arguments, size_t bytes) {
     task->low = lee_stack_take(&task->high);
     if (task->low == 0)
         return false;
     task->lowest = task->high;
+    uintptr_t most = task->high - LEE_STACK_CHARGE;
+    /* It does not pay for what the one before took. */
+    if (lee_accounting_limits && lee_stack_touched(task->low, most) != most)
+        lee_system_discard((void *)task->low, most - task->low);
     /* The highest 16 bytes are the runtime's, when the stack is free. */
     uintptr_t at = (task->high - 16 - bytes) & ~(uintptr_t)15;
     task->arguments = (void *)at;
     if (bytes > 0)
         memcpy(task->arguments, arguments, bytes);
     task->sp = lee_switch_prepare(at, begin);
+    task->touched = page_of(task->sp) < most ? page_of(task->sp) : most;
     return true;
 }
 
@@ -304,6 +314,7 @@ bool lee_task_join(struct lee_task *task) {
     struct lee_task *self = lee_task_self();
     if (self->custodian->shut)
         lee_task_end(true);
+    lee_custodian_note_stack(lee_heap_self(), self);
     if (task->state != LEE_TASK_ENDED) {
         self->state = LEE_TASK_WAITING;
         self->waits_for = task;
@@ -320,6 +331,7 @@ void lee_task_yield(void) {
         lee_task_end(true);
     if (tasks.head == NULL)
         return;
+    lee_custodian_note_stack(lee_heap_self(), self);
     push(self);
     run(next_of(self), false);
 }
@@ -328,6 +340,7 @@ void lee_task_wait(const struct lee_finalizer_queue *queue) {
     struct lee_task *self = lee_task_self();
     if (self->custodian->shut)
         lee_task_end(true);
+    lee_custodian_note_stack(lee_heap_self(), self);
     if (tasks.head == NULL) {
         lee_heap_collect(lee_heap_self());
         /* That may have woken others, or have filled the queue. */
@@ -385,10 +398,20 @@ void lee_task_scan(struct lee_heap *heap, struct lee_task *task, struct lee_mark
 
 size_t lee_task_bytes(const struct lee_task *task) {
     bool runs = task == tasks.running;
-    size_t stack = task->low == 0 ? 0 : LEE_STACK_CHARGE;
-    if (task->low != 0 && !runs && task->high - task->sp > LEE_STACK_CHARGE)
-        stack = (task->high - task->sp + 4095) & ~(size_t)4095;
-    return stack + lee_arenas_bytes(runs ? lee_arenas_running() : task->arenas);
+    uintptr_t from = runs || page_of(task->sp) > task->touched ? task->touched : page_of(task->sp);
+    return (task->low == 0 ? 0 : task->high - from) + lee_arenas_bytes(runs ? lee_arenas_running() : task->arenas);
+}
+
+void lee_task_trim(struct lee_task *task) {
+    if (task->low == 0 || task == tasks.running)
+        return;
+    uintptr_t from = page_of(task->sp), most = task->high - LEE_STACK_CHARGE;
+    if (from > most)
+        from = most;
+    if (from <= task->touched)
+        return;
+    lee_system_discard((void *)task->touched, from - task->touched);
+    task->touched = from;
 }
 
 #else

@@ -20,6 +20,9 @@ struct lee_task {
     uintptr_t sp;        /* where it goes on; while it does not run */
     uintptr_t low, high; /* its stack; 0 once it is gone. Of the first task: low is 0 */
     uintptr_t lowest;    /* the least stack pointer with which it waited */
+    uintptr_t touched;   /* its custodian pays for the stack's pages from here on */
+    struct lee_task *unseen_next, *unseen_previous; /* of those that are charged for all of their stack (custodian.c) */
+    bool unseen;
     struct lee_task *next, *previous;             /* of the same custodian */
     struct lee_task *queue_next, *queue_previous; /* of those that can run */
     struct lee_task *joiners, *next_joiner, *waits_for;
@@ -58,6 +61,8 @@ void lee_task_wake(const struct lee_finalizer_queue *queue);
 void lee_task_scan(struct lee_heap *heap, struct lee_task *task, struct lee_marker *marker);
 /* The bytes of its stack and of its arenas. */
 size_t lee_task_bytes(const struct lee_task *task);
+/* If it waits: gives back what its stack took below where it stands. */
+void lee_task_trim(struct lee_task *task);
 
 /* task_stack.c: stacks of LEE_STACK_BYTES with a guard below. */
 enum { LEE_STACK_BYTES = 256 << 10, LEE_STACK_CHARGE = 16 << 10 };
@@ -65,6 +70,8 @@ enum { LEE_STACK_BYTES = 256 << 10, LEE_STACK_CHARGE = 16 << 10 };
 uintptr_t lee_stack_take(uintptr_t *high);
 /* `lowest`: where the task that had it stood at its lowest when others ran. The next one finds zeros down to there. */
 void lee_stack_give(uintptr_t high, uintptr_t lowest);
+/* From where on the stack's pages are in memory, if they are so from `from` on. */
+uintptr_t lee_stack_touched(uintptr_t low, uintptr_t from);
 /* Whether the address lies in the guard of a task's stack. Safe in a signal handler. */
 bool lee_stack_is_guard(uintptr_t address);
 /* The stack that the address lies in. Safe in a signal handler. */

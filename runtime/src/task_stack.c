@@ -1,7 +1,7 @@
 /* task_stack.c: the stacks of tasks.
  *
  * Promises: a stack is a slot of LEE_STACK_BYTES in a reserved range; only pages that were touched take memory, and LEE_STACK_CHARGE of
- * it counts against the program's limit. The slot's lowest pages are a guard: what would leave the stack traps there. A few slots that
+ * it counts against the program's limit. Custodians pay for all. The slot's lowest pages are a guard: what would leave the stack traps there. A few slots that
  * were given back keep their memory for the next task, the others lose it at once.
  *
  * Guards are made by MADV_GUARD_INSTALL, which needs no mapping of its own, where the kernel has it; else by mprotect, which the
@@ -84,6 +84,17 @@ static uintptr_t take(void) {
         return 0;
     fresh += LEE_STACK_BYTES;
     return fresh;
+}
+
+uintptr_t lee_stack_touched(uintptr_t low, uintptr_t from) {
+    unsigned char in_memory[LEE_STACK_BYTES / LEE_PAGE_BYTES];
+    size_t count = (from - low) / LEE_PAGE_BYTES;
+    if (count == 0 || !lee_system_in_memory((void *)(from - LEE_PAGE_BYTES), LEE_PAGE_BYTES, in_memory) ||
+        (in_memory[0] & 1) == 0 || !lee_system_in_memory((void *)low, from - low, in_memory))
+        return from;
+    while (count > 0 && (in_memory[count - 1] & 1) != 0)
+        count--;
+    return low + count * LEE_PAGE_BYTES;
 }
 
 uintptr_t lee_stack_take(uintptr_t *high) {

@@ -1,36 +1,39 @@
 /* weak.c: weak references and finalizer queues.
  *
  * Promises: what lee/collect.h says. In a collection queues come first, since what they hand out lives; then weak references.
- * The tables lie outside the heap, so they keep nothing alive; nothing is allocated while a collection runs: the node that
- * carries an object into its queue is made when the object is added. */
+ * The list of weak references and that of what may come into queues lead through cells, which pay for them, by words that no marker
+ * reads: so they keep nothing alive. A collection takes what is dead off both before anything is swept. Nothing is allocated while it runs: the node
+ * that carries an object into its queue is made when the object is added. */
 #include <lee/fault.h>
 
 #include "collect.h"
 #include "custodian.h"
 #include "task.h"
 
+/* In a plain cell, which is not read. */
 struct lee_weak {
-    uintptr_t target; /* in a plain cell, which is not read */
-    size_t got;       /* `lee_weak_watch` when it was last asked for */
+    uintptr_t target;
+    size_t got;           /* `lee_weak_watch` when it was last asked for */
+    struct lee_weak *next; /* of the heap's */
 };
 
-struct node {
-    struct node *next;
-    uintptr_t object; /* 0 until it is in the queue */
+/* Of an object that was added to a queue. */
+struct lee_finalizer {
+    struct lee_finalizer *next; /* in the queue */
+    uintptr_t object;           /* 0 until it is in the queue */
+    /* Not read by the marker: */
+    uintptr_t awaited; /* the object */
+    struct lee_finalizer_queue *queue;
+    struct lee_finalizer *other; /* the next of the heap's */
+    struct lee_finalizer *same;  /* while they are charged: the next whose queue has the same custodian */
 };
 
 struct lee_finalizer_queue {
-    struct node *first, *last;
+    struct lee_finalizer *first, *last;
     struct lee_custodian *custodian; /* pays for what only the queue holds */
 };
 
-struct finalizer {
-    uintptr_t object;
-    struct node *node;
-    struct lee_finalizer_queue *queue; /* null: done with */
-};
-
-static const struct lee_layout node_layout = {.bytes = sizeof(struct node), .words = 3, .name = "finalizer"};
+static const struct lee_layout finalizer_layout = {.bytes = sizeof(struct lee_finalizer), .words = 3, .name = "finalizer"};
 static const struct lee_layout queue_layout = {
     .bytes = sizeof(struct lee_finalizer_queue), .words = 7, .name = "finalizer_queue"};
 
@@ -41,11 +44,9 @@ struct lee_weak *lee_weak_new(const void *target) {
     struct lee_weak *weak = heap == NULL ? NULL : lee_new_plain(sizeof *weak, true, true);
     if (weak == NULL)
         return NULL;
-    struct lee_weak **entry = lee_vector_add(&heap->weak, sizeof weak);
-    if (entry == NULL)
-        return NULL;
-    *entry = weak;
     weak->target = (uintptr_t)target;
+    weak->next = heap->weak;
+    heap->weak = weak;
     return weak;
 }
 
@@ -64,9 +65,7 @@ void *lee_weak_get(const struct lee_weak *weak) {
 }
 
 bool lee_weak_conflict(struct lee_heap *heap) {
-    struct lee_weak **entries = heap->weak.data;
-    for (size_t i = 0; i < heap->weak.bytes / sizeof *entries; i++) {
-        const struct lee_weak *weak = entries[i];
+    for (const struct lee_weak *weak = heap->weak; weak != NULL; weak = weak->next) {
         if (weak->got == lee_weak_watch && weak->target != 0 && !lee_is_marked(heap, weak->target))
             return true;
     }
@@ -74,20 +73,18 @@ bool lee_weak_conflict(struct lee_heap *heap) {
 }
 
 void lee_weak_process(struct lee_heap *heap) {
-    struct lee_weak **entries = heap->weak.data;
-    size_t count = heap->weak.bytes / sizeof *entries, kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct lee_weak *weak = entries[i];
-        if (!lee_is_marked(heap, (uintptr_t)weak))
-            continue;
-        if (weak->target != 0 && !lee_is_marked(heap, weak->target)) {
+    struct lee_weak **link = &heap->weak, *weak;
+    while ((weak = *link) != NULL) {
+        bool live = lee_is_marked(heap, (uintptr_t)weak);
+        if (live && weak->target != 0 && !lee_is_marked(heap, weak->target)) {
             weak->target = 0;
             heap->counts.weak_cleared++;
         }
-        if (weak->target != 0)
-            entries[kept++] = weak;
+        if (live && weak->target != 0)
+            link = &weak->next;
+        else
+            *link = weak->next;
     }
-    heap->weak.bytes = kept * sizeof *entries;
 }
 
 struct lee_finalizer_queue *lee_finalizer_queue_new(void) {
@@ -106,13 +103,16 @@ struct lee_finalizer_queue *lee_finalizer_queue_make(void) {
 
 bool lee_finalizer_add(struct lee_finalizer_queue *queue, const void *object) {
     struct lee_heap *heap = lee_heap_self();
-    struct node *node = lee_new_typed(&node_layout, LEE_TYPED, sizeof *node, true);
-    if (node == NULL)
-        return false;
-    struct finalizer *entry = lee_vector_add(&heap->finalizers, sizeof *entry);
+    struct lee_finalizer *entry = lee_new_typed(&finalizer_layout, LEE_TYPED, sizeof *entry, true);
     if (entry == NULL)
         return false;
-    *entry = (struct finalizer){(uintptr_t)object, node, queue};
+    entry->awaited = (uintptr_t)object;
+    entry->queue = queue;
+    if (heap->finalizers.first == NULL)
+        heap->finalizers.first = entry;
+    else
+        heap->finalizers.last->other = entry;
+    heap->finalizers.last = entry;
     return true;
 }
 
@@ -123,19 +123,19 @@ void lee_finalizer_put(struct lee_finalizer_queue *queue, const void *object) {
         lee_fault_message(NULL, "custodian: the finalizer queue belongs to a custodian that is not this task's and not below it; "
                                 "make a queue in this task");
     if (!lee_finalizer_add(queue, object))
-        lee_fault_memory(NULL, sizeof(struct finalizer));
+        lee_fault_memory(NULL, sizeof(struct lee_finalizer));
 }
 
 void *lee_finalizer_try_take(struct lee_finalizer_queue *queue) {
     if (queue == NULL)
         lee_fault_null(NULL);
-    struct node *node = queue->first;
-    if (node == NULL)
+    struct lee_finalizer *entry = queue->first;
+    if (entry == NULL)
         return NULL;
-    queue->first = node->next;
-    if (node->next == NULL)
+    queue->first = entry->next;
+    if (entry->next == NULL)
         queue->last = NULL;
-    return (void *)node->object;
+    return (void *)entry->object;
 }
 
 bool lee_finalizer_filled(const struct lee_finalizer_queue *queue) {
@@ -149,85 +149,99 @@ void *lee_finalizer_take(struct lee_finalizer_queue *queue) {
     return object;
 }
 
-/* Puts into its queue what is found dead. All that die in one collection die together: an object that is kept only because
+/* Chooses what is found dead, and whose queue lives. All that die in one collection die together: an object that is kept only because
  * another one is, is handed out too. */
-static bool hand_out(struct lee_heap *heap, struct finalizer *entries, size_t count) {
+static bool hand_out(struct lee_heap *heap) {
     bool any = false;
-    for (size_t i = 0; i < count; i++) {
-        struct finalizer *entry = &entries[i];
-        if (entry->queue == NULL || entry->node->object != 0 || !lee_is_marked(heap, (uintptr_t)entry->queue) ||
-            lee_is_marked(heap, entry->object))
+    for (struct lee_finalizer *entry = heap->finalizers.first; entry != NULL; entry = entry->other) {
+        if (entry->object != 0 || !lee_is_marked(heap, (uintptr_t)entry->queue) || lee_is_marked(heap, entry->awaited))
             continue;
-        entry->node->object = entry->object;
+        entry->object = entry->awaited;
         any = true;
     }
     return any;
 }
 
-static void put_into_queue(struct finalizer *entry) {
-    struct lee_finalizer_queue *queue = entry->queue;
-    if (queue->last != NULL)
-        queue->last->next = entry->node;
-    else
-        queue->first = entry->node;
-    queue->last = entry->node;
-    lee_task_wake(queue);
-    entry->queue = NULL;
+/* Takes what was chosen off the list, and what waits for a dead queue. */
+static void put_into_queues(struct lee_heap *heap) {
+    struct lee_finalizer **link = &heap->finalizers.first, *entry, *last = NULL;
+    while ((entry = *link) != NULL) {
+        struct lee_finalizer_queue *queue = entry->queue;
+        if (entry->object == 0 && lee_is_marked(heap, (uintptr_t)queue)) {
+            last = entry;
+            link = &entry->other;
+            continue;
+        }
+        *link = entry->other;
+        if (entry->object == 0)
+            continue;
+        if (queue->last != NULL)
+            queue->last->next = entry;
+        else
+            queue->first = entry;
+        queue->last = entry;
+        lee_task_wake(queue);
+        heap->counts.finalized++;
+    }
+    heap->finalizers.last = last;
 }
 
-/* Marks what the entries of a custodian's queues hold, or of all queues. How many entries that were. */
-static size_t mark_entries(struct lee_marker *marker, const struct finalizer *entries, size_t count, const struct lee_custodian *of,
-                           bool handed_out) {
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct finalizer *entry = &entries[i];
-        if (entry->queue == NULL || (of != NULL && entry->queue->custodian != of) || (handed_out && entry->node->object == 0))
-            continue;
-        /* A word on the stack may have marked the node already, before it held the object. */
-        lee_mark_word(marker, (uintptr_t)entry->node);
-        if (handed_out)
-            lee_mark_word(marker, entry->object);
-        if (marker->depth > marker->room / 2)
-            lee_marker_drain(marker);
-        found++;
+static void mark_entry(struct lee_marker *marker, struct lee_finalizer *entry) {
+    /* A word on the stack may have marked it already, before it held the object. */
+    lee_mark_word(marker, (uintptr_t)entry);
+    lee_mark_word(marker, entry->object);
+    if (marker->depth > marker->room / 2)
+        lee_marker_drain(marker);
+}
+
+/* Marks the entries that were chosen, with what they hold, or the others. */
+static void mark_entries(struct lee_heap *heap, struct lee_marker *marker, bool chosen) {
+    for (struct lee_finalizer *entry = heap->finalizers.first; entry != NULL; entry = entry->other) {
+        if ((entry->object != 0) == chosen)
+            mark_entry(marker, entry);
     }
     lee_marker_drain(marker);
-    return found;
 }
 
-/* The same, and whoever has a queue pays for what nobody else reaches: children before their parents, the first custodian for what is
- * left. */
-static void mark_and_charge(struct lee_marker *marker, const struct finalizer *entries, size_t count, bool handed_out) {
-    size_t left = marker->counting == LEE_COUNT_NOTHING ? 0 : count;
-    struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first);
-    for (; left > 0 && at != &lee_custodian_first; at = lee_custodian_after(at)) {
-        marker->counting = LEE_COUNT_BYTES;
-        marker->charged = 0;
-        left -= mark_entries(marker, entries, count, at, handed_out);
-        at->own += marker->charged;
-        marker->counting = LEE_COUNT_HANDLES;
-        marker->charged = 0;
+/* The same, and whoever has a queue pays for what nobody else reaches: children before their parents, the first custodian, which is charged
+ * what is left, last. */
+static void mark_and_charge(struct lee_heap *heap, struct lee_marker *marker, bool chosen) {
+    for (struct lee_finalizer *entry = heap->finalizers.first; entry != NULL; entry = entry->other) {
+        if ((entry->object != 0) == chosen) {
+            entry->same = entry->queue->custodian->finalizers;
+            entry->queue->custodian->finalizers = entry;
+        }
     }
-    mark_entries(marker, entries, count, NULL, handed_out);
+    struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first);
+    for (; at != NULL; at = lee_custodian_after(at)) {
+        bool first = at == &lee_custodian_first;
+        marker->counting = first ? LEE_COUNT_HANDLES : LEE_COUNT_BYTES;
+        marker->charged = 0;
+        for (struct lee_finalizer *entry = at->finalizers; entry != NULL; entry = entry->same)
+            mark_entry(marker, entry);
+        lee_marker_drain(marker);
+        at->finalizers = NULL;
+        if (!first)
+            at->own += marker->charged;
+    }
 }
 
 void lee_finalizers_process(struct lee_heap *heap, struct lee_marker *marker) {
-    struct finalizer *entries = heap->finalizers.data;
-    size_t count = heap->finalizers.bytes / sizeof *entries, kept = 0;
+    void (*const mark)(struct lee_heap *, struct lee_marker *, bool) =
+        marker->counting == LEE_COUNT_NOTHING ? mark_entries : mark_and_charge;
     /* A queue may be reached only from what another queue hands out: so again until nothing more is found. */
-    while (hand_out(heap, entries, count)) {
-        mark_and_charge(marker, entries, count, true);
-        for (size_t i = 0; i < count; i++) {
-            if (entries[i].queue != NULL && entries[i].node->object != 0) {
-                put_into_queue(&entries[i]);
-                heap->counts.finalized++;
-            }
-        }
+    while (hand_out(heap))
+        mark(heap, marker, true);
+    put_into_queues(heap);
+    mark(heap, marker, false);
+}
+
+void lee_finalizers_each(struct lee_heap *heap, const struct lee_custodian *top, void (*visit)(void *context, uintptr_t word),
+                         void *context) {
+    for (struct lee_finalizer *entry = heap->finalizers.first; entry != NULL; entry = entry->other) {
+        if (!lee_custodian_is_inside(entry->queue->custodian, top))
+            continue;
+        visit(context, (uintptr_t)entry);
+        visit(context, entry->awaited);
     }
-    for (size_t i = 0; i < count; i++) {
-        if (entries[i].queue != NULL && lee_is_marked(heap, (uintptr_t)entries[i].queue))
-            entries[kept++] = entries[i];
-    }
-    heap->finalizers.bytes = kept * sizeof *entries;
-    mark_and_charge(marker, entries, kept, false);
 }

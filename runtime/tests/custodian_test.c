@@ -289,40 +289,242 @@ static void test_charges(size_t rounds, uint64_t seed) {
 
 /* --- limits ------------------------------------------------------------------------------------------------------------ */
 
-static size_t peak; /* of what the hog reached, in bytes of its cells */
+enum { LIMIT = 64 << 20, OVERSHOOT = 256 << 10 };
+
+static size_t before, peak; /* bytes that the heap held, at first and at most */
+
+static void note(void) {
+    if (lee_memory_charged() > before + peak)
+        peak = lee_memory_charged() - before;
+}
 
 static void hog(void *arguments) {
     (void)arguments;
     struct node *all = NULL;
-    size_t cell = lee_class_bytes(lee_class_of_aligned(sizeof(struct node) + LEE_HEADER_BYTES));
-    for (;;) {
+    for (;; note()) {
         struct node *node = new_node();
         node->next[0] = all;
         all = node;
-        peak += cell;
     }
 }
 
-static void large_hog(void *arguments) {
-    (void)arguments;
+static void hog_blocks(size_t bytes) {
     void **all = NULL;
-    for (;;) {
-        void **block = lee_heap_alloc_typed(NULL, 100000, &pointers_layout);
+    for (;; note()) {
+        void **block = lee_heap_alloc_typed(NULL, bytes, &pointers_layout);
         block[0] = all;
         all = block;
-        peak += 100000;
     }
 }
 
-static void arena_hog(void *arguments) {
+/* Just too large for a cell, for a block, for the blocks of a unit. */
+static void hog_33(void *arguments) {
+    (void)arguments;
+    hog_blocks(33000);
+}
+
+static void hog_66(void *arguments) {
+    (void)arguments;
+    hog_blocks(66000);
+}
+
+static void hog_1050(void *arguments) {
+    (void)arguments;
+    hog_blocks(1050000);
+}
+
+static void hog_plain(void *arguments) {
+    (void)arguments;
+    void **all = NULL;
+    for (size_t i = 0;; i++, note()) {
+        if (i % 500 == 0) {
+            void **list = lee_heap_alloc_typed(NULL, 501 * sizeof *list, &pointers_layout);
+            list[500] = all;
+            all = list;
+        }
+        all[i % 500] = lee_heap_alloc_plain(NULL, 5 + i % 5000);
+    }
+}
+
+/* What a weak reference and a finalizer take beside the object that they are about. */
+static void hog_weak(void *arguments) {
+    (void)arguments;
+    void **all = NULL, *target = new_node();
+    for (;; note()) {
+        void **pair = lee_heap_alloc_typed(NULL, 2 * sizeof *pair, &pointers_layout);
+        pair[0] = all;
+        pair[1] = lee_weak_new(target);
+        all = pair;
+    }
+}
+
+static void hog_finalizers(void *arguments) {
+    (void)arguments;
+    void *target = new_node();
+    struct lee_finalizer_queue *queue = lee_finalizer_queue_new();
+    for (; lee_finalizer_try_take(queue) == NULL; note())
+        lee_finalizer_put(queue, target);
+}
+
+/* What only a finalizer queue holds, since nobody takes it out. */
+static void hog_finalized(void *arguments) {
+    (void)arguments;
+    struct lee_finalizer_queue *queue = lee_finalizer_queue_new();
+    for (;; note())
+        lee_finalizer_put(queue, new_node());
+}
+
+#ifndef LEE_ARENA_BY_MALLOC
+static void hog_arena(void *arguments) {
     (void)arguments;
     struct lee_arena arena;
     lee_arena_begin(&arena);
-    for (;;) {
+    for (;; note())
         lee_arena_alloc(NULL, &arena, 1000, 8);
-        peak += 1000;
+}
+
+static void hog_keys(void *arguments) {
+    (void)arguments;
+    static const struct lee_site site = {.file = "test"};
+    void **all = NULL;
+    for (;; note()) {
+        void **pair = lee_heap_alloc_typed(NULL, 2 * sizeof *pair, &pointers_layout);
+        pair[0] = all;
+        pair[1] = lee_key_new(&site);
+        lee_arena_alloc(&site, pair[1], 3000, 8);
+        all = pair;
     }
 }
+#endif
+
+static void overshoot(void *argument) {
+    check_failures = 0;
+    void (*const *entry)(void *) = argument;
+    struct lee_custodian *child = lee_custodian_new(NULL);
+    lee_custodian_limit(child, LIMIT, child);
+    lee_heap_self()->huge = false; /* a huge page is charged as soon as one of its blocks is used */
+    lee_collect();
+    before = lee_memory_charged();
+    peak = 0;
+    struct lee_task *task = start_in(child, *entry, NULL);
+    CHECK(!lee_task_join(task));
+    CHECK(peak > LIMIT / 16 * 15);
+    /* Of many sizes: the ends of blocks, and blocks that are not full, are nobody's. */
+    CHECK(peak < LIMIT + OVERSHOOT + (*entry == hog_plain ? LIMIT / 16 : 0));
+    fprintf(stderr, "overshoot %ld KB\n", ((long)peak - LIMIT) / 1024);
+    CHECK(lee_custodian_use(NULL) < 2 << 20);
+    fflush(stdout);
+    _exit(check_failures > 0);
+}
+
+static void test_overshoot(bool report) {
+    static const struct {
+        const char *name;
+        void (*hog)(void *);
+    } hogs[] = {{"cells", hog}, {"33 KB", hog_33}, {"66 KB", hog_66}, {"1 MB", hog_1050}, {"plain", hog_plain},
+                {"weak", hog_weak}, {"finalizers", hog_finalizers}, {"finalized", hog_finalized},
+#ifndef LEE_ARENA_BY_MALLOC
+                {"arena", hog_arena}, {"keys", hog_keys}
+#endif
+    };
+    for (size_t i = 0; i < sizeof hogs / sizeof *hogs; i++) {
+        struct child child;
+        run_child(&child, overshoot, (void *)&hogs[i].hog);
+        if (child.status != 0 || report)
+            printf("%s: status %d, %s", hogs[i].name, child.status, child.output);
+        check_failures += child.status != 0;
+    }
+}
+
+/* --- stacks ------------------------------------------------------------------------------------------------------------ */
+
+static size_t resident(void) {
+    char text[64];
+    FILE *file = fopen("/proc/self/statm", "r");
+    size_t all, pages = 0;
+    if (file == NULL || fgets(text, sizeof text, file) == NULL || sscanf(text, "%zu %zu", &all, &pages) != 2)
+        abort();
+    fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static __attribute__((noinline)) int go_deep(int frames) {
+    volatile char here[1000] = {0};
+    return frames == 0 ? here[0] : go_deep(frames - 1) + here[1];
+}
+
+static size_t deep_tasks;
+
+/* Uses 200 KB of its stack and holds none. */
+static void deep(void *arguments) {
+    (void)arguments;
+    deep_tasks++;
+    go_deep(180);
+    for (;;) {
+        lee_task_yield();
+        if (resident() > before + peak)
+            peak = resident() - before;
+    }
+}
+
+static void start_deep(void *arguments) {
+    size_t at_once = *(size_t *)arguments;
+    for (;;) {
+        for (size_t i = 0; i < at_once; i++)
+            lee_task_start(NULL, deep, NULL, 0);
+        lee_task_yield();
+    }
+}
+
+static void deep_stacks(void *argument) {
+    check_failures = 0;
+    enum { SMALL_LIMIT = 8 << 20 };
+    struct lee_custodian *child = lee_custodian_new(NULL), *before_entered;
+    lee_custodian_limit(child, SMALL_LIMIT, child);
+    before = resident();
+    peak = 0;
+    before_entered = lee_custodian_enter(child);
+    struct lee_task *task = lee_task_start(NULL, start_deep, argument, sizeof(size_t));
+    lee_custodian_enter(before_entered);
+    CHECK(!lee_task_join(task));
+    CHECK(deep_tasks > 25);
+    CHECK(peak < SMALL_LIMIT + 2 * OVERSHOOT); /* and what collecting takes */
+    fprintf(stderr, "%zu tasks, %zu KB\n", deep_tasks, peak / 1024);
+    fflush(stdout);
+    _exit(check_failures > 0);
+}
+
+static void wait_deep(void *arguments) {
+    (void)arguments;
+    go_deep(180);
+    for (;;)
+        lee_task_yield();
+}
+
+static void end_deep(void *arguments) {
+    (void)arguments;
+    go_deep(180);
+}
+
+/* What a stack took once is no reason to shut anybody down: not whose task waits above it, nor who gets the stack next. */
+static void stacks_are_given_back(void *argument) {
+    check_failures = 0;
+    (void)argument;
+    enum { TASKS = 100 };
+    struct lee_custodian *child = lee_custodian_new(NULL);
+    lee_custodian_limit(child, TASKS * (size_t)LEE_STACK_CHARGE + (1 << 20), child);
+    for (int i = 0; i < TASKS; i++) {
+        lee_task_join(start_in(&lee_custodian_first, end_deep, NULL));
+        start_in(child, i % 2 == 0 ? wait_deep : hold, NULL);
+        lee_task_yield();
+    }
+    CHECK(!lee_custodian_is_shut(child));
+    CHECK(lee_custodian_use(child) < (TASKS + 1) * (int64_t)LEE_STACK_CHARGE + (100 << 10));
+    fflush(stdout);
+    _exit(check_failures > 0);
+}
+
+/* --- living on garbage --------------------------------------------------------------------------------------------------- */
 
 /* Only garbage: never over a limit. */
 static void churn(void *arguments) {
@@ -330,35 +532,6 @@ static void churn(void *arguments) {
     for (size_t i = 0; i < 40000000; i++) {
         new_node();
         ++*rounds;
-    }
-}
-
-enum { LIMIT = 64 << 20, OVERSHOOT = 256 << 10 };
-
-static void overshoot(void *argument) {
-    check_failures = 0;
-    void (*const *entry)(void *) = argument;
-    struct lee_custodian *child = lee_custodian_new(NULL);
-    lee_custodian_limit(child, LIMIT, child);
-    peak = 0;
-    struct lee_task *task = start_in(child, *entry, NULL);
-    CHECK(!lee_task_join(task));
-    CHECK(peak > LIMIT / 16 * 15);
-    CHECK(peak < LIMIT + OVERSHOOT);
-    dprintf(STDERR_FILENO, "overshoot %ld KB\n", ((long)peak - LIMIT) / 1024);
-    CHECK(lee_custodian_use(NULL) < 2 << 20);
-    fflush(stdout);
-    _exit(check_failures > 0);
-}
-
-static void test_overshoot(bool report) {
-    void (*const hogs[])(void *) = {hog, large_hog, arena_hog};
-    for (size_t i = 0; i < 3; i++) {
-        struct child child;
-        run_child(&child, overshoot, (void *)&hogs[i]);
-        CHECK(child.status == 0);
-        if (report)
-            printf("%s", child.output);
     }
 }
 
@@ -511,6 +684,12 @@ int main(int argc, char **argv) {
     bool yes = true, no = false;
     test_charges(rounds, seed);
     test_overshoot(argc > 1);
+    static size_t one = 1, many = 30;
+    if (!UNDER_ASAN) { /* whose own memory would count */
+        run_alone("deep stacks, one by one", deep_stacks, &one);
+        run_alone("deep stacks, many at once", deep_stacks, &many);
+        run_alone("stacks that were deep", stacks_are_given_back, NULL);
+    }
     run_alone("garbage", lives_on_garbage, NULL);
     run_alone("a million custodians", a_million, NULL);
     run_alone("chained windows", windows, &no);
