@@ -327,6 +327,19 @@ static bool same_directory(const struct lee_location *a, const struct lee_locati
     return strcmp(of_a, of_b) == 0 && length_a == length_b && memcmp(a->file, b->file, length_a) == 0;
 }
 
+/* Where a task begins, `lee__start_2_work`, stands in no source file; what the C compiler put there of `work` does. True if it is that:
+ * the call gets the name. */
+static bool is_inlined_start(struct lee_location *location) {
+    static const char prefix[] = "lee__start_";
+    if (location->function == NULL || strncmp(location->function, prefix, sizeof prefix - 1) != 0 || location->file == NULL ||
+        strstr(location->file, "<start>") != NULL)
+        return false;
+    const char *name = location->function + sizeof prefix - 1;
+    name += strspn(name, "0123456789");
+    location->function = *name == '_' ? name + 1 : name;
+    return true;
+}
+
 /* The program's `main` gets its name back. The runtime's functions are known by their names, and those without the prefix by being in a file beside this one. */
 static void mark_runtime(struct lee_call *calls, size_t count) {
     struct lee_frame here = {.pc = (uintptr_t)lee_backtrace};
@@ -338,6 +351,8 @@ static void mark_runtime(struct lee_call *calls, size_t count) {
         struct lee_location *location = &calls[i].location;
         if (location->function != NULL && strcmp(location->function, "lee_main") == 0)
             location->function = "main"; /* the program's own, which C's `main` calls */
+        if (is_inlined_start(location))
+            continue;
         calls[i].runtime = (location->function != NULL && strncmp(location->function, "lee_", 4) == 0) ||
                            (same_directory(location, &own) && strstr(location->file, ".lee") == NULL);
     }

@@ -211,7 +211,7 @@ static struct lee_task *next_of(struct lee_task *waiting) {
 
 /* --- beginning and end --------------------------------------------------------------------------------------------- */
 
-static void begin(void) {
+static void lee_begin(void) {
     struct lee_task *task = tasks.running;
     enter_fiber(task);
     arrive();
@@ -238,7 +238,7 @@ static bool give_stack(struct lee_task *task, const void *arguments, size_t byte
     task->arguments = (void *)at;
     if (bytes > 0)
         memcpy(task->arguments, arguments, bytes);
-    task->sp = lee_switch_prepare(at, begin);
+    task->sp = lee_switch_prepare(at, lee_begin);
     task->touched = page_of(task->sp) < most ? page_of(task->sp) : most;
     return true;
 }

@@ -22,9 +22,13 @@ impl Starts {
         self.names.is_empty()
     }
 
-    /// Their definitions, which stand behind the prototypes.
-    pub fn text(&self) -> &str {
-        &self.text
+    /// Their definitions, which stand behind the prototypes, and in no source file: what is inlined into them has lines of its own.
+    pub fn text(&self) -> String {
+        if self.is_empty() {
+            String::new()
+        } else {
+            format!("#line 1 \"<start>\"\n{}", self.text)
+        }
     }
 }
 
@@ -47,9 +51,10 @@ impl Unit<'_> {
         if let Some(name) = self.starts.names.get(func) {
             return name.clone();
         }
-        let name = format!("lee__start_{}", self.starts.names.len());
-        self.starts.names.insert(func.clone(), name.clone());
         let (signature, consts, called) = (self.func_ty(func), self.prototype_consts(func), self.function_name(func));
+        // Reports take the function's name from here, when it was inlined.
+        let name = format!("lee__start_{}_{}", self.starts.names.len(), called.ident);
+        self.starts.names.insert(func.clone(), name.clone());
         let (mut fields, mut words) = (String::new(), vec![]);
         for param in &signature.params {
             self.c.need(param.ty);

@@ -203,7 +203,7 @@ impl<'a> Unit<'a> {
         out.push_str(&self.string_definitions);
         out.push_str(&prototypes);
         out.push_str(&declarations);
-        out.push_str(self.starts.text());
+        out.push_str(&self.starts.text());
         out.push('\n');
         out.push_str(&code.out);
         if !code.out.ends_with('\n') {
