@@ -9,6 +9,21 @@
 
 use mir::cfg::Cfg;
 use mir::ir::{BlockId, Body, Const, Local, Operand, Rvalue, Stmt, StmtKind, TermKind, Terminator, UnOp};
+use std::cell::Cell;
+
+thread_local! {
+    static WORK: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts statements, edges and facts that an analysis looks at: what its time grows with, whatever else the machine does.
+pub(crate) fn count_work(steps: usize) {
+    WORK.set(WORK.get() + steps as u64);
+}
+
+/// What was counted on this thread so far.
+pub(crate) fn work() -> u64 {
+    WORK.get()
+}
 
 /// Which way facts travel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -122,6 +137,7 @@ impl<S: Clone + Eq> Results<S> {
         let (Some(mut state), Some(code)) = (self.boundary(block).cloned(), body.blocks.get(block.0 as usize)) else {
             return;
         };
+        count_work(code.stmts.len() + 1);
         let end = Point { block, stmt: code.stmts.len() };
         if A::DIRECTION == Direction::Backward {
             visitor(end, &state, Item::Term(&code.term));
@@ -260,6 +276,7 @@ impl<A: Analysis> Solver<'_, A> {
         let Some(position) = self.cfg.position(block).filter(|&p| self.dirty.contains(p)) else {
             return false;
         };
+        count_work(self.body.blocks.get(block.0 as usize).map_or(1, |code| code.stmts.len() + 1));
         self.dirty.remove(position);
         if let Some(state) = self.boundary.get(block.0 as usize).cloned().flatten() {
             transfer(self, block, state);

@@ -25,6 +25,8 @@ pub struct Options {
 pub struct Report {
     /// Time in each pass, all bodies together.
     pub times: Vec<(&'static str, Duration)>,
+    /// How many statements, edges and facts were looked at.
+    pub work: u64,
     /// What the verifier found: bugs of the compiler.
     pub verify: Vec<VerifyError>,
 }
@@ -45,6 +47,7 @@ impl Report {
 /// Analyses all safe bodies as written, generic ones once; instances are made from the results.
 pub fn check(program: &mut Program, sink: &mut Sink, options: Options) -> Report {
     let mut report = Report::default();
+    let work = framework::work();
     if options.verify {
         report.verify = report.timed("verify", || verify::program(program));
         if !report.verify.is_empty() {
@@ -61,6 +64,7 @@ pub fn check(program: &mut Program, sink: &mut Sink, options: Options) -> Report
         }
     }
     program.bodies = bodies;
+    report.work = framework::work() - work;
     if options.no_gc && !sink.has_errors() {
         report.timed("no collector", || no_gc::run(program, sink));
     }

@@ -11,7 +11,7 @@ use typing::types::Ty;
 use super::check::origins_of;
 use super::origins::{Origin, OriginId, Origins, EXCHANGE, HEAP};
 use super::shape::{functions, is_exact, object_pointer, own_variable, relate_inner, How, Related};
-use crate::framework::Point;
+use crate::framework::{count_work, Point};
 
 /// The region of a pointer, as far as it is known before solving.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -213,6 +213,7 @@ impl<'a> Solver<'a> {
         loop {
             while let Some(node) = work.pop() {
                 let from = self.sets[node].clone();
+                count_work(self.edges[node].len() + 1);
                 for &to in &self.edges[node] {
                     if to != node && self.sets[to].union(&from) {
                         work.push(to);
@@ -224,6 +225,7 @@ impl<'a> Solver<'a> {
                 self.origins.set_bound(region, origins);
             }
             // A region that is not outlived by what it must be is that one too.
+            count_work(self.facts.len());
             let failed = self.facts.iter().position(|fact| !self.holds(fact));
             let Some(fact) = failed.map(|n| self.facts.swap_remove(n)) else {
                 match self.choose_owner_region() {
