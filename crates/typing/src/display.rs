@@ -96,7 +96,8 @@ impl TypeStore {
                     .iter()
                     .map(|p| {
                         format!(
-                            "{}{}{}",
+                            "{}{}{}{}",
+                            p.at_most.map_or(String::new(), |n| format!("[[lee::at_most(parameter {})]] ", n + 1)),
                             if p.consume { "consume " } else { "" },
                             self.show(p.ty),
                             self.heap_word(p.ty)
