@@ -1,25 +1,59 @@
 /* heap_new.c: making and deleting a heap; settings. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collect.h"
 #include "custodian.h"
+#include "heap_limit.h"
 #include "poison.h"
 #include "small.h"
 #include "snapshot.h"
 #include "system.h"
+#include "text.h"
 #include "units.h"
 
 /* Grow by as much as lives: a collection then costs as many marked bytes as were allocated since the last. */
 struct lee_heap_settings lee_heap_settings = {
     .huge = true, .prefetch = true, .grow_percent = 100, .least_budget = 4 << 20, .snapshot = LEE_SNAPSHOT_USUAL};
 
+enum {
+    GROW_MOST = 100000,        /* percent */
+    RESERVE_GB_MOST = 16 << 10 /* each 256 MB of it has a description */
+};
+
 static atomic_size_t heaps_of_threads;
 
-static size_t number_of(const char *name, size_t otherwise) {
+void lee_setting_is_wrong(const char *name, const char *value, const char *wanted) {
+    struct lee_text text = {.length = 0};
+    const char *const parts[] = {"error: ", name, " is '", value, "'; ", wanted, "\n"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        lee_text_string(&text, parts[i]);
+    lee_text_write(&text);
+    exit(2);
+}
+
+/* One that is empty is not set. */
+static const char *setting(const char *name) {
     const char *value = getenv(name);
-    return value == NULL || value[0] < '0' || value[0] > '9' ? otherwise : strtoul(value, NULL, 10);
+    return value == NULL || value[0] == 0 ? NULL : value;
+}
+
+static size_t number_up_to(size_t most, const char *name, size_t otherwise) {
+    const char *value = setting(name);
+    char *end;
+    if (value == NULL)
+        return otherwise;
+    errno = 0;
+    unsigned long number = strtoul(value, &end, 10);
+    if (value[0] < '0' || value[0] > '9' || *end != 0 || errno != 0 || number > most)
+        lee_setting_is_wrong(name, value, "give a number that makes sense, such as 1");
+    return number;
+}
+
+static size_t number_of(const char *name, size_t otherwise) {
+    return number_up_to(SIZE_MAX, name, otherwise);
 }
 
 static void read_settings(void) {
@@ -29,19 +63,22 @@ static void read_settings(void) {
     settings->trace = number_of("LEE_GC_TRACE", 0) != 0;
     settings->verify = number_of("LEE_GC_VERIFY", 0) != 0;
     settings->stress = number_of("LEE_GC_STRESS", 0);
-    settings->grow_percent = number_of("LEE_GC_GROW", settings->grow_percent);
-    lee_units_settings.flat = number_of("LEE_RESERVE_GB", 0) << 30;
+    settings->grow_percent = number_up_to(GROW_MOST, "LEE_GC_GROW", settings->grow_percent);
+    lee_units_settings.flat = number_up_to(RESERVE_GB_MOST, "LEE_RESERVE_GB", 0) << 30;
 #ifndef LEE_NO_GC
-    const char *accounting = getenv("LEE_ACCOUNTING");
+    const char *accounting = setting("LEE_ACCOUNTING");
     if (accounting != NULL && strcmp(accounting, "none") == 0)
         lee_accounting_policy = LEE_ACCOUNTING_NONE;
-    lee_accounting_always = accounting != NULL && strcmp(accounting, "always") == 0;
+    else if (accounting != NULL && strcmp(accounting, "always") == 0)
+        lee_accounting_always = true;
+    else if (accounting != NULL)
+        lee_setting_is_wrong("LEE_ACCOUNTING", accounting, "give none or always");
 #endif
-    const char *snapshot = getenv("LEE_GC_SNAPSHOT");
-    if (snapshot != NULL)
-        settings->snapshot = strcmp(snapshot, "always") == 0 ? LEE_SNAPSHOT_ALWAYS
-                             : strcmp(snapshot, "1") == 0    ? LEE_SNAPSHOT_USUAL
-                                                             : LEE_SNAPSHOT_NEVER;
+    const char *snapshot = setting("LEE_GC_SNAPSHOT");
+    if (snapshot != NULL && strcmp(snapshot, "always") == 0)
+        settings->snapshot = LEE_SNAPSHOT_ALWAYS;
+    else
+        settings->snapshot = number_up_to(1, "LEE_GC_SNAPSHOT", 1) != 0 ? LEE_SNAPSHOT_USUAL : LEE_SNAPSHOT_NEVER;
     const char *preloaded = getenv("LD_PRELOAD");
     if (preloaded != NULL && strstr(preloaded, "vgpreload") != NULL)
         settings->snapshot = LEE_SNAPSHOT_NEVER; /* valgrind does not know how to copy a process so */

@@ -9,7 +9,6 @@
 #include "heap_limit.h"
 #include "poison.h"
 #include "signals.h"
-#include "text.h"
 
 /* `64M`, `1G`, `4096`: digits and at most one suffix. */
 static bool parse_bytes(const char *string, size_t *bytes) {
@@ -28,20 +27,13 @@ static bool parse_bytes(const char *string, size_t *bytes) {
     return *at == 0 && !__builtin_mul_overflow(number, unit, bytes);
 }
 
-/* A limit that cannot be read must not be taken for no limit. */
 static void read_memory_limit(void) {
     const char *value = getenv("LEE_MEMORY");
     size_t bytes = 0;
     if (value == NULL || value[0] == 0)
         return;
-    if (!parse_bytes(value, &bytes)) {
-        struct lee_text text = {.length = 0};
-        lee_text_string(&text, "error: LEE_MEMORY is '");
-        lee_text_string(&text, value);
-        lee_text_string(&text, "'; give a number of bytes, or one with K, M or G, such as 64M\n");
-        lee_text_write(&text);
-        exit(2);
-    }
+    if (!parse_bytes(value, &bytes))
+        lee_setting_is_wrong("LEE_MEMORY", value, "give a number of bytes, or one with K, M or G, such as 64M");
     lee_heap_limit(bytes);
 }
 

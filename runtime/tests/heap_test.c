@@ -222,7 +222,34 @@ static void test_threads(void) {
     }
 }
 
+/* Settings are read with the first allocation. */
+static void set(void *setting) {
+    putenv(setting);
+    lee_heap_alloc(&site, 8);
+}
+
+static void test_settings(void) {
+    static char bad[][40] = {"LEE_GC_GROW=-1", "LEE_GC_GROW=many", "LEE_GC_GROW=99999999999999999999", "LEE_GC_STRESS=1x", "LEE_GC_VERIFY=yes",
+                             "LEE_GC_SNAPSHOT=7", "LEE_RESERVE_GB=99999999999", "LEE_ACCOUNTING=off", "LEE_HUGE=no", "LEE_GC_FAIL= 1"};
+    static char good[][40] = {"LEE_GC_GROW=", "LEE_GC_GROW=0", "LEE_GC_GROW=300", "LEE_GC_STRESS=0", "LEE_GC_STRESS=99999999999",
+                              "LEE_GC_SNAPSHOT=always", "LEE_GC_SNAPSHOT=0", "LEE_ACCOUNTING=always", "LEE_ACCOUNTING=none", "LEE_HUGE=2"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct child child;
+        char wanted[64];
+        run_child(&child, set, bad[i]);
+        CHECK(child.status == 2);
+        snprintf(wanted, sizeof wanted, "error: %.*s is '", (int)strcspn(bad[i], "="), bad[i]);
+        check_holds(bad[i], child.output, wanted);
+    }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        struct child child;
+        run_child(&child, set, good[i]);
+        CHECK(child.status == 0);
+    }
+}
+
 int main(void) {
+    test_settings();
     test_roots();
     test_limit(); /* first: the limit counts what the parent took before */
     test_objects();
