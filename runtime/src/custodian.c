@@ -223,9 +223,11 @@ static void find_least_limit(struct lee_custodian *custodian) {
 
 /* Stops all tasks but the running one; true if that is among them. */
 static bool shut_down(struct lee_custodian *top) {
-    bool self = false;
+    bool self = false, named = false;
     for (struct lee_custodian *at = lee_custodian_deepest(top);; at = lee_custodian_after(at)) {
         at->shut = true;
+        at->least_limit = SIZE_MAX;
+        named = named || at->named;
         struct lee_task *next;
         for (struct lee_task *task = at->tasks; task != NULL; task = next) {
             next = task->next;
@@ -244,7 +246,7 @@ static bool shut_down(struct lee_custodian *top) {
     if (lee_opened_shut != NULL)
         lee_opened_shut();
     struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first);
-    for (; lee_accounting_limits && at != NULL; at = lee_custodian_after(at))
+    for (; named && at != NULL; at = lee_custodian_after(at))
         find_least_limit(at);
     return self;
 }
@@ -527,6 +529,7 @@ static void begin_accounts(void) {
 void lee_custodian_limit(struct lee_custodian *of, int64_t bytes, struct lee_custodian *victim) {
     struct lee_custodian *custodian = given(of);
     set(&custodian->limits, bytes_of(bytes), given(victim));
+    given(victim)->named = given(victim)->named || !lee_custodian_is_inside(custodian, given(victim));
     find_least_limit(custodian);
     begin_accounts();
 }

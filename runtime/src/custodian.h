@@ -28,6 +28,7 @@ struct lee_custodian {
     /* While accounting precisely: its number, in post-order, the lowest below it, and the last set that it was charged for. */
     uint32_t number, lowest, stamp;
     bool shut, was_forced;
+    bool named; /* as the victim of somebody who is not below it */
 };
 
 /* Whether objects of the layout are tasks or custodians. */

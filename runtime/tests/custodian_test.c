@@ -436,6 +436,37 @@ static void test_overshoot(bool report) {
     }
 }
 
+static void take_much(void *arguments) {
+    (void)arguments;
+    void **all = NULL;
+    for (int i = 0; i < 100; i++) {
+        void **block = lee_heap_alloc_typed(NULL, 66000, &pointers_layout);
+        block[0] = all;
+        all = block;
+    }
+}
+
+/* A limit whose victim is gone limits nothing; others of the same custodian stay. */
+static void victims(void *argument) {
+    check_failures = 0;
+    (void)argument;
+    struct lee_custodian *above = lee_custodian_new(NULL), *other = lee_custodian_new(above), *holder = lee_custodian_new(NULL);
+    struct lee_task *waiting = start_in(other, hold, NULL);
+    lee_custodian_limit(holder, 1 << 20, other);
+    lee_custodian_limit(holder, 16 << 20, holder);
+    CHECK(lee_task_join(start_in(holder, take_much, NULL)));
+    CHECK(lee_custodian_is_shut(other) && !lee_custodian_is_shut(above) && !lee_custodian_is_shut(holder) && !lee_task_join(waiting));
+    CHECK(lee_task_join(start_in(holder, take_much, NULL)));
+    other = lee_custodian_new(above);
+    lee_custodian_limit(holder, 1 << 20, other);
+    lee_custodian_shutdown(above);
+    CHECK(lee_task_join(start_in(holder, take_much, NULL)));
+    lee_custodian_limit(holder, 1 << 20, holder);
+    CHECK(!lee_task_join(start_in(holder, take_much, NULL)) && lee_custodian_is_shut(holder));
+    fflush(stdout);
+    _exit(check_failures > 0);
+}
+
 /* --- stacks ------------------------------------------------------------------------------------------------------------ */
 
 static size_t resident(void) {
@@ -690,6 +721,7 @@ int main(int argc, char **argv) {
         run_alone("deep stacks, many at once", deep_stacks, &many);
         run_alone("stacks that were deep", stacks_are_given_back, NULL);
     }
+    run_alone("victims", victims, NULL);
     run_alone("garbage", lives_on_garbage, NULL);
     run_alone("a million custodians", a_million, NULL);
     run_alone("chained windows", windows, &no);
