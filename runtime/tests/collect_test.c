@@ -346,6 +346,45 @@ static void test_drop(void) {
     lee_heap_delete(heap);
 }
 
+/* --- after a spike --------------------------------------------------------------------------------------------------- */
+
+/* What dies is given back: if all dies, a tenth more than before is left at most; if one object in `each` lives, twice the blocks that such
+ * objects lie in. */
+static void test_spike(size_t each, bool huge) {
+    enum { OBJECTS = 1 << 20, BEFORE = OBJECTS / 8 };
+    static void *words[OBJECTS];
+    memset(words, 0, sizeof words);
+    struct lee_heap *heap = start_heap();
+    struct array_root roots = {.root.scan = scan_array, .words = words, .count = OBJECTS};
+    lee_root_add(heap, &roots.root);
+    heap->verify = false;
+    heap->huge = huge;
+    for (size_t i = 0; i < BEFORE; i++)
+        words[i] = lee_heap_try_alloc(56);
+    lee_heap_collect(heap);
+    lee_heap_idle(heap);
+    size_t before = lee_memory_charged(), touched = heap->blocks_used;
+    for (size_t i = BEFORE; i < OBJECTS; i++)
+        words[i] = lee_heap_try_alloc(56);
+    size_t spike = lee_memory_charged();
+    uintptr_t last = 0;
+    for (size_t i = BEFORE; i < OBJECTS; i++) {
+        if (each == 0 || i % each != 0) {
+            words[i] = NULL;
+        } else if ((uintptr_t)words[i] / LEE_BLOCK_BYTES != last) {
+            last = (uintptr_t)words[i] / LEE_BLOCK_BYTES;
+            touched++;
+        }
+    }
+    lee_heap_collect(heap);
+    lee_heap_idle(heap);
+    CHECK(spike > 6 * before);
+    CHECK(each == 0 ? lee_memory_charged() <= before / 10 * 11 : lee_memory_charged() <= 2 * touched * LEE_BLOCK_BYTES);
+    memset(words, 0, sizeof words);
+    lee_root_remove(heap, &roots.root);
+    lee_heap_delete(heap);
+}
+
 /* --- bad luck --------------------------------------------------------------------------------------------------------- */
 
 /* A comb: marking it needs as much stack as there is, which is none. */
@@ -527,6 +566,10 @@ int main(int argc, char **argv) {
     test_free(true);
     test_graph(6000 * effort, 0);
     test_graph(300 * effort, 1);
+    for (size_t each = 0; each <= 100000; each = each == 0 ? 100 : each * 1000) {
+        test_spike(each, false);
+        test_spike(each, true);
+    }
     test_overflow();
     test_failures();
     return check_end();
