@@ -2,9 +2,11 @@
  * and globals hold. */
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include <lee/lee.h>
 
+#include "../src/heap.h"
 #include "check.h"
 
 static const struct lee_site site = {"heap.lee", 5, 2};
@@ -222,6 +224,37 @@ static void test_threads(void) {
     }
 }
 
+/* Under `ulimit -v`: 40 MB of addresses are enough for 100 MB of garbage and 1 MB that lives, and end in a null. */
+static void little_space(void *unused) {
+    (void)unused;
+    size_t pages = 0, blocks = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file == NULL || fscanf(file, "%zu", &pages) != 1)
+        abort();
+    fclose(file);
+    rlim_t most = pages * (rlim_t)sysconf(_SC_PAGESIZE) + ((rlim_t)40 << 20);
+    struct rlimit limit = {most, most};
+    setrlimit(RLIMIT_AS, &limit);
+    global_list = list_of(30000);
+    for (int i = 0; i < 1000000; i++)
+        lee_heap_alloc(&site, 100);
+    static void *volatile held[400]; /* what is never read need not be stored */
+    while (blocks < 400 && (held[blocks] = lee_heap_try_alloc(100000)) != NULL)
+        blocks++;
+    fprintf(stderr, "list %d blocks %d valid %d\n", is_list(global_list, 30000), blocks < 400, lee_heap_validate(lee_heap_self()) == NULL);
+}
+
+static void test_little_space(void) {
+#if !UNDER_ASAN
+    static struct child child;
+    run_child(&child, little_space, NULL);
+    check_holds("address space", child.output, "list 1 blocks 1 valid 1");
+    CHECK(child.status == 0);
+#else
+    (void)little_space;
+#endif
+}
+
 /* Settings are read with the first allocation. */
 static void set(void *setting) {
     putenv(setting);
@@ -250,6 +283,7 @@ static void test_settings(void) {
 
 int main(void) {
     test_settings();
+    test_little_space();
     test_roots();
     test_limit(); /* first: the limit counts what the parent took before */
     test_objects();
