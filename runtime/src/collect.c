@@ -39,7 +39,6 @@ bool lee_heap_poll(struct lee_heap *heap, size_t bytes) {
 #include <lee/fault.h>
 
 #include <string.h>
-#include <time.h>
 
 #include "custodian.h"
 #include "arena.h"
@@ -48,12 +47,6 @@ bool lee_heap_poll(struct lee_heap *heap, size_t bytes) {
 #include "system.h"
 #include "text.h"
 #include "units.h"
-
-static uint64_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
 
 void lee_marks_clear(struct lee_heap *heap) {
     lee_small_clear_marks(heap);
@@ -225,7 +218,7 @@ void lee_heap_collect(struct lee_heap *heap) {
     if (heap->collecting || heap->disposing > 0 || !lee_heap_may_collect(heap))
         return;
     int error = errno; /* giving memory back may set it, and no allocation of C's does when it succeeds */
-    uint64_t start = now();
+    uint64_t start = lee_system_time();
     if (heap->snapshot) {
         lee_snapshot_end(heap);
         heap->counts.snapshots_lost++;
@@ -238,12 +231,12 @@ void lee_heap_collect(struct lee_heap *heap) {
     lee_sweep_finish(heap);
     lee_keys_unmark();
     lee_marks_clear(heap);
-    uint64_t marking = now();
+    uint64_t marking = lee_system_time();
     bool accounts = lee_account_due(heap);
     mark(heap, accounts);
-    heap->counts.mark_last = now() - marking;
+    heap->counts.mark_last = lee_system_time() - marking;
     end(heap, accounts, 0);
-    collection.ended = now();
+    collection.ended = lee_system_time();
     count_pause(heap, collection.ended - start);
     if (heap->trace)
         report(heap, 0, 0);
@@ -256,7 +249,7 @@ static bool begin_snapshot(struct lee_heap *heap) {
     if (heap->disposing > 0 || !lee_heap_may_collect(heap))
         return false;
     int error = errno;
-    uint64_t start = now();
+    uint64_t start = lee_system_time();
     if (!lee_snapshot_wanted(heap, start - collection.ended)) {
         errno = error;
         return false;
@@ -267,7 +260,7 @@ static bool begin_snapshot(struct lee_heap *heap) {
     if (begun) {
         heap->since_collection = 0;
         heap->counts.snapshots++;
-        collection.first_pause = now() - collection.start;
+        collection.first_pause = lee_system_time() - collection.start;
         count_pause(heap, collection.first_pause);
     }
     errno = error;
@@ -320,7 +313,7 @@ static bool take_over(struct lee_heap *heap, bool wait) {
         errno = error;
         return false;
     }
-    uint64_t start = now();
+    uint64_t start = lee_system_time();
     enum lee_snapshot_state state = lee_snapshot_state(wait);
     if (state == LEE_SNAPSHOT_RUNS) {
         errno = error;
@@ -334,7 +327,7 @@ static bool take_over(struct lee_heap *heap, bool wait) {
     }
     lee_snapshot_end(heap);
     end(heap, false, heap->since_collection);
-    collection.ended = now();
+    collection.ended = lee_system_time();
     count_pause(heap, collection.ended - start);
     if (heap->trace)
         report(heap, collection.first_pause, collection.ended - collection.start);

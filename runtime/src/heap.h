@@ -111,7 +111,9 @@ struct lee_heap {
     unsigned disposing; /* owned objects are being freed: what is on the list is reached from nowhere, so nothing is collected */
     bool snapshot; /* a child marks (snapshot.h): blocks that are taken are young, nothing is swept or given back */
     bool collecting, enabled, trace, verify, huge, scans_globals;
-    struct lee_huge huge_pages; /* whether they are worth it */
+    bool mending; /* some units may be broken (mend.h) */
+    uint64_t mend_next; /* when it is time for the next one */
+    struct lee_huge huge_pages, mended; /* whether they are worth it, and whether mending them is */
     struct lee_heap_counts counts;
 };
 

@@ -129,8 +129,16 @@ LEE_UNCHECKED bool lee_marked_object(struct lee_heap *heap, uintptr_t word, uint
 /* --- the stack --------------------------------------------------------------------------------------------------- */
 
 void lee_marker_start(struct lee_marker *marker, struct lee_heap *heap) {
+    lee_marker_aim(marker, heap);
+    lee_marker_make_room(marker);
+}
+
+void lee_marker_aim(struct lee_marker *marker, struct lee_heap *heap) {
     *marker = (struct lee_marker){.heap = heap};
     marker->lowest = lee_units_range(&marker->span);
+}
+
+void lee_marker_make_room(struct lee_marker *marker) {
     marker->room = STACK_LEAST;
     marker->stack = lee_system_reserve(NULL, marker->room * sizeof *marker->stack);
     if (marker->stack == NULL) {

@@ -55,6 +55,9 @@ struct lee_marker {
 
 /* Takes memory for the stack; with none at all marking still works, slowly. */
 void lee_marker_start(struct lee_marker *marker, struct lee_heap *heap);
+/* Its two halves: the first asks for addresses, which takes a lock, the second for memory. */
+void lee_marker_aim(struct lee_marker *marker, struct lee_heap *heap);
+void lee_marker_make_room(struct lee_marker *marker);
 /* Marks everything that can be reached from what was given to `lee_mark_word` and its like so far. */
 void lee_marker_drain(struct lee_marker *marker);
 void lee_marker_end(struct lee_marker *marker);

@@ -64,6 +64,7 @@ struct lee_unit {
     _Atomic uint8_t kind;
     bool dirty;          /* may hold something else than zeros */
     bool huge;           /* was advised to be a huge page */
+    bool broken;         /* may be made of small pages nevertheless (mend.h) */
     uint32_t behind;     /* units from the first unit of a large object to this one */
     uint32_t slot;       /* while a snapshot is marked: which of its units, or large objects, it is */
     uint32_t free;       /* of a unit of blocks: which are free */
@@ -97,6 +98,7 @@ struct lee_chunk {
     union lee_unit_detail details[LEE_CHUNK_UNITS];
     uintptr_t start;
     uint64_t *charges; /* while a collection accounts precisely (precise.h) */
+    bool wiped;      /* the mark bits are zeros in copies of the process (snapshot.c) */
     bool marks_huge; /* the mark bits were advised to be a huge page; written under no lock, so only a hint */
 };
 

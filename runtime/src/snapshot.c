@@ -14,6 +14,7 @@
 #include "arena.h"
 #include "collect.h"
 #include "custodian.h"
+#include "mend.h"
 #include "poison.h"
 #include "small.h"
 #include "system.h"
@@ -30,7 +31,9 @@ enum {
     BEGUN_A_LOOK = 64,  /* whether a debugger watches, and how many processors there are, takes as long to find out as a small copy */
     WAIT_MS = 20,       /* between two such questions while waiting */
     WAITS_MOST = 500,   /* then it hangs */
-    SKIPPED_MOST = 1023 /* collections before the next try, when many failed */
+    SKIPPED_MOST = 1023, /* collections before the next try, when many failed */
+    HIDE_LEAST = 8 * LEE_BLOCK_BYTES, /* what is less is sooner copied than hidden and shown again */
+    SHARED_PART = 4 /* what is shared is given back when so much less would do */
 };
 
 /* What parent and child share. Behind it lie the marks of all units, a byte for each large object, and the keys found. */
@@ -44,7 +47,7 @@ struct shared {
 
 static struct {
     struct shared *shared;
-    size_t bytes, units, large, keys;
+    size_t bytes, units, large, keys; /* `bytes`: of `shared`, which is kept for the next one */
     int child;  /* 0 once it is known to have ended */
     int parent; /* who made it */
     unsigned polls, begun, skip, failures;
@@ -68,6 +71,90 @@ static uintptr_t *found_keys(void) {
     return (uintptr_t *)(void *)(large_marks() + (snapshot.large + 7) / 8 * 8);
 }
 
+/* --- what the child does not get ------------------------------------------------------------------------------------ */
+
+/* A free block, and one without pointers. */
+static bool is_unread(struct lee_chunk *chunk, size_t number) {
+    unsigned code = lee_code_at(chunk, number);
+    const struct lee_block *block = &chunk->blocks[number];
+    if (code == LEE_CODE_LARGE || code == LEE_CODE_UNITS)
+        return lee_header_layout((block - block->behind)->header)->kind == LEE_LAYOUT_PLAIN;
+    return code == LEE_CODE_NONE || (lee_cell_info[code].count > 0 && lee_cell_info[code].family == LEE_PLAIN);
+}
+
+struct range {
+    uintptr_t start, end;
+};
+
+/* Adds blocks to the range if they lie beside it, else the range, which is complete, is hidden or shown. */
+static void hide_range(struct range *range, uintptr_t start, uintptr_t end, bool hidden) {
+    if (end == range->start) {
+        range->start = start;
+    } else if (start == range->end) {
+        range->end = end;
+    } else {
+        if (range->end - range->start >= HIDE_LEAST)
+            lee_system_copied((void *)range->start, range->end - range->start, !hidden);
+        *range = (struct range){start, end};
+    }
+}
+
+static uint32_t unread_blocks(struct lee_chunk *chunk, struct lee_unit *unit) {
+    size_t first = lee_first_block(chunk, unit);
+    uint32_t unread = 0;
+    for (unsigned i = 0; i < LEE_BLOCKS_A_UNIT; i++)
+        unread |= (uint32_t)is_unread(chunk, first + i) << i;
+    return unread;
+}
+
+/* The blocks of a unit that are not read; of a huge page all or nothing, for the kernel would split it. */
+static void hide_unit(struct range *range, struct lee_chunk *chunk, struct lee_unit *unit, bool hidden) {
+    uint32_t unread = unread_blocks(chunk, unit);
+    if (unit->huge && !unit->broken && unread != UINT32_MAX)
+        return;
+    for (unsigned i = LEE_BLOCKS_A_UNIT; i-- > 0;) {
+        uintptr_t start = lee_block_start(chunk, lee_first_block(chunk, unit) + i);
+        if ((unread >> i & 1) != 0)
+            hide_range(range, start, start + LEE_BLOCK_BYTES, hidden);
+    }
+}
+
+/* The child writes all of its marks and reads none of the parent's: it gets zeros. */
+static void wipe(struct lee_chunk *chunk, bool hidden) {
+    if (chunk->wiped != hidden && lee_system_wiped(chunk->marks, sizeof chunk->marks, hidden))
+        chunk->wiped = hidden;
+}
+
+/* Makes the copy smaller, or undoes that: in between nobody else may copy this process, and nothing may change. */
+static void hide(struct lee_heap *heap, bool hidden) {
+    struct range range = {0, 0};
+    for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
+        struct lee_chunk *chunk = lee_chunk_describing(unit);
+        wipe(chunk, hidden);
+        hide_unit(&range, chunk, unit, hidden);
+    }
+    for (struct lee_unit *unit = heap->large; unit != NULL; unit = unit->next) {
+        struct lee_chunk *chunk = lee_chunk_describing(unit);
+        size_t first = lee_first_block(chunk, unit);
+        uintptr_t start = lee_block_start(chunk, first);
+        wipe(chunk, hidden);
+        if (is_unread(chunk, first))
+            hide_range(&range, start, start + chunk->blocks[first].span * (uintptr_t)LEE_UNIT_BYTES, hidden);
+    }
+    hide_range(&range, 0, 0, hidden);
+}
+
+/* Pages that are resident and that a copy does without, or has in one piece. */
+static size_t spared_pages(struct lee_heap *heap) {
+    size_t pages = 0;
+    for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
+        struct lee_chunk *chunk = lee_chunk_describing(unit);
+        uint32_t spared = unit->huge && !unit->broken ? UINT32_MAX : unread_blocks(chunk, unit) & (~unit->free | unit->free_dirty);
+        pages += (size_t)__builtin_popcount(spared) * (LEE_BLOCK_BYTES / LEE_PAGE_BYTES);
+    }
+    return lee_system_one_thread() ? pages : 0;
+}
+
 bool lee_snapshot_wanted(struct lee_heap *heap, uint64_t rest) {
 #if defined(LEE_ASAN) || defined(__SANITIZE_THREAD__)
     (void)heap, (void)rest;
@@ -87,8 +174,23 @@ bool lee_snapshot_wanted(struct lee_heap *heap, uint64_t rest) {
     }
     if (snapshot.begun++ % BEGUN_A_LOOK == 0)
         snapshot.alone = lee_system_traced() || lee_system_processors() < 2;
-    return !snapshot.alone && lee_system_private_pages() < heap->counts.mark_last / (PAGE_COPY * COPY_PART);
+    size_t most = heap->counts.mark_last / (PAGE_COPY * COPY_PART);
+    return !snapshot.alone && (lee_system_most_pages() < most || lee_system_private_pages() < most + spared_pages(heap));
 #endif
+}
+
+/* --- before the child is made -------------------------------------------------------------------------------------- */
+
+/* As many bytes that are shared, of zeros or of an earlier snapshot. */
+static bool share(size_t bytes) {
+    bool fits = snapshot.shared != NULL && bytes <= snapshot.bytes && snapshot.bytes / SHARED_PART <= bytes;
+    if (fits && snapshot.parent == getpid())
+        return true;
+    if (snapshot.shared != NULL)
+        lee_system_release(snapshot.shared, snapshot.bytes);
+    snapshot.shared = lee_system_share(bytes);
+    snapshot.bytes = bytes;
+    return snapshot.shared != NULL;
 }
 
 /* --- the child ----------------------------------------------------------------------------------------------------- */
@@ -97,6 +199,7 @@ bool lee_snapshot_wanted(struct lee_heap *heap, uint64_t rest) {
 static _Noreturn void mark_and_end(struct lee_heap *heap, struct lee_marker *marker) {
     struct shared *shared = snapshot.shared;
     lee_system_be_copy(snapshot.parent);
+    lee_marker_make_room(marker);
     heap->collecting = true;
     lee_marks_clear(heap);
     lee_roots_scan(heap, marker);
@@ -166,34 +269,37 @@ bool lee_snapshot_begin(struct lee_heap *heap) {
     ended(0);
     number_units(heap);
     snapshot.keys = lee_keys_unmark();
-    snapshot.bytes = sizeof *snapshot.shared + snapshot.units * UNIT_MARKS + (snapshot.large + 7) / 8 * 8 +
-                     snapshot.keys * sizeof(uintptr_t);
-    snapshot.bytes = (snapshot.bytes + LEE_PAGE_BYTES - 1) & ~(size_t)(LEE_PAGE_BYTES - 1);
+    size_t bytes = sizeof *snapshot.shared + snapshot.units * UNIT_MARKS + (snapshot.large + 7) / 8 * 8 +
+                   snapshot.keys * sizeof(uintptr_t);
+    bytes = (bytes + LEE_PAGE_BYTES - 1) & ~(size_t)(LEE_PAGE_BYTES - 1);
     snapshot.globals.bytes = 0;
     if (heap->scans_globals && !lee_roots_find_globals(&snapshot.globals))
         return failed();
-    snapshot.shared = lee_system_share(snapshot.bytes);
-    if (snapshot.shared == NULL)
+    if (!share(bytes))
         return failed();
+    atomic_store_explicit(&snapshot.shared->done, 0, memory_order_relaxed);
     struct lee_marker marker;
-    lee_marker_start(&marker, heap);
+    lee_marker_aim(&marker, heap);
     marker.globals = &snapshot.globals;
     snapshot.parent = getpid();
     snapshot.polls = 0;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
+    bool smaller = lee_system_one_thread();
+    if (smaller)
+        hide(heap, true);
     snapshot.child = lee_system_copy();
     if (snapshot.child == 0)
         mark_and_end(heap, &marker);
+    if (smaller)
+        hide(heap, false);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    lee_marker_end(&marker);
     if (snapshot.child < 0) {
         snapshot.child = 0;
-        lee_system_release(snapshot.shared, snapshot.bytes);
-        snapshot.shared = NULL;
         return failed();
     }
+    lee_mend_expect(heap);
     lee_weak_watch++;
     heap->snapshot = true;
     return true;
@@ -201,6 +307,8 @@ bool lee_snapshot_begin(struct lee_heap *heap) {
 
 enum lee_snapshot_state lee_snapshot_state(bool wait) {
     bool waited = false;
+    if (snapshot.parent != getpid())
+        return LEE_SNAPSHOT_LOST; /* the program has copied itself: the marks are those of the other, or of its next snapshot */
     for (unsigned waits = 0;; waits++) {
         if (atomic_load_explicit(&snapshot.shared->done, memory_order_acquire) != 0) {
             if (waited)
@@ -238,8 +346,6 @@ void lee_snapshot_end(struct lee_heap *heap) {
     if (snapshot.child != 0 && !done && snapshot.parent == getpid())
         kill(snapshot.child, SIGKILL);
     ended(done ? WNOHANG : 0); /* what is done ends by itself; the next one waits for that */
-    lee_system_release(snapshot.shared, snapshot.bytes);
-    snapshot.shared = NULL;
     heap->snapshot = false;
 }
 

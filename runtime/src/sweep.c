@@ -7,6 +7,7 @@
  * Promises: blocks in which nothing lives are found without touching them and can be used by any class at once. Before the
  * next marking `lee_sweep_finish` clears the headers of the dead, so a word that happens to point at one is dropped. */
 #include "heap.h"
+#include "mend.h"
 #include "poison.h"
 #include "small.h"
 #include "units.h"
@@ -149,6 +150,7 @@ bool lee_bin_refill(struct lee_heap *heap, unsigned family, unsigned class_) {
     lee_custodians_ask(heap, lee_class_bytes(class_));
     struct lee_bin *bin = &heap->inline_part.bins[family][class_];
     bool collected = !heap->enabled || heap->collecting;
+    lee_heap_mend(heap);
     for (;;) {
         if (bin->free != 0 || bin->bump != bin->limit)
             return true; /* a trim in between found some */

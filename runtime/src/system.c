@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "system.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -82,6 +83,12 @@ void lee_system_huge(void *start, size_t bytes, bool huge) {
         lee_system_counts.huge_advised += bytes;
 }
 
+uint64_t lee_system_time(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 uint64_t lee_system_processor_time(void) {
     struct timespec now;
     if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0)
@@ -124,6 +131,29 @@ void *lee_system_share(size_t bytes) {
  * an empty one: else what the parent closes (a pipe, a socket, a lock) would stay open until the copy runs. */
 int lee_system_copy(void) {
     return lee_system_fails() ? -1 : (int)syscall(SYS_clone, CLONE_FILES, 0, 0, 0, 0);
+}
+
+/* Also when the kernel has no memory at the moment: what was changed must be changed back. */
+static bool advise_surely(void *start, size_t bytes, int advice) {
+    int failed;
+    do
+        failed = madvise(start, bytes, advice);
+    while (failed != 0 && errno == EAGAIN);
+    return failed == 0;
+}
+
+bool lee_system_copied(void *start, size_t bytes, bool copied) {
+    return copied ? advise_surely(start, bytes, MADV_DOFORK) : !lee_system_fails() && madvise(start, bytes, MADV_DONTFORK) == 0;
+}
+
+bool lee_system_wiped(void *start, size_t bytes, bool wiped) {
+    return wiped ? !lee_system_fails() && madvise(start, bytes, MADV_WIPEONFORK) == 0 : advise_surely(start, bytes, MADV_KEEPONFORK);
+}
+
+extern char __libc_single_threaded __attribute__((weak)); /* glibc's */
+
+bool lee_system_one_thread(void) {
+    return &__libc_single_threaded != NULL && __libc_single_threaded != 0;
 }
 
 void lee_system_be_copy(int parent) {
@@ -285,6 +315,11 @@ size_t lee_system_memory(void) {
     if (pages > 0 && page > 0 && (size_t)pages < SIZE_MAX / (size_t)page && (size_t)pages * (size_t)page < least)
         least = (size_t)pages * (size_t)page;
     return least / 10 * 9;
+}
+
+size_t lee_system_most_pages(void) {
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (size_t)usage.ru_maxrss / 4 : SIZE_MAX;
 }
 
 size_t lee_system_private_pages(void) {

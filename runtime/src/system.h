@@ -50,6 +50,13 @@ void *lee_system_share(size_t bytes);
 /* Copies the process, with this thread only: 0 in the copy, in this process the copy's number, -1 if there is none. No signal
  * tells of its end, and `waitpid` knows it only with __WALL. Until `be_copy` its descriptors are the parent's. */
 int lee_system_copy(void);
+/* Whether copies made from now on have the range, as they do by themselves; else it is no memory of theirs. False if that cannot be
+ * had. */
+bool lee_system_copied(void *start, size_t bytes, bool copied);
+/* Whether such a copy, if it has the range, finds zeros in it. The same. */
+bool lee_system_wiped(void *start, size_t bytes, bool wiped);
+/* Whether there is no other thread, which could copy the process itself at any time. */
+bool lee_system_one_thread(void);
 /* In the copy: it has no descriptors, dies with `parent`, is the first to go when memory is short, and leaves no core. */
 void lee_system_be_copy(int parent);
 /* In the copy: sets `*done`, wakes who awaits it, and ends. */
@@ -65,8 +72,12 @@ struct lee_system_places {
 extern struct lee_system_places lee_system_places;
 /* On how many processors it may run, by its mask and by what its control groups let it have of their time; 0: less than one. */
 unsigned lee_system_processors(void);
+/* A number of pages that the process never had more of, which is known at once. */
+size_t lee_system_most_pages(void);
 /* Pages of memory that a copy of the process would have to enter into its tables; 0: not known. */
 size_t lee_system_private_pages(void);
+/* Nanoseconds by the wall's clock, from some time on. */
+uint64_t lee_system_time(void);
 /* Nanoseconds of this thread; 0: not known. */
 uint64_t lee_system_processor_time(void);
 

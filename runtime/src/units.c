@@ -264,7 +264,7 @@ void *lee_units_take(struct lee_heap *owner, enum lee_unit_kind kind, size_t cou
         struct lee_unit *unit = unit_at(start + i * LEE_UNIT_BYTES);
         dirty_units -= unit->dirty;
         *zeroed = *zeroed && !unit->dirty;
-        unit->huge = false;
+        unit->huge = unit->broken = false;
         describe(start + i * LEE_UNIT_BYTES, owner, kind, i);
     }
     pthread_mutex_unlock(&lock);
