@@ -10,6 +10,7 @@
 #include "units.h"
 
 enum {
+    UNITS_BEFORE_APART = 4,     /* of a heap, before blocks without pointers get units of their own */
     UNITS_BEFORE_HUGE = 2,      /* of a heap, before it gets huge pages */
     UNITS_BEFORE_HUGE_MARKS = 16 /* before the mark bits get one too: it is a sixteenth of them then */
 };
@@ -41,8 +42,10 @@ static void unlink_unit(struct lee_heap *heap, struct lee_unit *unit) {
         heap->units = unit->next;
     if (unit->next != NULL)
         unit->next->previous = unit->previous;
-    if (heap->available == unit)
-        heap->available = NULL;
+    for (unsigned plain = 0; plain < 2; plain++) {
+        if (heap->available[plain] == unit)
+            heap->available[plain] = NULL;
+    }
     heap->units_held--;
 }
 
@@ -88,7 +91,7 @@ static bool charge(struct lee_unit *unit, uint32_t run) {
     return fresh == 0 || lee_memory_charge(fresh * LEE_BLOCK_BYTES);
 }
 
-static struct lee_block *take_from(struct lee_heap *heap, struct lee_unit *unit, int at, unsigned count, unsigned code) {
+static struct lee_block *take_from(struct lee_heap *heap, struct lee_unit *unit, int at, unsigned count, unsigned code, bool plain) {
     struct lee_chunk *chunk = lee_chunk_describing(unit);
     size_t first = lee_first_block(chunk, unit) + (size_t)at;
     uint32_t run = mask_of(count) << at;
@@ -103,36 +106,57 @@ static struct lee_block *take_from(struct lee_heap *heap, struct lee_unit *unit,
         __builtin_memset(chunk->marks[first + i], 0, LEE_BLOCK_MARK_BYTES);
     }
     heap->blocks_free_dirty -= (size_t)__builtin_popcount(run & unit->free_dirty);
+    if (unit->free == UINT32_MAX)
+        unit->plain = plain;
     unit->free &= ~run;
     unit->free_dirty &= ~run;
     heap->blocks_used += count;
-    heap->available = unit;
+    heap->available[plain] = unit;
     return &chunk->blocks[first];
 }
 
-static struct lee_block *take(struct lee_heap *heap, unsigned count, unsigned code) {
-    struct lee_unit *unit = heap->available;
+static bool has_room(const struct lee_unit *unit, unsigned count) {
+    return unit != NULL && find_run(unit->free, count) >= 0;
+}
+
+/* A unit with room for blocks with or without pointers; null if there is none. */
+static struct lee_unit *find_unit(struct lee_heap *heap, unsigned count, bool plain) {
+    struct lee_unit *unit = heap->units, *other = NULL;
+    for (; unit != NULL; unit = unit->next) {
+        if (!has_room(unit, count))
+            continue;
+        if (unit->plain == plain || unit->free == UINT32_MAX)
+            return unit;
+        other = unit;
+    }
+    if (heap->units_held >= UNITS_BEFORE_APART && (unit = add_unit(heap)) != NULL)
+        return unit;
+    return other;
+}
+
+static struct lee_block *take(struct lee_heap *heap, unsigned count, unsigned code, bool plain) {
+    struct lee_unit *unit = heap->available[plain];
     size_t free_blocks = heap->units_held * LEE_BLOCKS_A_UNIT - heap->blocks_used;
-    if (unit == NULL || find_run(unit->free, count) < 0) {
-        unit = NULL;
-        if (free_blocks >= count) {
-            for (unit = heap->units; unit != NULL && find_run(unit->free, count) < 0; unit = unit->next)
-                ;
-        }
+    if (!has_room(unit, count)) {
+        unit = free_blocks >= count ? find_unit(heap, count, plain) : NULL;
         if (unit == NULL && (unit = add_unit(heap)) == NULL)
             return NULL;
     }
     int at = find_run(unit->free_dirty, count);
-    return take_from(heap, unit, at >= 0 ? at : find_run(unit->free, count), count, code);
+    return take_from(heap, unit, at >= 0 ? at : find_run(unit->free, count), count, code, plain);
+}
+
+struct lee_block *lee_blocks_take_for(struct lee_heap *heap, unsigned count, unsigned code, bool plain) {
+    if (lee_system_fails())
+        return NULL;
+    struct lee_block *block = take(heap, count, code, plain);
+    if (block == NULL && (lee_blocks_release(heap, 0) > 0 || lee_small_trim() > 0 || lee_units_trim() > 0))
+        block = take(heap, count, code, plain);
+    return block;
 }
 
 struct lee_block *lee_blocks_take(struct lee_heap *heap, unsigned count, unsigned code) {
-    if (lee_system_fails())
-        return NULL;
-    struct lee_block *block = take(heap, count, code);
-    if (block == NULL && (lee_blocks_release(heap, 0) > 0 || lee_small_trim() > 0 || lee_units_trim() > 0))
-        block = take(heap, count, code);
-    return block;
+    return lee_blocks_take_for(heap, count, code, lee_cell_info[code].count > 0 && lee_cell_info[code].family == LEE_PLAIN);
 }
 
 void lee_blocks_give(struct lee_heap *heap, struct lee_block *first, unsigned count) {
@@ -150,7 +174,7 @@ void lee_blocks_give(struct lee_heap *heap, struct lee_block *first, unsigned co
     unit->free_dirty |= run;
     heap->blocks_used -= count;
     heap->blocks_free_dirty += count;
-    heap->available = unit;
+    heap->available[unit->plain] = unit;
 }
 
 /* Gives the memory of the unit's free dirty blocks back, neighbours at a time. */

@@ -86,7 +86,7 @@ struct lee_heap {
     struct lee_bin_blocks (*blocks_of)[LEE_CLASSES]; /* by family; null until the first block of cells is taken */
     struct lee_small *small;    /* pages of 4 KB */
     struct lee_unit *units;     /* of kind blocks */
-    struct lee_unit *available; /* the unit that last had a free block */
+    struct lee_unit *available[2]; /* the unit that last had a free block with pointers, and without */
     struct lee_unit *large;     /* first units of objects that take units */
     struct lee_free_pages *pages[LEE_PAGE_SIZES];
     size_t blocks_used, blocks_free_dirty, units_held, large_bytes;
@@ -164,8 +164,11 @@ void lee_heap_delete(struct lee_heap *heap);
  * look at its stack. */
 bool lee_heap_may_collect(const struct lee_heap *heap);
 
-/* blocks.c: blocks of 64 KB. `count` of them in a row inside a unit; their code is set. */
+/* blocks.c: blocks of 64 KB. `count` of them in a row inside a unit; their code is set. Those without pointers lie apart from others
+ * where they can: snapshots do not copy them. */
 struct lee_block *lee_blocks_take(struct lee_heap *heap, unsigned count, unsigned code);
+/* The same for large objects, whose code does not say whether they have pointers. */
+struct lee_block *lee_blocks_take_for(struct lee_heap *heap, unsigned count, unsigned code, bool plain);
 void lee_blocks_give(struct lee_heap *heap, struct lee_block *first, unsigned count);
 /* Gives the memory of free blocks back to the system, all but about `keep` bytes, and whole units to the page allocator.
  * Returns the bytes. */

@@ -73,7 +73,8 @@ static void *take_units(struct lee_heap *heap, size_t bytes, uintptr_t header) {
 
 static void *take_blocks(struct lee_heap *heap, size_t bytes, uintptr_t header, bool zeroed) {
     unsigned count = (unsigned)(lee_large_charge(bytes) / LEE_BLOCK_BYTES);
-    struct lee_block *block = lee_blocks_take(heap, count, LEE_CODE_LARGE);
+    bool plain = lee_header_layout(header)->kind == LEE_LAYOUT_PLAIN;
+    struct lee_block *block = lee_blocks_take_for(heap, count, LEE_CODE_LARGE, plain);
     if (block == NULL)
         return NULL;
     block->bytes = bytes;

@@ -64,6 +64,7 @@ struct lee_unit {
     _Atomic uint8_t kind;
     bool dirty;          /* may hold something else than zeros */
     bool huge;           /* was advised to be a huge page */
+    bool plain;          /* its blocks have no pointers, as a rule */
     bool broken;         /* may be made of small pages nevertheless (mend.h) */
     uint32_t behind;     /* units from the first unit of a large object to this one */
     uint32_t slot;       /* while a snapshot is marked: which of its units, or large objects, it is */

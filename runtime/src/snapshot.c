@@ -36,6 +36,12 @@ enum {
     SHARED_PART = 4 /* what is shared is given back when so much less would do */
 };
 
+#if defined(LEE_ASAN) || defined(__SANITIZE_THREAD__)
+enum { SANITIZED = true };
+#else
+enum { SANITIZED = false };
+#endif
+
 /* What parent and child share. Behind it lie the marks of all units, a byte for each large object, and the keys found. */
 struct shared {
     atomic_uint done;
@@ -156,12 +162,8 @@ static size_t spared_pages(struct lee_heap *heap) {
 }
 
 bool lee_snapshot_wanted(struct lee_heap *heap, uint64_t rest) {
-#if defined(LEE_ASAN) || defined(__SANITIZE_THREAD__)
-    (void)heap, (void)rest;
-    return false;
-#else
     unsigned mode = lee_heap_settings.snapshot;
-    if (mode == LEE_SNAPSHOT_NEVER || lee_account_due(heap))
+    if (SANITIZED || mode == LEE_SNAPSHOT_NEVER || lee_account_due(heap))
         return false; /* only a collection that stops charges custodians */
     if (mode == LEE_SNAPSHOT_ALWAYS)
         return true;
@@ -176,7 +178,6 @@ bool lee_snapshot_wanted(struct lee_heap *heap, uint64_t rest) {
         snapshot.alone = lee_system_traced() || lee_system_processors() < 2;
     size_t most = heap->counts.mark_last / (PAGE_COPY * COPY_PART);
     return !snapshot.alone && (lee_system_most_pages() < most || lee_system_private_pages() < most + spared_pages(heap));
-#endif
 }
 
 /* --- before the child is made -------------------------------------------------------------------------------------- */
