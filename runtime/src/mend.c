@@ -6,7 +6,7 @@
 #include "system.h"
 
 enum {
-    REST = 31,      /* it rests so many times as long as the last unit took */
+    REST = 15,      /* it rests so many times as long as the last unit took */
     UNITS_LEAST = 8 /* of a heap, before the units that it began with become huge pages, too */
 };
 

@@ -469,6 +469,61 @@ static void test_unseen(void) {
     end_heap(heap);
 }
 
+static bool all_whole(void) {
+    for (size_t i = 0; i < ROOTS; i++) {
+        for (const struct node *node = words[i]; node != NULL; node = node->next[0])
+            check_node(node);
+    }
+    return true;
+}
+
+/* What the child does not read is not copied for it: not even by accident does it want more. Whoever copies the process by himself gets
+ * everything, before and behind it; a snapshot that runs then is not his. */
+static void test_hidden(void) {
+    enum { LENGTH = 40, BYTES = 4000 };
+    struct lee_heap *heap = start_heap();
+    for (size_t i = 0; i < ROOTS * LENGTH; i++) {
+        struct node *node = make_node();
+        node->next[0] = words[i % ROOTS];
+        words[i % ROOTS] = node;
+        node->owned = lee_heap_try_alloc_plain(i % 500 == 0 ? 3 << 20 : i % 50 == 0 ? 200000 : BYTES);
+        node->owned_bytes = BYTES;
+        memset(node->owned, (int)(node->id >> 8 & 127), BYTES);
+    }
+    lee_heap_collect(heap);
+    for (size_t i = 0; i < ROOTS; i += 3)
+        words[i] = ((struct node *)words[i])->next[0];
+    heap->counts.snapshots = heap->counts.snapshots_lost = 0;
+    for (size_t round = 0; round < 3; round++) {
+        *hold = 1;
+        lee_heap_step(heap);
+        CHECK(heap->snapshot);
+        for (size_t i = 1; i < ROOTS; i += 5)
+            words[i] = ((struct node *)words[i])->next[0];
+        pid_t copy = fork();
+        if (copy == 0) {
+            test_process = getpid();
+            lee_heap_step(heap);
+            CHECK(heap->counts.snapshots_lost == 1 && all_whole());
+            *hold = 0;
+            lee_heap_step(heap);
+            words[0] = NULL;
+            lee_heap_step(heap);
+            CHECK(!heap->snapshot && heap->counts.snapshots_lost == 1 && all_whole());
+            lee_heap_collect(heap);
+            CHECK(all_whole());
+            fflush(stdout);
+            _exit(check_failures != 0);
+        }
+        int status = 1;
+        CHECK(waitpid(copy, &status, 0) == copy && status == 0);
+        *hold = 0;
+        lee_heap_step(heap);
+        CHECK(!heap->snapshot && heap->counts.snapshots == round + 1 && heap->counts.snapshots_lost == 0 && all_whole());
+    }
+    end_heap(heap);
+}
+
 /* The child goes with its parent, however that ends. */
 static void test_orphan(void) {
     int ends[2], number = 0, status = 0;
@@ -538,6 +593,7 @@ int main(int argc, char **argv) {
         test_lost();
         test_wait();
         test_unseen();
+        test_hidden();
         test_orphan();
     }
     test_random(600 * effort, 1, 0);
