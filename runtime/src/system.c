@@ -127,10 +127,24 @@ void *lee_system_share(size_t bytes) {
     return start;
 }
 
+/* A new process may be put on its maker's processor, and run there first: then it goes, before anything else, to the others. */
+static void leave(int processor) {
+    cpu_set_t set;
+    if (processor < 0 || processor >= CPU_SETSIZE || sched_getaffinity(0, sizeof set, &set) != 0)
+        return;
+    CPU_CLR((unsigned)processor, &set);
+    (void)!sched_setaffinity(0, sizeof set, &set); /* it stays if there is no other */
+}
+
 /* Not fork: no signal at the end, no handlers of pthread_atfork. The table of descriptors is shared until the copy gets one of its own,
  * an empty one: else what the parent closes (a pipe, a socket, a lock) would stay open until the copy runs. */
 int lee_system_copy(void) {
-    return lee_system_fails() ? -1 : (int)syscall(SYS_clone, CLONE_FILES, 0, 0, 0, 0);
+    if (lee_system_fails())
+        return -1;
+    int processor = sched_getcpu(), child = (int)syscall(SYS_clone, CLONE_FILES, 0, 0, 0, 0);
+    if (child == 0)
+        leave(processor);
+    return child;
 }
 
 /* Also when the kernel has no memory at the moment: what was changed must be changed back. */

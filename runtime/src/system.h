@@ -48,7 +48,8 @@ bool lee_system_fails(void);
 /* Memory of zeros that copies made from now on have in common with this process. Null if there is none. */
 void *lee_system_share(size_t bytes);
 /* Copies the process, with this thread only: 0 in the copy, in this process the copy's number, -1 if there is none. No signal
- * tells of its end, and `waitpid` knows it only with __WALL. Until `be_copy` its descriptors are the parent's. */
+ * tells of its end, and `waitpid` knows it only with __WALL. It runs on other processors than the one it was made on, if there are
+ * any. Until `be_copy` its descriptors are the parent's. */
 int lee_system_copy(void);
 /* Whether copies made from now on have the range, as they do by themselves; else it is no memory of theirs. False if that cannot be
  * had. */
