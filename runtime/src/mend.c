@@ -7,6 +7,7 @@
 
 enum {
     REST = 15,      /* it rests so many times as long as the last unit took */
+    SLOWER = 4,     /* than to touch a huge page of zeros it may be, before the machine counts as short of them */
     UNITS_LEAST = 8 /* of a heap, before the units that it began with become huge pages, too */
 };
 
@@ -78,7 +79,7 @@ void lee_mend_step(struct lee_heap *heap) {
     }
     lee_system_collapse(start, LEE_UNIT_BYTES);
     uint64_t took = lee_system_processor_time() - before;
-    lee_huge_took(&heap->mended, took);
+    lee_huge_took(&heap->mended, took / SLOWER);
     heap->mend_next = now + took + took * REST;
 }
 

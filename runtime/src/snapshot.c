@@ -182,15 +182,15 @@ bool lee_snapshot_wanted(struct lee_heap *heap, uint64_t rest) {
 
 /* --- before the child is made -------------------------------------------------------------------------------------- */
 
-/* As many bytes that are shared, of zeros or of an earlier snapshot. */
+/* As many bytes that are shared, of zeros or of an earlier snapshot. With some more, which nobody touches, for a heap that grows. */
 static bool share(size_t bytes) {
     bool fits = snapshot.shared != NULL && bytes <= snapshot.bytes && snapshot.bytes / SHARED_PART <= bytes;
     if (fits && snapshot.parent == getpid())
         return true;
     if (snapshot.shared != NULL)
         lee_system_release(snapshot.shared, snapshot.bytes);
-    snapshot.shared = lee_system_share(bytes);
-    snapshot.bytes = bytes;
+    snapshot.bytes = (bytes + bytes / 4) & ~(size_t)(LEE_PAGE_BYTES - 1);
+    snapshot.shared = lee_system_share(snapshot.bytes);
     return snapshot.shared != NULL;
 }
 
