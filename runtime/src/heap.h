@@ -113,7 +113,7 @@ struct lee_heap {
     bool collecting, enabled, trace, verify, huge, scans_globals;
     bool mending; /* some units may be broken (mend.h) */
     uint64_t mend_next; /* when it is time for the next one */
-    struct lee_huge huge_pages, mended; /* whether they are worth it, and whether mending them is */
+    struct lee_huge huge_pages; /* whether they are worth it */
     struct lee_heap_counts counts;
 };
 

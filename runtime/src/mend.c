@@ -7,7 +7,6 @@
 
 enum {
     REST = 15,      /* it rests so many times as long as the last unit took */
-    SLOWER = 4,     /* than to touch a huge page of zeros it may be, before the machine counts as short of them */
     UNITS_LEAST = 8 /* of a heap, before the units that it began with become huge pages, too */
 };
 
@@ -69,8 +68,6 @@ void lee_mend_step(struct lee_heap *heap) {
         return;
     }
     unit->broken = false; /* one try, whatever comes of it */
-    if (!lee_huge_wanted(&heap->mended))
-        return;
     uint64_t before = lee_system_processor_time();
     void *start = (void *)start_of(unit);
     if (unit->kind == LEE_UNIT_BLOCKS && !unit->huge) {
@@ -79,7 +76,6 @@ void lee_mend_step(struct lee_heap *heap) {
     }
     lee_system_collapse(start, LEE_UNIT_BYTES);
     uint64_t took = lee_system_processor_time() - before;
-    lee_huge_took(&heap->mended, took / SLOWER);
     heap->mend_next = now + took + took * REST;
 }
 
