@@ -197,6 +197,9 @@ static void end(struct lee_heap *heap, bool accounts, size_t since) {
     lee_sweep_begin(heap);
     if (accounts)
         lee_account_settle(heap);
+    const char *wrong = accounts && heap->verify ? lee_heap_verify_sum(heap, lee_heap_is_only()) : NULL;
+    if (wrong != NULL)
+        lee_fault_message(NULL, wrong);
     lee_account_note(accounts);
     heap->counts.collections++;
     size_t live = heap->counts.live_bytes + heap->key_bytes;

@@ -42,6 +42,9 @@ void lee_marks_clear(struct lee_heap *heap);
 /* verify.c: traces the heap again in another way from the recorded roots. The first difference to the mark bits, or
  * null. `more`: more may be marked. */
 const char *lee_heap_verify_marks(struct lee_heap *heap, const struct lee_vector *roots, bool more);
+/* sum.c: behind an accounting, whether what lives is what is charged, and what the page allocator charged is held. `only`: the heap is the
+ * only one. The first thing wrong, or null. */
+const char *lee_heap_verify_sum(struct lee_heap *heap, bool only);
 /* While a snapshot is taken over: whether each cell that was freed since was found by it, or is younger. */
 const char *lee_heap_verify_free(struct lee_heap *heap);
 

@@ -163,6 +163,8 @@ void lee_heap_delete(struct lee_heap *heap);
 /* Whether collections may run: false once a second thread has made a heap for itself, for nobody can stop that thread to
  * look at its stack. */
 bool lee_heap_may_collect(const struct lee_heap *heap);
+/* Whether there is no other, of a thread or of a test. */
+bool lee_heap_is_only(void);
 
 /* blocks.c: blocks of 64 KB. `count` of them in a row inside a unit; their code is set. Those without pointers lie apart from others
  * where they can: snapshots do not copy them. */

@@ -23,7 +23,7 @@ enum {
     RESERVE_GB_MOST = 16 << 10 /* each 256 MB of it has a description */
 };
 
-static atomic_size_t heaps_of_threads;
+static atomic_size_t heaps, heaps_of_threads;
 
 void lee_setting_is_wrong(const char *name, const char *value, const char *wanted) {
     struct lee_text text = {.length = 0};
@@ -88,6 +88,10 @@ static void read_settings(void) {
     lee_page_table_taint = number_of("LEE_GC_TAINT", 0) != 0;
 }
 
+bool lee_heap_is_only(void) {
+    return atomic_load_explicit(&heaps, memory_order_relaxed) == 1;
+}
+
 bool lee_heap_may_collect(const struct lee_heap *heap) {
     return heap->enabled && atomic_load_explicit(&heaps_of_threads, memory_order_relaxed) <= 1;
 }
@@ -104,6 +108,7 @@ struct lee_heap *lee_heap_new(void) {
     LEE_UNPOISON(heap, sizeof *heap);
     memset(heap, 0, sizeof *heap);
     atomic_store_explicit(&page->owner, heap, memory_order_release);
+    atomic_fetch_add_explicit(&heaps, 1, memory_order_relaxed);
     heap->small = page;
     heap->small_pages = 1;
     heap->small_room = LEE_SMALL_CELL_MOST;
@@ -154,6 +159,7 @@ void lee_heap_delete(struct lee_heap *heap) {
         lee_large_free(heap, (void *)lee_block_start(chunk, (size_t)(heap->large - chunk->units) * LEE_BLOCKS_A_UNIT));
     }
     lee_blocks_release(heap, 0);
+    atomic_fetch_sub_explicit(&heaps, 1, memory_order_relaxed);
     if (heap->blocks_of != NULL)
         lee_small_give(lee_small_of((uintptr_t)heap->blocks_of));
     for (struct lee_small *page = heap->small, *next; page != NULL; page = next) { /* the last one holds the heap */

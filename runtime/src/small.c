@@ -169,6 +169,17 @@ size_t lee_small_trim(void) {
     return bytes;
 }
 
+size_t lee_small_charged(const struct lee_heap *heap) {
+    size_t pages = heap->small_pages + (heap->blocks_of != NULL);
+    pthread_mutex_lock(&lock);
+    for (struct lee_unit *unit = with_free; unit != NULL; unit = unit->next) {
+        for (unsigned i = 0; i < LEE_SMALL_WORDS; i++)
+            pages += (size_t)__builtin_popcountll(detail_of(unit)->dirty[i]);
+    }
+    pthread_mutex_unlock(&lock);
+    return pages * LEE_PAGE_BYTES;
+}
+
 /* --- cells --------------------------------------------------------------------------------------------------------- */
 
 static bool is_cell(unsigned code) {

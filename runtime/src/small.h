@@ -64,6 +64,8 @@ struct lee_small *lee_small_take(struct lee_heap *owner);
 void lee_small_give(struct lee_small *page);
 /* Gives the memory of free pages back to the system, and units of which no page is used. Returns the bytes. */
 size_t lee_small_trim(void);
+/* Bytes of the heap's pages, and of those that were given back and may be resident. */
+size_t lee_small_charged(const struct lee_heap *heap);
 
 /* The cell that a word points into, allocated or not; false if the word is not in a page of the heap's. */
 bool lee_small_find(struct lee_heap *heap, uintptr_t word, struct lee_small_cell *cell);

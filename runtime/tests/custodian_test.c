@@ -579,6 +579,34 @@ static void lives_on_garbage(void *argument) {
     _exit(check_failures > 0);
 }
 
+/* Keeps all but a little of its limit, and makes garbage: each piece would cost everybody an accounting. */
+static void keep_and_churn(void *arguments) {
+    size_t *rounds = *(size_t **)arguments;
+    struct node *kept = NULL;
+    for (size_t bytes = 0; bytes < (8 << 20) - (100 << 10); bytes += lee_class_bytes(lee_class_of_aligned(sizeof *kept + LEE_HEADER_BYTES))) {
+        struct node *node = new_node();
+        node->next[0] = kept;
+        kept = node;
+    }
+    for (; *rounds < 40000000; ++*rounds)
+        new_node();
+    CHECK(kept == NULL);
+}
+
+static void thrashes(void *argument) {
+    check_failures = 0;
+    static size_t rounds;
+    (void)argument;
+    struct lee_custodian *child = lee_custodian_new(NULL);
+    lee_custodian_limit(child, 8 << 20, child);
+    size_t before = lee_heap_self()->counts.collections;
+    CHECK(!lee_task_join(start_in(child, keep_and_churn, &rounds)));
+    CHECK(lee_custodian_is_shut(child) && rounds < 1000000);
+    CHECK(lee_heap_self()->counts.collections - before < 100);
+    fflush(stdout);
+    _exit(check_failures > 0);
+}
+
 /* --- many, and little memory ------------------------------------------------------------------------------------------------ */
 
 static void a_million(void *argument) {
@@ -723,6 +751,7 @@ int main(int argc, char **argv) {
     }
     run_alone("victims", victims, NULL);
     run_alone("garbage", lives_on_garbage, NULL);
+    run_alone("thrashing", thrashes, NULL);
     run_alone("a million custodians", a_million, NULL);
     run_alone("chained windows", windows, &no);
     run_alone("windows with weak links", windows, &yes);
