@@ -515,13 +515,35 @@ static struct lee_limit *set(struct lee_limit **list, size_t bytes, struct lee_c
     return limit;
 }
 
+/* Whether no task runs but those of the first custodian. */
+static bool first_has_all(void) {
+    for (struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first); at != &lee_custodian_first; at = lee_custodian_after(at)) {
+        if (at->tasks != NULL)
+            return false;
+    }
+    return true;
+}
+
+/* With all there is, garbage included: to know that takes no collection. */
+static void charge_first(struct lee_heap *heap) {
+    for (struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first); at != NULL; at = lee_custodian_after(at))
+        at->settled = at->fresh = 0;
+    lee_custodian_first.settled = heap->blocks_used * LEE_BLOCK_BYTES + heap->large_bytes;
+    for (const struct lee_task *task = lee_custodian_first.tasks; task != NULL; task = task->next)
+        lee_custodian_first.fresh += lee_task_bytes(task);
+    heap->flushed = heap->counts.allocated;
+}
+
 static void begin_accounts(void) {
     struct lee_heap *heap = lee_heap_self();
     if (heap == NULL)
         return;
     if (!lee_accounting_limits && lee_accounting_policy != LEE_ACCOUNTING_NONE) {
         lee_accounting_limits = true;
-        lee_account_collect(heap);
+        if (first_has_all())
+            charge_first(heap);
+        else
+            lee_account_collect(heap);
     }
     heap->allowance = heap->counts.allocated;
 }
