@@ -43,7 +43,7 @@ void lee_account_collect(struct lee_heap *heap) {
 }
 
 void lee_account_handle(struct lee_marker *marker, const struct lee_custodian *custodian, size_t bytes) {
-    if (marker->observe != NULL || marker->counting == LEE_COUNT_NOTHING)
+    if (marker->observe != NULL || marker->counting == LEE_COUNT_NOTHING || marker->again)
         return;
     size_t cell = lee_class_bytes(lee_class_of_aligned(bytes + LEE_HEADER_BYTES));
     marker->charged -= cell;
@@ -51,12 +51,23 @@ void lee_account_handle(struct lee_marker *marker, const struct lee_custodian *c
         ((struct lee_custodian *)(uintptr_t)custodian)->own += cell;
 }
 
+void lee_account_refer(struct lee_marker *marker, uintptr_t word) {
+    if (marker->observe == NULL && marker->counting == LEE_COUNT_SETS)
+        lee_precise_put_off(marker, word);
+    else
+        lee_mark_word(marker, word);
+}
+
 /* --- roots ----------------------------------------------------------------------------------------------------------- */
+
+static bool unrecorded; /* a word, for want of memory */
 
 static void observe(void *observer, uintptr_t word) {
     uintptr_t *place = lee_vector_add(observer, sizeof word);
     if (place != NULL)
         *place = word;
+    else
+        unrecorded = true;
 }
 
 static void scan_tasks(struct lee_heap *heap, struct lee_custodian *custodian, struct lee_marker *marker) {
@@ -112,15 +123,16 @@ static size_t task_bytes(const struct lee_custodian *custodian) {
 
 static enum { BLAMED, IN_SETS } method; /* of the collection that runs */
 
-void lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct lee_vector *record) {
+bool lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct lee_vector *record) {
     struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first);
     lee_task_self();
+    unrecorded = false;
     for (; at != NULL; at = lee_custodian_after(at))
         at->own = 0;
     bool sets = lee_accounting_policy == LEE_ACCOUNTING_PRECISE && lee_precise_begin(heap, &lee_custodian_first);
     method = sets ? IN_SETS : BLAMED;
     if (!sets)
-        lee_precise_release(heap);
+        lee_precise_release();
     for (at = lee_custodian_deepest(&lee_custodian_first); at != &lee_custodian_first; at = lee_custodian_after(at)) {
         if (at->tasks == NULL)
             continue;
@@ -130,17 +142,18 @@ void lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct l
             lee_precise_custodian(at, marker);
         mark_from(heap, at, marker, record);
         if (sets)
-            lee_precise_marked(at, marker->charged);
+            lee_precise_marked(marker);
         else
             at->own += marker->charged;
     }
     /* The first custodian is above all and gets what nobody else does. */
     if (sets)
-        sets = lee_precise_solve(heap, marker);
+        lee_precise_solve(heap, marker);
     marker->counting = LEE_COUNT_HANDLES;
     marker->charged = 0;
     mark_from(heap, &lee_custodian_first, marker, record);
     mark_from(heap, NULL, marker, record);
+    return !unrecorded;
 }
 
 void lee_account_settle(struct lee_heap *heap) {

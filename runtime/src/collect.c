@@ -141,7 +141,7 @@ static void mark_and_verify(struct lee_heap *heap, struct lee_marker *marker, bo
     struct observed observed = {{NULL, 0, 0}, false};
     const struct lee_vector *roots = &observed.words;
     if (accounts) {
-        lee_account_mark(heap, marker, &observed.words);
+        observed.lost = !lee_account_mark(heap, marker, &observed.words);
     } else {
         marker->observe = observe;
         marker->observer = &observed;

@@ -31,9 +31,9 @@ static void trace(struct lee_marker *marker, const void *object, size_t bytes) {
     const struct lee_custodian *custodian = object;
     (void)bytes;
     lee_account_handle(marker, custodian, sizeof *custodian);
-    lee_mark_word(marker, (uintptr_t)custodian->parent);
-    lee_mark_word(marker, (uintptr_t)custodian->limits);
-    lee_mark_word(marker, (uintptr_t)custodian->requirements);
+    lee_account_refer(marker, (uintptr_t)custodian->parent);
+    lee_account_refer(marker, (uintptr_t)custodian->limits);
+    lee_account_refer(marker, (uintptr_t)custodian->requirements);
 }
 
 static void unlink_child(struct lee_custodian *custodian) {

@@ -25,8 +25,7 @@ struct lee_custodian {
     size_t handed, forced; /* bytes handed out to it and below in all; the same when it last made an accounting happen */
     size_t own;            /* while accounting: what is charged to it alone */
     struct lee_finalizer *finalizers; /* meanwhile: of its queues */
-    /* While accounting precisely: its number, in post-order, the lowest below it, and the last set that it was charged for. */
-    uint32_t number, lowest, stamp;
+    uint32_t number, lowest; /* while accounting precisely: in post-order, its number, and the lowest below it */
     bool shut, was_forced;
     bool named; /* as the victim of somebody who is not below it */
 };
@@ -81,8 +80,9 @@ void lee_finalizers_each(struct lee_heap *heap, const struct lee_custodian *top,
 
 /* account.c */
 
-/* Marks all that can be reached, and charges it. `record`: where the words of the roots go, for a second trace, or null. */
-void lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct lee_vector *record);
+/* Marks all that can be reached, and charges it. `record`: where the words of the roots go, for a second trace, or null. False if there
+ * was no memory for all of them; those that are missing are not marked. */
+bool lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct lee_vector *record);
 /* After it, when the live bytes were counted. */
 void lee_account_settle(struct lee_heap *heap);
 /* Whether a collection that begins now is to account. */
@@ -91,6 +91,8 @@ bool lee_account_due(struct lee_heap *heap);
 void lee_account_note(bool accounted);
 /* From the `trace` of a handle: it is `custodian`'s, whoever reached it. */
 void lee_account_handle(struct lee_marker *marker, const struct lee_custodian *custodian, size_t bytes);
+/* The handle refers to `word`. */
+void lee_account_refer(struct lee_marker *marker, uintptr_t word);
 /* For an accounting now, whatever was wanted. */
 void lee_account_collect(struct lee_heap *heap);
 extern enum lee_accounting lee_accounting_policy;

@@ -243,6 +243,9 @@ void lee_pages_trim(struct lee_heap *heap);
 /* vector.c */
 void *lee_vector_add(struct lee_vector *vector, size_t bytes);
 void lee_vector_free(struct lee_vector *vector);
+static inline void *lee_vector_end(const struct lee_vector *vector) {
+    return (unsigned char *)vector->data + vector->bytes;
+}
 
 /* heap.c: the bytes asked for when the object was made; of cells without a header, those of the cell. */
 size_t lee_object_bytes(const void *object);

@@ -98,32 +98,57 @@ bool lee_is_marked(struct lee_heap *heap, uintptr_t word) {
     return !locate(heap, lee_page_table, word, &entry) || (*entry.mark >> entry.bit & 1) != 0;
 }
 
-LEE_UNCHECKED bool lee_marked_object(struct lee_heap *heap, uintptr_t word, uintptr_t *object, size_t *charge,
-                                     const struct lee_layout **layout, size_t *bytes) {
+LEE_UNCHECKED uint64_t lee_mark_of(struct lee_heap *heap, uintptr_t word) {
     struct lee_mark_entry entry;
-    if (!locate(heap, lee_page_table, word, &entry) || (*entry.mark >> entry.bit & 1) == 0)
-        return false;
-    *object = entry.object;
-    const struct lee_cell_info *info = entry.code == LEE_CODE_SMALL ? small_info(entry.object) : &lee_cell_info[entry.code];
-    if (entry.code == LEE_CODE_PAGES) {
-        *charge = charge_of(entry.object, entry.code);
-        *bytes = sizeof(struct lee_arena);
-        *layout = &lee_layout_key;
-    } else if (entry.code == LEE_CODE_LARGE) {
-        struct lee_block *block = lee_large_find(lee_chunk_at((void *)entry.object), entry.object);
-        *bytes = block->bytes;
-        *charge = lee_large_charge(block->bytes);
-        *layout = lee_header_layout(block->header);
-    } else if (info->family == LEE_PLAIN) {
-        *charge = *bytes = info->bytes;
-        *layout = &lee_layout_plain;
-    } else {
-        uintptr_t header = *(const uintptr_t *)(entry.object - LEE_HEADER_BYTES);
-        *charge = info->bytes;
-        *bytes = info->bytes - LEE_HEADER_BYTES - (header >> 48);
-        *layout = lee_header_layout(header);
+    if (!locate(heap, lee_page_table, word, &entry))
+        return 0;
+    bool headed = entry.code >= FIRST_TYPED && entry.code < LEE_CODE_LARGE;
+    uintptr_t header = headed                           ? *(const uintptr_t *)(entry.object - LEE_HEADER_BYTES)
+                       : entry.code == LEE_CODE_SMALL ? small_header(entry.object)
+                                                      : LEE_HEADER_ALLOCATED;
+    if ((header & LEE_HEADER_ALLOCATED) == 0)
+        return 0;
+    return ((uint64_t)(uintptr_t)entry.mark << 3 | entry.bit) + ((uint64_t)entry.code << LEE_MARK_CODE_SHIFT);
+}
+
+static unsigned char *mark_byte(uint64_t mark) {
+    return (unsigned char *)(uintptr_t)(mark << (64 - LEE_MARK_CODE_SHIFT) >> (64 - LEE_MARK_CODE_SHIFT + 3));
+}
+
+bool lee_mark_is_set(uint64_t mark) {
+    return (*mark_byte(mark) >> (mark & 7) & 1) != 0;
+}
+
+void lee_mark_set(uint64_t mark, bool set) {
+    unsigned char bit = (unsigned char)(1 << (mark & 7)), *byte = mark_byte(mark);
+    *byte = set ? *byte | bit : *byte & (unsigned char)~bit;
+}
+
+static struct lee_marked cell_of(uintptr_t object, const struct lee_cell_info *info, uintptr_t header) {
+    if (info->family == LEE_PLAIN)
+        return (struct lee_marked){object, info->bytes, info->bytes, &lee_layout_plain};
+    return (struct lee_marked){object, info->bytes, info->bytes - LEE_HEADER_BYTES - (header >> 48), lee_header_layout(header)};
+}
+
+LEE_UNCHECKED struct lee_marked lee_mark_object(uint64_t mark) {
+    unsigned code = (unsigned)(mark >> LEE_MARK_CODE_SHIFT);
+    if (code == LEE_CODE_PAGES) {
+        struct lee_arena *key = (struct lee_arena *)(void *)(mark_byte(mark) - offsetof(struct lee_arena, mark));
+        return (struct lee_marked){(uintptr_t)key, lee_key_bytes(key), sizeof *key, &lee_layout_key};
     }
-    return true;
+    if (code == LEE_CODE_SMALL) {
+        uintptr_t object = lee_small_object(mark_byte(mark), mark & 7);
+        return cell_of(object, small_info(object), small_header(object));
+    }
+    struct lee_chunk *chunk = lee_chunk_describing(mark_byte(mark));
+    size_t number = mark / LEE_MARK_BITS % LEE_CHUNK_BLOCKS;
+    if (code == LEE_CODE_LARGE) {
+        struct lee_block *block = &chunk->blocks[number];
+        return (struct lee_marked){lee_large_start(block), lee_large_charge(block->bytes), block->bytes, lee_header_layout(block->header)};
+    }
+    const struct lee_cell_info *info = &lee_cell_info[code];
+    uintptr_t object = lee_block_start(chunk, number) + info->origin + mark % LEE_MARK_BITS * info->bytes;
+    return cell_of(object, info, info->family == LEE_PLAIN ? 0 : *(const uintptr_t *)(object - LEE_HEADER_BYTES));
 }
 
 /* --- the stack --------------------------------------------------------------------------------------------------- */
@@ -366,21 +391,15 @@ LEE_UNCHECKED static void next_slice(struct lee_marker *marker) {
 
 /* --- the loop ------------------------------------------------------------------------------------------------------ */
 
-/* A word that points into a cell, a large object or a key. */
-struct found {
-    uintptr_t word; /* of what is no cell: the start of the object */
-    uint64_t mark;  /* the number of its mark bit, counted from address 0: 51 bits; in the top byte the code of its block */
-};
-
-enum { CODE_SHIFT = 56, BITS_A_BLOCK = LEE_BLOCK_MARK_BYTES * 8 };
+enum { CODE_SHIFT = LEE_MARK_CODE_SHIFT, BITS_A_BLOCK = LEE_MARK_BITS };
 
 _Static_assert(LEE_CODES <= 256 && LEE_ADDRESS_BITS + 3 <= CODE_SHIFT, "a mark and a code fit a word");
 
-static inline unsigned code_of(const struct found *found) {
+static inline unsigned code_of(const struct lee_found *found) {
     return (unsigned)(found->mark >> CODE_SHIFT);
 }
 
-static inline uintptr_t object_of(const struct found *found) {
+static inline uintptr_t object_of(const struct lee_found *found) {
     const struct lee_cell_info *info = &lee_cell_info[code_of(found)];
     if (__builtin_expect(info->count == 0, 0))
         return found->word;
@@ -393,27 +412,27 @@ static inline uint64_t *marks_of(uint64_t mark) {
 }
 
 /* What is not a cell in a block. */
-static __attribute__((noinline)) bool classify_large(struct lee_chunk *chunk, uintptr_t word, struct found *found) {
+static __attribute__((noinline)) bool classify_large(struct lee_chunk *chunk, uintptr_t word, struct lee_found *found) {
     struct lee_mark_entry entry;
     if (!locate_large(chunk, word, &entry))
         return false;
-    *found = (struct found){entry.object, (uint64_t)(uintptr_t)entry.mark << 3 | (uint64_t)entry.code << CODE_SHIFT};
+    *found = (struct lee_found){entry.object, (uint64_t)(uintptr_t)entry.mark << 3 | (uint64_t)entry.code << CODE_SHIFT};
     return true;
 }
 
 /* What is in no unit of the heap's own. */
 static __attribute__((noinline)) bool classify_small(struct lee_heap *heap, struct lee_chunk *chunk, uintptr_t word,
-                                                     struct found *found) {
+                                                     struct lee_found *found) {
     unsigned at = lee_small_place(heap, chunk, word);
     struct lee_small *page = lee_small_of(word);
-    *found = (struct found){lee_small_start(page) + at * 16, ((uint64_t)(uintptr_t)page->marks << 3) + at + ((uint64_t)LEE_CODE_SMALL << CODE_SHIFT)};
+    *found = (struct lee_found){lee_small_start(page) + at * 16, ((uint64_t)(uintptr_t)page->marks << 3) + at + ((uint64_t)LEE_CODE_SMALL << CODE_SHIFT)};
     return at != 0;
 }
 
 /* The two loads of the page table, then one for the block's class: whether the word, which is below 2^48, points into an
  * object. Where that begins is not computed: half of the words point to what is marked. */
 static inline __attribute__((always_inline)) bool classify(struct lee_heap *heap, _Atomic(uintptr_t) *table, uintptr_t word,
-                                                           struct found *found) {
+                                                           struct lee_found *found) {
     uintptr_t value = atomic_load_explicit(&table[word >> LEE_CHUNK_SHIFT], LEE_DEPENDENT_LOAD);
     if (__builtin_expect(value < LEE_WINDOW_OURS, 0))
         return false;
@@ -431,18 +450,10 @@ static inline __attribute__((always_inline)) bool classify(struct lee_heap *heap
     return true;
 }
 
-/* An object that is marked already: if by a custodian that is not below this one, it is shared. */
-LEE_UNCHECKED_INLINE void meet(struct lee_marker *marker, uintptr_t object) {
-    uint64_t entry = *lee_charge_of(object);
-    if ((uint32_t)entry < marker->set_lowest && entry >> 32 != marker->set + 1)
-        lee_precise_note(marker, object);
-}
-
-/* An object that a custodian is added to the set of; false if it was a member, or the object is a handle, through which nothing is
- * reached. */
-LEE_UNCHECKED_INLINE bool spread(struct lee_marker *marker, uintptr_t object, unsigned code) {
-    uint64_t *entry = lee_charge_of(object);
-    uint32_t before = (uint32_t)*entry;
+/* An object that custodians come to hold; false if they did, or the object is a handle, through which nothing is reached. */
+LEE_UNCHECKED_INLINE bool spread(struct lee_marker *marker, const struct lee_found *found, uintptr_t object, unsigned code) {
+    uint32_t *own = lee_found_holder(found->mark);
+    uint32_t before = own != NULL ? *own : lee_precise_holder(found->mark);
     struct lee_widened *widened = &lee_widened[before % LEE_WIDENED];
     if (widened->before != before || widened->after == 0)
         widened = lee_precise_widen(before);
@@ -454,7 +465,10 @@ LEE_UNCHECKED_INLINE bool spread(struct lee_marker *marker, uintptr_t object, un
                                                                        : (uintptr_t)&lee_layout_plain;
     if (lee_header_layout(header)->kind == LEE_LAYOUT_TRACED && lee_is_handle(lee_header_layout(header)))
         return false;
-    *entry = (*entry & ~(uint64_t)UINT32_MAX) | (widened->after - 1);
+    if (own != NULL)
+        *own = widened->after - 1;
+    else if (!lee_precise_set_holder(found->mark, widened->after - 1))
+        return false;
     widened->bytes += charge;
     marker->charged++;
     return true;
@@ -466,10 +480,10 @@ LEE_UNCHECKED_INLINE bool spread(struct lee_marker *marker, uintptr_t object, un
  * whether an object is new decides no branch. */
 
 /* The first step: those of `count` words that point to something, the last one first. */
-LEE_UNCHECKED_INLINE unsigned classify_each(struct lee_heap *heap, const uintptr_t *words, size_t count, struct found *asked,
+LEE_UNCHECKED_INLINE unsigned classify_each(struct lee_heap *heap, const uintptr_t *words, size_t count, struct lee_found *asked,
                                             bool prefetch) {
     _Atomic(uintptr_t) *table = lee_page_table;
-    struct found *next = asked;
+    struct lee_found *next = asked;
     for (const uintptr_t *at = words + count; at != words;) {
         if (!classify(heap, table, *--at, next))
             continue;
@@ -481,15 +495,22 @@ LEE_UNCHECKED_INLINE unsigned classify_each(struct lee_heap *heap, const uintptr
 }
 
 LEE_UNCHECKED static __attribute__((noinline)) unsigned classify_batch(struct lee_heap *heap, const uintptr_t *words, size_t count,
-                                                                       struct found *asked) {
+                                                                       struct lee_found *asked) {
     return classify_each(heap, words, count, asked, true);
 }
 
+/* Of an object whose start the word is. Of what is not new, memory that is at hand: chosen so that no compiler makes a branch of it, which
+ * would be guessed wrong each second time. */
+LEE_UNCHECKED_INLINE void prefetch_header(const struct lee_found *found, bool is_fresh, const struct lee_found *near) {
+    uintptr_t header = found->word - LEE_HEADER_BYTES, at_hand = (uintptr_t)near;
+    __builtin_prefetch((const void *)(at_hand ^ ((at_hand ^ header) & -(uintptr_t)is_fresh)));
+}
+
 /* The third step: marks `count` objects; those that have to be read are put into `fresh`. */
-LEE_UNCHECKED_INLINE unsigned mark_each(struct lee_marker *marker, const struct found *asked, unsigned count, struct found *fresh,
+LEE_UNCHECKED_INLINE unsigned mark_each(const struct lee_found *asked, unsigned count, struct lee_found *fresh,
                                         bool prefetch, enum lee_counting counting) {
-    struct found *next = fresh;
-    for (const struct found *end = asked + count; asked != end; asked++) {
+    struct lee_found *next = fresh;
+    for (const struct lee_found *end = asked + count; asked != end; asked++) {
         uint64_t mark = asked->mark, *marks = marks_of(mark), before = *marks;
         bool is_fresh = (before >> (mark & 63) & 1) == 0;
         *next = *asked;
@@ -497,53 +518,98 @@ LEE_UNCHECKED_INLINE unsigned mark_each(struct lee_marker *marker, const struct 
             is_fresh = !is_fresh; /* what is marked is looked at, once for each word: `spread` tells what is new */
         } else {
             *marks = before | (uint64_t)1 << (mark & 63);
-            if (counting == LEE_COUNT_SETS) {
-                if (is_fresh)
-                    *lee_charge_of(object_of(asked)) = marker->set;
-                else
-                    meet(marker, object_of(asked));
-            }
             /* Without pointers and without a header: there is nothing to read. */
             if (counting == LEE_COUNT_NOTHING)
                 is_fresh = is_fresh & (mark >= (uint64_t)FIRST_TYPED << CODE_SHIFT);
         }
-        if (prefetch) {
-            /* The header of an object whose start the word is. Of what is not new, memory that is at hand: chosen so that no
-             * compiler makes a branch of it, which would be guessed wrong each second time. */
-            uintptr_t header = asked->word - LEE_HEADER_BYTES, at_hand = (uintptr_t)next;
-            __builtin_prefetch((const void *)(at_hand ^ ((at_hand ^ header) & -(uintptr_t)is_fresh)));
-        }
+        if (prefetch)
+            prefetch_header(asked, is_fresh, next);
         next += is_fresh;
     }
     return (unsigned)(next - fresh);
 }
 
-LEE_UNCHECKED static __attribute__((noinline)) unsigned mark_batch(const struct found *asked, unsigned count, struct found *fresh) {
-    return mark_each(NULL, asked, count, fresh, true, LEE_COUNT_NOTHING);
+LEE_UNCHECKED static __attribute__((noinline)) unsigned mark_batch(const struct lee_found *asked, unsigned count, struct lee_found *fresh) {
+    return mark_each(asked, count, fresh, true, LEE_COUNT_NOTHING);
+}
+
+enum { FRESH_SHIFT = CODE_SHIFT - 1 }; /* in the mark of an object whose holder is to be looked at: it is new */
+
+/* The same while objects get holders. Those in blocks that are not the marker's alone are put into `others`: calls would cost
+ * registers here. */
+LEE_UNCHECKED_INLINE unsigned mark_each_held(struct lee_marker *marker, const struct lee_found *asked, unsigned count,
+                                             struct lee_found *fresh) {
+    struct lee_found *next = fresh;
+    const uint32_t holder = marker->holder;
+    for (const struct lee_found *end = asked + count; asked != end; asked++) {
+        uint64_t mark = asked->mark, *marks = marks_of(mark), before = *marks;
+        bool is_fresh = (before >> (mark & 63) & 1) == 0;
+        *marks = before | (uint64_t)1 << (mark & 63);
+        *next = *asked;
+        if (mark >= (uint64_t)LEE_CODE_PAGES << CODE_SHIFT || *lee_block_holder(mark) != holder)
+            marker->others[marker->other_count++] = (struct lee_found){asked->word, mark | (uint64_t)is_fresh << FRESH_SHIFT};
+        prefetch_header(asked, is_fresh, next);
+        next += is_fresh;
+    }
+    return (unsigned)(next - fresh);
+}
+
+/* What is new becomes the marker's; what is another's is noted. */
+LEE_UNCHECKED static __attribute__((noinline)) void hold_batch(struct lee_marker *marker) {
+    const struct lee_found *found = marker->others, *end = found + marker->other_count;
+    marker->other_count = 0;
+    for (; found != end; found++) {
+        uint64_t mark = found->mark & ~((uint64_t)1 << FRESH_SHIFT);
+        bool is_fresh = mark != found->mark;
+        uint32_t holder = mark < (uint64_t)LEE_CODE_PAGES << CODE_SHIFT ? *lee_block_holder(mark) : LEE_HOLDER_NONE;
+        if (holder == marker->holder)
+            continue;
+        if (holder >= LEE_HOLDER_EACH) {
+            uint32_t *own = lee_own_holder(holder, mark);
+            if (is_fresh)
+                *own = marker->holder;
+            else if (*own != marker->holder)
+                lee_precise_meet(marker, mark, found->word);
+        } else if (is_fresh) {
+            lee_precise_set_holder(mark, marker->holder);
+        } else {
+            lee_precise_meet(marker, mark, found->word);
+        }
+    }
+}
+
+/* The part of the stack that is gone through now: all of it, or with `parts` what lies above the base. */
+LEE_UNCHECKED_INLINE uintptr_t *part(const struct lee_marker *marker, bool parts, size_t *depth, size_t *limit) {
+    size_t base = parts ? marker->base : 0, room = marker->room - base;
+    *depth = marker->depth - base;
+    *limit = room > CELL_WORDS ? room - CELL_WORDS : 0;
+    return marker->stack + base;
 }
 
 /* All of it. What the second step touches is in locals: stores to the stack could be to anything, as far as the compiler knows. */
 LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool batches, enum lee_counting counting) {
-    const bool counted = counting == LEE_COUNT_BYTES || counting == LEE_COUNT_SETS;
-    struct found asked[LEE_MARK_BATCH], fresh[LEE_MARK_BATCH];
+    const bool parts = counting == LEE_COUNT_SETS, counted = parts || counting == LEE_COUNT_BYTES;
+    struct lee_found asked[LEE_MARK_BATCH], fresh[LEE_MARK_BATCH];
     struct lee_heap *heap = marker->heap;
     const uintptr_t lowest = marker->lowest, span = marker->span;
-    uintptr_t *stack = marker->stack;
-    size_t depth = marker->depth, limit = marker->room > CELL_WORDS ? marker->room - CELL_WORDS : 0;
+    const size_t most = batches ? LEE_MARK_BATCH : 1;
+    size_t depth, limit;
+    uintptr_t *stack = part(marker, parts, &depth, &limit);
     unsigned fresh_count = 0;
     size_t charged = 0;
     for (;;) {
-        size_t most = batches ? LEE_MARK_BATCH : 1, words = depth < most ? depth : most;
-        depth -= words;
-        unsigned asked_count = batches ? classify_batch(heap, stack + depth, words, asked)
-                                       : classify_each(heap, stack + depth, words, asked, false);
-        for (unsigned i = 0; i < asked_count && counting == LEE_COUNT_SETS; i++)
-            __builtin_prefetch(lee_charge_of(object_of(&asked[i])), 1);
-        for (const struct found *found = fresh, *end = fresh + fresh_count; found != end; found++) {
+        size_t words = depth < most ? depth : most;
+        unsigned asked_count = 0;
+        if (words > 0 || !counted) {
+            depth -= words;
+            asked_count = batches ? classify_batch(heap, stack + depth, words, asked)
+                                  : classify_each(heap, stack + depth, words, asked, false);
+        }
+        for (const struct lee_found *found = fresh, *end = fresh + fresh_count; found != end; found++) {
             unsigned code = code_of(found);
             const struct lee_cell_info *info = &lee_cell_info[code];
             uintptr_t object = object_of(found);
-            if (counting == LEE_COUNT_SPREAD && !spread(marker, object, code))
+            if (counting == LEE_COUNT_SPREAD && !spread(marker, found, object, code))
                 continue;
             if (__builtin_expect(code - FIRST_TYPED >= LEE_CODE_LARGE - FIRST_TYPED, 0)) {
                 if (code < FIRST_TYPED) { /* plain */
@@ -556,10 +622,9 @@ LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool batches, en
                 }
                 if (counted)
                     charged += charge_of(object, code);
-                marker->depth = depth;
+                marker->depth = (parts ? marker->base : 0) + depth;
                 visit_large(marker, object, code);
-                stack = marker->stack, depth = marker->depth;
-                limit = marker->room > CELL_WORDS ? marker->room - CELL_WORDS : 0;
+                stack = part(marker, parts, &depth, &limit);
                 continue;
             }
             uintptr_t header = *(const uintptr_t *)(object - LEE_HEADER_BYTES);
@@ -572,28 +637,58 @@ LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool batches, en
             if (counted)
                 charged += info->bytes;
             if (__builtin_expect(layout->kind != LEE_LAYOUT_WORDS || depth >= limit, 0)) {
-                marker->depth = depth;
+                marker->depth = (parts ? marker->base : 0) + depth;
                 visit_slowly(marker, object, header, bytes);
-                stack = marker->stack, depth = marker->depth;
-                limit = marker->room > CELL_WORDS ? marker->room - CELL_WORDS : 0;
+                stack = part(marker, parts, &depth, &limit);
                 continue;
             }
             depth = read_words(layout, object, bytes, stack, depth, lowest, span);
         }
-        if (batches && counting == LEE_COUNT_NOTHING)
+        if (counted && words == 0) { /* so what was read now is all there is: along a list, each time */
+            if (parts && marker->gates > 0) {
+                marker->depth = marker->base + depth;
+                marker->charged += charged;
+                charged = 0;
+                fresh[0].mark = lee_precise_enter(marker, &fresh[0].word);
+                fresh_count = 1;
+                stack = part(marker, parts, &depth, &limit);
+                continue;
+            }
+            words = depth < most ? depth : most;
+            depth -= words;
+            if (words > 0)
+                asked_count = classify_batch(heap, stack + depth, words, asked);
+        }
+        if (batches && counting == LEE_COUNT_NOTHING) {
             fresh_count = mark_batch(asked, asked_count, fresh);
-        else
-            fresh_count = mark_each(marker, asked, asked_count, fresh, batches, counting);
+        } else if (!parts) {
+            fresh_count = mark_each(asked, asked_count, fresh, batches, counting);
+        } else {
+            fresh_count = mark_each_held(marker, asked, asked_count, fresh);
+            if (__builtin_expect(marker->other_count > 0, 0)) {
+                hold_batch(marker);
+                if (marker->gates > 0) { /* the next round takes nothing off the stack, but reads */
+                    marker->base = marker->depth = marker->base + depth;
+                    stack = part(marker, parts, &depth, &limit);
+                    continue;
+                }
+            }
+        }
         if (depth == 0 && fresh_count == 0) {
-            if (marker->range_depth == 0)
+            marker->depth = parts ? marker->base : 0;
+            if (marker->range_depth > (parts ? marker->range_base : 0)) {
+                next_slice(marker);
+            } else if (parts) {
+                marker->charged += charged;
+                charged = 0;
+                if (!lee_precise_leave(marker))
+                    break;
+            } else {
                 break;
-            marker->depth = 0;
-            next_slice(marker);
-            stack = marker->stack, depth = marker->depth;
-            limit = marker->room > CELL_WORDS ? marker->room - CELL_WORDS : 0;
+            }
+            stack = part(marker, parts, &depth, &limit);
         }
     }
-    marker->depth = 0;
     if (counted)
         marker->charged += charged;
 }
@@ -607,7 +702,7 @@ LEE_UNCHECKED static void drain_counted(struct lee_marker *marker) {
     drain_with(marker, true, LEE_COUNT_BYTES);
 }
 
-/* And written down by whom. */
+/* And written down for whom. */
 LEE_UNCHECKED static void drain_in_sets(struct lee_marker *marker) {
     drain_with(marker, true, LEE_COUNT_SETS);
 }
@@ -636,13 +731,19 @@ static void drain(struct lee_marker *marker) {
 
 /* --- overflow ------------------------------------------------------------------------------------------------------ */
 
+/* Handles were charged when they were marked. */
+static void read_marked(struct lee_marker *marker, const struct lee_layout *layout, uintptr_t start, uintptr_t end) {
+    marker->again = true;
+    lee_layout_each(layout, start, end, push_one, marker, marker);
+    marker->again = false;
+}
+
 LEE_UNCHECKED static void read_again(struct lee_marker *marker, struct lee_chunk *chunk, size_t number) {
     unsigned code = lee_code_at(chunk, number);
     struct lee_block *block = &chunk->blocks[number];
     const struct lee_cell_info *info = &lee_cell_info[code];
     if ((code == LEE_CODE_LARGE || code == LEE_CODE_UNITS) && block->span > 0 && chunk->marks[number][0] != 0) {
-        lee_layout_each(lee_header_layout(block->header), lee_large_start(block), lee_large_start(block) + block->bytes,
-                        push_one, marker, marker);
+        read_marked(marker, lee_header_layout(block->header), lee_large_start(block), lee_large_start(block) + block->bytes);
         drain(marker);
     }
     if (info->count == 0 || info->family == LEE_PLAIN)
@@ -652,8 +753,7 @@ LEE_UNCHECKED static void read_again(struct lee_marker *marker, struct lee_chunk
             continue;
         uintptr_t object = lee_block_start(chunk, number) + info->origin + (uintptr_t)i * info->bytes;
         uintptr_t header = *(const uintptr_t *)(object - LEE_HEADER_BYTES);
-        lee_layout_each(lee_header_layout(header), object, object + info->bytes - LEE_HEADER_BYTES - (header >> 48), push_one,
-                        marker, marker);
+        read_marked(marker, lee_header_layout(header), object, object + info->bytes - LEE_HEADER_BYTES - (header >> 48));
         if (marker->depth > marker->room / 2)
             drain(marker);
     }
@@ -669,7 +769,9 @@ static void recover(struct lee_marker *marker) {
         struct lee_small_cell cell = {NULL, 0, 0, 0};
         while (lee_small_next(marker->heap, &cell)) {
             if (lee_small_marked(&cell)) {
+                marker->again = true;
                 visit_large(marker, cell.object, LEE_CODE_SMALL);
+                marker->again = false;
                 drain(marker);
             }
         }
@@ -697,6 +799,8 @@ void lee_marker_drain(struct lee_marker *marker) {
     drain(marker);
     if (marker->counting == LEE_COUNT_SPREAD)
         return; /* what was lost is not found by looking at marks: `overflown` says so */
+    if (marker->counting == LEE_COUNT_SETS && marker->overflown)
+        lee_precise_close_gates();
     recover(marker);
 }
 

@@ -98,7 +98,7 @@ struct lee_chunk {
     struct lee_block blocks[LEE_CHUNK_BLOCKS];
     union lee_unit_detail details[LEE_CHUNK_UNITS];
     uintptr_t start;
-    uint64_t *charges; /* while a collection accounts precisely (precise.h) */
+    uint32_t holder[LEE_CHUNK_BLOCKS]; /* while a collection accounts precisely (precise.h) */
     bool wiped;      /* the mark bits are zeros in copies of the process (snapshot.c) */
     bool marks_huge; /* the mark bits were advised to be a huge page; written under no lock, so only a hint */
 };

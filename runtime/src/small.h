@@ -43,6 +43,12 @@ static inline struct lee_small *lee_small_of(uintptr_t address) {
     return (struct lee_small *)((address & ~(uintptr_t)(LEE_PAGE_BYTES - 1)) + LEE_SMALL_CELLS * 16);
 }
 
+/* The object of a mark bit. */
+static inline uintptr_t lee_small_object(const unsigned char *mark, unsigned bit) {
+    const struct lee_small *page = lee_small_of((uintptr_t)mark);
+    return lee_small_start(page) + ((size_t)(mark - (const unsigned char *)page->marks) * 8 + bit) * 16;
+}
+
 static inline bool lee_small_marked(const struct lee_small_cell *cell) {
     return (cell->page->marks[cell->at / 64] >> cell->at % 64 & 1) != 0;
 }

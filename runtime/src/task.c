@@ -41,8 +41,8 @@ static void trace(struct lee_marker *marker, const void *object, size_t bytes) {
     const struct lee_task *task = object;
     (void)bytes;
     lee_account_handle(marker, task->custodian, sizeof *task);
-    lee_mark_word(marker, (uintptr_t)task->custodian);
-    lee_mark_word(marker, (uintptr_t)task->entered);
+    lee_account_refer(marker, (uintptr_t)task->custodian);
+    lee_account_refer(marker, (uintptr_t)task->entered);
 }
 
 static const struct lee_layout task_layout = {
@@ -391,7 +391,7 @@ void lee_task_scan(struct lee_heap *heap, struct lee_task *task, struct lee_mark
         lee_arenas_scan(task->arenas, marker);
     }
     lee_mark_word(marker, (uintptr_t)task);
-    lee_mark_word(marker, (uintptr_t)task->entered);
+    lee_account_refer(marker, (uintptr_t)task->entered);
     lee_mark_word(marker, (uintptr_t)task->waits_for);
     lee_mark_word(marker, (uintptr_t)task->queue);
 }

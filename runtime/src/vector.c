@@ -7,6 +7,8 @@
 void *lee_vector_add(struct lee_vector *vector, size_t bytes) {
     if (vector->room - vector->bytes < bytes) {
         size_t room = vector->room == 0 ? LEE_PAGE_BYTES : vector->room * 2;
+        while (room - vector->bytes < bytes)
+            room *= 2;
         void *fresh = lee_system_reserve(NULL, room);
         if (fresh == NULL)
             return NULL;

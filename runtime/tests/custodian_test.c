@@ -60,6 +60,7 @@ struct model {
     size_t *parent, *root;
     size_t *order;         /* custodians in post-order, as the runtime sees it */
     size_t *blame, *precise;
+    unsigned char *live;   /* each object: it was reached when that was last computed */
 };
 
 static struct node *object_of(const struct model *model, size_t n) {
@@ -109,6 +110,18 @@ static void connect(struct model *model, enum shape shape) {
     }
 }
 
+/* Points some objects to others that live. */
+static __attribute__((noinline)) void change(struct model *model, enum shape shape) {
+    for (size_t i = below(20); i < model->objects; i += 1 + below(60)) {
+        unsigned k = (unsigned)below(3);
+        size_t to = below(4) == 0 ? below(model->objects) : pick_edge(model, shape, i, k);
+        if (!model->live[i] || (to != SIZE_MAX && !model->live[to]))
+            continue;
+        model->edge[i][k] = to;
+        object_of(model, i)->next[k] = to == SIZE_MAX ? NULL : object_of(model, to);
+    }
+}
+
 /* --- the reference -------------------------------------------------------------------------------------------------- */
 
 /* Marks `seen` from an object on; gives the bytes of what was not seen. */
@@ -145,7 +158,10 @@ static bool is_below(const struct model *model, size_t n, size_t top) {
 }
 
 static void compute(struct model *model) {
-    unsigned char *seen = calloc(model->objects, 1), *all = calloc(model->objects, 1);
+    memset(model->blame, 0, model->custodians * sizeof *model->blame);
+    memset(model->precise, 0, model->custodians * sizeof *model->precise);
+    unsigned char *seen = calloc(model->objects, 1), *all = model->live;
+    memset(all, 0, model->objects);
     size_t *stack = malloc(model->objects * sizeof *stack);
     for (size_t i = 0; i < model->custodians; i++) {
         size_t n = model->order[i];
@@ -161,7 +177,6 @@ static void compute(struct model *model) {
         }
     }
     free(seen);
-    free(all);
     free(stack);
 }
 
@@ -189,6 +204,18 @@ static void compare(const struct model *model, int policy, const size_t *wanted,
     for (size_t n = 0; n < model->custodians; n++)
         stacks += model->root[n] == SIZE_MAX ? 0 : LEE_STACK_CHARGE;
     CHECK(first == live + stacks); /* the sum of all charges is what lives */
+}
+
+/* Whatever request for memory fails, the same objects live, and all of them are charged. */
+static void compare_failing(void) {
+    struct lee_heap *heap = lee_heap_self();
+    size_t live = heap->counts.live_bytes, charged = lee_custodian_first.settled;
+    for (size_t nth = 1; nth < 14; nth++) {
+        lee_system_fail(nth, nth % 2 == 0);
+        lee_custodian_use(&lee_custodian_first);
+        lee_system_fail(0, false);
+        CHECK(heap->counts.live_bytes == live && lee_custodian_first.settled == charged);
+    }
 }
 
 struct round {
@@ -227,7 +254,7 @@ static void run_round(void *argument) {
     struct model *model = zeroed(1, sizeof *model);
     *model = (struct model){.objects = n, .custodians = c, .object = zeroed(n, 8), .edge = zeroed(n, sizeof *model->edge),
                             .charge = zeroed(n, 8), .custodian = zeroed(c, 8), .parent = zeroed(c, 8), .root = zeroed(c, 8),
-                            .order = zeroed(c, 8), .blame = zeroed(c, 8), .precise = zeroed(c, 8)};
+                            .order = zeroed(c, 8), .blame = zeroed(c, 8), .precise = zeroed(c, 8), .live = zeroed(n, 1)};
     random_state = round->seed;
     struct lee_heap *heap = lee_heap_self();
     heap->enabled = false; /* the model's objects are not rooted while it is built */
@@ -242,6 +269,15 @@ static void run_round(void *argument) {
     compute(model);
     compare(model, LEE_BLAME_CHILD, model->blame, "blame");
     compare(model, LEE_PRECISE, model->precise, "precise");
+    compare(model, LEE_PRECISE, model->precise, "precise with gates");
+    for (int changes = 0; changes < 3; changes++) {
+        change(model, round->shape);
+        compute(model);
+        compare(model, LEE_PRECISE, model->precise, "precise with old gates");
+    }
+    if (c <= 65) /* the roots of more are too many for the least stack */
+        compare_failing();
+    compare(model, LEE_PRECISE, model->precise, "precise with some old gates");
     lee_precise_quick = true;
     compare(model, LEE_PRECISE, model->precise, "components");
     lee_precise_quick = false;

@@ -34,7 +34,8 @@ struct lee_arena {
     struct lee_arena *newer, *older; /* the arenas of the thread that have pages */
     size_t holders;                /* of a counted key */
     uintptr_t magic;               /* of a key: what tells its address from other words */
-    unsigned char mark;            /* of a key: the collection that runs has found it */
+    unsigned char mark;            /* of a key: the collection that runs has found it, ... */
+    unsigned holder;               /* ... and who has it (precise.h) */
 };
 
 /* For what the inline paths below do not do. `align` is a power of two; `site` is null if null is an answer. */
