@@ -14,7 +14,6 @@
 #ifndef LEE_NO_GC
 
 #include "custodian.h"
-#include "poison.h"
 #include "system.h"
 
 enum {
