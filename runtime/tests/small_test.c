@@ -333,7 +333,7 @@ static void *come_and_go(void *number) {
             memset(mine = lee_heap_try_alloc(k * 2), (int)own + 1, k * 2);
         for (size_t k = 0; k < THREADS; k++) {
             uintptr_t word = atomic_load_explicit(&published[k], memory_order_relaxed);
-            if (k != own && lee_object_find(heap, word, &object) && *(unsigned char *)object.start != own + 1 && object.bytes > 0)
+            if (k != own && lee_object_find(heap, word, &object) && object.bytes > 0 && *(unsigned char *)object.start != own + 1)
                 return "an object of somebody else";
         }
         if (mine != NULL) {
