@@ -185,8 +185,9 @@ static void mark_gates(void) {
         if (mark == 0 || lee_mark_is_set(mark) || lee_mark_object(mark).object != all[i].object)
             continue;
         all[kept++] = all[i];
-        lee_mark_set(mark, true);
         new_segment((struct lee_segment){.gate = mark, .set = LEE_SET_EMPTY});
+        if (!lee_precise.lost) /* what no segment names would stay marked, unread */
+            lee_mark_set(mark, true);
     }
     gates.bytes = kept * sizeof *all;
     if (kept == 0 || lee_precise.lost)

@@ -103,7 +103,7 @@ static uint32_t wider(uint32_t before, uint32_t set) {
     uint32_t fresh = (uint32_t)(lee_precise.holders.bytes / sizeof(struct lee_holder));
     uint32_t known = lee_pairs_add(&solver.widths, segment, extra, fresh);
     if (known != 0)
-        return known;
+        return lee_precise.lost ? before : known; /* without memory nothing is known */
     struct lee_holder *place = lee_precise_add(&lee_precise.holders, sizeof *place);
     if (place == NULL)
         return before;

@@ -127,6 +127,8 @@ static bool has_lists(struct lee_heap *heap) {
     if (heap->blocks_of != NULL)
         return true;
     struct lee_small *page = lee_small_take(heap);
+    if (page == NULL && lee_blocks_release(heap, 0) + lee_units_trim() > 0)
+        page = lee_small_take(heap);
     if (page == NULL)
         return false;
     void *lists = (void *)lee_small_start(page);

@@ -329,9 +329,9 @@ void lee_task_yield(void) {
     struct lee_task *self = lee_task_self();
     if (self->custodian->shut)
         lee_task_end(true);
+    lee_custodian_note_stack(lee_heap_self(), self); /* may end the other tasks */
     if (tasks.head == NULL)
         return;
-    lee_custodian_note_stack(lee_heap_self(), self);
     push(self);
     run(next_of(self), false);
 }
@@ -341,6 +341,8 @@ void lee_task_wait(const struct lee_finalizer_queue *queue) {
     if (self->custodian->shut)
         lee_task_end(true);
     lee_custodian_note_stack(lee_heap_self(), self);
+    if (lee_finalizer_filled(queue)) /* that may have collected */
+        return;
     if (tasks.head == NULL) {
         lee_heap_collect(lee_heap_self());
         /* That may have woken others, or have filled the queue. */
