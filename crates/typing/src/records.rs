@@ -726,15 +726,23 @@ impl Checker<'_> {
 
     /// The fields that a count expression mentions.
     pub(crate) fn count_fields(&self, id: CountId) -> Vec<u32> {
-        match *self.program.types.count_expr(id) {
-            CountExpr::Field(n) => vec![n],
-            CountExpr::Const(_) | CountExpr::Param(_) => vec![],
+        self.count_siblings(id, &|e| if let CountExpr::Field(n) = e { Some(*n) } else { None })
+    }
+
+    /// The parameters that a count expression mentions.
+    pub(crate) fn count_params(&self, id: CountId) -> Vec<u32> {
+        self.count_siblings(id, &|e| if let CountExpr::Param(n) = e { Some(*n) } else { None })
+    }
+
+    fn count_siblings(&self, id: CountId, of: &dyn Fn(&CountExpr) -> Option<u32>) -> Vec<u32> {
+        match self.program.types.count_expr(id) {
             CountExpr::Add(a, b) | CountExpr::Sub(a, b) | CountExpr::Mul(a, b) => {
-                let mut all = self.count_fields(a);
-                all.extend(self.count_fields(b));
+                let mut all = self.count_siblings(*a, of);
+                all.extend(self.count_siblings(*b, of));
                 all
             }
-            CountExpr::Div(a, _) => self.count_fields(a),
+            CountExpr::Div(a, _) => self.count_siblings(*a, of),
+            e => of(e).into_iter().collect(),
         }
     }
 

@@ -707,9 +707,20 @@ impl Checker<'_> {
             let optional = attr("optional").is_some();
             params.push(ParamTy { ty, consume: param.consume.is_some(), optional, at_most });
         }
-        let counts: Vec<bool> = params.iter().map(|p| self.program.types.as_int(p.ty).is_some()).collect();
+        let counts: Vec<bool> =
+            params.iter().map(|p| self.program.types.as_int(p.ty).is_some() || self.is_error(p.ty)).collect();
         for param in &mut params {
             param.at_most = param.at_most.filter(|&n| counts.get(n as usize) == Some(&true));
+        }
+        for (param, written) in params.iter_mut().zip(&list.params) {
+            let Some(pointer @ Pointer { bounds: Bounds::Counted(id), .. }) = self.program.types.as_pointer(param.ty)
+            else {
+                continue;
+            };
+            if self.count_params(id).iter().any(|&n| counts.get(n as usize) != Some(&true)) {
+                self.error(codes::COUNT, written.span, "a count is an integer parameter");
+                param.ty = self.types().pointer(Pointer { bounds: Bounds::Fat, ..pointer });
+            }
         }
         self.siblings = outer;
         let attrs = if outermost { declarator.attrs.clone() } else { vec![] };
