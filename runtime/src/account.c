@@ -114,7 +114,7 @@ static void mark_from(struct lee_heap *heap, struct lee_custodian *custodian, st
 
 /* --- blame the child ------------------------------------------------------------------------------------------------------ */
 
-static size_t task_bytes(const struct lee_custodian *custodian) {
+size_t lee_tasks_bytes(const struct lee_custodian *custodian) {
     size_t bytes = 0;
     for (const struct lee_task *task = custodian->tasks; task != NULL; task = task->next)
         bytes += lee_task_bytes(task);
@@ -162,7 +162,7 @@ void lee_account_settle(struct lee_heap *heap) {
     for (; at != NULL; at = lee_custodian_after(at)) {
         for (struct lee_task *task = at->tasks; task != NULL; task = task->next)
             lee_task_trim(task);
-        at->own += task_bytes(at);
+        at->own += lee_tasks_bytes(at);
         at->settled = at->fresh = 0;
     }
     for (at = lee_custodian_deepest(first); at != NULL; at = lee_custodian_after(at)) {
@@ -177,7 +177,7 @@ void lee_account_settle(struct lee_heap *heap) {
     /* What is above all is charged everything. */
     first->settled = heap->counts.live_bytes + heap->key_bytes;
     for (at = lee_custodian_deepest(first); at != NULL; at = lee_custodian_after(at))
-        first->settled += task_bytes(at);
+        first->settled += lee_tasks_bytes(at);
     heap->flushed = heap->counts.allocated;
     /* The allocator asks at its next request: what is left to limits has changed. */
     if (lee_accounting_limits)

@@ -30,18 +30,8 @@ static int find_run(uint32_t free, unsigned count) {
     return runs == 0 ? -1 : __builtin_ctz(runs);
 }
 
-static uintptr_t unit_start(struct lee_unit *unit) {
-    struct lee_chunk *chunk = lee_chunk_describing(unit);
-    return chunk->start + (uintptr_t)(unit - chunk->units) * LEE_UNIT_BYTES;
-}
-
 static void unlink_unit(struct lee_heap *heap, struct lee_unit *unit) {
-    if (unit->previous != NULL)
-        unit->previous->next = unit->next;
-    else
-        heap->units = unit->next;
-    if (unit->next != NULL)
-        unit->next->previous = unit->previous;
+    lee_unit_unlink(&heap->units, unit);
     for (unsigned plain = 0; plain < 2; plain++) {
         if (heap->available[plain] == unit)
             heap->available[plain] = NULL;
@@ -77,10 +67,7 @@ static struct lee_unit *add_unit(struct lee_heap *heap) {
     unit->huge = huge;
     unit->free = UINT32_MAX;
     unit->free_dirty = 0;
-    unit->next = heap->units;
-    if (heap->units != NULL)
-        heap->units->previous = unit;
-    heap->units = unit;
+    lee_unit_link(&heap->units, unit);
     heap->units_held++;
     return unit;
 }
@@ -183,7 +170,7 @@ static size_t discard(struct lee_heap *heap, struct lee_unit *unit) {
     if (unit->huge) {
         /* From now on block by block: the kernel splits the page, and must not put it together again. */
         unit->huge = false;
-        lee_system_huge((void *)unit_start(unit), LEE_UNIT_BYTES, false);
+        lee_system_huge((void *)lee_unit_start(unit), LEE_UNIT_BYTES, false);
         heap->blocks_free_dirty += (size_t)__builtin_popcount(unit->free & ~unit->free_dirty);
         unit->free_dirty = unit->free;
     }
@@ -192,7 +179,7 @@ static size_t discard(struct lee_heap *heap, struct lee_unit *unit) {
         unsigned count = left >> at == UINT32_MAX ? 32 : (unsigned)__builtin_ctz(~(left >> at));
         uint32_t run = mask_of(count) << at;
         left &= ~run;
-        if (!lee_system_discard((void *)(unit_start(unit) + at * (size_t)LEE_BLOCK_BYTES), count * (size_t)LEE_BLOCK_BYTES))
+        if (!lee_system_discard((void *)(lee_unit_start(unit) + at * (size_t)LEE_BLOCK_BYTES), count * (size_t)LEE_BLOCK_BYTES))
             continue;
         unit->free_dirty &= ~run;
         heap->blocks_free_dirty -= count;
@@ -218,7 +205,7 @@ size_t lee_blocks_release(struct lee_heap *heap, size_t keep) {
                 bytes += discard(heap, unit);
             continue;
         }
-        uintptr_t start = unit_start(unit);
+        uintptr_t start = lee_unit_start(unit);
         heap->blocks_free_dirty -= (size_t)__builtin_popcount(unit->free_dirty);
         lee_memory_uncharge(idle);
         bytes += idle;

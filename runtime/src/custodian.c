@@ -529,8 +529,7 @@ static void charge_first(struct lee_heap *heap) {
     for (struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first); at != NULL; at = lee_custodian_after(at))
         at->settled = at->fresh = 0;
     lee_custodian_first.settled = heap->blocks_used * LEE_BLOCK_BYTES + heap->large_bytes;
-    for (const struct lee_task *task = lee_custodian_first.tasks; task != NULL; task = task->next)
-        lee_custodian_first.fresh += lee_task_bytes(task);
+    lee_custodian_first.fresh = lee_tasks_bytes(&lee_custodian_first);
     heap->flushed = heap->counts.allocated;
 }
 

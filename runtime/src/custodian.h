@@ -83,6 +83,8 @@ void lee_finalizers_each(struct lee_heap *heap, const struct lee_custodian *top,
 /* Marks all that can be reached, and charges it. `record`: where the words of the roots go, for a second trace, or null. False if there
  * was no memory for all of them; those that are missing are not marked. */
 bool lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct lee_vector *record);
+/* The bytes of the stacks and arenas of a custodian's own tasks. */
+size_t lee_tasks_bytes(const struct lee_custodian *custodian);
 /* After it, when the live bytes were counted. */
 void lee_account_settle(struct lee_heap *heap);
 /* Whether a collection that begins now is to account. */

@@ -197,6 +197,8 @@ void lee_bins_flush(struct lee_heap *heap);
 void lee_sweep_adopt(struct lee_heap *heap, const uint8_t (*marks)[LEE_BLOCKS_A_UNIT * LEE_BLOCK_MARK_BYTES], const uint8_t *large);
 /* Behind it: free and fresh cells lose their marks, and no bin has cells any more. */
 void lee_sweep_drop_free(struct lee_heap *heap);
+/* Fills memory of free cells, which AddressSanitizer does not let others touch. */
+void lee_cells_fill(uintptr_t start, size_t bytes, int value);
 /* Turns the free lists into mark bits, as if a collection had found the freed cells dead, and gives back what is empty. */
 void lee_heap_trim(struct lee_heap *heap);
 

@@ -60,11 +60,7 @@ static void *take_units(struct lee_heap *heap, size_t bytes, uintptr_t header) {
     struct lee_block *block = &chunk->blocks[lee_block_index((uintptr_t)start)];
     *block = (struct lee_block){.bytes = bytes, .header = header, .span = (uint32_t)units, .state = BLOCK_FULL, .young = heap->snapshot};
     chunk->marks[lee_block_index((uintptr_t)start)][0] = 0;
-    unit->previous = NULL;
-    unit->next = heap->large;
-    if (heap->large != NULL)
-        heap->large->previous = unit;
-    heap->large = unit;
+    lee_unit_link(&heap->large, unit);
     heap->large_bytes += lee_large_charge(bytes);
     LEE_LEAK_ROOT(start, units * LEE_UNIT_BYTES);
     LEE_POISON(start, units * LEE_UNIT_BYTES);
@@ -119,12 +115,7 @@ void lee_large_free(struct lee_heap *heap, void *object) {
     }
     size_t units = block->span, bytes = lee_large_charge(block->bytes);
     struct lee_unit *unit = lee_unit_in(chunk, (uintptr_t)object);
-    if (unit->previous != NULL)
-        unit->previous->next = unit->next;
-    else
-        heap->large = unit->next;
-    if (unit->next != NULL)
-        unit->next->previous = unit->previous;
+    lee_unit_unlink(&heap->large, unit);
     for (size_t i = 0; i < units; i++) {
         uintptr_t at = (uintptr_t)object + i * LEE_UNIT_BYTES;
         __builtin_memset((void *)&lee_chunk_at((void *)at)->code[lee_block_index(at)], LEE_CODE_NONE, LEE_BLOCKS_A_UNIT);

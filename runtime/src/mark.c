@@ -60,6 +60,13 @@ LEE_UNCHECKED static uintptr_t small_header(uintptr_t object) {
                                                    : *(const uintptr_t *)(object - LEE_HEADER_BYTES);
 }
 
+/* The header of any object: of what has none, that of plain data. */
+LEE_UNCHECKED_INLINE uintptr_t header_of(uintptr_t object, unsigned code) {
+    return code == LEE_CODE_SMALL                          ? small_header(object)
+           : code >= FIRST_TYPED && code < LEE_CODE_LARGE ? *(const uintptr_t *)(object - LEE_HEADER_BYTES)
+                                                           : (uintptr_t)&lee_layout_plain | LEE_HEADER_ALLOCATED;
+}
+
 /* What an object costs whose code is not that of a cell. */
 static size_t charge_of(uintptr_t object, unsigned code) {
     return code == LEE_CODE_PAGES   ? lee_key_bytes((const struct lee_arena *)object)
@@ -102,11 +109,7 @@ LEE_UNCHECKED uint64_t lee_mark_of(struct lee_heap *heap, uintptr_t word) {
     struct lee_mark_entry entry;
     if (!locate(heap, lee_page_table, word, &entry))
         return 0;
-    bool headed = entry.code >= FIRST_TYPED && entry.code < LEE_CODE_LARGE;
-    uintptr_t header = headed                           ? *(const uintptr_t *)(entry.object - LEE_HEADER_BYTES)
-                       : entry.code == LEE_CODE_SMALL ? small_header(entry.object)
-                                                      : LEE_HEADER_ALLOCATED;
-    if ((header & LEE_HEADER_ALLOCATED) == 0)
+    if ((header_of(entry.object, entry.code) & LEE_HEADER_ALLOCATED) == 0)
         return 0;
     return ((uint64_t)(uintptr_t)entry.mark << 3 | entry.bit) + ((uint64_t)entry.code << LEE_MARK_CODE_SHIFT);
 }
@@ -288,10 +291,7 @@ LEE_UNCHECKED static bool is_news(struct lee_heap *heap, uintptr_t word) {
     struct lee_mark_entry entry;
     if (!locate(heap, lee_page_table, word, &entry) || (*entry.mark >> entry.bit & 1) != 0)
         return false;
-    if (entry.code == LEE_CODE_SMALL)
-        return (small_header(entry.object) & LEE_HEADER_ALLOCATED) != 0;
-    return entry.code >= LEE_CODE_LARGE || lee_cell_info[entry.code].family == LEE_PLAIN ||
-           (*(const uintptr_t *)(entry.object - LEE_HEADER_BYTES) & LEE_HEADER_ALLOCATED) != 0;
+    return (header_of(entry.object, entry.code) & LEE_HEADER_ALLOCATED) != 0;
 }
 
 static void push_one(void *context, uintptr_t word) {
@@ -460,9 +460,7 @@ LEE_UNCHECKED_INLINE bool spread(struct lee_marker *marker, const struct lee_fou
     if (widened->after == before + 1)
         return false;
     size_t charge = code >= LEE_CODE_LARGE ? charge_of(object, code) : lee_cell_info[code].bytes;
-    uintptr_t header = code == LEE_CODE_SMALL                          ? small_header(object)
-                       : code >= FIRST_TYPED && code < LEE_CODE_LARGE ? *(const uintptr_t *)(object - LEE_HEADER_BYTES)
-                                                                       : (uintptr_t)&lee_layout_plain;
+    uintptr_t header = header_of(object, code);
     if (lee_header_layout(header)->kind == LEE_LAYOUT_TRACED && lee_is_handle(lee_header_layout(header)))
         return false;
     if (own != NULL)

@@ -15,11 +15,6 @@ static bool may_be_huge(const struct lee_heap *heap, const struct lee_unit *unit
     return unit->huge || (heap->units_held >= UNITS_LEAST && (unit->free & ~unit->free_dirty) == 0);
 }
 
-static uintptr_t start_of(struct lee_unit *unit) {
-    struct lee_chunk *chunk = lee_chunk_describing(unit);
-    return lee_block_start(chunk, lee_first_block(chunk, unit));
-}
-
 /* How many whole units of a large object may have broken: what has no pointers is not copied as a rule. */
 static size_t whole_units(struct lee_unit *first) {
     struct lee_chunk *chunk = lee_chunk_describing(first);
@@ -28,7 +23,7 @@ static size_t whole_units(struct lee_unit *first) {
 }
 
 static struct lee_unit *unit_behind(struct lee_unit *first, size_t units) {
-    uintptr_t start = start_of(first) + units * LEE_UNIT_BYTES;
+    uintptr_t start = lee_unit_start(first) + units * LEE_UNIT_BYTES;
     return lee_unit_in(lee_chunk_at((void *)start), start);
 }
 
@@ -69,7 +64,7 @@ void lee_mend_step(struct lee_heap *heap) {
     }
     unit->broken = false; /* one try, whatever comes of it */
     uint64_t before = lee_system_processor_time();
-    void *start = (void *)start_of(unit);
+    void *start = (void *)lee_unit_start(unit);
     if (unit->kind == LEE_UNIT_BLOCKS && !unit->huge) {
         lee_system_huge(start, LEE_UNIT_BYTES, true);
         unit->huge = true;

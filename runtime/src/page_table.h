@@ -163,6 +163,29 @@ static inline size_t lee_first_block(const struct lee_chunk *chunk, const struct
     return (size_t)(unit - chunk->units) * LEE_BLOCKS_A_UNIT;
 }
 
+static inline uintptr_t lee_unit_start(const struct lee_unit *unit) {
+    const struct lee_chunk *chunk = lee_chunk_describing(unit);
+    return lee_block_start(chunk, lee_first_block(chunk, unit));
+}
+
+/* A list of its owner's: puts the unit in front, takes it out. */
+static inline void lee_unit_link(struct lee_unit **list, struct lee_unit *unit) {
+    unit->previous = NULL;
+    unit->next = *list;
+    if (*list != NULL)
+        (*list)->previous = unit;
+    *list = unit;
+}
+
+static inline void lee_unit_unlink(struct lee_unit **list, struct lee_unit *unit) {
+    if (unit->previous != NULL)
+        unit->previous->next = unit->next;
+    else
+        *list = unit->next;
+    if (unit->next != NULL)
+        unit->next->previous = unit->previous;
+}
+
 enum lee_word_kind { LEE_WORD_FOREIGN, LEE_WORD_STATIC, LEE_WORD_OURS };
 
 /* What a word is. In the debugging mode `lee_page_table_taint` it writes down that a window was taken for foreign, by

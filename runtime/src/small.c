@@ -21,32 +21,10 @@ static struct lee_small_unit *detail_of(struct lee_unit *unit) {
     return &chunk->details[unit - chunk->units].small;
 }
 
-static uintptr_t start_of(struct lee_unit *unit) {
-    struct lee_chunk *chunk = lee_chunk_describing(unit);
-    return chunk->start + (uintptr_t)(unit - chunk->units) * LEE_UNIT_BYTES;
-}
-
 static void set_codes(struct lee_unit *unit, unsigned code) {
     struct lee_chunk *chunk = lee_chunk_describing(unit);
     for (size_t i = 0, first = lee_first_block(chunk, unit); i < LEE_BLOCKS_A_UNIT; i++)
         lee_code_set(chunk, first + i, code);
-}
-
-static void link_unit(struct lee_unit *unit) {
-    unit->previous = NULL;
-    unit->next = with_free;
-    if (with_free != NULL)
-        with_free->previous = unit;
-    with_free = unit;
-}
-
-static void unlink_unit(struct lee_unit *unit) {
-    if (unit->previous != NULL)
-        unit->previous->next = unit->next;
-    else
-        with_free = unit->next;
-    if (unit->next != NULL)
-        unit->next->previous = unit->previous;
 }
 
 static struct lee_unit *add_unit(void) {
@@ -70,7 +48,7 @@ static struct lee_unit *add_unit(void) {
         LEE_POISON((uintptr_t)start + at, CELLS_BYTES);
     LEE_LEAK_ROOT(start, LEE_UNIT_BYTES);
     set_codes(unit, LEE_CODE_SMALL);
-    link_unit(unit);
+    lee_unit_link(&with_free, unit);
     atomic_store_explicit(&chunk->owner[lee_unit_index((uintptr_t)start)], LEE_SHARED, memory_order_release);
     return unit;
 }
@@ -98,8 +76,8 @@ static uintptr_t take_page(void) {
     detail->free[at / 64] &= ~((uint64_t)1 << at % 64);
     detail->dirty[at / 64] &= ~((uint64_t)1 << at % 64);
     if (++detail->used == UNIT_PAGES)
-        unlink_unit(unit);
-    return start_of(unit) + (uintptr_t)at * LEE_PAGE_BYTES;
+        lee_unit_unlink(&with_free, unit);
+    return lee_unit_start(unit) + (uintptr_t)at * LEE_PAGE_BYTES;
 }
 
 struct lee_small *lee_small_take(struct lee_heap *owner) {
@@ -127,7 +105,7 @@ void lee_small_give(struct lee_small *page) {
     detail->free[at / 64] |= (uint64_t)1 << at % 64;
     detail->dirty[at / 64] |= (uint64_t)1 << at % 64;
     if (detail->used-- == UNIT_PAGES)
-        link_unit(unit);
+        lee_unit_link(&with_free, unit);
     pthread_mutex_unlock(&lock);
 }
 
@@ -142,7 +120,7 @@ static size_t discard(struct lee_unit *unit) {
             unsigned count = rest == 0 ? 64 : (unsigned)__builtin_ctzll(rest);
             uint64_t run = (count == 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1) << at;
             left &= ~run;
-            if (!lee_system_discard((void *)(start_of(unit) + (i * 64 + at) * (size_t)LEE_PAGE_BYTES), count * (size_t)LEE_PAGE_BYTES))
+            if (!lee_system_discard((void *)(lee_unit_start(unit) + (i * 64 + at) * (size_t)LEE_PAGE_BYTES), count * (size_t)LEE_PAGE_BYTES))
                 continue;
             detail->dirty[i] &= ~run;
             bytes += count * (size_t)LEE_PAGE_BYTES;
@@ -161,9 +139,9 @@ size_t lee_small_trim(void) {
         bytes += discard(unit);
         if (detail_of(unit)->used > 0 || first_of(detail_of(unit)->dirty) >= 0)
             continue;
-        unlink_unit(unit);
+        lee_unit_unlink(&with_free, unit);
         set_codes(unit, LEE_CODE_NONE);
-        lee_units_give((void *)start_of(unit), 1, false);
+        lee_units_give((void *)lee_unit_start(unit), 1, false);
     }
     pthread_mutex_unlock(&lock);
     return bytes;
@@ -253,12 +231,6 @@ static struct lee_small *add_page(struct lee_heap *heap) {
     return page;
 }
 
-LEE_UNCHECKED static void zero(uintptr_t start, size_t bytes) {
-    LEE_UNPOISON(start, bytes);
-    __builtin_memset((void *)start, 0, bytes);
-    LEE_POISON(start, bytes);
-}
-
 bool lee_small_refill(struct lee_heap *heap, unsigned family, unsigned class_) {
     struct lee_bin *bin = &heap->inline_part.bins[family][class_];
     unsigned code = lee_cell_code(family, class_), count = places_of(code), at = 0;
@@ -281,7 +253,7 @@ bool lee_small_refill(struct lee_heap *heap, unsigned family, unsigned class_) {
     struct lee_small_cell cell = {page, at, code, lee_small_start(page) + (uintptr_t)at * 16};
     bin->bump = cell_start(&cell);
     bin->limit = bin->bump + bytes;
-    zero(bin->bump, bytes);
+    lee_cells_fill(bin->bump, bytes, 0);
     heap->since_collection += bytes;
     heap->counts.allocated += bytes;
     return true;
@@ -305,18 +277,11 @@ void lee_small_unmark(uintptr_t object) {
     lee_small_of(object)->marks[at / 64] &= ~((uint64_t)1 << at % 64);
 }
 
-/* LEE_GC_STRESS: whoever still uses it sees it. */
-LEE_UNCHECKED static void scribble(const struct lee_small_cell *cell) {
-    size_t bytes = lee_cell_info[cell->code].bytes;
-    LEE_UNPOISON(cell_start(cell), bytes);
-    __builtin_memset((void *)cell_start(cell), LEE_DEAD_BYTE, bytes);
-    LEE_POISON(cell_start(cell), bytes);
-}
-
 static void free_cell(struct lee_heap *heap, const struct lee_small_cell *cell) {
-    if (heap->stress != LEE_STRESS_NEVER)
-        scribble(cell);
-    LEE_POISON(cell_start(cell), lee_cell_info[cell->code].bytes);
+    size_t bytes = lee_cell_info[cell->code].bytes;
+    if (heap->stress != LEE_STRESS_NEVER) /* whoever still uses it sees it */
+        lee_cells_fill(cell_start(cell), bytes, LEE_DEAD_BYTE);
+    LEE_POISON(cell_start(cell), bytes);
     __builtin_memset(&cell->page->map[cell->at], LEE_CODE_NONE, places_of(cell->code));
 }
 

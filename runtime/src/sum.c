@@ -17,13 +17,6 @@ struct sum {
     size_t held;  /* all that is charged */
 };
 
-static size_t count_bits(uint32_t bits) {
-    size_t count = 0;
-    for (; bits != 0; bits &= bits - 1)
-        count++;
-    return count;
-}
-
 static void add_block(struct sum *sum, struct lee_chunk *chunk, size_t number) {
     unsigned code = lee_code_at(chunk, number);
     const struct lee_cell_info *info = &lee_cell_info[code];
@@ -44,7 +37,7 @@ static void add_unit(struct sum *sum, struct lee_unit *unit) {
         add_block(sum, chunk, first + i);
     }
     /* A free block that may be resident is charged until its memory went back. */
-    sum->held += unit->huge ? LEE_UNIT_BYTES : count_bits(used | unit->free_dirty) * LEE_BLOCK_BYTES;
+    sum->held += unit->huge ? LEE_UNIT_BYTES : (size_t)__builtin_popcount(used | unit->free_dirty) * LEE_BLOCK_BYTES;
 }
 
 static void add_large(struct sum *sum, struct lee_unit *unit) {
@@ -71,8 +64,7 @@ static const char *check_charges(const struct sum *sum, const struct lee_heap *h
     size_t tasks = 0, below = 0;
     struct lee_custodian *first = &lee_custodian_first, *at = lee_custodian_deepest(first);
     for (; at != NULL; at = lee_custodian_after(at)) {
-        for (const struct lee_task *task = at->tasks; task != NULL; task = task->next)
-            tasks += lee_task_bytes(task);
+        tasks += lee_tasks_bytes(at);
         if (at->parent == first)
             below += at->settled;
         if (at->settled > first->settled)

@@ -46,9 +46,9 @@ static const uint64_t *marks_of(struct lee_chunk *chunk, size_t number) {
     return (const uint64_t *)(const void *)chunk->marks[number];
 }
 
-LEE_UNCHECKED static void zero(uintptr_t start, size_t bytes) {
+LEE_UNCHECKED void lee_cells_fill(uintptr_t start, size_t bytes, int value) {
     LEE_UNPOISON(start, bytes);
-    __builtin_memset((void *)start, 0, bytes);
+    __builtin_memset((void *)start, value, bytes);
     LEE_POISON(start, bytes);
 }
 
@@ -76,7 +76,7 @@ static bool next_run(struct lee_heap *heap, unsigned family, unsigned class_) {
     bin->limit = bin->bump + bytes;
     block->fresh = (uint16_t)end;
     if (block->dirty)
-        zero(bin->bump, bytes);
+        lee_cells_fill(bin->bump, bytes, 0);
     heap->with_run[family] |= (uint64_t)1 << class_;
     heap->since_collection += bytes;
     heap->counts.allocated += bytes;
@@ -234,12 +234,8 @@ LEE_UNCHECKED static void scribble(struct lee_chunk *chunk, size_t number) {
     const struct lee_cell_info *info = info_of(chunk, number);
     uintptr_t base = first_cell(chunk, number, info);
     for (unsigned at = 0; at < info->count; at++) {
-        if ((chunk->marks[number][at / 8] >> at % 8 & 1) == 0) {
-            uintptr_t cell = base + (size_t)at * info->bytes;
-            LEE_UNPOISON(cell, info->bytes);
-            __builtin_memset((void *)cell, LEE_DEAD_BYTE, info->bytes);
-            LEE_POISON(cell, info->bytes);
-        }
+        if ((chunk->marks[number][at / 8] >> at % 8 & 1) == 0)
+            lee_cells_fill(base + (size_t)at * info->bytes, info->bytes, LEE_DEAD_BYTE);
     }
 }
 

@@ -10,16 +10,7 @@
 #include "../src/system.h"
 #include "../src/units.h"
 #include "check.h"
-
-static void valid(struct lee_heap *heap) {
-    const char *wrong = lee_heap_validate(heap);
-    if (wrong == NULL)
-        wrong = lee_units_validate();
-    if (wrong != NULL) {
-        printf("%s\n", wrong);
-        check_failures++;
-    }
-}
+#include "valid.h"
 
 /* A heap whose only roots are those that the test adds. */
 static struct lee_heap *start_heap(void) {

@@ -12,22 +12,13 @@
 #include "../src/system.h"
 #include "../src/units.h"
 #include "check.h"
+#include "valid.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define UNDER_TSAN 1
 #else
 #define UNDER_TSAN 0
 #endif
-
-static void valid(struct lee_heap *heap) {
-    const char *wrong = lee_heap_validate(heap);
-    if (wrong == NULL)
-        wrong = lee_units_validate();
-    if (wrong != NULL) {
-        printf("%s\n", wrong);
-        check_failures++;
-    }
-}
 
 /* A heap whose only roots are `words`. */
 enum { ROOTS = 64 };
