@@ -1,5 +1,5 @@
-//! The error index: each code has a page, whose rejected program gets the code and whose corrected program is accepted. And
-//! the programs of the language reference, the tour and the porting guide.
+//! The error index: each code has a page, whose rejected program gets the code and whose corrected program is accepted. The other
+//! pages are those of `docs.rs`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -25,33 +25,7 @@ fn main() {
                 .push(Trial::test(name.clone(), move || Err(format!("no stage gives {name}: remove its page").into())));
         }
     }
-    let mut pages = files(&root().join("docs/reference"), "md");
-    pages.extend(files(&root().join("docs/reference/library"), "md"));
-    pages.extend(["docs/tour.md", "docs/porting.md"].map(|page| root().join(page)));
-    for file in pages {
-        // Two folders have an overview, and each page its folder for programs.
-        let folder = file.parent().and_then(|f| f.file_name()).unwrap_or_default().to_string_lossy();
-        let name = format!("{folder}-{}", file.file_stem().unwrap_or_default().to_string_lossy());
-        trials.push(Trial::test(format!("reference {name}"), move || examples(&file, &name).map_err(Into::into)));
-    }
     libtest_mimic::run(&arguments, trials).exit();
-}
-
-/// The programs of a page of the reference: what is shown as accepted is, and what as rejected is not.
-fn examples(file: &std::path::Path, name: &str) -> Result<(), String> {
-    let text = fs::read_to_string(file).map_err(|e| e.to_string())?;
-    let folder = fresh(&format!("reference-{name}"));
-    for (fence, status) in [("```lee accept", 0), ("```lee reject", 1)] {
-        for (number, program) in blocks(&text, fence).iter().enumerate() {
-            let name = format!("{status}-{number}.lee");
-            fs::write(folder.join(&name), program).map_err(|e| e.to_string())?;
-            let ran = lee_in(&folder, &["check", &name]);
-            if ran.status != status {
-                return Err(format!("program {number} behind '{fence}' ends with {}: {}", ran.status, ran.err));
-            }
-        }
-    }
-    Ok(())
 }
 
 fn page(id: &str, title: &str) -> Result<(), String> {
