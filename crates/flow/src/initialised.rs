@@ -285,17 +285,38 @@ fn report(body: &Body, early: &Early) -> Diagnostic {
     let decl = body.locals.get(early.local.0 as usize);
     let name = decl.and_then(|d| d.name);
     let what = name.map_or("the variable".to_string(), |n| format!("`{n}`"));
-    let ways = if is_written(body, early.local) { " on every way here" } else { "" };
+    let ways = if is_written(body, early.local) { " on every path here" } else { "" };
     let message = if early.address {
         format!("{what} holds a `nonnull` pointer and is not initialised{ways}, so its address cannot be taken yet")
     } else {
         format!("{what} is not initialised{ways}")
     };
-    let mut diagnostic = Diagnostic::error(UNINITIALISED, early.span, message);
+    let within = |use_: &&Span| early.span.lo <= use_.lo && use_.hi <= early.span.hi;
+    let span = decl.and_then(|decl| decl.uses.iter().find(within)).copied().unwrap_or(early.span);
+    let mut diagnostic = Diagnostic::error(UNINITIALISED, span, message);
     if let Some(decl) = decl {
-        diagnostic = diagnostic.label(decl.span, format!("{what} is declared here without a value"));
+        let text = if is_jumped_over(body, early) {
+            format!("{what} is declared here, and some path jumps over the value that it gets")
+        } else {
+            format!("{what} is declared here without a value")
+        };
+        diagnostic = diagnostic.label(decl.span, text);
     }
-    diagnostic.help("give it a value where it is declared, or on every way to this use")
+    diagnostic.help("give it a value where it is declared, or on every path to this use")
+}
+
+/// Whether a variable gets its value without a branch after it comes to life, before the use: then only a jump leads past that.
+fn is_jumped_over(body: &Body, early: &Early) -> bool {
+    body.blocks.iter().any(|block| {
+        let is_birth = |s: &Stmt| matches!(s.kind, StmtKind::StorageLive(local) if local == early.local);
+        let mut from_birth = block.stmts.iter().skip_while(|s| !is_birth(s));
+        from_birth.any(|s| match &s.kind {
+            StmtKind::Assign(place, _) => {
+                place.proj.is_empty() && place.base_local() == Some(early.local) && s.span.hi <= early.span.lo
+            }
+            _ => false,
+        })
+    })
 }
 
 fn is_written(body: &Body, local: Local) -> bool {

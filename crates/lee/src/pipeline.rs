@@ -263,5 +263,5 @@ fn consistent(pass: &str, errors: Vec<mir::verify::VerifyError>) -> Result<(), S
         return Ok(());
     }
     let first: Vec<String> = errors.iter().take(5).map(|e| e.to_string()).collect();
-    Err(format!("MIR is inconsistent behind {pass}: {}", first.join("; ")))
+    Err(format!("MIR is inconsistent after {pass}: {}", first.join("; ")))
 }

@@ -96,6 +96,11 @@ fn main() {
     for file in files(&tests.join("warn"), "lee") {
         trials.push(Trial::test(format!("warn/{}", name(&file)), move || outcome(says(&file, WARN))));
     }
+    for (folder, ending) in FOLDERS {
+        let tests = tests.clone();
+        trials.push(Trial::test(format!("markers/{folder}"), move || outcome(marked(&tests.join(folder), ending))));
+    }
+    trials.push(Trial::test("markers/refused", || outcome(refused())));
     libtest_mimic::run(&arguments, trials).exit();
 }
 
@@ -116,6 +121,85 @@ fn name(file: &Path) -> String {
 fn tail(text: &str) -> String {
     let skip = text.chars().count().saturating_sub(400);
     text.chars().skip(skip).collect()
+}
+
+// ---- what a file says of itself ----
+
+/// The folders of golden tests, and how their files end.
+const FOLDERS: [(&str, &str); 9] = [
+    ("run", "lee"),
+    ("fault", "lee"),
+    ("c", "c"),
+    ("fallback", "c"),
+    ("attack", "lee"),
+    ("rules", "lee"),
+    ("library", "lee"),
+    ("reject", "lee"),
+    ("warn", "lee"),
+];
+
+/// What may follow `//@`.
+const KEYS: [&str; 12] =
+    ["args", "env", "fault", "flags", "in", "only", "out", "reject", "run", "stress", "unsanitized", "warn"];
+
+/// Checks that each file of a folder says what is expected of it in words that are read.
+fn marked(folder: &Path, ending: &str) -> Result<(), String> {
+    let mut wrong = vec![];
+    for file in files(folder, ending) {
+        let text = fs::read_to_string(&file).map_err(|e| e.to_string())?;
+        wrong.extend(unread(&text).map(|why| format!("{}: {why}", file.display())));
+    }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.join("\n"))
+    }
+}
+
+/// The first marker of a file that no test would read: a mistyped one asserts nothing.
+fn unread(text: &str) -> Option<String> {
+    let says = |key: &str| !directives(text, key).is_empty();
+    let places = text.lines().filter(|line| line.trim_end().ends_with("//~")).count();
+    for (n, line) in text.lines().enumerate() {
+        let key = line.strip_prefix("//@").map(|rest| rest.trim_start().split([':', ' ', '\t']).next().unwrap_or(""));
+        if key.is_some_and(|key| !KEYS.contains(&key) || !line.starts_with("//@ ")) {
+            return Some(format!("line {}: no test reads `{line}`", n + 1));
+        }
+        // A comment of nothing but marks at the end of a line.
+        let comment = line.trim_end().rsplit_once("//").map_or("", |(_, comment)| comment);
+        let is_mark = !comment.is_empty() && comment.chars().all(|c| c.is_ascii_punctuation() && !"/;\"'".contains(c));
+        if is_mark && comment != "~" {
+            return Some(format!("line {}: no test reads `//{comment}`", n + 1));
+        }
+    }
+    if places > 0 && !["reject", "warn", "fault"].iter().any(|key| says(key)) {
+        return Some("a line is marked, and nothing is reported of this program".into());
+    }
+    (places > 1 && says("fault")).then(|| "a fault has one line, and several are marked".into())
+}
+
+/// The check of markers refuses what it should, and nothing else.
+fn refused() -> Result<(), String> {
+    let bad = [
+        "//@ fualt: bounds\n",
+        "//@fault: bounds\n",
+        "//@ fault: bounds\nint x; //!\n",
+        "//@ run\nint x; //~\n",
+        "//@ fault: bounds\nint x; //~\nint y; //~\n",
+        "//@ reject: cast\nint x; //~~\n",
+    ];
+    let good = [
+        "//@ run\n//@ out: 1\nint x; // one.\n",
+        "//@ reject: cast\nint x; //~\nint y; //~\n",
+        "char *u = \"http://\";\n",
+    ];
+    if let Some(text) = bad.iter().find(|text| unread(text).is_none()) {
+        return Err(format!("{text:?} is accepted"));
+    }
+    match good.iter().find_map(|text| Some((text, unread(text)?))) {
+        Some((text, why)) => Err(format!("{text:?} is refused: {why}")),
+        None => Ok(()),
+    }
 }
 
 // ---- programs that run ----

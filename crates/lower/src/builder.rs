@@ -163,6 +163,7 @@ impl<'t, 'p> Lower<'t, 'p> {
                 heap: local.heap,
                 align: local.align,
                 span: local.span,
+                uses: vec![],
             });
             self.locals.push(Local(i as u32));
         }

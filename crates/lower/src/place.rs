@@ -169,7 +169,12 @@ impl<'t> Lower<'t, '_> {
         let Prepared { kind, qty, span, is_unsafe } = prepared;
         let saved = self.enter(span, is_unsafe);
         let access = match kind {
-            PreparedKind::Base(base) => Access { place: Place { base, proj: vec![] }, qty, guard: Guard::None },
+            PreparedKind::Base(base) => {
+                if let (PlaceBase::Local(local), true) = (base, want != Use::Write) {
+                    self.used(local, span);
+                }
+                Access { place: Place { base, proj: vec![] }, qty, guard: Guard::None }
+            }
             PreparedKind::Deref(p) => self.finish_deref(*p, qty, want),
             PreparedKind::Field(base, n) => self.finish_field(*base, n, qty, want),
             PreparedKind::IndexArray(array, index) => self.finish_index(*array, index, qty, want),
@@ -177,6 +182,13 @@ impl<'t> Lower<'t, '_> {
         };
         self.leave(saved);
         access
+    }
+
+    /// Notes where the source names a variable.
+    fn used(&mut self, local: Local, span: Span) {
+        if let Some(decl) = self.body.locals.get_mut(local.0 as usize).filter(|decl| decl.name.is_some()) {
+            decl.uses.push(span);
+        }
     }
 
     /// The pointer operand, and its type.

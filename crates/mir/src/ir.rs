@@ -120,6 +120,9 @@ pub struct LocalDecl {
     pub align: Option<u64>,
     /// Its declaration.
     pub span: Span,
+    /// Where the source names it other than to assign all of it, in the order of evaluation: for reports, whose statements are
+    /// wider than a name.
+    pub uses: Vec<Span>,
 }
 
 impl LocalDecl {
@@ -134,6 +137,7 @@ impl LocalDecl {
             heap: false,
             align: None,
             span,
+            uses: vec![],
         }
     }
 }

@@ -134,6 +134,7 @@ impl Parser<'_> {
             heap: false,
             align: None,
             span: Span::NONE,
+            uses: vec![],
         };
         while !self.at_line_end() {
             match self.word()? {

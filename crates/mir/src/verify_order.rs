@@ -73,7 +73,7 @@ fn temps(verifier: &mut Verifier, cfg: &Cfg) {
         let is_temp = body.locals.get(local.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp);
         let reads = matches!(access, Access::Read | Access::Move) || place.has_deref();
         if is_temp && reads && !state.contains(local.0 as usize) {
-            verifier.error(format!("the temporary _{} is not assigned on every way here", local.0));
+            verifier.error(format!("the temporary _{} is not assigned on every path here", local.0));
         }
     });
 }

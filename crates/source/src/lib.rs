@@ -10,11 +10,13 @@ mod markers;
 mod origin;
 pub mod render;
 pub mod symbol;
+pub mod words;
 
 pub use diag::{Code, Diagnostic, Label, Level, Sink};
 pub use files::{Disk, Files, Memory};
 pub use map::{Location, SourceMap};
 pub use symbol::Symbol;
+pub use words::{article, with_article};
 
 /// A byte range `lo..hi` of the preprocessed text of one translation unit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]

@@ -5,7 +5,7 @@ use crate::codes;
 use crate::names::distance;
 use crate::tree::*;
 use crate::types::*;
-use source::{Diagnostic, Span, Symbol};
+use source::{with_article, Diagnostic, Span, Symbol};
 use syntax::ast;
 
 impl Checker<'_> {
@@ -101,8 +101,11 @@ impl Checker<'_> {
         }
         let Some(p) = self.program.types.as_pointer(base.ty.ty) else {
             let text = self.show(base.ty.ty);
-            let mut report =
-                Diagnostic::error(codes::MEMBER, span, format!("`->` needs a pointer, and this is a `{text}`"));
+            let mut report = Diagnostic::error(
+                codes::MEMBER,
+                span,
+                format!("`->` needs a pointer, and this is {}", with_article(&text)),
+            );
             if self.program.types.as_record(base.ty.ty).is_some() {
                 report = report.help(format!("write `.{}`", member.name));
             }

@@ -6,7 +6,7 @@ use crate::convert::Why;
 use crate::scope::Entity;
 use crate::tree::*;
 use crate::types::*;
-use source::{Diagnostic, Span, Symbol};
+use source::{with_article, Diagnostic, Span, Symbol};
 use syntax::ast;
 
 impl Checker<'_> {
@@ -259,7 +259,7 @@ impl Checker<'_> {
                 self.error_help(
                     codes::OWNERSHIP,
                     span,
-                    format!("`free` takes a `unique` pointer, and this is a `{text}`"),
+                    format!("`free` takes a `unique` pointer, and this is {}", with_article(&text)),
                     help,
                 );
                 return self.error_node(span);
@@ -473,7 +473,7 @@ impl Checker<'_> {
                     self.error_help(
                         codes::REGION,
                         span,
-                        format!("a `{text}` in an arena or reap owns something outside that region, which would be lost with the arena"),
+                        format!("{} in an arena or reap owns something outside that region, which would be lost with the arena", with_article(&text)),
                         "what it owns lives in the same region, or the object in the heap",
                     );
                 }

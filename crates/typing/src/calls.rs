@@ -7,7 +7,7 @@ use crate::infer::Reach;
 use crate::scope::{Entity, GenericParam};
 use crate::tree::*;
 use crate::types::*;
-use source::{Diagnostic, Span, Symbol};
+use source::{with_article, Diagnostic, Span, Symbol};
 use std::rc::Rc;
 use syntax::ast;
 
@@ -49,7 +49,7 @@ impl Checker<'_> {
             }
         }
         if question {
-            self.error(codes::OPERANDS, span, "`?` stands behind `malloc`, `calloc`, `realloc` and `new` only");
+            self.error(codes::OPERANDS, span, "`?` comes after `malloc`, `calloc`, `realloc` and `new` only");
         }
         let value = self.value(callee);
         if self.is_error(value.ty.ty) {
@@ -817,8 +817,8 @@ impl Checker<'_> {
                     codes::GENERIC,
                     span,
                     format!(
-                        "`{name}` is no value for a `{}` that owns something outside of the heap: `{text}`",
-                        p.name
+                        "`{name}` cannot stand for {} that owns something outside of the heap: `{text}`",
+                        with_article(p.name.as_str())
                     ),
                     "point to a function of your own that calls it: its parameters name the region",
                 );

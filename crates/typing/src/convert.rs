@@ -5,7 +5,7 @@ use crate::codes;
 use crate::infer::Reach;
 use crate::tree::*;
 use crate::types::*;
-use source::{Diagnostic, Span, Symbol};
+use source::{with_article, Diagnostic, Span, Symbol};
 use std::rc::Rc;
 
 /// Where a value goes; decides which conversions are open to it.
@@ -150,7 +150,7 @@ impl Checker<'_> {
             self.error_help(
                 codes::UNSAFE,
                 e.span,
-                format!("reading a `{what}` out of an untagged union is unsafe: it is not plain data"),
+                format!("reading {} out of an untagged union is unsafe: it is not plain data", with_article(&what)),
                 "make it a `tagged union`, or bind it to its kind field with `tagged_by`",
             );
         }
@@ -511,7 +511,7 @@ impl Checker<'_> {
         let message = if why == Why::Cast {
             format!("type: `{from}` cannot be cast to `{to}`")
         } else {
-            format!("type: a `{from}` {what} a `{to}` is needed")
+            format!("type: {} {what} {} is needed", with_article(&from), with_article(&to))
         };
         match (self.function_behind(e.ty.ty), self.function_behind(wanted)) {
             (Some(given), Some(wanted)) if self.functions_differ_in_regions(&given, &wanted) => self.error_help(
@@ -669,7 +669,7 @@ impl Checker<'_> {
             self.error_help(
                 codes::TYPE,
                 span,
-                format!("type: only plain data goes through `void *` here, and `{text}` is not: it holds pointers, a bool or an enumeration"),
+                format!("type: only plain data passes through `void *` here, and `{text}` is not: it holds pointers, a bool or an enumeration"),
                 "work on its fields, or assign whole values",
             );
             return self.error_node(span);
@@ -716,7 +716,10 @@ impl Checker<'_> {
             self.error_help(
                 codes::VOID_POINTER,
                 span,
-                format!("an owned `void *` does not remember the alignment of a `{text}`, which is more than 16 bytes"),
+                format!(
+                    "an owned `void *` does not remember the alignment of {}, which is more than 16 bytes",
+                    with_article(&text)
+                ),
                 "put the object behind a pointer in a struct of its own, or share it",
             );
             return self.error_node(span);

@@ -7,7 +7,7 @@ use crate::scope::Entity;
 use crate::tree::*;
 use crate::types::*;
 use crate::va::is_local;
-use source::{Span, Symbol};
+use source::{with_article, Span, Symbol};
 use std::rc::Rc;
 
 /// The library's function that gives a view to `%.*s` as if it were a string. Programs must not call it: the string ends there.
@@ -159,7 +159,7 @@ impl Checker<'_> {
             self.error_help(
                 codes::FORMAT,
                 span,
-                format!("format: `{spelled}` takes an `{wanted}`, and this is a `{text}`"),
+                format!("format: `{spelled}` takes {}, and this is {}", with_article(wanted), with_article(&text)),
                 help,
             );
         }
@@ -190,7 +190,7 @@ impl Checker<'_> {
             self.error_help(
                 codes::FORMAT,
                 span,
-                format!("format: `{spelled}` takes a `{wanted}`, and this is a `{text}`"),
+                format!("format: `{spelled}` takes {}, and this is {}", with_article(wanted), with_article(&text)),
                 "make the conversion and the argument agree, or cast the value",
             );
         }
@@ -208,7 +208,7 @@ impl Checker<'_> {
             self.error_help(
                 codes::FORMAT,
                 value.span,
-                format!("format: `{spelled}` takes a string, and this is a `{text}`"),
+                format!("format: `{spelled}` takes a string, and this is {}", with_article(&text)),
                 "make the conversion and the argument agree",
             );
             return;
@@ -271,7 +271,11 @@ impl Checker<'_> {
         let value = value.clone();
         if !matches!(self.kind(value.ty.ty), TyKind::Ptr(_) | TyKind::Error) {
             let text = self.show(value.ty.ty);
-            self.error(codes::FORMAT, value.span, format!("format: `%p` takes a pointer, and this is a `{text}`"));
+            self.error(
+                codes::FORMAT,
+                value.span,
+                format!("format: `%p` takes a pointer, and this is {}", with_article(&text)),
+            );
             return;
         }
         let void = self.program.types.common.void;
@@ -294,7 +298,7 @@ impl Checker<'_> {
             self.error_help(
                 codes::FORMAT,
                 value.span,
-                format!("format: `{spelled}` takes the address of a variable, and this is a `{text}`"),
+                format!("format: `{spelled}` takes the address of a variable, and this is {}", with_article(&text)),
                 "is a `&` missing?",
             );
             return;
@@ -323,7 +327,7 @@ impl Checker<'_> {
             self.error_help(
                 codes::FORMAT,
                 value.span,
-                format!("format: `{spelled}` does not store into a `{text}`"),
+                format!("format: `{spelled}` does not store into {}", with_article(&text)),
                 "make the conversion and the argument agree",
             );
             return;
@@ -344,7 +348,7 @@ impl Checker<'_> {
             self.error(
                 codes::FORMAT,
                 value.span,
-                format!("format: `{spelled}` stores characters, and this is a `{text}`"),
+                format!("format: `{spelled}` stores characters, and this is {}", with_article(&text)),
             );
             return;
         }

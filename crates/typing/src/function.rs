@@ -390,7 +390,7 @@ impl Checker<'_> {
                             ),
                         )
                         .label(label.defined.unwrap_or_default(), "the label stands here")
-                        .help("put the label in front of it, or the jump behind it"),
+                        .help("put the label before it, or the jump after it"),
                     );
                 }
             }

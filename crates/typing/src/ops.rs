@@ -5,7 +5,7 @@ use crate::codes;
 use crate::convert::{is_comparison, Why};
 use crate::tree::*;
 use crate::types::*;
-use source::{Diagnostic, Span, Symbol};
+use source::{with_article, Diagnostic, Span, Symbol};
 use syntax::ast;
 
 impl Checker<'_> {
@@ -51,7 +51,7 @@ impl Checker<'_> {
         }
         let Some(p) = self.program.types.as_pointer(value.ty.ty) else {
             let text = self.show(value.ty.ty);
-            self.error(codes::OPERANDS, span, format!("`*` needs a pointer, and this is a `{text}`"));
+            self.error(codes::OPERANDS, span, format!("`*` needs a pointer, and this is {}", with_article(&text)));
             return self.error_node(span);
         };
         self.deref_node(value, p, span)

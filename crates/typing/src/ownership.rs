@@ -84,7 +84,7 @@ impl Checker<'_> {
             self.error_help(
                 codes::OWNERSHIP,
                 e.span,
-                "leak: a new owned value is only lent to this parameter, and nobody takes it afterwards",
+                "leak: a new owned value is only lent to this parameter, and nothing takes it afterwards",
                 "keep it in a variable and free it, or declare the parameter `consume`",
             );
         }
@@ -170,7 +170,7 @@ impl Checker<'_> {
             (Own::View, Own::Unique | Own::Rc) => "a view is read only: move the owner itself",
             (Own::View, _) => "take it as a `view` too, or borrow the owner for writing: `borrow b = x;`",
             (Own::Shared, Own::View) => "a view is made from something owned; take it as a shared pointer to `const`",
-            (Own::Rc, Own::Shared) => "give a `rc` pointer where one is stored: `retain(p)`",
+            (Own::Rc, Own::Shared) => "give an `rc` pointer where one is stored: `retain(p)`",
             (Own::Rc, Own::View) | (Own::Any, _) => "borrow it: `borrow b = x;`",
             (_, Own::Rc) => "a counted object is made by `new rc`, and copied by `retain`",
             _ => "make the two agree",

@@ -5,7 +5,7 @@ use crate::codes;
 use crate::scope::{Entity, GenericParam, GenericRecord, Tag};
 use crate::specs::{Place, Role, Siblings};
 use crate::types::*;
-use source::{Span, Symbol};
+use source::{with_article, Span, Symbol};
 use std::rc::Rc;
 use syntax::ast;
 
@@ -643,7 +643,7 @@ impl Checker<'_> {
                 self.error_help(
                     codes::OWNERSHIP,
                     field.span,
-                    format!("a member of an untagged union owns nothing, and a `{text}` does: which member would be freed?"),
+                    format!("a member of an untagged union owns nothing, and {} does: which member would be freed?", with_article(&text)),
                     "make it a `tagged union`, or write it inside of the struct whose field tells: `union { ... } u tagged_by(kind) { ... };`",
                 );
             }

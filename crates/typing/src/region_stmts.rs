@@ -5,7 +5,7 @@ use crate::codes;
 use crate::scope::Entity;
 use crate::tree::*;
 use crate::types::*;
-use source::{Diagnostic, Span, Symbol};
+use source::{with_article, Diagnostic, Span, Symbol};
 use syntax::ast;
 
 impl Checker<'_> {
@@ -45,7 +45,7 @@ impl Checker<'_> {
                 self.error_help(
                     codes::OWNERSHIP,
                     value.span,
-                    format!("a `{text}` cannot be borrowed: a borrow is a pointer into what is lent"),
+                    format!("{} cannot be borrowed: a borrow is a pointer into what is lent", with_article(&text)),
                     "borrow its address: `borrow b = &x;`",
                 );
             }
@@ -56,8 +56,8 @@ impl Checker<'_> {
             self.error_help(
                 codes::OWNERSHIP,
                 value.span,
-                "only what a path owns is borrowed, and nobody owns this new value",
-                "keep it in a variable, borrow that, and free it behind the borrow",
+                "only what a path owns is borrowed, and no variable owns this new value",
+                "keep it in a variable, borrow that, and free it after the borrow",
             );
             self.poison(Some(name));
             return Some(self.stmt_node(StmtKind::Empty, span));
@@ -105,7 +105,11 @@ impl Checker<'_> {
         }
         if !place.is_place() || !self.program.types.owns(place.ty.ty) {
             let text = self.show(place.ty.ty);
-            self.error(codes::OWNERSHIP, span, format!("a cursor walks through owned places, and this is a `{text}`"));
+            self.error(
+                codes::OWNERSHIP,
+                span,
+                format!("a cursor walks through owned places, and this is {}", with_article(&text)),
+            );
             self.poison(Some(name));
             return StmtKind::Empty;
         }
@@ -141,7 +145,7 @@ impl Checker<'_> {
         }
         let TyKind::Key(kind, region) = *self.kind(key.ty.ty) else {
             let text = self.show(key.ty.ty);
-            self.error(codes::REGION, key.span, format!("only a key is opened, and this is a `{text}`"));
+            self.error(codes::REGION, key.span, format!("only a key is opened, and this is {}", with_article(&text)));
             self.poison(Some(name));
             return StmtKind::Empty;
         };
@@ -184,7 +188,8 @@ impl Checker<'_> {
         let Some(id) = id.filter(|_| !exists.is_empty() && place.is_place()) else {
             if !self.is_error(place.ty.ty) {
                 let text = self.show(place.ty.ty);
-                let message = format!("only a place of a struct with `exists` is unpacked, and this is a `{text}`");
+                let message =
+                    format!("only a place of a struct with `exists` is unpacked, and this is {}", with_article(&text));
                 self.error(codes::REGION, place.span, message);
             }
             for (_, name) in bindings {
@@ -344,7 +349,7 @@ impl Checker<'_> {
                 self.error(
                     codes::OWNERSHIP,
                     span,
-                    format!("only a `unique` pointer is shared, and this is a `{text}`"),
+                    format!("only a `unique` pointer is shared, and this is {}", with_article(&text)),
                 );
                 self.error_node(span)
             }
@@ -367,7 +372,7 @@ impl Checker<'_> {
             self.error_help(
                 codes::OWNERSHIP,
                 span,
-                format!("`retain` counts another `rc` pointer to the object, and this is a `{text}`"),
+                format!("`retain` counts another `rc` pointer to the object, and this is {}", with_article(&text)),
                 "pass the variable or field that holds the `rc` pointer",
             );
             return self.error_node(span);
@@ -389,16 +394,17 @@ impl Checker<'_> {
         let (fits, what) = match (name.as_str(), self.kind(value.ty.ty)) {
             ("free_arena", TyKind::Key(kind, _)) => (!kind.is_rc(), "the key of an arena"),
             ("free_arena", _) => (false, "the key of an arena"),
-            ("release", TyKind::Key(kind, _)) => (kind.is_rc() && handle.is_none(), "a `rc` pointer or a counted key"),
+            ("release", TyKind::Key(kind, _)) => (kind.is_rc() && handle.is_none(), "an `rc` pointer or a counted key"),
             (_, TyKind::Ptr(p)) if name.as_str() == "rfree" => (p.own == Own::Unique, "a `unique` pointer"),
-            (_, TyKind::Ptr(p)) => (p.own == Own::Rc, "a `rc` pointer or a counted key"),
-            _ => {
-                (false, if name.as_str() == "rfree" { "a `unique` pointer" } else { "a `rc` pointer or a counted key" })
-            }
+            (_, TyKind::Ptr(p)) => (p.own == Own::Rc, "an `rc` pointer or a counted key"),
+            _ => (
+                false,
+                if name.as_str() == "rfree" { "a `unique` pointer" } else { "an `rc` pointer or a counted key" },
+            ),
         };
         if !fits {
             let text = self.show(value.ty.ty);
-            self.error(codes::OWNERSHIP, span, format!("`{name}` takes {what}, and this is a `{text}`"));
+            self.error(codes::OWNERSHIP, span, format!("`{name}` takes {what}, and this is {}", with_article(&text)));
             return self.error_node(span);
         }
         if let Some(handle) = &handle {
@@ -407,7 +413,7 @@ impl Checker<'_> {
                 self.error(
                     codes::REGION,
                     handle.span,
-                    format!("`{name}` takes the reap first, and this is a `{text}`"),
+                    format!("`{name}` takes the reap first, and this is {}", with_article(&text)),
                 );
                 return self.error_node(span);
             };

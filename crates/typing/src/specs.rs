@@ -7,7 +7,7 @@ use crate::scope::{Entity, GenericParam, Tag};
 use crate::tasks::is_handle;
 use crate::tree::RegionKind;
 use crate::types::*;
-use source::{Diagnostic, Span, Symbol};
+use source::{with_article, Diagnostic, Span, Symbol};
 use std::rc::Rc;
 use syntax::ast;
 
@@ -691,7 +691,10 @@ impl Checker<'_> {
                 self.error_help(
                     codes::OWNERSHIP,
                     span,
-                    format!("`consume` stands at parameters that take something owned, and a `{text}` is not"),
+                    format!(
+                        "`consume` belongs to parameters that take something owned, and {} is not",
+                        with_article(&text)
+                    ),
                     "leave `consume` out, or make the pointer `unique`",
                 );
             }

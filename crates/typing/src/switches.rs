@@ -205,7 +205,7 @@ impl Checker<'_> {
             self.error(
                 codes::CASE,
                 member.span,
-                "a case behind `default` of a tagged union can never match: put it in front",
+                "a case after `default` of a tagged union can never match: put it before",
             );
         }
         if let Some(state) = self.f.as_mut().and_then(|f| f.switches.last_mut()) {

@@ -138,7 +138,7 @@ impl Checker<'_> {
         if self.program.types.owns(fty.ret) {
             return self.start_refused(
                 callee.span,
-                &format!("leak: nobody would take what `{name}` returns, which is owned: store it where the starter finds it"),
+                &format!("leak: nothing would take what `{name}` returns, which is owned: store it where the starter finds it"),
             );
         }
         let Some(fty) = self.started_type(&fty, name, span) else { return self.error_node(span) };

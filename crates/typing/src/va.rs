@@ -39,7 +39,7 @@ impl Checker<'_> {
                     self.error(
                         codes::VARIADIC,
                         e.span,
-                        "`va_copy` is not in the safe language: start a second `va_list` behind `va_end`",
+                        "`va_copy` is not in the safe language: start a second `va_list` after `va_end`",
                     );
                 }
                 let source = self.expr(args.get(1)?);

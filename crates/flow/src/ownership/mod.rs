@@ -2,7 +2,7 @@
 //! (language reference, ownership).
 //!
 //! Lattice: for each owned path (`paths.rs`) the set of {owned, moved, null, unset} that it may be; the set of loans that may be in
-//! force, and which variables may hold them. Join: union. A join of owned and moved is *moved on some ways*: a use reports it,
+//! force, and which variables may hold them. Join: union. A join of owned and moved is *moved on some paths*: a use reports it,
 //! else it is a leak, told at the end of the branch that still owned it.
 //!
 //! Needs: regions solved (loans and who holds them, what owes its release). Changes: fills in `Dispose::moved`. Guarantees: outside

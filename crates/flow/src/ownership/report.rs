@@ -350,7 +350,9 @@ impl Words<'_, '_> {
                 span,
                 format!("a cursor cannot go over the slot `{name}`: it is `nonnull`"),
             )
-            .note("what a slot holds is taken out while a cursor lives, and who looks there meanwhile finds null")
+            .note(
+                "what a slot holds is taken out while a cursor lives, and anyone who looks there meanwhile finds null",
+            )
             .help("declare the slot without `nonnull`, or use it without a cursor");
         }
         let message = match verb {
@@ -414,15 +416,15 @@ impl Words<'_, '_> {
                 format!("{name} is open: it was moved into the open, and comes back at the end of its block")
             }
             (Gone::Moved, false) => format!("{name} was moved, and is used here"),
-            (Gone::Moved, true) => format!("{name} was moved on some ways here"),
+            (Gone::Moved, true) => format!("{name} was moved on some paths, and is used here"),
             (Gone::Freed, false) => format!("{name} was freed (moved into its release), and is used here"),
-            (Gone::Freed, true) => format!("{name} was freed (moved on some ways here), and is used here"),
+            (Gone::Freed, true) => format!("{name} was freed on some paths (moved into its release), and is used here"),
         };
         let d = self.label_site(Diagnostic::error(MOVED_CODE, span, message), site);
         d.help(match gone {
-            Gone::Opened => "use the handle of the open, or do this behind its block".to_string(),
+            Gone::Opened => "use the handle of the open, or do this after its block".to_string(),
             Gone::Freed => {
-                "free it behind its last use, keep what is still needed in a variable, or assign it a new value first"
+                "free it after its last use, keep what is still needed in a variable, or assign it a new value first"
                     .to_string()
             }
             Gone::Moved => {
@@ -434,14 +436,14 @@ impl Words<'_, '_> {
     fn not_whole(&self, span: Span, node: NodeId, part: NodeId, site: u32, verb: Verb) -> Diagnostic {
         let (whole, part) = (self.name(node), self.name(part));
         let message = match verb {
-            Verb::Freed => format!("{part} was moved on some ways here, so {whole} cannot be freed"),
+            Verb::Freed => format!("{part} was moved on some paths, so {whole} cannot be freed here"),
             Verb::Exit => format!("{part} was moved out of what is lent, and is not whole again here"),
             Verb::Advanced => format!("{part} was moved, and the cursor leaves it"),
             verb => format!("{part} was moved, so {whole} is not whole and cannot be {}", verb.word()),
         };
         let d = self.label_site(Diagnostic::error(MOVED_CODE, span, message), site);
         d.help(match verb {
-            Verb::Freed => format!("move {part} on every way, or on none"),
+            Verb::Freed => format!("move {part} on every path, or on none"),
             _ => format!("assign {part} first: a new value, or `nullptr`"),
         })
     }
@@ -472,7 +474,7 @@ impl Words<'_, '_> {
         let site = self.ownership.regions.loans.get(loan);
         let (kind, form) = site.map_or((BorrowKind::Shared, Form::Borrow), |l| (l.kind, l.form));
         let state = match (form, kind) {
-            (Form::Cursor, _) => "a cursor goes over it",
+            (Form::Cursor, _) => "a cursor walks over it",
             (Form::Unpack, _) => "it is unpacked",
             (Form::Look, _) => "the expression still uses it",
             (_, BorrowKind::View | BorrowKind::Sight) => "it is lent as a view",
@@ -490,7 +492,7 @@ impl Words<'_, '_> {
                 d = d.note(format!("it is lent until the scope of {} ends", self.local_name(*holder)));
             }
         }
-        d.help("do this before it is lent, or behind the block of what holds it")
+        d.help("do this before it is lent, or after the block of what holds it")
     }
 
     fn leak(&self, span: Span, node: NodeId, lost: Lost, some: bool, at: Point, options: Options) -> Diagnostic {
@@ -516,12 +518,12 @@ impl Words<'_, '_> {
                     place = end;
                 }
                 condition = is_branch;
-                message = format!("leak: {name} is still owned on one way here, and is moved on another");
+                message = format!("leak: {name} is still owned on one path here, and is moved on another");
                 if is_branch {
                     way = Some(end);
                 }
             } else {
-                message = format!("leak: {name} is moved on some ways here, and lost on the others");
+                message = format!("leak: {name} is moved on some paths here, and lost on the others");
             }
         }
         let mut d = Diagnostic::error(LEAK, place, message);
@@ -539,13 +541,13 @@ impl Words<'_, '_> {
             d = d.label(span, "it is lost here");
         }
         if let Some(way) = way {
-            d = d.label(way, "this way still owns it");
+            d = d.label(way, "this path still owns it");
         }
         let release = self.release(node);
         d.help(match (lost, condition) {
             (Lost::Dropped, _) => "store it in a variable and free it".to_string(),
             (Lost::Overwritten, _) => format!("`{release}` first, move it, or exchange it with `:=:`"),
-            (_, true) => format!("`{release}` in an `else`, or move it on both ways"),
+            (_, true) => format!("`{release}` in an `else`, or move it on both paths"),
             (_, false) if release.starts_with("switch") => format!("`{release}` here, or move it"),
             (_, false) => format!("`{release}` here, move it, or `defer {release};` where it is made"),
         })

@@ -2,7 +2,7 @@
 
 use mir::bits::BitSet;
 use mir::ir::*;
-use source::{Diagnostic, Sink, Span, Symbol};
+use source::{with_article, Diagnostic, Sink, Span, Symbol};
 use typing::tree::RegionKind;
 use typing::types::{Region, TyKind};
 
@@ -234,7 +234,7 @@ impl Words<'_, '_> {
             Problem::HiddenOwner => Diagnostic::error(
                 REGION,
                 span,
-                "what a struct owns in the heap is not hidden in it: nobody could free it when the struct is unpacked",
+                "what a struct owns in the heap is not hidden in it: nothing could free it when the struct is unpacked",
             )
             .help("declare the field `@heap`, or let it own into the region of a key beside it"),
             Problem::MadeTwice(n) => {
@@ -411,7 +411,10 @@ impl Words<'_, '_> {
                 "allocate both in one region, or share what it points to".to_string(),
             ),
             Keeper::ObjectOf(name) => (
-                format!("a `{name}` may own something in {is}, and an object in the region {wanted} owns only into its own region"),
+                format!(
+                    "{} may own something in {is}, and an object in the region {wanted} owns only into its own region",
+                    with_article(name.as_str())
+                ),
                 format!("say where it owns: `generic <{name}: move @r>`, with the region of the object"),
             ),
             Keeper::Owner => (

@@ -72,8 +72,7 @@ impl Parser<'_> {
         match word {
             Some(span) if span == self.previous() => {
                 let text = self.map.snippet(span);
-                let message =
-                    format!("`{text}` behind `*` is a qualifier of the pointer; the declared name is missing");
+                let message = format!("`{text}` after `*` is a qualifier of the pointer; the declared name is missing");
                 let diagnostic = Diagnostic::error(codes::UNEXPECTED_TOKEN, span, message);
                 let help = format!("to declare a pointer named `{text}`, put it in parentheses: `*({text})`");
                 self.report(diagnostic.help(help))

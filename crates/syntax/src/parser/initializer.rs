@@ -54,7 +54,7 @@ impl Parser<'_> {
             && self.eat(Kind::Eq).is_none()
             && matches!(designators.last(), Some(Designator::Field(_)))
         {
-            return Err(self.expected("`=` behind the designator"));
+            return Err(self.expected("`=` after the designator"));
         }
         Ok(InitItem { designators, init: self.initializer()? })
     }

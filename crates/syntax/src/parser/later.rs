@@ -141,7 +141,7 @@ impl Parser<'_> {
     pub(super) fn later_switch(&mut self) -> Parsed<StmtKind> {
         self.at += 2;
         if self.raw(0) != Kind::LBrace {
-            return Err(self.expected("`{` behind `switch receive`"));
+            return Err(self.expected("`{` after `switch receive`"));
         }
         self.skip_to_body();
         Ok(StmtKind::Unsupported(Symbol::new("switch receive"), None))

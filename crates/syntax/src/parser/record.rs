@@ -102,7 +102,7 @@ impl Parser<'_> {
             if self.token().name == self.symbols.outlived && self.is_name(0) {
                 self.advance();
                 if self.token().name != self.symbols.by {
-                    return Err(self.expected("`by` behind `outlived`"));
+                    return Err(self.expected("`by` after `outlived`"));
                 }
                 self.advance();
                 by = Some(self.region()?);

@@ -105,7 +105,7 @@ impl Parser<'_> {
         self.specifiers_with(true)
     }
 
-    /// Specifiers; `body` tells whether `{` behind a record's tag opens its members (not behind `new`).
+    /// Specifiers; `body` tells whether `{` after a record's tag opens its members (not behind `new`).
     pub(super) fn specifiers_with(&mut self, body: bool) -> Parsed<DeclSpecs> {
         let lo = self.here();
         let mut specs = DeclSpecs {
@@ -207,7 +207,7 @@ impl Parser<'_> {
             if !is_type_word(kind) {
                 return false;
             }
-            let message = format!("`{}` behind a type that is already complete", kind.text());
+            let message = format!("`{}` after a type that is already complete", kind.text());
             let span = self.here();
             self.error(codes::INVALID_SPECIFIERS, span, message);
             self.advance();
@@ -227,7 +227,7 @@ impl Parser<'_> {
                     return false;
                 }
                 if let Some((base, _)) = words.base {
-                    let message = format!("`{}` behind `{}`: a declaration has one type", kind.text(), base.text());
+                    let message = format!("`{}` after `{}`: a declaration has one type", kind.text(), base.text());
                     self.error(codes::INVALID_SPECIFIERS, span, message);
                 } else {
                     words.base = Some((kind, span));
@@ -279,7 +279,7 @@ impl Parser<'_> {
             return Ok(false);
         }
         if complete {
-            let message = format!("`{}` behind a type: a declaration has one type", kind.text());
+            let message = format!("`{}` after a type: a declaration has one type", kind.text());
             let span = self.here();
             let diagnostic = Diagnostic::error(codes::INVALID_SPECIFIERS, span, message);
             return Err(self.report(diagnostic.help("is a `;` missing before it?")));

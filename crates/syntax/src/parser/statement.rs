@@ -158,12 +158,12 @@ impl Parser<'_> {
                     Some(_) => Some(self.conditional()?),
                     None => None,
                 };
-                self.colon("behind the case")?;
+                self.colon("after the case")?;
                 Ok(Some(Prefix::Case(first, last)))
             }
             Kind::Default => {
                 self.advance();
-                self.colon("behind `default`")?;
+                self.colon("after `default`")?;
                 Ok(Some(Prefix::Default))
             }
             _ if self.is_name(0) && self.raw(1) == Kind::Colon && !self.contract_type_at(self.at) => {
@@ -198,7 +198,7 @@ impl Parser<'_> {
             }
             self.close(Kind::RParen, open)?;
         }
-        self.colon("behind the case")?;
+        self.colon("after the case")?;
         Ok(Prefix::Member(member, binding))
     }
 
@@ -351,7 +351,7 @@ impl Parser<'_> {
         self.advance();
         let body = Box::new(self.statement()?);
         if self.eat(Kind::While).is_none() {
-            return Err(self.expected("`while` behind the body of `do`"));
+            return Err(self.expected("`while` after the body of `do`"));
         }
         let condition = self.condition()?;
         self.semicolon("after `do ... while (...)`")?;

@@ -188,7 +188,7 @@ pub fn spread(freed: &[Freed], sites: usize, in_heap: &dyn Fn(usize) -> bool) ->
 }
 
 const ELSEWHERE: &str = "it is passed on here";
-const LOST: &str = "it is not freed on every way";
+const LOST: &str = "it is not freed on every path";
 const TWICE: &str = "an earlier one may still be in use when it is made again";
 
 impl Follow<'_> {

@@ -207,6 +207,7 @@ fn new_cell(types: &mut TypeStore, body: &mut Body, site: &Site) -> Local {
         heap: false,
         align: Some(ALIGN),
         span: site.span,
+        uses: vec![],
     });
     local
 }
