@@ -5,8 +5,8 @@ use crate::options::{self, Command, Emit, Item, Options, Parsed};
 use crate::pipeline::{Product, Until};
 use crate::plain::{self, Job, Through};
 use crate::scratch::Scratch;
-use crate::session::{protected, Session};
-use crate::{cc, help, home, link, object, report, run_process};
+use crate::session::{is_input, protected, Session};
+use crate::{cache, cc, help, home, link, object, report, run_process};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ fn dispatch(words: Vec<OsString>) -> Outcome<i32> {
         return cc::main(words.collect());
     }
     let Some(command) = words.next() else {
-        report::output(help::GENERAL);
+        report::output(help::GENERAL)?;
         return Err(Failure { message: String::new(), status: 2 });
     };
     let rest: Vec<OsString> = words.collect();
@@ -42,7 +42,7 @@ fn dispatch(words: Vec<OsString>) -> Outcome<i32> {
         "explain" => explain(&rest),
         "help" | "--help" | "-h" => show_help(&rest),
         "--version" | "-V" | "version" => {
-            report::output(concat!("lee ", env!("CARGO_PKG_VERSION"), "\n"));
+            report::output(concat!("lee ", env!("CARGO_PKG_VERSION"), "\n"))?;
             Ok(0)
         }
         other => Err(Failure::usage(format!("unknown command '{other}'; see 'lee help'"))),
@@ -52,7 +52,7 @@ fn dispatch(words: Vec<OsString>) -> Outcome<i32> {
 fn with_options(command: Command, rest: Vec<OsString>, work: fn(Session) -> Outcome<i32>) -> Outcome<i32> {
     match options::parse(command, rest)? {
         Parsed::Help(text) => {
-            report::output(text);
+            report::output(text)?;
             Ok(0)
         }
         Parsed::Work(options) => {
@@ -64,7 +64,10 @@ fn with_options(command: Command, rest: Vec<OsString>, work: fn(Session) -> Outc
 
 /// Says at once which file cannot be read.
 fn missing_files(options: &Options) -> Outcome<()> {
-    for file in options.files() {
+    if options.files().filter(|file| is_input(file)).count() > 1 {
+        return Err(Failure::usage("standard input ('-') can be read once only"));
+    }
+    for file in options.files().filter(|file| !is_input(file)) {
         let opened = std::fs::File::open(file).and_then(|f| f.metadata());
         match opened {
             Ok(meta) if meta.is_dir() => {
@@ -78,7 +81,7 @@ fn missing_files(options: &Options) -> Outcome<()> {
 }
 
 fn is_leeward(file: &Path) -> bool {
-    file.extension().is_some_and(|e| e == "lee")
+    is_input(file) || file.extension().is_some_and(|e| e == "lee")
 }
 
 // ---- check ----
@@ -88,7 +91,7 @@ fn check(session: Session) -> Outcome<i32> {
     for file in session.options.files() {
         let until = session.options.emit.map_or(Until::Checked, until);
         match session.compile(file, until, &[]) {
-            Ok(Product::Text(text) | Product::C(text)) => report::output(&text),
+            Ok(Product::Text(text) | Product::C(text)) => report::output(&text)?,
             Ok(Product::Nothing) => {}
             Err(failure) => {
                 if !failure.message.is_empty() {
@@ -131,7 +134,8 @@ fn build(session: Session) -> Outcome<i32> {
 
 fn run(session: Session) -> Outcome<i32> {
     let scratch = Scratch::new()?;
-    let name = session.options.files().next().and_then(|f| f.file_stem()).unwrap_or(OsStr::new("program"));
+    let file = session.options.files().next().filter(|file| !is_input(file));
+    let name = file.and_then(|f| f.file_stem()).unwrap_or(OsStr::new("program"));
     let program = scratch.file(&format!("{}.out", name.to_string_lossy()));
     make(&session, &scratch, &program)?;
     run_process::run_as_self(std::process::Command::new(&program).args(&session.options.arguments))
@@ -202,7 +206,7 @@ fn plain_c(session: &Session, file: &Path, object: &Path) -> Outcome<()> {
 
 /// The first source's name without its ending, in the current folder.
 fn default_output(options: &Options) -> Outcome<PathBuf> {
-    let first = options.files().find(|f| is_leeward(f)).or_else(|| options.files().next());
+    let first = options.files().find(|f| is_leeward(f)).or_else(|| options.files().next()).filter(|f| !is_input(f));
     let output = first.and_then(|f| f.file_stem()).map(PathBuf::from).unwrap_or_else(|| PathBuf::from("a.out"));
     if options.files().any(|f| *f == output) {
         return Err(Failure::usage(format!("the program would overwrite '{}': name it with -o", output.display())));
@@ -219,7 +223,7 @@ fn install(made: &Path, output: &Path) -> Outcome<()> {
             std::fs::read(made).and_then(|bytes| std::fs::write(output, bytes)).map_err(cannot)
         }
         _ => {
-            let other = home::beside(output);
+            let other = cache::beside(output);
             let copied = std::fs::copy(made, &other).and_then(|_| std::fs::rename(&other, output));
             if copied.is_err() {
                 let _ = std::fs::remove_file(&other);
@@ -240,7 +244,7 @@ fn emit_files(session: &Session, emit: Emit) -> Outcome<i32> {
     }
     match &session.options.output {
         Some(output) => std::fs::write(output, all).map_err(|e| Failure::file("write", output, &e))?,
-        None => report::output(&all),
+        None => report::output(&all)?,
     }
     Ok(0)
 }
@@ -258,7 +262,7 @@ fn show_help(rest: &[OsString]) -> Outcome<i32> {
         "explain" => help::EXPLAIN,
         other => return Err(Failure::usage(format!("no help on '{other}'; see 'lee help'"))),
     };
-    report::output(text);
+    report::output(text)?;
     Ok(0)
 }
 
@@ -280,11 +284,11 @@ fn explain(rest: &[OsString]) -> Outcome<i32> {
     match rest {
         [] => {
             let list: String = codes().iter().map(|code| format!("{}  {}\n", code.id, code.title)).collect();
-            report::output(&list);
+            report::output(&list)?;
             Ok(0)
         }
         [word] if matches!(&*word.to_string_lossy(), "-h" | "--help") => {
-            report::output(help::EXPLAIN);
+            report::output(help::EXPLAIN)?;
             Ok(0)
         }
         [word] => {
@@ -293,8 +297,8 @@ fn explain(rest: &[OsString]) -> Outcome<i32> {
             let code = code
                 .ok_or_else(|| Failure::usage(format!("no error has the code '{name}'; 'lee explain' lists them")))?;
             match page(code.id) {
-                Some(text) => report::output(text),
-                None => report::output(&format!("# {}: {}\n", code.id, code.title)),
+                Some(text) => report::output(text)?,
+                None => report::output(&format!("# {}: {}\n", code.id, code.title))?,
             }
             Ok(0)
         }

@@ -22,7 +22,7 @@ LEE_CC names the C compiler, LEE_HOME a folder with runtime/ and library/ to use
 const RUN: &str = "\
 usage: lee run [OPTIONS] FILE [ARGS]
 
-Compiles the program and runs it with ARGS. The status is the program's; 128 and the signal's number if a signal ended it.
+Compiles the program (- is standard input) and runs it with ARGS. The status is the program's; 128 and the signal's number if a signal ended it.
 
   --release                   optimise
   --sanitize LIST             build with -fsanitize=LIST
@@ -30,7 +30,8 @@ Compiles the program and runs it with ARGS. The status is the program's; 128 and
                               for the preprocessor
   -l NAME, -L DIR             libraries (in front of FILE)
   --cc PROGRAM                the C compiler
-  -W no-NAME, -w              warnings that are not wanted; none at all
+  -W no-NAME, -w              a warning that is not wanted, by its code (no-L0601), or an error
+                              that is to be a warning: no-leak, no-free-shared; no warnings at all
   --time-passes               print how long each pass took
   --verify                    check the intermediate code after each pass
   --color auto|always|never   colours in messages
@@ -40,7 +41,8 @@ Compiles the program and runs it with ARGS. The status is the program's; 128 and
 const BUILD: &str = "\
 usage: lee build [OPTIONS] FILES
 
-Makes a program of .lee and .c sources, .o objects and .a libraries. Without -o it is called as the first source.
+Makes a program of .lee and .c sources, .o objects and .a libraries; - is Leeward on standard input.
+Without -o it is called as the first source.
 
   -o FILE                     the program, or what --emit writes
   --release                   optimise
@@ -57,7 +59,8 @@ Makes a program of .lee and .c sources, .o objects and .a libraries. Without -o 
                               for the preprocessor
   -l NAME, -L DIR             libraries
   --cc PROGRAM                the C compiler
-  -W no-NAME, -w              warnings that are not wanted; none at all
+  -W no-NAME, -w              a warning that is not wanted, by its code (no-L0601), or an error
+                              that is to be a warning: no-leak, no-free-shared; no warnings at all
   --time-passes               print how long each pass took
   --verify                    check the intermediate code after each pass
   --color auto|always|never   colours in messages
@@ -67,7 +70,7 @@ Makes a program of .lee and .c sources, .o objects and .a libraries. Without -o 
 const CHECK: &str = "\
 usage: lee check [OPTIONS] FILES
 
-Reports errors and warnings. The status is 1 if there are errors; warnings do not change it.
+Reports errors and warnings; - is Leeward on standard input. The status is 1 if there are errors; warnings do not change it.
 
   --message-format text|json|gcc
                               json: one object a line on standard output
@@ -84,7 +87,8 @@ Reports errors and warnings. The status is 1 if there are errors; warnings do no
                               for the preprocessor
   -std=STANDARD               the standard of plain C files (gnu17)
   --cc PROGRAM                the C compiler (for its preprocessor)
-  -W no-NAME, -w              warnings that are not wanted; none at all
+  -W no-NAME, -w              a warning that is not wanted, by its code (no-L0601), or an error
+                              that is to be a warning: no-leak, no-free-shared; no warnings at all
   --time-passes               print how long each pass took
   --verify                    check the intermediate code after each pass
   --color auto|always|never   colours in messages

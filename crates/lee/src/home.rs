@@ -1,15 +1,14 @@
 //! Where the runtime and the library lie: unpacked from the command itself into a cache, or in `LEE_HOME`.
 //!
-//! A file in the cache is written under another name and renamed, and each start looks whether all are there with their
-//! sizes. So any number of commands may start at once, and what a cleaner removed comes back.
+//! A file in the cache is written under another name and renamed, and each start compares all with what is embedded. So any
+//! number of commands may start at once, and what was removed or damaged comes back.
 
+use crate::cache;
 use crate::failure::{Failure, Outcome};
 use crate::hash::Hash;
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, io};
 
 mod embedded {
@@ -34,14 +33,14 @@ impl Home {
             return Home::at(PathBuf::from(root));
         }
         let mut problem = None;
-        for cache in caches() {
+        for cache in cache::places() {
             let root = cache.join(embedded::HASH);
             match unpack(&root) {
                 Ok(()) => return Ok(Home { root, identity: embedded::HASH.to_string() }),
                 Err(error) => problem = problem.or(Some(Failure::file("unpack the runtime into", &root, &error))),
             }
         }
-        Err(problem.unwrap_or_else(no_cache))
+        Err(problem.unwrap_or_else(cache::none))
     }
 
     /// An installation that the user names.
@@ -101,62 +100,14 @@ pub fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Places for what is made from an installation, best first: the user's cache, and a folder for temporary files that nobody
-/// else can write to, which is looked at only when the first will not do.
-pub fn caches() -> impl Iterator<Item = PathBuf> {
-    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-    cache.map(|cache| cache.join("lee")).into_iter().chain(std::iter::once_with(private_temporary).flatten())
-}
-
-/// What to say when there are none.
-pub fn no_cache() -> Failure {
-    Failure::error("no folder for the compiled runtime: set XDG_CACHE_HOME or TMPDIR to one that can be written")
-}
-
-/// `lee-UID` in the folder for temporary files, if it is ours alone; else a fresh one.
-fn private_temporary() -> Option<PathBuf> {
-    // SAFETY: getuid has no preconditions and always succeeds.
-    let user = unsafe { libc::getuid() };
-    let shared = env::temp_dir().join(format!("lee-{user}"));
-    let _ = fs::DirBuilder::new().mode(0o700).create(&shared);
-    let ours = fs::symlink_metadata(&shared).is_ok_and(|m| m.is_dir() && m.uid() == user && m.mode() & 0o077 == 0);
-    if ours {
-        Some(shared)
-    } else {
-        let own = env::temp_dir().join(format!("lee-{user}-{}", std::process::id()));
-        fs::DirBuilder::new().mode(0o700).create(&own).ok().map(|()| own)
-    }
-}
-
-/// Makes sure that every embedded file lies below `root`.
+/// Makes sure that every embedded file lies below `root`, byte for byte: a cache may have been damaged.
 fn unpack(root: &Path) -> io::Result<()> {
     for (path, bytes) in embedded::HOME {
         let file = root.join(path);
-        if !fs::metadata(&file).is_ok_and(|m| m.is_file() && m.len() == bytes.len() as u64) {
-            write_whole(&file, bytes)?;
+        if !fs::read(&file).is_ok_and(|found| found == *bytes) {
+            cache::write_whole(&file, bytes)?;
         }
     }
+    cache::mark_used(root);
     Ok(())
-}
-
-/// Writes a file so that it is there with all its bytes or not at all.
-pub fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let other = beside(file);
-    let written = fs::write(&other, bytes).and_then(|()| fs::rename(&other, file));
-    if written.is_err() {
-        let _ = fs::remove_file(&other);
-    }
-    written
-}
-
-/// A name in the same folder that no other command uses.
-pub fn beside(file: &Path) -> PathBuf {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let mut name = file.file_name().unwrap_or(OsStr::new("file")).to_os_string();
-    name.push(format!(".{}-{}.tmp", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
-    file.with_file_name(name)
 }

@@ -25,7 +25,7 @@ pub fn link(session: &Session, words: &[OsString], made: &[Made]) -> Outcome<()>
         .env("LC_ALL", "C")
         .output()
         .map_err(|e| Failure::error(format!("cannot run '{}': {}", session.compiler.name(), reason(&e))))?;
-    report::output(&String::from_utf8_lossy(&out.stdout));
+    report::output(&String::from_utf8_lossy(&out.stdout))?;
     let said = String::from_utf8_lossy(&out.stderr);
     if out.status.success() {
         report::note(&said);

@@ -219,7 +219,7 @@ fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser)
         "-o" | "--output" if command == Command::Build => options.output = Some(parser.value()?.into()),
         "--release" if links => options.profile = Profile::Release,
         "--sanitize" if links => options.sanitize = Some(parser.value()?.string()?),
-        "-W" => options.warnings.push(parser.value()?.string()?),
+        "-W" => options.warnings.push(known_warning(parser.value()?.string()?)?),
         "-w" => options.no_warnings = true,
         "--cc" => options.cc = Some(parser.value()?.string()?),
         "--time-passes" => options.time_passes = true,
@@ -257,6 +257,19 @@ fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser)
         _ => return Err(format!("unknown option '{name}'").into()),
     }
     Ok(())
+}
+
+/// Warnings with a name of their own, beside the codes.
+const WARNINGS: &[&str] = &["leak", "free-shared"];
+
+/// What stands behind `-W`: `no-` and the name of a warning.
+fn known_warning(said: String) -> Result<String, lexopt::Error> {
+    let name = said.strip_prefix("no-").unwrap_or_default();
+    if WARNINGS.contains(&name) || crate::commands::codes().iter().any(|code| code.id.eq_ignore_ascii_case(name)) {
+        return Ok(said);
+    }
+    let names: Vec<String> = WARNINGS.iter().map(|name| format!("no-{name}")).collect();
+    Err(format!("-W takes {} or no- and a code (no-L0601), not '{said}'", names.join(", ")).into())
 }
 
 /// The value of an option that has a few.

@@ -85,7 +85,7 @@ pub fn compile(session: &Session, job: &Job) -> Outcome<()> {
         Some(c) => c,
         None => {
             if job.through == Through::Only {
-                report::diagnostics(&session.options, &map, &sink);
+                report::diagnostics(&session.options, &map, &sink)?;
             }
             let why = plain.problem.unwrap_or_else(|| first_error(&map, &sink));
             return fall_back(session, job, plain.functions, &why);

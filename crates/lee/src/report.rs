@@ -1,9 +1,14 @@
 //! Printing diagnostics and messages.
 
+use crate::failure::{reason, Failure, Outcome};
 use crate::options::{Color, Format, Options};
 use source::render::{self, Style};
 use source::{Diagnostic, Level, Sink, SourceMap};
-use std::io::{IsTerminal, Write};
+use std::fs::File;
+use std::io::{Error, ErrorKind, IsTerminal, Write};
+use std::mem::ManuallyDrop;
+use std::os::fd::FromRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Prints a message of the command itself.
 pub fn line(message: &str) {
@@ -16,33 +21,70 @@ pub fn note(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// Prints text on standard output; a reader that went away is no error.
-pub fn output(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
+/// Says on a terminal what takes long.
+pub fn progress(message: &str) {
+    if std::io::stderr().is_terminal() {
+        line(message);
+    }
 }
 
+/// Prints text on standard output. A reader that went away is not an error.
+pub fn output(text: &str) -> Outcome<()> {
+    // Rust's own standard output takes what is written to one that cannot be written.
+    // SAFETY: the file is not closed, for it is not dropped.
+    let mut out = ManuallyDrop::new(unsafe { File::from_raw_fd(libc::STDOUT_FILENO) });
+    let written = match OUTPUT_CLOSED.load(Ordering::Relaxed) {
+        true => Err(Error::from_raw_os_error(libc::EBADF)),
+        false => out.write_all(text.as_bytes()),
+    };
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::error(format!("cannot write to standard output: {}", reason(&error))))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the command was started with standard output closed. Rust puts /dev/null in its place before `main`.
+static OUTPUT_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Runs before Rust's own start.
+#[used]
+#[link_section = ".init_array"]
+static LOOK_AT_OUTPUT: extern "C" fn() = {
+    extern "C" fn look_at_output() {
+        // SAFETY: fcntl with F_GETFD takes any number.
+        OUTPUT_CLOSED.store(unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) } < 0, Ordering::Relaxed);
+    }
+    look_at_output
+};
+
 /// Prints what was found; true if there are errors.
-pub fn diagnostics(options: &Options, map: &SourceMap, sink: &Sink) -> bool {
+pub fn diagnostics(options: &Options, map: &SourceMap, sink: &Sink) -> Outcome<bool> {
     let text = render(options, map, sink);
     if options.format == Format::Json {
-        output(&text);
+        output(&text)?;
     } else {
         note(&text);
     }
-    sink.has_errors()
+    Ok(sink.has_errors())
 }
 
 /// As many reports are shown of one file: nobody reads more, and each looks up its lines.
 const MOST: usize = 100;
 
-/// The text of what was found, in the format asked for. Errors go first if there are more reports than are shown.
+/// The text of what was found, in the format asked for and the order of the source. If there are more reports than are shown,
+/// errors are shown before others.
 pub fn render(options: &Options, map: &SourceMap, sink: &Sink) -> String {
     let mut all: Vec<&Diagnostic> = sink.all.iter().filter(|d| wanted(options, d)).collect();
     let left = all.len().saturating_sub(MOST);
     if left > 0 {
         all.sort_by_key(|d| d.level != Level::Error);
+        all.truncate(MOST);
     }
-    let mut text: String = all.iter().take(MOST).map(|d| one(options, map, d)).collect();
+    // A stage looks at all functions before the next one begins. On one line, what an earlier stage found may be the cause.
+    all.sort_by_key(|d| map.line_index(d.span.lo));
+    let mut text: String = all.iter().map(|d| one(options, map, d)).collect();
     if left > 0 && options.format != Format::Json {
         text.push_str(&format!("lee: {left} more reports are not shown\n"));
     }

@@ -1,9 +1,10 @@
 //! `liblee.a`: the runtime and the library's C, compiled once for each compiler and set of flags.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{reason, Failure, Outcome};
 use crate::hash::Hash;
-use crate::home::{beside, caches, files_below, no_cache, Home};
+use crate::home::{files_below, Home};
 use crate::toolchain::Compiler;
+use crate::{cache, report};
 use std::fs;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -21,32 +22,68 @@ pub fn library(home: &Home, compiler: &Compiler, variant: &[String]) -> Outcome<
     }
     let name = Path::new("runtimes").join(hash.name());
     let mut problem = None;
-    for folder in caches().map(|cache| cache.join(&name)) {
-        let place = folder.join("liblee.a");
-        if place.is_file() {
-            return Ok(place);
+    for cache in cache::places() {
+        let folder = cache.join(&name);
+        if sound(&folder) {
+            cache::mark_used(&folder);
+            return Ok(folder.join(ARCHIVE));
         }
-        match build_once(home, compiler, variant, &place, &folder) {
-            Ok(()) => return Ok(place),
+        match build_once(home, compiler, variant, &folder) {
+            Ok(()) => {
+                cache::mark_used(&folder);
+                cache::clean(&cache);
+                return Ok(folder.join(ARCHIVE));
+            }
             Err(failure) => problem = problem.or(Some(failure)),
         }
     }
-    Err(problem.unwrap_or_else(no_cache))
+    Err(problem.unwrap_or_else(cache::none))
+}
+
+const ARCHIVE: &str = "liblee.a";
+/// The archive's hash, which tells one that was damaged.
+const SUM: &str = "liblee.sum";
+
+/// Whether the folder has an archive, and it is what was written.
+fn sound(folder: &Path) -> bool {
+    let Ok(bytes) = fs::read(folder.join(ARCHIVE)) else { return false };
+    fs::read_to_string(folder.join(SUM)).is_ok_and(|sum| sum == sum_of(&bytes))
+}
+
+fn sum_of(bytes: &[u8]) -> String {
+    let mut hash = Hash::default();
+    hash.field(bytes);
+    hash.name()
 }
 
 /// Others that want the same library wait for the first instead of compiling it too.
-fn build_once(home: &Home, compiler: &Compiler, variant: &[String], place: &Path, folder: &Path) -> Outcome<()> {
-    fs::create_dir_all(folder).map_err(|e| Failure::file("write to the cache", folder, &e))?;
-    let lock = fs::File::create(folder.join("lock")).map_err(|e| Failure::file("write to the cache", folder, &e))?;
-    // SAFETY: the descriptor is open as long as `lock` lives. A failed lock costs time only: the result is renamed into place.
-    let _ = unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_EX) };
-    if place.is_file() {
+fn build_once(home: &Home, compiler: &Compiler, variant: &[String], folder: &Path) -> Outcome<()> {
+    let cannot = |path: &Path, error| Failure::file("write to the cache", path, &error);
+    fs::create_dir_all(folder).map_err(|e| cannot(folder, e))?;
+    let lock = fs::File::create(folder.join("lock")).map_err(|e| cannot(folder, e))?;
+    // A failed lock costs time only: the result is renamed into place.
+    // SAFETY: the descriptor is open as long as `lock` lives.
+    if unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+        report::progress("another lee compiles the runtime; waiting for it");
+        // SAFETY: as before.
+        let _ = unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_EX) };
+    }
+    if sound(folder) {
         return Ok(());
     }
-    let work = beside(&folder.join("build"));
-    fs::create_dir_all(&work).map_err(|e| Failure::file("write to the cache", &work, &e))?;
-    let built = build(home, compiler, variant, &work)
-        .and_then(|made| fs::rename(&made, place).map_err(|e| Failure::file("write to the cache", place, &e)));
+    let archive = folder.join(ARCHIVE);
+    let name = compiler.name();
+    report::progress(&match archive.exists() {
+        true => format!("the runtime in {} is damaged; compiling it again", folder.display()),
+        false => format!("compiling the runtime with {name}; this is done once and kept in {}", folder.display()),
+    });
+    let work = cache::beside(&folder.join("build"));
+    fs::create_dir_all(&work).map_err(|e| cannot(&work, e))?;
+    let built = build(home, compiler, variant, &work).and_then(|made| {
+        let sum = fs::read(&made).map(|bytes| sum_of(&bytes)).map_err(|e| cannot(&made, e))?;
+        cache::write_whole(&folder.join(SUM), sum.as_bytes()).map_err(|e| cannot(folder, e))?;
+        fs::rename(&made, &archive).map_err(|e| cannot(&archive, e))
+    });
     let _ = fs::remove_dir_all(&work);
     built
 }
@@ -82,7 +119,7 @@ fn build(home: &Home, compiler: &Compiler, variant: &[String], work: &Path) -> O
     if let Ok(Some(failure)) = failed.into_inner() {
         return Err(failure);
     }
-    let archive = work.join("liblee.a");
+    let archive = work.join(ARCHIVE);
     let mut ar = Command::new("ar");
     ar.arg("rcs").arg(&archive).args((0..files.len()).map(|n| work.join(format!("{n}.o"))));
     match ar.output() {
@@ -90,7 +127,7 @@ fn build(home: &Home, compiler: &Compiler, variant: &[String], work: &Path) -> O
         Ok(out) => {
             Err(Failure::error(format!("ar cannot make the runtime: {}", String::from_utf8_lossy(&out.stderr).trim())))
         }
-        Err(_) => Err(Failure::error("the program 'ar' was not found: install binutils")),
+        Err(e) => Err(Failure::error(format!("cannot run 'ar' ({}): install binutils", reason(&e)))),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::timing::Timer;
 use crate::toolchain::{Compiler, Family, Profile};
 use source::{Sink, SourceMap};
 use std::ffi::OsString;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use syntax::preprocess::{Request, SystemCompiler};
 use syntax::Dialect;
@@ -39,7 +40,7 @@ impl Session {
         let settings = self.settings(until, file);
         let product =
             if sink.has_errors() { Ok(None) } else { pipeline::compile(&map, &settings, &mut sink, &mut timer) };
-        let bad = report::diagnostics(&self.options, &map, &sink);
+        let bad = report::diagnostics(&self.options, &map, &sink)?;
         if self.options.time_passes {
             report::note(&timer.table(&file.display().to_string()));
         }
@@ -66,7 +67,7 @@ impl Session {
             remove_checks: !self.options.keep_checks,
             stack_promote: self.options.stack_promote.unwrap_or(STACK_PROMOTE),
             stack_notes: self.options.stack_notes,
-            source_name: file.display().to_string(),
+            source_name: if is_input(file) { INPUT.to_string() } else { file.display().to_string() },
             gnu89_inline: gnu89_inline(&self.options.preprocessor),
             hidden: false,
         }
@@ -96,7 +97,7 @@ impl Session {
         sink: &mut Sink,
     ) -> Outcome<SourceMap> {
         std::fs::File::open(file).map_err(|e| Failure::file("read", file, &e))?;
-        let runner = SystemCompiler { program: self.compiler.program.clone() };
+        let runner = SystemCompiler { program: self.compiler.program.clone(), input: vec![] };
         // `-g3` would write the macros into the text.
         let kept = flags.iter().filter(|f| !f.as_encoded_bytes().starts_with(b"-g")).chain(dependencies).cloned();
         let user = kept.chain(["-w".into()]).collect();
@@ -107,8 +108,13 @@ impl Session {
 
     /// Runs the preprocessor over a file. Its complaints are diagnostics.
     pub fn preprocess(&self, file: &Path, dependencies: &[OsString], sink: &mut Sink) -> Outcome<SourceMap> {
-        std::fs::File::open(file).map_err(|e| Failure::file("read", file, &e))?;
-        let runner = SystemCompiler { program: self.compiler.program.clone() };
+        let mut input = vec![];
+        if is_input(file) {
+            std::io::stdin().read_to_end(&mut input).map_err(|e| Failure::file("read", file, &e))?;
+        } else {
+            std::fs::File::open(file).map_err(|e| Failure::file("read", file, &e))?;
+        }
+        let runner = SystemCompiler { program: self.compiler.program.clone(), input };
         // The messages are read, not shown; quoting the source takes gcc long where there are thousands.
         let quiet = match self.compiler.family {
             Family::Gcc => "-fno-diagnostics-show-caret",
@@ -121,13 +127,25 @@ impl Session {
             library_dir: Some(self.home.library_headers()),
             user: [quiet.into()].into_iter().chain(user).collect(),
         };
-        syntax::preprocess::preprocess(&runner, &request, sink)
-            .map_err(|e| Failure::error(format!("cannot run '{}': {}", self.compiler.name(), reason(&e))))
+        let mut map = syntax::preprocess::preprocess(&runner, &request, sink)
+            .map_err(|e| Failure::error(format!("cannot run '{}': {}", self.compiler.name(), reason(&e))))?;
+        if is_input(file) {
+            map.set_original(INPUT, String::from_utf8_lossy(&runner.input));
+        }
+        Ok(map)
     }
 }
 
 /// Bytes of the largest unique object that goes to the stack, unless `--stack-promote` says so.
 const STACK_PROMOTE: u64 = 48;
+
+/// What C compilers call standard input.
+const INPUT: &str = "<stdin>";
+
+/// Whether the name stands for standard input.
+pub fn is_input(file: &Path) -> bool {
+    file.as_os_str() == "-"
+}
 
 /// The language that a file's name says.
 pub fn dialect(file: &Path) -> Dialect {

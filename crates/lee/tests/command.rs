@@ -184,7 +184,7 @@ fn many_may_start_at_once_with_an_empty_cache() {
     let mut left: Vec<_> =
         fs::read_dir(runtimes[0].path()).expect("the cache").flatten().map(|e| e.file_name()).collect();
     left.sort();
-    assert_eq!(left, ["liblee.a", "lock"]);
+    assert_eq!(left, ["liblee.a", "liblee.sum", "lock", "used"]);
 }
 
 #[test]

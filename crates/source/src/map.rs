@@ -169,7 +169,7 @@ impl SourceMap {
     }
 
     /// Index of the line of `text` that `at` is in.
-    fn line_index(&self, at: u32) -> usize {
+    pub fn line_index(&self, at: u32) -> usize {
         self.lines.partition_point(|&lo| lo <= at).saturating_sub(1)
     }
 
@@ -280,12 +280,12 @@ impl SourceMap {
     }
 
     pub(crate) fn original(&self, file: &str) -> Option<Arc<Text>> {
-        if file.is_empty() || file.starts_with('<') {
-            return None;
-        }
         let mut texts = self.originals.texts.lock().ok()?;
         if let Some(known) = texts.get(file) {
             return known.clone();
+        }
+        if file.is_empty() || file.starts_with('<') {
+            return None;
         }
         let text = self.originals.source.read(file).map(|text| Arc::new(Text::new(text)));
         texts.insert(file.to_string(), text.clone());

@@ -5,14 +5,14 @@ use crate::codes;
 use crate::Dialect;
 use source::{Diagnostic, Sink, SourceMap, Span};
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What to preprocess, and how.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The source file.
+    /// The source file; `-` is standard input.
     pub file: PathBuf,
     /// Its language.
     pub dialect: Dialect,
@@ -44,14 +44,23 @@ pub trait Runner {
 pub struct SystemCompiler {
     /// The program and arguments that always stand first.
     pub program: Vec<OsString>,
+    /// What it reads from standard input.
+    pub input: Vec<u8>,
 }
 
 impl Runner for SystemCompiler {
     fn run(&self, arguments: &[OsString]) -> io::Result<Output> {
         let (program, first) = self.program.split_first().ok_or_else(|| io::Error::other("no C compiler is named"))?;
         // Messages are read by their English form.
-        let output =
-            Command::new(program).args(first).args(arguments).env("LC_ALL", "C").stdin(Stdio::null()).output()?;
+        let mut command = Command::new(program);
+        command.args(first).args(arguments).env("LC_ALL", "C");
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let pipe = child.stdin.take();
+        let output = std::thread::scope(|scope| {
+            // A preprocessor that stops reading says why itself.
+            scope.spawn(move || pipe.map(|mut pipe| pipe.write_all(&self.input)));
+            child.wait_with_output()
+        })?;
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         Ok(Output { text: output.stdout, errors, success: output.status.success() })
     }
@@ -88,9 +97,9 @@ fn is_standard(argument: &OsString) -> bool {
     text.starts_with(b"-std=") || text == b"-ansi"
 }
 
-/// A file name that no program takes for an option.
+/// A file name that no program takes for an option. `-` alone is standard input.
 fn protected(file: &Path) -> PathBuf {
-    if file.as_os_str().as_encoded_bytes().starts_with(b"-") {
+    if file.as_os_str() != "-" && file.as_os_str().as_encoded_bytes().starts_with(b"-") {
         Path::new(".").join(file)
     } else {
         file.to_path_buf()

@@ -98,12 +98,12 @@ fn the_systems_compiler_is_run() {
     {
         return;
     }
-    let runner = SystemCompiler { program: vec!["cc".into()] };
+    let runner = SystemCompiler { program: vec!["cc".into()], input: vec![] };
     let mut sink = Sink::default();
     let request = Request { file: file.clone(), dialect: Dialect::Leeward, library_dir: None, user: vec![] };
     let result = preprocess(&runner, &request, &mut sink);
-    let missing =
-        preprocess(&SystemCompiler { program: vec!["no-such-compiler".into()] }, &request, &mut Sink::default());
+    let nowhere = SystemCompiler { program: vec!["no-such-compiler".into()], input: vec![] };
+    let missing = preprocess(&nowhere, &request, &mut Sink::default());
     let _ = std::fs::remove_dir_all(&folder);
     assert!(missing.is_err());
     let Ok(map) = result else { return };

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// Runs a gcc command line.
 pub fn main(words: Vec<OsString>) -> Outcome<i32> {
     if words.is_empty() || words == ["--help"] {
-        report::output(help::CC);
+        report::output(help::CC)?;
         return if words.is_empty() { Err(Failure::usage("no input files")) } else { Ok(0) };
     }
     let (words, through) = chosen_way(words)?;
@@ -282,7 +282,7 @@ fn start(
 fn preprocess(session: &Session, line: &Line, file: &Path) -> Outcome<()> {
     let mut sink = Sink::default();
     let map = session.preprocess(file, &line.dependency_words(), &mut sink)?;
-    if report::diagnostics(&session.options, &map, &sink) {
+    if report::diagnostics(&session.options, &map, &sink)? {
         return Err(Failure::reported());
     }
     let text = &map.text;
@@ -290,9 +290,6 @@ fn preprocess(session: &Session, line: &Line, file: &Path) -> Outcome<()> {
         Some(output) if output != Path::new("-") => {
             std::fs::write(output, text).map_err(|e| Failure::file("write", output, &e))
         }
-        _ => {
-            report::output(text);
-            Ok(())
-        }
+        _ => report::output(text),
     }
 }
