@@ -116,7 +116,7 @@ fn a_cache_that_cannot_be_used_is_passed_over() {
     run(runs(&folder).env("TMPDIR", &folder)).expect(7);
     fs::remove_file(folder.join("cache/lee")).unwrap();
     fs::create_dir(folder.join("cache/lee")).unwrap();
-    fs::set_permissions(folder.join("cache/lee"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(folder.join("cache/lee"), fs::Permissions::from_mode(0o0)).unwrap();
     run(runs(&folder).env("TMPDIR", &folder)).expect(7);
     fs::set_permissions(folder.join("cache/lee"), fs::Permissions::from_mode(0o700)).unwrap();
 }
