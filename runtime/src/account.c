@@ -17,29 +17,37 @@
 
 #include "collect.h"
 #include "precise.h"
+#include "process.h"
 
 enum { REST = 3 };
 
-static bool forced;
-static unsigned rested; /* collections since the last accounting */
-bool lee_accounting_always;
-
-bool lee_account_due(struct lee_heap *heap) {
-    if (forced || !lee_accounting_limits)
-        return forced;
-    /* Who allocates little may come to hold much that others made: at most all that lives. */
-    size_t most = rested + 1 >= REST ? heap->counts.live_bytes + heap->since_collection : 0;
-    return lee_accounting_always || lee_custodians_near(heap, most);
+struct lee_accounts *lee_accounts_of(const struct lee_heap *heap) {
+    return &heap->process->accounts;
 }
 
-void lee_account_note(bool accounted) {
-    rested = accounted ? 0 : rested + 1;
+bool lee_account_due(struct lee_heap *heap) {
+    if (heap->process == NULL)
+        return false;
+    const struct lee_accounts *accounts = lee_accounts_of(heap);
+    if (accounts->forced || !accounts->limited)
+        return accounts->forced;
+    /* Who allocates little may come to hold much that others made: at most all that lives. */
+    size_t most = accounts->rested + 1 >= REST ? heap->counts.live_bytes + heap->since_collection : 0;
+    return lee_heap_settings.accounting == LEE_ACCOUNTING_ALWAYS || lee_custodians_near(heap, most);
+}
+
+void lee_account_note(struct lee_heap *heap, bool accounted) {
+    if (heap->process == NULL)
+        return;
+    struct lee_accounts *accounts = lee_accounts_of(heap);
+    accounts->rested = accounted ? 0 : accounts->rested + 1;
 }
 
 void lee_account_collect(struct lee_heap *heap) {
-    forced = true;
+    struct lee_accounts *accounts = lee_accounts_of(heap);
+    accounts->forced = true;
     lee_heap_collect(heap);
-    forced = false;
+    accounts->forced = false;
 }
 
 void lee_account_handle(struct lee_marker *marker, const struct lee_custodian *custodian, size_t bytes) {
@@ -47,7 +55,7 @@ void lee_account_handle(struct lee_marker *marker, const struct lee_custodian *c
         return;
     size_t cell = lee_class_bytes(lee_class_of_aligned(bytes + LEE_HEADER_BYTES));
     marker->charged -= cell;
-    if (custodian != &lee_custodian_first)
+    if (custodian->parent != NULL)
         ((struct lee_custodian *)(uintptr_t)custodian)->own += cell;
 }
 
@@ -60,14 +68,19 @@ void lee_account_refer(struct lee_marker *marker, uintptr_t word) {
 
 /* --- roots ----------------------------------------------------------------------------------------------------------- */
 
-static bool unrecorded; /* a word, for want of memory */
+/* The words of roots; `lost` one, for want of memory. */
+struct record {
+    struct lee_vector *words;
+    bool lost;
+};
 
 static void observe(void *observer, uintptr_t word) {
-    uintptr_t *place = lee_vector_add(observer, sizeof word);
+    struct record *record = observer;
+    uintptr_t *place = lee_vector_add(record->words, sizeof word);
     if (place != NULL)
         *place = word;
     else
-        unrecorded = true;
+        record->lost = true;
 }
 
 static void scan_tasks(struct lee_heap *heap, struct lee_custodian *custodian, struct lee_marker *marker) {
@@ -78,12 +91,11 @@ static void scan_tasks(struct lee_heap *heap, struct lee_custodian *custodian, s
 }
 
 void lee_tasks_scan(struct lee_heap *heap, struct lee_marker *marker) {
-    if (heap != lee_heap_self()) {
+    if (heap->process == NULL) {
         lee_roots_scan_stack(heap, marker);
         return;
     }
-    lee_task_self();
-    struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first);
+    struct lee_custodian *at = lee_custodian_deepest(&lee_accounts_of(heap)->first);
     for (; at != NULL; at = lee_custodian_after(at))
         scan_tasks(heap, at, marker);
 }
@@ -91,9 +103,9 @@ void lee_tasks_scan(struct lee_heap *heap, struct lee_marker *marker) {
 /* Marks from a custodian's tasks, or with null from what is nobody's. With `record` the words are written down first, and marked
  * from there: the stack would not be the same when it is read again. */
 static void mark_from(struct lee_heap *heap, struct lee_custodian *custodian, struct lee_marker *marker,
-                      struct lee_vector *record) {
-    size_t before = record == NULL ? 0 : record->bytes;
-    if (record != NULL) {
+                      struct record *record) {
+    size_t before = record->words == NULL ? 0 : record->words->bytes;
+    if (record->words != NULL) {
         marker->observe = observe;
         marker->observer = record;
     }
@@ -101,10 +113,10 @@ static void mark_from(struct lee_heap *heap, struct lee_custodian *custodian, st
         scan_tasks(heap, custodian, marker);
     else
         lee_roots_scan_shared(heap, marker);
-    if (record != NULL) {
+    if (record->words != NULL) {
         marker->observe = NULL;
-        for (size_t at = before; at < record->bytes; at += sizeof(uintptr_t)) {
-            lee_mark_word(marker, *(uintptr_t *)(void *)((unsigned char *)record->data + at));
+        for (size_t at = before; at < record->words->bytes; at += sizeof(uintptr_t)) {
+            lee_mark_word(marker, *(uintptr_t *)(void *)((unsigned char *)record->words->data + at));
             if (marker->depth > marker->room / 2)
                 lee_marker_drain(marker);
         }
@@ -121,26 +133,23 @@ size_t lee_tasks_bytes(const struct lee_custodian *custodian) {
     return bytes;
 }
 
-static enum { BLAMED, IN_SETS } method; /* of the collection that runs */
-
-bool lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct lee_vector *record) {
-    struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first);
-    lee_task_self();
-    unrecorded = false;
+bool lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct lee_vector *words) {
+    struct lee_accounts *accounts = lee_accounts_of(heap);
+    struct lee_custodian *first = &accounts->first, *at = lee_custodian_deepest(first);
+    struct record record = {words, false};
     for (; at != NULL; at = lee_custodian_after(at))
         at->own = 0;
-    bool sets = lee_accounting_policy == LEE_ACCOUNTING_PRECISE && lee_precise_begin(heap, &lee_custodian_first);
-    method = sets ? IN_SETS : BLAMED;
+    bool sets = accounts->in_sets = accounts->precise && lee_precise_begin(heap, first);
     if (!sets)
         lee_precise_release();
-    for (at = lee_custodian_deepest(&lee_custodian_first); at != &lee_custodian_first; at = lee_custodian_after(at)) {
+    for (at = lee_custodian_deepest(first); at != first; at = lee_custodian_after(at)) {
         if (at->tasks == NULL)
             continue;
         marker->counting = sets ? LEE_COUNT_SETS : LEE_COUNT_BYTES;
         marker->charged = 0;
         if (sets)
             lee_precise_custodian(at, marker);
-        mark_from(heap, at, marker, record);
+        mark_from(heap, at, marker, &record);
         if (sets)
             lee_precise_marked(marker);
         else
@@ -151,14 +160,15 @@ bool lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct l
         lee_precise_solve(heap, marker);
     marker->counting = LEE_COUNT_HANDLES;
     marker->charged = 0;
-    mark_from(heap, &lee_custodian_first, marker, record);
-    mark_from(heap, NULL, marker, record);
-    return !unrecorded;
+    mark_from(heap, first, marker, &record);
+    mark_from(heap, NULL, marker, &record);
+    return !record.lost;
 }
 
 void lee_account_settle(struct lee_heap *heap) {
-    lee_custodians_see_stacks();
-    struct lee_custodian *first = &lee_custodian_first, *at = lee_custodian_deepest(first);
+    struct lee_accounts *accounts = lee_accounts_of(heap);
+    lee_custodians_see_stacks(accounts);
+    struct lee_custodian *first = &accounts->first, *at = lee_custodian_deepest(first);
     for (; at != NULL; at = lee_custodian_after(at)) {
         for (struct lee_task *task = at->tasks; task != NULL; task = task->next)
             lee_task_trim(task);
@@ -170,7 +180,7 @@ void lee_account_settle(struct lee_heap *heap) {
         if (at->parent != NULL)
             at->parent->settled += at->settled;
     }
-    if (method == IN_SETS) {
+    if (accounts->in_sets) {
         lee_precise_charge();
         lee_precise_end();
     }
@@ -180,7 +190,7 @@ void lee_account_settle(struct lee_heap *heap) {
         first->settled += lee_tasks_bytes(at);
     heap->flushed = heap->counts.allocated;
     /* The allocator asks at its next request: what is left to limits has changed. */
-    if (lee_accounting_limits)
+    if (accounts->limited)
         heap->allowance = heap->counts.allocated;
 }
 

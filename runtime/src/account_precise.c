@@ -18,6 +18,7 @@
 
 #include "account_solve.h"
 #include "custodian.h"
+#include "process.h"
 #include "small.h"
 
 enum {
@@ -219,7 +220,7 @@ bool lee_precise_begin(struct lee_heap *heap, struct lee_custodian *first) {
         forget_holders(unit);
     for (struct lee_unit *unit = heap->large; unit != NULL; unit = unit->next)
         forget_holders(unit);
-    for (struct lee_arena *key = lee_keys; key != NULL; key = key->older)
+    for (struct lee_arena *key = heap->process->arenas.keys; key != NULL; key = key->older)
         key->holder = LEE_HOLDER_NONE;
     for (size_t i = 0; i < LEE_SMALL_PAGES * LEE_SMALL_CELLS; i++)
         small_holders[i / LEE_SMALL_CELLS][i % LEE_SMALL_CELLS] = LEE_HOLDER_NONE;

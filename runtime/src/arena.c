@@ -15,6 +15,7 @@
 
 #include "container.h"
 #include "heap.h"
+#include "process.h"
 
 #ifdef LEE_ARENA_BY_MALLOC
 #include <stdlib.h>
@@ -23,11 +24,8 @@
 #endif
 
 enum {
-    MAX_PAGE_BYTES = 1 << 20,
-    KEPT_PAGES = 4 /* arenas that are alive at once on one thread seldom are more */
+    MAX_PAGE_BYTES = 1 << 20
 };
-
-static _Thread_local struct lee_arena *newest; /* of those in the running task's blocks */
 
 #ifndef LEE_NO_GC
 /* What lies in arenas may point into the heap, wherever it lies. */
@@ -51,16 +49,6 @@ size_t lee_arenas_bytes(const struct lee_arena *list) {
     return bytes;
 }
 
-struct lee_arena *lee_arenas_running(void) {
-    return newest;
-}
-
-struct lee_arena *lee_arenas_exchange(struct lee_arena *list) {
-    struct lee_arena *before = newest;
-    newest = list;
-    return before;
-}
-
 void lee_arenas_drop(struct lee_arena *list) {
     for (struct lee_arena *arena = list, *older; arena != NULL; arena = older) {
         older = arena->older;
@@ -79,16 +67,17 @@ void lee_arena_link(struct lee_arena **list, struct lee_arena *arena) {
 }
 
 static void link_arena(struct lee_arena *arena) {
-    lee_arena_link(&newest, arena);
+    lee_arena_link(&lee_process_self()->arenas.running, arena);
 }
 
 void lee_arena_unlink(struct lee_arena *arena) {
+    struct lee_process *process = lee_process_self();
     if (arena->newer != NULL)
         arena->newer->older = arena->older;
-    else if (newest == arena)
-        newest = arena->older;
-    else if (lee_keys == arena)
-        lee_keys = arena->older;
+    else if (process->arenas.running == arena)
+        process->arenas.running = arena->older;
+    else if (process->arenas.keys == arena)
+        process->arenas.keys = arena->older;
     if (arena->older != NULL)
         arena->older->newer = arena->newer;
 }
@@ -131,15 +120,13 @@ void *lee_arena_take(const struct lee_site *site, struct lee_arena *arena, size_
 
 #else
 
-static _Thread_local struct lee_arena_page *kept[KEPT_PAGES];
-static _Thread_local unsigned kept_count;
-
 static struct lee_arena_page *take_page(size_t bytes) {
     struct lee_heap *heap = lee_heap_self();
     if (heap == NULL)
         return NULL;
-    if (bytes == LEE_PAGE_BYTES && kept_count > 0 && kept[kept_count - 1]->heap == heap)
-        return kept[--kept_count];
+    struct lee_process *process = lee_process_self();
+    if (bytes == LEE_PAGE_BYTES && process->arenas.kept_count > 0 && process->arenas.kept[process->arenas.kept_count - 1]->heap == heap)
+        return process->arenas.kept[--process->arenas.kept_count];
     size_t got;
     bool zeroed;
     struct lee_arena_page *page = lee_pages_take(heap, bytes, &got, &zeroed);
@@ -151,8 +138,9 @@ static struct lee_arena_page *take_page(size_t bytes) {
 }
 
 static void give(struct lee_arena_page *page) {
-    if (page->bytes == LEE_PAGE_BYTES && kept_count < KEPT_PAGES)
-        kept[kept_count++] = page;
+    struct lee_process *process = lee_process_self();
+    if (page->bytes == LEE_PAGE_BYTES && process->arenas.kept_count < LEE_KEPT_PAGES)
+        process->arenas.kept[process->arenas.kept_count++] = page;
     else
         lee_pages_give(page->heap, page, page->bytes);
 }

@@ -46,9 +46,6 @@ static inline struct lee_arena_part lee_arena_part(const struct lee_arena *arena
     return (struct lee_arena_part){start, end & ~(uintptr_t)7};
 }
 
-/* The dynamic arenas of the thread, newest first. */
-extern _Thread_local struct lee_arena *lee_keys;
-
 /* Puts an arena in front of a list; takes it out of the one that it is in. */
 void lee_arena_link(struct lee_arena **list, struct lee_arena *arena);
 void lee_arena_unlink(struct lee_arena *arena);
@@ -63,14 +60,14 @@ extern const struct lee_layout lee_layout_key;
 struct lee_arena *lee_key_at(uintptr_t word);
 size_t lee_key_bytes(const struct lee_arena *key);
 /* Returns how many there are. */
-size_t lee_keys_unmark(void);
+size_t lee_keys_unmark(struct lee_heap *heap);
 /* The addresses of those that are marked, and their number; and the same back into marks, later and in another process. */
-size_t lee_keys_found(uintptr_t *found);
+size_t lee_keys_found(struct lee_heap *heap, uintptr_t *found);
 void lee_keys_adopt(struct lee_heap *heap, const uintptr_t *found, size_t count);
 /* A dead object held a counted key: one holder less, if the key was found. Null is nothing. */
 void lee_key_dropped(struct lee_arena *key);
 /* `*live`: the bytes of those that were. */
-size_t lee_keys_sweep(size_t *live);
+size_t lee_keys_sweep(struct lee_heap *heap, size_t *live);
 /* A key's arena will take so many bytes: what dead keys hold must make collections come as dead objects do. */
 void lee_key_grows(size_t bytes);
 

@@ -1,6 +1,7 @@
 /* cells.c: cells when the inline path has none, and the table of their sizes. */
 #include "heap.h"
 #include "poison.h"
+#include "process.h"
 
 #define CELLS(size, origin_, family_, class__)                                                                         \
     {.reciprocal = (uint32_t)((((uint64_t)1 << 32) + (size)-1) / (size)),                                              \
@@ -49,7 +50,7 @@ struct lee_heap *lee_heap_self(void) {
         struct lee_heap *heap = lee_heap_new_for_thread();
         if (heap == NULL)
             return NULL;
-        lee_self = &heap->inline_part;
+        lee_heap_use(heap);
     }
     return lee_heap_of(lee_self);
 }

@@ -85,13 +85,6 @@ static void set_budget(struct lee_heap *heap, size_t fresh, size_t old) {
     heap->budget = budget;
 }
 
-/* What was so when the collection that runs, or the snapshot, began; and when the last one ended. */
-static struct {
-    size_t before; /* bytes in use */
-    size_t fresh;  /* handed out since the one before */
-    uint64_t start, first_pause, ended;
-} collection;
-
 static void add_thousandths(struct lee_text *text, uint64_t thousandths, const char *unit) {
     lee_text_unsigned(text, thousandths / 1000);
     lee_text_string(text, ".");
@@ -106,7 +99,7 @@ static void report(struct lee_heap *heap, uint64_t begun, uint64_t all) {
     lee_text_string(&text, "lee: collection ");
     lee_text_unsigned(&text, heap->counts.collections);
     lee_text_string(&text, ": ");
-    add_thousandths(&text, collection.before / 1049, " MB, ");
+    add_thousandths(&text, heap->collection.before / 1049, " MB, ");
     add_thousandths(&text, heap->counts.live_bytes / 1049, " MB live in ");
     lee_text_unsigned(&text, heap->counts.live_objects);
     lee_text_string(&text, " objects; mark ");
@@ -182,9 +175,9 @@ static void mark(struct lee_heap *heap, bool accounts) {
 }
 
 static void begin(struct lee_heap *heap, uint64_t start) {
-    collection.before = heap->blocks_used * LEE_BLOCK_BYTES + heap->large_bytes;
-    collection.fresh = heap->since_collection;
-    collection.start = start;
+    heap->collection.before = heap->blocks_used * LEE_BLOCK_BYTES + heap->large_bytes;
+    heap->collection.fresh = heap->since_collection;
+    heap->collection.start = start;
 }
 
 /* What follows marking. `since`: bytes that were handed out after it was begun. */
@@ -192,7 +185,7 @@ static void end(struct lee_heap *heap, bool accounts, size_t since) {
     size_t old = heap->live_marked;
     lee_weak_process(heap);
     lee_owners_process(heap);
-    heap->counts.dropped += lee_keys_sweep(&heap->key_bytes);
+    heap->counts.dropped += lee_keys_sweep(heap, &heap->key_bytes);
     heap->counts.live_objects = heap->counts.live_bytes = 0;
     lee_sweep_begin(heap);
     if (accounts)
@@ -200,12 +193,12 @@ static void end(struct lee_heap *heap, bool accounts, size_t since) {
     const char *wrong = accounts && heap->verify ? lee_heap_verify_sum(heap, lee_heap_is_only()) : NULL;
     if (wrong != NULL)
         lee_fault_message(NULL, wrong);
-    lee_account_note(accounts);
+    lee_account_note(heap, accounts);
     heap->counts.collections++;
     size_t live = heap->counts.live_bytes + heap->key_bytes;
     heap->live_marked = live > since ? live - since : 0;
     heap->since_collection = since;
-    set_budget(heap, collection.fresh, old);
+    set_budget(heap, heap->collection.fresh, old);
     lee_blocks_release(heap, heap->budget);
     heap->collecting = false;
 }
@@ -225,22 +218,22 @@ void lee_heap_collect(struct lee_heap *heap) {
     if (heap->snapshot) {
         lee_snapshot_end(heap);
         heap->counts.snapshots_lost++;
-        collection.fresh += heap->since_collection;
-        collection.start = start;
+        heap->collection.fresh += heap->since_collection;
+        heap->collection.start = start;
     } else {
         begin(heap, start);
     }
     heap->collecting = true;
     lee_sweep_finish(heap);
-    lee_keys_unmark();
+    lee_keys_unmark(heap);
     lee_marks_clear(heap);
     uint64_t marking = lee_system_time();
     bool accounts = lee_account_due(heap);
     mark(heap, accounts);
     heap->counts.mark_last = lee_system_time() - marking;
     end(heap, accounts, 0);
-    collection.ended = lee_system_time();
-    count_pause(heap, collection.ended - start);
+    heap->collection.ended = lee_system_time();
+    count_pause(heap, heap->collection.ended - start);
     if (heap->trace)
         report(heap, 0, 0);
     errno = error;
@@ -253,7 +246,7 @@ static bool begin_snapshot(struct lee_heap *heap) {
         return false;
     int error = errno;
     uint64_t start = lee_system_time();
-    if (!lee_snapshot_wanted(heap, start - collection.ended)) {
+    if (!lee_snapshot_wanted(heap, start - heap->collection.ended)) {
         errno = error;
         return false;
     }
@@ -263,8 +256,8 @@ static bool begin_snapshot(struct lee_heap *heap) {
     if (begun) {
         heap->since_collection = 0;
         heap->counts.snapshots++;
-        collection.first_pause = lee_system_time() - collection.start;
-        count_pause(heap, collection.first_pause);
+        heap->collection.first_pause = lee_system_time() - heap->collection.start;
+        count_pause(heap, heap->collection.first_pause);
     }
     errno = error;
     return begun;
@@ -330,10 +323,10 @@ static bool take_over(struct lee_heap *heap, bool wait) {
     }
     lee_snapshot_end(heap);
     end(heap, false, heap->since_collection);
-    collection.ended = lee_system_time();
-    count_pause(heap, collection.ended - start);
+    heap->collection.ended = lee_system_time();
+    count_pause(heap, heap->collection.ended - start);
     if (heap->trace)
-        report(heap, collection.first_pause, collection.ended - collection.start);
+        report(heap, heap->collection.first_pause, heap->collection.ended - heap->collection.start);
     errno = error;
     return true;
 }

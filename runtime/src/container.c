@@ -6,8 +6,6 @@
 
 #include "heap.h"
 
-struct lee_listed *lee_listed_root;
-
 static uint64_t priority(const struct lee_listed *entry) {
     uint64_t mixed = (entry->start ^ entry->start >> 33) * 0xff51afd7ed558ccdu;
     return mixed ^ mixed >> 29;
@@ -50,7 +48,7 @@ static struct lee_listed *join(struct lee_listed *low, struct lee_listed *high) 
 void lee_list(struct lee_listed *entry, const void *object, size_t bytes, const struct lee_container *type) {
     *entry = (struct lee_listed){.start = (uintptr_t)object, .end = (uintptr_t)object + bytes, .type = type};
     uint64_t own = priority(entry);
-    struct lee_listed **at = &lee_listed_root;
+    struct lee_listed **at = &lee_process_self()->listed;
     while (*at != NULL && priority(*at) >= own)
         at = entry->start < (*at)->start ? &(*at)->less : &(*at)->more;
     split(*at, entry->start, &entry->less, &entry->more);
@@ -58,7 +56,7 @@ void lee_list(struct lee_listed *entry, const void *object, size_t bytes, const 
 }
 
 void lee_unlist(struct lee_listed *entry) {
-    struct lee_listed **at = &lee_listed_root;
+    struct lee_listed **at = &lee_process_self()->listed;
     while (*at != NULL && *at != entry)
         at = entry->start < (*at)->start ? &(*at)->less : &(*at)->more;
     if (*at != NULL)
@@ -67,9 +65,9 @@ void lee_unlist(struct lee_listed *entry) {
 
 void lee_unlist_range(uintptr_t start, uintptr_t end) {
     struct lee_listed *low, *middle, *high;
-    split(lee_listed_root, start, &low, &high);
+    split(lee_process_self()->listed, start, &low, &high);
     split(high, end, &middle, &high);
-    lee_listed_root = join(low, high);
+    lee_process_self()->listed = join(low, high);
 }
 
 void *lee_list_in_arena(void *block, size_t bytes, const struct lee_container *type) {
@@ -110,7 +108,7 @@ static bool in_heap(uintptr_t at, const struct lee_container *want) {
 }
 
 static bool on_list(uintptr_t at, const struct lee_container *want) {
-    const struct lee_listed *entry = lee_listed_root;
+    const struct lee_listed *entry = lee_process_self()->listed;
     while (entry != NULL) {
         if (at < entry->start)
             entry = entry->less;

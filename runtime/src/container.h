@@ -4,15 +4,14 @@
 
 #include <lee/container.h>
 
-/* Null as long as nothing was listed. */
-extern struct lee_listed *lee_listed_root;
+#include "process.h"
 
 /* Takes all objects that begin in the range off the list. */
 void lee_unlist_range(uintptr_t start, uintptr_t end);
 
 /* Memory ends: a comparison, if the program has no `container_of`. */
 static inline void lee_listed_end(const void *start, const void *end) {
-    if (__builtin_expect(lee_listed_root != NULL, 0))
+    if (__builtin_expect(lee_process_self()->listed != NULL, 0))
         lee_unlist_range((uintptr_t)start, (uintptr_t)end);
 }
 

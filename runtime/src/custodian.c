@@ -12,6 +12,7 @@
 #include <lee/lee.h>
 
 #include "collect.h"
+#include "process.h"
 #include "system.h"
 #include "units.h"
 
@@ -22,10 +23,6 @@ enum {
     FREED_MOST = 256 << 10, /* in free lists, when the custodian changes */
     THRASHING = 16 /* a limit's part that lies between two accountings at least */
 };
-
-struct lee_custodian lee_custodian_first = {.least_limit = SIZE_MAX};
-enum lee_accounting lee_accounting_policy = LEE_ACCOUNTING_BLAME;
-bool lee_accounting_limits;
 
 static void trace(struct lee_marker *marker, const void *object, size_t bytes) {
     const struct lee_custodian *custodian = object;
@@ -122,15 +119,17 @@ struct lee_custodian *lee_custodian_after(struct lee_custodian *custodian) {
     return custodian->next != NULL ? lee_custodian_deepest(custodian->next) : custodian->parent;
 }
 
-void lee_custodian_begin(struct lee_task *task) {
-    task->custodian = task->entered = &lee_custodian_first;
-    task->next = task->previous = NULL;
-    lee_custodian_first.tasks = task;
+static struct lee_accounts *accounts_self(void) {
+    return &lee_process_self()->accounts;
 }
 
-/* What a task's stack took is asked of the system (1 us), so seldom: a task that ran is charged for all of its stack until somebody
- * looks, which is before anybody is settled. */
-static _Thread_local struct lee_task *unseen;
+void lee_custodian_begin(struct lee_accounts *accounts, struct lee_task *task) {
+    struct lee_custodian *first = &accounts->first;
+    first->least_limit = SIZE_MAX;
+    task->custodian = task->entered = first;
+    task->next = task->previous = NULL;
+    first->tasks = task;
+}
 
 static struct breach {
     struct lee_custodian *of;
@@ -153,19 +152,20 @@ void lee_custodian_add(struct lee_heap *heap, struct lee_task *task) {
         task->next->previous = task;
     custodian->tasks = task;
     charge(custodian, task->high - task->touched);
-    if (lee_accounting_limits)
+    if (accounts_self()->limited)
         lee_custodian_check(heap, 0);
 }
 
 void lee_custodian_note_stack(struct lee_heap *heap, struct lee_task *task) {
-    if (!lee_accounting_limits || task->low == 0 || task->unseen)
+    struct lee_accounts *accounts = &task->process->accounts;
+    if (!accounts->limited || task->low == 0 || task->unseen)
         return;
     task->unseen = true;
     task->unseen_previous = NULL;
-    task->unseen_next = unseen;
-    if (unseen != NULL)
-        unseen->unseen_previous = task;
-    unseen = task;
+    task->unseen_next = accounts->unseen;
+    if (task->unseen_next != NULL)
+        task->unseen_next->unseen_previous = task;
+    accounts->unseen = task;
     for (struct lee_custodian *at = task->custodian; at != NULL; at = at->parent)
         at->fresh += task->touched - task->low;
     if (find_breach(0).of != NULL)
@@ -180,17 +180,17 @@ static void forget_stack(struct lee_task *task) {
     if (task->unseen_previous != NULL)
         task->unseen_previous->unseen_next = task->unseen_next;
     else
-        unseen = task->unseen_next;
+        task->process->accounts.unseen = task->unseen_next;
     if (task->unseen_next != NULL)
         task->unseen_next->unseen_previous = task->unseen_previous;
     for (struct lee_custodian *at = task->custodian; at != NULL; at = at->parent)
         at->fresh -= task->touched - task->low;
 }
 
-bool lee_custodians_see_stacks(void) {
-    bool any = unseen != NULL;
-    while (unseen != NULL) {
-        struct lee_task *task = unseen;
+bool lee_custodians_see_stacks(struct lee_accounts *accounts) {
+    bool any = accounts->unseen != NULL;
+    while (accounts->unseen != NULL) {
+        struct lee_task *task = accounts->unseen;
         forget_stack(task);
         uintptr_t touched = lee_stack_touched(task->low, task->touched);
         charge(task->custodian, task->touched - touched);
@@ -245,7 +245,7 @@ static bool shut_down(struct lee_custodian *top) {
         lee_files_shut();
     if (lee_opened_shut != NULL)
         lee_opened_shut();
-    struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first);
+    struct lee_custodian *at = lee_custodian_deepest(&accounts_self()->first);
     for (; named && at != NULL; at = lee_custodian_after(at))
         find_least_limit(at);
     return self;
@@ -269,15 +269,13 @@ static size_t use_of(const struct lee_custodian *custodian) {
     return custodian->settled + custodian->fresh;
 }
 
-/* How often somebody said that he requires something. */
-static size_t requirements;
-
 bool lee_custodians_near(struct lee_heap *heap, size_t most) {
-    if (requirements > 0)
+    struct lee_accounts *accounts = lee_accounts_of(heap);
+    if (accounts->requirements > 0)
         return true;
     flush(heap);
-    lee_custodians_see_stacks();
-    struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first);
+    lee_custodians_see_stacks(accounts);
+    struct lee_custodian *at = lee_custodian_deepest(&accounts->first);
     for (; at != NULL; at = lee_custodian_after(at)) {
         if (at->least_limit != SIZE_MAX && (use_of(at) > at->least_limit / 2 || at->least_limit < most))
             return true;
@@ -302,7 +300,7 @@ static size_t left_to(const struct lee_custodian *custodian) {
 /* The most that somebody below `custodian`, or it itself, requires. Only asked when somebody has a requirement at all. */
 static size_t required_below(struct lee_custodian *custodian) {
     size_t most = 0;
-    if (requirements == 0)
+    if (accounts_self()->requirements == 0)
         return 0;
     for (struct lee_custodian *at = lee_custodian_deepest(custodian);; at = lee_custodian_after(at)) {
         for (const struct lee_limit *need = at->requirements; need != NULL; need = need->next) {
@@ -321,7 +319,7 @@ static struct breach find_breach(size_t bytes) {
     for (struct lee_custodian *at = lee_task_self()->custodian; at != NULL; at = at->parent) {
         size_t limit = at->least_limit;
         bool first = at->parent == NULL;
-        if (first && limit > lee_memory_limit() && requirements > 0)
+        if (first && limit > lee_memory_limit() && accounts_self()->requirements > 0)
             limit = lee_memory_limit();
         if (limit == SIZE_MAX)
             continue;
@@ -368,7 +366,7 @@ static void condemn(struct lee_custodian *victim, bool *any, bool *self) {
  * each other too quickly (or is null). All of them: a child that somebody put in front of itself goes with it. */
 static bool judge(size_t bytes, const struct breach *fast, bool *self) {
     bool any = false;
-    for (struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first); at != NULL; at = lee_custodian_after(at)) {
+    for (struct lee_custodian *at = lee_custodian_deepest(&accounts_self()->first); at != NULL; at = lee_custodian_after(at)) {
         size_t use, more = in_chain(at) ? bytes : 0;
         if (__builtin_add_overflow(use_of(at), more, &use))
             use = SIZE_MAX;
@@ -410,18 +408,16 @@ static bool settle_alone(struct lee_heap *heap, struct lee_custodian *custodian,
     return true;
 }
 
-static _Thread_local unsigned held; /* how often; of the running task, which cannot wait meanwhile */
-
 void lee_hold(void) {
-    held++;
+    accounts_self()->held++;
 }
 
 void lee_unhold(void) {
-    held--;
+    accounts_self()->held--;
 }
 
 void lee_custodian_end_if_shut(struct lee_heap *heap) {
-    if (held == 0)
+    if (lee_accounts_of(heap)->held == 0)
         lee_task_end(true);
     heap->allowance = heap->counts.allocated; /* its next allocation */
 }
@@ -439,7 +435,7 @@ void lee_custodian_check(struct lee_heap *heap, size_t bytes) {
     bool self = false;
     while (!self) {
         struct breach breach = find_breach(bytes);
-        if ((breach.of != NULL || breach.left < NEAR) && lee_custodians_see_stacks())
+        if ((breach.of != NULL || breach.left < NEAR) && lee_custodians_see_stacks(lee_accounts_of(heap)))
             continue;
         if (breach.of == NULL) {
             set_allowance(heap, breach.left);
@@ -463,9 +459,10 @@ void lee_custodian_check(struct lee_heap *heap, size_t bytes) {
 
 bool lee_custodian_starved(struct lee_heap *heap) {
     bool any = false, self = false;
-    if (requirements == 0 || heap->collecting)
+    struct lee_accounts *accounts = lee_accounts_of(heap);
+    if (accounts->requirements == 0 || heap->collecting)
         return false;
-    for (struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first); at != NULL; at = lee_custodian_after(at)) {
+    for (struct lee_custodian *at = lee_custodian_deepest(&accounts->first); at != NULL; at = lee_custodian_after(at)) {
         for (const struct lee_limit *need = at->requirements; need != NULL; need = need->next) {
             if (need->bytes > 0)
                 condemn(need->victim, &any, &self);
@@ -479,7 +476,7 @@ bool lee_custodian_starved(struct lee_heap *heap) {
 }
 
 void lee_custodian_switch(struct lee_heap *heap, struct lee_custodian *from, struct lee_custodian *to) {
-    if (!lee_accounting_limits)
+    if (!lee_accounts_of(heap)->limited)
         return;
     /* `from` is the running task's still. Cells that it was handed and did not use go back: they are not `to`'s. */
     (void)from;
@@ -516,8 +513,8 @@ static struct lee_limit *set(struct lee_limit **list, size_t bytes, struct lee_c
 }
 
 /* Whether no task runs but those of the first custodian. */
-static bool first_has_all(void) {
-    for (struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first); at != &lee_custodian_first; at = lee_custodian_after(at)) {
+static bool first_has_all(struct lee_custodian *first) {
+    for (struct lee_custodian *at = lee_custodian_deepest(first); at != first; at = lee_custodian_after(at)) {
         if (at->tasks != NULL)
             return false;
     }
@@ -525,11 +522,11 @@ static bool first_has_all(void) {
 }
 
 /* With all there is, garbage included: to know that takes no collection. */
-static void charge_first(struct lee_heap *heap) {
-    for (struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first); at != NULL; at = lee_custodian_after(at))
+static void charge_first(struct lee_heap *heap, struct lee_custodian *first) {
+    for (struct lee_custodian *at = lee_custodian_deepest(first); at != NULL; at = lee_custodian_after(at))
         at->settled = at->fresh = 0;
-    lee_custodian_first.settled = heap->blocks_used * LEE_BLOCK_BYTES + heap->large_bytes;
-    lee_custodian_first.fresh = lee_tasks_bytes(&lee_custodian_first);
+    first->settled = heap->blocks_used * LEE_BLOCK_BYTES + heap->large_bytes;
+    first->fresh = lee_tasks_bytes(first);
     heap->flushed = heap->counts.allocated;
 }
 
@@ -537,10 +534,11 @@ static void begin_accounts(void) {
     struct lee_heap *heap = lee_heap_self();
     if (heap == NULL)
         return;
-    if (!lee_accounting_limits && lee_accounting_policy != LEE_ACCOUNTING_NONE) {
-        lee_accounting_limits = true;
-        if (first_has_all())
-            charge_first(heap);
+    struct lee_accounts *accounts = lee_accounts_of(heap);
+    if (!accounts->limited && lee_heap_settings.accounting != LEE_ACCOUNTING_NONE) {
+        accounts->limited = true;
+        if (first_has_all(&accounts->first))
+            charge_first(heap, &accounts->first);
         else
             lee_account_collect(heap);
     }
@@ -557,7 +555,7 @@ void lee_custodian_limit(struct lee_custodian *of, int64_t bytes, struct lee_cus
 
 void lee_custodian_require(struct lee_custodian *of, int64_t bytes, struct lee_custodian *victim) {
     struct lee_custodian *custodian = given(of);
-    requirements++;
+    accounts_self()->requirements++;
     set(&custodian->requirements, bytes_of(bytes), given(victim));
     begin_accounts();
 }
@@ -572,8 +570,7 @@ int64_t lee_custodian_use(struct lee_custodian *of) {
 }
 
 void lee_custodian_policy(int policy) {
-    if (lee_accounting_policy != LEE_ACCOUNTING_NONE)
-        lee_accounting_policy = policy == LEE_PRECISE ? LEE_ACCOUNTING_PRECISE : LEE_ACCOUNTING_BLAME;
+    accounts_self()->precise = policy == LEE_PRECISE && lee_heap_settings.accounting != LEE_ACCOUNTING_NONE;
 }
 
 #else

@@ -33,20 +33,30 @@ struct lee_custodian {
 /* Whether objects of the layout are tasks or custodians. */
 bool lee_is_handle(const struct lee_layout *layout);
 
-extern struct lee_custodian lee_custodian_first; /* of main */
-
-enum lee_accounting { LEE_ACCOUNTING_NONE, LEE_ACCOUNTING_BLAME, LEE_ACCOUNTING_PRECISE };
+/* Of a process. */
+struct lee_accounts {
+    struct lee_custodian first; /* of the first task */
+    bool precise;               /* the policy */
+    bool limited;               /* somebody has a limit or a requirement */
+    bool forced;                /* the collection that begins is to account */
+    bool in_sets;               /* the collection that runs accounts precisely */
+    unsigned rested;            /* collections since the last accounting */
+    unsigned held;              /* how often; of the running task, which cannot wait meanwhile */
+    size_t requirements;        /* how often somebody said that he requires something */
+    struct lee_task *unseen;    /* what a task's stack took is asked of the system (1 us), so seldom: a task that ran is charged for all of
+                                   its stack until somebody looks, which is before anybody is settled */
+};
 
 /* custodian.c */
 
 /* The first task, of the first custodian. */
-void lee_custodian_begin(struct lee_task *task);
+void lee_custodian_begin(struct lee_accounts *accounts, struct lee_task *task);
 void lee_custodian_add(struct lee_heap *heap, struct lee_task *task);
 void lee_custodian_remove(struct lee_task *task);
 /* The running task is about to wait: its custodian pays for what its stack took meanwhile. May collect, and may not return. */
 void lee_custodian_note_stack(struct lee_heap *heap, struct lee_task *task);
 /* Looks at the stacks of the tasks that ran, so that custodians are charged for what these took. False if there were none. */
-bool lee_custodians_see_stacks(void);
+bool lee_custodians_see_stacks(struct lee_accounts *accounts);
 /* Another task runs, of another custodian. */
 void lee_custodian_switch(struct lee_heap *heap, struct lee_custodian *from, struct lee_custodian *to);
 /* `bytes` are to be handed out to the running task, and somebody may have something against it. May collect, and may not return. */
@@ -80,9 +90,9 @@ void lee_finalizers_each(struct lee_heap *heap, const struct lee_custodian *top,
 
 /* account.c */
 
-/* Marks all that can be reached, and charges it. `record`: where the words of the roots go, for a second trace, or null. False if there
+/* Marks all that can be reached, and charges it. `words`: where the words of the roots go, for a second trace, or null. False if there
  * was no memory for all of them; those that are missing are not marked. */
-bool lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct lee_vector *record);
+bool lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct lee_vector *words);
 /* The bytes of the stacks and arenas of a custodian's own tasks. */
 size_t lee_tasks_bytes(const struct lee_custodian *custodian);
 /* After it, when the live bytes were counted. */
@@ -90,16 +100,15 @@ void lee_account_settle(struct lee_heap *heap);
 /* Whether a collection that begins now is to account. */
 bool lee_account_due(struct lee_heap *heap);
 /* One has ended. */
-void lee_account_note(bool accounted);
+void lee_account_note(struct lee_heap *heap, bool accounted);
 /* From the `trace` of a handle: it is `custodian`'s, whoever reached it. */
 void lee_account_handle(struct lee_marker *marker, const struct lee_custodian *custodian, size_t bytes);
 /* The handle refers to `word`. */
 void lee_account_refer(struct lee_marker *marker, uintptr_t word);
 /* For an accounting now, whatever was wanted. */
 void lee_account_collect(struct lee_heap *heap);
-extern enum lee_accounting lee_accounting_policy;
-extern bool lee_accounting_limits; /* somebody has a limit or a requirement */
-extern bool lee_accounting_always; /* then every collection accounts: LEE_ACCOUNTING=always */
+/* Of the process whose heap it is. */
+struct lee_accounts *lee_accounts_of(const struct lee_heap *heap);
 
 /* account_bounded.c: the bytes that the tasks of `custodian` and below reach; stops, with something larger than `most`, as soon as it
  * is more than that. SIZE_MAX if there is no memory to find out. */

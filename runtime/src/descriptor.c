@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "io_file.h"
 #include "opened.h"
 
 struct lee_descriptor {
@@ -19,15 +20,15 @@ struct lee_descriptor {
     int fd; /* -1: closed */
 };
 
-static int shut(struct lee_descriptor *d) {
+static int take_out(struct lee_descriptor *d) {
     int fd = d->fd;
     lee_opened_remove(&d->opened);
     d->fd = -1;
-    return close(fd);
+    return fd;
 }
 
 static void shut_entry(struct lee_opened *entry) {
-    shut((struct lee_descriptor *)entry);
+    io_close_now(take_out((struct lee_descriptor *)entry));
 }
 
 /* The collector found it unreachable. */
@@ -36,7 +37,7 @@ static void drop(void *object, size_t bytes) {
     struct lee_descriptor *d = object;
     int why = errno;
     if (d->fd >= 0)
-        shut(d);
+        io_close_now(take_out(d));
     errno = why;
 }
 
@@ -45,17 +46,27 @@ static const struct lee_layout layout = {.bytes = sizeof(struct lee_descriptor),
                                          .drop = drop,
                                          .name = "descriptor"};
 
-struct lee_descriptor *lee_descriptor_of(int fd) {
-    if (fd < 0)
+/* Before there is a descriptor: an allocation may end the task, and it would be lost. */
+static struct lee_descriptor *make(void) {
+    struct lee_descriptor *d = lee_heap_alloc_typed(NULL, sizeof *d, &layout);
+    d->fd = -1;
+    return d;
+}
+
+static struct lee_descriptor *begin(struct lee_descriptor *d, int fd) {
+    if (fd < 0) {
+        int why = errno;
+        lee_heap_free(d);
+        errno = why;
         return NULL;
-    struct lee_descriptor *d = lee_heap_try_alloc_typed(sizeof *d, &layout);
-    if (d == NULL) {
-        close(fd);
-        lee_fault_memory(NULL, sizeof *d);
     }
     d->fd = fd;
     lee_opened_add(&d->opened, shut_entry);
     return d;
+}
+
+struct lee_descriptor *lee_descriptor_of(int fd) {
+    return fd < 0 ? NULL : begin(make(), fd);
 }
 
 int lee_descriptor_fd(const struct lee_descriptor *d) {
@@ -68,21 +79,23 @@ int lee_descriptor_fd(const struct lee_descriptor *d) {
 
 int lee_descriptor_close(struct lee_descriptor *d) {
     lee_descriptor_fd(d);
-    return shut(d);
+    return close(take_out(d));
 }
 
 struct lee_descriptor *lee_descriptor_socket(int domain, int type, int protocol) {
+    struct lee_descriptor *d = make();
     int fd = socket(domain, type | SOCK_CLOEXEC, protocol);
     if (fd < 0 && lee_heap_close_files())
         fd = socket(domain, type | SOCK_CLOEXEC, protocol);
-    return lee_descriptor_of(fd);
+    return begin(d, fd);
 }
 
 struct lee_descriptor *lee_descriptor_accept(const struct lee_descriptor *from) {
+    struct lee_descriptor *d = make();
     int fd = accept4(lee_descriptor_fd(from), NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0 && lee_heap_close_files())
         fd = accept4(lee_descriptor_fd(from), NULL, NULL, SOCK_CLOEXEC);
-    return lee_descriptor_of(fd);
+    return begin(d, fd);
 }
 
 ssize_t lee_descriptor_read(const struct lee_descriptor *d, void *p, size_t n) {

@@ -48,10 +48,18 @@ static const struct lee_layout dir_layout = {.bytes = sizeof(struct lee_dir),
                                              .drop = drop_dir,
                                              .name = "DIR"};
 
-static struct lee_dir *new_dir(DIR *open) {
-    if (open == NULL)
+/* Before it is opened: an allocation may end the task, and what is open would be lost. */
+static struct lee_dir *make(void) {
+    return lee_heap_alloc_typed(NULL, sizeof(struct lee_dir), &dir_layout);
+}
+
+static struct lee_dir *begin(struct lee_dir *d, DIR *open) {
+    if (open == NULL) {
+        int why = errno;
+        lee_heap_free(d);
+        errno = why;
         return NULL;
-    struct lee_dir *d = lee_heap_alloc_typed(NULL, sizeof *d, &dir_layout);
+    }
     lee_opened_add(&d->opened, shut_entry);
     d->open = open;
     return d;
@@ -68,14 +76,16 @@ static DIR *check(struct lee_dir *d) {
 struct lee_dir *lee_dir_open(const char *path) {
     if (path == NULL)
         lee_fault_null(NULL);
+    struct lee_dir *d = make();
     DIR *open = opendir(path);
     if (open == NULL && lee_heap_close_files())
         open = opendir(path);
-    return new_dir(open);
+    return begin(d, open);
 }
 
 struct lee_dir *lee_dir_fdopen(int fd) {
-    return new_dir(fdopendir(fd));
+    struct lee_dir *d = make();
+    return begin(d, fdopendir(fd));
 }
 
 struct dirent *lee_dir_read(struct lee_dir *d) {

@@ -67,8 +67,9 @@ struct lee_vector {
     size_t bytes, room;
 };
 
-struct lee_weak;
 struct lee_finalizer;
+struct lee_process;
+struct lee_weak;
 
 struct lee_heap_counts {
     size_t collections, trims;
@@ -83,6 +84,7 @@ struct lee_heap_counts {
 
 struct lee_heap {
     struct lee_heap_bins inline_part; /* first: `lee_self` points here */
+    struct lee_process *process;      /* null: of nobody, for tests */
     struct lee_bin_blocks (*blocks_of)[LEE_CLASSES]; /* by family; null until the first block of cells is taken */
     struct lee_small *small;    /* pages of 4 KB */
     struct lee_unit *units;     /* of kind blocks */
@@ -113,6 +115,11 @@ struct lee_heap {
     bool collecting, enabled, trace, verify, huge, scans_globals;
     bool mending; /* some units may be broken (mend.h) */
     uint64_t mend_next; /* when it is time for the next one */
+    struct {
+        size_t before; /* bytes in use */
+        size_t fresh;  /* handed out since the one before */
+        uint64_t start, first_pause, ended;
+    } collection; /* what was so when the collection that runs, or the snapshot, began; and when the last one ended */
     struct lee_huge huge_pages; /* whether they are worth it */
     struct lee_heap_counts counts;
 };
@@ -127,6 +134,7 @@ struct lee_heap_settings {
     size_t grow_percent;   /* LEE_GC_GROW: how much is allocated between collections, of what lives */
     size_t least_budget;   /* bytes that are allocated before a collection is worth it */
     unsigned snapshot;     /* LEE_GC_SNAPSHOT */
+    enum { LEE_ACCOUNTING_USUAL, LEE_ACCOUNTING_NONE, LEE_ACCOUNTING_ALWAYS } accounting; /* LEE_ACCOUNTING */
 };
 extern struct lee_heap_settings lee_heap_settings;
 
@@ -158,6 +166,8 @@ static inline size_t lee_block_number(struct lee_chunk *chunk, const struct lee_
 struct lee_heap *lee_heap_new(void);
 /* The heap of a thread that nobody made one for: with the stack and the globals as roots. */
 struct lee_heap *lee_heap_new_for_thread(void);
+/* From now on it is the heap of the process that runs on this thread. */
+void lee_heap_use(struct lee_heap *heap);
 /* Gives all of its memory back; no drop action runs. */
 void lee_heap_delete(struct lee_heap *heap);
 /* Whether collections may run: false once a second thread has made a heap for itself, for nobody can stop that thread to

@@ -8,6 +8,7 @@
 #include "custodian.h"
 #include "heap_limit.h"
 #include "poison.h"
+#include "process.h"
 #include "small.h"
 #include "snapshot.h"
 #include "system.h"
@@ -68,9 +69,9 @@ static void read_settings(void) {
 #ifndef LEE_NO_GC
     const char *accounting = setting("LEE_ACCOUNTING");
     if (accounting != NULL && strcmp(accounting, "none") == 0)
-        lee_accounting_policy = LEE_ACCOUNTING_NONE;
+        settings->accounting = LEE_ACCOUNTING_NONE;
     else if (accounting != NULL && strcmp(accounting, "always") == 0)
-        lee_accounting_always = true;
+        settings->accounting = LEE_ACCOUNTING_ALWAYS;
     else if (accounting != NULL)
         lee_setting_is_wrong("LEE_ACCOUNTING", accounting, "give none or always");
 #endif
@@ -140,7 +141,24 @@ struct lee_heap *lee_heap_new_for_thread(void) {
     return heap;
 }
 
+void lee_heap_use(struct lee_heap *heap) {
+    heap->process = lee_process_self();
+    heap->process->heap = heap;
+    lee_self = &heap->inline_part;
+}
+
+/* What the process still knows of the heap. */
+static void forget(struct lee_heap *heap) {
+    struct lee_process *process = heap->process;
+    if (process == NULL || process->heap != heap)
+        return;
+    process->heap = NULL;
+    process->arenas.running = process->arenas.keys = NULL;
+    process->arenas.kept_count = 0;
+}
+
 void lee_heap_delete(struct lee_heap *heap) {
+    forget(heap);
 #ifndef LEE_NO_GC
     if (heap->snapshot)
         lee_snapshot_end(heap);

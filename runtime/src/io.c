@@ -7,6 +7,7 @@
 
 #include "custodian.h"
 #include "io_file.h"
+#include "process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,6 @@
 #include <lee/heap.h>
 #include <lee/layout.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,12 +29,10 @@ struct lee_file lee_io_standard[3] = {
 
 struct lee_file *const lee_io_standard_input = &lee_io_standard[0], *const lee_io_standard_output = &lee_io_standard[1];
 
-/* The open files but for the standard ones. The list keeps nothing alive, so its head must not look like a pointer; the links lie in
- * words of a file that its layout does not name. */
-static uintptr_t hidden_files = ~(uintptr_t)0;
-
+/* The open files of the process but for the standard ones. The list keeps nothing alive: the links lie in words of a file that its layout
+ * does not name. */
 static struct lee_file *first_file(void) {
-    return (struct lee_file *)~hidden_files;
+    return (struct lee_file *)~lee_process_self()->hidden_files;
 }
 
 /* Buffers that no file has at present. */
@@ -87,23 +85,35 @@ static void unlink_file(struct lee_file *f) {
     if (f->previous != NULL)
         f->previous->next = f->next;
     else if (first_file() == f)
-        hidden_files = ~(uintptr_t)f->next;
+        lee_process_self()->hidden_files = ~(uintptr_t)f->next;
     if (f->next != NULL)
         f->next->previous = f->previous;
     f->next = f->previous = NULL;
 }
 
-struct lee_file *io_new(int fd, unsigned flags) {
+struct lee_file *io_make(void) {
     struct lee_file *f = lee_heap_try_alloc_typed(sizeof *f, &file_layout);
     if (f == NULL)
+        errno = ENOMEM;
+    else
+        f->fd = -1;
+    return f;
+}
+
+struct lee_file *io_begin(struct lee_file *f, int fd, unsigned flags) {
+    if (fd < 0) {
+        int why = errno;
+        lee_heap_free(f);
+        errno = why;
         return NULL;
+    }
     f->fd = fd;
     f->flags = flags | IO_OPEN;
     f->custodian = lee_custodian_current != NULL ? lee_custodian_current() : NULL;
     f->next = first_file();
     if (f->next != NULL)
         f->next->previous = f;
-    hidden_files = ~(uintptr_t)f;
+    lee_process_self()->hidden_files = ~(uintptr_t)f;
     return f;
 }
 
@@ -142,15 +152,8 @@ struct lee_file *lee_io_fopen(const char *path, const char *mode) {
         lee_fault_null(NULL);
     unsigned flags;
     int how = io_mode(mode, &flags);
-    if (how < 0)
-        return NULL;
-    int fd = open_retrying(path, how);
-    if (fd < 0)
-        return NULL;
-    struct lee_file *f = io_new(fd, flags);
-    if (f == NULL)
-        close(fd);
-    return f;
+    struct lee_file *f = how < 0 ? NULL : io_make();
+    return f == NULL ? NULL : io_begin(f, open_retrying(path, how), flags);
 }
 
 struct lee_file *lee_io_fdopen(int fd, const char *mode) {
@@ -169,7 +172,8 @@ struct lee_file *lee_io_fdopen(int fd, const char *mode) {
     }
     if (flags & IO_APPEND && !(have & O_APPEND) && fcntl(fd, F_SETFL, have | O_APPEND) < 0)
         return NULL;
-    return io_new(fd, flags);
+    struct lee_file *f = io_make();
+    return f == NULL ? NULL : io_begin(f, fd, flags);
 }
 
 struct lee_file *lee_io_freopen(const char *path, const char *mode, struct lee_file *f) {
@@ -205,18 +209,26 @@ struct lee_file *lee_io_freopen(const char *path, const char *mode, struct lee_f
 }
 
 struct lee_file *lee_io_tmpfile(void) {
+    struct lee_file *f = io_make();
+    if (f == NULL)
+        return NULL;
     int fd = open("/tmp", O_TMPFILE | O_RDWR | O_EXCL, 0600);
     if (fd < 0) {
         char path[] = "/tmp/leeXXXXXX";
         fd = mkstemp(path);
-        if (fd < 0)
-            return NULL;
-        unlink(path);
+        if (fd >= 0)
+            unlink(path);
     }
-    struct lee_file *f = io_new(fd, IO_READ | IO_WRITE);
-    if (f == NULL)
-        close(fd);
-    return f;
+    return io_begin(f, fd, IO_READ | IO_WRITE);
+}
+
+static void give_buffer_back(struct lee_file *f) {
+    if (f->buffer == NULL)
+        return;
+    struct buffer *b = (struct buffer *)(void *)(f->buffer - offsetof(struct buffer, bytes));
+    b->next = free_buffers;
+    free_buffers = b;
+    f->buffer = NULL;
 }
 
 /* The buffer, made when it is first needed: programs open more files than they read. */
@@ -237,16 +249,12 @@ static bool have_buffer(struct lee_file *f) {
         return false;
     }
     f->buffer = b->bytes;
+    if ((f->flags & IO_OPEN) == 0) { /* that allocation shut its custodian down */
+        give_buffer_back(f);
+        errno = EBADF;
+        return false;
+    }
     return true;
-}
-
-static void give_buffer_back(struct lee_file *f) {
-    if (f->buffer == NULL)
-        return;
-    struct buffer *b = (struct buffer *)(void *)(f->buffer - offsetof(struct buffer, bytes));
-    b->next = free_buffers;
-    free_buffers = b;
-    f->buffer = NULL;
 }
 
 static void decide_mode(struct lee_file *f) {
@@ -439,26 +447,19 @@ int lee_io_fclose(struct lee_file *f) {
     return good ? 0 : IO_END;
 }
 
-/* Whether a pipe's reader is there. From now on writing to it does not wait: a reader that is slow, or gone, must not hold up the
- * program, or end it; what it does not take is lost. */
-static bool pipe_takes_more(int fd) {
-    struct pollfd pipe = {.fd = fd, .events = POLLOUT};
-    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-    return poll(&pipe, 1, 0) >= 0 && (pipe.revents & POLLERR) == 0;
-}
-
-/* The collector found the file unreachable: what was written is written out, and the descriptor closed. The buffer is dead too: nobody
- * may get it. */
+/* The collector found the file unreachable, or its custodian was shut down: what was written is written out as far as nobody has to be
+ * waited for, and the descriptor closed. The buffer is dead too: nobody may get it. */
 static void drop_file(void *object, size_t bytes) {
     (void)bytes;
     struct lee_file *f = object;
     if (!(f->flags & IO_OPEN))
         return;
     int why = errno;
-    if (f->child == 0 || f->wpos == NULL || pipe_takes_more(f->fd))
-        io_flush(f);
+    if (f->wpos != NULL)
+        io_write_now(f->fd, f->buffer, (size_t)(f->wpos - f->buffer));
+    f->rpos = f->rend = f->wpos = f->wend = NULL;
     unlink_file(f);
-    close(f->fd);
+    io_close_now(f->fd);
     leave_child(f);
     f->fd = -1; /* who was about to write to it, and was stopped by its own allocation, fails */
     f->flags = 0;

@@ -54,8 +54,18 @@ static inline void io_check(const struct lee_file *f) {
         lee_fault_closed(NULL);
 }
 
-/* A new open file over `fd`; null and errno if there is no memory. `flags` of io_mode. */
-struct lee_file *io_new(int fd, unsigned flags);
+/* A file that is not open, null and errno if there is no memory. It is made before its descriptor: an allocation may end the task, and the
+ * descriptor would be lost. */
+struct lee_file *io_make(void);
+/* Opens it: from here on it closes `fd`. `flags` of io_mode. Null, and the file is no more, if `fd` is negative. */
+struct lee_file *io_begin(struct lee_file *f, int fd, unsigned flags);
+
+/* io_release.c: what ends a file that its program left behind. Neither waits for anyone. */
+
+/* Writes what a disk takes, or a reader that is there takes at once; the rest is lost. */
+void io_write_now(int fd, const unsigned char *p, size_t n);
+/* Closes a descriptor, a lingering socket too. */
+void io_close_now(int fd);
 
 /* Reads fopen's `mode` into flags for open(2); -1 and EINVAL if it is none. `*flags` are those of a file. */
 int io_mode(const char *mode, unsigned *flags);

@@ -8,13 +8,13 @@
 #include <lee/heap.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { ON_STACK = 1024 };
 
-/* What a format came to: at `at`, which is `own` or memory to be freed. */
+/* What a format came to: at `at`, which is `own` or an object of the heap, so that custodians pay for it, and it is not lost when they end
+ * the task. */
 struct text {
     char *at;
     int length; /* -1: an error */
@@ -29,7 +29,7 @@ __attribute__((format(printf, 2, 0))) static void format_text(struct text *t, co
     t->at = t->own;
     t->length = vsnprintf(t->own, sizeof t->own, format, args);
     if (t->length >= (int)sizeof t->own) {
-        t->at = malloc((size_t)t->length + 1);
+        t->at = lee_heap_try_alloc_plain((size_t)t->length + 1);
         if (t->at == NULL)
             t->length = -1;
         else
@@ -39,8 +39,8 @@ __attribute__((format(printf, 2, 0))) static void format_text(struct text *t, co
 }
 
 static void free_text(struct text *t) {
-    if (t->at != t->own)
-        free(t->at);
+    if (t->at != t->own && t->at != NULL)
+        lee_heap_free(t->at);
 }
 
 int lee_io_vfprintf(struct lee_file *f, const char *format, va_list args) {

@@ -36,20 +36,22 @@ struct lee_file *lee_io_popen(const char *command, const char *mode) {
         return NULL;
     }
     io_reap();
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0)
+    struct lee_file *f = io_make();
+    int ends[2] = {-1, -1};
+    if (f == NULL)
         return NULL;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return io_begin(f, -1, 0);
     int ours = reading ? ends[0] : ends[1], theirs = reading ? ends[1] : ends[0];
-    struct lee_file *f = io_new(ours, reading ? IO_READ : IO_WRITE);
-    int why = f == NULL ? ENOMEM : start_shell(command, theirs, reading ? 1 : 0, &f->child);
+    io_begin(f, ours, reading ? IO_READ : IO_WRITE);
+    int why = start_shell(command, theirs, reading ? 1 : 0, &f->child);
     close(theirs);
     if (why == 0) {
         if (strchr(mode, 'e') == NULL)
             fcntl(ours, F_SETFD, 0);
         return f;
     }
-    if (f != NULL)
-        io_finish(f);
+    io_finish(f);
     close(ours);
     errno = why;
     return NULL;

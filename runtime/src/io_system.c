@@ -48,24 +48,21 @@ char *lee_secure_getenv(const char *name, char **ret_lo, char **ret_hi) {
 char *lee_realpath(const char *path, char *resolved, char *lo, char *hi, char **ret_lo, char **ret_hi) {
     if (path == NULL)
         lee_fault_null(NULL);
-    char *found = realpath(path, NULL);
-    char *copy = copy_string(found, ret_lo, ret_hi);
-    free(found);
+    char place[PATH_MAX]; /* memory of malloc's would be lost if the copy ended the task */
+    char *copy = copy_string(realpath(path, place), ret_lo, ret_hi);
     if (copy != NULL && resolved != NULL)
         lee_strcpy(resolved, lo, hi, copy);
     return copy;
 }
 
 char *lee_getcwd(char *buffer, size_t size, char **ret_lo, char **ret_hi) {
-    char *found = getcwd(NULL, 0);
+    char place[PATH_MAX], *found = getcwd(place, sizeof place);
     if (found != NULL && buffer != NULL && lee_strlcpy(buffer, found, size) >= size) {
-        free(found);
         found = NULL;
         errno = size == 0 ? EINVAL : ERANGE;
     }
     int why = errno;
     char *copy = copy_string(found, ret_lo, ret_hi);
-    free(found);
     errno = why;
     return copy;
 }

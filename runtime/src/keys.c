@@ -14,8 +14,7 @@
 
 #include "heap.h"
 #include "poison.h"
-
-_Thread_local struct lee_arena *lee_keys;
+#include "process.h"
 
 #ifdef LEE_ARENA_BY_MALLOC
 /* Keys lie outside the heap here, where the marker does not look for them: what they hold is a root. */
@@ -23,7 +22,7 @@ static _Thread_local struct lee_root root;
 
 static void scan(struct lee_root *unused, struct lee_marker *marker) {
     (void)unused;
-    for (struct lee_arena *key = lee_keys; key != NULL; key = key->older)
+    for (struct lee_arena *key = lee_process_self()->arenas.keys; key != NULL; key = key->older)
         lee_arena_scan(key, marker);
 }
 
@@ -85,7 +84,7 @@ struct lee_arena *lee_key_new(const struct lee_site *site) {
         return NULL;
     lee_arena_unlink(&first);
     *key = first;
-    lee_arena_link(&lee_keys, key);
+    lee_arena_link(&lee_process_self()->arenas.keys, key);
     key->holders = 1;
     key->mark = lee_heap_self()->snapshot; /* younger than that: it lives */
     announce(key);
@@ -151,16 +150,16 @@ static void trace(struct lee_marker *marker, const void *object, size_t bytes) {
 const struct lee_layout lee_layout_key = {
     .bytes = sizeof(struct lee_arena), .kind = LEE_LAYOUT_TRACED, .trace = trace, .name = "arena"};
 
-size_t lee_keys_unmark(void) {
+size_t lee_keys_unmark(struct lee_heap *heap) {
     size_t count = 0;
-    for (struct lee_arena *key = lee_keys; key != NULL; key = key->older, count++)
+    for (struct lee_arena *key = lee_keys_of(heap); key != NULL; key = key->older, count++)
         key->mark = 0;
     return count;
 }
 
-size_t lee_keys_found(uintptr_t *found) {
+size_t lee_keys_found(struct lee_heap *heap, uintptr_t *found) {
     size_t count = 0;
-    for (struct lee_arena *key = lee_keys; key != NULL; key = key->older) {
+    for (struct lee_arena *key = lee_keys_of(heap); key != NULL; key = key->older) {
         if (key->mark != 0)
             found[count++] = (uintptr_t)key;
     }
@@ -178,11 +177,11 @@ void lee_keys_adopt(struct lee_heap *heap, const uintptr_t *found, size_t count)
     }
 }
 
-size_t lee_keys_sweep(size_t *live) {
+size_t lee_keys_sweep(struct lee_heap *heap, size_t *live) {
     size_t dead = 0;
     *live = 0;
 #ifndef LEE_ARENA_BY_MALLOC
-    for (struct lee_arena *key = lee_keys, *older; key != NULL; key = older) {
+    for (struct lee_arena *key = lee_keys_of(heap), *older; key != NULL; key = older) {
         older = key->older;
         if (key->mark == 0) {
             lee_arena_clear(key);

@@ -7,6 +7,7 @@
 #include "poison.h"
 #include "arena.h"
 #include "precise.h"
+#include "process.h"
 #include "small.h"
 #include "system.h"
 #include "units.h"
@@ -783,7 +784,7 @@ static void recover(struct lee_marker *marker) {
             struct lee_chunk *chunk = lee_chunk_describing(unit);
             read_again(marker, chunk, lee_first_block(chunk, unit));
         }
-        for (struct lee_arena *key = lee_keys; key != NULL; key = key->older) {
+        for (struct lee_arena *key = lee_keys_of(marker->heap); key != NULL; key = key->older) {
             if (key->mark != 0) {
                 lee_layout_key.trace(marker, key, 0);
                 drain(marker);

@@ -1,13 +1,13 @@
 /* opened.c: see opened.h. */
 #include "opened.h"
 
+#include "process.h"
+
 /* Programs without custodians do not link them. */
 struct lee_custodian *lee_custodian_current(void) __attribute__((weak));
 
-static uintptr_t hidden; /* the complement of the first one's address: global data is read for pointers */
-
 static struct lee_opened *first(void) {
-    return (struct lee_opened *)(hidden == 0 ? 0 : ~hidden);
+    return (struct lee_opened *)~lee_process_self()->hidden_opened;
 }
 
 void lee_opened_add(struct lee_opened *entry, void (*shut)(struct lee_opened *entry)) {
@@ -15,14 +15,14 @@ void lee_opened_add(struct lee_opened *entry, void (*shut)(struct lee_opened *en
     entry->custodian = lee_custodian_current != NULL ? lee_custodian_current() : NULL;
     if (entry->next != NULL)
         entry->next->previous = entry;
-    hidden = ~(uintptr_t)entry;
+    lee_process_self()->hidden_opened = ~(uintptr_t)entry;
 }
 
 void lee_opened_remove(struct lee_opened *entry) {
     if (entry->previous != NULL)
         entry->previous->next = entry->next;
     else
-        hidden = entry->next == NULL ? 0 : ~(uintptr_t)entry->next;
+        lee_process_self()->hidden_opened = ~(uintptr_t)entry->next;
     if (entry->next != NULL)
         entry->next->previous = entry->previous;
 }

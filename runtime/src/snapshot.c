@@ -218,7 +218,7 @@ static _Noreturn void mark_and_end(struct lee_heap *heap, struct lee_marker *mar
         struct lee_chunk *chunk = lee_chunk_describing(unit);
         large_marks()[slot++] = chunk->marks[lee_first_block(chunk, unit)][0];
     }
-    shared->keys_found = lee_keys_found(found_keys());
+    shared->keys_found = lee_keys_found(heap, found_keys());
     shared->overflows = marker->overflows;
     shared->mark_time = lee_system_processor_time(); /* it has done nothing else */
     lee_system_copy_done(&shared->done);
@@ -269,7 +269,7 @@ static bool failed(void) {
 bool lee_snapshot_begin(struct lee_heap *heap) {
     ended(0);
     number_units(heap);
-    snapshot.keys = lee_keys_unmark();
+    snapshot.keys = lee_keys_unmark(heap);
     size_t bytes = sizeof *snapshot.shared + snapshot.units * UNIT_MARKS + (snapshot.large + 7) / 8 * 8 +
                    snapshot.keys * sizeof(uintptr_t);
     bytes = (bytes + LEE_PAGE_BYTES - 1) & ~(size_t)(LEE_PAGE_BYTES - 1);

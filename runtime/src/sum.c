@@ -51,9 +51,9 @@ static void add_small(struct sum *sum, struct lee_heap *heap) {
         sum->live += lee_small_marked(&cell) ? lee_cell_info[cell.code].bytes : 0;
 }
 
-static size_t stacks(void) {
+static size_t stacks(struct lee_accounts *accounts) {
     size_t bytes = 0;
-    for (struct lee_custodian *at = lee_custodian_deepest(&lee_custodian_first); at != NULL; at = lee_custodian_after(at)) {
+    for (struct lee_custodian *at = lee_custodian_deepest(&accounts->first); at != NULL; at = lee_custodian_after(at)) {
         for (const struct lee_task *task = at->tasks; task != NULL; task = task->next)
             bytes += task->low != 0 ? LEE_STACK_CHARGE : 0;
     }
@@ -62,7 +62,8 @@ static size_t stacks(void) {
 
 static const char *check_charges(const struct sum *sum, const struct lee_heap *heap) {
     size_t tasks = 0, below = 0;
-    struct lee_custodian *first = &lee_custodian_first, *at = lee_custodian_deepest(first);
+    struct lee_accounts *accounts = lee_accounts_of(heap);
+    struct lee_custodian *first = &accounts->first, *at = lee_custodian_deepest(first);
     for (; at != NULL; at = lee_custodian_after(at)) {
         tasks += lee_tasks_bytes(at);
         if (at->parent == first)
@@ -72,7 +73,7 @@ static const char *check_charges(const struct sum *sum, const struct lee_heap *h
     }
     if (first->settled != sum->live + heap->key_bytes + tasks)
         return "accounts: what lives is not what is charged";
-    return lee_accounting_policy == LEE_ACCOUNTING_BLAME && below > first->settled ? "accounts: something is charged twice" : NULL;
+    return !accounts->precise && below > first->settled ? "accounts: something is charged twice" : NULL;
 }
 
 const char *lee_heap_verify_sum(struct lee_heap *heap, bool only) {
@@ -85,7 +86,7 @@ const char *lee_heap_verify_sum(struct lee_heap *heap, bool only) {
     if (sum.live != heap->counts.live_bytes)
         return "accounts: the bytes that live were counted wrong";
     /* Whole units of arenas are on no list: they are what is neither object nor block. */
-    sum.held += heap->large_bytes + lee_small_charged(heap) + stacks();
+    sum.held += heap->large_bytes + lee_small_charged(heap) + stacks(lee_accounts_of(heap));
     if (only && sum.held != lee_memory_charged())
         return "accounts: memory is charged that nobody holds, or held that is not charged";
     return check_charges(&sum, heap);

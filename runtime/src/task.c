@@ -15,6 +15,7 @@
 #include "collect.h"
 #include "custodian.h"
 #include "poison.h"
+#include "process.h"
 #include "report.h"
 #include "system.h"
 #include "units.h"
@@ -24,18 +25,14 @@ void __sanitizer_start_switch_fiber(void **save, const void *bottom, size_t size
 void __sanitizer_finish_switch_fiber(void *save, const void **bottom, size_t *size);
 #endif
 
-static _Thread_local struct lee_task first;
+/* Of the thread. */
 static _Thread_local struct {
-    struct lee_task *running; /* null until it is asked for */
-    struct lee_task *head, *tail;
-    struct lee_task *queued; /* those that wait for a finalizer queue */
     struct lee_task *gone; /* ended, and its stack is still there */
-    uint64_t last_number;
 #ifdef LEE_ASAN
-    const void *bottom; /* of the first task's stack */
+    const void *bottom; /* of the stack that the thread began with */
     size_t size;
 #endif
-} tasks;
+} worker;
 
 static void trace(struct lee_marker *marker, const void *object, size_t bytes) {
     const struct lee_task *task = object;
@@ -53,41 +50,46 @@ bool lee_is_task(const struct lee_layout *layout) {
 }
 
 struct lee_task *lee_task_self(void) {
-    if (tasks.running == NULL) {
-        first.number = tasks.last_number = 1;
-        first.state = LEE_TASK_RUNNING;
-        lee_custodian_begin(&first);
-        tasks.running = &first;
-    }
-    return tasks.running;
+    return lee_process_self()->tasks.running;
 }
 
-bool lee_tasks_used(void) {
-    return tasks.last_number > 1;
+void lee_tasks_begin(struct lee_process *process) {
+    struct lee_tasks *tasks = &process->tasks;
+    tasks->first.process = process;
+    tasks->first.number = tasks->last_number = 1;
+    tasks->first.state = LEE_TASK_RUNNING;
+    tasks->running = &tasks->first;
+    lee_custodian_begin(&process->accounts, &tasks->first);
+}
+
+static bool is_first(const struct lee_task *task) {
+    return task == &task->process->tasks.first;
 }
 
 /* --- the queue --------------------------------------------------------------------------------------------------- */
 
 static void push(struct lee_task *task) {
+    struct lee_tasks *tasks = &task->process->tasks;
     task->state = LEE_TASK_READY;
     task->queue_next = NULL;
-    task->queue_previous = tasks.tail;
-    if (tasks.tail != NULL)
-        tasks.tail->queue_next = task;
+    task->queue_previous = tasks->tail;
+    if (tasks->tail != NULL)
+        tasks->tail->queue_next = task;
     else
-        tasks.head = task;
-    tasks.tail = task;
+        tasks->head = task;
+    tasks->tail = task;
 }
 
 static void take_out(struct lee_task *task) {
+    struct lee_tasks *tasks = &task->process->tasks;
     if (task->queue_previous != NULL)
         task->queue_previous->queue_next = task->queue_next;
     else
-        tasks.head = task->queue_next;
+        tasks->head = task->queue_next;
     if (task->queue_next != NULL)
         task->queue_next->queue_previous = task->queue_previous;
     else
-        tasks.tail = task->queue_previous;
+        tasks->tail = task->queue_previous;
     task->queue_next = task->queue_previous = NULL;
 }
 
@@ -105,27 +107,28 @@ static void wake_joiners(struct lee_task *task) {
 
 /* What whoever runs next does for the one before. */
 static void arrive(void) {
-    struct lee_task *gone = tasks.gone;
+    struct lee_task *gone = worker.gone;
     if (gone != NULL) {
         lee_stack_give(gone->high, gone->lowest);
         gone->high = gone->low = 0;
-        tasks.gone = NULL;
+        worker.gone = NULL;
     }
 }
 
 #ifdef LEE_ASAN
 static void leave_fiber(struct lee_task *from, struct lee_task *to, bool for_ever) {
-    const void *bottom = to == &first ? tasks.bottom : (void *)to->low;
-    __sanitizer_start_switch_fiber(for_ever ? NULL : &from->fake_stack, bottom, to == &first ? tasks.size : to->high - to->low);
+    bool threads = to->low == 0; /* the thread's own stack */
+    const void *bottom = threads ? worker.bottom : (void *)to->low;
+    __sanitizer_start_switch_fiber(for_ever ? NULL : &from->fake_stack, bottom, threads ? worker.size : to->high - to->low);
 }
 
 static void enter_fiber(struct lee_task *task) {
     const void *bottom;
     size_t size;
     __sanitizer_finish_switch_fiber(task->fake_stack, &bottom, &size);
-    if (tasks.bottom == NULL) { /* the first switch leaves the first task */
-        tasks.bottom = bottom;
-        tasks.size = size;
+    if (worker.bottom == NULL) { /* the first switch leaves the thread's own stack */
+        worker.bottom = bottom;
+        worker.size = size;
     }
 }
 #else
@@ -134,7 +137,8 @@ static void enter_fiber(struct lee_task *task) {
 #endif
 
 static void run(struct lee_task *to, bool for_ever) {
-    struct lee_task *from = tasks.running;
+    struct lee_process *process = to->process;
+    struct lee_task *from = process->tasks.running;
     struct lee_heap *heap = lee_heap_self();
     if (from == to)
         return;
@@ -142,15 +146,16 @@ static void run(struct lee_task *to, bool for_ever) {
     if (here < from->lowest)
         from->lowest = here;
     from->error = errno;
-    from->arenas = lee_arenas_exchange(to->arenas);
+    from->arenas = process->arenas.running;
+    process->arenas.running = to->arenas;
     to->arenas = NULL;
     if (from->custodian != to->custodian)
         lee_custodian_switch(heap, from->custodian, to->custodian);
-    if (from == &first)
-        first.high = heap->stack_end;
+    if (from->low == 0)
+        from->high = heap->stack_end;
     heap->stack_end = to->high;
     to->state = LEE_TASK_RUNNING;
-    tasks.running = to;
+    process->tasks.running = to;
     leave_fiber(from, to, for_ever);
     lee_switch(&from->sp, to->sp);
     enter_fiber(from);
@@ -159,7 +164,7 @@ static void run(struct lee_task *to, bool for_ever) {
 }
 
 static void name_task(struct lee_text *text, const struct lee_task *task) {
-    if (task == &first) {
+    if (is_first(task)) {
         lee_text_string(text, "main");
         return;
     }
@@ -200,9 +205,10 @@ static _Noreturn void deadlock(const struct lee_task *task) {
 
 /* Who runs next. If nobody can, one that waits for a finalizer queue: it will collect. */
 static struct lee_task *next_of(struct lee_task *waiting) {
-    if (tasks.head == NULL && tasks.queued != NULL)
-        lee_task_wake(tasks.queued->queue);
-    struct lee_task *next = tasks.head;
+    struct lee_tasks *tasks = &waiting->process->tasks;
+    if (tasks->head == NULL && tasks->queued != NULL)
+        lee_task_wake(tasks->queued->queue);
+    struct lee_task *next = tasks->head;
     if (next == NULL)
         deadlock(waiting);
     take_out(next);
@@ -212,7 +218,7 @@ static struct lee_task *next_of(struct lee_task *waiting) {
 /* --- beginning and end --------------------------------------------------------------------------------------------- */
 
 static void lee_begin(void) {
-    struct lee_task *task = tasks.running;
+    struct lee_task *task = lee_task_self();
     enter_fiber(task);
     arrive();
     errno = 0;
@@ -231,7 +237,7 @@ static bool give_stack(struct lee_task *task, const void *arguments, size_t byte
     task->lowest = task->high;
     uintptr_t most = task->high - LEE_STACK_CHARGE;
     /* It does not pay for what the one before took. */
-    if (lee_accounting_limits && lee_stack_touched(task->low, most) != most)
+    if (task->process->accounts.limited && lee_stack_touched(task->low, most) != most)
         lee_system_discard((void *)task->low, most - task->low);
     /* The highest 16 bytes are the runtime's, when the stack is free. */
     uintptr_t at = (task->high - 16 - bytes) & ~(uintptr_t)15;
@@ -251,7 +257,8 @@ void *lee_task_start(const struct lee_site *site, void (*entry)(void *), const v
         lee_fault_memory(site, LEE_STACK_BYTES);
     task->entry = entry;
     task->site = site;
-    task->number = ++tasks.last_number;
+    task->process = self->process;
+    task->number = ++task->process->tasks.last_number;
     task->custodian = task->entered = self->entered;
     if (task->custodian->shut) {
         task->state = LEE_TASK_ENDED;
@@ -280,7 +287,7 @@ void lee_task_stop(struct lee_task *task) {
     if (task->state == LEE_TASK_READY) {
         take_out(task);
     } else if (task->state == LEE_TASK_WAITING) {
-        struct lee_task **link = task->queue != NULL ? &tasks.queued : &task->waits_for->joiners;
+        struct lee_task **link = task->queue != NULL ? &task->process->tasks.queued : &task->waits_for->joiners;
         while (*link != task)
             link = &(*link)->next_joiner;
         *link = task->next_joiner;
@@ -295,16 +302,19 @@ void lee_task_stop(struct lee_task *task) {
 }
 
 void lee_task_end(bool shut) {
-    struct lee_task *self = tasks.running;
-    if (self == &first) {
+    struct lee_task *self = lee_task_self();
+    if (is_first(self)) {
         struct lee_text text = {.length = 0};
         lee_text_string(&text, "custodian: the custodian of main was shut down");
         lee_report(NULL, &text, LEE_CALLER);
     }
     finish(self, shut);
-    lee_arenas_drop(lee_arenas_exchange(NULL));
-    tasks.gone = self;
-    run(next_of(&first), true); /* main does not run, so it waits too */
+    struct lee_process *process = self->process;
+    struct lee_arena *arenas = process->arenas.running;
+    process->arenas.running = NULL;
+    lee_arenas_drop(arenas);
+    worker.gone = self;
+    run(next_of(&process->tasks.first), true); /* main does not run, so it waits too */
     __builtin_unreachable();
 }
 
@@ -330,7 +340,7 @@ void lee_task_yield(void) {
     if (self->custodian->shut)
         lee_task_end(true);
     lee_custodian_note_stack(lee_heap_self(), self); /* may end the other tasks */
-    if (tasks.head == NULL)
+    if (self->process->tasks.head == NULL)
         return;
     push(self);
     run(next_of(self), false);
@@ -343,12 +353,13 @@ void lee_task_wait(const struct lee_finalizer_queue *queue) {
     lee_custodian_note_stack(lee_heap_self(), self);
     if (lee_finalizer_filled(queue)) /* that may have collected */
         return;
-    if (tasks.head == NULL) {
+    struct lee_tasks *tasks = &self->process->tasks;
+    if (tasks->head == NULL) {
         lee_heap_collect(lee_heap_self());
         /* That may have woken others, or have filled the queue. */
         if (lee_finalizer_filled(queue))
             return;
-        if (tasks.head == NULL) {
+        if (tasks->head == NULL) {
             struct lee_text text = {.length = 0};
             lee_text_string(&text, "deadlock: every task waits; ");
             name_task(&text, self);
@@ -356,7 +367,7 @@ void lee_task_wait(const struct lee_finalizer_queue *queue) {
             lee_report(NULL, &text, LEE_CALLER);
         }
     }
-    struct lee_task **link = &tasks.queued;
+    struct lee_task **link = &tasks->queued;
     while (*link != NULL)
         link = &(*link)->next_joiner;
     *link = self;
@@ -366,7 +377,7 @@ void lee_task_wait(const struct lee_finalizer_queue *queue) {
 }
 
 void lee_task_wake(const struct lee_finalizer_queue *queue) {
-    struct lee_task **link = &tasks.queued;
+    struct lee_task **link = &lee_process_self()->tasks.queued;
     while (*link != NULL) {
         struct lee_task *task = *link;
         if (task->queue != queue) {
@@ -382,10 +393,14 @@ void lee_task_wake(const struct lee_finalizer_queue *queue) {
 
 /* --- for the collector ------------------------------------------------------------------------------------------- */
 
+static bool is_running(const struct lee_task *task) {
+    return task == lee_process->tasks.running;
+}
+
 void lee_task_scan(struct lee_heap *heap, struct lee_task *task, struct lee_marker *marker) {
-    if (task == tasks.running) {
+    if (is_running(task)) {
         lee_roots_scan_stack(heap, marker);
-        lee_arenas_scan(lee_arenas_running(), marker);
+        lee_arenas_scan(task->process->arenas.running, marker);
     } else {
         uintptr_t high = task->high;
         if (high != 0)
@@ -399,13 +414,13 @@ void lee_task_scan(struct lee_heap *heap, struct lee_task *task, struct lee_mark
 }
 
 size_t lee_task_bytes(const struct lee_task *task) {
-    bool runs = task == tasks.running;
+    bool runs = is_running(task);
     uintptr_t from = runs || page_of(task->sp) > task->touched ? task->touched : page_of(task->sp);
-    return (task->low == 0 ? 0 : task->high - from) + lee_arenas_bytes(runs ? lee_arenas_running() : task->arenas);
+    return (task->low == 0 ? 0 : task->high - from) + lee_arenas_bytes(runs ? task->process->arenas.running : task->arenas);
 }
 
 void lee_task_trim(struct lee_task *task) {
-    if (task->low == 0 || task == tasks.running)
+    if (task->low == 0 || is_running(task))
         return;
     uintptr_t from = page_of(task->sp), most = task->high - LEE_STACK_CHARGE;
     if (from > most)
@@ -414,12 +429,6 @@ void lee_task_trim(struct lee_task *task) {
         return;
     lee_system_discard((void *)task->touched, from - task->touched);
     task->touched = from;
-}
-
-#else
-
-bool lee_tasks_used(void) {
-    return false;
 }
 
 #endif

@@ -11,11 +11,11 @@ struct lee_custodian;
 struct lee_finalizer_queue;
 struct lee_heap;
 struct lee_marker;
+struct lee_process;
 
 enum lee_task_state { LEE_TASK_READY, LEE_TASK_RUNNING, LEE_TASK_WAITING, LEE_TASK_ENDED };
 
-/* An object of the heap of its process; a root while it has not ended. The first task of a thread, which runs `main`, is not in the
- * heap and never ends. */
+/* An object of the heap of its process; a root while it has not ended. The first task of a process is part of the process and ends with it. */
 struct lee_task {
     uintptr_t sp;        /* where it goes on; while it does not run */
     uintptr_t low, high; /* its stack; 0 once it is gone. Of the first task: low is 0 */
@@ -27,6 +27,7 @@ struct lee_task {
     struct lee_task *queue_next, *queue_previous; /* of those that can run */
     struct lee_task *joiners, *next_joiner, *waits_for;
     const struct lee_finalizer_queue *queue; /* the finalizer queue that it waits for: then `next_joiner` is the next of those that do */
+    struct lee_process *process;
     struct lee_custodian *custodian, *entered;
     struct lee_arena *arenas; /* declared in its blocks; while it does not run */
     const struct lee_site *site;
@@ -39,12 +40,21 @@ struct lee_task {
     void *fake_stack; /* of AddressSanitizer */
 };
 
-/* The task that runs on this thread; the first one if none was started. Null if there is no heap. */
+/* Those of a process. */
+struct lee_tasks {
+    struct lee_task *running; /* null until it is asked for; of a process that is parked: the one that ran last */
+    struct lee_task *head, *tail; /* those that can run, without the one that runs */
+    struct lee_task *queued; /* those that wait for a finalizer queue */
+    uint64_t last_number;
+    struct lee_task first; /* runs `main`, or the function that the process was made with */
+};
+
+/* The task that runs on this thread. */
 struct lee_task *lee_task_self(void);
+/* A process is made, by the thread that runs it: its first task runs. */
+void lee_tasks_begin(struct lee_process *process);
 struct lee_layout;
 bool lee_is_task(const struct lee_layout *layout);
-/* Whether there ever was another than the first. */
-bool lee_tasks_used(void);
 
 /* Ends a task that is not running: its stack and arenas go, who waits for it goes on. */
 void lee_task_stop(struct lee_task *task);
@@ -83,9 +93,7 @@ void lee_switch(uintptr_t *from, uintptr_t to);
 /* A stack pointer with which `lee_switch` calls `entry`, which never returns. `top` is aligned to 16 bytes. */
 uintptr_t lee_switch_prepare(uintptr_t top, void (*entry)(void));
 
-/* arena.c: the arenas that are declared in the blocks of the running task, newest first. */
-struct lee_arena *lee_arenas_exchange(struct lee_arena *list);
-struct lee_arena *lee_arenas_running(void);
+/* arena.c: lists of the arenas that are declared in the blocks of a task, newest first. */
 void lee_arenas_scan(struct lee_arena *list, struct lee_marker *marker);
 size_t lee_arenas_bytes(const struct lee_arena *list);
 /* Gives back the pages of a task's arenas; they lie on a stack that is still there. */

@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "collect.h"
 #include "poison.h"
+#include "process.h"
 #include "small.h"
 #include "system.h"
 
@@ -127,7 +128,7 @@ static const char *compare(void *context, uintptr_t place) {
 
 static const char *compare_keys(const struct seen *seen) {
 #ifndef LEE_ARENA_BY_MALLOC
-    for (const struct lee_arena *key = lee_keys; key != NULL; key = key->older) {
+    for (const struct lee_arena *key = lee_keys_of(seen->heap); key != NULL; key = key->older) {
         if (key->mark == 0 && seen->objects[place_of(seen, (uintptr_t)key)] != 0)
             return "collector: a live key was not marked";
     }

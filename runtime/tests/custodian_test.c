@@ -11,6 +11,7 @@
 #include "../src/collect.h"
 #include "../src/custodian.h"
 #include "../src/precise.h"
+#include "../src/process.h"
 #include "../src/system.h"
 #include "../src/units.h"
 #include "check.h"
@@ -47,6 +48,10 @@ static struct lee_task *start_in(struct lee_custodian *custodian, void (*entry)(
 /* --- generated heaps --------------------------------------------------------------------------------------------- */
 
 enum shape { RANDOM, LISTS, SHARED_LIST, TREES, SHAPES };
+
+static struct lee_custodian *first_custodian(void) {
+    return &lee_process_self()->accounts.first;
+}
 
 /* What the test knows of the heap it made. It lies in memory of malloc's, which is no root; addresses are kept complemented, so that
  * copies on the stack are none either. */
@@ -193,13 +198,13 @@ static size_t add_in_order(struct model *model, size_t top, size_t at) {
 
 static void compare(const struct model *model, int policy, const size_t *wanted, const char *name) {
     lee_custodian_policy(policy);
-    lee_custodian_use(&lee_custodian_first);
+    lee_custodian_use(first_custodian());
     for (size_t n = 0; n < model->custodians; n++) {
         size_t use = custodian_of(model, n)->settled;
         if (use != wanted[n] && check_failures++ < 10)
             printf("%s: custodian %zu of %zu is charged %zu, not %zu\n", name, n, model->custodians, use, wanted[n]);
     }
-    size_t live = lee_heap_self()->counts.live_bytes, first = lee_custodian_first.settled;
+    size_t live = lee_heap_self()->counts.live_bytes, first = first_custodian()->settled;
     size_t stacks = 0;
     for (size_t n = 0; n < model->custodians; n++)
         stacks += model->root[n] == SIZE_MAX ? 0 : LEE_STACK_CHARGE;
@@ -209,12 +214,12 @@ static void compare(const struct model *model, int policy, const size_t *wanted,
 /* Whatever request for memory fails, the same objects live, and all of them are charged. */
 static void compare_failing(void) {
     struct lee_heap *heap = lee_heap_self();
-    size_t live = heap->counts.live_bytes, charged = lee_custodian_first.settled;
+    size_t live = heap->counts.live_bytes, charged = first_custodian()->settled;
     for (size_t nth = 1; nth < 14; nth++) {
         lee_system_fail(nth, nth % 2 == 0);
-        lee_custodian_use(&lee_custodian_first);
+        lee_custodian_use(first_custodian());
         lee_system_fail(0, false);
-        CHECK(heap->counts.live_bytes == live && lee_custodian_first.settled == charged);
+        CHECK(heap->counts.live_bytes == live && first_custodian()->settled == charged);
     }
 }
 
@@ -232,7 +237,7 @@ static __attribute__((noinline)) void build(struct model *model, enum shape shap
     for (size_t n = 0; n < model->custodians; n++) {
         size_t parent = below(3) == 0 || n == 0 ? SIZE_MAX : below(n);
         model->parent[n] = parent;
-        model->custodian[n] = ~(uintptr_t)lee_custodian_new(parent == SIZE_MAX ? &lee_custodian_first
+        model->custodian[n] = ~(uintptr_t)lee_custodian_new(parent == SIZE_MAX ? first_custodian()
                                                                                 : custodian_of(model, parent));
         model->root[n] = below(5) == 0 ? SIZE_MAX : shape == SHARED_LIST ? below(2) * n % model->objects : below(model->objects);
         if (model->root[n] != SIZE_MAX)
@@ -581,7 +586,7 @@ static void stacks_are_given_back(void *argument) {
     struct lee_custodian *child = lee_custodian_new(NULL);
     lee_custodian_limit(child, TASKS * (size_t)LEE_STACK_CHARGE + (1 << 20), child);
     for (int i = 0; i < TASKS; i++) {
-        lee_task_join(start_in(&lee_custodian_first, end_deep, NULL));
+        lee_task_join(start_in(first_custodian(), end_deep, NULL));
         start_in(child, i % 2 == 0 ? wait_deep : hold, NULL);
         lee_task_yield();
     }
@@ -658,7 +663,7 @@ static void a_million(void *argument) {
     }
     CHECK(lee_custodian_use(NULL) < 1 << 20);
     size_t left = 0;
-    for (struct lee_custodian *at = lee_custodian_first.child; at != NULL; at = at->next)
+    for (struct lee_custodian *at = first_custodian()->child; at != NULL; at = at->next)
         left++;
     CHECK(left < 100);
     fflush(stdout);

@@ -32,7 +32,7 @@ static struct lee_heap *start_heap(void) {
         abort();
     heap->scans_globals = true;
     heap->verify = true;
-    lee_self = &heap->inline_part;
+    lee_heap_use(heap);
     return heap;
 }
 

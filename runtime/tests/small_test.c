@@ -38,7 +38,7 @@ static struct lee_heap *start_heap(struct roots *roots) {
     if (heap == NULL)
         abort();
     heap->verify = true;
-    lee_self = &heap->inline_part;
+    lee_heap_use(heap);
     *roots = (struct roots){.root.scan = scan_words};
     lee_root_add(heap, &roots->root);
     return heap;
@@ -251,7 +251,7 @@ static void test_failures(void) {
         lee_system_fail(nth, false);
         struct lee_heap *heap = lee_heap_new();
         for (size_t i = 0; heap != NULL && i < 2000; i++) {
-            lee_self = &heap->inline_part;
+            lee_heap_use(heap);
             unsigned char *object = lee_heap_try_alloc(i % 300);
             if (object != NULL)
                 memset(object, 1, i % 300);
@@ -289,7 +289,7 @@ static void cost(size_t objects, size_t resident_most, size_t charged_most) {
     size_t before = resident(), charged = lee_memory_charged();
     for (size_t i = 0; i < HEAPS; i++) {
         heaps[i] = lee_heap_new();
-        lee_self = &heaps[i]->inline_part;
+        lee_heap_use(heaps[i]);
         for (size_t k = 0; k < objects; k++)
             memset(lee_heap_try_alloc_plain(k % 10 * 8 + 1), 1, k % 10 * 8 + 1);
     }
@@ -318,7 +318,7 @@ static void *come_and_go(void *number) {
         struct lee_heap *heap = lee_heap_new();
         if (heap == NULL)
             return "no heap";
-        lee_self = &heap->inline_part;
+        lee_heap_use(heap);
         unsigned char *mine = NULL;
         for (size_t k = 0; k < i % 60; k++)
             memset(mine = lee_heap_try_alloc(k * 2), (int)own + 1, k * 2);

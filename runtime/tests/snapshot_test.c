@@ -13,6 +13,7 @@
 #include "../src/arena.h"
 #include "../src/collect.h"
 #include "../src/custodian.h"
+#include "../src/process.h"
 #include "../src/snapshot.h"
 #include "../src/system.h"
 #include "../src/units.h"
@@ -45,7 +46,7 @@ static struct lee_heap *start_heap(void) {
     if (heap == NULL)
         abort();
     heap->verify = true;
-    lee_self = &heap->inline_part;
+    lee_heap_use(heap);
     memset(words, 0, sizeof words);
     lee_root_add(heap, &root);
     return heap;
@@ -260,7 +261,7 @@ static void test_random(size_t steps, size_t stress, size_t each) {
     heap->stress = 0;
     memset(words, 0, sizeof words);
     lee_heap_collect(heap);
-    CHECK(owners_made == owners_dropped && lee_keys == NULL);
+    CHECK(owners_made == owners_dropped && lee_keys_of(heap) == NULL);
     end_heap(heap);
 }
 
@@ -562,11 +563,12 @@ static void test_usual(void) {
         wanted += lee_snapshot_wanted(heap, 100 * second);
     CHECK(wanted == (lee_system_processors() > 1 && !lee_system_traced() ? LOOKS : 0));
     CHECK(!lee_snapshot_wanted(heap, second));
-    lee_accounting_limits = true; /* somebody has a limit, but nobody is near it */
+    lee_process_self()->accounts.limited = true; /* somebody has a limit, but nobody is near it */
     CHECK(lee_snapshot_wanted(heap, 100 * second) == (wanted == LOOKS));
-    lee_accounting_always = true;
+    lee_heap_settings.accounting = LEE_ACCOUNTING_ALWAYS;
     CHECK(!lee_snapshot_wanted(heap, 100 * second));
-    lee_accounting_limits = lee_accounting_always = false;
+    lee_process_self()->accounts.limited = false;
+    lee_heap_settings.accounting = LEE_ACCOUNTING_USUAL;
     heap->counts.mark_last = second / 10000; /* less than the copy takes */
     CHECK(!lee_snapshot_wanted(heap, 100 * second));
     heap->counts.mark_last = second;

@@ -10,7 +10,11 @@ use std::path::PathBuf;
 /// programs are not changed by it.
 pub fn runtime_words(session: &Session, variant: &[String]) -> Outcome<Vec<OsString>> {
     let library = runtime::library(&session.home, &session.compiler, variant)?;
-    Ok(vec!["-x".into(), "none".into(), library.into(), "-lm".into(), "-lpthread".into()])
+    Ok(["-Wl,-z,now", "-x", "none"]
+        .iter()
+        .map(OsString::from)
+        .chain([library.into(), "-lm".into(), "-lpthread".into()])
+        .collect())
 }
 
 /// A temporary object and the source that it was made from.
