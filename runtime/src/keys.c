@@ -180,6 +180,7 @@ void lee_keys_adopt(struct lee_heap *heap, const uintptr_t *found, size_t count)
 size_t lee_keys_sweep(struct lee_heap *heap, size_t *live) {
     size_t dead = 0;
     *live = 0;
+    (void)heap;
 #ifndef LEE_ARENA_BY_MALLOC
     for (struct lee_arena *key = lee_keys_of(heap), *older; key != NULL; key = older) {
         older = key->older;
