@@ -1,0 +1,37 @@
+"""Charts of bench/record, drawn by matplotlib (`pip install matplotlib`, or Debian's python3-matplotlib)."""
+
+import common
+
+try:
+    import matplotlib
+    from matplotlib.figure import Figure
+except ImportError:
+    common.fail("matplotlib draws the charts and is not installed: 'apt-get install python3-matplotlib', or 'pip install matplotlib'"
+                " in a virtual environment whose python3 runs this command")
+
+# Text as outlines: the same width whatever fonts a reader has, so that nothing is cut off. The same figures give the same file.
+matplotlib.rcParams.update({"svg.fonttype": "path", "svg.hashsalt": "leeward", "font.family": "DejaVu Sans", "font.size": 9})
+COLOURS = ["#3b6ea5", "#c8743a", "#5a9a5a", "#8a6fae", "#888888"]
+
+
+def bars(path, title, axis, labels, series):
+    """Horizontal bars into an SVG file. labels: one a group; series: (name, values), a value a label, None where there is none.
+    A line marks 1 on the axis of ratios."""
+    thick = 0.8 / len(series)
+    figure = Figure(figsize=(8.5, 1.1 + len(labels) * max(0.28, 0.19 * len(series))), layout="constrained")
+    axes = figure.add_subplot()
+    for n, (name, values) in enumerate(series):
+        places = [k + (n - (len(series) - 1) / 2) * thick for k, value in enumerate(values) if value is not None]
+        drawn = axes.barh(places, [v for v in values if v is not None], thick * 0.92, color=COLOURS[n % len(COLOURS)], label=name)
+        axes.bar_label(drawn, fmt="%.2f", padding=3, fontsize=8)
+    axes.axvline(1, color="#333333", linewidth=0.8, linestyle=":", zorder=0)
+    axes.set_yticks(range(len(labels)), labels)
+    axes.invert_yaxis()
+    axes.margins(x=0.1, y=0.02)
+    axes.set_xlabel(axis)
+    axes.set_title(title, loc="left", fontweight="bold", pad=10)
+    axes.spines[["top", "right"]].set_visible(False)
+    if len(series) > 1:
+        figure.legend(loc="outside lower center", ncols=min(3, len(series)), frameon=False)
+    # Without a date the file changes only if the figures do.
+    figure.savefig(path, format="svg", bbox_inches="tight", pad_inches=0.1, metadata={"Date": None})
