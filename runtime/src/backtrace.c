@@ -313,6 +313,7 @@ static void find_locations(struct lee_call *calls, const struct lee_object **of,
             calls[places[i]].location = locations[i];
             calls[places[i]].object = object->path;
             calls[places[i]].program = object->program;
+            calls[places[i]].lined = lee_object_has_lines(object);
         }
     }
 }
@@ -340,6 +341,29 @@ static bool is_inlined_start(struct lee_location *location) {
     return true;
 }
 
+/* Whether a function is the program's `main`, or a part that the C compiler split off it (`lee_main.cold`). */
+static bool is_program_main(const char *function) {
+    static const char name[] = "lee_main";
+    size_t length = sizeof name - 1;
+    return function != NULL && strncmp(function, name, length) == 0 && (function[length] == '\0' || function[length] == '.');
+}
+
+/* What the runtime calls (libc's code, for the most part) is no more the program's than the runtime is: what stands before a call of
+ * the runtime is hidden with it. So is code without a name, which says nothing. */
+static void hide_callees(struct lee_call *calls, size_t count) {
+    size_t hidden = 0, own = 0;
+    while (own < count && (calls[own].runtime || calls[own].location.file == NULL))
+        own++;
+    if (own == count) /* no lines at all: what there is */
+        return;
+    for (size_t i = 0; i < own; i++) {
+        if (calls[i].runtime || calls[i].location.function == NULL)
+            hidden = i + 1;
+    }
+    for (size_t i = 0; i < hidden; i++)
+        calls[i].runtime = true;
+}
+
 /* The program's `main` gets its name back. The runtime's functions are known by their names, and those without the prefix by being in a file beside this one. */
 static void mark_runtime(struct lee_call *calls, size_t count) {
     struct lee_frame here = {.pc = (uintptr_t)lee_backtrace};
@@ -349,13 +373,16 @@ static void mark_runtime(struct lee_call *calls, size_t count) {
         lee_lines_find(&object->image, &own, 1);
     for (size_t i = 0; i < count; i++) {
         struct lee_location *location = &calls[i].location;
-        if (location->function != NULL && strcmp(location->function, "lee_main") == 0)
+        if (is_program_main(location->function))
             location->function = "main"; /* the program's own, which C's `main` calls */
         if (is_inlined_start(location))
             continue;
-        calls[i].runtime = (location->function != NULL && strncmp(location->function, "lee_", 4) == 0) ||
+        /* Code of the program without a line is the runtime's, or of a library that is linked in, where the program itself has lines. */
+        bool unlined = location->file == NULL && calls[i].program && calls[i].lined;
+        calls[i].runtime = unlined || (location->function != NULL && strncmp(location->function, "lee_", 4) == 0) ||
                            (same_directory(location, &own) && strstr(location->file, ".lee") == NULL);
     }
+    hide_callees(calls, count);
 }
 
 size_t lee_backtrace(struct lee_frame frame, struct lee_call calls[LEE_BACKTRACE_FRAMES]) {

@@ -14,6 +14,7 @@ struct lee_call {
     struct lee_location location;
     const char *object; /* the path of the program or library that holds the code; null if not known */
     bool program;       /* that is the program itself */
+    bool lined;         /* that has lines for its own code */
     bool runtime;       /* a function of the runtime, which users do not want to see */
 };
 

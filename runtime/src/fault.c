@@ -109,6 +109,16 @@ void lee_fault_count(const struct lee_site *site, int64_t want, int64_t have) {
     lee_report(site, &text, LEE_CALLER);
 }
 
+void lee_fault_count_value(const struct lee_site *site, int64_t a, char operation, int64_t b) {
+    const char middle[] = {' ', operation, ' ', '\0'};
+    struct lee_text text = text_of("count ");
+    lee_text_signed(&text, a);
+    lee_text_string(&text, middle);
+    lee_text_signed(&text, b);
+    lee_text_string(&text, operation == '/' && b == 0 ? " divides by zero" : " does not fit in 64 bits");
+    lee_report(site, &text, LEE_CALLER);
+}
+
 void lee_fault_cast(const struct lee_site *site, const void *p, uint64_t bytes, uint64_t size, uint64_t align) {
     struct lee_text text = text_of("cast: ");
     if (align > 1 && (uintptr_t)p % align != 0) {

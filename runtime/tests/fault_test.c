@@ -29,6 +29,8 @@ static void do_type_unknown(void) { lee_fault_type(&site, &type_int, NULL); }
 static void do_tag(void) { lee_fault_tag(&site, "number", "text"); }
 static void do_tag_none(void) { lee_fault_tag(&site, "number", NULL); }
 static void do_count(void) { lee_fault_count(&site, 9, 4); }
+static void do_count_value(void) { lee_fault_count_value(&site, 4294967296, '*', 4294967296); }
+static void do_count_by_zero(void) { lee_fault_count_value(&site, 4, '/', 0); }
 static void do_cast_size(void) { lee_fault_cast(&site, elements, 7, 4, 4); }
 static void do_cast_align(void) { lee_fault_cast(&site, (char *)elements + 1, 8, 4, 4); }
 static void do_memory(void) { lee_fault_memory(&site, 123); }
@@ -72,6 +74,8 @@ static const struct {
     {"do_tag", do_tag, "tag: member text is active, number is read"},
     {"do_tag_none", do_tag_none, "tag: no member is active, number is read"},
     {"do_count", do_count, "count 9 is larger than the 4 elements that are there"},
+    {"do_count_value", do_count_value, "count 4294967296 * 4294967296 does not fit in 64 bits"},
+    {"do_count_by_zero", do_count_by_zero, "count 4 / 0 divides by zero"},
     {"do_cast_size", do_cast_size, "cast: 7 bytes are not a whole number of elements of 4 bytes"},
     {"do_cast_align", do_cast_align, "is not aligned to 4 bytes"},
     {"do_memory", do_memory, "out of memory (123 bytes)"},

@@ -298,7 +298,38 @@ impl Emitter<'_, '_> {
             .collect();
         let condition = if tests.is_empty() { "1".to_string() } else { tests.join(" && ") };
         let name = format!("\"{}\"", escape(member.as_str().as_bytes()));
-        self.fault_if(&condition, "tag", &[&name, "NULL"]);
+        let active = self.active_member(tag, member, &value);
+        self.fault_if(&condition, "tag", &[&name, &active]);
+    }
+
+    /// The name of the member that a `tagged_by` field says is active, as a C string; null if it says none.
+    fn active_member(&mut self, tag: &Operand, member: Symbol, value: &Ex) -> String {
+        let none = "NULL".to_string();
+        let Operand::Copy(place) = tag else { return none };
+        let Some((&Proj::Field(number), outer)) = place.proj.split_last() else { return none };
+        let outer = Place { base: place.base, proj: outer.to_vec() };
+        let types = self.unit.types;
+        let fields_of = |ty: Ty| types.as_record(ty).and_then(|id| types.record(id).fields.as_ref());
+        let record = mir::ty::place_ty(self.unit.program, self.body, &outer).ok().and_then(|ty| fields_of(ty.ty));
+        // Several unions may have one tag; the one that is read has the member.
+        let bound = record.into_iter().flat_map(|fields| fields.iter()).find_map(|field| {
+            let tagged = field.tagged_by.as_ref().filter(|tagged| tagged.tag == number)?;
+            let members = fields_of(field.ty.ty)?;
+            members.iter().any(|m| m.name == Some(member)).then_some((tagged, members))
+        });
+        let Some((tagged, members)) = bound else { return none };
+        let arms: Vec<(i128, Symbol)> = tagged
+            .arms
+            .iter()
+            .filter_map(|&(n, m)| Some((n, members.get(m as usize)?.name?)))
+            .filter(|(_, name)| *name != member)
+            .collect();
+        let ty = self.operand_ty(tag);
+        arms.iter().rev().fold(none, |rest, (n, name)| {
+            let number = self.int(*n, ty);
+            let name = escape(name.as_str().as_bytes());
+            format!("{} == {} ? \"{name}\" : {rest}", value.at(Level::Unary), number.at(Level::Unary))
+        })
     }
 
     fn check_terminator(&mut self, pointer: &Operand) {

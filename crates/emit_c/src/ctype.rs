@@ -36,6 +36,8 @@ pub struct CTypes<'a> {
     /// The tags of C.
     pub tags: NameSet,
     record_tags: FxHashMap<RecordId, String>,
+    /// Enumerations of the tags of tagged unions, as far as they are defined.
+    tag_enums: FxHashMap<RecordId, String>,
     enum_tags: FxHashMap<EnumId, Option<String>>,
     /// Enumerations to define, in order of mention.
     pub enums: Vec<EnumId>,
@@ -81,6 +83,7 @@ impl<'a> CTypes<'a> {
             types,
             tags: NameSet::tags(),
             record_tags: FxHashMap::default(),
+            tag_enums: FxHashMap::default(),
             enum_tags: FxHashMap::default(),
             enums: vec![],
             mentioned: vec![],
@@ -285,6 +288,22 @@ impl<'a> CTypes<'a> {
         let tag = self.tags.claim(&base);
         self.record_tags.insert(id, tag.clone());
         tag
+    }
+
+    /// The C tag of the enumeration that a tagged union's tag is of.
+    pub fn tag_enum(&mut self, id: RecordId) -> String {
+        if let Some(name) = self.tag_enums.get(&id) {
+            return name.clone();
+        }
+        let base = self.record_tag(id);
+        let name = self.tags.claim(&format!("{base}__tag"));
+        self.tag_enums.insert(id, name.clone());
+        name
+    }
+
+    /// The same, if that enumeration was defined.
+    pub fn known_tag_enum(&self, id: RecordId) -> Option<&str> {
+        self.tag_enums.get(&id).map(String::as_str)
     }
 
     /// A short readable name of a type, part of the names of instances. Not unique.

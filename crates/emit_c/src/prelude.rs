@@ -123,24 +123,24 @@ pub const COUNT: Helper = Helper {
     text: "LEE_INLINE int64_t lee__count_add(const struct lee_site *site, int64_t a, int64_t b) {
     int64_t sum;
     if (LEE_UNLIKELY(__builtin_add_overflow(a, b, &sum)))
-        lee_fault_count(site, INT64_MAX, a);
+        lee_fault_count_value(site, a, '+', b);
     return sum;
 }
 LEE_INLINE int64_t lee__count_sub(const struct lee_site *site, int64_t a, int64_t b) {
     int64_t difference;
     if (LEE_UNLIKELY(__builtin_sub_overflow(a, b, &difference)))
-        lee_fault_count(site, INT64_MAX, a);
+        lee_fault_count_value(site, a, '-', b);
     return difference;
 }
 LEE_INLINE int64_t lee__count_mul(const struct lee_site *site, int64_t a, int64_t b) {
     int64_t product;
     if (LEE_UNLIKELY(__builtin_mul_overflow(a, b, &product)))
-        lee_fault_count(site, INT64_MAX, a);
+        lee_fault_count_value(site, a, '*', b);
     return product;
 }
 LEE_INLINE int64_t lee__count_div(const struct lee_site *site, int64_t a, int64_t b) {
     if (LEE_UNLIKELY(b == 0 || (b == -1 && a == INT64_MIN)))
-        lee_fault_count(site, INT64_MAX, a);
+        lee_fault_count_value(site, a, '/', b);
     return a / b;
 }
 ",

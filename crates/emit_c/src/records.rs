@@ -22,7 +22,7 @@ pub fn definitions(c: &mut CTypes, identifiers: &mut NameSet) -> String {
     loop {
         if let Some(&id) = c.needed.get(records) {
             records += 1;
-            if let Some(definition) = record_definition(c, id) {
+            if let Some(definition) = record_definition(c, id, identifiers) {
                 texts.insert(Node::Record(id), definition);
                 order.push(Node::Record(id));
             }
@@ -120,11 +120,30 @@ fn fat_definition(c: &mut CTypes, number: usize) -> Option<(String, Vec<Node>)> 
     Some((format!("struct {name} {{ {} }};\n", words.join(" ")), dependencies))
 }
 
-fn record_definition(c: &mut CTypes, id: RecordId) -> Option<(String, Vec<Node>)> {
+fn record_definition(c: &mut CTypes, id: RecordId, identifiers: &mut NameSet) -> Option<(String, Vec<Node>)> {
     let mut dependencies = vec![];
+    let tags = tag_definition(c, id, identifiers);
     let body = record_body(c, id, &mut dependencies)?;
     let head = c.record_text(id);
-    Some((format!("{head} {body};\n"), dependencies))
+    Some((format!("{tags}{head} {body};\n"), dependencies))
+}
+
+/// The enumeration of a tagged union's tag, from which a debugger has the names of the members. Its values are not negative, so
+/// it has the size and sign of `unsigned`.
+fn tag_definition(c: &mut CTypes, id: RecordId, identifiers: &mut NameSet) -> String {
+    let Some(record) = c.types.records.get(id.0 as usize).filter(|r| r.kind == RecordKind::Tagged) else {
+        return String::new();
+    };
+    let Some(fields) = record.fields.clone().filter(|fields| !fields.is_empty()) else { return String::new() };
+    let (text, head) = (c.record_text(id), c.tag_enum(id));
+    let name = text.rsplit(' ').next().unwrap_or("tag");
+    let mut items = IntoText::default();
+    for (n, field) in fields.iter().enumerate() {
+        let member = field.name.map_or_else(|| n.to_string(), |name| name.to_string());
+        let item = identifiers.claim(&format!("{name}__{member}"));
+        items.push(&format!("{item} = {n}"));
+    }
+    format!("enum {head} {{ {} }};\n", items.text)
 }
 
 /// `{ members } attributes`
@@ -146,7 +165,8 @@ fn record_body(c: &mut CTypes, id: RecordId, dependencies: &mut Vec<Node>) -> Op
     let members = lines.join(" ");
     let mut out = if record.kind == RecordKind::Tagged {
         let payload = if members.is_empty() { "char none;".to_string() } else { members };
-        format!("{{ unsigned tag; union {{ {payload} }} u; }}")
+        let tag = c.known_tag_enum(id).map_or("unsigned".to_string(), |name| format!("enum {name}"));
+        format!("{{ {tag} tag; union {{ {payload} }} u; }}")
     } else {
         format!("{{ {members} }}")
     };

@@ -3,6 +3,7 @@
 pub mod codes;
 pub mod framework;
 pub mod initialised;
+mod inlining;
 mod names;
 pub mod no_gc;
 pub mod null_facts;

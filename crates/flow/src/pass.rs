@@ -1,6 +1,6 @@
 //! The passes over MIR, in order.
 
-use crate::{framework, initialised, no_gc, null_facts, ownership, regions, verify_ownership};
+use crate::{framework, initialised, inlining, no_gc, null_facts, ownership, regions, verify_ownership};
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
 use mir::ir::{Body, Program};
@@ -54,6 +54,7 @@ pub fn check(program: &mut Program, sink: &mut Sink, options: Options) -> Report
             return report;
         }
     }
+    inlining::run(program, sink);
     let mut bodies = std::mem::take(&mut program.bodies);
     for body in bodies.iter_mut().filter(|body| !body.unchecked) {
         let before = sink.all.len();

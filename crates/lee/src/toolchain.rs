@@ -42,9 +42,10 @@ impl Profile {
     /// Its flags.
     pub fn flags(self) -> &'static [&'static str] {
         match self {
+            // A `#line` says which line of the source a line of C stands for, not which column: columns of the C would be taken for it.
             // With gcc's -Og and -O1 most locals are `optimized out` in gdb, and compiling takes half as long again.
-            Profile::Debug => &["-O0", "-g"],
-            Profile::Release => &["-O2", "-g1"],
+            Profile::Debug => &["-O0", "-g", "-gno-column-info"],
+            Profile::Release => &["-O2", "-g1", "-gno-column-info"],
         }
     }
 }

@@ -292,14 +292,24 @@ fn faults(ran: &Ran, word: &str, file: &Path) -> Result<(), String> {
         .err
         .match_indices(&place)
         .any(|(at, _)| ran.err[at + place.len()..].starts_with(|c: char| c.is_ascii_digit()));
-    // Every frame is on a line that the file has.
+    // Every frame is on a line that the file has, in a column of that line.
     let text = fs::read_to_string(file).unwrap_or_default();
-    let last = text.lines().count();
     for (at, _) in ran.err.match_indices(&place) {
-        let number: String = ran.err[at + place.len()..].chars().take_while(char::is_ascii_digit).collect();
-        if number.parse::<usize>().is_ok_and(|n| n > last) {
-            return Err(format!("line {number} of {last}: {}", tail(&ran.err)));
+        let mut numbers = ran.err[at + place.len()..]
+            .lines()
+            .next()
+            .unwrap_or("")
+            .split(':')
+            .map(|n| n.trim_end_matches(|c: char| !c.is_ascii_digit()));
+        let Some(line) = numbers.next().and_then(|n| n.parse::<usize>().ok()) else { continue };
+        let column = numbers.next().and_then(|n| n.parse::<usize>().ok()).unwrap_or(1);
+        if text.lines().nth(line.wrapping_sub(1)).is_none_or(|text| column > text.chars().count()) {
+            return Err(format!("there is no {line}:{column}: {}", tail(&ran.err)));
         }
+    }
+    // The first call that is shown is not one inside the runtime or libc, which have no lines.
+    if let Some(call) = ran.err.lines().find(|line| line.starts_with("  at ")).filter(|call| !call.contains(':')) {
+        return Err(format!("the first call is not the program's: {call}: {}", tail(&ran.err)));
     }
     if !said.contains(&word.to_lowercase()) || !has_line {
         return Err(format!("the report lacks {word:?} or the line: {}", tail(&ran.err)));

@@ -122,6 +122,7 @@ impl<'t> Lower<'t, '_> {
         let size = self.numeric(size, long);
         let extra = match (const_int(&wide), const_int(&size)) {
             (Some(n), Some(s)) if n.checked_mul(s).is_some_and(|b| i64::try_from(b).is_ok()) => self.int(n * s, long),
+            _ if new.fallible => self.bytes_or_too_many(wide, size),
             _ => self.temp_of(Rvalue::CountArith(BinOp::Mul, wide, size), long),
         };
         let extra = self.numeric(extra, ulong);
@@ -141,6 +142,30 @@ impl<'t> Lower<'t, '_> {
         });
         let value = self.convert_pointer(object, thin, ty);
         self.assign(Place::local(dest), Rvalue::Use(value));
+    }
+
+    /// `count * size` in bytes, or more than there can be if it does not fit: then the allocation that follows gives null.
+    fn bytes_or_too_many(&mut self, count: Operand, size: Operand) -> Operand {
+        let (int, long, ulong) = (self.common().int, self.common().long, self.common().ulong);
+        // At most the largest count that fits; no division by zero for an element without size.
+        let size = self.numeric(size, ulong);
+        let size = self.freeze(size);
+        let one = self.int(1, ulong);
+        let divisor = self.temp_of(Rvalue::Binary(BinOp::BitOr, size.clone(), one, ulong), ulong);
+        let top = self.int(i128::from(i64::MAX), ulong);
+        let most = self.temp_of(Rvalue::Binary(BinOp::Div, top, divisor, ulong), ulong);
+        let count = self.numeric(count, ulong);
+        let count = self.freeze(count);
+        let bytes = self.temp(long);
+        let product = self.temp_of(Rvalue::Binary(BinOp::Mul, count.clone(), size, ulong), ulong);
+        let product = self.numeric(product, long);
+        self.assign(Place::local(bytes), Rvalue::Use(product));
+        let too_many = self.temp_of(Rvalue::Binary(BinOp::Gt, count, most, ulong), int);
+        self.when(too_many, |this| {
+            let top = this.int(i128::from(i64::MAX), long);
+            this.assign(Place::local(bytes), Rvalue::Use(top));
+        });
+        self.give(bytes)
     }
 
     /// `malloc`, `calloc`, `realloc`.

@@ -378,16 +378,14 @@ impl<'t> Lower<'t, '_> {
     fn case_member(&mut self, member: u32, binding: Option<(LocalId, Bind)>) {
         self.end_binding();
         let block = self.new_block();
-        // Nothing falls into a label that binds.
-        let before = match (binding, self.frames.last()) {
-            (Some(_), Some(frame)) => {
-                let (exit, live) = (frame.on_break, frame.live);
-                self.unwind(live);
-                exit
+        match binding {
+            // Nothing falls into a label that binds.
+            Some(_) => {
+                self.impossible();
+                self.start(block);
             }
-            _ => block,
-        };
-        self.goto_and_start(before, block);
+            None => self.goto_and_start(block, block),
+        }
         let live = self.live;
         let mut place = None;
         if let Some(switch) = self.switches.last_mut() {

@@ -256,6 +256,13 @@ impl<'a> Checker<'a> {
                 self.error(codes::INCOMPLETE, span, format!("the type `{text}` is never completed"));
             }
         }
+        for function in &mut self.program.functions {
+            // C11 6.7.4p7: one declaration without `inline`, or with `extern`, and the unit defines the symbol.
+            let shared = function.linkage == Linkage::Shared && function.type_params == 0;
+            if shared && function.trust == Trust::Checked && function.body.is_some() && !function.inline.only() {
+                function.linkage = Linkage::External;
+            }
+        }
         let unused: Vec<(Span, Symbol)> = self
             .program
             .functions

@@ -5,8 +5,22 @@ use crate::codes;
 use crate::convert::Why;
 use crate::tree::*;
 use crate::types::*;
-use source::{Span, Symbol};
+use source::{with_article, Span, Symbol};
 use syntax::ast;
+
+/// The part of an initialiser that is no constant.
+struct NotConstant {
+    /// Where; `Span::NONE` for all of it.
+    span: Span,
+    /// Why it has no value, if it is made of constants.
+    why: Option<String>,
+}
+
+impl From<Span> for NotConstant {
+    fn from(span: Span) -> NotConstant {
+        NotConstant { span, why: None }
+    }
+}
 
 impl Checker<'_> {
     /// An integer constant expression, or a report.
@@ -17,13 +31,42 @@ impl Checker<'_> {
             return Some(n);
         }
         if self.sink.all.len() == before && !self.is_error(value.ty.ty) {
-            self.error(
-                codes::CONSTANT,
-                e.span,
-                "this is not an integer constant: its value is not known at compile time",
-            );
+            match self.no_value(&value) {
+                Some((span, why)) => self.error(codes::CONSTANT, span, format!("this is not a constant: {why}")),
+                None => self.error(
+                    codes::CONSTANT,
+                    e.span,
+                    "this is not an integer constant: its value is not known at compile time",
+                ),
+            }
         }
         None
+    }
+
+    /// The division of constants in an expression that has no value, and why not.
+    fn no_value(&self, e: &Expr) -> Option<(Span, String)> {
+        match &*e.kind {
+            ExprKind::Binary(op @ (BinOp::Div | BinOp::Rem), a, b) => {
+                if let (Some(x), Some(y), None) = (self.int_of(a), self.int_of(b), self.int_of(e)) {
+                    let sign = if *op == BinOp::Div { '/' } else { '%' };
+                    let why = match y {
+                        0 => format!("`{x} {sign} 0` divides by zero"),
+                        _ => format!(
+                            "the quotient of `{x} {sign} {y}` does not fit {}",
+                            with_article(&self.show(e.ty.ty))
+                        ),
+                    };
+                    return Some((e.span, why));
+                }
+                self.no_value(a).or_else(|| self.no_value(b))
+            }
+            ExprKind::Binary(_, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) | ExprKind::Comma(a, b) => {
+                self.no_value(a).or_else(|| self.no_value(b))
+            }
+            ExprKind::Cond(c, a, b) => self.no_value(c).or_else(|| self.no_value(a)).or_else(|| self.no_value(b)),
+            ExprKind::Unary(_, a) | ExprKind::Convert(_, a) => self.no_value(a),
+            _ => None,
+        }
     }
 
     /// An integer constant expression, without a report.
@@ -398,14 +441,19 @@ impl Checker<'_> {
         let out = self.const_tree(&tree, whole);
         let out = match out {
             Ok(out) => out,
-            Err(at) => {
+            Err(NotConstant { span: at, why }) => {
+                let at = if at == Span::NONE { span } else { at };
                 if self.sink.all.len() == before && !self.is_error(whole) {
-                    self.error_help(
-                        codes::CONSTANT,
-                        if at == Span::NONE { span } else { at },
-                        "the initialiser of a static or global is a constant, and this is not one",
-                        "assign it at run time, for instance at the start of `main`",
-                    );
+                    let message = "the initialiser of a static or global is a constant, and this is not one";
+                    match why {
+                        Some(why) => self.error(codes::CONSTANT, at, format!("{message}: {why}")),
+                        None => self.error_help(
+                            codes::CONSTANT,
+                            at,
+                            message,
+                            "assign it at run time, for instance at the start of `main`",
+                        ),
+                    }
                 }
                 ConstInit::Zero
             }
@@ -413,7 +461,7 @@ impl Checker<'_> {
         (out, Qty { ty: whole, ..ty })
     }
 
-    fn const_tree(&mut self, init: &Init, ty: Ty) -> Result<ConstInit, Span> {
+    fn const_tree(&mut self, init: &Init, ty: Ty) -> Result<ConstInit, NotConstant> {
         match init {
             Init::Expr(e) => {
                 if let (TyKind::Array { .. }, ExprKind::StrLit(id)) = (self.kind(ty), &*e.kind) {
@@ -443,7 +491,10 @@ impl Checker<'_> {
                         return Ok(ConstInit::Fat(addr, at, lo, hi));
                     }
                 }
-                self.const_init(e).ok_or(e.span)
+                self.const_init(e).ok_or_else(|| match self.no_value(e) {
+                    Some((span, why)) => NotConstant { span, why: Some(why) },
+                    None => e.span.into(),
+                })
             }
             Init::Str(id) => Ok(ConstInit::Str(*id)),
             Init::Tagged(n, inner) => {
@@ -457,7 +508,7 @@ impl Checker<'_> {
                         let inner = self.member_type(ty, *lo);
                         let value = self.const_tree(value, inner)?;
                         if hi - lo > 1 << 20 && value != ConstInit::Zero {
-                            return Err(Span::NONE);
+                            return Err(Span::NONE.into());
                         }
                         if value != ConstInit::Zero {
                             out.extend((*lo..=*hi).map(|n| (n, value.clone())));
@@ -477,7 +528,7 @@ impl Checker<'_> {
                 self.check_const_counts(ty, &mut out);
                 Ok(ConstInit::Aggregate(out))
             }
-            Init::Repeat(..) => Err(Span::NONE),
+            Init::Repeat(..) => Err(Span::NONE.into()),
         }
     }
 

@@ -330,9 +330,16 @@ impl Checker<'_> {
         } else {
             Linkage::External
         };
+        let is_extern = specs.storage == Some(ast::Storage::Extern);
+        let gnu = inline_rule(&specs.attrs, &declarator.attrs);
+        let at_file = self.scopes.depth() == 1;
         if let Some((Entity::Func(old), old_span)) = self.scopes.lookup_file(name.name) {
             let (old, old_span) = (*old, *old_span);
             if let Some(id) = self.merge_function(old, old_span, name, ty, trust, linkage, defined, declared) {
+                let checked = self.program.functions.get_mut(id.0 as usize).filter(|f| f.trust == Trust::Checked);
+                if let Some(function) = checked {
+                    function.inline.declare(specs.inline, is_extern, gnu, defined, at_file);
+                }
                 return id;
             }
         } else if let Some((other, span)) = self.scopes.lookup_file(name.name) {
@@ -348,6 +355,10 @@ impl Checker<'_> {
                 );
             }
         }
+        let mut inline = Inlining::default();
+        if trust == Trust::Checked {
+            inline.declare(specs.inline, is_extern, gnu, defined, at_file);
+        }
         let id = FuncId(self.program.functions.len() as u32);
         self.program.functions.push(Function {
             name: name.name,
@@ -360,7 +371,7 @@ impl Checker<'_> {
             param_names: declared.params.iter().map(|n| n.map(|n| n.name)).collect(),
             body: None,
             used: name.name.as_str() == "main",
-            inline: Inlining::default(),
+            inline,
             old_style: false,
             allows: Default::default(),
             span: name.span,

@@ -143,7 +143,12 @@ pub struct SwitchState {
     pub default: Option<Span>,
     /// Barriers open at the switch.
     pub barriers: Vec<u32>,
+    /// What the last label bound: its name, where, and what that hides in the same block.
+    pub bound: Option<Bound>,
 }
+
+/// A name that a label declares, where, and the declaration in the same block that it hides.
+pub type Bound = (Symbol, Span, Option<(Entity, Span)>);
 
 impl Checker<'_> {
     /// Checks the body of function `id`.

@@ -122,6 +122,10 @@ impl Checker<'_> {
             self.scopes.declare(name, Entity::Poison, span);
             return self.error_node(span);
         }
+        if let Some(report) = allocation_word(name.as_str(), span) {
+            self.report(report);
+            return self.error_node(span);
+        }
         let mut report = Diagnostic::error(codes::UNKNOWN_NAME, span, format!("`{name}` is not declared here"));
         if let Some(header) = header_of(name.as_str()) {
             report = report.help(format!("add `#include <{header}>`"));
@@ -237,4 +241,18 @@ pub(crate) fn header_of(name: &str) -> Option<&'static str> {
         "NULL" | "size_t" | "offsetof" => "stddef.h",
         _ => return None,
     })
+}
+
+/// A word of allocation as a value: it depends on the type that it is used with, so there is no one function to point to.
+fn allocation_word(name: &str, span: Span) -> Option<Diagnostic> {
+    let help = match name {
+        "free" => "write a function for the type, and point to that: `static void release_item(consume struct item *unique p) { free(p); }`",
+        "malloc" | "calloc" | "realloc" => {
+            "write a function for the type, and point to that: `static struct item *unique make_item(void) { return new struct item; }`"
+        }
+        _ => return None,
+    };
+    let message =
+        format!("`{name}` is part of the language, not a function with an address: what it does depends on the type");
+    Some(Diagnostic::error(codes::UNKNOWN_NAME, span, message).help(help))
 }

@@ -151,6 +151,17 @@ impl Scopes {
         }
     }
 
+    /// Takes the declaration of `name` at `span` back, and puts what it hid in its level in its place.
+    pub fn withdraw(&mut self, name: Symbol, span: Span, hidden: Option<(Entity, Span)>) {
+        for level in self.levels.iter_mut().rev() {
+            if level.names.get(&name).is_some_and(|(_, at)| *at == span) {
+                level.names.remove(&name);
+                level.names.extend(hidden.map(|old| (name, old)));
+                return;
+            }
+        }
+    }
+
     /// Declares `name` at file scope.
     pub fn declare_file(&mut self, name: Symbol, entity: Entity, span: Span) {
         if let Some(level) = self.levels.first_mut() {

@@ -57,8 +57,8 @@ impl Checker<'_> {
         let subject = owns.then(|| value.clone());
         let state = SwitchState { tagged: Some((id, constant)), subject, barriers, ..SwitchState::default() };
         self.check_read(&value);
-        self.check_fall_through(body);
         let (body, state) = self.switch_body(state, body);
+        self.check_fall_through(&body);
         let fields = self.program.types.record(id).fields.clone().unwrap_or_default();
         let missing: Vec<String> = fields
             .iter()
@@ -101,21 +101,37 @@ impl Checker<'_> {
     }
 
     /// A clause of a tagged switch does not run on into one that binds a member: there would be nothing to bind.
-    pub(crate) fn check_fall_through(&mut self, body: &ast::Stmt) {
-        let ast::StmtKind::Block(block) = &body.kind else { return };
+    fn check_fall_through(&mut self, body: &Stmt) {
+        let StmtKind::Block(block) = &body.kind else { return };
         let mut runs_on = false;
         for stmt in &block.stmts {
-            if let Some(binding) = binding_label(stmt) {
-                if runs_on {
-                    self.error_help(
-                        codes::CASE,
-                        binding.span,
-                        format!("the clause in front would fall through into this one, which binds `{}`", binding.name),
-                        "end the clause in front with `break` or `return`",
-                    );
-                }
+            let bound = binding_label(stmt).and_then(|id| self.f.as_ref()?.locals.get(id.0 as usize));
+            if let (Some((Some(name), span)), true) = (bound.map(|local| (local.name, local.span)), runs_on) {
+                self.error_help(
+                    codes::CASE,
+                    span,
+                    format!("the clause before this one would fall through into it, and it binds `{name}`"),
+                    "end that clause with `break` or `return`",
+                );
             }
-            runs_on = may_complete(stmt);
+            runs_on = (runs_on || has_label(stmt)) && may_complete(&self.program.types, stmt);
+        }
+    }
+
+    /// The names that the label before bound are those of its clause alone.
+    fn end_clause(&mut self) {
+        let bound = self.f.as_mut().and_then(|f| f.switches.last_mut()).and_then(|state| state.bound.take());
+        if let Some((name, span, hidden)) = bound {
+            self.scopes.withdraw(name, span, hidden);
+        }
+    }
+
+    /// Declares what a label binds, up to the next label of the switch.
+    fn declare_bound(&mut self, name: ast::Ident, local: LocalId) {
+        let hidden = self.scopes.lookup_here(name.name).cloned();
+        self.scopes.declare(name.name, Entity::Local(local), name.span);
+        if let Some(state) = self.f.as_mut().and_then(|f| f.switches.last_mut()) {
+            state.bound = Some((name.name, name.span, hidden));
         }
     }
 
@@ -130,6 +146,7 @@ impl Checker<'_> {
             self.error(codes::CASE, low.span, "a case label stands inside a switch");
             return self.boxed(body).kind;
         }
+        self.end_clause();
         let (Some(lo), Some(hi)) = (lo, hi) else { return self.boxed(body).kind };
         self.add_case(lo, hi, low.span);
         self.case_barriers(low.span);
@@ -185,6 +202,7 @@ impl Checker<'_> {
         binding: Option<ast::Ident>,
         body: &ast::Stmt,
     ) -> StmtKind {
+        self.end_clause();
         let state = self.f.as_ref().and_then(|f| f.switches.last()).cloned();
         let Some((id, constant)) = state.as_ref().and_then(|s| s.tagged) else {
             self.error(codes::CASE, member.span, "`case .member` stands inside a switch over a tagged union");
@@ -226,7 +244,7 @@ impl Checker<'_> {
                 ty.ty = self.types().pointer(Pointer { region, ..p });
             }
             let local = self.new_local(Some(name.name), Qty::plain(ty.ty), name.span, false);
-            self.scopes.declare(name.name, Entity::Local(local), name.span);
+            self.declare_bound(name, local);
             (local, Bind::Copy)
         });
         let body = self.boxed(body);
@@ -258,11 +276,12 @@ impl Checker<'_> {
         }
         self.note_assigned(local, &value);
         let value = self.coerce(value, ty.ty, Why::Local);
-        self.scopes.declare(name.name, Entity::Local(local), name.span);
+        self.declare_bound(name, local);
         (local, bind_of(&value))
     }
 
     pub(crate) fn default_stmt(&mut self, body: &ast::Stmt, span: Span) -> StmtKind {
+        self.end_clause();
         let state = self.f.as_ref().and_then(|f| f.switches.last()).cloned();
         match state {
             None => self.error(codes::CASE, span, "`default` stands inside a switch"),
@@ -306,42 +325,141 @@ fn bind_of(value: &Expr) -> Bind {
     }
 }
 
-/// The name that a `case .member(name):` at the front of a statement binds.
-pub(crate) fn binding_label(stmt: &ast::Stmt) -> Option<ast::Ident> {
+/// What a `case .member(name):` at the front of a statement binds.
+fn binding_label(stmt: &Stmt) -> Option<LocalId> {
     match &stmt.kind {
-        ast::StmtKind::CaseMember { binding: Some(name), .. } => Some(*name),
-        ast::StmtKind::CaseMember { body, .. } | ast::StmtKind::Case(_, _, body) | ast::StmtKind::Default(body) => {
+        StmtKind::CaseMember(_, Some((local, _)), _) => Some(*local),
+        StmtKind::CaseMember(_, None, body) | StmtKind::Case(_, _, body) | StmtKind::Default(body) => {
             binding_label(body)
         }
         _ => None,
     }
 }
 
-/// Whether control may run off the end of a statement, by its shape.
-pub(crate) fn may_complete(stmt: &ast::Stmt) -> bool {
+/// Whether control may run off the end of a statement. Values of variables are not looked at, and a `goto` out of a loop counts as
+/// leaving the statement for good.
+fn may_complete(types: &TypeStore, stmt: &Stmt) -> bool {
     match &stmt.kind {
-        ast::StmtKind::Break
-        | ast::StmtKind::Continue
-        | ast::StmtKind::Return(_)
-        | ast::StmtKind::Goto(_)
-        | ast::StmtKind::GotoComputed(_) => false,
-        ast::StmtKind::Block(block) | ast::StmtKind::Unsafe(block) => block.stmts.last().is_none_or(may_complete),
-        ast::StmtKind::If { then, other: Some(other), .. } => may_complete(then) || may_complete(other),
-        ast::StmtKind::Case(_, _, body)
-        | ast::StmtKind::Default(body)
-        | ast::StmtKind::Label(_, body)
-        | ast::StmtKind::CaseMember { body, .. } => may_complete(body),
-        ast::StmtKind::While(cond, _) => {
-            !matches!(cond.kind, ast::ExprKind::Int(ast::IntLit { value: 1.., .. }) | ast::ExprKind::Bool(true))
+        StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::GotoComputed(_) => {
+            false
         }
-        ast::StmtKind::For { cond: None, .. } => false,
-        ast::StmtKind::Expr(e) => !is_exit(e),
-        _ => true,
+        StmtKind::Block(block) => {
+            let mut runs_on = true;
+            for stmt in &block.stmts {
+                runs_on = (runs_on || has_label(stmt)) && may_complete(types, stmt);
+            }
+            runs_on
+        }
+        StmtKind::If(_, then, other) => {
+            may_complete(types, then) || other.as_ref().is_none_or(|other| may_complete(types, other))
+        }
+        StmtKind::While(cond, body) => !is_true(cond) || breaks(body, false),
+        StmtKind::For(_, cond, _, body) => cond.as_ref().is_some_and(|cond| !is_true(cond)) || breaks(body, false),
+        StmtKind::DoWhile(body, cond) => breaks(body, true) || (!is_true(cond) && may_complete(types, body)),
+        StmtKind::Switch(_, body) => {
+            !has_default(body) || breaks(body, false) || may_complete(types, body) || is_empty(body)
+        }
+        // Each member has a case, or there is a `default`.
+        StmtKind::SwitchTagged(_, body) => breaks(body, false) || may_complete(types, body) || is_empty(body),
+        StmtKind::Case(_, _, body)
+        | StmtKind::CaseMember(_, _, body)
+        | StmtKind::Default(body)
+        | StmtKind::Label(_, body) => may_complete(types, body),
+        StmtKind::Expr(e) => !never_returns(types, e),
+        StmtKind::Empty
+        | StmtKind::Declare(..)
+        | StmtKind::Defer(_)
+        | StmtKind::Swap(..)
+        | StmtKind::CountGroup(_)
+        | StmtKind::Asm(_)
+        | StmtKind::VaStart(_)
+        | StmtKind::VaEnd(_)
+        | StmtKind::VaCopy(..)
+        | StmtKind::Arena(..)
+        | StmtKind::Open(..)
+        | StmtKind::Cursor(..)
+        | StmtKind::Unpack { .. } => true,
     }
 }
 
-/// A call of a function that is known never to return.
-pub(crate) fn is_exit(e: &ast::Expr) -> bool {
-    let ast::ExprKind::Call { callee, .. } = &e.kind else { return false };
-    matches!(callee.kind, ast::ExprKind::Ident(name) if matches!(name.as_str(), "exit" | "abort" | "_Exit" | "__builtin_unreachable"))
+fn is_empty(stmt: &Stmt) -> bool {
+    match &stmt.kind {
+        StmtKind::Block(block) => block.stmts.is_empty(),
+        kind => matches!(kind, StmtKind::Empty),
+    }
+}
+
+fn is_true(e: &Expr) -> bool {
+    match &*e.kind {
+        ExprKind::Int(value) => *value != 0,
+        ExprKind::Convert(_, inner) => is_true(inner),
+        _ => false,
+    }
+}
+
+/// The statements directly inside.
+fn children(stmt: &Stmt) -> Vec<&Stmt> {
+    match &stmt.kind {
+        StmtKind::Block(block) => block.stmts.iter().collect(),
+        StmtKind::If(_, then, other) => [Some(then), other.as_ref()].into_iter().flatten().map(|s| &**s).collect(),
+        StmtKind::While(_, body)
+        | StmtKind::DoWhile(body, _)
+        | StmtKind::For(_, _, _, body)
+        | StmtKind::Switch(_, body)
+        | StmtKind::SwitchTagged(_, body)
+        | StmtKind::Case(_, _, body)
+        | StmtKind::CaseMember(_, _, body)
+        | StmtKind::Default(body)
+        | StmtKind::Label(_, body) => vec![body],
+        _ => vec![],
+    }
+}
+
+fn is_loop(stmt: &Stmt) -> bool {
+    matches!(stmt.kind, StmtKind::While(..) | StmtKind::DoWhile(..) | StmtKind::For(..))
+}
+
+fn is_switch(stmt: &Stmt) -> bool {
+    matches!(stmt.kind, StmtKind::Switch(..) | StmtKind::SwitchTagged(..))
+}
+
+/// Whether a label stands in the statement, so that it is reached although what is before it never ends.
+fn has_label(stmt: &Stmt) -> bool {
+    let is_label =
+        matches!(stmt.kind, StmtKind::Case(..) | StmtKind::CaseMember(..) | StmtKind::Default(_) | StmtKind::Label(..));
+    is_label || children(stmt).into_iter().any(has_label)
+}
+
+fn has_default(stmt: &Stmt) -> bool {
+    matches!(stmt.kind, StmtKind::Default(_)) || children(stmt).into_iter().any(|s| !is_switch(s) && has_default(s))
+}
+
+/// Whether a `break` in the body of a loop or switch leaves it; `continues`: a `continue` counts too.
+fn breaks(body: &Stmt, continues: bool) -> bool {
+    match &body.kind {
+        StmtKind::Break => true,
+        StmtKind::Continue => continues,
+        _ if is_loop(body) => false,
+        _ if is_switch(body) => continues && children(body).into_iter().any(continues_loop),
+        _ => children(body).into_iter().any(|s| breaks(s, continues)),
+    }
+}
+
+/// Whether a `continue` in a switch goes on with the loop around it.
+fn continues_loop(stmt: &Stmt) -> bool {
+    match &stmt.kind {
+        StmtKind::Continue => true,
+        _ if is_loop(stmt) => false,
+        _ => children(stmt).into_iter().any(continues_loop),
+    }
+}
+
+/// A call of a function that never returns.
+fn never_returns(types: &TypeStore, e: &Expr) -> bool {
+    match &*e.kind {
+        ExprKind::Unreachable => true,
+        ExprKind::Call(_, ty, _) => types.as_func(*ty).is_some_and(|f| f.noreturn),
+        ExprKind::Convert(_, inner) | ExprKind::Comma(_, inner) => never_returns(types, inner),
+        _ => false,
+    }
 }

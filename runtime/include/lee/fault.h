@@ -43,13 +43,16 @@ LEE_FAULT void lee_fault_null(const struct lee_site *site);
 LEE_FAULT void lee_fault_division(const struct lee_site *site);
 /* `division overflow (INT_MIN / -1)` */
 LEE_FAULT void lee_fault_overflow(const struct lee_site *site);
-/* `type: a pointer to HAVE is used as a pointer to WANT` */
+/* `container_of: the pointer is not to that member of a WANT` */
 LEE_FAULT void lee_fault_container(const struct lee_site *site, const char *want);
+/* `type: a pointer to HAVE is used as a pointer to WANT` */
 LEE_FAULT void lee_fault_type(const struct lee_site *site, const struct lee_type *want, const struct lee_type *have);
 /* `tag: member HAVE is active, WANT is read`; `have` may be null when the tag names no member. */
 LEE_FAULT void lee_fault_tag(const struct lee_site *site, const char *want, const char *have);
 /* `count W is larger than the H elements that are there` */
 LEE_FAULT void lee_fault_count(const struct lee_site *site, int64_t want, int64_t have);
+/* `count A * B does not fit in 64 bits`; `operation` is one of `+ - * /`. */
+LEE_FAULT void lee_fault_count_value(const struct lee_site *site, int64_t a, char operation, int64_t b);
 /* `cast: ...`: `bytes` bytes at `p` are viewed as elements of `size` bytes aligned to `align`. The message says
  * whether the size or the alignment does not fit. */
 LEE_FAULT void lee_fault_cast(const struct lee_site *site, const void *p, uint64_t bytes, uint64_t size, uint64_t align);

@@ -32,6 +32,9 @@ void lee_fault_type(const struct lee_site *site, const struct lee_type *want, co
 void lee_fault_tag(const struct lee_site *site, const char *want, const char *have) {
     FAULT("tag %s, not %s", have ? have : "?", want);
 }
+void lee_fault_count_value(const struct lee_site *site, int64_t a, char operation, int64_t b) {
+    FAULT("count %ld %c %ld", (long)a, operation, (long)b);
+}
 void lee_fault_count(const struct lee_site *site, int64_t want, int64_t have) {
     FAULT("count %ld of %ld", (long)want, (long)have);
 }
