@@ -45,9 +45,13 @@ const struct lee_layout lee_layout_plain = {.bytes = 1, .kind = LEE_LAYOUT_PLAIN
 static struct lee_heap_bins no_heap; /* all bins are empty: the slow path makes a heap */
 _Thread_local struct lee_heap_bins *lee_self __attribute__((tls_model("initial-exec"))) = &no_heap;
 
+void lee_heap_enter(struct lee_process *process) {
+    lee_self = process->heap != NULL ? &process->heap->inline_part : &no_heap;
+}
+
 struct lee_heap *lee_heap_self(void) {
     if (lee_self == &no_heap) {
-        struct lee_heap *heap = lee_heap_new_for_thread();
+        struct lee_heap *heap = lee_process_is_spawned() ? lee_heap_new() : lee_heap_new_for_thread();
         if (heap == NULL)
             return NULL;
         lee_heap_use(heap);

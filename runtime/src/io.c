@@ -21,13 +21,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct lee_file lee_io_standard[3] = {
+/* Of a thread's own process. */
+static struct lee_file standard[3] = {
     {.fd = 0, .flags = IO_OPEN | IO_READ},
     {.fd = 1, .flags = IO_OPEN | IO_WRITE},
     {.fd = 2, .flags = IO_OPEN | IO_WRITE | IO_DECIDED, .mode = LEE_IO_NONE},
 };
 
-struct lee_file *const lee_io_standard_input = &lee_io_standard[0], *const lee_io_standard_output = &lee_io_standard[1];
+_Thread_local struct lee_file *lee_io_standard_input __attribute__((tls_model("initial-exec"))) = &standard[0];
+_Thread_local struct lee_file *lee_io_standard_output __attribute__((tls_model("initial-exec"))) = &standard[1];
+
+void lee_io_enter(struct lee_process *process) {
+    lee_io_standard_input = process->high != 0 ? process->standard : standard;
+    lee_io_standard_output = lee_io_standard_input + 1;
+}
 
 /* The open files of the process but for the standard ones. The list keeps nothing alive: the links lie in words of a file that its layout
  * does not name. */
@@ -70,15 +77,15 @@ static const struct lee_layout file_layout = {
 };
 
 struct lee_file *lee_io_stdin(void) {
-    return &lee_io_standard[0];
+    return lee_io_standard_input;
 }
 
 struct lee_file *lee_io_stdout(void) {
-    return &lee_io_standard[1];
+    return lee_io_standard_output;
 }
 
 struct lee_file *lee_io_stderr(void) {
-    return &lee_io_standard[2];
+    return lee_io_standard_input + 2;
 }
 
 static void unlink_file(struct lee_file *f) {
@@ -226,18 +233,22 @@ static void give_buffer_back(struct lee_file *f) {
     if (f->buffer == NULL)
         return;
     struct buffer *b = (struct buffer *)(void *)(f->buffer - offsetof(struct buffer, bytes));
+    f->buffer = NULL;
+    if (lee_process_is_spawned()) { /* it is of the process's heap */
+        lee_heap_free(b);
+        return;
+    }
     b->next = free_buffers;
     free_buffers = b;
-    f->buffer = NULL;
 }
 
 /* The buffer, made when it is first needed: programs open more files than they read. */
 static bool have_buffer(struct lee_file *f) {
     if (IO_LIKELY(f->buffer != NULL))
         return true;
-    struct buffer *b = free_buffers;
+    struct buffer *b = lee_process_is_spawned() ? NULL : free_buffers;
     size_t n = (size_t)f->fd;
-    if (n < 2 && f == &lee_io_standard[n] && !standard_given[n]) {
+    if (n < 2 && f == &standard[n] && !standard_given[n]) {
         standard_given[n] = true;
         b = &standard_buffers[n];
     } else if (b != NULL)
@@ -312,7 +323,7 @@ bool io_start_writing(struct lee_file *f) {
 
 /* A question on a terminal is seen before its answer is awaited. */
 static void flush_before_reading(void) {
-    struct lee_file *out = &lee_io_standard[1];
+    struct lee_file *out = lee_io_standard_output;
     if (out->wpos != NULL && out->mode == LEE_IO_LINE)
         io_flush(out);
 }
@@ -466,6 +477,29 @@ static void drop_file(void *object, size_t bytes) {
     errno = why;
 }
 
+void lee_files_begin(struct lee_process *process) {
+    for (int i = 0; i < 3; i++)
+        process->standard[i] = (struct lee_file){.fd = i, .flags = IO_OPEN | (i == 0 ? IO_READ : i == 1 ? IO_WRITE : IO_WRITE | IO_DECIDED),
+                                                 .mode = i == 2 ? LEE_IO_NONE : LEE_IO_FULL};
+}
+
+void lee_files_return(void) {
+    lee_io_fflush(NULL);
+}
+
+void lee_files_end(struct lee_process *process) {
+    for (int i = 1; i < 3; i++) {
+        struct lee_file *f = &process->standard[i];
+        if (f->wpos != NULL)
+            io_write_now(f->fd, f->buffer, (size_t)(f->wpos - f->buffer));
+        f->wpos = f->wend = NULL;
+    }
+    for (struct lee_file *f = first_file(), *next; f != NULL; f = next) {
+        next = f->next;
+        drop_file(f, sizeof *f);
+    }
+}
+
 void lee_files_shut(void) {
     for (struct lee_file *f = first_file(), *next; f != NULL; f = next) {
         next = f->next;
@@ -485,7 +519,7 @@ int lee_io_fflush(struct lee_file *f) {
     }
     bool good = true;
     for (int i = 0; i < 3; i++)
-        good &= io_flush(&lee_io_standard[i]);
+        good &= io_flush(lee_io_standard_input + i);
     for (f = first_file(); f != NULL; f = f->next)
         good &= io_flush(f);
     return good ? 0 : IO_END;
@@ -597,6 +631,6 @@ __attribute__((constructor)) static void install_flush(void) {
  * reading, for the next reader of the same file. */
 __attribute__((destructor)) static void flush_at_exit(void) {
     lee_io_fflush(NULL);
-    if (lee_io_standard[0].rpos != NULL)
-        drop_read_ahead(&lee_io_standard[0]);
+    if (lee_io_standard_input->rpos != NULL)
+        drop_read_ahead(lee_io_standard_input);
 }

@@ -43,9 +43,6 @@ struct lee_file {
     struct lee_custodian *custodian;  /* that closes it when it is shut down; null: none */
 };
 
-/* The standard files, by descriptor. */
-extern struct lee_file lee_io_standard[3];
-
 /* Faults unless `f` is an open file. */
 static inline void io_check(const struct lee_file *f) {
     if (IO_UNLIKELY(f == NULL))

@@ -31,7 +31,7 @@ int lee_io_getc(struct lee_file *f) {
 }
 
 int lee_io_getchar(void) {
-    return get(&lee_io_standard[0]);
+    return get(lee_io_standard_input);
 }
 
 int lee_io_ungetc(int c, struct lee_file *f) {
@@ -59,7 +59,7 @@ int lee_io_putc(int c, struct lee_file *f) {
 }
 
 int lee_io_putchar(int c) {
-    return put((unsigned char)c, &lee_io_standard[1]);
+    return put((unsigned char)c, lee_io_standard_output);
 }
 
 /* `size * count`. The compiler has checked that so many bytes are there; this repeats the product's overflow, on

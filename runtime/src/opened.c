@@ -27,6 +27,11 @@ void lee_opened_remove(struct lee_opened *entry) {
         entry->next->previous = entry->previous;
 }
 
+void lee_opened_end(void) {
+    while (first() != NULL)
+        first()->shut(first());
+}
+
 void lee_opened_shut(void) {
     for (struct lee_opened *entry = first(), *next; entry != NULL; entry = next) {
         next = entry->next;

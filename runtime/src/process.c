@@ -1,12 +1,36 @@
 /* process.c: see process.h. */
 #include "process.h"
 
+#include <lee/collect.h>
+
 /* Of a thread that runs Leeward code without having been made for a process: the first one, and those that foreign code made. */
 static _Thread_local struct lee_process own;
 _Thread_local struct lee_process *lee_process __attribute__((tls_model("initial-exec")));
 
+bool lee_processes_used;
+
+void lee_process_enter(struct lee_process *process) {
+    lee_process = process;
+    lee_heap_enter(process);
+    if (lee_io_enter != NULL)
+        lee_io_enter(process);
+    if (lee_globals_enter != NULL)
+        lee_globals_enter(process);
+}
+
+#ifndef LEE_NO_GC
+void lee_process_scan(const struct lee_process *process, struct lee_marker *marker) {
+    lee_mark_word(marker, (uintptr_t)process->accounts.first.limits);
+    lee_mark_word(marker, (uintptr_t)process->accounts.first.requirements);
+    for (unsigned i = 0; i < 3; i++)
+        lee_mark_word(marker, (uintptr_t)process->standard[i].buffer);
+    if (lee_globals_scan != NULL)
+        lee_globals_scan(process, marker);
+}
+#endif
+
 struct lee_process *lee_process_begin(void) {
-    own.hidden_files = own.hidden_opened = ~(uintptr_t)0;
+    own.hidden_files = own.hidden_opened = own.hidden_pids = ~(uintptr_t)0;
 #ifndef LEE_NO_GC
     lee_tasks_begin(&own);
 #endif

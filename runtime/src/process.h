@@ -7,13 +7,17 @@
 #define LEE_SRC_PROCESS_H
 
 #include "custodian.h"
+#include "io_file.h"
 #include "task.h"
+
+#include <lee/process.h>
 
 #include <stddef.h>
 
 struct lee_arena;
 struct lee_arena_page;
 struct lee_listed;
+struct lee_process_record;
 
 enum { LEE_KEPT_PAGES = 4 /* arenas that are alive at once in one process seldom are more */ };
 
@@ -27,10 +31,22 @@ struct lee_process {
     } arenas;
     struct lee_listed *listed; /* what `container_of` finds outside the heap (container.c); null as long as nothing was listed */
     /* Heads of lists that keep nothing alive, so no word here may look like a pointer: complements of addresses. */
-    uintptr_t hidden_files, hidden_opened;
+    uintptr_t hidden_files, hidden_opened, hidden_pids;
+    /* Of a process that was spawned; it lies at the top of the stack of its first task. */
+    uintptr_t high; /* of that stack; 0 for the process of a thread */
+    struct lee_file standard[3];
+    struct {
+        intptr_t delta; /* its variable of static storage is so far from the linked one */
+        void *copy;     /* null: it has none */
+    } globals;
+    struct lee_process_record *record; /* what others know of it */
+    uintptr_t last_high, last_lowest;  /* once it has ended: the stack that it ended on, if that is not its first task's */
 #ifndef LEE_NO_GC
     struct lee_tasks tasks;
     struct lee_accounts accounts;
+    struct lee_process *queue_next, *queue_previous; /* of those that can run */
+    struct lee_process *next, *previous;             /* of all that were spawned */
+    bool queued;
 #endif
 };
 
@@ -48,5 +64,36 @@ static inline struct lee_process *lee_process_self(void) {
     struct lee_process *process = lee_process;
     return __builtin_expect(process != NULL, 1) ? process : lee_process_begin();
 }
+
+/* Whether a process was ever spawned. */
+extern bool lee_processes_used;
+
+/* Marks what a process that was spawned holds beside its tasks. */
+void lee_process_scan(const struct lee_process *process, struct lee_marker *marker);
+
+/* From here on `process` is the one that runs on this thread; the stack is the caller's still. */
+void lee_process_enter(struct lee_process *process);
+/* cells.c: its part for the heap; io.c: its part for the standard files. */
+void lee_heap_enter(struct lee_process *process);
+void lee_io_enter(struct lee_process *process) __attribute__((weak));
+void lee_globals_enter(struct lee_process *process) __attribute__((weak));
+
+/* io.c, opened.c, if they are linked: the files of a process that is made; what is open in the running process is closed, and what it
+ * printed written, as far as nobody has to be waited for. */
+void lee_files_begin(struct lee_process *process) __attribute__((weak));
+void lee_files_end(struct lee_process *process) __attribute__((weak));
+/* A process returns: all that it printed is written, however long that takes. */
+void lee_files_return(void) __attribute__((weak));
+void lee_opened_end(void) __attribute__((weak));
+
+/* globals_copy.c, if it is linked: marks what the globals of a process that was spawned hold. */
+void lee_globals_scan(const struct lee_process *process, struct lee_marker *marker) __attribute__((weak));
+
+/* process_spawn.c, if it is linked. Whether the running process was spawned, so that a fault ends only it. */
+static inline bool lee_process_is_spawned(void) {
+    return lee_process != NULL && lee_process->high != 0;
+}
+/* Ends the running process; it must have been spawned. */
+_Noreturn void lee_process_end(enum lee_end_how how, int status, const char *message, size_t length) __attribute__((weak));
 
 #endif

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "backtrace.h"
+#include "process.h"
 #include "system.h"
 
 enum { FAULT_STATUS = 134 }; /* what shells show for SIGABRT */
@@ -188,12 +189,49 @@ static void print_calls(void) {
     print_repeats(repeats);
 }
 
+/* A process that was spawned may fault a million times: what comes from one place is printed some times only. */
+static bool is_new(void) {
+    enum { PLACES = 64, MOST = 5 };
+    static struct {
+        const char *file;
+        uintptr_t where;
+        unsigned count;
+    } seen[PLACES];
+    if (!lee_process_is_spawned())
+        return true;
+    uintptr_t where = report.site.file != NULL ? report.site.line : report.frame.pc;
+    for (size_t i = 0; i < PLACES; i++) {
+        if (seen[i].count == 0) {
+            seen[i].file = report.site.file;
+            seen[i].where = where;
+        }
+        if (seen[i].file == report.site.file && seen[i].where == where)
+            return seen[i].count <= MOST && ++seen[i].count <= MOST;
+    }
+    return true;
+}
+
+/* Of a process that was spawned: only that one ends. */
+static _Noreturn void end_process(void) {
+    struct lee_text message = report.message;
+    call_count = 0;
+    memset(&report, 0, sizeof report);
+    atomic_store(&step, IDLE);
+    lee_process_end(LEE_FAULTED, 0, message.bytes, message.length);
+}
+
 static _Noreturn void go_on(enum step next) {
+    bool print = next > FLUSHING || is_new();
     switch (next) {
     case IDLE:
     case FLUSHING:
         atomic_store(&step, FLUSHING);
-        if (lee_fault_flush != NULL)
+        if (lee_process_is_spawned()) {
+            if (lee_files_end != NULL)
+                lee_files_end(lee_process);
+            if (!print)
+                end_process();
+        } else if (lee_fault_flush != NULL)
             lee_fault_flush();
         __attribute__((fallthrough));
     case LOCATING:
@@ -206,6 +244,8 @@ static _Noreturn void go_on(enum step next) {
         place_first_call();
         print_calls();
     }
+    if (lee_process_is_spawned())
+        end_process();
     end();
 }
 

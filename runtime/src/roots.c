@@ -14,6 +14,7 @@
 
 #include "collect.h"
 #include "poison.h"
+#include "process.h"
 
 extern void *__libc_stack_end __attribute__((weak)); /* glibc's: of the first thread */
 
@@ -137,6 +138,8 @@ void lee_roots_scan_stack(struct lee_heap *heap, struct lee_marker *marker) {
 void lee_roots_scan_shared(struct lee_heap *heap, struct lee_marker *marker) {
     if (heap->scans_globals)
         scan_globals(marker);
+    if (heap->process != NULL && heap->process->high != 0)
+        lee_process_scan(heap->process, marker);
     for (struct lee_root *root = heap->roots.next; root != NULL; root = root->next)
         root->scan(root, marker);
 }

@@ -16,6 +16,7 @@
 #include "custodian.h"
 #include "mend.h"
 #include "poison.h"
+#include "process.h"
 #include "small.h"
 #include "system.h"
 #include "units.h"
@@ -163,7 +164,7 @@ static size_t spared_pages(struct lee_heap *heap) {
 
 bool lee_snapshot_wanted(struct lee_heap *heap, uint64_t rest) {
     unsigned mode = lee_heap_settings.snapshot;
-    if (SANITIZED || mode == LEE_SNAPSHOT_NEVER || lee_account_due(heap))
+    if (SANITIZED || mode == LEE_SNAPSHOT_NEVER || lee_processes_used || lee_account_due(heap))
         return false; /* only a collection that stops charges custodians */
     if (mode == LEE_SNAPSHOT_ALWAYS)
         return true;

@@ -27,7 +27,12 @@ void __sanitizer_finish_switch_fiber(void *save, const void **bottom, size_t *si
 
 /* Of the thread. */
 static _Thread_local struct {
-    struct lee_task *gone; /* ended, and its stack is still there */
+    bool left;                /* one of these is set: */
+    struct lee_task *gone;    /* ended, and its stack is still there */
+    struct lee_process *over; /* the same of a process */
+    void (*arrived)(struct lee_process *over);
+    struct lee_process *head, *tail; /* that can run, without the one that runs */
+    struct lee_process *spawned;     /* all but the thread's own */
 #ifdef LEE_ASAN
     const void *bottom; /* of the stack that the thread began with */
     size_t size;
@@ -62,14 +67,63 @@ void lee_tasks_begin(struct lee_process *process) {
     lee_custodian_begin(&process->accounts, &tasks->first);
 }
 
+static bool is_running(const struct lee_task *task) {
+    return task == lee_process->tasks.running;
+}
+
 static bool is_first(const struct lee_task *task) {
     return task == &task->process->tasks.first;
 }
 
+/* --- processes ------------------------------------------------------------------------------------------------------ */
+
+void lee_process_ready(struct lee_process *process) {
+    if (process->queued)
+        return;
+    process->queued = true;
+    process->queue_next = NULL;
+    process->queue_previous = worker.tail;
+    if (worker.tail != NULL)
+        worker.tail->queue_next = process;
+    else
+        worker.head = process;
+    worker.tail = process;
+}
+
+void lee_process_unready(struct lee_process *process) {
+    if (!process->queued)
+        return;
+    process->queued = false;
+    if (process->queue_previous != NULL)
+        process->queue_previous->queue_next = process->queue_next;
+    else
+        worker.head = process->queue_next;
+    if (process->queue_next != NULL)
+        process->queue_next->queue_previous = process->queue_previous;
+    else
+        worker.tail = process->queue_previous;
+}
+
+void lee_process_link(struct lee_process *process) {
+    process->previous = NULL;
+    process->next = worker.spawned;
+    if (process->next != NULL)
+        process->next->previous = process;
+    worker.spawned = process;
+}
+
+void lee_process_unlink(struct lee_process *process) {
+    if (process->previous != NULL)
+        process->previous->next = process->next;
+    else
+        worker.spawned = process->next;
+    if (process->next != NULL)
+        process->next->previous = process->previous;
+}
+
 /* --- the queue --------------------------------------------------------------------------------------------------- */
 
-static void push(struct lee_task *task) {
-    struct lee_tasks *tasks = &task->process->tasks;
+static inline void push_own(struct lee_tasks *tasks, struct lee_task *task) {
     task->state = LEE_TASK_READY;
     task->queue_next = NULL;
     task->queue_previous = tasks->tail;
@@ -78,6 +132,13 @@ static void push(struct lee_task *task) {
     else
         tasks->head = task;
     tasks->tail = task;
+    tasks->asked = false;
+}
+
+static void push(struct lee_task *task) {
+    push_own(&task->process->tasks, task);
+    if (task->process != lee_process)
+        lee_process_ready(task->process);
 }
 
 static void take_out(struct lee_task *task) {
@@ -106,13 +167,24 @@ static void wake_joiners(struct lee_task *task) {
 /* --- switching --------------------------------------------------------------------------------------------------- */
 
 /* What whoever runs next does for the one before. */
-static void arrive(void) {
+static __attribute__((noinline)) void bury(void) {
+    worker.left = false;
     struct lee_task *gone = worker.gone;
     if (gone != NULL) {
         lee_stack_give(gone->high, gone->lowest);
         gone->high = gone->low = 0;
         worker.gone = NULL;
     }
+    struct lee_process *over = worker.over;
+    if (over != NULL) {
+        worker.over = NULL;
+        worker.arrived(over);
+    }
+}
+
+static inline void arrive(void) {
+    if (__builtin_expect(worker.left, 0))
+        bury();
 }
 
 #ifdef LEE_ASAN
@@ -136,10 +208,24 @@ static void enter_fiber(struct lee_task *task) {
 #define enter_fiber(task) ((void)(task))
 #endif
 
+/* `to` is of the running process: what its heap knows of the stack. */
+static inline void enter_task(struct lee_process *process, struct lee_task *to) {
+    struct lee_task *before = process->tasks.running;
+    struct lee_heap *heap = process->heap;
+    if (heap != NULL) {
+        if (before->custodian != to->custodian)
+            lee_custodian_switch(heap, before->custodian, to->custodian);
+        heap->stack_end = to->high;
+    }
+    process->arenas.running = to->arenas;
+    to->arenas = NULL;
+    to->state = LEE_TASK_RUNNING;
+    process->tasks.running = to;
+}
+
 static void run(struct lee_task *to, bool for_ever) {
-    struct lee_process *process = to->process;
+    struct lee_process *process = lee_process;
     struct lee_task *from = process->tasks.running;
-    struct lee_heap *heap = lee_heap_self();
     if (from == to)
         return;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -147,15 +233,13 @@ static void run(struct lee_task *to, bool for_ever) {
         from->lowest = here;
     from->error = errno;
     from->arenas = process->arenas.running;
-    process->arenas.running = to->arenas;
-    to->arenas = NULL;
-    if (from->custodian != to->custodian)
-        lee_custodian_switch(heap, from->custodian, to->custodian);
-    if (from->low == 0)
-        from->high = heap->stack_end;
-    heap->stack_end = to->high;
-    to->state = LEE_TASK_RUNNING;
-    process->tasks.running = to;
+    if (from->low == 0 && process->heap != NULL)
+        from->high = process->heap->stack_end;
+    if (to->process != process) {
+        process->arenas.running = NULL;
+        lee_process_enter(to->process);
+    }
+    enter_task(to->process, to);
     leave_fiber(from, to, for_ever);
     lee_switch(&from->sp, to->sp);
     enter_fiber(from);
@@ -184,6 +268,12 @@ static _Noreturn void deadlock(const struct lee_task *task) {
     enum { NAMED = 4 };
     struct lee_text text = {.length = 0};
     const struct lee_task *slow = task, *quick = task;
+    for (const struct lee_task *at = task; at != NULL && lee_processes_used; at = at->waits_for) {
+        if (at->outside != NULL || at->queue != NULL) {
+            lee_text_string(&text, "deadlock: every task of every process waits");
+            lee_report(NULL, &text, LEE_CALLER);
+        }
+    }
     do {
         slow = slow->waits_for;
         quick = quick->waits_for->waits_for;
@@ -203,25 +293,64 @@ static _Noreturn void deadlock(const struct lee_task *task) {
     lee_report(NULL, &text, LEE_CALLER);
 }
 
-/* Who runs next. If nobody can, one that waits for a finalizer queue: it will collect. */
-static struct lee_task *next_of(struct lee_task *waiting) {
+/* One that waits for a finalizer queue may collect, which may fill it. */
+static bool wake_queued(struct lee_process *process) {
+    struct lee_tasks *tasks = &process->tasks;
+    if (tasks->queued == NULL || tasks->asked)
+        return false;
+    struct lee_task *task = tasks->queued;
+    tasks->queued = task->next_joiner;
+    task->next_joiner = NULL;
+    task->queue = NULL;
+    push(task);
+    return true;
+}
+
+/* There is one. */
+static inline struct lee_task *first_ready(struct lee_tasks *tasks) {
+    struct lee_task *task = tasks->head, *next = task->queue_next;
+    tasks->head = next;
+    if (next != NULL)
+        next->queue_previous = NULL;
+    else
+        tasks->tail = NULL;
+    task->queue_next = NULL;
+    return task;
+}
+
+/* Of another process that can run. */
+static struct lee_task *next_outside(void) {
+    struct lee_process *process = worker.head;
+    lee_process_unready(process);
+    return first_ready(&process->tasks);
+}
+
+static __attribute__((noinline)) struct lee_task *next_slowly(struct lee_task *waiting) {
+    struct lee_process *process = waiting->process;
+    for (;;) {
+        if (process->tasks.head != NULL)
+            return first_ready(&process->tasks);
+        if (worker.head != NULL)
+            return next_outside();
+        bool woken = wake_queued(process);
+        for (struct lee_process *other = worker.spawned; other != NULL && !woken; other = other->next)
+            woken = wake_queued(other);
+        if (!woken)
+            deadlock(waiting);
+    }
+}
+
+/* Who runs next, after a task of the running process that does not. */
+static inline struct lee_task *next_of(struct lee_task *waiting) {
     struct lee_tasks *tasks = &waiting->process->tasks;
-    if (tasks->head == NULL && tasks->queued != NULL)
-        lee_task_wake(tasks->queued->queue);
-    struct lee_task *next = tasks->head;
-    if (next == NULL)
-        deadlock(waiting);
-    take_out(next);
-    return next;
+    return __builtin_expect(tasks->head != NULL, 1) ? first_ready(tasks) : next_slowly(waiting);
 }
 
 /* --- beginning and end --------------------------------------------------------------------------------------------- */
 
 static void lee_begin(void) {
     struct lee_task *task = lee_task_self();
-    enter_fiber(task);
-    arrive();
-    errno = 0;
+    lee_task_arrive();
     task->entry(task->arguments);
     lee_task_end(false);
 }
@@ -283,16 +412,35 @@ static void finish(struct lee_task *task, bool shut) {
     wake_joiners(task);
 }
 
+/* What the end of a process's first task is. */
+static _Noreturn void end_first(void) {
+    struct lee_text text = {.length = 0};
+    if (lee_process_is_spawned())
+        lee_process_end(LEE_LIMIT, 0, NULL, 0);
+    lee_text_string(&text, "custodian: the custodian of main was shut down");
+    lee_report(NULL, &text, LEE_CALLER);
+}
+
+/* Takes it off the list of those that wait for the same. */
+static void stop_waiting(struct lee_task *task) {
+    struct lee_task **link = task->queue != NULL ? &task->process->tasks.queued : &task->waits_for->joiners;
+    while (*link != task)
+        link = &(*link)->next_joiner;
+    *link = task->next_joiner;
+    task->next_joiner = task->waits_for = NULL;
+    task->queue = NULL;
+}
+
 void lee_task_stop(struct lee_task *task) {
+    if (is_first(task))
+        end_first();
     if (task->state == LEE_TASK_READY) {
         take_out(task);
     } else if (task->state == LEE_TASK_WAITING) {
-        struct lee_task **link = task->queue != NULL ? &task->process->tasks.queued : &task->waits_for->joiners;
-        while (*link != task)
-            link = &(*link)->next_joiner;
-        *link = task->next_joiner;
-        task->next_joiner = task->waits_for = NULL;
-        task->queue = NULL;
+        if (task->leave != NULL)
+            task->leave(task);
+        else
+            stop_waiting(task);
     }
     finish(task, true);
     lee_arenas_drop(task->arenas);
@@ -303,17 +451,15 @@ void lee_task_stop(struct lee_task *task) {
 
 void lee_task_end(bool shut) {
     struct lee_task *self = lee_task_self();
-    if (is_first(self)) {
-        struct lee_text text = {.length = 0};
-        lee_text_string(&text, "custodian: the custodian of main was shut down");
-        lee_report(NULL, &text, LEE_CALLER);
-    }
+    if (is_first(self))
+        end_first();
     finish(self, shut);
     struct lee_process *process = self->process;
     struct lee_arena *arenas = process->arenas.running;
     process->arenas.running = NULL;
     lee_arenas_drop(arenas);
     worker.gone = self;
+    worker.left = true;
     run(next_of(&process->tasks.first), true); /* main does not run, so it waits too */
     __builtin_unreachable();
 }
@@ -340,10 +486,14 @@ void lee_task_yield(void) {
     if (self->custodian->shut)
         lee_task_end(true);
     lee_custodian_note_stack(lee_heap_self(), self); /* may end the other tasks */
-    if (self->process->tasks.head == NULL)
+    struct lee_process *process = self->process;
+    bool others = worker.head != NULL; /* processes take turns, and in each its tasks */
+    if (!others && process->tasks.head == NULL)
         return;
-    push(self);
-    run(next_of(self), false);
+    push_own(&process->tasks, self);
+    if (others)
+        lee_process_ready(process);
+    run(others ? next_outside() : first_ready(&process->tasks), false);
 }
 
 void lee_task_wait(const struct lee_finalizer_queue *queue) {
@@ -359,7 +509,8 @@ void lee_task_wait(const struct lee_finalizer_queue *queue) {
         /* That may have woken others, or have filled the queue. */
         if (lee_finalizer_filled(queue))
             return;
-        if (tasks->head == NULL) {
+        tasks->asked = true;
+        if (tasks->head == NULL && !lee_processes_used) {
             struct lee_text text = {.length = 0};
             lee_text_string(&text, "deadlock: every task waits; ");
             name_task(&text, self);
@@ -391,11 +542,58 @@ void lee_task_wake(const struct lee_finalizer_queue *queue) {
     }
 }
 
-/* --- for the collector ------------------------------------------------------------------------------------------- */
-
-static bool is_running(const struct lee_task *task) {
-    return task == lee_process->tasks.running;
+void lee_task_park(void *outside, void (*leave)(struct lee_task *task)) {
+    struct lee_task *self = lee_task_self();
+    self->state = LEE_TASK_WAITING;
+    self->outside = outside;
+    self->leave = leave;
+    run(next_of(self), false);
 }
+
+void lee_task_resume(struct lee_task *task) {
+    task->outside = NULL;
+    task->leave = NULL;
+    push(task);
+}
+
+void lee_task_arrive(void) {
+    enter_fiber(lee_task_self());
+    arrive();
+    errno = 0;
+}
+
+void lee_task_prepare(struct lee_process *process, uintptr_t top, void (*entry)(void)) {
+    struct lee_task *first = &process->tasks.first;
+    lee_tasks_begin(process);
+    first->sp = lee_switch_prepare(top, entry);
+    first->lowest = first->high;
+    first->touched = page_of(first->sp);
+    push(first);
+}
+
+void lee_tasks_drop(struct lee_process *process, bool standing) {
+    struct lee_custodian *at = lee_custodian_deepest(&process->accounts.first);
+    for (; at != NULL; at = lee_custodian_after(at)) {
+        for (struct lee_task *task = at->tasks; task != NULL; task = task->next) {
+            if (task->state == LEE_TASK_WAITING && task->leave != NULL)
+                task->leave(task);
+            if (task != &process->tasks.first && !(standing && is_running(task)) && task->high != 0)
+                lee_stack_give(task->high, task->lowest);
+        }
+    }
+    lee_process_unready(process);
+}
+
+void lee_task_leave_for_ever(struct lee_process *over, void (*arrived)(struct lee_process *over)) {
+    worker.over = over;
+    worker.left = true;
+    worker.arrived = arrived;
+    over->tasks.head = over->tasks.tail = over->tasks.queued = NULL;
+    run(next_of(&over->tasks.first), true);
+    __builtin_unreachable();
+}
+
+/* --- for the collector ------------------------------------------------------------------------------------------- */
 
 void lee_task_scan(struct lee_heap *heap, struct lee_task *task, struct lee_marker *marker) {
     if (is_running(task)) {

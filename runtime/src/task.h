@@ -37,6 +37,10 @@ struct lee_task {
     int error;       /* errno; while it does not run */
     uint8_t state;
     bool shut;       /* ended by a custodian */
+    /* What it waits for outside of its process; `leave` takes it off the list there. */
+    void (*leave)(struct lee_task *task);
+    void *outside;
+    struct lee_task *outside_next;
     void *fake_stack; /* of AddressSanitizer */
 };
 
@@ -46,6 +50,7 @@ struct lee_tasks {
     struct lee_task *head, *tail; /* those that can run, without the one that runs */
     struct lee_task *queued; /* those that wait for a finalizer queue */
     uint64_t last_number;
+    bool asked; /* one that waits for a finalizer queue has collected in vain since others ran */
     struct lee_task first; /* runs `main`, or the function that the process was made with */
 };
 
@@ -55,6 +60,25 @@ struct lee_task *lee_task_self(void);
 void lee_tasks_begin(struct lee_process *process);
 struct lee_layout;
 bool lee_is_task(const struct lee_layout *layout);
+
+/* Waits until somebody calls `resume`, perhaps of another process. `leave` is called if the task is ended meanwhile. */
+void lee_task_park(void *outside, void (*leave)(struct lee_task *task));
+void lee_task_resume(struct lee_task *task);
+/* Makes the first task of a process that is spawned ready to run, at `entry`, on the stack whose free part ends at `top`. */
+void lee_task_prepare(struct lee_process *process, uintptr_t top, void (*entry)(void));
+/* What code on a new stack does first. */
+void lee_task_arrive(void);
+/* Gives back the stacks of all tasks of the running process but of the first one, and of the running one if somebody stands on it
+ * (`standing`). None of them waits for anything any more. */
+void lee_tasks_drop(struct lee_process *process, bool standing);
+/* Another process runs; this one, which has been released, is given to `arrived` when nobody stands on its stack any more. */
+_Noreturn void lee_task_leave_for_ever(struct lee_process *over, void (*arrived)(struct lee_process *over));
+/* A process can run, or cannot any more. */
+void lee_process_ready(struct lee_process *process);
+void lee_process_unready(struct lee_process *process);
+/* All that were spawned and live. */
+void lee_process_link(struct lee_process *process);
+void lee_process_unlink(struct lee_process *process);
 
 /* Ends a task that is not running: its stack and arenas go, who waits for it goes on. */
 void lee_task_stop(struct lee_task *task);

@@ -38,7 +38,8 @@ struct lee_io_position {
 enum { LEE_IO_FULL = 0, LEE_IO_LINE = 1, LEE_IO_NONE = 2 }; /* setvbuf's modes: _IOFBF, _IOLBF, _IONBF */
 
 /* Opening and closing (io.c) */
-extern struct lee_file *const lee_io_standard_input, *const lee_io_standard_output;
+extern _Thread_local struct lee_file *lee_io_standard_input __attribute__((tls_model("initial-exec"))); /* of the process that runs */
+extern _Thread_local struct lee_file *lee_io_standard_output __attribute__((tls_model("initial-exec")));
 struct lee_file *lee_io_stdin(void);
 struct lee_file *lee_io_stdout(void);
 struct lee_file *lee_io_stderr(void);

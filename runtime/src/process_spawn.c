@@ -1,0 +1,299 @@
+/* process_spawn.c: processes that are spawned: their beginning and their end.
+ *
+ * Promises: what lee/process.h says. A process lies at the top of the stack of its first task, so that spawning takes one slot of
+ * address space and touches one page. Its end releases all that it has without asking its own code: what is open first, then the stacks of its
+ * tasks, its heap, its globals, and when somebody else runs the stack that it lies on. A process that is killed does not run; whoever kills
+ * it releases it.
+ *
+ * What others know of a process is its record, which lies in no heap and is counted: the process holds it, and each `struct lee_pid`. */
+#include "process.h"
+
+#ifndef LEE_NO_GC
+
+#include <lee/heap.h>
+#include <lee/layout.h>
+#include <lee/lee.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect.h"
+#include "globals_copy.h"
+#include "opened.h"
+#include "poison.h"
+#include "report.h"
+#include "text.h"
+
+enum { ARGUMENTS_MOST = LEE_STACK_BYTES / 4 };
+
+struct lee_process_record {
+    size_t count;
+    struct lee_process *process; /* null once it has ended */
+    struct lee_task *waiting;    /* for its end; by `outside_next` */
+    struct lee_process_end end;
+    struct lee_process_record *next; /* of the free ones */
+};
+
+/* On a list of its process that keeps nothing alive: the collector drops it, or the end of the process. */
+struct lee_pid {
+    struct lee_process_record *record;
+    struct lee_pid *next, *previous;
+};
+
+/* What lies on the stack of a new process, above what it uses. */
+struct beginning {
+    struct lee_process process;
+    int (*entry)(void *);
+    void *arguments;
+};
+
+/* --- records ------------------------------------------------------------------------------------------------------- */
+
+enum { KEPT_MOST = 1024 };
+static _Thread_local struct {
+    struct lee_process_record *free;
+    size_t count;
+} records;
+
+static struct lee_process_record *new_record(void) {
+    struct lee_process_record *record = records.free;
+    if (record != NULL) {
+        records.free = record->next;
+        records.count--;
+        memset(record, 0, offsetof(struct lee_process_record, end.message) + 1);
+    } else {
+        record = calloc(1, sizeof *record);
+    }
+    return record;
+}
+
+static void release_record(struct lee_process_record *record) {
+    if (record == NULL || --record->count > 0)
+        return;
+    if (records.count == KEPT_MOST) {
+        free(record);
+        return;
+    }
+    record->next = records.free;
+    records.free = record;
+    records.count++;
+}
+
+static struct lee_pid *first_pid(void) {
+    return (struct lee_pid *)~lee_process_self()->hidden_pids;
+}
+
+static void link_pid(struct lee_pid *pid) {
+    pid->next = first_pid();
+    if (pid->next != NULL)
+        pid->next->previous = pid;
+    lee_process_self()->hidden_pids = ~(uintptr_t)pid;
+}
+
+static void drop_pid(void *object, size_t bytes) {
+    struct lee_pid *pid = object;
+    (void)bytes;
+    if (pid->record == NULL)
+        return;
+    if (pid->previous != NULL)
+        pid->previous->next = pid->next;
+    else
+        lee_process_self()->hidden_pids = ~(uintptr_t)pid->next;
+    if (pid->next != NULL)
+        pid->next->previous = pid->previous;
+    release_record(pid->record);
+    pid->record = NULL;
+}
+
+/* Not scanned: a record is in no heap. */
+static const struct lee_layout pid_layout = {.bytes = sizeof(struct lee_pid), .drop = drop_pid, .name = "pid"};
+
+/* --- the end --------------------------------------------------------------------------------------------------------- */
+
+static void say_ended(struct lee_process *process) {
+    struct lee_process_record *record = process->record;
+    struct lee_task *next;
+    record->process = NULL;
+    for (struct lee_task *task = record->waiting; task != NULL; task = next) {
+        next = task->outside_next;
+        task->outside_next = NULL;
+        lee_task_resume(task);
+    }
+    record->waiting = NULL;
+    release_record(record);
+    process->record = NULL;
+}
+
+/* All but the stack that the process lies on. It is entered, and its code never runs again. */
+static void release(struct lee_process *process, bool standing) {
+    lee_tasks_drop(process, standing);
+    process->tasks.running = &process->tasks.first; /* others lie in the heap */
+    if (lee_files_end != NULL)
+        lee_files_end(process);
+    if (lee_opened_end != NULL)
+        lee_opened_end();
+    while (first_pid() != NULL)
+        drop_pid(first_pid(), sizeof(struct lee_pid));
+    if (process->heap != NULL)
+        lee_heap_delete(process->heap);
+    lee_globals_release(process);
+    lee_process_unlink(process);
+    say_ended(process);
+}
+
+static void give_stacks(struct lee_process *process) {
+    uintptr_t high = process->high, lowest = process->tasks.first.lowest;
+    if (process->last_high != 0)
+        lee_stack_give(process->last_high, process->last_lowest);
+    lee_stack_give(high, lowest);
+}
+
+void lee_process_end(enum lee_end_how how, int status, const char *message, size_t length) {
+    struct lee_process *process = lee_process;
+    struct lee_process_end *end = &process->record->end;
+    end->how = how;
+    end->status = status;
+    if (length >= sizeof end->message)
+        length = sizeof end->message - 1;
+    if (length > 0)
+        memcpy(end->message, message, length);
+    end->message[length] = 0;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    struct lee_task *running = process->tasks.running;
+    if (here < running->lowest && here > running->low)
+        running->lowest = here;
+    if (running != &process->tasks.first) {
+        process->last_high = running->high;
+        process->last_lowest = running->lowest;
+    }
+    release(process, true);
+    lee_task_leave_for_ever(process, give_stacks);
+}
+
+void lee_process_kill(struct lee_pid *pid) {
+    if (pid == NULL)
+        lee_fault_null(NULL);
+    struct lee_process *victim = pid->record->process, *self = lee_process_self();
+    if (victim == NULL)
+        return;
+    pid->record->end.how = LEE_KILLED;
+    if (victim == self)
+        lee_process_end(LEE_KILLED, 0, NULL, 0);
+    int error = errno;
+    lee_process_enter(victim);
+    release(victim, false);
+    give_stacks(victim);
+    lee_process_enter(self);
+    errno = error;
+}
+
+_Noreturn void lee_exit(int status) {
+    if (!lee_process_is_spawned())
+        exit(status);
+    if (lee_files_return != NULL)
+        lee_files_return();
+    lee_process_end(LEE_EXITED, status, NULL, 0);
+}
+
+/* --- waiting --------------------------------------------------------------------------------------------------------- */
+
+static void stop_waiting(struct lee_task *task) {
+    struct lee_process_record *record = task->outside;
+    struct lee_task **link = &record->waiting;
+    while (*link != task)
+        link = &(*link)->outside_next;
+    *link = task->outside_next;
+    task->outside_next = NULL;
+    task->outside = NULL;
+    task->leave = NULL;
+}
+
+struct lee_process_end lee_process_wait(struct lee_pid *pid) {
+    if (pid == NULL)
+        lee_fault_null(NULL);
+    struct lee_process_record *record = pid->record;
+    if (record->process != NULL) {
+        struct lee_task *self = lee_task_self();
+        if (self->custodian->shut)
+            lee_task_end(true);
+        self->outside_next = record->waiting;
+        record->waiting = self;
+        lee_task_park(record, stop_waiting);
+    }
+    __asm__ volatile("" ::"r"(pid)); /* it holds the record until here */
+    return record->end;
+}
+
+/* --- the beginning --------------------------------------------------------------------------------------------------- */
+
+static void begin(void) {
+    struct beginning *beginning = (struct beginning *)(void *)lee_process;
+    lee_task_arrive();
+    int status = beginning->entry(beginning->arguments);
+    if (lee_files_return != NULL)
+        lee_files_return();
+    lee_process_end(LEE_RETURNED, status, NULL, 0);
+}
+
+/* The top of a stack: its highest 16 bytes are the stack's own when it is free, then the process, then the arguments. */
+static struct lee_process *make(int (*entry)(void *), const void *arguments, size_t bytes) {
+    uintptr_t high, low = lee_stack_take(&high);
+    if (low == 0)
+        return NULL;
+    struct beginning *beginning = (struct beginning *)((high - 16 - sizeof *beginning) & ~(uintptr_t)63);
+    size_t globals = lee_globals_on_stack();
+    uintptr_t place = (uintptr_t)beginning - globals;
+    struct lee_process *process = &beginning->process;
+    memset(beginning, 0, sizeof *beginning);
+    process->high = high;
+    process->hidden_files = process->hidden_opened = process->hidden_pids = ~(uintptr_t)0;
+    process->tasks.first.low = low;
+    process->tasks.first.high = place; /* what lies above are no words of the stack */
+    beginning->entry = entry;
+    uintptr_t top = (place - bytes) & ~(uintptr_t)15;
+    if (bytes > 0)
+        memcpy((void *)top, arguments, bytes);
+    beginning->arguments = (void *)top;
+    if (globals > 0)
+        memset((void *)place, 0, globals);
+    if (!lee_globals_make(process, globals > 0 ? place : 0)) {
+        lee_stack_give(high, top);
+        return NULL;
+    }
+    if (lee_files_begin != NULL)
+        lee_files_begin(process);
+    lee_task_prepare(process, top, begin);
+    return process;
+}
+
+struct lee_pid *lee_process_try_spawn(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes) {
+    (void)site;
+    lee_process_self();
+    struct lee_pid *pid = lee_heap_try_alloc_typed(sizeof *pid, &pid_layout);
+    if (pid == NULL || bytes > ARGUMENTS_MOST)
+        return NULL;
+    struct lee_process_record *record = new_record();
+    struct lee_process *process = record == NULL ? NULL : make(entry, arguments, bytes);
+    if (process == NULL) {
+        free(record);
+        return NULL;
+    }
+    lee_processes_used = true;
+    record->count = 2;
+    record->process = process;
+    process->record = record;
+    pid->record = record;
+    link_pid(pid);
+    lee_process_link(process);
+    return pid;
+}
+
+struct lee_pid *lee_process_spawn(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes) {
+    struct lee_pid *pid = lee_process_try_spawn(site, entry, arguments, bytes);
+    if (pid == NULL)
+        lee_fault_memory(site, LEE_STACK_BYTES);
+    return pid;
+}
+
+#endif

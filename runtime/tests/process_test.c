@@ -1,0 +1,307 @@
+/* Processes: each has a heap, globals, files and tasks of its own; when one ends, all of it is back. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <lee/collect.h>
+#include <lee/delta.h>
+#include <lee/heap.h>
+#include <lee/io.h>
+#include <lee/lee.h>
+#include <lee/process.h>
+#include <lee/task.h>
+
+#include "../src/collect.h"
+#include "../src/poison.h"
+#include "../src/process.h"
+#include "../src/units.h"
+#include "check.h"
+
+struct node {
+    struct node *next;
+    size_t value;
+};
+static const struct lee_layout node_layout = {.bytes = sizeof(struct node), .words = 1, .name = "node"};
+
+static struct node *list(size_t length) {
+    struct node *first = NULL;
+    for (size_t i = 0; i < length; i++) {
+        struct node *node = lee_heap_alloc_typed(NULL, sizeof *node, &node_layout);
+        node->next = first;
+        node->value = i;
+        first = node;
+    }
+    return first;
+}
+
+static bool is_list(const struct node *node, size_t length) {
+    while (length-- > 0) {
+        if (node == NULL || node->value != length)
+            return false;
+        node = node->next;
+    }
+    return node == NULL;
+}
+
+/* --- globals ---------------------------------------------------------------------------------------------------------- */
+
+static int counter LEE_IN_GLOBALS = 7;
+static int zeroed LEE_IN_GLOBALS_ZERO;
+static int *to_counter LEE_IN_GLOBALS = &counter;
+LEE_VARIABLE_ADDRESS(to_counter);
+static struct node *rooted LEE_IN_GLOBALS_ZERO;
+
+static int use_globals(void *argument) {
+    int n = *(int *)argument;
+    if (LEE_VARIABLE(counter) != 7 || LEE_VARIABLE(zeroed) != 0 || LEE_VARIABLE(to_counter) != LEE_VARIABLE_AT(counter))
+        return -1;
+    LEE_VARIABLE(rooted) = list(1000);
+    for (int i = 0; i < n; i++) {
+        LEE_VARIABLE(counter)++;
+        (*LEE_VARIABLE_AT(zeroed))++;
+        lee_task_yield();
+    }
+    list(20000);
+    lee_collect();
+    if (!is_list(LEE_VARIABLE(rooted), 1000))
+        return -2;
+    return *LEE_VARIABLE(to_counter) * 100 + LEE_VARIABLE(zeroed);
+}
+
+static void test_globals(void) {
+    int arguments[3] = {1, 5, 9};
+    struct lee_pid *pids[3];
+    LEE_VARIABLE(counter) = 1000;
+    for (int i = 0; i < 3; i++)
+        pids[i] = lee_process_spawn(NULL, use_globals, &arguments[i], sizeof arguments[i]);
+    for (int i = 0; i < 3; i++) {
+        struct lee_process_end end = lee_process_wait(pids[i]);
+        CHECK(end.how == LEE_RETURNED);
+        CHECK(end.status == (7 + arguments[i]) * 100 + arguments[i]);
+    }
+    CHECK(LEE_VARIABLE(counter) == 1000 && zeroed == 0 && rooted == NULL);
+}
+
+/* --- heaps ------------------------------------------------------------------------------------------------------------ */
+
+static int collects(void *argument) {
+    size_t length = *(size_t *)argument;
+    struct node *mine = list(length);
+    struct lee_heap *heap = lee_heap_self();
+    heap->verify = true;
+    for (int i = 0; i < 5; i++) {
+        list(3000);
+        lee_task_yield();
+        lee_collect();
+        if (!is_list(mine, length) || heap->counts.live_objects > length + 3100 || lee_heap_validate(heap) != NULL)
+            return 1;
+    }
+    return heap->counts.collections >= 5 && lee_heap_self() == heap ? 0 : 2;
+}
+
+static void test_heaps(void) {
+    size_t lengths[] = {10, 500, 4000, 1};
+    struct lee_pid *pids[4];
+    struct node *mine = list(700);
+    for (int i = 0; i < 4; i++)
+        pids[i] = lee_process_spawn(NULL, collects, &lengths[i], sizeof lengths[i]);
+    for (int i = 0; i < 6; i++) {
+        lee_collect();
+        list(2000);
+        lee_task_yield();
+    }
+    for (int i = 0; i < 4; i++)
+        CHECK(lee_process_wait(pids[i]).status == 0);
+    CHECK(is_list(mine, 700));
+    CHECK(lee_heap_validate(lee_heap_self()) == NULL);
+}
+
+/* --- ends ------------------------------------------------------------------------------------------------------------- */
+
+static size_t descriptors(void) {
+    size_t count = 0;
+    DIR *d = opendir("/proc/self/fd");
+    while (readdir(d) != NULL)
+        count++;
+    closedir(d);
+    return count;
+}
+
+static void waits_for_ever(void *argument) {
+    (void)argument;
+    list(100);
+    for (;;)
+        lee_task_yield();
+}
+
+/* Has some of everything. */
+static void acquire(void) {
+    for (int i = 0; i < 3; i++) {
+        struct lee_file *f = lee_io_fopen("/dev/null", "w");
+        lee_io_fprintf(f, "text");
+        lee_dir_open("/");
+        lee_task_start(NULL, waits_for_ever, NULL, 0);
+    }
+    list(5000);
+    LEE_VARIABLE(rooted) = list(10);
+    lee_task_yield();
+}
+
+static int ends_so(void *argument) {
+    int how = *(int *)argument;
+    acquire();
+    switch (how) {
+    case LEE_RETURNED: return 3;
+    case LEE_EXITED: lee_exit(4);
+    case LEE_FAULTED: lee_fault_message(NULL, "on purpose");
+    case LEE_KILLED:
+        for (;;)
+            lee_task_yield();
+    default: lee_custodian_shutdown(lee_custodian_current());
+    }
+    return 0;
+}
+
+static void ends_in_task(void *argument) {
+    (void)argument;
+    lee_exit(5);
+}
+
+static int ends_in_a_task(void *argument) {
+    (void)argument;
+    acquire();
+    lee_task_join(lee_task_start(NULL, ends_in_task, NULL, 0));
+    return 0;
+}
+
+#if !defined(LEE_ASAN)
+static int traps(void *argument) {
+    acquire();
+    volatile int *nowhere = *(int **)argument;
+    return *nowhere;
+}
+
+static __attribute__((noinline)) int deep(volatile int *p) {
+    volatile int local[64];
+    local[0] = *p;
+    return local[0] == 0 ? deep(local) + local[0] : 0;
+}
+
+static int overflows(void *argument) {
+    volatile int zero = 0;
+    (void)argument;
+    acquire();
+    return deep(&zero);
+}
+
+#endif
+
+static int returns(void *argument) {
+    (void)argument;
+    return 0;
+}
+
+static struct lee_process_end end_of(int how) {
+    struct lee_pid *pid = lee_process_spawn(NULL, ends_so, &how, sizeof how);
+    if (how == LEE_KILLED) {
+        for (int i = 0; i < 3; i++)
+            lee_task_yield();
+        lee_process_kill(pid);
+        lee_process_kill(pid);
+    }
+    return lee_process_wait(pid);
+}
+
+/* Memory that a first round leaves behind (pages kept for the next process) may stay; what a thousand rounds add may not. */
+static void test_ends(void) {
+    size_t open = descriptors(), charged = 0;
+    int error = freopen("/dev/null", "w", stderr) == NULL; /* the reports */
+    CHECK(error == 0);
+    for (int round = 0; round < 40; round++) {
+        CHECK(end_of(LEE_RETURNED).status == 3);
+        struct lee_process_end end = end_of(LEE_EXITED);
+        CHECK(end.how == LEE_EXITED && end.status == 4);
+        end = end_of(LEE_FAULTED);
+        CHECK(end.how == LEE_FAULTED && strcmp(end.message, "on purpose") == 0);
+        CHECK(end_of(LEE_KILLED).how == LEE_KILLED);
+        CHECK(end_of(LEE_LIMIT).how == LEE_LIMIT);
+        end = lee_process_wait(lee_process_spawn(NULL, ends_in_a_task, NULL, 0));
+        CHECK(end.how == LEE_EXITED && end.status == 5);
+#if !defined(LEE_ASAN)
+        int *nowhere = NULL;
+        end = lee_process_wait(lee_process_spawn(NULL, traps, &nowhere, sizeof nowhere));
+        CHECK(end.how == LEE_FAULTED && strcmp(end.message, "null pointer") == 0);
+        end = lee_process_wait(lee_process_spawn(NULL, overflows, NULL, 0));
+        CHECK(end.how == LEE_FAULTED && strcmp(end.message, "stack overflow") == 0);
+#endif
+        lee_collect();
+        if (round == 9)
+            charged = lee_memory_charged();
+    }
+    CHECK(descriptors() == open);
+    CHECK(lee_memory_charged() <= charged + (128 << 10));
+    CHECK(lee_heap_validate(lee_heap_self()) == NULL);
+}
+
+static void test_many(void) {
+    enum { ALIVE = 2000, SPAWNS = 100000 };
+    size_t charged = 0;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < SPAWNS / 3; i++)
+            lee_process_wait(lee_process_spawn(NULL, returns, NULL, 0));
+        struct lee_pid **pids = lee_heap_alloc(NULL, ALIVE * sizeof *pids);
+        int how = LEE_KILLED;
+        for (int i = 0; i < ALIVE; i++)
+            pids[i] = lee_process_spawn(NULL, i % 2 == 0 ? ends_so : returns, &how, sizeof how);
+        lee_task_yield();
+        for (int i = 0; i < ALIVE; i++) {
+            lee_process_kill(pids[i]);
+            CHECK(lee_process_wait(pids[i]).how == (i % 2 == 0 ? LEE_KILLED : LEE_RETURNED));
+        }
+        lee_collect();
+        lee_heap_idle(lee_heap_self());
+        if (round == 0)
+            charged = lee_memory_charged();
+    }
+    CHECK(lee_memory_charged() <= charged + (256 << 10));
+}
+
+/* One waits for another, which waits for a third. */
+static int chain(void *argument) {
+    int depth = *(int *)argument;
+    if (depth == 0)
+        return 1;
+    depth--;
+    struct lee_process_end end = lee_process_wait(lee_process_spawn(NULL, chain, &depth, sizeof depth));
+    return end.how == LEE_RETURNED ? end.status + 1 : -1000;
+}
+
+static int kills_itself_while_waited_for(void *argument) {
+    (void)argument;
+    errno = 77;
+    lee_task_yield();
+    return errno;
+}
+
+static void test_waits(void) {
+    int depth = 100;
+    CHECK(lee_process_wait(lee_process_spawn(NULL, chain, &depth, sizeof depth)).status == 101);
+    struct lee_pid *pid = lee_process_spawn(NULL, kills_itself_while_waited_for, NULL, 0);
+    errno = 5;
+    CHECK(lee_process_wait(pid).status == 77 && lee_process_wait(pid).status == 77);
+    CHECK(errno == 5);
+}
+
+int main(void) {
+    lee_start(0, NULL);
+    test_globals();
+    test_heaps();
+    test_waits();
+    test_ends();
+    test_many();
+    return check_end();
+}
