@@ -17,9 +17,14 @@ extern "C" {
 
 extern _Thread_local intptr_t lee_delta __attribute__((tls_model("initial-exec"))); /* of the process that runs */
 
-/* Before the declaration of a variable with a first value, and of one that is zero at first, which takes no place in the file. */
+/* Before the declaration of a variable with a first value, and of one that is zero at first. With gcc that takes no place in the file, by
+ * a name that ends the line of the assembler; clang would take all of it for the name. */
 #define LEE_IN_GLOBALS __attribute__((section("lee_globals")))
+#ifdef __clang__
+#define LEE_IN_GLOBALS_ZERO __attribute__((section("lee_globals_zero")))
+#else
 #define LEE_IN_GLOBALS_ZERO __attribute__((section("lee_globals_zero,\"aw\",@nobits#")))
+#endif
 
 /* At file level: `word` holds an address of a variable in these sections at first. */
 #define LEE_VARIABLE_ADDRESS(word)                                                                                     \
