@@ -6,7 +6,7 @@ use crate::pipeline::{Product, Until};
 use crate::plain::{self, Job, Through};
 use crate::scratch::Scratch;
 use crate::session::{is_input, protected, Session};
-use crate::{cache, cc, help, home, link, object, report, run_process};
+use crate::{cache, cc, help, home, interpret, link, object, report, run_process};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -133,6 +133,9 @@ fn build(session: Session) -> Outcome<i32> {
 }
 
 fn run(session: Session) -> Outcome<i32> {
+    if session.options.interpret {
+        return interpret::run(&session);
+    }
     let scratch = Scratch::new()?;
     let file = session.options.files().next().filter(|file| !is_input(file));
     let name = file.and_then(|f| f.file_stem()).unwrap_or(OsStr::new("program"));

@@ -24,6 +24,10 @@ usage: lee run [OPTIONS] FILE [ARGS]
 
 Compiles the program (- is standard input) and runs it with ARGS. The status is the program's; 128 and the signal's number if a signal ended it.
 
+  --interpret                 run the intermediate code under an interpreter that judges memory
+                              safety; the status is 86 if it finds something, 87 at what it
+                              does not know. --interpret=transformed: after the transforms
+  --steps N                   statements that --interpret runs at most; then the status is 88
   --release                   optimise
   --sanitize LIST             build with -fsanitize=LIST
   -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR

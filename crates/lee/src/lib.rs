@@ -9,6 +9,7 @@ pub mod failure;
 pub mod hash;
 pub mod help;
 pub mod home;
+pub mod interpret;
 pub mod link;
 pub mod mismatch;
 pub mod object;

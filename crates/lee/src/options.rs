@@ -80,6 +80,14 @@ pub struct Options {
     pub stack_promote: Option<u64>,
     /// `--stack-notes`
     pub stack_notes: bool,
+    /// `--interpret`
+    pub interpret: bool,
+    /// `--interpret=transformed`: what the transforms made of it.
+    pub interpret_transformed: bool,
+    /// `--interpret=bypass`: whatever the analyses report. For tests of the oracle.
+    pub interpret_bypass: bool,
+    /// `--steps`
+    pub steps: Option<u64>,
     /// `--single`
     pub single: bool,
     /// `--no-gc`
@@ -233,6 +241,24 @@ fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser)
                 Some(bytes.ok_or_else(|| format!("--stack-promote takes bytes, 0 to 1024, not '{said}'"))?);
         }
         "--stack-notes" => options.stack_notes = true,
+        "--interpret" if command == Command::Run => {
+            options.interpret = true;
+            // The value is optional, so it stands behind `=`.
+            let how = parser.optional_value().map(|v| v.string()).transpose()?;
+            match how.as_deref() {
+                None => {}
+                Some("transformed") => options.interpret_transformed = true,
+                Some("bypass") => options.interpret_bypass = true,
+                Some(other) => {
+                    return Err(format!("--interpret may say 'transformed', not '{other}'").into());
+                }
+            }
+        }
+        "--steps" if command == Command::Run => {
+            let said = parser.value()?.string()?;
+            let steps = said.parse().map_err(|_| format!("--steps takes a number, not '{said}'"))?;
+            options.steps = Some(steps);
+        }
         "--single" => options.single = true,
         "--no-gc" => options.no_gc = true,
         "--color" => {

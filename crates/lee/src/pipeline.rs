@@ -118,27 +118,7 @@ fn compile_tree(
         return Ok(Some(Product::Nothing));
     }
 
-    let mut mir = timer.pass("lower", || lower::lower(tree));
-    let report = {
-        let (verify, leaks_are_warnings, no_gc) = (settings.verify, settings.leaks, settings.no_gc);
-        flow::check(&mut mir, sink, flow::Options { verify, leaks_are_warnings, no_gc })
-    };
-    timer.add(&report.times);
-    consistent("lowering or an analysis", report.verify)?;
-
-    lower::mark_lent(&mut mir);
-    // What is printed keeps its regions.
-    if until != Until::Mir {
-        timer.pass("erase", || lower::erase(&mut mir));
-    }
-    if let Err(error) = timer.pass("instantiate", || lower::instantiate(&mut mir)) {
-        sink.push(Diagnostic::error(typing::codes::GENERIC, error.span, error.to_string()));
-    }
-    if settings.verify {
-        consistent("instantiation", timer.pass("verify", || mir::verify::program(&mir)))?;
-    }
-    lower::erase_records(&mut mir.types);
-    lower::empty_moved(&mut mir);
+    let Some(mut mir) = instances(tree, settings, until == Until::Mir, false, sink, timer)? else { return Ok(None) };
     if (settings.remove_checks || settings.stack_promote > 0) && !sink.has_errors() {
         let explain = until == Until::Checks;
         let options = transform::Options {
@@ -178,6 +158,84 @@ fn compile_tree(
     let (debug, single, no_gc) = (settings.debug, settings.single, settings.no_gc);
     let options = emit_c::Options { debug, single, plain, no_gc, source_name: settings.source_name.clone() };
     Ok(Some(Product::C(timer.pass("emit C", || emit_c::emit(&mir, map, &options)))))
+}
+
+/// From the typed tree to MIR with its instances, as the back ends get it. `regions`: they stay, for people to read. `bypass`: what the
+/// analyses report is ignored.
+fn instances(
+    tree: typing::tree::Program,
+    settings: &Settings,
+    regions: bool,
+    bypass: bool,
+    sink: &mut Sink,
+    timer: &mut Timer,
+) -> Result<Option<mir::ir::Program>, String> {
+    let mut mir = timer.pass("lower", || lower::lower(tree));
+    let (verify, leaks_are_warnings, no_gc) = (settings.verify && !bypass, settings.leaks, settings.no_gc);
+    let analyses = flow::Options { verify, leaks_are_warnings, no_gc };
+    let mut ignored = Sink::default();
+    let report = flow::check(&mut mir, if bypass { &mut ignored } else { &mut *sink }, analyses);
+    timer.add(&report.times);
+    if !bypass {
+        consistent("lowering or an analysis", report.verify)?;
+    }
+
+    lower::mark_lent(&mut mir);
+    if !regions {
+        timer.pass("erase", || lower::erase(&mut mir));
+    }
+    if let Err(error) = timer.pass("instantiate", || lower::instantiate(&mut mir)) {
+        sink.push(Diagnostic::error(typing::codes::GENERIC, error.span, error.to_string()));
+    }
+    if settings.verify && !bypass {
+        consistent("instantiation", timer.pass("verify", || mir::verify::program(&mir)))?;
+    }
+    lower::erase_records(&mut mir.types);
+    lower::empty_moved(&mut mir);
+    Ok(Some(mir))
+}
+
+/// What the oracle is given.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct How {
+    /// What the transforms made of it.
+    pub transforms: bool,
+    /// Whatever the analyses report.
+    pub bypass: bool,
+}
+
+/// Takes a unit to MIR with its instances, for `interp`. `None` if errors were reported.
+pub fn interpreted(
+    map: &SourceMap,
+    settings: &Settings,
+    how: How,
+    sink: &mut Sink,
+    timer: &mut Timer,
+) -> Result<Option<mir::ir::Program>, String> {
+    let mut parsing = ParseOptions::new(settings.dialect);
+    parsing.library_dir = settings.library.clone();
+    let unit = timer.pass("parse", || syntax::parse(map, parsing, sink));
+    let types = typing::Options {
+        plain_c: false,
+        gnu89_inline: settings.gnu89_inline,
+        free_shared: settings.free_shared,
+        advice: settings.advice.clone(),
+        library: settings.library.clone(),
+    };
+    let tree = timer.pass("check types", || typing::check(&unit, map, &types, sink));
+    if sink.has_errors() {
+        return Ok(None);
+    }
+    let Some(mut mir) = instances(tree, settings, false, how.bypass, sink, timer)? else { return Ok(None) };
+    if sink.has_errors() {
+        return Ok(None);
+    }
+    if how.transforms {
+        let (checks, stack) = (settings.remove_checks, settings.stack_promote);
+        let options = transform::Options { versions: true, explain: false, checks, stack };
+        timer.pass("transform", || transform::run(&mut mir, options));
+    }
+    Ok(Some(mir))
 }
 
 /// A file of plain C behind the passes.

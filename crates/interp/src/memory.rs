@@ -1,0 +1,317 @@
+//! Memory as the oracle sees it: objects with identity, bounds, bytes, and a shadow of each byte.
+//!
+//! An address says which object it belongs to: its upper 32 bits are the number of the object, the lower ones the place in it. Numbers
+//! are never used again, so a pointer to what has ended never meets another object, and arithmetic that leaves an object never enters
+//! another. That makes the identity of an object (what Miri keeps beside the bytes as provenance) part of the bytes, and a pointer that
+//! a program copies byte by byte keeps it.
+
+use source::Span;
+
+/// Number of an object; 0 is none.
+pub type ObjId = u32;
+
+/// What an object is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// The locals of a call that have no address.
+    Registers,
+    /// A local whose address is taken.
+    Local,
+    /// A global, or a static local.
+    Global,
+    /// A string literal.
+    Literal,
+    /// Made by `new`, `malloc`, or the library.
+    Heap,
+    /// An arena or a reap.
+    Arena,
+    /// A function; it has no bytes.
+    Function,
+    /// Something of the library that programs see behind pointers only (a file, a task); it has no bytes.
+    Opaque,
+}
+
+/// How an object ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// It has not.
+    Live,
+    /// Freed.
+    Freed,
+    /// Its scope was left.
+    Left,
+    /// Its arena ended.
+    WithArena,
+}
+
+/// A byte that holds a value.
+pub const INIT: u8 = 0;
+/// A byte that was not written since its object began.
+pub const UNINIT: u8 = 1;
+/// A byte of an owned pointer that was moved away.
+pub const MOVED: u8 = 2;
+/// A byte of an owned pointer that is lent to this place: it may be looked through, not given on.
+pub const LENT: u8 = 3;
+
+/// Where objects begin, so that addresses in front of and behind them have their number too.
+const MIDDLE: u64 = 0x4000_0000;
+/// The largest object.
+pub const LARGEST: u64 = 0x4000_0000;
+
+/// An object.
+#[derive(Debug)]
+pub struct Obj {
+    /// Its bytes; gone when it has ended.
+    pub data: Vec<u8>,
+    /// A mark for each byte; empty if all are `INIT`.
+    pub shadow: Vec<u8>,
+    /// Bytes.
+    pub size: u64,
+    /// Low half of its address.
+    low: u32,
+    /// What it is.
+    pub kind: Kind,
+    /// Whether it has ended.
+    pub state: State,
+    /// It may not be written.
+    pub constant: bool,
+    /// The arena that it lies in.
+    pub arena: ObjId,
+    /// The place that owns it, 0 if none is known.
+    pub owner: u64,
+    /// Of a counted object: its count. Of a function: its number. Of something opaque: which one.
+    pub count: u32,
+    /// The type of its elements, for `container_of`.
+    pub elem: u32,
+    /// Where it was made.
+    pub born: Span,
+    /// Where it ended.
+    pub died: Span,
+}
+
+/// A place in an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Loc {
+    /// The object.
+    pub obj: ObjId,
+    /// Offset; may lie outside until it is used.
+    pub off: i64,
+}
+
+/// All objects.
+#[derive(Debug, Default)]
+pub struct Memory {
+    objs: Vec<Obj>,
+    /// Numbers of register objects that no call uses.
+    spare: Vec<ObjId>,
+    /// Bytes in use.
+    pub bytes: u64,
+}
+
+/// What is wrong with an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bad {
+    /// There is no such object.
+    Nowhere,
+    /// It has ended.
+    Ended(State),
+    /// Outside its bounds: offset and size.
+    Outside(i64, u64),
+    /// It may not be written.
+    Constant,
+}
+
+impl Memory {
+    /// Without objects.
+    pub fn new() -> Memory {
+        let mut memory = Memory::default();
+        // Number 0 stands for null.
+        memory.objs.push(blank(Kind::Opaque));
+        if let Some(null) = memory.objs.first_mut() {
+            null.state = State::Left;
+        }
+        memory
+    }
+
+    /// A new object of zero bytes, aligned.
+    pub fn make(&mut self, kind: Kind, size: u64, align: u64, at: Span) -> ObjId {
+        let id = self.objs.len() as u32;
+        // Low bits vary as those of addresses do; the first object of a page is not always the first.
+        let step = align.max(16);
+        let low = MIDDLE + (u64::from(id).wrapping_mul(7) % 256) * step;
+        self.objs.push(Obj { data: vec![0; size as usize], size, low: low as u32, kind, born: at, ..blank(kind) });
+        self.bytes += size;
+        id
+    }
+
+    /// Registers for a call: uninitialised.
+    pub fn registers(&mut self, size: usize) -> ObjId {
+        let id = match self.spare.pop() {
+            Some(id) => id,
+            None => self.make(Kind::Registers, 0, 16, Span::NONE),
+        };
+        if let Some(obj) = self.objs.get_mut(id as usize) {
+            obj.data.clear();
+            obj.data.resize(size, 0);
+            obj.shadow.clear();
+            obj.shadow.resize(size, UNINIT);
+            obj.size = size as u64;
+        }
+        id
+    }
+
+    /// The call has ended.
+    pub fn give_back(&mut self, registers: ObjId) {
+        self.spare.push(registers);
+    }
+
+    /// The object.
+    pub fn obj(&self, id: ObjId) -> Option<&Obj> {
+        self.objs.get(id as usize)
+    }
+
+    /// The object.
+    pub fn obj_mut(&mut self, id: ObjId) -> Option<&mut Obj> {
+        self.objs.get_mut(id as usize)
+    }
+
+    /// The address of a place.
+    pub fn address(&self, loc: Loc) -> u64 {
+        if loc.obj == 0 {
+            return loc.off as u64;
+        }
+        let low = self.objs.get(loc.obj as usize).map_or(0, |o| u64::from(o.low));
+        (u64::from(loc.obj) << 32).wrapping_add(low).wrapping_add(loc.off as u64)
+    }
+
+    /// The place behind an address.
+    pub fn place(&self, address: u64) -> Loc {
+        let id = (address >> 32) as u32;
+        match self.objs.get(id as usize) {
+            Some(obj) if id != 0 => Loc { obj: id, off: (address & 0xffff_ffff) as i64 - i64::from(obj.low) },
+            _ => Loc { obj: 0, off: address as i64 },
+        }
+    }
+
+    /// The object ends; its bytes are gone.
+    pub fn end(&mut self, id: ObjId, state: State, at: Span) {
+        if let Some(obj) = self.objs.get_mut(id as usize) {
+            if obj.state == State::Live {
+                obj.state = state;
+                obj.died = at;
+                self.bytes = self.bytes.saturating_sub(obj.size);
+                obj.data = vec![];
+                obj.shadow = vec![];
+            }
+        }
+    }
+
+    /// The object, if `size` bytes at the place may be read.
+    #[inline]
+    pub fn readable(&self, loc: Loc, size: u64) -> Result<&Obj, Bad> {
+        match self.objs.get(loc.obj as usize) {
+            Some(obj) if fits(obj, loc.off, size) => Ok(obj),
+            other => Err(why(other, loc)),
+        }
+    }
+
+    /// The object, if `size` bytes at the place may be written.
+    #[inline]
+    pub fn writable(&mut self, loc: Loc, size: u64) -> Result<&mut Obj, Bad> {
+        match self.objs.get_mut(loc.obj as usize) {
+            Some(obj) if fits(obj, loc.off, size) && !obj.constant => Ok(obj),
+            other => Err(why(other.map(|o| &*o), loc)),
+        }
+    }
+}
+
+impl Obj {
+    /// The bytes at an offset that was checked.
+    #[inline]
+    pub fn bytes(&self, off: i64, size: u64) -> &[u8] {
+        self.data.get(off as usize..off as usize + size as usize).unwrap_or(&[])
+    }
+
+    /// The marks at an offset; none if all are `INIT`.
+    #[inline]
+    pub fn marks(&self, off: i64, size: u64) -> &[u8] {
+        if self.shadow.is_empty() {
+            return &[];
+        }
+        self.shadow.get(off as usize..off as usize + size as usize).unwrap_or(&[])
+    }
+
+    /// Writes bytes that hold values.
+    #[inline]
+    pub fn write(&mut self, off: i64, bytes: &[u8]) {
+        let range = off as usize..off as usize + bytes.len();
+        if let Some(to) = self.data.get_mut(range.clone()) {
+            to.copy_from_slice(bytes);
+        }
+        if let Some(marks) = self.shadow.get_mut(range) {
+            marks.fill(INIT);
+        }
+    }
+
+    /// Sets the marks of bytes.
+    pub fn mark(&mut self, off: i64, size: u64, mark: u8) {
+        if self.shadow.is_empty() {
+            if mark == INIT {
+                return;
+            }
+            self.shadow = vec![INIT; self.data.len()];
+        }
+        if let Some(marks) = self.shadow.get_mut(off as usize..off as usize + size as usize) {
+            marks.fill(mark);
+        }
+    }
+
+    /// Copies marks to an offset.
+    pub fn set_marks(&mut self, off: i64, from: &[u8], size: u64) {
+        if from.is_empty() {
+            return self.mark(off, size, INIT);
+        }
+        if self.shadow.is_empty() {
+            self.shadow = vec![INIT; self.data.len()];
+        }
+        if let Some(marks) = self.shadow.get_mut(off as usize..off as usize + from.len()) {
+            marks.copy_from_slice(from);
+        }
+    }
+}
+
+#[inline]
+fn fits(obj: &Obj, off: i64, size: u64) -> bool {
+    obj.state == State::Live
+        && off >= 0
+        && (off as u64).checked_add(size).is_some_and(|end| end <= obj.data.len() as u64)
+}
+
+fn why(obj: Option<&Obj>, loc: Loc) -> Bad {
+    match obj {
+        Some(obj) if loc.obj != 0 => match obj.state {
+            State::Live if loc.off >= 0 && (loc.off as u64) < obj.data.len() as u64 && obj.constant => Bad::Constant,
+            State::Live => Bad::Outside(loc.off, obj.data.len() as u64),
+            ended => Bad::Ended(ended),
+        },
+        _ => Bad::Nowhere,
+    }
+}
+
+fn blank(kind: Kind) -> Obj {
+    Obj {
+        data: vec![],
+        shadow: vec![],
+        size: 0,
+        low: MIDDLE as u32,
+        kind,
+        state: State::Live,
+        constant: false,
+        arena: 0,
+        owner: 0,
+        count: 0,
+        elem: 0,
+        born: Span::NONE,
+        died: Span::NONE,
+    }
+}

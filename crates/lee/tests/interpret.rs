@@ -1,0 +1,125 @@
+//! Programs under the oracle, `lee run --interpret`: each prints what it prints when it is compiled, faults at the same line, and breaks
+//! nothing. And programs that do break memory safety, with the analyses left out: the oracle says so.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use support::{directives, files, lee, root, run_with, Ran};
+
+/// Programs that the oracle cannot judge yet, and why. They are counted as ignored; one that it has learned fails, to be taken off.
+const UNKNOWN: &[(&str, &str)] = &[
+    ("attack/count_group_shut_down", "custodians"),
+    ("attack/dead_owner_moved_count", "custodians"),
+    ("fault/custodian_of_main", "custodians"),
+    ("fault/descriptor_closed", "descriptors"),
+    ("fault/directory_of_custodian", "custodians"),
+    ("fault/finalizer_deadlock", "finalizers"),
+    ("fault/finalizer_of_parent", "finalizers"),
+    ("library/owners_freed_in_reaps", "compares the addresses of freed memory, which the oracle never uses again"),
+    ("library/try_without_memory", "LEE_MEMORY: a heap that is full until it is collected"),
+    ("run/custodian_closes", "custodians"),
+    ("run/custodian_finalizers", "custodians"),
+    ("run/custodian_holds_others", "custodians"),
+    ("run/custodian_keys", "custodians"),
+    ("run/custodian_windows", "custodians"),
+    ("run/custodians", "custodians"),
+    ("run/dead_owners_counts", "counts that a collection takes back"),
+    ("run/descriptors", "descriptors"),
+    ("run/finalizer_wait", "finalizers"),
+    ("run/large_globals", "weak references"),
+    ("run/weak_references", "weak references"),
+];
+
+/// Statements that a program runs at most.
+const STEPS: &str = "150000000";
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let mut trials = vec![];
+    let tests = root().join("tests");
+    for folder in ["run", "fault", "attack", "rules", "library"] {
+        for file in files(&tests.join(folder), "lee") {
+            let rejected = fs::read_to_string(&file).is_ok_and(|text| !directives(&text, "reject").is_empty());
+            if rejected {
+                continue;
+            }
+            let name = format!("{folder}/{}", file.file_stem().unwrap_or_default().to_string_lossy());
+            match UNKNOWN.iter().find(|(known, _)| *known == name) {
+                Some((_, why)) => {
+                    let trial = Trial::test(format!("{name} ({why})"), move || Ok(()));
+                    trials.push(trial.with_ignored_flag(true));
+                }
+                None => trials.push(Trial::test(name, move || accepted(&file).map_err(Failed::from))),
+            }
+        }
+    }
+    for file in files(&root().join("crates/interp/tests/holes"), "lee") {
+        let name = format!("holes/{}", file.file_stem().unwrap_or_default().to_string_lossy());
+        trials.push(Trial::test(name, move || hole(&file).map_err(Failed::from)));
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Interprets a file as its directives say.
+fn interpreted(file: &Path, text: &str, how: &str) -> Ran {
+    let mut command = Command::new(lee());
+    command.args(["run", how, "--steps", STEPS]).arg(file);
+    command.args(directives(text, "args").join(" ").split_whitespace());
+    command.current_dir(file.parent().unwrap_or(Path::new(".")));
+    for setting in directives(text, "env") {
+        if let Some((name, value)) = setting.split_once('=') {
+            command.env(name, value);
+        }
+    }
+    let input: String = directives(text, "in").iter().map(|line| format!("{line}\n")).collect();
+    run_with(&mut command, &input)
+}
+
+/// An accepted program does what its comments say, and is safe.
+fn accepted(file: &PathBuf) -> Result<(), String> {
+    let text = fs::read_to_string(file).map_err(|e| e.to_string())?;
+    let ran = interpreted(file, &text, "--interpret");
+    let said = || format!("status {}; {}", ran.status, ran.err);
+    if let Some(word) = directives(&text, "fault").first() {
+        if ran.status != 134 || !ran.err.contains(word.as_str()) {
+            return Err(format!("no fault `{word}`: {}", said()));
+        }
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let marked: Vec<String> = text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| line.trim_end().ends_with("//~"))
+            .map(|(n, _)| format!("{name}:{}:", n + 1))
+            .collect();
+        return match marked.is_empty() || marked.iter().any(|place| ran.err.contains(place)) {
+            true => Ok(()),
+            false => Err(format!("the fault is not at {marked:?}: {}", said())),
+        };
+    }
+    let wanted = directives(&text, "status").first().map_or(0, |s| s.parse().unwrap_or(0));
+    if ran.status != wanted {
+        return Err(said());
+    }
+    let mut lines = ran.out.lines();
+    for line in directives(&text, "out") {
+        if !lines.any(|l| l.trim_end() == line) {
+            return Err(format!("does not print `{line}` (in this order): {}", ran.out));
+        }
+    }
+    Ok(())
+}
+
+/// A program that breaks memory safety is reported.
+fn hole(file: &PathBuf) -> Result<(), String> {
+    let text = fs::read_to_string(file).map_err(|e| e.to_string())?;
+    let ran = interpreted(file, &text, "--interpret=bypass");
+    let kind = directives(&text, "report").first().cloned().unwrap_or_default();
+    match ran.status == 86 && ran.err.contains(&format!("oracle: {kind}: ")) {
+        true => Ok(()),
+        false => Err(format!("no report `{kind}`: status {}; {}", ran.status, ran.err)),
+    }
+}
