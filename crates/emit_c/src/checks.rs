@@ -273,7 +273,7 @@ impl Emitter<'_, '_> {
         let want = self.unit.descriptor(want);
         let (p, have) = (p.at(Level::Unary), have.at(Level::Unary));
         let condition =
-            format!("{p} != NULL && {have} != &{want} && ({have} == NULL || {have}->digest != {want}.digest)");
+            format!("{p} != NULL && {have} != &{want} && ({have} == NULL || ({have})->digest != {want}.digest)");
         self.fault_if(&condition, "type", &[&format!("&{want}"), &have]);
     }
 

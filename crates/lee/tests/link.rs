@@ -38,6 +38,20 @@ fn by_lee_build() {
     }
 }
 
+/// C11 6.7.4p7: a declaration with `extern`, before or after the inline definition, makes that one a definition for other files too.
+#[test]
+fn an_extern_declaration_defines_an_inline_function() {
+    let folder = fresh("link-inline");
+    let write = |name: &str, text: &str| fs::write(folder.join(name), text).expect("written");
+    write("next.lee", "extern int next(int);\ninline int next(int x) { return x + 1; }\ninline int last(int x) { return x - 1; }\nextern int last(int);\n");
+    write(
+        "main.lee",
+        "extern int next(int);\nextern int last(int);\nint main(void) { return next(3) + last(3) - 6; }\n",
+    );
+    lee_in(&folder, &["build", "-o", "program", "main.lee", "next.lee"]).expect(0);
+    run(&mut Command::new(folder.join("program"))).expect(0);
+}
+
 #[test]
 fn by_make() {
     let folder = copy("link-make");

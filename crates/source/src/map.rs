@@ -353,7 +353,10 @@ impl SourceMap {
         // A macro call over several lines is collapsed into its first line.
         let next = next_line.filter(|&next| next > line).map_or(line + 1, |next| next.min(line + MOST_LINES));
         let end = next.max(line + call_lines(&original, line));
-        let lines: Vec<(u32, &str)> = (line..end).filter_map(|n| Some((n, original.line(n)?))).collect();
+        // What goes on in this line began in one before it.
+        let goes_on = |n: u32| original.line(n).is_some_and(|text| text.trim_end_matches('\r').ends_with('\\'));
+        let start = (line.saturating_sub(MOST_LINES)..line).rev().take_while(|&n| goes_on(n)).last().unwrap_or(line);
+        let lines: Vec<(u32, &str)> = (start..end).filter_map(|n| Some((n, original.line(n)?))).collect();
         if lines.is_empty() {
             return None;
         }
@@ -376,7 +379,7 @@ fn call_lines(original: &Text, line: u32) -> u32 {
                 _ => {}
             }
         }
-        if open <= 0 {
+        if open <= 0 && !text.trim_end_matches('\r').ends_with('\\') {
             return count + 1;
         }
     }

@@ -16,24 +16,39 @@ pub(crate) struct Place {
 /// The preprocessed tokens of one line of the user's file, each with its place.
 #[derive(Debug)]
 pub(crate) struct Group {
-    tokens: Vec<(u32, u32, Option<Place>)>,
+    tokens: Vec<Token>,
+    spliced: Vec<Spliced>,
+}
+
+/// A preprocessed token.
+#[derive(Debug)]
+struct Token {
+    /// Offsets in the preprocessed text.
+    lo: u32,
+    hi: u32,
+    /// Its place, if it has one.
+    place: Option<Place>,
+    /// First line and column of its partner, in the spliced line.
+    start: Option<(u32, u32)>,
 }
 
 impl Group {
     /// The place of the token that `at` is in, or of the one before it.
     pub(crate) fn place(&self, at: u32) -> Option<Place> {
-        let index = self.tokens.partition_point(|t| t.0 <= at).checked_sub(1)?;
-        let (lo, hi, place) = self.tokens.get(index)?;
+        let index = self.tokens.partition_point(|t| t.lo <= at).checked_sub(1)?;
+        let Token { lo, hi, place, start } = self.tokens.get(index)?;
         let mut place = place.clone()?;
-        // Inside a token (an escape in a string, say): as far into it in the user's text.
-        if at > *lo && at < *hi && place.macro_name.is_none() {
-            place.column = (place.column + (at - lo)).min(place.end_column);
-            if at + 1 < *hi {
-                place.end_column = place.end_column.max(place.column + 1);
+        match start {
+            // Inside a token (an escape in a string, say): as far into it in the user's text.
+            Some((line, column)) if at > *lo && at < *hi => {
+                place = place_from(&self.spliced, *line, column + (at - lo), column + (hi - lo), None);
             }
-        } else if at >= *hi {
-            place.column = place.end_column;
-            place.end_column += 1;
+            Some((line, column)) if at >= *hi => {
+                place = place_from(&self.spliced, *line, column + (hi - lo) - 1, column + (hi - lo), None);
+                (place.column, place.end_column) = (place.end_column, place.end_column + 1);
+            }
+            None if at >= *hi => (place.column, place.end_column) = (place.end_column, place.end_column + 1),
+            _ => {}
         }
         Some(place)
     }
@@ -54,8 +69,9 @@ const MOST_CELLS: usize = 1 << 20;
 
 /// Aligns preprocessed lines (offset and text) with lines of the user's file (number and text).
 pub(crate) fn align(pieces: &[(u32, &str)], lines: &[(u32, &str)]) -> Group {
+    let spliced = splice(lines);
     let made: Vec<Piece> = pieces.iter().flat_map(|&(at, text)| split(text, 0, at)).collect();
-    let own: Vec<Piece> = lines.iter().flat_map(|&(line, text)| split(text, line, 1)).collect();
+    let own: Vec<Piece> = spliced.iter().flat_map(|line| split(&line.text, line.number, 1)).collect();
     let pairs = if made.len().saturating_mul(own.len()) <= MOST_CELLS {
         common_subsequence(&made, &own)
     } else {
@@ -74,17 +90,67 @@ pub(crate) fn align(pieces: &[(u32, &str)], lines: &[(u32, &str)]) -> Group {
         let place = match partner {
             Some(index) => {
                 previous = Some(*index);
-                own.get(*index).map(|p| place_of(p, None))
+                own.get(*index).map(|p| place_of(&spliced, p, None))
             }
-            None => macro_name(&own, &taken, previous, next).map(|p| place_of(p, Some(p.text.to_string()))),
+            None => macro_name(&own, &taken, previous, next).map(|p| place_of(&spliced, p, Some(p.text.to_string()))),
         };
-        tokens.push((token.at, token.at + token.text.len() as u32, place));
+        let start = partner.and_then(|index| own.get(index)).map(|p| (p.line, p.at));
+        tokens.push(Token { lo: token.at, hi: token.at + token.text.len() as u32, place, start });
     }
-    Group { tokens }
+    Group { tokens, spliced }
 }
 
-fn place_of(piece: &Piece, macro_name: Option<String>) -> Place {
-    Place { line: piece.line, column: piece.at, end_column: piece.at + piece.text.len() as u32, macro_name }
+/// A line of the user's file with those that continue it: each but the last ends in a backslash, which is not in the text.
+#[derive(Debug)]
+struct Spliced {
+    /// The number of the first line.
+    number: u32,
+    text: String,
+    /// Where in the text each line begins.
+    starts: Vec<usize>,
+}
+
+fn splice(lines: &[(u32, &str)]) -> Vec<Spliced> {
+    let mut all: Vec<Spliced> = vec![];
+    let mut goes_on = false;
+    for &(number, text) in lines {
+        let text = text.strip_suffix('\r').unwrap_or(text);
+        let own = text.strip_suffix('\\').unwrap_or(text);
+        match all.last_mut().filter(|_| goes_on) {
+            Some(line) => {
+                line.starts.push(line.text.len());
+                line.text.push_str(own);
+            }
+            None => all.push(Spliced { number, text: own.to_string(), starts: vec![0] }),
+        }
+        goes_on = own.len() < text.len();
+    }
+    all
+}
+
+/// Line and column of a column of the spliced line that begins as line `number`.
+fn unspliced(spliced: &[Spliced], number: u32, column: u32) -> (u32, u32) {
+    let at = column.saturating_sub(1) as usize;
+    let Some(line) = spliced.iter().find(|line| line.number == number) else { return (number, column) };
+    let index = line.starts.partition_point(|&start| start <= at).saturating_sub(1);
+    let start = line.starts.get(index).copied().unwrap_or(0);
+    (number + index as u32, (at - start.min(at)) as u32 + 1)
+}
+
+/// The place of a token, up to the end of its line if it goes on in the next one.
+fn place_of(spliced: &[Spliced], piece: &Piece, macro_name: Option<String>) -> Place {
+    place_from(spliced, piece.line, piece.at, piece.at + piece.text.len() as u32, macro_name)
+}
+
+fn place_from(spliced: &[Spliced], number: u32, from: u32, end: u32, macro_name: Option<String>) -> Place {
+    let (line, column) = unspliced(spliced, number, from);
+    let (last, _) = unspliced(spliced, number, end.saturating_sub(1).max(from));
+    let mut length = end.saturating_sub(from);
+    if last != line {
+        let of_line = |at: u32| unspliced(spliced, number, at).0 == line;
+        length = (from..end).take_while(|&at| of_line(at)).count() as u32;
+    }
+    Place { line, column, end_column: column + length, macro_name }
 }
 
 /// For each token, the partner of the first token behind it that has one.
@@ -234,4 +300,34 @@ fn quoted(rest: &[u8]) -> usize {
         }
     }
     at.min(rest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(group: &Group, at: usize) -> Option<(u32, u32, u32)> {
+        group.place(at as u32).map(|p| (p.line, p.column, p.end_column))
+    }
+
+    #[test]
+    fn a_literal_goes_on_in_the_next_line() {
+        let made = "  puts(\"one two three \\xzz\"); f(x);";
+        let group = align(&[(0, made)], &[(6, "  puts(\"one two \\"), (7, "three \\xzz\"); f(x);")]);
+        let at = |text: &str| made.find(text).unwrap_or(0);
+        // The literal itself, to the end of its first line; what is inside of it; and what follows.
+        assert_eq!(place(&group, at("\"one")), Some((6, 8, 17)));
+        assert_eq!(place(&group, at("three")), Some((7, 1, 12)));
+        assert_eq!(place(&group, at("\\xzz")), Some((7, 7, 12)));
+        assert_eq!(place(&group, at("f(x)")), Some((7, 15, 16)));
+        assert_eq!(place(&group, at("x);")), Some((7, 17, 18)));
+    }
+
+    #[test]
+    fn a_name_is_broken_in_two() {
+        let made = "int seven = missing;";
+        let group = align(&[(0, made)], &[(1, "int sev\\"), (2, "en = missing;")]);
+        assert_eq!(place(&group, 4), Some((1, 5, 8)));
+        assert_eq!(place(&group, 12), Some((2, 6, 13)));
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::report::Report;
 use crate::stack::{self, Recursion};
-use crate::{counted, emptied, near, removal, repeated, versions};
+use crate::{counted, emptied, near, removal, repeated, thin, versions};
 use flow::ranges::Summaries;
 use mir::bits::BitSet;
 use mir::ir::{Body, Callee, Program, StmtKind};
@@ -55,10 +55,16 @@ pub fn run(program: &mut Program, options: Options) -> Report {
     let mut summaries = Summaries::default();
     for n in callees_first(&work) {
         let Some(body) = work.get_mut(n) else { continue };
+        let thin = thin::warnings(program, body);
         counted::run(program, body);
         let wanted = may_be_called(program, body);
         let first = report.remaining.len();
         removal::run(program, body, &mut summaries, options.explain && wanted, &mut report);
+        for warning in thin {
+            if report.warnings.iter().all(|known| known.span != warning.span) {
+                report.warnings.push(warning);
+            }
+        }
         report.removed += repeated::run(program, body, &mut report.remaining, first);
         if options.versions {
             near::run(program, body);

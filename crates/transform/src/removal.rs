@@ -16,6 +16,16 @@ enum Verdict {
     Cheaper { may_be_null: bool, may_be_negative: bool },
 }
 
+/// A function's name as the source has it, with its type arguments.
+fn shown_name(program: &Program, body: &Body) -> String {
+    let name = program.functions.get(body.func.func.0 as usize).map_or("?".to_string(), |f| f.name.to_string());
+    let args: Vec<String> = body.func.args.iter().map(|&arg| program.types.show(arg)).collect();
+    match args.is_empty() {
+        true => name,
+        false => format!("{name}<{}>", args.join(", ")),
+    }
+}
+
 /// Removes checks, says of the others why they remain if `explain`, and notes what the function returns.
 pub fn run(program: &Program, body: &mut Body, summaries: &mut Summaries, explain: bool, report: &mut Report) {
     let any = |test: fn(&StmtKind) -> bool| body.blocks.iter().flat_map(|b| &b.stmts).any(|s| test(&s.kind));
@@ -25,7 +35,7 @@ pub fn run(program: &Program, body: &mut Body, summaries: &mut Summaries, explai
     if !checks && !summary && !nulls {
         return;
     }
-    let func = mir::print::func_name(program, &body.func);
+    let func = shown_name(program, body);
     let mut verdicts: Vec<(Point, Verdict)> = vec![];
     let mut returned = None;
     // Of each block the first: what is behind it is not reached.

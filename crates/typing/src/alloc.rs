@@ -89,7 +89,18 @@ impl Checker<'_> {
     ) -> Expr {
         let pointer = expected.and_then(|t| self.program.types.as_pointer(t));
         let Some(p) = pointer.filter(|p| !matches!(self.kind(p.target.ty), TyKind::Void)) else {
-            if expected.is_none_or(|t| !self.is_error(t)) {
+            let ret = self.f.as_ref().and_then(|f| f.ret);
+            let in_wrapper = ret
+                .and_then(|ret| self.program.types.as_pointer(ret))
+                .is_some_and(|r| matches!(self.kind(r.target.ty), TyKind::Void));
+            if in_wrapper {
+                self.error_help(
+                    codes::ALLOCATION,
+                    span,
+                    "this function returns `void *`, so the type of its allocation is not known",
+                    "let the wrapper take the type: `generic <T> T *unique fat make(size_t n) { return calloc(n, sizeof(T)); }`, or call `malloc` where the type is known",
+                );
+            } else if expected.is_none_or(|t| !self.is_error(t)) {
                 self.error_help(
                     codes::ALLOCATION,
                     span,

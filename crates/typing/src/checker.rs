@@ -172,7 +172,7 @@ impl<'a> Checker<'a> {
                 text = text.replace(&format!("own{n}"), name.as_str());
             }
         }
-        text
+        crate::display::without_numbers(&text)
     }
 
     /// Whether the type is the error type.

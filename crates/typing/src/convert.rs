@@ -520,7 +520,28 @@ impl Checker<'_> {
                 format!("{message}, and their regions differ"),
                 "the regions of a function's parameters, and which of them outlives which, are part of its type: `generic <@a outlives @b> typedef ...` names one",
             ),
+            _ if from == to => {
+                let why = self.unlike(e.ty.ty, wanted);
+                self.error(codes::TYPE, e.span, format!("{message}: they are written alike, and {why}"));
+            }
             _ => self.error(codes::TYPE, e.span, message),
+        }
+    }
+
+    /// What to do where a `void *` would have to know a type that is not complete.
+    fn incomplete_help(&self, target: Ty) -> &'static str {
+        match self.kind(target) {
+            TyKind::Record(_) => "put the pointer into a struct of your own, and pass a pointer to that: `struct context { FILE *out; };`",
+            TyKind::Func(_) => "put the function pointer into a struct, and pass a pointer to that",
+            _ => "convert it to a pointer to a complete type first",
+        }
+    }
+
+    /// What tells two types apart that are shown by one text.
+    fn unlike(&mut self, a: Ty, b: Ty) -> &'static str {
+        match self.types().erase_regions(a) == self.types().erase_regions(b) {
+            true => "the regions in them differ",
+            false => "they are declared in different places",
         }
     }
 
@@ -626,10 +647,11 @@ impl Checker<'_> {
         let lost = (p.target.quals.is_const && !q.target.quals.is_const)
             || (p.target.quals.is_volatile && !q.target.quals.is_volatile);
         if lost {
+            let word = if p.target.quals.is_const && !q.target.quals.is_const { "const" } else { "volatile" };
             self.error_help(
                 codes::CONST,
                 span,
-                format!("const would be cast away: the pointer is to `{}`", self.program.types.show_qty(p.target)),
+                format!("{word} would be cast away: the pointer is to `{}`", self.program.types.show_qty(p.target)),
                 "make the destination point to `const`, or copy what is written",
             );
         }
@@ -704,10 +726,11 @@ impl Checker<'_> {
         }
         if matches!(self.kind(p.target.ty), TyKind::Func(_)) || !self.program.types.is_complete(p.target.ty) {
             let text = self.show(p.target.ty);
-            self.error(
+            self.error_help(
                 codes::VOID_POINTER,
                 span,
                 format!("a `void *` remembers a complete type, and `{text}` is not one"),
+                self.incomplete_help(p.target.ty),
             );
             return self.error_node(span);
         }
@@ -756,10 +779,11 @@ impl Checker<'_> {
         }
         if !self.program.types.is_complete(q.target.ty) || matches!(self.kind(q.target.ty), TyKind::Func(_)) {
             let text = self.show(q.target.ty);
-            self.error(
+            self.error_help(
                 codes::VOID_POINTER,
                 span,
                 format!("a `void *` comes back as a pointer to a complete type, and `{text}` is not one"),
+                self.incomplete_help(q.target.ty),
             );
             return self.error_node(span);
         }

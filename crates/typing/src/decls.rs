@@ -441,10 +441,15 @@ impl Checker<'_> {
         let (has_body, old_linkage) = (function.body.is_some(), function.linkage);
         if known != ty && !self.compatible_declarations(known, ty) && !self.is_error(ty) && !self.is_error(known) {
             let (a, b) = (self.show(known), self.show(ty));
+            // A part that is an error has been reported.
+            if a.contains('?') || b.contains('?') {
+                return Some(old);
+            }
             let message = match a == b {
-                true => {
+                true if self.same_but_bounds(known, ty) => {
                     format!("`{}` is declared with other bounds of its parameters (`generic <...>`) before", name.name)
                 }
+                true => format!("`{}` is declared as `{b}` before too, with other regions", name.name),
                 false => format!("`{}` is declared as `{b}` here and as `{a}` before", name.name),
             };
             self.report(Diagnostic::error(codes::CONFLICT, name.span, message).label(old_span, "declared here"));
@@ -470,6 +475,16 @@ impl Checker<'_> {
             return None;
         }
         Some(old)
+    }
+
+    /// Functions that differ in what `generic <...>` says of their regions only.
+    fn same_but_bounds(&self, a: Ty, b: Ty) -> bool {
+        match (self.kind(a), self.kind(b)) {
+            (TyKind::Func(a), TyKind::Func(b)) => {
+                a.ret == b.ret && a.params.iter().map(|p| p.ty).eq(b.params.iter().map(|p| p.ty))
+            }
+            _ => false,
+        }
     }
 
     /// Types that differ in attributes only.

@@ -260,3 +260,56 @@ fn region_name(region: Region) -> String {
         Region::Exists(n) => format!("@exists{n}"),
     }
 }
+
+/// The text of a type without regions that have a number only (`@bound1.2`): they have no name that a reader could know.
+pub fn without_numbers(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('@') {
+        let (before, word) = rest.split_at(at);
+        out.push_str(before);
+        let end = word[1..].find(|c: char| !c.is_alphanumeric() && c != '_' && c != '.').map_or(word.len(), |n| n + 1);
+        let (word, behind) = word.split_at(end);
+        if is_number(word) {
+            // Its blank, or its comma in a list.
+            if out.ends_with(", ") {
+                out.truncate(out.len() - 2);
+                rest = behind;
+            } else {
+                rest = behind.strip_prefix(", ").unwrap_or(behind);
+                if out.ends_with(' ') && !behind.starts_with(|c: char| c.is_alphanumeric()) {
+                    out.pop();
+                }
+            }
+        } else {
+            out.push_str(word);
+            rest = behind;
+        }
+    }
+    out.push_str(rest);
+    out.replace("<>", "")
+}
+
+fn is_number(word: &str) -> bool {
+    let digits = |prefix: &str| {
+        word.strip_prefix(prefix)
+            .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit() || c == '.'))
+    };
+    word == "@_" || ["@param", "@bound", "@body", "@exists"].into_iter().any(digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_numbers;
+
+    #[test]
+    fn regions_without_a_name_are_not_shown() {
+        assert_eq!(without_numbers("struct parser<@_> *"), "struct parser *");
+        assert_eq!(without_numbers("struct pair<@bound0.1, int> *nonnull @body3"), "struct pair<int> *nonnull");
+        assert_eq!(without_numbers("struct pair<int, @param0> *unique @a"), "struct pair<int> *unique @a");
+        assert_eq!(without_numbers("int *@bound1.2"), "int *");
+        assert_eq!(without_numbers("key<@exists0>"), "key");
+        assert_eq!(without_numbers("int *@body_parts"), "int *@body_parts");
+        assert_eq!(without_numbers("int *@heap"), "int *@heap");
+    }
+}

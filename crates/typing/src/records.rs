@@ -186,6 +186,15 @@ impl Checker<'_> {
         }
         if !self.program.types.is_complete(arg) || matches!(self.kind(arg), TyKind::Array { .. } | TyKind::VaList) {
             let text = self.show(arg);
+            if self.program.types.as_record(arg).is_some() {
+                self.error_help(
+                    codes::GENERIC,
+                    span,
+                    format!("`{text}` cannot stand for `{}`: it is not complete here", param.name),
+                    "define it before this, or hold a pointer to it",
+                );
+                return false;
+            }
             self.error(
                 codes::GENERIC,
                 span,
@@ -248,10 +257,18 @@ impl Checker<'_> {
             match found {
                 Some(Tag::Record(id)) => {
                     if self.program.types.record(id).kind != kind {
+                        let known = match self.program.types.record(id).kind {
+                            RecordKind::Struct => "struct",
+                            RecordKind::Union => "union",
+                            RecordKind::Tagged => "tagged union",
+                        };
                         self.error(
                             codes::CONFLICT,
                             tag.span,
-                            format!("`{}` was declared as another kind of type", tag.name),
+                            format!(
+                                "`{}` was declared as another kind of type: it is a `{known} {}`",
+                                tag.name, tag.name
+                            ),
                         );
                         return None;
                     }

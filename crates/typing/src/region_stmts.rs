@@ -190,7 +190,17 @@ impl Checker<'_> {
                 let text = self.show(place.ty.ty);
                 let message =
                     format!("only a place of a struct with `exists` is unpacked, and this is {}", with_article(&text));
-                self.error(codes::REGION, place.span, message);
+                let to_struct = self
+                    .program
+                    .types
+                    .as_pointer(place.ty.ty)
+                    .filter(|p| self.program.types.as_record(p.target.ty).is_some());
+                match to_struct {
+                    Some(_) => {
+                        self.error_help(codes::REGION, place.span, message, "write `*` in front: `unpack *s as {...};`")
+                    }
+                    None => self.error(codes::REGION, place.span, message),
+                }
             }
             for (_, name) in bindings {
                 self.poison(Some(*name));

@@ -374,6 +374,9 @@ impl Words<'_, '_> {
         let ty = ty.unwrap_or("T *unique".to_string());
         let space = if ty.ends_with('*') { "" } else { " " };
         d.help(match verb {
+            Verb::Freed if !ty.ends_with('*') && !ty.contains('*') => {
+                format!("write `{name} = ({ty}){{}}`: a slot frees what it held before")
+            }
             Verb::Freed => format!("write `{name} = nullptr`: a slot frees what it held before"),
             Verb::Borrowed => {
                 let front = shared.and_then(|d| d.name).map_or("the pointer in front".to_string(), |n| format!("`{n}`"));

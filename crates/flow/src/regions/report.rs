@@ -396,7 +396,14 @@ impl Words<'_, '_> {
     }
 
     fn wrong_region(&self, span: Span, origin: OriginId, region: OriginId, keeper: Keeper) -> Diagnostic {
-        let (is, wanted) = (self.region(origin), self.region(region));
+        let (is, mut wanted) = (self.region(origin), self.region(region));
+        if is == wanted {
+            // Two regions of one parameter, or two without a name: one text for both would say nothing.
+            wanted = match is.strip_prefix("the region of ") {
+                Some(name) => format!("another region in the type of {name}"),
+                None => format!("another that is {}", is.replacen("the ", "a ", 1)),
+            };
+        }
         let (message, help) = match keeper {
             Keeper::Dispose if region == HEAP => (
                 format!("the object is in the region {is}, so it cannot be freed by itself"),
