@@ -370,7 +370,11 @@ impl Words<'_, '_> {
                 format!("{what} is stored in a part of {}, which takes heap pointers and may outlive it", named(l))
             }
             Keeper::Local(l) | Keeper::Part(l) => {
-                format!("{what} {does} not outlive {}, the region of {}", self.region(region), named(l))
+                let (known, own) = (self.region(region), format!("the region of {}", named(l)));
+                match known == own {
+                    true => format!("{what} {does} not outlive {own}"),
+                    false => format!("{what} {does} not outlive {known}, {own}"),
+                }
             }
             Keeper::Parameter(n) if wants_heap => {
                 format!("{what} is passed as argument {}, which wants a heap pointer and may outlive it", n + 1)
