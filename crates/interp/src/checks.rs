@@ -101,10 +101,13 @@ impl Machine<'_> {
                     return fault(format!("tag: member {} is active, {} is read", name(tag), name(*member)));
                 }
             }
-            Test::TagValue(op, values, name) => {
+            Test::TagValue(op, values, name, arms) => {
                 let value = self.peek(op)?.int();
                 if !values.contains(&value) {
-                    return fault(format!("tag: no member is active, {name} is read"));
+                    return match arms.iter().find(|(n, _)| *n == value) {
+                        Some((_, active)) => fault(format!("tag: member {active} is active, {name} is read")),
+                        None => fault(format!("tag: no member is active, {name} is read")),
+                    };
                 }
             }
             Test::HasTerminator(pointer, width) => {

@@ -266,7 +266,8 @@ pub enum Test {
     Type(Op, Ty),
     Container(Op, Ty, u64),
     Tag(Place, u32, Rc<Vec<String>>),
-    TagValue(Op, Vec<i128>, Symbol),
+    /// The tag, values that are good, the member's name, the names by value.
+    TagValue(Op, Vec<i128>, Symbol, Vec<(i128, Symbol)>),
     HasTerminator(Op, u64),
     Terminator(Op, Op),
     Count(Op, Op),

@@ -418,6 +418,24 @@ impl Compiler<'_, '_> {
         })
     }
 
+    /// The names of the members of the union that a tag field binds, by value.
+    fn arms(&self, tag: &Operand, member: source::Symbol) -> Vec<(i128, source::Symbol)> {
+        let Some((&Proj::Field(number), outer)) = tag.place().and_then(|p| p.proj.split_last()) else { return vec![] };
+        let Some(base) = tag.place().map(|p| p.base) else { return vec![] };
+        let outer = ir::Place { base, proj: outer.to_vec() };
+        let fields_of = |ty: Ty| self.types().as_record(ty).and_then(|id| self.types().record(id).fields.clone());
+        let record = place_ty(self.machine.program, self.body, &outer).ok().and_then(|q| fields_of(q.ty));
+        for field in record.iter().flat_map(|fields| fields.iter()) {
+            let Some(tagged) = field.tagged_by.as_ref().filter(|t| t.tag == number) else { continue };
+            let Some(members) = fields_of(field.ty.ty) else { continue };
+            if members.iter().any(|m| m.name == Some(member)) {
+                let named = |&(n, m): &(i128, u32)| Some((n, members.get(m as usize)?.name?));
+                return tagged.arms.iter().filter_map(named).collect();
+            }
+        }
+        vec![]
+    }
+
     fn check(&mut self, check: &ir::Check) -> Stmt {
         use mir::ir::Check;
         let test = match check {
@@ -455,7 +473,10 @@ impl Compiler<'_, '_> {
                     .map_or(vec![], |f| f.iter().map(|f| f.name.map_or(String::new(), |n| n.to_string())).collect());
                 Test::Tag(place, *member, Rc::new(names))
             }
-            Check::TagValue(op, values, name) => Test::TagValue(self.op(op), values.clone(), *name),
+            Check::TagValue(op, values, name) => {
+                let arms = self.arms(op, *name);
+                Test::TagValue(self.op(op), values.clone(), *name, arms)
+            }
             Check::HasTerminator(p) => {
                 let stride = self.stride(p);
                 Test::HasTerminator(self.op(p), stride)

@@ -332,7 +332,16 @@ impl Machine<'_> {
                 };
                 match result {
                     Some(n) => own(Val::Int(i128::from(n))),
-                    None => fault(count_message(i64::MAX, x)),
+                    None => {
+                        let sign = match op {
+                            BinOp::Sub => '-',
+                            BinOp::Mul => '*',
+                            BinOp::Div => '/',
+                            _ => '+',
+                        };
+                        let why = if sign == '/' && y == 0 { "divides by zero" } else { "does not fit in 64 bits" };
+                        fault(format!("count {x} {sign} {y} {why}"))
+                    }
                 }
             }
             Value::BlockSize(a) => {
@@ -427,6 +436,7 @@ impl Machine<'_> {
             };
             return fault(text);
         };
+        self.may_collect(bytes)?;
         if self.mem.bytes + bytes > self.options.memory {
             return Err(Box::new(Stop::Limit("memory")));
         }

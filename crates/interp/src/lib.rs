@@ -8,6 +8,7 @@ mod builtins;
 mod checks;
 #[allow(missing_docs)]
 mod code;
+mod collect;
 mod compile;
 mod ends;
 mod exec;
@@ -42,11 +43,21 @@ pub struct Options {
     pub memory: u64,
     /// Report what is never freed.
     pub leaks: bool,
+    /// Report second owners. Transforms copy owners where nothing looks at the first one again.
+    pub owners: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { arguments: vec![], input: None, keep_output: false, steps: u64::MAX, memory: 4 << 30, leaks: true }
+        Options {
+            arguments: vec![],
+            input: None,
+            keep_output: false,
+            steps: u64::MAX,
+            memory: 4 << 30,
+            leaks: true,
+            owners: true,
+        }
     }
 }
 

@@ -82,6 +82,9 @@ impl Machine<'_> {
         if let Some(value) = self.system(name, &args)? {
             return Ok(value);
         }
+        if let Some(value) = self.weak(name, &args)? {
+            return Ok(value);
+        }
         if let Some(value) = crate::math::call(name, &args) {
             return Ok(value);
         }

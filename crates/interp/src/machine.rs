@@ -124,6 +124,8 @@ pub struct Machine<'p> {
     pub reports: Vec<Report>,
     /// Files and directories.
     pub io: crate::files::Io,
+    /// The collector.
+    pub gc: crate::collect::Collector,
     /// What runs stands in `unsafe`.
     pub in_unsafe: bool,
     /// The type behind the last pointer argument of a builtin.
@@ -162,6 +164,7 @@ impl<'p> Machine<'p> {
             span: Span::NONE,
             reports: vec![],
             io,
+            gc: crate::collect::Collector::default(),
             in_unsafe: false,
             target_kind: None,
             lib: crate::library::Library::default(),
@@ -424,6 +427,7 @@ impl<'p> Machine<'p> {
                     State::Freed => "was freed",
                     State::Left => "was a local of a scope that was left",
                     State::WithArena => "ended with its arena",
+                    State::Collected => "a collection found unreachable",
                 };
                 Err(Box::new(Stop::Report(ReportKind::UseAfterEnd, format!("{what} of an object that {why}"))))
             }
@@ -674,10 +678,15 @@ impl<'p> Machine<'p> {
             }
             let here = self.mem.address(at);
             let target = self.mem.place(address);
-            let Some(before) = self.mem.obj(target.obj).filter(|o| o.state == State::Live).map(|o| o.owner) else {
+            let Some(before) = self
+                .mem
+                .obj(target.obj)
+                .filter(|o| o.state == State::Live && matches!(o.kind, Kind::Heap | Kind::Arena))
+                .map(|o| o.owner)
+            else {
                 continue;
             };
-            if before != 0 && before != here && self.still_owns(before, address) {
+            if self.options.owners && before != 0 && before != here && self.still_owns(before, address) {
                 return report(ReportKind::TwoOwners, "an object gets a second owner while the first one still has it");
             }
             if let Some(obj) = self.mem.obj_mut(target.obj) {
@@ -720,7 +729,10 @@ impl<'p> Machine<'p> {
             let here = self.mem.address(at);
             let target = self.mem.place(address);
             let single = self.is_single(slot.ty);
-            let lost = self.mem.obj(target.obj).is_some_and(|o| o.state == State::Live && (!single || o.owner == here));
+            let lost = self.mem.obj(target.obj).is_some_and(|o| {
+                let freed = matches!(o.kind, Kind::Heap | Kind::Arena);
+                o.state == State::Live && freed && (!single || o.owner == here)
+            });
             if lost && self.frames.last().is_none_or(|f| !f.code.leaks) {
                 self.leak(message, target.obj);
             }

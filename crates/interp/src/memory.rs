@@ -42,6 +42,8 @@ pub enum State {
     Left,
     /// Its arena ended.
     WithArena,
+    /// A collection found that nothing reaches it.
+    Collected,
 }
 
 /// A byte that holds a value.
@@ -163,6 +165,37 @@ impl Memory {
     /// The call has ended.
     pub fn give_back(&mut self, registers: ObjId) {
         self.spare.push(registers);
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.objs.len()
+    }
+
+    /// The live objects that are never collected and may point to others.
+    pub fn roots(&self) -> Vec<ObjId> {
+        let mut unused = vec![false; self.objs.len()];
+        for &id in &self.spare {
+            if let Some(slot) = unused.get_mut(id as usize) {
+                *slot = true;
+            }
+        }
+        let is_root = |(n, obj): &(usize, &Obj)| {
+            obj.state == State::Live
+                && match obj.kind {
+                    Kind::Registers => unused.get(*n) == Some(&false),
+                    Kind::Local | Kind::Global => true,
+                    Kind::Heap => obj.arena != 0,
+                    Kind::Literal | Kind::Arena | Kind::Function | Kind::Opaque => false,
+                }
+        };
+        self.objs.iter().enumerate().filter(is_root).map(|(n, _)| n as ObjId).collect()
+    }
+
+    /// The live objects that a collection may end.
+    pub fn collectable(&self) -> impl Iterator<Item = ObjId> + '_ {
+        let may = |(_, obj): &(usize, &Obj)| obj.state == State::Live && obj.kind == Kind::Heap && obj.arena == 0;
+        self.objs.iter().enumerate().filter(may).map(|(n, _)| n as ObjId)
     }
 
     /// The object.

@@ -14,6 +14,13 @@ pub struct Directory {
     entry: u64,
 }
 
+impl Directory {
+    /// Where its entry lies.
+    pub fn entry(&self) -> u64 {
+        self.entry
+    }
+}
+
 /// The bytes of `struct dirent`.
 const ENTRY: u64 = 280;
 

@@ -47,7 +47,8 @@ pub fn run(session: &Session) -> Outcome<i32> {
     let limits = interp::Options {
         arguments,
         steps: options.steps.unwrap_or(u64::MAX),
-        leaks: !settings.leaks,
+        leaks: !settings.leaks && !options.interpret_transformed,
+        owners: !options.interpret_transformed,
         ..interp::Options::default()
     };
     let outcome = interp::run(&program, limits);

@@ -1,0 +1,267 @@
+//! Collection: what no root reaches ends. Roots are locals, globals and what lies in arenas.
+//!
+//! Locals are read word by word, globals and objects of the heap by their types, as the ABI says: of a pointer with bounds the lower one
+//! counts, an integer keeps nothing alive. What is collected and then used is a report.
+
+use crate::code::*;
+use crate::library::Args;
+use crate::machine::*;
+use crate::memory::*;
+use crate::types;
+use std::collections::VecDeque;
+use typing::types::*;
+
+/// Objects between two collections, at least.
+const OBJECTS: u64 = 30_000;
+/// Bytes between two collections, at least.
+const BYTES: u64 = 16 << 20;
+
+/// What depends on collections.
+#[derive(Debug, Default)]
+pub struct Collector {
+    objects: u64,
+    bytes: u64,
+    /// Targets of weak references; 0 once they are dead.
+    pub weak: Vec<u64>,
+    /// Finalizer queues.
+    pub queues: Vec<Queue>,
+    marked: Vec<bool>,
+    work: Vec<ObjId>,
+}
+
+/// A finalizer queue.
+#[derive(Debug, Default)]
+pub struct Queue {
+    added: Vec<u64>,
+    ready: VecDeque<u64>,
+}
+
+impl Machine<'_> {
+    /// Collects if enough was allocated since the last time.
+    pub fn may_collect(&mut self, bytes: u64) -> R<()> {
+        self.gc.objects += 1;
+        self.gc.bytes += bytes;
+        if self.gc.objects > OBJECTS || self.gc.bytes > BYTES.max(self.mem.bytes / 2) {
+            return self.collect();
+        }
+        Ok(())
+    }
+
+    /// Collects.
+    pub fn collect(&mut self) -> R<()> {
+        self.gc.objects = 0;
+        self.gc.bytes = 0;
+        self.gc.marked = vec![false; self.mem.len()];
+        for id in self.mem.roots() {
+            let typed = self.mem.obj(id).filter(|o| o.kind == Kind::Global && o.elem != 0).map(|o| Ty(o.elem - 1));
+            match typed {
+                Some(ty) => self.mark_typed(id, 0, ty, 0),
+                None => self.mark_words(id),
+            }
+        }
+        for address in self.loose() {
+            self.mark(address);
+        }
+        self.trace();
+        // What a queue waits for lives on if nothing else reaches it.
+        for n in 0..self.gc.queues.len() {
+            let added = self.gc.queues.get_mut(n).map(|q| std::mem::take(&mut q.added)).unwrap_or_default();
+            let (alive, dead): (Vec<u64>, Vec<u64>) = added.into_iter().partition(|&a| self.is_marked(a));
+            if let Some(queue) = self.gc.queues.get_mut(n) {
+                queue.added = alive;
+                queue.ready.extend(&dead);
+            }
+        }
+        let ready: Vec<u64> = self.gc.queues.iter().flat_map(|q| q.ready.iter().copied()).collect();
+        ready.into_iter().for_each(|a| self.mark(a));
+        self.trace();
+        let weak: Vec<u64> = self.gc.weak.iter().map(|&a| if self.is_marked(a) { a } else { 0 }).collect();
+        self.gc.weak = weak;
+        let dead: Vec<ObjId> =
+            self.mem.collectable().filter(|&id| self.gc.marked.get(id as usize) == Some(&false)).collect();
+        // Counts that the dead hold are taken back.
+        let mut counts = vec![];
+        for &id in &dead {
+            let Some((ty, size)) = self.mem.obj(id).filter(|o| o.elem != 0).map(|o| (Ty(o.elem - 1), o.size)) else {
+                continue;
+            };
+            if !mir::ty::holds_counts(&self.program.types, ty) {
+                continue;
+            }
+            let step = types::size(&self.program.types, ty).max(1);
+            for i in 0..size / step {
+                for (_, slot, address, mark) in self.slots(Loc { obj: id, off: (i * step) as i64 }, ty) {
+                    if address != 0 && mark == INIT && mir::ty::holds_counts(&self.program.types, slot.ty) {
+                        counts.push((slot.ty, address));
+                    }
+                }
+            }
+        }
+        for id in dead {
+            self.mem.end(id, State::Collected, self.span);
+        }
+        for (ty, address) in counts {
+            let target = self.mem.place(address);
+            if self.mem.obj(target.obj).is_some_and(|o| o.state == State::Live) {
+                self.end_value(ty, [address, 0, 0], None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Addresses that are in no object: arguments of `...`, entries of directories.
+    fn loose(&self) -> Vec<u64> {
+        let mut out: Vec<u64> = self.lists.iter().flatten().flat_map(|(v, _)| v.words()).collect();
+        out.extend(self.frames.iter().flat_map(|f| &f.rest).flat_map(|(v, _)| v.words()));
+        out.extend(self.lib.directories.iter().flatten().map(crate::system::Directory::entry));
+        out
+    }
+
+    fn is_marked(&self, address: u64) -> bool {
+        let id = self.mem.place(address).obj;
+        id != 0 && self.gc.marked.get(id as usize) == Some(&true)
+    }
+
+    fn mark(&mut self, address: u64) {
+        let id = self.mem.place(address).obj;
+        if id == 0 {
+            return;
+        }
+        if let Some(slot) = self.gc.marked.get_mut(id as usize) {
+            if !*slot {
+                *slot = true;
+                self.gc.work.push(id);
+            }
+        }
+    }
+
+    fn trace(&mut self) {
+        while let Some(id) = self.gc.work.pop() {
+            let Some(obj) = self.mem.obj(id).filter(|o| o.state == State::Live && o.kind == Kind::Heap) else {
+                continue;
+            };
+            let (size, elem) = (obj.size, obj.elem);
+            if elem == 0 {
+                self.mark_words(id);
+                continue;
+            }
+            let ty = Ty(elem - 1);
+            if !self.program.types.has_pointers(ty) {
+                continue;
+            }
+            let step = types::size(&self.program.types, ty).max(1);
+            let flexible =
+                self.program.types.as_record(ty).is_some_and(|r| self.program.types.flexible_member(r).is_some());
+            if flexible {
+                self.mark_words(id);
+                continue;
+            }
+            for i in 0..size / step {
+                self.mark_typed(id, i * step, ty, 0);
+            }
+        }
+    }
+
+    fn mark_words(&mut self, id: ObjId) {
+        let words: Vec<u64> = match self.mem.obj(id) {
+            Some(obj) => {
+                let blank = |n: usize| obj.shadow.get(8 * n).is_some_and(|&m| m == UNINIT);
+                let all = obj.data.chunks_exact(8).enumerate().filter(|(n, _)| !blank(*n));
+                all.filter_map(|(_, c)| <[u8; 8]>::try_from(c).ok())
+                    .map(u64::from_le_bytes)
+                    .filter(|w| w >> 32 != 0)
+                    .collect()
+            }
+            None => return,
+        };
+        words.into_iter().for_each(|w| self.mark(w));
+    }
+
+    /// Marks what a value of the type at an offset points to.
+    fn mark_typed(&mut self, id: ObjId, off: u64, ty: Ty, depth: u32) {
+        let program = self.program;
+        let types = &program.types;
+        if depth > 60 || !types.has_pointers(ty) {
+            return;
+        }
+        match types.kind(ty) {
+            TyKind::Ptr(p) if matches!(types.kind(p.target.ty), TyKind::Func(_)) => {}
+            TyKind::Ptr(_) | TyKind::NullPtr | TyKind::Key(..) | TyKind::Handle(..) => {
+                let at = off + if types.words(ty) == 3 { 8 } else { 0 };
+                let word =
+                    self.mem.obj(id).and_then(|o| o.data.get(at as usize..at as usize + 8)).map(<[u8; 8]>::try_from);
+                if let Some(Ok(word)) = word {
+                    self.mark(u64::from_le_bytes(word));
+                }
+            }
+            TyKind::Array { elem, len: ArrayLen::Const(n), .. } => {
+                let step = types::size(types, elem.ty);
+                for i in 0..*n {
+                    self.mark_typed(id, off + i * step, elem.ty, depth + 1);
+                }
+            }
+            TyKind::Record(record) => {
+                let (Some(fields), Some((_, places))) =
+                    (types.record(*record).fields.clone(), types.record_layout(*record))
+                else {
+                    return;
+                };
+                for (field, place) in fields.iter().zip(places) {
+                    self.mark_typed(id, off + place.offset, field.ty.ty, depth + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Weak references and finalizer queues, if it is one of their functions.
+    pub fn weak(&mut self, name: &str, a: &Args) -> R<Option<Val>> {
+        match name {
+            "lee_weak_make" => {
+                self.gc.weak.push(a.ptr(0));
+                let n = self.gc.weak.len() - 1;
+                crate::library::ptr(self.opaque(n))
+            }
+            "lee_weak_get" => {
+                let n = self.number(a.ptr(0))?;
+                crate::library::ptr(self.gc.weak.get(n).copied().unwrap_or(0))
+            }
+            "lee_finalizer_queue_make" => {
+                self.gc.queues.push(Queue::default());
+                let n = self.gc.queues.len() - 1;
+                crate::library::ptr(self.opaque(n))
+            }
+            "lee_finalizer_put" => {
+                let n = self.number(a.ptr(0))?;
+                if let Some(queue) = self.gc.queues.get_mut(n) {
+                    queue.added.push(a.ptr(1));
+                }
+                crate::library::int(0)
+            }
+            "lee_finalizer_try_take" => {
+                let n = self.number(a.ptr(0))?;
+                crate::library::ptr(self.gc.queues.get_mut(n).and_then(|q| q.ready.pop_front()).unwrap_or(0))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn opaque(&mut self, n: usize) -> u64 {
+        let id = self.mem.make(Kind::Opaque, 0, 16, self.span);
+        if let Some(obj) = self.mem.obj_mut(id) {
+            obj.count = n as u32;
+        }
+        self.mem.address(Loc { obj: id, off: 0 })
+    }
+
+    fn number(&self, address: u64) -> R<usize> {
+        if address == 0 {
+            return fault("null pointer");
+        }
+        let loc = self.mem.place(address);
+        match self.mem.obj(loc.obj) {
+            Some(obj) if obj.kind == Kind::Opaque && loc.obj != 0 => Ok(obj.count as usize),
+            _ => report(crate::ReportKind::Wild, "a weak reference or queue is used that is none"),
+        }
+    }
+}
