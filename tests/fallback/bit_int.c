@@ -1,4 +1,4 @@
-//@ only: clang-19
+//@ only: clang
 //@ flags: -std=c2x
 //@ out: 1023 0
 // _BitInt(N), which gcc 12 has not.

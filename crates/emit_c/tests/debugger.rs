@@ -36,7 +36,7 @@ bb0:
 #[test]
 fn stops_prints_and_steps() {
     if Command::new("gdb").arg("--version").output().is_err() {
-        eprintln!("skipped: gdb is not installed");
+        support::skip("gdb", "stops_prints_and_steps", true);
         return;
     }
     let line = |part: &str| PROGRAM.lines().position(|l| l.contains(part)).unwrap() + 1;

@@ -18,7 +18,7 @@ fn link(compiler: &str, flags: &[&str], dir: &Path, texts: &[&str]) -> (String, 
         let (errors, status) = support::run(
             support::cc(compiler)
                 .args(flags)
-                .args(["-Qunused-arguments"].iter().filter(|_| compiler != "gcc"))
+                .args(["-Qunused-arguments"].iter().filter(|_| support::is_clang(compiler)))
                 .arg("-c")
                 .arg(&source)
                 .arg("-o")
@@ -127,7 +127,7 @@ fn other_fields_do_not_link() {
 fn notes_name_types_and_places() {
     let (definition, user) = pair("", "*[fat]int", "", "*[fat]int");
     let dir = support::directory();
-    let compiler = support::compilers()[0];
+    let compiler = &support::compilers()[0];
     let (errors, status) = link(compiler, &["-O1"], &dir, &[&definition, &user]);
     assert_eq!(status, Some(0), "{errors}");
     let dump = ["--dump-section", ".lee.types=notes", "part1.o"];

@@ -51,12 +51,12 @@ impl Profile {
 }
 
 impl Compiler {
-    /// Finds the compiler: the one named, else `LEE_CC`, else the first of cc, gcc, clang.
+    /// Finds the compiler: the one named, else `LEE_CC`, else the first of cc, gcc, clang, and those with versions.
     pub fn find(named: Option<&str>) -> Outcome<Compiler> {
         let from_env = env::var("LEE_CC").ok().filter(|v| !v.trim().is_empty());
         match named.map(str::to_string).or(from_env) {
             Some(name) => Compiler::named(&name),
-            None => ["cc", "gcc", "clang"].iter().find_map(|name| Compiler::at(&[name])).ok_or_else(|| {
+            None => usual_names().iter().find_map(|name| Compiler::at(&[name])).ok_or_else(|| {
                 Failure::error(
                     "no C compiler was found (cc, gcc or clang): install one, or name it with --cc or LEE_CC",
                 )
@@ -132,6 +132,14 @@ impl Compiler {
         }
         flags
     }
+}
+
+/// What compilers are called. Some machines have only a name with a version.
+fn usual_names() -> Vec<String> {
+    let plain = ["cc", "gcc", "clang"].map(String::from);
+    let gcc = (10..25).rev().map(|version| format!("gcc-{version}"));
+    let clang = (14..30).rev().map(|version| format!("clang-{version}"));
+    plain.into_iter().chain(gcc).chain(clang).collect()
 }
 
 /// The program of that name or path, as the shell would find it.

@@ -6,7 +6,7 @@ mod support;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use support::{files, fresh, lee, lee_in, run, run_with, Ran};
+use support::{files, fresh, lee, lee_in, run, run_with, tools, Ran};
 
 const HELLO: &str = "#include <stdio.h>\nint main(void) { printf(\"hello\\n\"); return 0; }\n";
 
@@ -269,8 +269,8 @@ fn static_data_of_several_files_is_read_for_pointers() {
     write(&folder, "main.lee", main);
     write(&folder, "data.lee", "#include <stdint.h>\nstruct node { long number; struct node *next; };\nuintptr_t numbers[10000];\nstruct node nodes[5000];\n");
     write(&folder, "keep.c", "#include <string.h>\nchar pool[100000];\nvoid keep(int i, const void *p) { memcpy(pool + 8 * i, &p, sizeof p); }\n");
-    for compiler in ["gcc", "clang-19"] {
-        lee_in(&folder, &["build", "--release", "--cc", compiler, "main.lee", "data.lee", "keep.c", "-o", "all"])
+    for compiler in tools::compilers("static_data_of_several_files_is_read_for_pointers") {
+        lee_in(&folder, &["build", "--release", "--cc", &compiler, "main.lee", "data.lee", "keep.c", "-o", "all"])
             .expect(0);
         let ran = run(Command::new(folder.join("all")).env("LEE_GC_VERIFY", "1")).expect(0);
         assert_eq!(ran.out, "lost 10 10\n", "{compiler}");
@@ -377,6 +377,9 @@ fn cc_makes_shared_libraries_and_sanitized_programs() {
     lee_in(&folder, &["cc", "-shared", "-fPIC", "-o", "libt.so", "lib.lee"]).expect(0);
     lee_in(&folder, &["cc", "-o", "main", "main.c", "-L.", "-lt", "-Wl,-rpath,$ORIGIN"]).expect(0);
     assert_eq!(run(&mut Command::new(folder.join("main"))).expect(0).out, "3\n");
+    if !tools::usual_sanitizes() {
+        return tools::skip("sanitizers", "cc_makes_sanitized_programs", false);
+    }
     lee_in(&folder, &["cc", "-fsanitize=address,undefined", "-g", "-o", "safe", "main.c", "lib.lee"]).expect(0);
     assert_eq!(run(&mut Command::new(folder.join("safe"))).expect(0).out, "3\n");
 }

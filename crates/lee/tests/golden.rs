@@ -1,6 +1,6 @@
 //! Golden tests: each file of tests/run, fault, reject, warn, attack, rules and library says in comments what is
-//! expected of it, in the words of the conformance cases (shared/cases/README.md). `LEE_GOLDEN=full` runs the whole matrix of compilers and flags,
-//! `LEE_BLESS=1` writes the expected text of rejections anew.
+//! expected of it, in the words of the conformance cases (shared/cases/README.md). `LEE_GOLDEN=full` runs the whole matrix of
+//! compilers and flags, `more` what is not run without it; `LEE_BLESS=1` writes the expected text of rejections anew.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -10,108 +10,160 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use support::tools::{self, Family};
 use support::{directives, field, files, lee, root, run, run_with, Ran};
 
-/// One way to compile.
+/// One way to compile, and the ways to run what is made.
 struct Way {
     name: &'static str,
+    family: Family,
     flags: &'static [&'static str],
     /// Whether faults are looked at too: sanitizers report them in words of their own.
     faults: bool,
-    /// What the program finds in its environment.
+    runs: &'static [Run],
+}
+
+/// What the program finds in its environment.
+struct Run {
+    name: &'static str,
     env: &'static [(&'static str, &'static str)],
 }
 
+const PLAIN: Run = Run { name: "plain", env: &[] };
 /// A collection at each 20th allocation, checked by a second trace; what died is overwritten.
-const STRESSED: &[(&str, &str)] = &[("LEE_GC_STRESS", "20"), ("LEE_GC_VERIFY", "1")];
+const STRESSED: Run = Run { name: "stressed", env: &[("LEE_GC_STRESS", "20"), ("LEE_GC_VERIFY", "1")] };
 /// The same, each second time as a snapshot is taken over that was begun 100 allocations before.
-const SNAPSHOTS: &[(&str, &str)] = &[("LEE_GC_STRESS", "100"), ("LEE_GC_VERIFY", "1"), ("LEE_GC_SNAPSHOT", "always")];
+const SNAPSHOTS: Run =
+    Run { name: "snapshots", env: &[("LEE_GC_STRESS", "100"), ("LEE_GC_VERIFY", "1"), ("LEE_GC_SNAPSHOT", "always")] };
 
-const WAYS: &[Way] = &[
-    Way { name: "gcc-debug", flags: &["--cc", "gcc"], faults: true, env: &[] },
-    Way { name: "clang-release", flags: &["--cc", "clang-19", "--release"], faults: true, env: &[] },
-];
+const GCC_DEBUG: Way = Way { name: "gcc-debug", family: Family::Gcc, flags: &[], faults: true, runs: &[PLAIN] };
+const GCC_RELEASE: Way = Way {
+    name: "gcc-release",
+    family: Family::Gcc,
+    flags: &["--release"],
+    faults: true,
+    runs: &[PLAIN, STRESSED, SNAPSHOTS],
+};
+const CLANG_DEBUG: Way = Way { name: "clang-debug", family: Family::Clang, flags: &[], faults: true, runs: &[PLAIN] };
+const CLANG_RELEASE: Way =
+    Way { name: "clang-release", family: Family::Clang, flags: &["--release"], faults: true, runs: &[PLAIN, STRESSED] };
+const SANITIZED: Way = Way {
+    name: "sanitized",
+    family: Family::Clang,
+    flags: &["--sanitize", "address,undefined"],
+    faults: false,
+    runs: &[PLAIN],
+};
 
-const MORE_WAYS: &[Way] = &[
-    Way { name: "gcc-release", flags: &["--cc", "gcc", "--release"], faults: true, env: &[] },
-    Way { name: "clang-debug", flags: &["--cc", "clang-19"], faults: true, env: &[] },
-    Way { name: "gcc-stressed", flags: &["--cc", "gcc", "--release"], faults: false, env: STRESSED },
-    Way { name: "clang-stressed", flags: &["--cc", "clang-19", "--release"], faults: false, env: STRESSED },
-    Way { name: "gcc-snapshots", flags: &["--cc", "gcc", "--release"], faults: false, env: SNAPSHOTS },
-    Way { name: "sanitized", flags: &["--cc", "clang-19", "--sanitize", "address,undefined"], faults: false, env: &[] },
-];
+/// Which tests are run: `LEE_GOLDEN`.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    /// Debug by gcc and release by clang; or both by the one that is there.
+    Short,
+    /// What `Short` does not run.
+    More,
+    Full,
+}
+
+/// The ways of a part.
+fn ways(part: Part) -> Vec<Way> {
+    let short = match (tools::gcc(), tools::clang()) {
+        (Some(_), None) => vec![GCC_DEBUG, GCC_RELEASE, CLANG_RELEASE],
+        (None, Some(_)) => vec![GCC_DEBUG, CLANG_DEBUG, CLANG_RELEASE],
+        _ => vec![GCC_DEBUG, CLANG_RELEASE],
+    };
+    let mut more = vec![GCC_RELEASE, CLANG_DEBUG, SANITIZED];
+    more.retain(|way| short.iter().all(|s| s.name != way.name));
+    match part {
+        Part::Short => short,
+        Part::More => more,
+        Part::Full => short.into_iter().chain(more).collect(),
+    }
+}
+
+/// A test, or one that is counted as skipped where what it needs is not there.
+fn trial(name: String, missing: Option<&str>, test: impl FnOnce() -> Result<(), String> + Send + 'static) -> Trial {
+    if let Some(tool) = missing {
+        tools::skip(tool, &name, false);
+    }
+    Trial::test(name, || test().map_err(Failed::from)).with_ignored_flag(missing.is_some())
+}
+
+/// What a way needs and is not there.
+fn missing(way: &Way) -> Option<&'static str> {
+    let family = tools::missing(way.family);
+    family.or_else(|| (way.flags.contains(&"--sanitize") && !tools::sanitizes()).then_some("sanitizers"))
+}
 
 fn main() {
     let arguments = Arguments::from_args();
-    let mut ways: Vec<&'static Way> = WAYS.iter().collect();
-    if std::env::var("LEE_GOLDEN").is_ok_and(|v| v == "full") {
-        ways.extend(MORE_WAYS);
-    }
+    let part = match std::env::var("LEE_GOLDEN").as_deref() {
+        Ok("full") => Part::Full,
+        Ok("more") => Part::More,
+        _ => Part::Short,
+    };
+    let ways: &'static [Way] = ways(part).leak();
     let tests = root().join("tests");
     let mut trials = vec![];
-    for folder in ["run", "fault"] {
-        for file in files(&tests.join(folder), "lee") {
-            for way in ways.iter().filter(|way| (folder == "run" || way.faults) && fits(&file, way)) {
-                let (file, way) = (file.clone(), *way);
-                trials.push(Trial::test(format!("{folder}/{}/{}", name(&file), way.name), move || {
-                    outcome(executes(&file, way))
-                }));
-            }
-        }
-    }
-    // Plain C, none of which may need the C compiler's own front end; and what goes to it.
-    for (folder, fallback) in [("c", false), ("fallback", true)] {
-        for file in files(&tests.join(folder), "c") {
-            for (compiler, level) in [("gcc", "-O0"), ("gcc", "-O2"), ("clang-19", "-O1")] {
-                let file = file.clone();
-                let only = fs::read_to_string(&file).map(|text| directives(&text, "only")).unwrap_or_default();
-                if !only.is_empty() && !only.iter().any(|name| name == compiler) {
-                    continue;
-                }
-                let name = format!("{folder}/{}/{compiler}{level}", name(&file));
-                trials.push(Trial::test(name, move || outcome(plain_c(&file, compiler, level, fallback))));
-            }
-        }
-    }
-    // Programs that try to break memory safety, and accepting and rejecting ones for each rule and container: each is rejected, faults, or does
-    // what it says.
-    for folder in ["attack", "rules", "library"] {
+    // Attacks try to break memory safety, rules and library accept and reject for each rule and container: each of them is rejected,
+    // faults, or does what it says.
+    for folder in ["run", "fault", "attack", "rules", "library"] {
         for file in files(&tests.join(folder), "lee") {
             let rejected = fs::read_to_string(&file).is_ok_and(|text| !directives(&text, "reject").is_empty());
             if rejected {
-                let name = format!("{folder}/{}", name(&file));
-                trials.push(Trial::test(name, move || outcome(says(&file, REJECT))));
+                if part != Part::More {
+                    trials.push(trial(format!("{folder}/{}", name(&file)), None, move || says(&file, REJECT)));
+                }
                 continue;
             }
-            for way in ways.iter().filter(|way| (way.faults || folder != "attack") && fits(&file, way)) {
-                let (file, way) = (file.clone(), *way);
+            let wants_faults = matches!(folder, "fault" | "attack");
+            for way in ways.iter().filter(|way| (way.faults || !wants_faults) && fits(&file, way)) {
+                let file = file.clone();
                 let name = format!("{folder}/{}/{}", name(&file), way.name);
-                trials.push(Trial::test(name, move || outcome(executes(&file, way))));
+                trials.push(trial(name, missing(way), move || executes(&file, way, wants_faults)));
             }
         }
     }
-    for file in files(&tests.join("reject"), "lee") {
-        trials.push(Trial::test(format!("reject/{}", name(&file)), move || outcome(says(&file, REJECT))));
+    if part != Part::More {
+        trials.extend(checked(&tests));
     }
-    for file in files(&tests.join("warn"), "lee") {
-        trials.push(Trial::test(format!("warn/{}", name(&file)), move || outcome(says(&file, WARN))));
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Plain C, none of which may need the C compiler's own front end, and what goes to it; programs that are rejected or warned of.
+fn checked(tests: &Path) -> Vec<Trial> {
+    let mut trials = vec![];
+    for (folder, fallback) in [("c", false), ("fallback", true)] {
+        for file in files(&tests.join(folder), "c") {
+            for (family, level) in [(Family::Gcc, "-O0"), (Family::Gcc, "-O2"), (Family::Clang, "-O1")] {
+                let file = file.clone();
+                let only = fs::read_to_string(&file).map(|text| directives(&text, "only")).unwrap_or_default();
+                let word = tools::name(family);
+                if !only.is_empty() && !only.iter().any(|name| name.starts_with(word)) {
+                    continue;
+                }
+                let name = format!("{folder}/{}/{word}{level}", name(&file));
+                trials.push(trial(name, tools::missing(family), move || plain_c(&file, family, level, fallback)));
+            }
+        }
+    }
+    for (folder, wanted) in [("reject", REJECT), ("warn", WARN)] {
+        for file in files(&tests.join(folder), "lee") {
+            trials.push(trial(format!("{folder}/{}", name(&file)), None, move || says(&file, wanted)));
+        }
     }
     for (folder, ending) in FOLDERS {
-        let tests = tests.clone();
-        trials.push(Trial::test(format!("markers/{folder}"), move || outcome(marked(&tests.join(folder), ending))));
+        let folder_path = tests.join(folder);
+        trials.push(trial(format!("markers/{folder}"), None, move || marked(&folder_path, ending)));
     }
-    trials.push(Trial::test("markers/refused", || outcome(refused())));
-    libtest_mimic::run(&arguments, trials).exit();
+    trials.push(trial("markers/refused".to_string(), None, refused));
+    trials
 }
 
 /// Whether a program says something in this way. `//@ unsanitized: why`: of what AddressSanitizer's own allocator takes over, arenas above all.
 fn fits(file: &Path, way: &Way) -> bool {
     let unsanitized = fs::read_to_string(file).is_ok_and(|text| !directives(&text, "unsanitized").is_empty());
     !(unsanitized && way.flags.contains(&"--sanitize"))
-}
-
-fn outcome(result: Result<(), String>) -> Result<(), Failed> {
-    result.map_err(Failed::from)
 }
 
 fn name(file: &Path) -> String {
@@ -204,50 +256,60 @@ fn refused() -> Result<(), String> {
 
 // ---- programs that run ----
 
-fn executes(file: &Path, way: &Way) -> Result<(), String> {
+/// Builds a program and runs it in all ways; those that only look at faults run it plainly.
+fn executes(file: &Path, way: &Way, once: bool) -> Result<(), String> {
     let text = fs::read_to_string(file).map_err(|e| e.to_string())?;
     let program =
         PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{}-{}", name(file), way.name, std::process::id()));
-    let built =
-        run(Command::new(lee()).arg("build").args(way.flags).arg("-o").arg(&program).arg(file).env("LEE_VERIFY", "1"));
+    let mut build = Command::new(lee());
+    build.arg("build").args(["--cc", &tools::compiler(way.family)]).args(way.flags).arg("-o").arg(&program).arg(file);
+    let built = run(build.env("LEE_VERIFY", "1"));
     if built.status != 0 {
         return Err(format!("build ends with {}: {}", built.status, tail(&built.err)));
     }
-    let input: String = directives(&text, "in").iter().map(|line| format!("{line}\n")).collect();
-    let arguments = directives(&text, "args").join(" ");
-    let mut command = Command::new(&program);
+    let runs = way.runs.iter().take(if once { 1 } else { usize::MAX });
+    let result = runs
+        .map(|run| execute(&program, &text, file, run).map_err(|why| format!("{}: {why}", run.name)))
+        .collect::<Result<Vec<()>, String>>();
+    let _ = fs::remove_file(&program);
+    result.map(drop)
+}
+
+fn execute(program: &Path, text: &str, file: &Path, way: &Run) -> Result<(), String> {
+    let input: String = directives(text, "in").iter().map(|line| format!("{line}\n")).collect();
+    let arguments = directives(text, "args").join(" ");
+    let mut command = Command::new(program);
     command.args(arguments.split_whitespace()).current_dir(file.parent().unwrap_or(Path::new(".")));
     command
         .env("ASAN_OPTIONS", "detect_leaks=0:handle_segv=0:detect_stack_use_after_return=0")
         .env("UBSAN_OPTIONS", "halt_on_error=1");
     command.envs(way.env.iter().copied());
-    if let (Some(every), false) = (directives(&text, "stress").first(), way.env.is_empty()) {
+    if let (Some(every), false) = (directives(text, "stress").first(), way.env.is_empty()) {
         command.env("LEE_GC_STRESS", every);
     }
-    for setting in directives(&text, "env") {
+    for setting in directives(text, "env") {
         if let Some((name, value)) = setting.split_once('=') {
             command.env(name, value);
         }
     }
     let ran = run_with(&mut command, &input);
-    let _ = fs::remove_file(&program);
-    match directives(&text, "fault").first() {
+    match directives(text, "fault").first() {
         Some(word) => faults(&ran, word, file),
-        None => succeeds(&ran, &directives(&text, "out")),
+        None => succeeds(&ran, &directives(text, "out")),
     }
 }
 
 /// A program of plain C by `lee cc`: through MIR alone, or by the C compiler, which a note and a line of the report say.
-fn plain_c(file: &Path, compiler: &str, level: &str, fallback: bool) -> Result<(), String> {
+fn plain_c(file: &Path, family: Family, level: &str, fallback: bool) -> Result<(), String> {
     let text = fs::read_to_string(file).map_err(|e| e.to_string())?;
-    let ours = format!("{}{level}-{compiler}-{}", name(file), std::process::id());
+    let ours = format!("{}{level}-{}-{}", name(file), tools::name(family), std::process::id());
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(ours);
     let flags = directives(&text, "flags").join(" ");
     let report = program.with_extension("tsv");
     let mut build = Command::new(lee());
     build.args(if fallback { ["cc", "--c-through=mir"] } else { ["cc", "--c-through=only"] });
     build.arg(level).args(flags.split_whitespace()).arg(file).arg("-o").arg(&program);
-    let built = run(build.env("LEE_VERIFY", "1").env("LEE_CC", compiler).env("LEE_C_REPORT", &report));
+    let built = run(build.env("LEE_VERIFY", "1").env("LEE_CC", tools::compiler(family)).env("LEE_C_REPORT", &report));
     let said = fs::read_to_string(&report).unwrap_or_default();
     let _ = fs::remove_file(&report);
     if built.status != 0 {

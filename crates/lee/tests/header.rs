@@ -7,7 +7,7 @@ mod support;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use support::{fresh, lee_in, root, run};
+use support::{fresh, lee_in, root, run, tools};
 
 const LINES: &str = "\
 total 15
@@ -39,12 +39,9 @@ fn stays_as_it_is() {
 #[test]
 fn is_c_of_every_standard() {
     let folder = made("header-c");
-    for compiler in ["gcc", "clang-19"] {
-        if Command::new(compiler).arg("--version").output().is_err() {
-            continue;
-        }
+    for compiler in tools::compilers("is_c_of_every_standard") {
         for standard in ["-std=c99", "-std=c11", "-std=gnu17", "-std=c2x"] {
-            let mut c = Command::new(compiler);
+            let mut c = Command::new(&compiler);
             c.args([standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-xc", "shapes.h"]);
             run(c.current_dir(&folder)).expect(0);
         }

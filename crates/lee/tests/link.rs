@@ -7,7 +7,7 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{fresh, lee, lee_in, root, run};
+use support::{fresh, lee, lee_in, root, run, tools};
 
 /// A copy of tests/link.
 fn copy(name: &str) -> PathBuf {
@@ -54,6 +54,9 @@ fn an_extern_declaration_defines_an_inline_function() {
 
 #[test]
 fn by_make() {
+    if tools::skipped_without("make", "by_make") {
+        return;
+    }
     let folder = copy("link-make");
     let make = || run(Command::new("make").arg("CC=./lee-cc").current_dir(&folder)).expect(0).out;
     make();
@@ -70,6 +73,9 @@ fn by_make() {
 
 #[test]
 fn by_cmake() {
+    if tools::skipped_without("cmake", "by_cmake") || tools::skipped_without("make", "by_cmake") {
+        return;
+    }
     let folder = copy("link-cmake");
     let out = folder.join("out");
     for compiler in

@@ -1,5 +1,7 @@
 //! The argument list, and complaints of gcc and clang as diagnostics.
 
+mod common;
+
 use source::render::{text, Style};
 use source::{Level, Sink};
 use std::ffi::OsString;
@@ -98,7 +100,7 @@ fn the_systems_compiler_is_run() {
     {
         return;
     }
-    let runner = SystemCompiler { program: vec!["cc".into()], input: vec![] };
+    let runner = SystemCompiler { program: vec![common::compiler().into()], input: vec![] };
     let mut sink = Sink::default();
     let request = Request { file: file.clone(), dialect: Dialect::Leeward, library_dir: None, user: vec![] };
     let result = preprocess(&runner, &request, &mut sink);

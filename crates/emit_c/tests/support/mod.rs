@@ -1,6 +1,7 @@
 //! Emits MIR text, compiles the C with each compiler that is there, and runs it.
 #![allow(dead_code)]
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,19 +34,38 @@ pub fn directory() -> PathBuf {
     dir
 }
 
-pub fn compilers() -> &'static [&'static str] {
-    static FOUND: OnceLock<Vec<&'static str>> = OnceLock::new();
+/// The compilers that are there. `./dev` says in the environment which (tests/tools.sh).
+pub fn compilers() -> &'static [String] {
+    static FOUND: OnceLock<Vec<String>> = OnceLock::new();
     FOUND.get_or_init(|| {
-        let found: Vec<&str> = ["gcc", "clang-19"]
-            .into_iter()
-            .filter(|cc| Command::new(cc).arg("--version").output().is_ok_and(|o| o.status.success()))
-            .collect();
-        assert!(!found.is_empty(), "no C compiler: install gcc");
-        if found.len() < 2 {
-            eprintln!("only {found:?} was found; the other compiler is not tested");
+        let runs = |cc: &String| Command::new(cc).arg("--version").output().is_ok_and(|o| o.status.success());
+        let mut found = vec![];
+        for (variable, usual, family) in [("LEE_TEST_GCC", "gcc", "gcc"), ("LEE_TEST_CLANG", "clang-19", "clang")] {
+            match Some(std::env::var(variable).unwrap_or_else(|_| usual.to_string())).filter(runs) {
+                Some(compiler) => found.push(compiler),
+                None => skip(family, "emission", false),
+            }
         }
+        assert!(!found.is_empty(), "no C compiler: install gcc");
         found
     })
+}
+
+/// Whether the compiler is of clang's family.
+pub fn is_clang(compiler: &str) -> bool {
+    std::env::var("LEE_TEST_CLANG").map_or(compiler != "gcc", |clang| clang == compiler)
+}
+
+/// Notes for `./dev` that a test was not run for want of a tool. `counted`: its harness counts it as passed.
+pub fn skip(tool: &str, test: &str, counted: bool) {
+    let line = format!("{tool}\t{test}\t{}\n", if counted { "counted" } else { "" });
+    match std::env::var_os("LEE_SKIPS").filter(|file| !file.is_empty()) {
+        Some(file) => {
+            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(file).unwrap();
+            file.write_all(line.as_bytes()).unwrap();
+        }
+        None => eprint!("skipped without {line}"),
+    }
 }
 
 pub fn emit(text: &str) -> String {
@@ -76,8 +96,12 @@ pub fn runtime() -> &'static PathBuf {
         let object = directory().join("runtime.o");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/runtime.c");
         let include = root().join("runtime/include");
-        let (text, status) =
-            run(Command::new("gcc").args(["-std=gnu11", "-c", "-I"]).arg(include).arg(source).arg("-o").arg(&object));
+        let (text, status) = run(Command::new(&compilers()[0])
+            .args(["-std=gnu11", "-c", "-I"])
+            .arg(include)
+            .arg(source)
+            .arg("-o")
+            .arg(&object));
         assert_eq!(status, Some(0), "{text}");
         object
     })

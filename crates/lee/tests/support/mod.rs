@@ -1,6 +1,8 @@
 //! What several test programs share: the command under test, the repository, cases and their directives.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod tools;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -25,10 +25,15 @@ pub fn parse_in(options: ParseOptions, name: &str, text: String) -> (Unit, Vec<S
     (unit, errors)
 }
 
+/// The C compiler: `cc`, unless `./dev` found another (tests/tools.sh).
+pub fn compiler() -> String {
+    std::env::var("LEE_TEST_CC").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "cc".to_string())
+}
+
 /// Runs `cc -E` on `text`, read from its standard input.
 pub fn preprocess(args: &[&str], text: &str) -> Option<String> {
     use std::io::Write;
-    let mut child = Command::new("cc")
+    let mut child = Command::new(compiler())
         .args(args)
         .args(["-E", "-xc", "-"])
         .stdin(Stdio::piped())
