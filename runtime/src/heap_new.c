@@ -14,6 +14,7 @@
 #include "system.h"
 #include "text.h"
 #include "units.h"
+#include "valgrind.h"
 
 /* Grow by as much as lives: a collection then costs as many marked bytes as were allocated since the last. */
 struct lee_heap_settings lee_heap_settings = {
@@ -80,8 +81,7 @@ static void read_settings(void) {
         settings->snapshot = LEE_SNAPSHOT_ALWAYS;
     else
         settings->snapshot = number_up_to(1, "LEE_GC_SNAPSHOT", 1) != 0 ? LEE_SNAPSHOT_USUAL : LEE_SNAPSHOT_NEVER;
-    const char *preloaded = getenv("LD_PRELOAD");
-    if (preloaded != NULL && strstr(preloaded, "vgpreload") != NULL)
+    if (lee_runs_on_valgrind())
         settings->snapshot = LEE_SNAPSHOT_NEVER; /* valgrind does not know how to copy a process so */
     size_t fail = number_of("LEE_GC_FAIL", 0), once = number_of("LEE_GC_FAIL_ONCE", 0);
     if (fail + once != 0)

@@ -11,6 +11,7 @@
 #include "small.h"
 #include "system.h"
 #include "units.h"
+#include "valgrind.h"
 
 enum {
     STACK_LEAST = 1 << 14, /* words */
@@ -821,7 +822,7 @@ static bool may_own(const struct lee_heap *heap, struct lee_chunk *chunk, uintpt
     return owner == heap || owner == LEE_SHARED;
 }
 
-LEE_UNCHECKED void lee_mark_words(struct lee_marker *marker, const void *start, const void *end) {
+LEE_UNCHECKED static void mark_range(struct lee_marker *marker, const void *start, const void *end) {
     /* A marker that only observes has not asked for the addresses. */
     uintptr_t lowest = marker->lowest, span = marker->span != 0 ? marker->span : UINTPTR_MAX;
     for (uintptr_t at = (uintptr_t)start, step = lee_heap_unaligned ? 1 : 8; at + 8 <= (uintptr_t)end; at += step) {
@@ -837,6 +838,27 @@ LEE_UNCHECKED void lee_mark_words(struct lee_marker *marker, const void *start, 
         if (marker->depth > marker->room / 2 && marker->observe == NULL)
             drain(marker);
     }
+}
+
+/* Memcheck would report each word that has no value yet: it is told that copies have one. The words themselves stay as they are,
+ * so that it still reports what the program reads. */
+static __attribute__((noinline)) void mark_copies(struct lee_marker *marker, const char *start, const char *end) {
+    char copy[256 + 7] __attribute__((aligned(8)));
+    for (; start + 8 <= end; start += 256) {
+        size_t bytes = (size_t)(end - start) < sizeof copy ? (size_t)(end - start) : sizeof copy;
+        __builtin_memcpy(copy, start, bytes);
+        lee_valgrind_defined(copy, bytes);
+        mark_range(marker, copy, copy + bytes);
+        if (end - start <= 256)
+            break;
+    }
+}
+
+void lee_mark_words(struct lee_marker *marker, const void *start, const void *end) {
+    if (lee_runs_on_valgrind())
+        mark_copies(marker, start, end);
+    else
+        mark_range(marker, start, end);
 }
 
 static void push_root(void *context, uintptr_t word) {

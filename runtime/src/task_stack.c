@@ -16,6 +16,7 @@
 #include "poison.h"
 #include "system.h"
 #include "units.h"
+#include "valgrind.h"
 
 enum {
     CLEARED_BYTES = 4096, /* of a used slot, at least: what frames leave unwritten must not look like pointers */
@@ -72,6 +73,7 @@ static bool make_guard(uintptr_t start) {
 static uintptr_t take(void) {
     uintptr_t *list = warm != 0 ? &warm : &cold, high = *list;
     if (high != 0) {
+        lee_valgrind_defined((void *)(high - LEE_STACK_BYTES + GUARD_BYTES), LEE_STACK_BYTES - GUARD_BYTES);
         size_t cleared = link_of(high)[-1];
         *list = *link_of(high);
         warm_count -= list == &warm;
@@ -82,6 +84,8 @@ static uintptr_t take(void) {
         return 0;
     if (!make_guard(fresh))
         return 0;
+    /* Slots stay stacks, so valgrind is told once. */
+    lee_valgrind_stack(fresh + GUARD_BYTES, fresh + LEE_STACK_BYTES - 1);
     fresh += LEE_STACK_BYTES;
     return fresh;
 }
@@ -113,6 +117,7 @@ uintptr_t lee_stack_take(uintptr_t *high) {
 
 void lee_stack_give(uintptr_t high, uintptr_t lowest) {
     uintptr_t low = high - LEE_STACK_BYTES + GUARD_BYTES;
+    lee_valgrind_defined((void *)low, high - low);
     lee_listed_end((void *)low, (void *)high);
     LEE_UNPOISON(low, high - low);
     while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))

@@ -5,7 +5,7 @@
 //! the linker keeps one group of a name, so a reference to another digest finds nothing. Sections named `.debug...` are kept
 //! by `--gc-sections`, which would drop a reference together with the section that holds it.
 //!
-//! Section `.lee.types` says the same in words, one line a symbol, for the driver's message. No linker copies it to its output.
+//! Section `.lee.types` says the same in words, one line a symbol or record, for the driver's message. No linker copies it to its output.
 
 use crate::digest::{link_digest, record_digest, type_text};
 use crate::names::{escape, is_identifier};
@@ -39,21 +39,19 @@ pub fn markers(unit: &mut Unit) -> String {
             vec![USES.into(), format!(".8byte \"{marker}\""), ".popsection".into()]
         };
         write_asm(&mut out, &lines);
-        let at = unit.locator.at(item.span);
-        let file = at.and_then(|at| unit.locator.files.get(at.file as usize).cloned()).unwrap_or_default();
-        let line = at.map_or(0, |at| at.line);
+        let place = place(unit, item.span);
         let word = if item.defined { "def" } else { "ref" };
-        let note =
-            format!("{word}\t{}\t{digest:016x}\t{}\t{file}:{line}\n", item.symbol, type_text(unit.types, item.ty));
-        // Quoted twice: for the assembler, and for C around it.
-        let text = escape(note.as_bytes());
-        write_asm(&mut out, &[NOTES.into(), format!(".ascii \"{text}\""), ".popsection".into()]);
+        write_note(
+            &mut out,
+            &format!("{word}\t{}\t{digest:016x}\t{}\t{place}\n", item.symbol, type_text(unit.types, item.ty)),
+        );
         named_records(unit.types, item.ty, &mut seen, &mut records);
     }
     let mut names = FxHashSet::default();
     for id in records {
-        if let Some(lines) = record_lines(unit, id, &mut names) {
+        if let Some((lines, note)) = record_lines(unit, id, &mut names) {
             write_asm(&mut out, &lines);
+            write_note(&mut out, &note);
         }
     }
     if out.is_empty() {
@@ -69,6 +67,20 @@ const NOTES: &str = ".pushsection .lee.types,\"e\",@progbits";
 fn write_asm(out: &mut String, lines: &[String]) {
     let texts: Vec<String> = lines.iter().map(|l| format!("\"{}\\n\"", escape(l.as_bytes()))).collect();
     let _ = writeln!(out, "__asm__({});", texts.join(" "));
+}
+
+/// Adds a line to the notes.
+fn write_note(out: &mut String, note: &str) {
+    // Quoted twice: for the assembler, and for C around it.
+    let text = escape(note.as_bytes());
+    write_asm(out, &[NOTES.into(), format!(".ascii \"{text}\""), ".popsection".into()]);
+}
+
+/// `FILE:LINE`
+fn place(unit: &mut Unit, span: Span) -> String {
+    let at = unit.locator.at(span);
+    let file = at.and_then(|at| unit.locator.files.get(at.file as usize).cloned()).unwrap_or_default();
+    format!("{file}:{}", at.map_or(0, |at| at.line))
 }
 
 /// External symbols of checked code, the unit's own and those that it uses.
@@ -119,23 +131,32 @@ fn named_records(types: &TypeStore, ty: Ty, seen: &mut FxHashSet<RecordId>, out:
     }
 }
 
-/// The group of a record, and the reference to its digest. Two records of one name in one file (of different scopes) cannot be
+/// The group of a record with the reference to its digest, and its note: the fields, separated by `; `. Two records of one name in one file (of different scopes) cannot be
 /// told apart by name; the first one stands for both.
-fn record_lines(unit: &Unit, id: RecordId, names: &mut FxHashSet<String>) -> Option<Vec<String>> {
-    let record = unit.types.records.get(id.0 as usize)?;
+fn record_lines(unit: &mut Unit, id: RecordId, names: &mut FxHashSet<String>) -> Option<(Vec<String>, String)> {
+    let types = unit.types;
+    let record = types.records.get(id.0 as usize)?;
     let tag = record.tag?.as_str();
     if unit.map.is_system(record.span.lo) || !is_identifier(tag) {
         return None;
     }
     let mut name = format!("lee.record.{tag}");
     for &arg in &record.args {
-        let _ = write!(name, ".{:016x}", link_digest(unit.types, arg));
+        let _ = write!(name, ".{:016x}", link_digest(types, arg));
     }
     if !names.insert(name.clone()) {
         return None;
     }
-    let symbol = format!("{name}.{:016x}", record_digest(unit.types, id));
-    Some(vec![
+    let digest = record_digest(types, id);
+    let symbol = format!("{name}.{digest:016x}");
+    let field = |field: &Field| {
+        let text = types.show_declaration(field.ty, field.name.map_or("", |name| name.as_str()));
+        field.width.map_or(text.clone(), |width| format!("{text} : {width}"))
+    };
+    let fields: Vec<String> = record.fields.iter().flat_map(|fields| fields.iter().map(field)).collect();
+    let key = name.strip_prefix("lee.record.").unwrap_or(&name);
+    let note = format!("rec\t{key}\t{digest:016x}\t{}\t{}\n", fields.join("; "), place(unit, record.span));
+    let lines = vec![
         format!(".pushsection .debug_lee_record,\"G\",@progbits,\"{name}\",comdat"),
         format!(".globl \"{symbol}\""),
         format!("\"{symbol}\": .byte 0"),
@@ -143,5 +164,6 @@ fn record_lines(unit: &Unit, id: RecordId, names: &mut FxHashSet<String>) -> Opt
         USES.into(),
         format!(".8byte \"{symbol}\""),
         ".popsection".into(),
-    ])
+    ];
+    Some((lines, note))
 }

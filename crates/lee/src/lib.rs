@@ -23,3 +23,4 @@ pub mod scratch;
 pub mod session;
 pub mod timing;
 pub mod toolchain;
+pub mod unresolved;

@@ -1,10 +1,12 @@
 //! Reads what a linker says about the markers of types, and says it in words.
 //!
 //! A marker is a symbol `lee.type.SYMBOL.DIGEST` or `lee.record.TAG.DIGEST`; each object holds lines
-//! `ref|def TAB SYMBOL TAB DIGEST TAB TYPE TAB FILE:LINE` about its symbols. Both are found by looking through the bytes of the
-//! files on the linker's line, so that objects and archives of any format serve.
+//! `ref|def TAB SYMBOL TAB DIGEST TAB TYPE TAB FILE:LINE` about its symbols, and `rec TAB TAG TAB DIGEST TAB FIELDS TAB FILE:LINE`
+//! about its records. Both are found by looking through the bytes of the files on the linker's line, so that objects and archives
+//! of any format serve. What the linker says of anything else is for [`crate::unresolved`].
 
 use crate::link::Made;
+use crate::unresolved;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,21 +26,15 @@ pub fn explain(said: &str, words: &[OsString], made: &[Made]) -> String {
             rest.push('\n');
         }
     }
-    if symbols.is_empty() && records.is_empty() {
-        return rest;
-    }
     let files = Files::read(words);
     let mut out = String::new();
     for symbol in &symbols {
         out.push_str(&files.about_symbol(symbol, &rest));
     }
     for tag in &records {
-        out.push_str(&files.about_record(tag, made));
+        out.push_str(&files.about_record(tag));
     }
-    // What is left of the linker's words is its closing line, unless something else is wrong too.
-    if rest.contains("undefined") || rest.contains("multiple definition") {
-        out.push_str(&rest);
-    }
+    out.push_str(&unresolved::explain(&rest, &files, made, !out.is_empty()));
     out
 }
 
@@ -51,17 +47,19 @@ fn marked(line: &str, prefix: &str) -> Option<String> {
     (digest.len() == 16 && digest.bytes().all(|b| b.is_ascii_hexdigit())).then(|| name.to_string())
 }
 
-/// What one file says about a symbol.
+/// What one file says about a symbol or record.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Note {
+pub struct Note {
     defines: bool,
     digest: String,
     ty: String,
-    place: String,
+    /// `FILE:LINE` of the declaration.
+    pub place: String,
 }
 
 /// The bytes of all objects and archives on the linker's line.
-struct Files(Vec<(PathBuf, Vec<u8>)>);
+#[derive(Default)]
+pub struct Files(Vec<(PathBuf, Vec<u8>)>);
 
 impl Files {
     fn read(words: &[OsString]) -> Files {
@@ -69,10 +67,23 @@ impl Files {
         Files(files.filter_map(|path| std::fs::read(&path).ok().map(|bytes| (path, bytes))).collect())
     }
 
-    fn notes(&self, symbol: &str) -> BTreeSet<Note> {
+    /// The source of an object, as its notes name it.
+    pub fn source(&self, object: &Path) -> Option<String> {
+        let (_, bytes) = self.0.iter().find(|(path, _)| path == object)?;
+        let defined = places(bytes, b"def\t").chain(places(bytes, b"ref\t"));
+        let mut notes = defined.filter_map(|at| note(bytes.get(at..)?, true));
+        notes.find_map(|note| note.place.rsplit_once(':').map(|(file, _)| file.to_string()))
+    }
+
+    /// What all files say about a symbol.
+    pub fn notes(&self, symbol: &str) -> BTreeSet<Note> {
+        self.lines(symbol, &["def", "ref"])
+    }
+
+    fn lines(&self, symbol: &str, words: &[&str]) -> BTreeSet<Note> {
         let mut all = BTreeSet::new();
         for (_, bytes) in &self.0 {
-            for word in ["def", "ref"] {
+            for &word in words {
                 let lead = format!("{word}\t{symbol}\t");
                 all.extend(places(bytes, lead.as_bytes()).filter_map(|at| note(bytes.get(at..)?, word == "def")));
             }
@@ -99,38 +110,92 @@ impl Files {
         };
         let mut out = format!("lee: files disagree about the type of `{symbol}`, so they cannot be linked\n");
         out.push_str(&line(definition, "defined here"));
-        uses().filter(|n| n.digest != definition.digest).for_each(|n| out.push_str(&line(n, "declared here")));
+        for other in uses().filter(|n| n.digest != definition.digest) {
+            out.push_str(&line(other, "declared here"));
+            if let Some(difference) = difference(&other.ty, &definition.ty) {
+                out.push_str(&format!("{}: note: {difference}\n", other.place));
+            }
+        }
         out
     }
 
-    fn about_record(&self, tag: &str, made: &[Made]) -> String {
+    fn about_record(&self, tag: &str) -> String {
         let name = tag.split('.').next().unwrap_or(tag);
-        let lead = format!("lee.record.{tag}.");
         let mut out = format!("lee: files disagree about the fields of `{name}`, so they cannot be linked\n");
-        let mut seen: Vec<(String, Vec<String>)> = vec![];
-        for (path, bytes) in &self.0 {
-            let digests: BTreeSet<String> = places(bytes, lead.as_bytes())
-                .filter_map(|at| bytes.get(at + lead.len()..at + lead.len() + 16))
-                .map(|digest| String::from_utf8_lossy(digest).into_owned())
-                .collect();
-            for digest in digests {
-                let file = source_of(path, made).display().to_string();
-                match seen.iter_mut().find(|(known, _)| *known == digest) {
-                    Some((_, files)) => files.push(file),
-                    None => seen.push((digest, vec![file])),
-                }
-            }
-        }
-        for (number, (_, files)) in seen.iter().enumerate() {
-            let what = if number == 0 { "one way in" } else { "another way in" };
-            out.push_str(&format!("  {what} {}\n", files.join(", ")));
+        let notes = self.lines(tag, &["rec"]);
+        let Some(first) = notes.first() else { return out };
+        out.push_str(&format!("{}: note: declared here\n", first.place));
+        for other in notes.iter().filter(|n| n.digest != first.digest) {
+            out.push_str(&format!("{}: note: declared here: {}\n", other.place, other_field(&other.ty, &first.ty)));
         }
         out
     }
 }
 
-fn source_of<'a>(object: &'a Path, made: &'a [Made]) -> &'a Path {
-    made.iter().find(|(from, _)| from == object).map_or(object, |(_, source)| source)
+/// In what the type of a function differs from the one of its definition: the first parameter that does, the number of them, or the
+/// result. None for what has no parameters.
+fn difference(used: &str, defined: &str) -> Option<String> {
+    let (used_result, used) = signature(used)?;
+    let (result, defined) = signature(defined)?;
+    if used.len() != defined.len() {
+        let (here, there) = (used.len(), defined.len());
+        return Some(format!(
+            "it has {here} parameter{} here, {there} where it is defined",
+            if here == 1 { "" } else { "s" }
+        ));
+    }
+    let differing = used.iter().zip(&defined).enumerate().find(|(_, (here, there))| here != there);
+    match differing {
+        Some((at, (here, there))) => {
+            Some(format!("parameter {} is `{here}` here, `{there}` where it is defined", at + 1))
+        }
+        None if used_result != result => {
+            Some(format!("the result is `{used_result}` here, `{result}` where it is defined"))
+        }
+        None => None,
+    }
+}
+
+/// Result and parameters of the text of a function's type.
+fn signature(text: &str) -> Option<(String, Vec<String>)> {
+    let inner = text.strip_suffix(')')?;
+    let mut depth = 1;
+    let open = inner.char_indices().rev().find(|(_, c)| {
+        depth += match c {
+            ')' => 1,
+            '(' => -1,
+            _ => 0,
+        };
+        depth == 0
+    })?;
+    let (result, list) = (inner.get(..open.0)?.trim(), inner.get(open.0 + 1..)?);
+    let mut parameters = vec![String::new()];
+    let mut depth = 0;
+    for c in list.chars() {
+        depth += match c {
+            '(' | '[' | '{' | '<' => 1,
+            ')' | ']' | '}' | '>' => -1,
+            _ => 0,
+        };
+        match parameters.last_mut() {
+            Some(last) if !(c == ',' && depth == 0) => last.push(c),
+            _ => parameters.push(String::new()),
+        }
+    }
+    let trimmed: Vec<String> = parameters.iter().map(|p| p.trim().to_string()).filter(|p| p != "void").collect();
+    Some((result.to_string(), trimmed))
+}
+
+/// The first field of a record's note that the other has not got in its place.
+fn other_field(here: &str, there: &str) -> String {
+    let (ours, theirs): (Vec<&str>, Vec<&str>) = (here.split("; ").collect(), there.split("; ").collect());
+    let at = (0..ours.len().max(theirs.len())).find(|&n| ours.get(n) != theirs.get(n));
+    match at.map(|n| (n + 1, ours.get(n), theirs.get(n))) {
+        Some((n, Some(here), Some(there))) => format!("field {n} is `{here}` here, `{there}` there"),
+        Some((n, Some(here), None)) => format!("field {n}, `{here}`, is not there"),
+        Some((n, None, Some(there))) => format!("field {n}, `{there}`, is not here"),
+        _ => "the fields have the same names and types, and differ in counts, tags, alignment or packing".to_string(),
+    }
 }
 
 /// Where `pattern` stands in `bytes`.
@@ -173,8 +238,26 @@ mod tests {
     }
 
     #[test]
-    fn other_words_of_the_linker_stay() {
-        let said = "a.o: undefined reference to `g'\ncollect2: error\n";
-        assert_eq!(explain(said, &[], &[]), said);
+    fn the_difference_of_two_types_is_named() {
+        let cases = [
+            (
+                "int (struct p *, long)",
+                "int (struct p *, int)",
+                "parameter 2 is `long` here, `int` where it is defined",
+            ),
+            ("int (int)", "int (int, int)", "it has 1 parameter here, 2 where it is defined"),
+            ("long (void)", "int (void)", "the result is `long` here, `int` where it is defined"),
+            (
+                "void (int (*)(int, char), int)",
+                "void (int (*)(int, long), int)",
+                "parameter 1 is `int (*)(int, char)` here, `int (*)(int, long)` where it is defined",
+            ),
+        ];
+        for (used, defined, want) in cases {
+            assert_eq!(difference(used, defined).as_deref(), Some(want));
+        }
+        assert_eq!(difference("int", "long"), None);
+        assert_eq!(other_field("int x; int y", "int x; long y"), "field 2 is `int y` here, `long y` there");
+        assert_eq!(other_field("int x", "int x; long y"), "field 2, `long y`, is not here");
     }
 }

@@ -392,3 +392,20 @@ fn lee_cc_is_lee_cc() {
     run(Command::new(folder.join("lee-cc")).args(["a.c", "-o", "a"]).current_dir(&folder)).expect(0);
     run(&mut Command::new(folder.join("a"))).expect(7);
 }
+
+/// Words of stacks have no values yet where the collector looks, and tasks change the stack.
+#[test]
+fn valgrind_has_nothing_to_say() {
+    if tools::skipped_without("valgrind", "valgrind_has_nothing_to_say") {
+        return;
+    }
+    let folder = fresh("valgrind");
+    for (name, stress) in [("weak_references", "50"), ("tasks", "500")] {
+        let source = support::root().join(format!("tests/run/{name}.lee"));
+        lee_in(&folder, &["build", "-o", name, &source.display().to_string()]).expect(0);
+        let mut command = Command::new("valgrind");
+        command.args(["--error-exitcode=9", &format!("./{name}")]).current_dir(&folder).env("LEE_GC_STRESS", stress);
+        let said = run(&mut command).expect(0).err;
+        assert!(said.contains("ERROR SUMMARY: 0 errors") && !said.contains("switching stacks"), "{said}");
+    }
+}

@@ -107,7 +107,7 @@ fn two_types_for_one_function_do_not_link() {
         fs::copy(mismatch.join(file), folder.join(file)).expect("copied");
     }
     let said = |err: &str| {
-        for part in ["`measure`", ", int)", ", long)", "user.lee:3", "maker.lee:3"] {
+        for part in ["`measure`", ", int)", ", long)", "user.lee:3", "maker.lee:3", "parameter 2 is `"] {
             assert!(err.contains(part), "lacks {part:?}: {err}");
         }
         assert!(!err.contains("undefined reference"), "{err}");
@@ -129,7 +129,7 @@ fn two_layouts_of_one_record_do_not_link() {
     )
     .expect("written");
     let err = lee_in(&folder, &["build", "-o", "x", "user.lee", "maker.lee"]).expect(1).err;
-    for part in ["`point`", "user.lee", "maker.lee"] {
+    for part in ["`point`", "user.lee:1: note", "maker.lee:1: note", "field 2 is `", "`int y`", "`long y`"] {
         assert!(err.contains(part), "lacks {part:?}: {err}");
     }
 }
@@ -144,4 +144,30 @@ fn a_c_function_needs_a_trusted_declaration() {
     fs::write(folder.join("user.lee"), "int half(int x);\nint main(void) { return half(4); }\n").expect("written");
     let err = lee_in(&folder, &["build", "-o", "x", "user.lee"]).expect(1).err;
     assert!(err.contains("half") && !err.contains("lee.type"), "{err}");
+}
+
+#[test]
+fn what_no_file_defines_is_named_with_the_line_of_its_use() {
+    let folder = fresh("link-missing");
+    fs::write(folder.join("user.lee"), "int half(int x);\nint main(void) {\n    return half(4);\n}\n")
+        .expect("written");
+    fs::write(folder.join("part.lee"), "int part(void) {\n    return 1;\n}\n").expect("written");
+    fs::copy(folder.join("part.lee"), folder.join("twice.lee")).expect("copied");
+    let missing = "user.lee:3: error: `half` is used here, and no file defines it\nuser.lee:1: note: declared here\n";
+    for compiler in tools::compilers("what_no_file_defines_is_named_with_the_line_of_its_use") {
+        let build = |words: &[&str]| lee_in(&folder, &[&["build", "--cc", &compiler, "-o", "x"], words].concat());
+        assert_eq!(build(&["user.lee"]).expect(1).err, missing);
+        assert_eq!(build(&["part.lee"]).expect(1).err, "lee: no file defines `main`, where the program begins\n");
+        let err = build(&["part.lee", "twice.lee"]).expect(1).err;
+        for part in [
+            "twice.lee:1: error: `part` is defined twice",
+            "part.lee:1: note: first defined here",
+            "no file defines `main`",
+        ] {
+            assert!(err.contains(part), "lacks {part:?}: {err}");
+        }
+        assert!(build(&["user.lee", "-lnowhere"]).expect(1).err.contains("the library `nowhere` was not found"));
+    }
+    lee_in(&folder, &["cc", "-c", "user.lee"]).expect(0);
+    assert_eq!(lee_in(&folder, &["cc", "-o", "x", "user.o"]).expect(1).err, missing);
 }

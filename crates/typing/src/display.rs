@@ -52,6 +52,11 @@ impl TypeStore {
         self.declare(qty, String::new())
     }
 
+    /// A declaration of `name` with this type.
+    pub fn show_declaration(&self, qty: Qty, name: &str) -> String {
+        self.declare(qty, name.to_string())
+    }
+
     /// A declaration of `inner` with this type.
     fn declare(&self, qty: Qty, inner: String) -> String {
         let quals = self.quals(qty.quals);
