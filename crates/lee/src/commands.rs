@@ -6,7 +6,7 @@ use crate::pipeline::{Product, Until};
 use crate::plain::{self, Job, Through};
 use crate::scratch::Scratch;
 use crate::session::{is_input, protected, Session};
-use crate::{cache, cc, help, home, interpret, link, object, report, run_process};
+use crate::{advise, cache, cc, help, home, interpret, link, object, report, run_process};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -39,6 +39,7 @@ fn dispatch(words: Vec<OsString>) -> Outcome<i32> {
         "build" => with_options(Command::Build, rest, build),
         "check" => with_options(Command::Check, rest, check),
         "cc" => cc::main(rest),
+        "advise" => advise::main(rest),
         "explain" => explain(&rest),
         "help" | "--help" | "-h" => show_help(&rest),
         "--version" | "-V" | "version" => {
@@ -262,6 +263,7 @@ fn show_help(rest: &[OsString]) -> Outcome<i32> {
         "build" => help::of(Command::Build),
         "check" => help::of(Command::Check),
         "cc" => help::CC,
+        "advise" => help::ADVISE,
         "explain" => help::EXPLAIN,
         other => return Err(Failure::usage(format!("no help on '{other}'; see 'lee help'"))),
     };

@@ -12,6 +12,7 @@ usage: lee COMMAND ...
   build FILES          make a program of .lee, .c, .o and .a files
   check FILES          report errors and warnings only
   cc ...               stand in for gcc, in Makefiles and CMake (also as 'lee-cc')
+  advise FILES         small heap allocations of C that need not be, and patches
   explain [CODE]       the page of an error code, or the list of all
   help [COMMAND]       this text, or a command's options
   --version            the version
@@ -109,6 +110,30 @@ CMAKE_C_COMPILER (a link called 'lee-cc' is 'lee cc'). LEE_CC names the C compil
   --c-through=mir|cc|only     .c files: through MIR and, where that cannot be, through the C compiler (mir, the default);
                               the C compiler alone (cc); MIR alone (only). LEE_C_THROUGH says the same for all commands
 LEE_C_REPORT names a file that gets a line for each .c file: which way it went, and how many of its functions through MIR.
+";
+
+/// `lee advise`.
+pub const ADVISE: &str = "\
+usage: lee advise [OPTIONS] FILES [-- FLAGS OF THE C COMPILER]
+
+Finds heap allocations in C that are small and die young, and says what to do instead. The status is 0, or 1 after errors.
+
+  -p FILE                     the files and flags of compile_commands.json
+  --max-size N                bytes of the largest object that goes to the stack (48)
+  --hybrid-size N             bytes of a buffer that stands in for the heap while it does (256)
+  --stack-budget N            bytes of stack that a chain of calls may take more (4096)
+  --whole-program             nothing but these files calls their functions
+  --allocators FILE           more allocators, one a line: NAME allocate SIZE, NAME zeroed COUNT SIZE, NAME duplicate TEXT,
+                              NAME resize OBJECT, NAME release OBJECT (numbers of arguments from 0), [never-fails] [replaceable]
+  --infer-allocators          take functions that return fresh objects for allocators
+  --patch FILE                write the patches as a unified diff that git apply takes (-: standard output)
+  --apply                     change the files, where every access is proven to stay inside the object
+  --message-format human|json|sarif
+                              sarif: SARIF 2.1.0 with fixes
+  --explain                   say of each site that was declined why
+  --deny                      status 1 if there is advice
+  -j, --jobs N                threads
+  --cc PROGRAM                the C compiler (for its preprocessor; patches need gcc)
 ";
 
 /// `lee explain`.

@@ -55,6 +55,16 @@ pub struct View<'a> {
 impl<'a> Ranges<'a> {
     /// Analyses the body; `None` if it is too large or does what the analysis does not follow.
     pub fn of(program: &'a Program, body: &'a Body, summaries: &'a Summaries) -> Option<Ranges<'a>> {
+        Ranges::with_params(program, body, summaries, &[])
+    }
+
+    /// The same, of a body whose callers are all known: `params` are the values that its parameters arrive with; `None`: any.
+    pub fn with_params(
+        program: &'a Program,
+        body: &'a Body,
+        summaries: &'a Summaries,
+        params: &[Option<Range>],
+    ) -> Option<Ranges<'a>> {
         if returns_twice(program, body) {
             return None;
         }
@@ -66,6 +76,14 @@ impl<'a> Ranges<'a> {
         let patience = patience(body, &cfg);
         let mut problem = Problem { program, body, summaries, terms, patience, entry: State::default() };
         problem.entry = problem.contract();
+        for (n, range) in params.iter().enumerate().take(body.params as usize) {
+            let term = problem.terms.term(&Place::local(Local(n as u32)));
+            if let (Some(term), Some(range)) = (term, range) {
+                let whole = problem.terms.type_of(term);
+                let narrow = range.at_least(whole.lo).and_then(|r| r.at_most(whole.hi));
+                problem.entry.set_range(term, narrow.unwrap_or(whole), &problem.terms.types);
+            }
+        }
         let mut results = framework::solve(&problem, body, &cfg);
         framework::narrow(&problem, body, &cfg, &mut results);
         Some(Ranges { problem, results })

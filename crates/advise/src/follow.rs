@@ -1,0 +1,700 @@
+//! Follows one object of the heap through a body of plain C.
+//!
+//! Lattice: a set of situations. A situation says whether the object is there (`Status`) and what each followed place holds
+//! (`Value`); a place that it does not mention may hold anything but the object. Join: union. The set is bounded
+//! (`MOST_SITUATIONS`); a body that needs more is given up. So two facts that depend on each other, such as a flag and the
+//! pointer that it stands for, stay together.
+//!
+//! Followed places are locals, and fields of local structs, whose address is not taken. An object that is stored anywhere
+//! else has escaped, so memory that is loaded never gives the object.
+//!
+//! Needs: verified MIR of an unchecked body. Changes nothing. Guarantees: what is not reported does not happen on any run without
+//! undefined behaviour.
+
+use crate::allocators::{Entry, Role};
+use crate::events::{Event, Events, Kind};
+use crate::known::known;
+use crate::places::{Cell, Cells};
+use crate::program::Context;
+use crate::summary::Frees;
+use flow::framework::{solve, Analysis, Direction, Edge, Item, Point};
+use mir::cfg::Cfg;
+use mir::ir::*;
+use mir::visit::{rvalue_operands, stmt_places, term_places, Access};
+use source::Span;
+use std::cell::Cell as Shared;
+
+/// Situations at one point of a body, at most.
+const MOST_SITUATIONS: usize = 160;
+/// Offsets from the start of an object that are told apart, in bytes.
+const NEAR: i64 = 16;
+
+/// Where the object that is followed comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Seed {
+    /// The call at the point gives it; it may fail.
+    Call {
+        /// The call.
+        at: Point,
+        /// Whether it never gives null.
+        never_fails: bool,
+    },
+    /// It arrives in a parameter.
+    Param(u32),
+}
+
+/// Whether the object is there.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Status {
+    /// Not made yet, or it could not be made.
+    Absent,
+    /// There.
+    Live,
+    /// Released.
+    Freed,
+}
+
+/// What a followed place holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Value {
+    /// A null pointer.
+    Null,
+    /// A pointer that is not null and not to the object.
+    NotNull,
+    /// So many bytes from the start of the object.
+    At(i64),
+    /// Somewhere in the object.
+    Inside,
+    /// A number.
+    Int(i64),
+    /// One if the place is not null (`true`) or null (`false`), else zero.
+    Test(Cell, bool),
+}
+
+/// One situation.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Situation {
+    status: Status,
+    /// Sorted by place.
+    values: Vec<(Cell, Value)>,
+}
+
+impl Situation {
+    fn get(&self, cell: Cell) -> Option<Value> {
+        let at = self.values.binary_search_by_key(&cell, |v| v.0).ok()?;
+        self.values.get(at).map(|v| v.1)
+    }
+
+    fn set(&mut self, cell: Cell, value: Option<Value>) {
+        // A test of what changes says nothing any more.
+        self.values.retain(|v| v.0 != cell && !matches!(v.1, Value::Test(of, _) if of == cell));
+        if let Some(value) = value.filter(|v| !matches!(v, Value::Test(of, _) if *of == cell)) {
+            let at = self.values.partition_point(|v| v.0 < cell);
+            self.values.insert(at, (cell, value));
+        }
+    }
+
+    fn truth(&self, value: Value) -> Option<bool> {
+        match value {
+            Value::Null | Value::Int(0) => Some(false),
+            Value::NotNull | Value::At(_) | Value::Inside | Value::Int(_) => Some(true),
+            Value::Test(cell, wants) => Some(self.truth(self.get(cell)?)? == wants),
+        }
+    }
+}
+
+fn is_object(value: Option<Value>) -> bool {
+    matches!(value, Some(Value::At(_) | Value::Inside))
+}
+
+/// All situations at a point.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct State {
+    all: Vec<Situation>,
+}
+
+struct Follow<'a> {
+    cx: &'a Context<'a>,
+    body: &'a Body,
+    seed: Seed,
+    cells: Cells,
+    full: Shared<bool>,
+}
+
+/// Follows the object of `seed`.
+pub fn follow(cx: &Context, body: &Body, cfg: &Cfg, seed: Seed) -> Events {
+    let start = match seed {
+        Seed::Call { at, .. } => call_dest(body, at),
+        Seed::Param(n) => Some(Place::local(Local(n))),
+    };
+    let Some(start) = start else {
+        // Nothing takes the result.
+        return Events { unused: true, ..Events::default() };
+    };
+    let follow = Follow { cx, body, seed, cells: Cells::of(cx.program, body, &start), full: Shared::new(false) };
+    let results = solve(&follow, body, cfg);
+    let mut events = Events::default();
+    results.visit(&follow, body, &mut |at, state, item| {
+        for situation in &state.all {
+            let mut sink = |event: Event| events.push(at, event);
+            match item {
+                Item::Stmt(stmt) => drop(follow.step(situation, at, stmt, &mut sink)),
+                Item::Term(term) => follow.leave(situation, term, &mut sink),
+            }
+        }
+    });
+    events.full = follow.full.get();
+    events.holders = follow.cells.holders();
+    events
+}
+
+fn call_dest(body: &Body, at: Point) -> Option<Place> {
+    let stmt = body.blocks.get(at.block.0 as usize)?.stmts.get(at.stmt)?;
+    match &stmt.kind {
+        StmtKind::Call { dest, .. } => dest.clone(),
+        _ => None,
+    }
+}
+
+impl Analysis for Follow<'_> {
+    type State = State;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn entry(&self) -> State {
+        let mut first = Situation { status: Status::Absent, values: vec![] };
+        if let Seed::Param(n) = self.seed {
+            first.status = Status::Live;
+            if let Some(cell) = self.cells.of_place(&Place::local(Local(n))) {
+                first.set(cell, Some(Value::At(0)));
+            }
+        }
+        State { all: vec![first] }
+    }
+
+    fn join(&self, into: &mut State, from: &State, _rounds: u32) -> bool {
+        let before = into.all.len();
+        for situation in &from.all {
+            if let Err(at) = into.all.binary_search(situation) {
+                if into.all.len() >= MOST_SITUATIONS {
+                    self.full.set(true);
+                    break;
+                }
+                into.all.insert(at, situation.clone());
+            }
+        }
+        into.all.len() != before
+    }
+
+    fn statement(&self, state: &mut State, at: Point, stmt: &Stmt) {
+        let mut all = vec![];
+        for situation in &state.all {
+            all.extend(self.step(situation, at, stmt, &mut |_| {}));
+        }
+        all.sort_unstable();
+        all.dedup();
+        if all.len() > MOST_SITUATIONS {
+            self.full.set(true);
+            all.truncate(MOST_SITUATIONS);
+        }
+        state.all = all;
+    }
+
+    fn edge(&self, state: &mut State, from: BlockId, _to: BlockId, edge: Edge) -> bool {
+        match edge {
+            Edge::Branch(operand, holds) => {
+                state.all = state.all.iter().filter_map(|s| self.assume(s, operand, holds)).collect();
+            }
+            Edge::Case(operand, arms) => {
+                let taken = |n: i64| arms.iter().any(|a| a.0 <= i128::from(n) && i128::from(n) <= a.1);
+                state.all.retain(|s| self.number(s, operand).is_none_or(taken));
+            }
+            Edge::Else(operand, arms) => {
+                let taken = |n: i64| arms.iter().any(|a| a.0 <= i128::from(n) && i128::from(n) <= a.1);
+                state.all.retain(|s| self.number(s, operand).is_none_or(|n| !taken(n)));
+            }
+            Edge::Plain => {}
+        }
+        for situation in &mut state.all {
+            let gone: Vec<Cell> =
+                situation.values.iter().map(|v| v.0).filter(|&c| self.cells.is_short(c, from)).collect();
+            for cell in gone {
+                situation.set(cell, None);
+            }
+        }
+        state.all.sort_unstable();
+        state.all.dedup();
+        !state.all.is_empty()
+    }
+}
+
+type Sink<'s> = &'s mut dyn FnMut(Event);
+
+impl Follow<'_> {
+    /// What an operand is; `None`: unknown, but not the object.
+    fn value(&self, situation: &Situation, operand: &Operand) -> Option<Value> {
+        match operand {
+            Operand::Copy(place) | Operand::Move(place) => situation.get(self.cells.of_place(place)?),
+            Operand::Const(Const::Null(_)) => Some(Value::Null),
+            Operand::Const(Const::Int(n, _)) => i64::try_from(*n).ok().map(Value::Int),
+            Operand::Const(Const::Addr(..) | Const::Func(_)) => Some(Value::NotNull),
+            Operand::Const(_) => None,
+        }
+    }
+
+    fn number(&self, situation: &Situation, operand: &Operand) -> Option<i64> {
+        match self.value(situation, operand)? {
+            Value::Int(n) => Some(n),
+            value @ Value::Test(..) => situation.truth(value).map(i64::from),
+            _ => None,
+        }
+    }
+
+    /// The situation on the edge where the operand is true or false; `None` if that cannot be.
+    fn assume(&self, situation: &Situation, operand: &Operand, holds: bool) -> Option<Situation> {
+        let value = self.value(situation, operand);
+        if let Some(truth) = value.and_then(|v| situation.truth(v)) {
+            return (truth == holds).then(|| situation.clone());
+        }
+        let mut out = situation.clone();
+        let cell = operand.place().and_then(|p| self.cells.of_place(p));
+        match (value, cell) {
+            (Some(Value::Test(of, wants)), _) => {
+                out.set(of, Some(if wants == holds { Value::NotNull } else { Value::Null }));
+            }
+            (_, Some(cell)) if self.cells.is_pointer(cell) => {
+                out.set(cell, Some(if holds { Value::NotNull } else { Value::Null }));
+            }
+            (_, Some(cell)) if !holds => out.set(cell, Some(Value::Int(0))),
+            _ => {}
+        }
+        Some(out)
+    }
+
+    /// What a value is, computed.
+    fn computed(&self, situation: &Situation, value: &Rvalue, span: Span, sink: Sink) -> Option<Value> {
+        let get = |operand: &Operand| self.value(situation, operand);
+        let types = &self.cx.program.types;
+        match value {
+            Rvalue::Use(a) | Rvalue::Part(a, Part::Ptr, _) => get(a),
+            Rvalue::Bits(a, ty) => match get(a) {
+                Some(Value::Int(0)) if types.as_pointer(*ty).is_some() => Some(Value::Null),
+                Some(Value::Int(_)) if types.as_pointer(*ty).is_some() => None,
+                other => other,
+            },
+            Rvalue::Numeric(a, ty) => match get(a) {
+                Some(v @ (Value::At(_) | Value::Inside)) => {
+                    if types.layout(*ty).is_some_and(|l| l.size == 8) && types.as_int(*ty).is_some() {
+                        return Some(v);
+                    }
+                    sink(Event::new(Kind::Escapes, "its address is used as a number", span));
+                    None
+                }
+                Some(Value::Int(n)) if matches!(n, 0 | 1) => Some(Value::Int(n)),
+                Some(v @ Value::Test(..)) => Some(v),
+                _ => None,
+            },
+            Rvalue::Truth(a) => match get(a) {
+                Some(v @ Value::Test(..)) => Some(v),
+                Some(v) => situation.truth(v).map(|t| Value::Int(i64::from(t))),
+                None => a.place().and_then(|p| self.cells.of_place(p)).map(|c| Value::Test(c, true)),
+            },
+            Rvalue::Unary(UnOp::Not, a) => match get(a) {
+                Some(Value::Test(c, wants)) => Some(Value::Test(c, !wants)),
+                Some(v) => situation.truth(v).map(|t| Value::Int(i64::from(!t))),
+                None => a.place().and_then(|p| self.cells.of_place(p)).map(|c| Value::Test(c, false)),
+            },
+            Rvalue::Binary(op, a, b, _) if mir::ty::is_comparison(*op) => self.compared(situation, *op, a, b),
+            Rvalue::Offset(base, by) => match (get(base), get(by)) {
+                (Some(Value::At(at)), Some(Value::Int(n))) => {
+                    let size = self.element(base).unwrap_or(NEAR + 1);
+                    let to = n.saturating_mul(size).saturating_add(at);
+                    Some(if to.abs() <= NEAR { Value::At(to) } else { Value::Inside })
+                }
+                (Some(Value::At(_) | Value::Inside), _) => Some(Value::Inside),
+                (Some(Value::NotNull), _) => Some(Value::NotNull),
+                _ => None,
+            },
+            Rvalue::Difference(..) => None,
+            Rvalue::AddrOf(place) => match self.through(situation, place) {
+                Some(Value::At(0)) if self.is_first(place) => Some(Value::At(0)),
+                Some(Value::At(_) | Value::Inside) => Some(Value::Inside),
+                _ => (!place.has_deref()).then_some(Value::NotNull),
+            },
+            other => {
+                let mut uses = false;
+                rvalue_operands(other, &mut |operand| uses |= is_object(get(operand)));
+                if uses {
+                    sink(Event::new(Kind::Escapes, "its address is used as a number", span));
+                }
+                None
+            }
+        }
+    }
+
+    fn compared(&self, situation: &Situation, op: BinOp, a: &Operand, b: &Operand) -> Option<Value> {
+        let wants = match op {
+            BinOp::Eq => false,
+            BinOp::Ne => true,
+            _ => return None,
+        };
+        let null = |o: &Operand| {
+            matches!(o, Operand::Const(Const::Null(_) | Const::Int(0, _)))
+                || self.value(situation, o) == Some(Value::Null)
+        };
+        let other = if null(b) {
+            a
+        } else if null(a) {
+            b
+        } else {
+            let (x, y) = (self.value(situation, a), self.value(situation, b));
+            return match (is_object(x), is_object(y), x, y) {
+                // Nothing else points to the object. (The end of another one may have its address; a release that is left out for
+                // that leaks the object of the heap and does no harm to a buffer.)
+                (true, false, ..) | (false, true, ..) => Some(Value::Int(i64::from(wants))),
+                (_, _, Some(Value::Int(x)), Some(Value::Int(y))) => Some(Value::Int(i64::from((x == y) != wants))),
+                _ => None,
+            };
+        };
+        match self.value(situation, other) {
+            Some(Value::Test(c, w)) => Some(Value::Test(c, w == wants)),
+            Some(v) => situation.truth(v).map(|t| Value::Int(i64::from(t == wants))),
+            None => other.place().and_then(|p| self.cells.of_place(p)).map(|c| Value::Test(c, wants)),
+        }
+    }
+
+    /// Bytes of what a pointer operand points at.
+    fn element(&self, pointer: &Operand) -> Option<i64> {
+        let ty = mir::ty::operand_ty(self.cx.program, self.body, pointer).ok()?;
+        let target = self.cx.program.types.as_pointer(ty)?.target.ty;
+        Some(self.cx.program.types.layout(target).map_or(1, |l| l.size as i64).max(1))
+    }
+
+    /// Whether the place is the first byte of what its pointer points at.
+    fn is_first(&self, place: &Place) -> bool {
+        let after = place.proj.iter().skip_while(|p| **p != Proj::Deref).skip(1);
+        after.into_iter().all(|p| match p {
+            Proj::Field(n) => *n == 0,
+            Proj::Index(Operand::Const(Const::Int(0, _))) => true,
+            Proj::Index(_) | Proj::Deref => false,
+        })
+    }
+
+    /// The object, if the place lies in it: the value of the pointer that the place goes through.
+    fn through(&self, situation: &Situation, place: &Place) -> Option<Value> {
+        let first = place.proj.iter().position(|p| *p == Proj::Deref)?;
+        let mut base = place.clone();
+        base.proj.truncate(first);
+        let one = place.proj.iter().filter(|p| **p == Proj::Deref).count() == 1;
+        // Behind a second pointer there is another object: what is loaded from memory is never this one.
+        if !one {
+            return None;
+        }
+        situation.get(self.cells.of_place(&base)?)
+    }
+
+    /// Writes `value` to the place.
+    fn store(&self, out: &mut Situation, place: &Place, value: Option<Value>, span: Span, sink: Sink) {
+        let live = out.status == Status::Live;
+        match self.cells.of_place(place) {
+            Some(cell) => out.set(cell, value),
+            None => {
+                if live && is_object(value) {
+                    let why = match place.base {
+                        PlaceBase::Local(_) if !place.has_deref() => "it is stored where the address is taken",
+                        PlaceBase::Global(_) if !place.has_deref() => "it is stored in a global variable",
+                        _ => "it is stored in memory",
+                    };
+                    sink(Event::new(Kind::Stored, why, span));
+                }
+            }
+        }
+        // Parts of a struct that is written as a whole.
+        // What is lost there is seen at the end of the function.
+        for cell in self.cells.parts(place) {
+            if self.cells.of_place(place) != Some(cell) {
+                out.set(cell, None);
+            }
+        }
+    }
+
+    /// Whether an operand is a struct that has the object in one of its fields.
+    fn holds_object(&self, situation: &Situation, operand: &Operand) -> bool {
+        let Some(place) = operand.place() else { return false };
+        self.cells.of_place(place).is_none() && self.cells.parts(place).any(|c| is_object(situation.get(c)))
+    }
+
+    fn step(&self, situation: &Situation, at: Point, stmt: &Stmt, sink: Sink) -> Vec<Situation> {
+        let span = stmt.span;
+        let mut out = situation.clone();
+        let live = situation.status == Status::Live;
+        if live {
+            stmt_places(&stmt.kind, &mut |place, access| {
+                let pointer = self.through(situation, place);
+                if let (Some(pointer), true) = (pointer.filter(|v| is_object(Some(*v))), access != Access::Address) {
+                    sink(Event::access(place, pointer, span));
+                }
+            });
+            if let StmtKind::Assign(_, Rvalue::Bits(from, ty)) = &stmt.kind {
+                let target =
+                    self.cx.program.types.as_pointer(*ty).and_then(|p| self.cx.program.types.layout(p.target.ty));
+                if let (Some(layout), true) = (target, is_object(self.value(situation, from))) {
+                    sink(Event::new(Kind::Cast(layout.align), "", span));
+                }
+            }
+            if let StmtKind::Assign(_, Rvalue::Offset(from, _)) = &stmt.kind {
+                if let Some(from) = self.value(situation, from).filter(|v| is_object(Some(*v))) {
+                    sink(Event::new(Kind::Stepped(from), "", span));
+                }
+            }
+        }
+        match &stmt.kind {
+            StmtKind::Assign(place, value) => {
+                if let Rvalue::Use(operand) = value {
+                    if live && self.holds_object(situation, operand) {
+                        sink(Event::new(Kind::Escapes, "the struct that holds it is copied", span));
+                    }
+                }
+                let value = self.computed(situation, value, span, &mut |e| {
+                    if live {
+                        sink(e)
+                    }
+                });
+                self.store(&mut out, place, value, span, sink);
+            }
+            StmtKind::Zero(place) => {
+                let is_cell = self.cells.of_place(place);
+                let null = is_cell.map(|c| if self.cells.is_pointer(c) { Value::Null } else { Value::Int(0) });
+                self.store(&mut out, place, null, span, sink);
+                if is_cell.is_none() {
+                    for cell in self.cells.parts(place).collect::<Vec<_>>() {
+                        out.set(cell, self.cells.is_pointer(cell).then_some(Value::Null));
+                    }
+                }
+            }
+            StmtKind::StorageLive(local) | StmtKind::StorageDead(local) => {
+                let place = Place::local(*local);
+                for cell in self.cells.parts(&place).collect::<Vec<_>>() {
+                    out.set(cell, None);
+                }
+            }
+            StmtKind::Call { dest, callee, args, .. } => {
+                return self.call(out, at, (dest.as_ref(), callee, args), span, sink);
+            }
+            StmtKind::Nop | StmtKind::Prove(_) => {}
+            StmtKind::Check(_) | StmtKind::VaStart(_) | StmtKind::VaEnd(_) | StmtKind::VaCopy(..) => {}
+            StmtKind::CopyElements { .. }
+            | StmtKind::SetTag(..)
+            | StmtKind::Asm(_)
+            | StmtKind::ArenaBegin(..)
+            | StmtKind::ArenaEnd(..)
+            | StmtKind::Open(..)
+            | StmtKind::Close(..)
+            | StmtKind::Dispose { .. }
+            | StmtKind::DropSlot(_)
+            | StmtKind::Swap(..)
+            | StmtKind::CursorBegin(..)
+            | StmtKind::Pack(..)
+            | StmtKind::Unpack { .. } => {
+                let mut written = vec![];
+                stmt_places(&stmt.kind, &mut |place, access| {
+                    if live && self.cells.parts(place).any(|c| is_object(situation.get(c))) {
+                        sink(Event::new(Kind::Escapes, "it is used in a way that is not followed", span));
+                    }
+                    if access != Access::Read {
+                        written.push(place.clone());
+                    }
+                });
+                for place in written {
+                    self.store(&mut out, &place, None, span, sink);
+                }
+            }
+        }
+        vec![out]
+    }
+
+    fn call(
+        &self,
+        mut out: Situation,
+        at: Point,
+        (dest, callee, args): (Option<&Place>, &Callee, &[Operand]),
+        span: Span,
+        sink: Sink,
+    ) -> Vec<Situation> {
+        let live = out.status == Status::Live;
+        let name = self.cx.callee_name(self.body, at, callee);
+        if let Seed::Call { at: seed, never_fails } = self.seed {
+            if seed == at {
+                if live {
+                    sink(Event::new(Kind::Again, "it is made again while an earlier one may be in use", span));
+                }
+                return self.made(out, dest, never_fails, span, sink);
+            }
+        }
+        let mut result = None;
+        let entry = name.as_deref().and_then(|n| self.cx.table.get(n));
+        let values: Vec<Option<Value>> = args.iter().map(|a| self.value(&out, a)).collect();
+        if let Some(Entry { role: Role::Release { object }, .. }) = entry {
+            self.released(&mut out, values.get(object as usize).copied().flatten(), None, span, sink);
+        } else if let (Some(Entry { role: Role::Resize { object }, .. }), true) = (entry, live) {
+            if is_object(values.get(object as usize).copied().flatten()) {
+                sink(Event::new(Kind::Resized, "its size changes here", span));
+                out.status = Status::Freed;
+            }
+        } else if live {
+            let name = name.as_deref().unwrap_or("a function pointer");
+            for (n, value) in values.iter().enumerate().filter(|(_, v)| is_object(**v)) {
+                result = result.or(self.passed(&mut out, (callee, name, entry), (n, *value), args, span, sink));
+            }
+            if args.iter().any(|a| self.holds_object(&out, a)) {
+                sink(Event::new(Kind::Escapes, "the struct that holds it is passed on", span));
+            }
+        } else {
+            // A pointer to what was released is followed as what it was.
+            for (n, value) in values.iter().enumerate() {
+                if is_object(*value) && self.cx.summary(callee).is_some_and(|s| s.returns(n)) {
+                    result = *value;
+                }
+            }
+        }
+        if let Some(dest) = dest {
+            self.store(&mut out, dest, result, span, sink);
+        }
+        if self.cx.never_returns(callee) {
+            return vec![];
+        }
+        vec![out]
+    }
+
+    /// The object is made, or not.
+    fn made(
+        &self,
+        mut out: Situation,
+        dest: Option<&Place>,
+        never_fails: bool,
+        span: Span,
+        sink: Sink,
+    ) -> Vec<Situation> {
+        let old: Vec<Cell> = out.values.iter().filter(|v| is_object(Some(v.1))).map(|v| v.0).collect();
+        for cell in old {
+            out.set(cell, None);
+        }
+        let Some(dest) = dest else { return vec![out] };
+        let mut failed = out.clone();
+        failed.status = Status::Absent;
+        self.store(&mut failed, dest, Some(Value::Null), span, &mut |_| {});
+        out.status = Status::Live;
+        self.store(&mut out, dest, Some(Value::At(0)), span, sink);
+        if never_fails {
+            vec![out]
+        } else {
+            vec![failed, out]
+        }
+    }
+
+    /// `value` is released, by the function itself or by a callee that is named.
+    fn released(&self, out: &mut Situation, value: Option<Value>, by: Option<&str>, span: Span, sink: Sink) {
+        match (value, out.status) {
+            (Some(Value::At(0)), Status::Live) => {
+                sink(Event::freed(by, span));
+                out.status = Status::Freed;
+            }
+            (Some(Value::At(_) | Value::Inside), Status::Live) => {
+                sink(Event::new(Kind::Escapes, "a pointer into it is freed", span));
+                out.status = Status::Freed;
+            }
+            (Some(Value::At(_) | Value::Inside), Status::Freed) => {
+                sink(Event::new(Kind::Escapes, "it may be freed twice", span));
+            }
+            (Some(Value::Null), _) => {}
+            _ => sink(Event::other_freed(span)),
+        }
+    }
+
+    /// The object is argument `n` of a call. Gives what the call returns, if that is the object.
+    fn passed(
+        &self,
+        out: &mut Situation,
+        (callee, name, entry): (&Callee, &str, Option<Entry>),
+        (n, value): (usize, Option<Value>),
+        args: &[Operand],
+        span: Span,
+        sink: Sink,
+    ) -> Option<Value> {
+        if entry.is_some() {
+            // `strdup(p)` reads.
+            sink(Event::open(span));
+            return None;
+        }
+        if let Some(summary) = self.cx.summary(callee) {
+            let Some(fact) = summary.params.get(n) else {
+                sink(Event::new(Kind::Escapes, &format!("`{name}` takes it among variable arguments"), span));
+                return None;
+            };
+            if let Some(why) = &fact.kept {
+                sink(Event::new(Kind::Escapes, &format!("`{name}` may keep it: {why}"), span));
+            }
+            match fact.frees {
+                Frees::Never => {}
+                Frees::Always => self.released(out, value, Some(name), span, sink),
+                Frees::Sometimes => {
+                    sink(Event::new(Kind::Escapes, &format!("`{name}` frees it on some paths"), span));
+                }
+            }
+            sink(Event::new(Kind::Cast(fact.align), "", span));
+            sink(Event::open(span));
+            return fact.returned.then_some(Value::Inside);
+        }
+        let Some(facts) = known(name).filter(|_| !matches!(callee, Callee::Pointer(_))) else {
+            let what = match callee {
+                Callee::Pointer(_) => "it is passed to a function that is called through a pointer".to_string(),
+                _ => format!("it is passed to `{name}`, which is not known and may keep it"),
+            };
+            sink(Event::new(Kind::Escapes, &what, span));
+            return None;
+        };
+        sink(Event::bounded(facts, n, args, value, span));
+        match facts.returns {
+            // What copies gives its destination back as it was.
+            Some(m) if m as usize == n => {
+                let same = matches!(
+                    name.trim_start_matches("__builtin_"),
+                    "memcpy" | "memmove" | "memset" | "strcpy" | "strncpy"
+                );
+                Some(if same { value.unwrap_or(Value::Inside) } else { Value::Inside })
+            }
+            _ => None,
+        }
+    }
+
+    fn leave(&self, situation: &Situation, term: &Terminator, sink: Sink) {
+        if let TermKind::Return(value) = &term.kind {
+            let value = value.as_ref();
+            let given = value.and_then(|v| self.value(situation, v));
+            let whole = value.is_some_and(|v| self.holds_object(situation, v));
+            if situation.status == Status::Live {
+                match given {
+                    Some(Value::At(0)) => sink(Event::new(Kind::Returned, "it is returned", term.span)),
+                    Some(Value::At(_) | Value::Inside) => {
+                        sink(Event::new(Kind::ReturnedInside, "a pointer into it is returned", term.span))
+                    }
+                    _ if whole => sink(Event::new(Kind::Escapes, "the struct that holds it is returned", term.span)),
+                    _ => sink(Event::new(Kind::Left, "it is not freed on a path to here", term.span)),
+                }
+            } else if given != Some(Value::Null) && value.is_some() {
+                sink(Event::new(Kind::ReturnedOther, "", term.span));
+            }
+        }
+        if let (TermKind::MissingReturn, Status::Live) = (&term.kind, situation.status) {
+            sink(Event::new(Kind::Left, "it is not freed on a path to here", term.span));
+        }
+        if let TermKind::GotoComputed(_) = &term.kind {
+            let mut used = false;
+            term_places(&term.kind, &mut |p, _| {
+                used |= self.cells.of_place(p).is_some_and(|c| is_object(situation.get(c)))
+            });
+            if used {
+                sink(Event::new(Kind::Escapes, "its address is used as a number", term.span));
+            }
+        }
+    }
+}

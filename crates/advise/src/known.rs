@@ -1,0 +1,173 @@
+//! What functions of the C library do with the pointers they are given.
+//!
+//! A function in this table keeps none of its pointer arguments beyond the call, neither in memory nor in its result unless that
+//! is said (`returns`). Functions that call back (`qsort`), start threads, or register buffers (`setvbuf`) are not in it on purpose.
+
+/// How many bytes of an argument a function touches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extent {
+    /// Up to the value of another argument.
+    Argument(u32),
+    /// Up to the product of two arguments.
+    Product(u32, u32),
+}
+
+/// What is known of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Known {
+    /// The argument that the result may point into.
+    pub returns: Option<u32>,
+    /// Bounds of arguments, if any are bounded: argument and extent.
+    pub bounded: &'static [(u32, Extent)],
+}
+
+const PLAIN: Known = Known { returns: None, bounded: &[] };
+
+const fn returns(argument: u32, bounded: &'static [(u32, Extent)]) -> Known {
+    Known { returns: Some(argument), bounded }
+}
+
+const fn bounded(bounded: &'static [(u32, Extent)]) -> Known {
+    Known { returns: None, bounded }
+}
+
+/// The facts about a function of the C library; `None`: nothing is known.
+pub fn known(name: &str) -> Option<Known> {
+    use Extent::{Argument, Product};
+    let name = name.strip_prefix("__builtin_").unwrap_or(name);
+    // With _FORTIFY_SOURCE: `__memcpy_chk`.
+    let name = name.strip_prefix("__").and_then(|n| n.strip_suffix("_chk")).unwrap_or(name);
+    Some(match name {
+        "memcpy" | "memmove" | "mempcpy" => returns(0, &[(0, Argument(2)), (1, Argument(2))]),
+        "memset" => returns(0, &[(0, Argument(2))]),
+        "bzero" | "explicit_bzero" => bounded(&[(0, Argument(1))]),
+        "memcmp" => bounded(&[(0, Argument(2)), (1, Argument(2))]),
+        "memchr" | "memrchr" => returns(0, &[(0, Argument(2))]),
+        "strncpy" => returns(0, &[(0, Argument(2)), (1, Argument(2))]),
+        "strncmp" | "strncasecmp" => bounded(&[(0, Argument(2)), (1, Argument(2))]),
+        "strnlen" => bounded(&[(0, Argument(1))]),
+        "snprintf" | "vsnprintf" => bounded(&[(0, Argument(1))]),
+        "strftime" => bounded(&[(0, Argument(1))]),
+        "fgets" => returns(0, &[(0, Argument(1))]),
+        "fread" | "fwrite" => bounded(&[(0, Product(1, 2))]),
+        "read" | "write" | "pread" | "pwrite" | "recv" | "send" | "sendto" | "recvfrom" => bounded(&[(1, Argument(2))]),
+        "strcpy" | "stpcpy" | "strcat" | "strncat" => returns(0, &[]),
+        "strchr" | "strrchr" | "strstr" | "strpbrk" | "strcasestr" | "index" | "rindex" => returns(0, &[]),
+        "strlen"
+        | "strcmp"
+        | "strcasecmp"
+        | "strcoll"
+        | "strspn"
+        | "strcspn"
+        | "atoi"
+        | "atol"
+        | "atoll"
+        | "atof"
+        | "puts"
+        | "fputs"
+        | "printf"
+        | "fprintf"
+        | "sprintf"
+        | "vprintf"
+        | "vfprintf"
+        | "vsprintf"
+        | "dprintf"
+        | "sscanf"
+        | "perror"
+        | "fopen"
+        | "fdopen"
+        | "freopen"
+        | "open"
+        | "creat"
+        | "close"
+        | "unlink"
+        | "remove"
+        | "rename"
+        | "mkdir"
+        | "rmdir"
+        | "chdir"
+        | "access"
+        | "stat"
+        | "lstat"
+        | "fstat"
+        | "opendir"
+        | "readlink"
+        | "getenv"
+        | "time"
+        | "gettimeofday"
+        | "clock_gettime"
+        | "mktime"
+        | "poll"
+        | "select"
+        | "nanosleep"
+        | "usleep"
+        | "sleep"
+        | "fputc"
+        | "putc"
+        | "putchar"
+        | "fgetc"
+        | "getc"
+        | "getchar"
+        | "fclose"
+        | "fflush"
+        | "ferror"
+        | "feof"
+        | "fseek"
+        | "ftell"
+        | "lseek"
+        | "strerror"
+        | "toupper"
+        | "tolower"
+        | "isspace"
+        | "isdigit"
+        | "isalpha"
+        | "isalnum"
+        | "isupper"
+        | "islower"
+        | "isxdigit"
+        | "ispunct"
+        | "isprint"
+        | "abs"
+        | "labs"
+        | "exit"
+        | "_exit"
+        | "abort"
+        | "rand"
+        | "srand"
+        | "inet_pton"
+        | "inet_addr"
+        | "inet_ntop"
+        | "inet_aton"
+        | "getpid"
+        | "getuid"
+        | "system"
+        | "abs_diff"
+        | "gmtime_r"
+        | "localtime_r"
+        | "strxfrm"
+        | "expect"
+        | "object_size"
+        | "prefetch"
+        | "__errno_location"
+        | "__ctype_b_loc"
+        | "__ctype_tolower_loc"
+        | "__ctype_toupper_loc"
+        | "__assert_fail" => PLAIN,
+        "strtol" | "strtoul" | "strtoll" | "strtoull" | "strtod" | "strtof" | "strtok" | "strtok_r" => return None,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_keeps_its_arguments_is_not_known() {
+        for name in ["qsort", "setvbuf", "putenv", "strtok", "pthread_create", "signal", "realpath", "setbuf"] {
+            assert_eq!(known(name), None, "{name}");
+        }
+        assert!(known("__builtin_memcpy").is_some_and(|k| k.returns == Some(0)));
+        assert!(known("__sprintf_chk").is_some());
+    }
+}

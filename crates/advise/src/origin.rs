@@ -1,0 +1,129 @@
+//! Where each token of the preprocessed text comes from: the log of the preprocessor.
+//!
+//! gcc with `-E -fdebug-cpp -ftrack-macro-expansion=2` writes before each token `{P:FILE;F:...;L:LINE;C:COLUMN;...}`: of a token of the
+//! file its place, of an argument of a macro the place where the argument is written, of a token of a macro's body the place in the
+//! definition. So a token whose place is in the file and not on a line of a directive is written there; every other one is made by a
+//! macro or comes from another file. The log has the same tokens as the plain output; that is checked.
+
+use crate::raw::Raw;
+use source::Sink;
+use syntax::lexer::lex;
+use syntax::token::{Kind, Token};
+
+/// The tokens of a unit with their origins in its file.
+pub struct Origins {
+    /// The tokens of the preprocessed text, without the end.
+    pub tokens: Vec<Token>,
+    /// By token: the token of the file that it is.
+    pub raw: Vec<Option<usize>>,
+    /// The file, split up.
+    pub file: Raw,
+}
+
+/// The tokens of preprocessed text.
+pub fn tokens(text: &str) -> Vec<Token> {
+    let mut all = lex(text, &mut Sink::default()).all;
+    all.retain(|t| t.kind != Kind::Eof);
+    all
+}
+
+/// Reads the log. `text` is the plain preprocessed text, `source` that of the file, `name` the file as it was named to the preprocessor.
+///
+/// Errors: why nothing can be said.
+pub fn origins(text: &str, log: &str, source: &str, name: &str) -> Result<Origins, String> {
+    let (clean, places) = split(log);
+    let plain = tokens(text);
+    let logged = tokens(&clean);
+    let spelled = |text: &str, t: &Token| text.get(t.lo as usize..t.hi as usize).map(str::to_string);
+    let same =
+        plain.len() == logged.len() && plain.iter().zip(&logged).all(|(a, b)| spelled(text, a) == spelled(&clean, b));
+    if !same {
+        return Err("the preprocessor's log has other tokens than its text".into());
+    }
+    let file = Raw::of(source);
+    let mut raw = Vec::with_capacity(plain.len());
+    for (token, own) in logged.iter().zip(&plain) {
+        let at = places.partition_point(|p| p.0 <= token.lo as usize);
+        let place = at.checked_sub(1).and_then(|n| places.get(n));
+        let found = place.filter(|p| p.1 == name).and_then(|p| file.token_at(file.offset(p.2, p.3)?));
+        let found = found.filter(|&n| {
+            let same = |t: &crate::raw::RawToken| {
+                !t.directive && source.get(t.lo..t.hi) == text.get(own.lo as usize..own.hi as usize)
+            };
+            file.tokens.get(n).is_some_and(same)
+        });
+        raw.push(found);
+    }
+    Ok(Origins { tokens: plain, raw, file })
+}
+
+/// A place of the log: offset in the clean text from which it holds, file, line, column.
+type Logged<'a> = (usize, &'a str, u32, u32);
+
+/// Takes the places out of the log.
+fn split(log: &str) -> (String, Vec<Logged<'_>>) {
+    let mut clean = String::with_capacity(log.len() / 8);
+    let mut places = vec![];
+    let mut rest = log;
+    while let Some(at) = rest.find("{P:") {
+        let (before, from) = rest.split_at(at);
+        clean.push_str(before);
+        match place(from) {
+            Some((len, file, line, column)) => {
+                places.push((clean.len(), file, line, column));
+                rest = from.get(len..).unwrap_or("");
+            }
+            None => {
+                clean.push('{');
+                rest = from.get(1..).unwrap_or("");
+            }
+        }
+    }
+    clean.push_str(rest);
+    (clean, places)
+}
+
+/// One record: its length, file, line and column.
+fn place(text: &str) -> Option<(usize, &str, u32, u32)> {
+    let end = text.find('}')?;
+    let record = text.get(3..end)?;
+    let (file, fields) = record.split_once(";F:")?;
+    let number = |name: &str| -> Option<u32> {
+        let from = fields.get(fields.find(name)? + name.len()..)?;
+        // What the compiler itself makes has the place -1.
+        let number: i64 = from.split(';').next()?.parse().ok()?;
+        Some(u32::try_from(number).unwrap_or(0))
+    };
+    fields.contains(",LOC:").then_some(())?;
+    Some((end + 1, file, number(";L:")?, number(";C:")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_is_where_it_is_written_and_a_body_is_not() {
+        let source = "#define F(x) g(x)\nint v = F(y);\n";
+        let text = "# 1 \"a.c\"\n\nint v = g(y);\n";
+        let r = |l: u32, c: u32| format!("{{P:a.c;F:<NULL>;L:{l};C:{c};S:0;M:0x1;E:0,LOC:1,R:1}}");
+        let log = format!(
+            "# 1 \"a.c\"\n\n{}int {}v {}= {}g{}({}y{}){};\n",
+            r(2, 1),
+            r(2, 5),
+            r(2, 7),
+            r(1, 14),
+            r(1, 15),
+            r(2, 11),
+            r(1, 17),
+            r(2, 13)
+        );
+        let Ok(found) = origins(text, &log, source, "a.c") else { return assert_eq!("", "no origins") };
+        let spelled: Vec<Option<&str>> = found
+            .raw
+            .iter()
+            .map(|n| n.and_then(|n| found.file.tokens.get(n)).and_then(|t| source.get(t.lo..t.hi)))
+            .collect();
+        assert_eq!(spelled, [Some("int"), Some("v"), Some("="), None, None, Some("y"), None, Some(";")]);
+    }
+}

@@ -1,0 +1,76 @@
+//! Intervals of parameters, top-down: what every caller passes.
+//!
+//! Each round starts from intervals that hold on every run and gives such again, so any number of rounds is sound.
+
+use crate::recursion::Edges;
+use crate::unit::Unit;
+use crate::verdict::{key, Parameters};
+use flow::framework::Item;
+use flow::ranges::{Range, Ranges, Summaries};
+use mir::ir::*;
+
+/// Bodies with more statements are not looked at for what they pass: their arguments may be anything.
+const MOST_STATEMENTS: usize = 4000;
+
+/// Adds what the calls of a unit pass. Only functions that allocate are worth it; `everything`: other units' functions count, too.
+pub fn collect(unit: &Unit, number: usize, known: &Parameters, everything: bool, found: &mut Parameters) {
+    let program = &unit.program;
+    let summaries = Summaries::default();
+    for body in &program.bodies {
+        let wanted = |f: &typing::tree::FuncRef| everything || crate::program::is_internal(program, f);
+        let calls = body.blocks.iter().flat_map(|b| &b.stmts).any(|s| match &s.kind {
+            StmtKind::Call { callee: Callee::Direct(f), args, .. } => wanted(f) && !args.is_empty(),
+            _ => false,
+        });
+        if !calls {
+            continue;
+        }
+        let own = known.get(&key(program, number, &body.func));
+        let small = body.blocks.iter().map(|b| b.stmts.len()).sum::<usize>() <= MOST_STATEMENTS;
+        let ranges = small.then(|| Ranges::with_params(program, body, &summaries, own.map_or(&[], |p| p))).flatten();
+        let mut note = |f: &typing::tree::FuncRef, values: Vec<Option<Range>>| {
+            let slot = found.entry(key(program, number, f));
+            join(slot.or_insert_with(|| values.clone()), &values);
+        };
+        match ranges {
+            Some(ranges) => ranges.visit(&mut |_, view, item| {
+                let Item::Stmt(Stmt { kind: StmtKind::Call { callee: Callee::Direct(f), args, .. }, .. }) = item else {
+                    return;
+                };
+                if wanted(f) {
+                    note(f, args.iter().map(|a| view.value(a)).collect());
+                }
+            }),
+            None => {
+                for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+                    if let StmtKind::Call { callee: Callee::Direct(f), args, .. } = &stmt.kind {
+                        note(f, vec![None; args.len()]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn join(into: &mut Vec<Option<Range>>, from: &[Option<Range>]) {
+    into.truncate(from.len());
+    for (a, b) in into.iter_mut().zip(from) {
+        *a = a.zip(*b).map(|(a, b)| a.hull(b));
+    }
+}
+
+/// Adds what another thread found.
+pub fn merge(into: &mut Parameters, from: Parameters) {
+    for (name, values) in from {
+        join(into.entry(name).or_insert_with(|| values.clone()), &values);
+    }
+}
+
+/// Leaves the functions all of whose callers are seen: internal ones whose address is not taken, and the others too if the
+/// program is whole.
+pub fn keep_known(all: &mut Parameters, edges: &Edges, whole_program: bool) {
+    all.retain(|name, _| {
+        let internal = name.split_once(':').is_some_and(|(unit, _)| unit.parse::<usize>().is_ok());
+        (internal || whole_program) && name != "main" && !edges.addressed.contains(name)
+    });
+}

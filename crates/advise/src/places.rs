@@ -1,0 +1,209 @@
+//! The places of a body that may hold the object that is followed, and flags that go with them.
+
+use mir::ir::*;
+use mir::visit::{stmt_places, term_places};
+use rustc_hash::{FxHashMap, FxHashSet};
+use typing::types::RecordKind;
+
+/// A followed place, by number.
+pub type Cell = u32;
+
+/// Flags that are followed with an object, at most.
+const MOST_FLAGS: usize = 5;
+
+/// All followed places.
+pub struct Cells {
+    numbers: FxHashMap<Place, Cell>,
+    places: Vec<Place>,
+    pointer: Vec<bool>,
+    /// The block, of a temporary that only one block uses.
+    home: Vec<Option<BlockId>>,
+    /// Those that may hold the object, by a coarse analysis.
+    objects: usize,
+}
+
+/// Whether the place is a local or a field of one, and nothing else can reach it.
+fn is_private(program: &Program, body: &Body, place: &Place) -> bool {
+    let PlaceBase::Local(local) = place.base else { return false };
+    let Some(decl) = body.locals.get(local.0 as usize) else { return false };
+    if decl.address_taken || decl.ty.quals.is_volatile {
+        return false;
+    }
+    place.proj.iter().enumerate().all(|(n, step)| {
+        let record = || {
+            let ty = mir::ty::prefix_ty(program, body, place, n).ok()?;
+            program.types.as_record(ty.ty)
+        };
+        matches!(step, Proj::Field(_)) && record().is_some_and(|r| program.types.record(r).kind == RecordKind::Struct)
+    })
+}
+
+impl Cells {
+    /// The places that what `start` holds may get to.
+    pub fn of(program: &Program, body: &Body, start: &Place) -> Cells {
+        let mut found: FxHashSet<Place> = FxHashSet::default();
+        if is_private(program, body, start) {
+            found.insert(start.clone());
+        }
+        let mut order: Vec<Place> = found.iter().cloned().collect();
+        let private = |p: &Place| is_private(program, body, p) && is_word(program, body, p);
+        loop {
+            let before = order.len();
+            for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+                let (dest, from) = match &stmt.kind {
+                    StmtKind::Assign(dest, value) => (dest, sources(value)),
+                    StmtKind::Call { dest: Some(dest), args, .. } => {
+                        (dest, args.iter().filter_map(Operand::place).cloned().collect())
+                    }
+                    _ => continue,
+                };
+                if from.iter().any(|p| found.contains(p)) && private(dest) && found.insert(dest.clone()) {
+                    order.push(dest.clone());
+                }
+            }
+            if order.len() == before {
+                break;
+            }
+        }
+        let objects = order.len();
+        order.extend(flags(program, body).into_iter().filter(|p| !found.contains(p)));
+        let mut cells = Cells { numbers: FxHashMap::default(), places: vec![], pointer: vec![], home: vec![], objects };
+        for place in order {
+            cells.numbers.insert(place.clone(), cells.places.len() as Cell);
+            let ty = mir::ty::place_ty(program, body, &place).ok();
+            cells.pointer.push(ty.is_some_and(|q| program.types.as_pointer(q.ty).is_some()));
+            cells.places.push(place);
+        }
+        cells.home = cells.homes(body);
+        cells
+    }
+
+    fn homes(&self, body: &Body) -> Vec<Option<BlockId>> {
+        let mut by_local: FxHashMap<PlaceBase, Vec<usize>> = FxHashMap::default();
+        for (cell, place) in self.places.iter().enumerate() {
+            by_local.entry(place.base).or_default().push(cell);
+        }
+        let mut first: Vec<Option<BlockId>> = vec![None; self.places.len()];
+        let mut many = vec![false; self.places.len()];
+        for (n, block) in body.blocks.iter().enumerate() {
+            let here = BlockId(n as u32);
+            let mut note = |place: &Place| {
+                for &cell in by_local.get(&place.base).into_iter().flatten() {
+                    if let (Some(slot), Some(many)) = (first.get_mut(cell), many.get_mut(cell)) {
+                        *many |= slot.is_some_and(|b| b != here);
+                        *slot = Some(here);
+                    }
+                }
+            };
+            for stmt in &block.stmts {
+                stmt_places(&stmt.kind, &mut |place, _| note(place));
+            }
+            term_places(&block.term.kind, &mut |place, _| note(place));
+        }
+        let temp = |cell: usize| {
+            let decl = self.places.get(cell).and_then(|p| match p.base {
+                PlaceBase::Local(l) => body.locals.get(l.0 as usize),
+                _ => None,
+            });
+            decl.is_some_and(|d| d.kind == LocalKind::Temp)
+        };
+        (0..self.places.len())
+            .map(|n| first.get(n).copied().flatten().filter(|_| temp(n) && many.get(n) == Some(&false)))
+            .collect()
+    }
+
+    /// The number of a place.
+    pub fn of_place(&self, place: &Place) -> Option<Cell> {
+        self.numbers.get(place).copied()
+    }
+
+    /// Whether the place is a temporary that only the block uses.
+    pub fn is_short(&self, cell: Cell, block: BlockId) -> bool {
+        self.home.get(cell as usize).copied().flatten() == Some(block)
+    }
+
+    /// Whether it has a pointer type.
+    pub fn is_pointer(&self, cell: Cell) -> bool {
+        self.pointer.get(cell as usize) == Some(&true)
+    }
+
+    /// The followed places that are the place, or lie in it.
+    pub fn parts<'a>(&'a self, place: &'a Place) -> impl Iterator<Item = Cell> + 'a {
+        let inside = |p: &Place| p.base == place.base && p.proj.starts_with(&place.proj);
+        self.places.iter().enumerate().filter(move |(_, p)| inside(p)).map(|(n, _)| n as Cell)
+    }
+
+    /// Locals that may hold the object, in the order in which it gets to them.
+    pub fn holders(&self) -> Vec<Local> {
+        let mut all: Vec<Local> = self
+            .places
+            .iter()
+            .take(self.objects)
+            .filter_map(|p| match p.base {
+                PlaceBase::Local(l) => Some(l),
+                _ => None,
+            })
+            .collect();
+        let mut seen = FxHashSet::default();
+        all.retain(|l| seen.insert(*l));
+        all
+    }
+}
+
+fn is_word(program: &Program, body: &Body, place: &Place) -> bool {
+    mir::ty::place_ty(program, body, place).is_ok_and(|q| mir::ty::is_scalar(&program.types, q.ty))
+}
+
+/// The places that a value may take the object from.
+fn sources(value: &Rvalue) -> Vec<Place> {
+    let mut all = vec![];
+    if let Rvalue::AddrOf(place) = value {
+        let first = place.proj.iter().position(|p| *p == Proj::Deref);
+        if let Some(first) = first {
+            let mut base = place.clone();
+            base.proj.truncate(first);
+            all.push(base);
+        }
+        return all;
+    }
+    mir::visit::rvalue_operands(value, &mut |operand| all.extend(operand.place().cloned()));
+    all
+}
+
+/// Integer variables that get constants only, and are tested.
+fn flags(program: &Program, body: &Body) -> Vec<Place> {
+    let mut constant: FxHashMap<Local, bool> = FxHashMap::default();
+    let mut tested: FxHashSet<Local> = FxHashSet::default();
+    for block in &body.blocks {
+        for stmt in &block.stmts {
+            let is_constant = match &stmt.kind {
+                StmtKind::Assign(_, Rvalue::Use(Operand::Const(_)) | Rvalue::Numeric(Operand::Const(_), _)) => true,
+                StmtKind::StorageLive(_) | StmtKind::StorageDead(_) => continue,
+                StmtKind::Assign(_, Rvalue::Binary(op, a, b, _)) if mir::ty::is_comparison(*op) => {
+                    tested.extend([a, b].into_iter().filter_map(|o| o.place()?.as_local()));
+                    false
+                }
+                _ => false,
+            };
+            stmt_places(&stmt.kind, &mut |place, access| {
+                if let (PlaceBase::Local(l), true) = (place.base, access != mir::visit::Access::Read) {
+                    let slot = constant.entry(l).or_insert(true);
+                    *slot &= is_constant && place.proj.is_empty();
+                }
+            });
+        }
+        if let TermKind::If(operand, ..) | TermKind::Switch(operand, ..) = &block.term.kind {
+            tested.extend(operand.place().and_then(Place::as_local));
+        }
+    }
+    let wanted = |l: &Local| {
+        let decl = body.locals.get(l.0 as usize);
+        tested.contains(l)
+            && constant.get(l) == Some(&true)
+            && decl.is_some_and(|d| d.kind == LocalKind::Var && !d.address_taken && !d.ty.quals.is_volatile)
+            && is_word(program, body, &Place::local(*l))
+    };
+    let mut all: Vec<Local> = (0..body.locals.len()).map(|n| Local(n as u32)).filter(wanted).collect();
+    all.truncate(MOST_FLAGS);
+    all.into_iter().map(Place::local).collect()
+}

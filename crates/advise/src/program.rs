@@ -1,0 +1,91 @@
+//! What analyses of one unit need to know about it and about others.
+
+use crate::allocators::Table;
+use crate::summary::Summary;
+use flow::framework::Point;
+use mir::ir::*;
+use rustc_hash::FxHashMap;
+use typing::tree::{FuncRef, Linkage};
+
+/// Summaries of functions with external linkage, of all units, by symbol.
+pub type Externals = FxHashMap<String, Summary>;
+
+/// One unit in its surroundings.
+pub struct Context<'a> {
+    /// The unit.
+    pub program: &'a Program,
+    /// Allocators.
+    pub table: &'a Table,
+    /// Summaries of functions that are defined in the unit, by `FuncId`; `None`: not defined here.
+    pub own: &'a [Option<Summary>],
+    /// Summaries of other units.
+    pub externals: &'a Externals,
+}
+
+/// The C symbol of a function.
+pub fn symbol(program: &Program, func: &FuncRef) -> Option<String> {
+    let f = program.functions.get(func.func.0 as usize)?;
+    Some(f.symbol.unwrap_or(f.name).as_str().to_string())
+}
+
+/// Whether other units cannot see the function.
+pub fn is_internal(program: &Program, func: &FuncRef) -> bool {
+    program.functions.get(func.func.0 as usize).map(|f| f.linkage) == Some(Linkage::Internal)
+}
+
+impl Context<'_> {
+    /// The name under which the table has what is called: of the function, of a global function pointer, or of a member of a
+    /// global struct (`hooks.allocate`).
+    pub fn callee_name(&self, body: &Body, at: Point, callee: &Callee) -> Option<String> {
+        match callee {
+            Callee::Direct(f) => symbol(self.program, f),
+            Callee::Builtin(name) => Some(name.as_str().to_string()),
+            Callee::Pointer(operand) => {
+                let place = operand.place()?;
+                match place.base {
+                    PlaceBase::Global(_) => self.global_name(place),
+                    PlaceBase::Local(local) if place.proj.is_empty() => {
+                        let block = body.blocks.get(at.block.0 as usize)?;
+                        let is_temp = body.locals.get(local.0 as usize)?.kind == LocalKind::Temp;
+                        block.stmts.get(..at.stmt)?.iter().rev().filter(|_| is_temp).find_map(|s| match &s.kind {
+                            StmtKind::Assign(dest, Rvalue::Use(Operand::Copy(from))) if *dest == *place => {
+                                self.global_name(from)
+                            }
+                            _ => None,
+                        })
+                    }
+                    _ => None,
+                }
+            }
+            Callee::Start(_) => None,
+        }
+    }
+
+    fn global_name(&self, place: &Place) -> Option<String> {
+        let PlaceBase::Global(global) = place.base else { return None };
+        let mut name = self.program.globals.get(global.0 as usize)?.name.as_str().to_string();
+        for (n, step) in place.proj.iter().enumerate() {
+            let Proj::Field(field) = step else { return None };
+            let ty = self.program.globals.get(global.0 as usize)?.ty;
+            let record = if n == 0 { self.program.types.as_record(ty.ty)? } else { return None };
+            let field = self.program.types.record(record).fields.as_ref()?.get(*field as usize)?.name?;
+            name = format!("{name}.{}", field.as_str());
+        }
+        Some(name)
+    }
+
+    /// What is known of a function that is called by name.
+    pub fn summary(&self, callee: &Callee) -> Option<&Summary> {
+        let Callee::Direct(f) = callee else { return None };
+        match self.own.get(f.func.0 as usize) {
+            Some(Some(summary)) => Some(summary),
+            _ if is_internal(self.program, f) => None,
+            _ => self.externals.get(&symbol(self.program, f)?),
+        }
+    }
+
+    /// Whether a call does not come back, as far as the body of the callee says it (attributes are in the graph already).
+    pub fn never_returns(&self, callee: &Callee) -> bool {
+        self.summary(callee).is_some_and(|s| s.never_returns)
+    }
+}

@@ -1,0 +1,175 @@
+//! The call graph over all units, and which functions may call themselves.
+
+use crate::verdict::key;
+use mir::ir::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use typing::tree::{ConstAddr, ConstInit};
+
+/// The call graph, by key of functions.
+#[derive(Clone, Debug, Default)]
+pub struct Edges {
+    /// Who calls whom.
+    pub calls: FxHashMap<String, FxHashSet<String>>,
+    /// Functions whose address is taken: anybody may call them.
+    pub addressed: FxHashSet<String>,
+}
+
+/// Adds the calls of a unit.
+pub fn collect(program: &Program, unit: usize, edges: &mut Edges) {
+    for body in &program.bodies {
+        let caller = key(program, unit, &body.func);
+        let callees = edges.calls.entry(caller).or_default();
+        for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+            if let StmtKind::Call { callee: Callee::Direct(f), .. } = &stmt.kind {
+                callees.insert(key(program, unit, f));
+            }
+        }
+        for_each_address(body, &mut |f| {
+            edges.addressed.insert(key(program, unit, f));
+        });
+    }
+    for global in &program.globals {
+        in_init(global.init.as_ref(), &mut |f| {
+            edges.addressed.insert(key(program, unit, f));
+        });
+    }
+}
+
+/// Functions used as values in a body.
+fn for_each_address(body: &Body, see: &mut dyn FnMut(&typing::tree::FuncRef)) {
+    let mut operand = |o: &Operand| {
+        if let Operand::Const(Const::Func(f)) = o {
+            see(f);
+        }
+    };
+    for block in &body.blocks {
+        for stmt in &block.stmts {
+            match &stmt.kind {
+                StmtKind::Assign(_, value) => mir::visit::rvalue_operands(value, &mut operand),
+                StmtKind::Call { args, callee, .. } => {
+                    args.iter().for_each(&mut operand);
+                    if let Callee::Pointer(o) = callee {
+                        operand(o);
+                    }
+                }
+                StmtKind::Asm(asm) => asm.inputs.iter().for_each(|(_, _, o)| operand(o)),
+                _ => {}
+            }
+        }
+        if let TermKind::Return(Some(o)) = &block.term.kind {
+            operand(o);
+        }
+    }
+}
+
+fn in_init(init: Option<&ConstInit>, see: &mut dyn FnMut(&typing::tree::FuncRef)) {
+    match init {
+        Some(
+            ConstInit::Addr(ConstAddr::Func(f), _)
+            | ConstInit::Fat(ConstAddr::Func(f), ..)
+            | ConstInit::TypedVoid(ConstAddr::Func(f), ..),
+        ) => see(f),
+        Some(ConstInit::Aggregate(parts)) => parts.iter().for_each(|(_, part)| in_init(Some(part), see)),
+        Some(ConstInit::Tagged(_, part)) => in_init(Some(part), see),
+        _ => {}
+    }
+}
+
+/// The functions on a cycle of direct calls (Tarjan, "Depth-first search and linear graph algorithms").
+pub fn recursive(edges: &Edges) -> FxHashSet<String> {
+    let mut names: Vec<&String> = edges.calls.keys().collect();
+    names.sort_unstable();
+    let numbers: FxHashMap<&String, usize> = names.iter().enumerate().map(|(n, name)| (*name, n)).collect();
+    let next: Vec<Vec<usize>> = names
+        .iter()
+        .map(|name| edges.calls.get(*name).into_iter().flatten().filter_map(|c| numbers.get(c).copied()).collect())
+        .collect();
+    let mut found = FxHashSet::default();
+    let mut index = vec![usize::MAX; names.len()];
+    let mut low = vec![0; names.len()];
+    let mut on_stack = vec![false; names.len()];
+    let (mut stack, mut counter) = (vec![], 0);
+    for root in 0..names.len() {
+        if index.get(root) != Some(&usize::MAX) {
+            continue;
+        }
+        let mut work = vec![(root, 0usize)];
+        while let Some(&(node, at)) = work.last() {
+            if at == 0 {
+                set(&mut index, node, counter);
+                set(&mut low, node, counter);
+                set(&mut on_stack, node, true);
+                counter += 1;
+                stack.push(node);
+            }
+            let successor = next.get(node).and_then(|n| n.get(at)).copied();
+            if let Some(last) = work.last_mut() {
+                last.1 += 1;
+            }
+            match successor {
+                Some(to) if get(&index, to) == usize::MAX => work.push((to, 0)),
+                Some(to) => {
+                    if on_stack.get(to) == Some(&true) {
+                        let least = get(&low, node).min(get(&index, to));
+                        set(&mut low, node, least);
+                    }
+                }
+                None => {
+                    work.pop();
+                    if let Some(&(parent, _)) = work.last() {
+                        let least = get(&low, parent).min(get(&low, node));
+                        set(&mut low, parent, least);
+                    }
+                    if get(&low, node) == get(&index, node) {
+                        let mut group = vec![];
+                        while let Some(member) = stack.pop() {
+                            set(&mut on_stack, member, false);
+                            group.push(member);
+                            if member == node {
+                                break;
+                            }
+                        }
+                        let itself = next.get(node).is_some_and(|n| n.contains(&node));
+                        if group.len() > 1 || itself {
+                            found.extend(group.iter().filter_map(|&n| names.get(n)).map(|n| (*n).clone()));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+fn set<T>(all: &mut [T], at: usize, value: T) {
+    if let Some(slot) = all.get_mut(at) {
+        *slot = value;
+    }
+}
+
+fn get(all: &[usize], at: usize) -> usize {
+    all.get(at).copied().unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cycles_are_found_and_chains_are_not() {
+        let mut edges = Edges::default();
+        let mut call = |a: &str, b: &str| {
+            edges.calls.entry(b.to_string()).or_default();
+            edges.calls.entry(a.to_string()).or_default().insert(b.to_string());
+        };
+        call("main", "a");
+        call("a", "b");
+        call("b", "c");
+        call("c", "a");
+        call("c", "d");
+        call("e", "e");
+        let mut found: Vec<String> = recursive(&edges).into_iter().collect();
+        found.sort();
+        assert_eq!(found, ["a", "b", "c", "e"]);
+    }
+}

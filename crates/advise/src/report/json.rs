@@ -1,0 +1,50 @@
+//! The report as one JSON document (docs/reference/advise.md).
+
+use crate::edits::Patch;
+use crate::finding::{Finding, Place};
+use crate::run::Outcome;
+use serde_json::{json, Value};
+
+/// The document.
+pub fn json(outcome: &Outcome) -> String {
+    let findings: Vec<Value> = outcome.findings.iter().map(finding).collect();
+    let errors: Vec<Value> = outcome
+        .errors
+        .iter()
+        .map(|(source, why)| json!({ "file": source.file.to_string_lossy(), "message": why }))
+        .collect();
+    let document = json!({ "version": 1, "functions": outcome.functions, "findings": findings, "errors": errors });
+    format!("{document:#}\n")
+}
+
+fn place(place: &Place) -> Value {
+    json!({ "file": place.file, "line": place.line, "column": place.column })
+}
+
+fn finding(finding: &Finding) -> Value {
+    let notes: Vec<Value> = finding.notes.iter().map(|n| json!({ "at": place(&n.place), "text": n.text })).collect();
+    let (least, most) = finding.bytes;
+    json!({
+        "at": place(&finding.place),
+        "function": finding.function,
+        "allocator": finding.allocator,
+        "variable": finding.variable,
+        "verdict": finding.verdict.word(),
+        "proven": finding.proven,
+        "size": finding.size,
+        "least": least,
+        "most": most,
+        "stack": finding.stack,
+        "in_loop": finding.in_loop,
+        "reason": finding.reason,
+        "notes": notes,
+        "patch": finding.patch.as_ref().map(patch),
+        "no_patch": finding.no_patch,
+    })
+}
+
+/// Replacements of bytes of the file, as it stands on the disk if that is UTF-8.
+fn patch(patch: &Patch) -> Value {
+    let edits: Vec<Value> = patch.edits.iter().map(|e| json!({ "from": e.lo, "to": e.hi, "text": e.text })).collect();
+    json!({ "file": patch.file.to_string_lossy(), "edits": edits })
+}

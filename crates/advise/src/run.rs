@@ -1,0 +1,219 @@
+//! A whole run: units are read and analysed in parallel, summaries go round between them until nothing changes.
+//!
+//! Each thread keeps the units that it read, because types are shared inside a unit without locks. Between threads go plain data:
+//! summaries, edges of the call graph, intervals of parameters, findings.
+
+use crate::finding::Finding;
+use crate::options::Options;
+use crate::patches::Patcher;
+use crate::program::{is_internal, symbol, Context, Externals};
+use crate::recursion::{recursive, Edges};
+use crate::summary::{summarise, Param, Summary};
+use crate::unit::{read, Preprocessor, Source, Unit};
+use crate::verdict::{judge, Parameters, Surroundings};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex};
+
+/// How often summaries go round between units before calls from one to another count as unknown.
+const MOST_ROUNDS: usize = 10;
+
+/// What a run gives.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Sites, by unit and place.
+    pub findings: Vec<Finding>,
+    /// Files that could not be read, and why.
+    pub errors: Vec<(Source, String)>,
+    /// Functions that were analysed.
+    pub functions: usize,
+}
+
+struct Loaded {
+    number: usize,
+    unit: Unit,
+    own: Vec<Option<Summary>>,
+}
+
+struct Shared<'a> {
+    sources: &'a [Source],
+    preprocessor: &'a dyn Preprocessor,
+    options: &'a Options,
+    next: AtomicUsize,
+    barrier: Barrier,
+    changed: AtomicBool,
+    externals: Mutex<Externals>,
+    edges: Mutex<Edges>,
+    parameters: Mutex<Parameters>,
+    outcome: Mutex<Outcome>,
+    progress: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    match mutex.lock() {
+        Ok(guard) => guard,
+        // A thread that ended badly ends the run when it is joined.
+        Err(poisoned) => poisoned.into_inner(),
+    }
+}
+
+/// Analyses the sources. `progress` is told how many files of how many were read.
+pub fn run(
+    sources: &[Source],
+    preprocessor: &dyn Preprocessor,
+    options: &Options,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Outcome {
+    let available = std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = if options.jobs == 0 { available } else { options.jobs }.clamp(1, sources.len().max(1));
+    let shared = Shared {
+        sources,
+        preprocessor,
+        options,
+        next: AtomicUsize::new(0),
+        barrier: Barrier::new(jobs),
+        changed: AtomicBool::new(false),
+        externals: Mutex::default(),
+        edges: Mutex::default(),
+        parameters: Mutex::default(),
+        outcome: Mutex::default(),
+        progress,
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            // Deep trees need deep stacks.
+            let builder = std::thread::Builder::new().stack_size(256 << 20);
+            if builder.spawn_scoped(scope, || work(&shared)).is_err() {
+                // The barrier waits for every thread; without one the rest would wait for ever.
+                std::process::exit(1);
+            }
+        }
+    });
+    let mut outcome = std::mem::take(&mut *locked(&shared.outcome));
+    outcome.findings.sort_by(|a, b| (a.unit, &a.place).cmp(&(b.unit, &b.place)));
+    crate::budget::keep_within(&mut outcome.findings, &locked(&shared.edges), options.stack_budget);
+    outcome
+}
+
+fn work(shared: &Shared) {
+    let mut units = load(shared);
+    for loaded in &units {
+        let program = &loaded.unit.program;
+        let mut externals = locked(&shared.externals);
+        for body in program.bodies.iter().filter(|b| !is_internal(program, &b.func)) {
+            let Some(name) = symbol(program, &body.func) else { continue };
+            let bottom = Summary { params: vec![Param::default(); body.params as usize], ..Summary::default() };
+            externals.entry(name).or_insert(bottom);
+        }
+        drop(externals);
+        crate::recursion::collect(program, loaded.number, &mut locked(&shared.edges));
+    }
+    shared.barrier.wait();
+    settle(shared, &mut units);
+    let recursive = recursive(&locked(&shared.edges));
+    let rounds = if shared.options.whole_program { 2 } else { 1 };
+    for _ in 0..rounds {
+        let before = locked(&shared.parameters).clone();
+        let mut found = Parameters::default();
+        for loaded in &units {
+            crate::parameters::collect(&loaded.unit, loaded.number, &before, shared.options.whole_program, &mut found);
+        }
+        // Everybody has read the old ones before anybody writes the new.
+        if shared.barrier.wait().is_leader() {
+            locked(&shared.parameters).clear();
+        }
+        shared.barrier.wait();
+        crate::parameters::merge(&mut locked(&shared.parameters), found);
+        shared.barrier.wait();
+    }
+    let externals = locked(&shared.externals).clone();
+    let mut parameters = locked(&shared.parameters).clone();
+    crate::parameters::keep_known(&mut parameters, &locked(&shared.edges), shared.options.whole_program);
+    for loaded in &units {
+        let cx = Context {
+            program: &loaded.unit.program,
+            table: &shared.options.table,
+            own: &loaded.own,
+            externals: &externals,
+        };
+        let around = Surroundings { number: loaded.number, parameters: &parameters, recursive: &recursive };
+        let findings = caught("judging it", || {
+            let mut candidates = judge(&loaded.unit, &cx, &around, shared.options);
+            if shared.options.patches {
+                let (preprocessor, options) = (shared.preprocessor, shared.options);
+                let patcher = Patcher { preprocessor, options, externals: &externals, around: &around };
+                patcher.patch(&loaded.unit, &mut candidates);
+            }
+            candidates.into_iter().map(|c| c.finding).collect::<Vec<Finding>>()
+        });
+        let mut outcome = locked(&shared.outcome);
+        match findings {
+            Ok(findings) => outcome.findings.extend(findings),
+            Err(why) => outcome.errors.push((loaded.unit.source.clone(), why)),
+        }
+    }
+}
+
+/// Does the work; a bug in it is an error of this unit and no reason for the other threads to wait at a barrier.
+fn caught<T>(what: &str, work: impl FnOnce() -> T) -> Result<T, String> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).map_err(|_| format!("internal error while {what}"))
+}
+
+/// Reads units as long as there are any.
+fn load(shared: &Shared) -> Vec<Loaded> {
+    let mut units = vec![];
+    loop {
+        let number = shared.next.fetch_add(1, Ordering::Relaxed);
+        let Some(source) = shared.sources.get(number) else { return units };
+        let text = shared.preprocessor.preprocess(source, None, false);
+        let unit = match text {
+            Ok(Ok(text)) => caught("reading it", || read(source, text)).and_then(|unit| unit),
+            Ok(Err(said)) => Err(said),
+            Err(error) => Err(format!("the preprocessor cannot be run: {error}")),
+        };
+        match unit {
+            Ok(unit) => {
+                locked(&shared.outcome).functions += unit.program.bodies.len();
+                units.push(Loaded { number, unit, own: vec![] });
+            }
+            Err(why) => locked(&shared.outcome).errors.push((source.clone(), why)),
+        }
+        (shared.progress)(number + 1, shared.sources.len());
+    }
+}
+
+/// Summaries, until nothing changes.
+fn settle(shared: &Shared, units: &mut [Loaded]) {
+    for round in 0..=MOST_ROUNDS {
+        let last = round == MOST_ROUNDS;
+        let externals = if last { Externals::default() } else { locked(&shared.externals).clone() };
+        shared.barrier.wait();
+        for loaded in units.iter_mut() {
+            if last {
+                loaded.own.clear();
+            }
+            summarise(&loaded.unit.program, &shared.options.table, &externals, &mut loaded.own);
+            let program = &loaded.unit.program;
+            let mut all = locked(&shared.externals);
+            for body in program.bodies.iter().filter(|b| !is_internal(program, &b.func)) {
+                let name = symbol(program, &body.func);
+                let summary = loaded.own.get(body.func.func.0 as usize).cloned().flatten();
+                let (Some(name), Some(summary)) = (name, summary) else { continue };
+                let slot = all.entry(name).or_default();
+                if slot.add(&summary) {
+                    shared.changed.store(true, Ordering::SeqCst);
+                }
+            }
+        }
+        shared.barrier.wait();
+        let changed = shared.changed.load(Ordering::SeqCst);
+        shared.barrier.wait();
+        shared.changed.store(false, Ordering::SeqCst);
+        if last && shared.barrier.wait().is_leader() {
+            locked(&shared.externals).clear();
+        }
+        shared.barrier.wait();
+        if !changed || last {
+            return;
+        }
+    }
+}

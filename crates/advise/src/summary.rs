@@ -1,0 +1,300 @@
+//! What functions do with the pointers they are given, and whether they return a fresh object: bottom-up.
+//!
+//! A summary starts as if the function did nothing and only grows (`Summary::join`), so recursion ends at the least fixed point, which
+//! is what every run obeys: a pointer is kept only by a finite chain of calls.
+
+use crate::allocators::{Role, Table};
+use crate::events::{Events, Kind};
+use crate::follow::{follow, Seed};
+use crate::program::{Context, Externals};
+use flow::framework::Point;
+use mir::cfg::Cfg;
+use mir::ir::*;
+
+/// Whether a function releases an argument.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Frees {
+    /// On no path.
+    #[default]
+    Never,
+    /// On every path that returns.
+    Always,
+    /// On some paths.
+    Sometimes,
+}
+
+/// What a function does with one pointer argument.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Param {
+    /// Why it may keep it, if it may.
+    pub kept: Option<String>,
+    /// Whether it releases it.
+    pub frees: Frees,
+    /// Whether it may return a pointer to or into it.
+    pub returned: bool,
+    /// The strictest alignment that it wants of what is pointed at.
+    pub align: u64,
+}
+
+/// A fresh object that a function returns.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fresh {
+    /// Bytes, if that is a constant.
+    pub bytes: Option<u64>,
+    /// The parameter that is the size, if the function passes it on unchanged.
+    pub size_param: Option<u32>,
+    /// Whether it never returns null.
+    pub never_fails: bool,
+    /// Whether the object is zeroed by its allocator.
+    pub zeroed: bool,
+}
+
+/// What is known of a function.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Summary {
+    /// By parameter.
+    pub params: Vec<Param>,
+    /// Whether it returns a fresh object, or null, and does nothing else with it.
+    pub fresh: Option<Fresh>,
+    /// Whether it never returns.
+    pub never_returns: bool,
+    /// Whether all it does is release its first argument.
+    pub only_releases: bool,
+}
+
+impl Summary {
+    /// Whether the result may point to or into argument `n`.
+    pub fn returns(&self, n: usize) -> bool {
+        self.params.get(n).is_some_and(|p| p.returned)
+    }
+
+    /// Adds what a definition says to what is known under its name; true if that changes something. Of two definitions under one name
+    /// either may be meant.
+    pub fn add(&mut self, new: &Summary) -> bool {
+        let mut both = new.clone();
+        if self.params.len() != both.params.len() {
+            let kept = Some("it is defined in two ways".to_string());
+            both.params = vec![Param { kept, ..Param::default() }; self.params.len().max(both.params.len())];
+            both.fresh = None;
+        }
+        self.join(both)
+    }
+
+    /// What both say. Once something may happen it stays so.
+    fn join(&mut self, mut new: Summary) -> bool {
+        for (old, new) in self.params.iter().zip(&mut new.params) {
+            if old.kept.is_some() {
+                new.kept.clone_from(&old.kept);
+            }
+            new.frees = new.frees.max(old.frees);
+            new.returned |= old.returned;
+            new.align = new.align.max(old.align);
+        }
+        let changed = *self != new;
+        *self = new;
+        changed
+    }
+}
+
+/// How often the functions of a unit are gone through before recursion is given up.
+const MOST_ROUNDS: usize = 12;
+
+/// Summaries of all functions that the unit defines.
+pub fn summarise(program: &Program, table: &Table, externals: &Externals, own: &mut Vec<Option<Summary>>) {
+    if own.len() != program.functions.len() {
+        *own = vec![None; program.functions.len()];
+        for body in &program.bodies {
+            let params = vec![Param::default(); body.params as usize];
+            if let Some(slot) = own.get_mut(body.func.func.0 as usize) {
+                *slot = Some(Summary { params, ..Summary::default() });
+            }
+        }
+    }
+    let order = callees_first(program);
+    for round in 0..MOST_ROUNDS {
+        let mut changed = false;
+        for &n in &order {
+            let Some(body) = program.bodies.get(n) else { continue };
+            let new = of_body(&Context { program, table, own, externals }, body);
+            let Some(Some(old)) = own.get_mut(body.func.func.0 as usize) else { continue };
+            changed |= old.join(new);
+            if round + 1 == MOST_ROUNDS && changed {
+                for param in &mut old.params {
+                    param.kept = Some("its recursion is too deep to follow".to_string());
+                }
+                old.fresh = None;
+                old.never_returns = false;
+            }
+        }
+        if !changed {
+            return;
+        }
+    }
+}
+
+/// Bodies, each after those that it calls but for recursion.
+pub fn callees_first(program: &Program) -> Vec<usize> {
+    let mut body_of = vec![usize::MAX; program.functions.len()];
+    for (n, body) in program.bodies.iter().enumerate() {
+        if let Some(slot) = body_of.get_mut(body.func.func.0 as usize) {
+            *slot = n;
+        }
+    }
+    let callees: Vec<Vec<usize>> = program
+        .bodies
+        .iter()
+        .map(|body| {
+            let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
+            let called = stmts.filter_map(|s| match &s.kind {
+                StmtKind::Call { callee: Callee::Direct(f), .. } => body_of.get(f.func.0 as usize).copied(),
+                _ => None,
+            });
+            called.filter(|&n| n != usize::MAX).collect()
+        })
+        .collect();
+    let mut order = vec![];
+    let mut seen = vec![false; program.bodies.len()];
+    for root in 0..program.bodies.len() {
+        let mut stack = vec![(root, 0usize)];
+        if std::mem::replace(seen.get_mut(root).unwrap_or(&mut true), true) {
+            continue;
+        }
+        while let Some((body, next)) = stack.last_mut() {
+            let body = *body;
+            let callee = callees.get(body).and_then(|c| c.get(*next)).copied();
+            *next += 1;
+            match callee {
+                None => {
+                    order.push(body);
+                    stack.pop();
+                }
+                Some(callee) => {
+                    if !std::mem::replace(seen.get_mut(callee).unwrap_or(&mut true), true) {
+                        stack.push((callee, 0));
+                    }
+                }
+            }
+        }
+    }
+    order
+}
+
+fn of_body(cx: &Context, body: &Body) -> Summary {
+    let cfg = Cfg::new(body);
+    let types = &cx.program.types;
+    let mut summary = Summary { params: vec![], ..Summary::default() };
+    for n in 0..body.params {
+        let decl = body.locals.get(n as usize);
+        let ty = decl.map(|d| d.ty.ty);
+        let is_word = ty.is_some_and(|ty| mir::ty::is_scalar(types, ty));
+        let holds_pointer =
+            ty.is_some_and(|ty| types.as_pointer(ty).is_some() || types.layout(ty).is_some_and(|l| l.size >= 8));
+        if !holds_pointer {
+            summary.params.push(Param::default());
+            continue;
+        }
+        if !is_word || decl.is_some_and(|d| d.address_taken) {
+            let kept = Some("its address is taken".to_string());
+            summary.params.push(Param { kept, ..Param::default() });
+            continue;
+        }
+        let mut found = param(&follow(cx, body, &cfg, Seed::Param(n)));
+        let target = ty.and_then(|ty| types.as_pointer(ty)).and_then(|p| types.layout(p.target.ty));
+        found.align = found.align.max(target.map_or(1, |l| l.align));
+        summary.params.push(found);
+    }
+    summary.never_returns = never_returns(cx, body, &cfg);
+    summary.fresh = fresh(cx, body, &cfg);
+    summary.only_releases = only_releases(cx, body);
+    summary
+}
+
+fn param(events: &Events) -> Param {
+    let mut param = Param::default();
+    if events.full {
+        param.kept = Some("it has too many paths to follow".to_string());
+        return param;
+    }
+    let freed = events.any(|k| matches!(k, Kind::Freed(_)));
+    let left = events.any(|k| matches!(k, Kind::Left | Kind::Returned | Kind::ReturnedInside));
+    param.frees = match (freed, left) {
+        (false, _) => Frees::Never,
+        (true, false) => Frees::Always,
+        (true, true) => Frees::Sometimes,
+    };
+    param.returned = events.any(|k| matches!(k, Kind::Returned | Kind::ReturnedInside));
+    param.align = events.align();
+    param.kept = events.kept().map(|e| e.why.clone());
+    param
+}
+
+/// Whether no path returns.
+fn never_returns(cx: &Context, body: &Body, cfg: &Cfg) -> bool {
+    let mut seen = vec![false; body.blocks.len()];
+    let mut work = vec![BlockId(0)];
+    while let Some(block) = work.pop() {
+        if std::mem::replace(seen.get_mut(block.0 as usize).unwrap_or(&mut true), true) {
+            continue;
+        }
+        let Some(code) = body.blocks.get(block.0 as usize) else { continue };
+        let ends = code.stmts.iter().any(|s| match &s.kind {
+            StmtKind::Call { callee, .. } => cx.never_returns(callee),
+            _ => false,
+        });
+        if ends {
+            continue;
+        }
+        if matches!(code.term.kind, TermKind::Return(_) | TermKind::MissingReturn) {
+            return false;
+        }
+        work.extend(cfg.successors(block));
+    }
+    // A body that runs in circles says nothing about calls that end it.
+    true
+}
+
+/// Whether the body does nothing but release its first parameter, perhaps after a test for null.
+fn only_releases(cx: &Context, body: &Body) -> bool {
+    let mut releases = 0;
+    for (n, block) in body.blocks.iter().enumerate() {
+        for (stmt, s) in block.stmts.iter().enumerate() {
+            match &s.kind {
+                StmtKind::Call { callee, .. } => {
+                    let at = Point { block: BlockId(n as u32), stmt };
+                    let entry = cx.callee_name(body, at, callee).and_then(|name| cx.table.get(&name));
+                    let plain = entry.is_some_and(|e| matches!(e.role, Role::Release { .. }));
+                    if !plain && !cx.summary(callee).is_some_and(|s| s.only_releases) {
+                        return false;
+                    }
+                    releases += 1;
+                }
+                StmtKind::Assign(place, _) if !place.proj.is_empty() || place.base_local().is_none() => return false,
+                StmtKind::Assign(..) | StmtKind::StorageLive(_) | StmtKind::StorageDead(_) | StmtKind::Nop => {}
+                _ => return false,
+            }
+        }
+    }
+    releases == 1
+}
+
+/// A fresh object that is returned: one site, whose object goes nowhere else, and nothing else but null is returned.
+fn fresh(cx: &Context, body: &Body, cfg: &Cfg) -> Option<Fresh> {
+    let mut found = None;
+    for site in crate::sites::sites(cx, body) {
+        let events = follow(cx, body, cfg, Seed::Call { at: site.at, never_fails: site.never_fails });
+        if events.full || events.unused {
+            return None;
+        }
+        if !events.any(|k| matches!(k, Kind::Returned)) {
+            continue;
+        }
+        let bad = |k: &Kind| matches!(k, Kind::ReturnedOther | Kind::ReturnedInside | Kind::Left | Kind::Freed(_));
+        if found.is_some() || events.kept().is_some() || events.any(bad) {
+            return None;
+        }
+        let bytes = site.constant_bytes(cx);
+        let size_param = site.size_param(body);
+        found = Some(Fresh { bytes, size_param, never_fails: site.never_fails, zeroed: site.is_zeroed() });
+    }
+    found
+}

@@ -1,0 +1,354 @@
+//! The verdict on each site of a unit.
+
+use crate::allocators::Role;
+use crate::events::{Event, Events, Kind};
+use crate::finding::{Finding, Note, Place, Verdict};
+use crate::follow::{follow, Seed};
+use crate::known::known;
+use crate::options::Options;
+use crate::program::{is_internal, symbol, Context};
+use crate::sites::{sites, Site, Size};
+use crate::unit::Unit;
+use flow::framework::Point;
+use flow::ranges::{returns_twice, Range, Ranges, Summaries};
+use mir::cfg::Cfg;
+use mir::ir::*;
+use rustc_hash::FxHashMap;
+use source::Span;
+
+/// Intervals of parameters, by symbol: of functions all of whose callers are seen.
+pub type Parameters = FxHashMap<String, Vec<Option<Range>>>;
+
+/// A site that something is advised for, with what a patch needs.
+pub struct Candidate {
+    /// What is said.
+    pub finding: Finding,
+    /// The body that it is in.
+    pub body: usize,
+    /// The call.
+    pub site: Site,
+    /// Releases that are in the function itself: where, and whether they may get another object.
+    pub frees: Vec<(Span, bool)>,
+    /// Locals that may hold the object.
+    pub holders: Vec<Local>,
+    /// The strictest alignment that anything wants of it.
+    pub align: u64,
+}
+
+/// What is known about the surroundings of the functions of a unit.
+pub struct Surroundings<'a> {
+    /// Number of the unit.
+    pub number: usize,
+    /// Intervals of parameters.
+    pub parameters: &'a Parameters,
+    /// Functions that may call themselves, by key (`key`).
+    pub recursive: &'a rustc_hash::FxHashSet<String>,
+}
+
+/// The name of a function in the whole program: internal ones are told apart by their unit.
+pub fn key(program: &Program, unit: usize, func: &typing::tree::FuncRef) -> String {
+    let name = symbol(program, func).unwrap_or_default();
+    if is_internal(program, func) {
+        format!("{unit}:{name}")
+    } else {
+        name
+    }
+}
+
+/// Judges every site of the unit.
+pub fn judge(unit: &Unit, cx: &Context, around: &Surroundings, options: &Options) -> Vec<Candidate> {
+    let mut all = vec![];
+    let summaries = Summaries::default();
+    for (number, body) in unit.program.bodies.iter().enumerate() {
+        if unit.map.is_system(body.span.lo) {
+            continue;
+        }
+        let found = sites(cx, body);
+        if found.is_empty() {
+            continue;
+        }
+        let cfg = Cfg::new(body);
+        let function = key(&unit.program, around.number, &body.func);
+        let params = around.parameters.get(&function);
+        let needs = found.iter().any(|s| cfg.is_reachable(s.at.block));
+        let ranges = needs.then(|| Ranges::with_params(cx.program, body, &summaries, params.map_or(&[], |p| p)));
+        let judge = Judge {
+            unit,
+            cx,
+            body,
+            cfg: &cfg,
+            ranges: ranges.flatten(),
+            options,
+            recursive: around.recursive.contains(&function),
+            setjmp: returns_twice(cx.program, body),
+            number: around.number,
+        };
+        for site in found {
+            if judge.ranges.as_ref().is_some_and(|r| !r.is_reached(site.at.block)) || !cfg.is_reachable(site.at.block) {
+                continue;
+            }
+            if let Some(mut candidate) = judge.site(site) {
+                candidate.body = number;
+                all.push(candidate);
+            }
+        }
+    }
+    all
+}
+
+struct Judge<'a> {
+    unit: &'a Unit,
+    cx: &'a Context<'a>,
+    body: &'a Body,
+    cfg: &'a Cfg,
+    ranges: Option<Ranges<'a>>,
+    options: &'a Options,
+    recursive: bool,
+    setjmp: bool,
+    number: usize,
+}
+
+impl Judge<'_> {
+    /// The verdict; `None`: there is nothing to say (the site is as it should be).
+    fn site(&self, site: Site) -> Option<Candidate> {
+        let events = follow(self.cx, self.body, self.cfg, Seed::Call { at: site.at, never_fails: site.never_fails });
+        let range = site.range(self.cx, self.ranges.as_ref());
+        let top = i128::from(u32::MAX);
+        let most = range.map(|r| r.hi).filter(|&hi| (0..=top).contains(&hi)).map(|n| n as u64);
+        let least = range.map(|r| r.lo).filter(|&lo| lo >= 0).map(|n| n as u64);
+        let place = Place::of(&self.unit.map, site.span);
+        let finding = Finding {
+            unit: self.number,
+            place,
+            function: symbol(self.cx.program, &self.body.func).unwrap_or_default(),
+            allocator: site.name.clone(),
+            variable: self.variable(&events.holders),
+            verdict: Verdict::Declined,
+            proven: false,
+            size: self.size_text(&site),
+            bytes: (least, most),
+            reason: String::new(),
+            notes: vec![],
+            in_loop: self.in_loop(site.at),
+            stack: 0,
+            patch: None,
+            no_patch: None,
+        };
+        let mut candidate = Candidate {
+            finding,
+            body: 0,
+            frees: frees(&events),
+            holders: events.holders.clone(),
+            align: events.align(),
+            site,
+        };
+        self.decide(&mut candidate, &events)?;
+        // A helper's own site is reported where it stands; a call of the helper only if there is advice, or if it counts as an allocator.
+        let helper = candidate.site.entry.is_none() && candidate.finding.verdict == Verdict::Declined;
+        if helper && !self.options.infer_allocators {
+            return None;
+        }
+        Some(candidate)
+    }
+
+    fn decide(&self, candidate: &mut Candidate, events: &Events) -> Option<()> {
+        let freed = events.any(|k| matches!(k, Kind::Freed(_)));
+        let (least, most) = candidate.finding.bytes;
+        let mut decline = |why: String, at: Option<&Event>| {
+            candidate.finding.reason = why;
+            if let Some(event) = at {
+                let place = Place::of(&self.unit.map, event.span);
+                candidate.finding.notes.push(Note { place, text: event.why.clone() });
+            }
+            Some(())
+        };
+        if events.unused {
+            return decline("nothing takes the object, so it is lost".into(), None);
+        }
+        if events.full {
+            return decline("the function has too many paths to follow".into(), None);
+        }
+        if let Some(event) = events.kept() {
+            let why = match event.kind {
+                Kind::Stored => format!("it escapes: {}", event.why),
+                Kind::Resized => "it is resized".to_string(),
+                Kind::Again => "two objects of this site may be in use at the same time".to_string(),
+                _ => event.why.clone(),
+            };
+            return decline(why, Some(event));
+        }
+        if let Some(event) = events.find(|k| matches!(k, Kind::ReturnedInside)) {
+            return decline(event.why.clone(), Some(event));
+        }
+        if let Some(event) = events.find(|k| matches!(k, Kind::Returned)) {
+            return decline("it is returned, and lives longer than the function".into(), Some(event));
+        }
+        if let Some(event) = events.find(|k| matches!(k, Kind::Left)) {
+            let why = match freed {
+                true => "it is freed on some paths only: a possible leak",
+                false => "it is never freed: a possible leak",
+            };
+            return decline(why.into(), Some(event));
+        }
+        if !freed {
+            return decline("no path frees it".into(), None);
+        }
+        if let Some(Kind::Freed(Some(by))) = events.find(|k| matches!(k, Kind::Freed(Some(_)))).map(|e| &e.kind) {
+            let plain = self.is_plain_release(by);
+            if !plain {
+                return decline(format!("`{by}` frees it and does more than that"), None);
+            }
+        }
+        if self.setjmp {
+            return decline("the function calls setjmp or the like, after which locals may be lost".into(), None);
+        }
+        if self.recursive {
+            return decline("the function may call itself: each level would need the bytes".into(), None);
+        }
+        if candidate.finding.variable.is_none() {
+            return decline("no variable of the function has it, so there is no place for a buffer".into(), None);
+        }
+        self.choose(candidate, events, least, most)
+    }
+
+    fn choose(&self, candidate: &mut Candidate, events: &Events, least: Option<u64>, most: Option<u64>) -> Option<()> {
+        let options = self.options;
+        if candidate.site.entry.is_none() && candidate.site.size == Size::Unknown {
+            candidate.finding.reason = format!("`{}` makes it, of a size that is not known here", candidate.site.name);
+            return Some(());
+        }
+        let has_buffer = events.any(|k| matches!(k, Kind::OtherFreed)) && self.has_local_buffer(&candidate.holders);
+        if has_buffer {
+            // A buffer on the stack with the heap for what is larger: as it should be.
+            return None;
+        }
+        match most {
+            Some(bytes) if bytes <= options.max_size => {
+                candidate.finding.verdict = Verdict::Stack;
+                candidate.finding.stack = bytes.max(1);
+            }
+            Some(bytes) if least == most => {
+                candidate.finding.reason = format!("{bytes} bytes are more than --max-size {}", options.max_size);
+                return Some(());
+            }
+            _ if least.is_some_and(|n| n > options.hybrid_size) => {
+                candidate.finding.reason = format!("it never fits into --hybrid-size {}", options.hybrid_size);
+                return Some(());
+            }
+            _ => {
+                candidate.finding.verdict = Verdict::Hybrid;
+                candidate.finding.stack = options.hybrid_size;
+            }
+        }
+        if candidate.site.entry.is_none() {
+            candidate.finding.verdict = Verdict::Caller;
+        }
+        candidate.finding.proven =
+            crate::proof::stays_inside(self.cx, self.body, self.ranges.as_ref(), events, least.unwrap_or(0));
+        let map = &self.unit.map;
+        for (span, _) in &candidate.frees {
+            candidate.finding.notes.push(Note { place: Place::of(map, *span), text: "freed here".into() });
+        }
+        if candidate.site.entry.is_some_and(|e| e.replaceable) {
+            candidate.finding.reason = format!("the program may replace `{}` at run time", candidate.site.name);
+        }
+        Some(())
+    }
+
+    /// Whether the function called by this name is known to do nothing but release.
+    fn is_plain_release(&self, name: &str) -> bool {
+        self.body.blocks.iter().flat_map(|b| &b.stmts).any(|s| match &s.kind {
+            StmtKind::Call { callee: callee @ Callee::Direct(f), .. } => {
+                symbol(self.cx.program, f).as_deref() == Some(name)
+                    && self.cx.summary(callee).is_some_and(|s| s.only_releases)
+            }
+            _ => false,
+        })
+    }
+
+    /// Whether one of the locals may point at a local array.
+    fn has_local_buffer(&self, holders: &[Local]) -> bool {
+        let stmts = self.body.blocks.iter().flat_map(|b| &b.stmts);
+        let mut points: Vec<Local> = vec![];
+        for stmt in stmts {
+            if let StmtKind::Assign(dest, Rvalue::AddrOf(place)) = &stmt.kind {
+                if matches!(place.base, PlaceBase::Local(_)) && !place.has_deref() {
+                    points.extend(dest.as_local());
+                }
+            }
+        }
+        loop {
+            let before = points.len();
+            for stmt in self.body.blocks.iter().flat_map(|b| &b.stmts) {
+                let (dest, from) = match &stmt.kind {
+                    StmtKind::Assign(dest, Rvalue::Use(from) | Rvalue::Bits(from, _)) => (dest, from),
+                    StmtKind::Call { dest: Some(dest), callee: Callee::Direct(f), args, .. } => {
+                        let known = symbol(self.cx.program, f).and_then(|name| known(&name));
+                        let Some(from) = known.and_then(|k| args.get(k.returns? as usize)) else { continue };
+                        (dest, from)
+                    }
+                    _ => continue,
+                };
+                let from = from.place().and_then(local_of);
+                if let (Some(from), Some(dest)) = (from, dest.as_local()) {
+                    if points.contains(&from) && !points.contains(&dest) {
+                        points.push(dest);
+                    }
+                }
+            }
+            if points.len() == before {
+                return holders.iter().any(|h| points.contains(h));
+            }
+        }
+    }
+
+    fn variable(&self, holders: &[Local]) -> Option<String> {
+        let local = holders.iter().find_map(|l| {
+            let decl = self.body.locals.get(l.0 as usize)?;
+            let types = &self.cx.program.types;
+            let holds = types.as_pointer(decl.ty.ty).is_some() || types.as_record(decl.ty.ty).is_some();
+            (decl.kind != LocalKind::Temp && holds).then_some(decl)
+        });
+        local.and_then(|d| d.name).map(|n| n.as_str().to_string())
+    }
+
+    fn size_text(&self, site: &Site) -> String {
+        let text = self.unit.map.snippet(site.span);
+        let inner = text.find('(').zip(text.rfind(')')).and_then(|(a, b)| text.get(a + 1..b)).unwrap_or("");
+        let one_line = inner.split_whitespace().collect::<Vec<_>>().join(" ");
+        match site.entry.map(|e| e.role) {
+            Some(Role::Duplicate { .. }) => format!("strlen({one_line}) + 1"),
+            _ => one_line,
+        }
+    }
+
+    fn in_loop(&self, at: Point) -> bool {
+        let mut seen = vec![false; self.body.blocks.len()];
+        let mut work: Vec<BlockId> = self.cfg.successors(at.block).to_vec();
+        while let Some(block) = work.pop() {
+            if block == at.block {
+                return true;
+            }
+            if !std::mem::replace(seen.get_mut(block.0 as usize).unwrap_or(&mut true), true) {
+                work.extend(self.cfg.successors(block));
+            }
+        }
+        false
+    }
+}
+
+fn local_of(place: &mir::ir::Place) -> Option<Local> {
+    place.as_local()
+}
+
+/// Statements that release the object, each once, and whether another object may come there, too.
+fn frees(events: &Events) -> Vec<(Span, bool)> {
+    let mut all: Vec<(Point, Span, bool)> = vec![];
+    for (at, event) in &events.all {
+        if matches!(event.kind, Kind::Freed(_)) && !all.iter().any(|f| f.0 == *at) {
+            let other = events.all.iter().any(|(p, e)| p == at && e.kind == Kind::OtherFreed);
+            all.push((*at, event.span, other));
+        }
+    }
+    all.into_iter().map(|f| (f.1, f.2)).collect()
+}

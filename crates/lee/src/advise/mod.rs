@@ -1,0 +1,98 @@
+//! `lee advise`: the command around the advisor.
+
+mod options;
+mod preprocess;
+
+use crate::failure::{Failure, Outcome};
+use crate::help;
+use crate::report;
+use crate::toolchain::Compiler;
+use advise::edits::{decode, encode, merged, Edit};
+use advise::run::{run, Outcome as RunOutcome};
+use options::{Format, Parsed};
+use preprocess::System;
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+/// Runs the command.
+pub fn main(words: Vec<OsString>) -> Outcome<i32> {
+    let wanted = match options::parse(words)? {
+        Parsed::Help => {
+            report::output(help::ADVISE);
+            return Ok(0);
+        }
+        Parsed::Work(wanted) => *wanted,
+    };
+    let compiler = Compiler::find(wanted.cc.as_deref())?;
+    let system = System::new(&compiler)?;
+    let on_terminal = std::io::stderr().is_terminal();
+    let progress = |done: usize, all: usize| {
+        if on_terminal && all > 1 {
+            let end = if done == all { "\r\x1b[K" } else { "" };
+            // Nothing can be done about standard error being closed.
+            let _ = write!(std::io::stderr(), "\rread {done} of {all} files{end}");
+        }
+    };
+    let outcome = run(&wanted.sources, &system, &wanted.options, &progress);
+    for (source, why) in &outcome.errors {
+        report::line(&format!("{}: {why}", source.file.display()));
+    }
+    match wanted.format {
+        Format::Human => report::output(&advise::report::human(&outcome, wanted.explain)),
+        Format::Json => report::output(&advise::report::json(&outcome)),
+        Format::Sarif => report::output(&advise::report::sarif(&outcome, env!("CARGO_PKG_VERSION"), &decoded_or_empty)),
+    }
+    if let Some(path) = &wanted.patch {
+        let mut text = String::new();
+        for (file, edits) in edits_by_file(&outcome, false) {
+            text.push_str(&advise::diff::diff(&file.to_string_lossy(), &decoded(&file)?, &edits));
+        }
+        if path.as_os_str() == "-" {
+            report::output(&text);
+        } else {
+            std::fs::write(path, encode(&text)).map_err(|e| Failure::file("write", path, &e))?;
+        }
+    }
+    if wanted.apply {
+        for (file, edits) in edits_by_file(&outcome, true) {
+            let text = decoded(&file)?;
+            let new = advise::edits::applied(&text, &edits).ok_or_else(|| {
+                Failure::error(format!("{} has changed meanwhile; nothing was written to it", file.display()))
+            })?;
+            std::fs::write(&file, encode(&new)).map_err(|e| Failure::file("write", &file, &e))?;
+        }
+    }
+    if !outcome.errors.is_empty() {
+        return Ok(1);
+    }
+    let found = outcome.findings.iter().any(|f| f.is_advice());
+    Ok(i32::from(found && wanted.deny))
+}
+
+/// The edits of each file that has some. `sure`: of proven findings only.
+fn edits_by_file(outcome: &RunOutcome, sure: bool) -> Vec<(PathBuf, Vec<Edit>)> {
+    let chosen = || outcome.findings.iter().filter(|f| f.proven || !sure).filter_map(|f| f.patch.as_ref());
+    let mut files: Vec<&PathBuf> = vec![];
+    for patch in chosen() {
+        if !files.contains(&&patch.file) {
+            files.push(&patch.file);
+        }
+    }
+    let edits = |file: &PathBuf| (file.clone(), merged(chosen().filter(|p| p.file == *file)));
+    files.into_iter().map(edits).collect()
+}
+
+fn decoded_or_empty(path: &Path) -> String {
+    decoded(path).unwrap_or_default()
+}
+
+/// A source file, in whatever encoding it has.
+fn decoded(path: &Path) -> Outcome<String> {
+    std::fs::read(path).map(|bytes| decode(&bytes)).map_err(|e| Failure::file("read", path, &e))
+}
+
+/// A file that the command reads.
+fn read(path: &Path) -> Outcome<String> {
+    std::fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))
+}

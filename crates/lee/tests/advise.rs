@@ -1,0 +1,164 @@
+//! `lee advise` on the programs of `tests/advise`: a comment `advise: VERDICT WORDS` says what is said of the site on its line, and what
+//! the report must contain; sites without one must not be mentioned. Programs that run (`int main` and no `declined` in the name) are
+//! patched, and must print the same afterwards, with gcc and clang, at -O0 and -O2, under the sanitizers.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+type Done = Result<(), String>;
+
+fn lee() -> Command {
+    let own = PathBuf::from(env!("CARGO_BIN_EXE_lee"));
+    Command::new(std::env::var_os("LEE").map_or(own, PathBuf::from))
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/advise")
+}
+
+fn ran(command: &mut Command) -> Result<Output, String> {
+    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    Err(format!("{command:?}: {}\n{out}{err}", output.status))
+}
+
+fn programs() -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = std::fs::read_dir(folder())
+        .into_iter()
+        .flatten()
+        .filter_map(|e| Some(e.ok()?.path()))
+        .filter(|p| p.extension().is_some_and(|e| e == "c"))
+        .collect();
+    all.sort();
+    all
+}
+
+/// Line, verdict, and words that must be said.
+type Wanted = (usize, String, String);
+
+fn wanted(text: &str) -> Vec<Wanted> {
+    let lines = text.lines().enumerate();
+    lines
+        .filter_map(|(n, line)| {
+            let (_, said) = line.split_once("// advise: ")?;
+            let (verdict, words) = said.split_once(' ').unwrap_or((said, ""));
+            Some((n + 1, verdict.to_string(), words.to_string()))
+        })
+        .collect()
+}
+
+/// Options that the first lines of a program ask for: `//@ options: --max-size 8`.
+fn options(text: &str) -> Vec<String> {
+    let line = text.lines().find_map(|l| l.strip_prefix("//@ options: "));
+    line.unwrap_or("").split_whitespace().map(str::to_string).collect()
+}
+
+fn said(file: &Path, text: &str) -> Done {
+    let output =
+        ran(lee().arg("advise").args(options(text)).args(["--explain", "--message-format", "json"]).arg(file))?;
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
+    let found = document["findings"].as_array().cloned().unwrap_or_default();
+    let mut wanted = wanted(text);
+    let mut wrong = String::new();
+    for finding in &found {
+        let line = finding["at"]["line"].as_u64().unwrap_or(0) as usize;
+        let verdict = finding["verdict"].as_str().unwrap_or("");
+        let proven = if finding["proven"].as_bool() == Some(true) { "proven" } else { "likely" };
+        let all = format!("{proven} {}", finding["reason"].as_str().unwrap_or(""));
+        match wanted.iter().position(|w| w.0 == line) {
+            Some(n) => {
+                let (_, v, words) = wanted.remove(n);
+                if v != verdict || !all.contains(&words) {
+                    wrong += &format!("{}:{line}: wanted {v} {words}, got {verdict} {all}\n", file.display());
+                }
+                if v != "declined" && finding["patch"].is_null() {
+                    wrong += &format!("{}:{line}: no patch: {}\n", file.display(), finding["no_patch"]);
+                }
+            }
+            None => wrong += &format!("{}:{line}: {verdict} {all} is said of no site\n", file.display()),
+        }
+    }
+    for (line, verdict, _) in wanted {
+        wrong += &format!("{}:{line}: {verdict} is not said\n", file.display());
+    }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong)
+    }
+}
+
+#[test]
+fn each_site_gets_its_verdict() -> Done {
+    let mut wrong = String::new();
+    for file in programs() {
+        let text = std::fs::read_to_string(&file).map_err(|e| e.to_string())?;
+        if let Err(why) = said(&file, &text) {
+            wrong += &why;
+        }
+    }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong)
+    }
+}
+
+/// A folder that is removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Result<Scratch, String> {
+        let path = std::env::temp_dir().join(format!("lee-advise-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).map_err(|e| e.to_string())?;
+        Ok(Scratch(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What stays is in the folder for temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn compilers() -> Vec<&'static str> {
+    let there = |c: &&str| Command::new(c).arg("--version").output().is_ok();
+    ["gcc", "clang-19"].into_iter().filter(there).collect()
+}
+
+#[test]
+fn patched_programs_print_the_same() -> Done {
+    for file in programs() {
+        let text = std::fs::read_to_string(&file).map_err(|e| e.to_string())?;
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.starts_with("declined") {
+            continue;
+        }
+        let scratch = Scratch::new(&name)?;
+        std::fs::write(scratch.0.join(&name), &text).map_err(|e| e.to_string())?;
+        let mut command = lee();
+        ran(command.current_dir(&scratch.0).arg("advise").args(options(&text)).args(["--patch", "p.diff", &name]))?;
+        let build = |to: &str, cc: &str, level: &str| -> Result<Vec<u8>, String> {
+            let flags = ["-w", "-g", "-fsanitize=address,undefined", level, "-o", to, &name];
+            ran(Command::new(cc).current_dir(&scratch.0).args(flags))?;
+            let mut run = Command::new(scratch.0.join(to));
+            run.env("ASAN_OPTIONS", "detect_stack_use_after_return=1").env("UBSAN_OPTIONS", "halt_on_error=1");
+            Ok(ran(&mut run)?.stdout)
+        };
+        let before = build("before", "gcc", "-O0")?;
+        ran(Command::new("git").current_dir(&scratch.0).args(["apply", "p.diff"]))?;
+        for cc in compilers() {
+            for level in ["-O0", "-O2"] {
+                let after = build("after", cc, level)?;
+                if before != after {
+                    return Err(format!("{name}: {cc} {level}: the patched program prints something else"));
+                }
+            }
+        }
+    }
+    Ok(())
+}
