@@ -533,6 +533,12 @@ impl Follow<'_> {
         let mut result = None;
         let entry = name.as_deref().and_then(|n| self.cx.table.get(n));
         let values: Vec<Option<Value>> = args.iter().map(|a| self.value(&out, a)).collect();
+        let summary = self.cx.summary(callee).filter(|_| entry.is_none());
+        for (fact, value) in summary.iter().flat_map(|s| &s.params).zip(&values) {
+            if fact.frees != Frees::Never && !is_object(*value) && *value != Some(Value::Null) {
+                sink(Event::other_freed(span));
+            }
+        }
         if let Some(Entry { role: Role::Release { object }, .. }) = entry {
             self.released(&mut out, values.get(object as usize).copied().flatten(), None, span, sink);
         } else if let (Some(Entry { role: Role::Resize { object }, .. }), true) = (entry, live) {

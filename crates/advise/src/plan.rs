@@ -211,9 +211,31 @@ impl Planner<'_> {
                 && is_name
                 && !matches!(text, "sizeof" | "strlen" | "_Alignof");
             let statement = matches!(text, "{" | "__builtin_va_arg");
-            let calls_pointer = text == ")" && t + 1 < hi && self.spelled(t + 1) == "(";
+            let calls_pointer = text == ")" && t + 1 < hi && self.spelled(t + 1) == "(" && !self.ends_cast(lo, t);
             !(assigns || calls || statement || calls_pointer || matches!(text, "++" | "--"))
         })
+    }
+
+    /// Whether the parenthesis at `close` ends a cast: between it and its partner stand words of a type, none of which is a function or
+    /// variable, and stars.
+    fn ends_cast(&self, lo: usize, close: usize) -> bool {
+        let program = &self.unit.program;
+        let mut at = close;
+        while at > lo {
+            at -= 1;
+            let text = self.spelled(at);
+            if text == "(" {
+                return at + 1 < close && (at == lo || !matches!(self.spelled(at - 1), "sizeof" | "_Alignof"));
+            }
+            let is_word = text.starts_with(|c: char| c.is_alphabetic() || c == '_');
+            let is_value = program.functions.iter().any(|f| f.name.as_str() == text)
+                || program.globals.iter().any(|g| g.name.as_str() == text)
+                || self.body.locals.iter().any(|l| l.name.is_some_and(|n| n.as_str() == text));
+            if !(is_word && !is_value || text == "*") {
+                return false;
+            }
+        }
+        false
     }
 
     /// Whether the tokens are a constant expression that means the same where the buffer is declared.
@@ -377,7 +399,10 @@ impl Planner<'_> {
 
     /// The release becomes nothing, or depends on where the object is.
     fn release(&self, span: Span, other: bool, buffer: &Buffer) -> Tried<Change> {
-        let (lo, hi) = self.range(span);
+        let (mut lo, hi) = self.range(span);
+        while self.spelled(lo) == "(" && self.spelled(lo + 1) == "void" && self.spelled(lo + 2) == ")" {
+            lo += 3;
+        }
         let plain = self.candidate.finding.verdict == Verdict::Stack && !other;
         let arguments = self.arguments(lo, hi)?;
         let &[(a, b)] = arguments.as_slice() else { return Err("a release takes more than the object".into()) };

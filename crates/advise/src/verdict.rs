@@ -217,7 +217,7 @@ impl Judge<'_> {
             candidate.finding.reason = format!("`{}` makes it, of a size that is not known here", candidate.site.name);
             return Some(());
         }
-        let has_buffer = events.any(|k| matches!(k, Kind::OtherFreed)) && self.has_local_buffer(&candidate.holders);
+        let has_buffer = self.has_local_buffer(&candidate.holders);
         if has_buffer {
             // A buffer on the stack with the heap for what is larger: as it should be.
             return None;

@@ -2,6 +2,7 @@
 
 mod options;
 mod preprocess;
+mod verify;
 
 use crate::failure::{Failure, Outcome};
 use crate::help;
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub fn main(words: Vec<OsString>) -> Outcome<i32> {
     let wanted = match options::parse(words)? {
         Parsed::Help => {
-            report::output(help::ADVISE);
+            report::output(help::ADVISE)?;
             return Ok(0);
         }
         Parsed::Work(wanted) => *wanted,
@@ -34,14 +35,19 @@ pub fn main(words: Vec<OsString>) -> Outcome<i32> {
             let _ = write!(std::io::stderr(), "\rread {done} of {all} files{end}");
         }
     };
-    let outcome = run(&wanted.sources, &system, &wanted.options, &progress);
+    let mut outcome = run(&wanted.sources, &system, &wanted.options, &progress);
     for (source, why) in &outcome.errors {
         report::line(&format!("{}: {why}", source.file.display()));
     }
+    if let Some(command) = &wanted.verify {
+        verify::verify(&mut outcome.findings, command)?;
+    }
     match wanted.format {
-        Format::Human => report::output(&advise::report::human(&outcome, wanted.explain)),
-        Format::Json => report::output(&advise::report::json(&outcome)),
-        Format::Sarif => report::output(&advise::report::sarif(&outcome, env!("CARGO_PKG_VERSION"), &decoded_or_empty)),
+        Format::Human => report::output(&advise::report::human(&outcome, wanted.explain))?,
+        Format::Json => report::output(&advise::report::json(&outcome))?,
+        Format::Sarif => {
+            report::output(&advise::report::sarif(&outcome, env!("CARGO_PKG_VERSION"), &decoded_or_empty))?
+        }
     }
     if let Some(path) = &wanted.patch {
         let mut text = String::new();
@@ -49,10 +55,13 @@ pub fn main(words: Vec<OsString>) -> Outcome<i32> {
             text.push_str(&advise::diff::diff(&file.to_string_lossy(), &decoded(&file)?, &edits));
         }
         if path.as_os_str() == "-" {
-            report::output(&text);
+            report::output(&text)?;
         } else {
             std::fs::write(path, encode(&text)).map_err(|e| Failure::file("write", path, &e))?;
         }
+    }
+    if let Some(command) = &wanted.measure {
+        verify::measure(&edits_by_file(&outcome, false), wanted.verify.as_deref(), command, &compiler)?;
     }
     if wanted.apply {
         for (file, edits) in edits_by_file(&outcome, true) {

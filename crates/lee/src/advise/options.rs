@@ -42,6 +42,10 @@ pub struct Wanted {
     pub patch: Option<PathBuf>,
     /// `--apply`
     pub apply: bool,
+    /// `--verify`
+    pub verify: Option<String>,
+    /// `--measure`
+    pub measure: Option<String>,
     /// `--message-format`
     pub format: Format,
     /// `--deny`
@@ -86,6 +90,8 @@ pub fn parse(words: Vec<OsString>) -> Outcome<Parsed> {
             Arg::Long("infer-allocators") => wanted.options.infer_allocators = true,
             Arg::Long("explain") => wanted.explain = true,
             Arg::Long("patch") => wanted.patch = Some(parser.value().map_err(wrong)?.into()),
+            Arg::Long("verify") => wanted.verify = Some(parser.value().and_then(|v| v.string()).map_err(wrong)?),
+            Arg::Long("measure") => wanted.measure = Some(parser.value().and_then(|v| v.string()).map_err(wrong)?),
             Arg::Long("apply") => wanted.apply = true,
             Arg::Long("message-format") => {
                 let word = parser.value().and_then(|v| v.string()).map_err(wrong)?;
@@ -109,7 +115,8 @@ pub fn parse(words: Vec<OsString>) -> Outcome<Parsed> {
     if files.is_empty() && sources.is_empty() {
         return Err(Failure::usage("advise needs C files to read; see 'lee help advise'"));
     }
-    wanted.options.patches = wanted.patch.is_some() || wanted.apply || wanted.format != Format::Human;
+    let tries = wanted.verify.is_some() || wanted.measure.is_some();
+    wanted.options.patches = wanted.patch.is_some() || wanted.apply || wanted.format != Format::Human || tries;
     let source = |file: PathBuf| Source { file, flags: flags.clone(), folder: None };
     wanted.sources = sources.into_iter().chain(files.into_iter().map(source)).collect();
     Ok(Parsed::Work(Box::new(wanted)))

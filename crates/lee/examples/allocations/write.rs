@@ -1,0 +1,218 @@
+//! The programs.
+
+use std::fmt::Write;
+
+/// What all programs of a file share.
+pub const HEAD: &str = r#"#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+struct pair { int a, b; };
+struct node { struct node *next; long value; };
+struct box { int n; char *data; };
+static void *kept[8];
+static struct box global_box;
+static jmp_buf jump;
+static long count;
+#define RELEASE(p) free(p)
+#define DROP(p) do { free(p); (p) = NULL; } while (0)
+#define NEW(n) malloc(n)
+static void *xmalloc(size_t n) { void *p = malloc(n); /* bad wrapper */ if (!p) abort(); return p; }
+static void xfree(void *p) { if (p) free(p); }
+static long sum(const char *p, size_t n) { long r = 0; for (size_t i = 0; i < n; i++) r = r * 31 + p[i]; return r; }
+static void fill(char *p, size_t n, int with) { for (size_t i = 0; i < n; i++) p[i] = (char)(with + (int)i); }
+static char *same(char *p) { return p; }
+static char *second(char *p) { return p + 1; }
+static void keep(void *p) { kept[count++ & 7] = p; }
+static void keep_deep(void *p, int n) { if (n > 0) keep_deep(p, n - 1); else kept[0] = p; }
+static void by_address(char **p) { **p = 1; }
+static void perhaps(char *p, int n) { if (n & 1) free(p); }
+"#;
+
+/// One program.
+pub struct Program {
+    /// Its text; a line with a site ends in `// good` or `// bad`.
+    pub text: String,
+}
+
+/// SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators").
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.below(from.len())]
+    }
+
+    fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// The program of a seed.
+pub fn program(seed: u64) -> Program {
+    let mut random = Random(seed.wrapping_mul(0x1234_5678_9abc_def1) ^ 77);
+    let mut text = String::new();
+    let functions = 3 + random.below(4);
+    let mut calls = String::new();
+    for f in 0..functions {
+        let name = format!("f{seed}_{f}");
+        if random.chance(50) {
+            good(&mut random, &mut text, &name);
+        } else {
+            bad(&mut random, &mut text, &name);
+        }
+        let _ = write!(calls, " r = r * 7 + {name}(n + {f});");
+    }
+    let _ = writeln!(text, "static long run_{seed}(int n) {{ long r = 0;{calls} return r; }}");
+    Program { text }
+}
+
+/// A function whose object may be put on the stack.
+fn good(random: &mut Random, text: &mut String, name: &str) {
+    // Bytes asked for, and an expression for a number of bytes that are there.
+    let (size, room) = match random.below(8) {
+        0 => ("16".to_string(), "16"),
+        1 => ("sizeof(struct pair)".to_string(), "8"),
+        2 => ("4 + 3 * sizeof(int)".to_string(), "16"),
+        3 => ("(size_t)(n & 15) + 1".to_string(), "(size_t)(n & 15) + 1"),
+        4 => ("(size_t)(n + 9) * 8".to_string(), "(size_t)(n + 9) * 8"),
+        5 => ("m".to_string(), "m"),
+        6 => ("m + sizeof(long)".to_string(), "m"),
+        _ => ("40".to_string(), "33"),
+    };
+    let call = match random.below(9) {
+        0 | 1 => format!("calloc({size}, 1)"),
+        2 => format!("calloc({size}, sizeof(char))"),
+        3 => format!("NEW({size})"),
+        _ => format!("malloc({size})"),
+    };
+    let cast = random.pick(&["", "(char *)", "(void *)"]);
+    let use_it = uses(random, room);
+    let release = random.pick(&[
+        "free(p);",
+        "free(p);",
+        "if (p) free(p);",
+        "RELEASE(p);",
+        "free((void *)p);",
+        "xfree(p);",
+        "(void)free(p);",
+        "free(p), p = NULL;",
+        "if (p != NULL) free(p); else r = 1;",
+    ]);
+    let _ = writeln!(text, "static long {name}(int n) {{\n    long r = 0;\n    size_t m = (size_t)(n + 2) * 5;");
+    match random.below(9) {
+        0 => {
+            let _ = writeln!(
+                text,
+                "    char *p = {cast}{call}; // good\n    if (!p) return -1;\n    {use_it}\n    {release}"
+            );
+        }
+        1 => {
+            let _ = writeln!(text, "    char *p;\n    if (n == -3 || (p = {cast}{call}) == NULL) // good\n        return -1;\n    {use_it}\n    {release}");
+        }
+        2 => {
+            let _ = writeln!(
+                text,
+                "    char *p = NULL;\n    int owned = 0;\n    if (n > 3) {{\n        p = {cast}{call}; // good\n        if (p == NULL) goto out;\n        owned = 1;\n        {use_it}\n    }}\n    r += owned;\nout:\n    if (owned) free(p);"
+            );
+        }
+        3 => {
+            let _ = writeln!(
+                text,
+                "    for (int i = 0; i < 3; i++) {{\n        char *p = {cast}{call}; // good\n        if (!p) break;\n        if (i == n) {{ free(p); continue; }}\n        {use_it}\n        {release}\n    }}"
+            );
+        }
+        4 => {
+            let _ = writeln!(
+                text,
+                "    char *q = NULL;\n    {{\n        char *p = {cast}{call}; // good\n        if (!p) return -1;\n        {use_it}\n        q = p;\n    }}\n    r += q != NULL;\n    free(q);"
+            );
+        }
+        5 => {
+            let _ = writeln!(
+                text,
+                "    struct box b;\n    b.n = n;\n    b.data = {call}; // good\n    if (!b.data) return -1;\n    {{ char *p = b.data; {use_it} }}\n    free(b.data);"
+            );
+        }
+        6 => {
+            let _ = writeln!(
+                text,
+                "    char *p;\n    switch (n & 3) {{\n    case 0:\n        return 5;\n    case 1:\n        n++;\n        /* fall through */\n    default:\n        p = {cast}{call}; // good\n        break;\n    }}\n    if (!p) return -1;\n    if (n > 20) {{ {use_it} free(p); return r; }}\n    {release}"
+            );
+        }
+        7 => {
+            let _ = writeln!(
+                text,
+                "    const char *s = n & 1 ? \"short\" : \"a text that is longer than many\";\n    char *p = strdup(s); // good\n    if (!p) return -1;\n    p[0] ^= 1;\n    r += sum(p, strlen(s) + 1);\n    {release}"
+            );
+        }
+        _ => {
+            let _ = writeln!(
+                text,
+                "    char other[64];\n    char *p = other;\n    char *q = n & 1 ? NULL : {cast}{call}; // good\n    if (q) p = q;\n    {}\n    if (p != other) free(p);",
+                uses(random, "1")
+            );
+        }
+    }
+    let _ = writeln!(text, "    return r;\n}}");
+}
+
+/// Statements that use `p`, of which so many bytes may be touched.
+fn uses(random: &mut Random, room: &str) -> String {
+    let mut out = String::new();
+    let _ = write!(out, "memset(p, n, {room}); ");
+    for _ in 0..1 + random.below(3) {
+        let _ = match random.below(7) {
+            0 => write!(out, "fill(p, {room}, n); r += sum(p, {room}); "),
+            1 => write!(out, "for (size_t i = 0; i < {room}; i++) p[i] = (char)(n * i); r += sum(p, {room}); "),
+            2 => write!(out, "r += same(p)[0]; "),
+            3 => write!(out, "p[0] = (char)n; r += *p; "),
+            4 => write!(out, "{{ char *t = p; t += {room} - 1; *t = 3; r += *t; }} "),
+            5 => write!(out, "r += second(p) > p; "),
+            _ => write!(out, "snprintf(p, {room}, \"%d\", n); r += p[0]; "),
+        };
+    }
+    out
+}
+
+/// A function whose object must stay in the heap.
+fn bad(random: &mut Random, text: &mut String, name: &str) {
+    let size = random.pick(&["8", "16", "sizeof(struct pair)", "(size_t)(n & 7) + 8"]);
+    let make = format!("malloc({size})");
+    let body = match random.below(18) {
+        0 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    keep(p);\n    return p[0];"),
+        1 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    keep_deep(p, 3);\n    free(p);\n    return 1;"),
+        2 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    if (n & 1) return 2;\n    free(p);\n    return 1;"),
+        3 => format!(
+            "char *a = NULL, *b = NULL;\n    long r = 0;\n    for (int i = 0; i < 3; i++) {{\n        free(b);\n        b = a;\n        a = {make}; // bad\n        if (!a) abort();\n        a[0] = (char)(n + i);\n        if (b) r = r * 5 + b[0];\n    }}\n    free(a);\n    free(b);\n    return r;"
+        ),
+        4 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    p = realloc(p, 100);\n    if (!p) return -2;\n    long r = p[0];\n    free(p);\n    return r;"),
+        5 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    long r = n > 0 ? {name}(n > 4 ? 4 : n - 1) : 0;\n    p[0] = (char)r;\n    r += p[0];\n    free(p);\n    return r;"),
+        6 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    by_address(&p);\n    long r = p[0];\n    free(p);\n    return r;"),
+        7 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    uintptr_t h = (uintptr_t)p * 3;\n    free(p);\n    return h != 0;"),
+        8 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p++;\n    p[0] = (char)n;\n    long r = p[0];\n    p--;\n    char *volatile q = p;\n    free(q);\n    return r;"),
+        9 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    if (setjmp(jump)) {{ free(p); return 3; }}\n    free(p);\n    return n;"),
+        10 => format!("char *all[3];\n    for (int i = 0; i < 3; i++) all[i] = {make}; // bad\n    long r = 0;\n    for (int i = 0; i < 3; i++) {{ if (all[i]) r += i; free(all[i]); }}\n    return r;"),
+        11 => format!("global_box.data = {make}; // bad\n    if (!global_box.data) return -1;\n    global_box.data[0] = (char)n;\n    long r = global_box.data[0];\n    free(global_box.data);\n    global_box.data = NULL;\n    return r;"),
+        12 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    perhaps(p, n);\n    if (!(n & 1)) free(p);\n    return n;"),
+        13 => "struct node *list = NULL;\n    long r = 0;\n    for (int i = 0; i < 3; i++) {\n        struct node *e = malloc(sizeof *e); // bad\n        if (!e) abort();\n        e->next = list;\n        e->value = n + i;\n        list = e;\n    }\n    while (list) { struct node *next = list->next; r = r * 3 + list->value; free(list); list = next; }\n    return r;".to_string(),
+        14 => format!("char **slot = malloc(sizeof *slot); // good\n    if (!slot) return -1;\n    *slot = {make}; // bad\n    if (!*slot) {{ free(slot); return -1; }}\n    **slot = (char)n;\n    long r = **slot;\n    free(*slot);\n    free(slot);\n    return r;"),
+        15 => format!("static char *cache;\n    if (!cache) cache = {make}; // bad\n    if (!cache) return -1;\n    cache[0] = (char)(cache[0] * 0 + n);\n    return cache[0];"),
+        16 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    struct box b = {{ n, p }};\n    struct box c = b;\n    long r = c.data[0];\n    free(c.data);\n    return r;"),
+        _ => format!("char *p = NULL;\n    for (int i = 0; i < 2; i++) {{\n        char *q = {make}; // bad\n        if (!q) abort();\n        q[0] = (char)(n + i);\n        if (p) {{ q[1] = p[0]; kept[1] = p; }}\n        p = q;\n    }}\n    long r = p[0];\n    return r;"),
+    };
+    let _ = writeln!(text, "static long {name}(int n) {{\n    {body}\n}}");
+}
