@@ -16,6 +16,7 @@
 
 struct lee_arena;
 struct lee_arena_page;
+struct lee_endpoint;
 struct lee_listed;
 struct lee_process_record;
 
@@ -39,6 +40,7 @@ struct lee_process {
         intptr_t delta; /* its variable of static storage is so far from the linked one */
         void *copy;     /* null: it has none */
     } globals;
+    struct lee_endpoint *endpoints;    /* its ends of channels (channel.c) */
     struct lee_process_record *record; /* what others know of it */
     uintptr_t last_high, last_lowest;  /* once it has ended: the stack that it ended on, if that is not its first task's */
 #ifndef LEE_NO_GC
@@ -82,6 +84,8 @@ void lee_globals_enter(struct lee_process *process) __attribute__((weak));
  * printed written, as far as nobody has to be waited for. */
 void lee_files_begin(struct lee_process *process) __attribute__((weak));
 void lee_files_end(struct lee_process *process) __attribute__((weak));
+/* channel.c: closes the ends of channels that a process has. */
+void lee_channels_end(struct lee_process *process) __attribute__((weak));
 /* A process returns: all that it printed is written, however long that takes. */
 void lee_files_return(void) __attribute__((weak));
 void lee_opened_end(void) __attribute__((weak));

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "collect.h"
+#include "channel_list.h"
 #include "globals_copy.h"
 #include "opened.h"
 #include "poison.h"
@@ -129,6 +130,8 @@ static void say_ended(struct lee_process *process) {
 static void release(struct lee_process *process, bool standing) {
     lee_tasks_drop(process, standing);
     process->tasks.running = &process->tasks.first; /* others lie in the heap */
+    if (lee_channels_end != NULL)
+        lee_channels_end(process);
     if (lee_files_end != NULL)
         lee_files_end(process);
     if (lee_opened_end != NULL)
@@ -185,6 +188,7 @@ void lee_process_kill(struct lee_pid *pid) {
     release(victim, false);
     give_stacks(victim);
     lee_process_enter(self);
+    lee_process_unready(self); /* its own tasks may have been woken: what runs is in no queue */
     errno = error;
 }
 
@@ -194,6 +198,12 @@ _Noreturn void lee_exit(int status) {
     if (lee_files_return != NULL)
         lee_files_return();
     lee_process_end(LEE_EXITED, status, NULL, 0);
+}
+
+struct lee_process *lee_process_of(struct lee_pid *pid) {
+    if (pid == NULL)
+        lee_fault_null(NULL);
+    return pid->record->process;
 }
 
 /* --- waiting --------------------------------------------------------------------------------------------------------- */

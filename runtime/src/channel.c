@@ -1,0 +1,297 @@
+/* channel.c: channels between processes and tasks.
+ *
+ * Promises: what lee/channel.h says. Both ends of a channel and the places of all messages are one block outside of every heap, made once and
+ * given back when both ends are closed. An end is on the list of the process that it belongs to from when it is made, so that the end of a
+ * process closes it; only that process touches the list. Processes of a program run on one thread: no place is written while it is read.
+ *
+ * An end that a task waits for names the task (`waiter`). Whoever changes the head of an end's queue wakes that task, which looks at
+ * all of its ends again. */
+#include "process.h"
+
+#ifndef LEE_NO_GC
+
+#include <lee/channel.h>
+#include <lee/lee.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "channel_list.h"
+#include "report.h"
+#include "system.h"
+#include "text.h"
+
+struct channel;
+
+struct lee_endpoint {
+    struct channel *channel;
+    struct lee_process *owner;
+    struct lee_endpoint *next, *previous; /* of its owner's */
+    struct lee_task *waiter;
+    unsigned char *places; /* of the messages that come here: the number, then the arguments */
+    uint32_t first, held, most; /* the head; how many there are; how many places */
+    bool closed;
+};
+
+struct channel {
+    const struct lee_contract *contract;
+    uint32_t stride; /* bytes from a place to the next */
+    uint32_t open;   /* ends */
+    size_t bytes;
+    struct channel *next; /* of the free ones */
+    struct lee_endpoint ends[2];
+};
+
+enum { NUMBER_BYTES = 8, KEPT_BYTES = 256, KEPT_MOST = 1024 };
+
+/* Free channels of at most KEPT_BYTES, which have that size. */
+static _Thread_local struct {
+    struct channel *free;
+    size_t count;
+} kept;
+
+static struct lee_endpoint *peer_of(const struct lee_endpoint *end) {
+    struct channel *channel = end->channel;
+    return &channel->ends[end == &channel->ends[0]];
+}
+
+static unsigned char *place_of(const struct lee_endpoint *end, uint32_t number) {
+    uint32_t at = end->first + number;
+    return end->places + (size_t)(at < end->most ? at : at - end->most) * end->channel->stride;
+}
+
+/* --- making and closing ------------------------------------------------------------------------------------------------ */
+
+static void link_end(struct lee_endpoint *end, struct lee_process *owner) {
+    end->owner = owner;
+    end->previous = NULL;
+    end->next = owner->endpoints;
+    if (end->next != NULL)
+        end->next->previous = end;
+    owner->endpoints = end;
+}
+
+static void unlink_end(struct lee_endpoint *end) {
+    if (end->previous != NULL)
+        end->previous->next = end->next;
+    else
+        end->owner->endpoints = end->next;
+    if (end->next != NULL)
+        end->next->previous = end->previous;
+}
+
+static struct channel *take_block(size_t bytes) {
+    if (lee_system_fails())
+        return NULL;
+    struct channel *channel = kept.free;
+    if (bytes > KEPT_BYTES || channel == NULL)
+        return malloc(bytes < KEPT_BYTES ? KEPT_BYTES : bytes);
+    kept.free = channel->next;
+    kept.count--;
+    return channel;
+}
+
+static void give_block(struct channel *channel) {
+    if (channel->bytes > KEPT_BYTES || kept.count == KEPT_MOST) {
+        free(channel);
+        return;
+    }
+    channel->next = kept.free;
+    kept.free = channel;
+    kept.count++;
+}
+
+void lee_channel_make(const struct lee_site *site, const struct lee_contract *contract, struct lee_endpoint *ends[2]) {
+    size_t stride = NUMBER_BYTES + (((size_t)contract->bytes + 7) & ~(size_t)7), to_importer, bytes;
+    if (stride > UINT32_MAX || __builtin_mul_overflow(stride, contract->places[LEE_IMPORTER], &to_importer) ||
+        __builtin_mul_overflow(stride, contract->places[LEE_EXPORTER], &bytes) || __builtin_add_overflow(bytes, to_importer, &bytes) ||
+        __builtin_add_overflow(bytes, sizeof(struct channel), &bytes))
+        lee_fault_memory(site, SIZE_MAX);
+    struct lee_process *self = lee_process_self();
+    struct channel *channel = take_block(bytes);
+    if (channel == NULL)
+        lee_fault_memory(site, bytes);
+    *channel = (struct channel){.contract = contract, .stride = (uint32_t)stride, .open = 2, .bytes = bytes};
+    unsigned char *places = (unsigned char *)(channel + 1);
+    for (int i = 0; i < 2; i++) {
+        channel->ends[i] = (struct lee_endpoint){.channel = channel, .places = places, .most = contract->places[i]};
+        places += to_importer;
+        link_end(&channel->ends[i], self);
+        ends[i] = &channel->ends[i];
+    }
+}
+
+static void wake(struct lee_endpoint *end) {
+    struct lee_task *task = end->waiter;
+    if (task == NULL)
+        return;
+    end->waiter = NULL;
+    if (task->outside != NULL) /* else somebody woke it already */
+        lee_task_resume(task);
+}
+
+void lee_channel_close(struct lee_endpoint *end) {
+    if (end == NULL)
+        return;
+    struct channel *channel = end->channel;
+    unlink_end(end);
+    end->closed = true;
+    end->held = 0;
+    end->owner = NULL;
+    if (--channel->open == 0)
+        give_block(channel);
+    else
+        wake(peer_of(end));
+}
+
+void lee_channels_end(struct lee_process *process) {
+    while (process->endpoints != NULL)
+        lee_channel_close(process->endpoints);
+}
+
+void lee_channel_give(struct lee_endpoint *end, struct lee_pid *to) {
+    struct lee_process *process = lee_process_of(to);
+    if (process == NULL) {
+        lee_channel_close(end);
+        return;
+    }
+    unlink_end(end);
+    link_end(end, process);
+}
+
+/* --- messages ------------------------------------------------------------------------------------------------------------ */
+
+static _Noreturn void fault(const struct lee_site *site, const struct lee_endpoint *end, const char *before, int32_t message,
+                            const char *behind) {
+    const struct lee_contract *contract = end->channel->contract;
+    struct lee_text text = {.length = 0};
+    lee_text_string(&text, before);
+    if (message > 0 && (uint32_t)message <= contract->messages && contract->titles != NULL) {
+        lee_text_string(&text, contract->titles[message - 1]);
+    } else {
+        lee_text_string(&text, "message ");
+        lee_text_signed(&text, message);
+    }
+    lee_text_string(&text, behind);
+    lee_text_string(&text, contract->name);
+    lee_report(site, &text, LEE_CALLER);
+}
+
+void lee_channel_send(struct lee_endpoint *end, int32_t message, const void *arguments, size_t bytes) {
+    if (__builtin_expect(end == NULL, 0))
+        lee_fault_null(NULL);
+    struct lee_endpoint *to = peer_of(end);
+    if (__builtin_expect(to->closed, 0))
+        return;
+    /* Contracts are checked so that this cannot be: a place is there for each message that can be on its way. */
+    if (__builtin_expect(to->held == to->most || message <= 0 || bytes > end->channel->stride - NUMBER_BYTES, 0))
+        fault(NULL, end, "channel: ", message, " does not fit into a channel of ");
+    unsigned char *place = place_of(to, to->held);
+    *(int32_t *)(void *)place = message;
+    if (bytes > 0)
+        memcpy(place + NUMBER_BYTES, arguments, bytes);
+    to->held++;
+    if (to->waiter != NULL)
+        wake(to);
+}
+
+int32_t lee_channel_head(const struct lee_endpoint *end) {
+    if (end->held > 0)
+        return *(const int32_t *)(const void *)place_of(end, 0);
+    return peer_of(end)->closed ? LEE_CLOSED : LEE_EMPTY;
+}
+
+void lee_channel_take(struct lee_endpoint *end, void *arguments, size_t bytes) {
+    if (end->held == 0 || bytes > end->channel->stride - NUMBER_BYTES)
+        fault(NULL, end, "receive: ", 0, " is not there, in a channel of ");
+    if (bytes > 0)
+        memcpy(arguments, place_of(end, 0) + NUMBER_BYTES, bytes);
+    end->first = end->first + 1 == end->most ? 0 : end->first + 1;
+    end->held--;
+}
+
+/* --- waiting --------------------------------------------------------------------------------------------------------------- */
+
+struct waited {
+    struct lee_endpoint *const *ends;
+    unsigned count;
+};
+
+static void forget(const struct waited *waited, const struct lee_task *task) {
+    for (unsigned i = 0; i < waited->count; i++) {
+        if (waited->ends[i]->waiter == task)
+            waited->ends[i]->waiter = NULL;
+    }
+}
+
+/* The task is ended while it waits; `waited` lies on its stack, which is still there, and its ends are still open. */
+static void leave(struct lee_task *task) {
+    forget(task->outside, task);
+    task->outside = NULL;
+    task->leave = NULL;
+}
+
+static void wait_for(struct lee_endpoint *const *ends, unsigned count) {
+    struct lee_task *self = lee_task_self();
+    struct waited waited = {ends, count};
+    if (self->custodian->shut)
+        lee_task_end(true);
+    for (unsigned i = 0; i < count; i++)
+        ends[i]->waiter = self;
+    lee_task_park(&waited, leave);
+    if (count > 1)
+        forget(&waited, self);
+}
+
+void lee_channel_receive(const struct lee_site *site, struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
+    int32_t head;
+    if (end == NULL)
+        lee_fault_null(site);
+    while ((head = lee_channel_head(end)) == LEE_EMPTY)
+        wait_for(&end, 1);
+    if (head == LEE_CLOSED)
+        fault(site, end, "receive: the other end was closed before ", message, " came, in a channel of ");
+    if (head != message)
+        fault(site, end, "receive: ", head, " came and is not what is received, in a channel of ");
+    lee_channel_take(end, arguments, bytes);
+}
+
+enum { TAKEN, POSSIBLE, GONE };
+
+static int state_of(struct lee_endpoint *const *ends, unsigned count, const int32_t *pattern) {
+    int state = TAKEN;
+    for (unsigned i = 0; i < count; i++) {
+        if (pattern[i] == LEE_EMPTY)
+            continue;
+        int32_t head = lee_channel_head(ends[i]);
+        if (head == LEE_EMPTY)
+            state = POSSIBLE;
+        else if (head != pattern[i])
+            return GONE;
+    }
+    return state;
+}
+
+int lee_channel_select(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
+                       unsigned cases, bool has_default) {
+    for (unsigned i = 0; i < count; i++) {
+        if (ends[i] == NULL)
+            lee_fault_null(site);
+    }
+    for (;;) {
+        bool possible = false;
+        for (unsigned c = 0; c < cases; c++) {
+            int state = state_of(ends, count, &patterns[(size_t)c * count]);
+            if (state == TAKEN)
+                return (int)c;
+            possible = possible || state == POSSIBLE;
+        }
+        if (!possible && has_default)
+            return -1;
+        if (!possible)
+            lee_fault_message(site, "receive: no case can match any more");
+        wait_for(ends, count);
+    }
+}
+
+#endif

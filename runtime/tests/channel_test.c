@@ -1,0 +1,268 @@
+/* Channels: order, waiting, closing, and what ends of processes do to them. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <lee/channel.h>
+#include <lee/heap.h>
+#include <lee/lee.h>
+#include <lee/process.h>
+#include <lee/task.h>
+
+#include "../src/process.h"
+#include "check.h"
+
+enum { PING = 1, PONG, NUMBER };
+
+static const char *const titles[] = {"Ping", "Pong", "Number"};
+static const struct lee_contract pings = {.name = "Pings", .places = {1, 1}, .bytes = 8, .messages = 3, .titles = titles};
+static const struct lee_contract numbers = {.name = "Numbers", .places = {64, 3}, .bytes = 24, .messages = 3, .titles = titles};
+
+static struct lee_pid *spawn_with(int (*entry)(void *), struct lee_endpoint *end) {
+    struct lee_pid *pid = lee_process_spawn(NULL, entry, &end, sizeof end);
+    lee_channel_give(end, pid);
+    return pid;
+}
+
+static int answers(void *argument) {
+    struct lee_endpoint *end = *(struct lee_endpoint **)argument;
+    const int32_t patterns[] = {PING, LEE_CLOSED};
+    int64_t n;
+    int count = 0;
+    while (lee_channel_select(NULL, &end, 1, patterns, 2, false) == 0) {
+        lee_channel_take(end, &n, sizeof n);
+        n++;
+        lee_channel_send(end, PONG, &n, sizeof n);
+        count++;
+    }
+    lee_channel_close(end);
+    return count;
+}
+
+static void test_ping_pong(int rounds) {
+    struct lee_endpoint *ends[2];
+    lee_channel_make(NULL, &pings, ends);
+    struct lee_pid *pid = spawn_with(answers, ends[LEE_EXPORTER]);
+    int64_t wrong = 0;
+    struct timespec before, after;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    for (int64_t i = 0, n; i < rounds; i++) {
+        lee_channel_send(ends[LEE_IMPORTER], PING, &i, sizeof i);
+        lee_channel_receive(NULL, ends[LEE_IMPORTER], PONG, &n, sizeof n);
+        wrong += n != i + 1;
+    }
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+    CHECK(wrong == 0);
+    lee_channel_close(ends[LEE_IMPORTER]);
+    CHECK(lee_process_wait(pid).status == rounds);
+    if (getenv("CHANNEL_TEST_SHOW") != NULL)
+        printf("round trip: %.1f ns\n", ((double)(after.tv_sec - before.tv_sec) * 1e9 + (double)(after.tv_nsec - before.tv_nsec)) / rounds);
+}
+
+/* What was sent is received, in order, though the sender has ended. */
+struct three {
+    int64_t a, b, c;
+};
+
+static int sends_and_ends(void *argument) {
+    struct lee_endpoint *end = *(struct lee_endpoint **)argument;
+    for (int64_t i = 0; i < 64; i++) {
+        struct three three = {i, 2 * i, 3 * i};
+        lee_channel_send(end, NUMBER, &three, i % 2 == 0 ? sizeof three : sizeof three.a);
+    }
+    return 0; /* its end closes the channel */
+}
+
+static void test_order(void) {
+    for (int round = 0; round < 50; round++) {
+        struct lee_endpoint *ends[2];
+        lee_channel_make(NULL, &numbers, ends);
+        struct lee_pid *pid = spawn_with(sends_and_ends, ends[LEE_EXPORTER]);
+        if (round % 2 == 0)
+            lee_process_wait(pid);
+        for (int64_t i = 0; i < 64; i++) {
+            struct three three = {-1, 2 * i, 3 * i};
+            lee_channel_receive(NULL, ends[LEE_IMPORTER], NUMBER, &three, i % 2 == 0 ? sizeof three : sizeof three.a);
+            CHECK(three.a == i && three.b == 2 * i && three.c == 3 * i);
+        }
+        lee_process_wait(pid);
+        CHECK(lee_channel_head(ends[LEE_IMPORTER]) == LEE_CLOSED);
+        lee_channel_send(ends[LEE_IMPORTER], NUMBER, NULL, 0); /* to nobody */
+        lee_channel_close(ends[LEE_IMPORTER]);
+    }
+}
+
+/* A place is free again when its message was taken. */
+static void test_places(void) {
+    struct lee_endpoint *ends[2];
+    lee_channel_make(NULL, &numbers, ends);
+    uint32_t sent = 0, received = 0, seed = 1;
+    while (received < 5000) {
+        seed = seed * 1664525 + 1013904223;
+        bool room = sent - received < 3;
+        if (room && (seed >> 16 & 1) != 0) {
+            lee_channel_send(ends[LEE_IMPORTER], (int32_t)(sent % 3 + 1), &sent, sizeof sent);
+            sent++;
+        } else if (sent > received) {
+            uint32_t n;
+            CHECK(lee_channel_head(ends[LEE_EXPORTER]) == (int32_t)(received % 3 + 1));
+            lee_channel_take(ends[LEE_EXPORTER], &n, sizeof n);
+            CHECK(n == received);
+            received++;
+        }
+    }
+    CHECK(sent > received || lee_channel_head(ends[LEE_EXPORTER]) == LEE_EMPTY);
+    lee_channel_close(ends[LEE_IMPORTER]);
+    lee_channel_close(ends[LEE_EXPORTER]);
+}
+
+/* Both messages at once, a closed end, and what can never come. */
+static int sends_one(void *argument) {
+    struct lee_endpoint *end = *(struct lee_endpoint **)argument;
+    int64_t n = 5;
+    lee_task_yield();
+    lee_channel_send(end, PING, &n, sizeof n);
+    lee_task_yield();
+    return 0;
+}
+
+static void test_select(void) {
+    struct lee_endpoint *a[2], *b[2], *ends[2];
+    lee_channel_make(NULL, &pings, a);
+    lee_channel_make(NULL, &pings, b);
+    ends[0] = a[LEE_IMPORTER];
+    ends[1] = b[LEE_IMPORTER];
+    spawn_with(sends_one, a[LEE_EXPORTER]);
+    spawn_with(sends_one, b[LEE_EXPORTER]);
+    const int32_t both[] = {PONG, LEE_EMPTY, PING, PING, LEE_CLOSED, LEE_CLOSED};
+    CHECK(lee_channel_select(NULL, ends, 2, both, 3, false) == 1);
+    int64_t n = 0;
+    lee_channel_take(ends[0], &n, sizeof n);
+    lee_channel_take(ends[1], &n, sizeof n);
+    CHECK(n == 5);
+    CHECK(lee_channel_select(NULL, ends, 2, both, 3, false) == 2);
+    CHECK(lee_channel_select(NULL, ends, 2, both, 2, true) == -1);
+    lee_channel_close(ends[0]);
+    lee_channel_close(ends[1]);
+}
+
+/* A server that is killed with many clients' ends, some of which wait. */
+static int holds_ends(void *argument) {
+    struct lee_endpoint *control = *(struct lee_endpoint **)argument;
+    for (int i = 0; i < 10000; i++) {
+        struct lee_endpoint *ends[2];
+        lee_channel_make(NULL, &pings, ends);
+    }
+    lee_channel_send(control, PING, NULL, 0);
+    while (lee_channel_head(control) != LEE_CLOSED)
+        lee_task_yield();
+    return 0;
+}
+
+static int waits(void *argument) {
+    struct lee_endpoint *end = *(struct lee_endpoint **)argument;
+    const int32_t patterns[] = {PING, LEE_CLOSED};
+    return lee_channel_select(NULL, &end, 1, patterns, 2, false);
+}
+
+static void test_kill(void) {
+    for (int round = 0; round < 5; round++) {
+        struct lee_endpoint *control[2], *ends[2];
+        lee_channel_make(NULL, &pings, control);
+        lee_channel_make(NULL, &pings, ends);
+        struct lee_pid *server = spawn_with(holds_ends, control[LEE_EXPORTER]), *client = spawn_with(waits, ends[LEE_IMPORTER]);
+        lee_channel_give(ends[LEE_EXPORTER], server);
+        lee_channel_receive(NULL, control[LEE_IMPORTER], PING, NULL, 0);
+        lee_channel_send(control[LEE_IMPORTER], PING, NULL, 0); /* on its way in both directions */
+        lee_process_kill(server);
+        CHECK(lee_process_wait(server).how == LEE_KILLED);
+        CHECK(lee_process_wait(client).status == 1); /* it saw the end closed */
+        CHECK(lee_channel_head(control[LEE_IMPORTER]) == LEE_CLOSED);
+        lee_channel_close(control[LEE_IMPORTER]);
+    }
+    /* The one that is killed waits itself, for two ends. */
+    struct lee_endpoint *ends[2];
+    lee_channel_make(NULL, &pings, ends);
+    struct lee_pid *pid = spawn_with(waits, ends[LEE_IMPORTER]);
+    lee_task_yield();
+    lee_process_kill(pid);
+    lee_channel_send(ends[LEE_EXPORTER], PING, NULL, 0);
+    lee_channel_close(ends[LEE_EXPORTER]);
+    /* An end given to one that is gone is closed. */
+    lee_channel_make(NULL, &pings, ends);
+    lee_channel_give(ends[LEE_IMPORTER], pid);
+    CHECK(lee_channel_head(ends[LEE_EXPORTER]) == LEE_CLOSED);
+    lee_channel_close(ends[LEE_EXPORTER]);
+}
+
+/* One task of a process waits for the end of another, and a second one kills it. */
+static void waits_for(void *argument) {
+    CHECK(lee_process_wait(*(struct lee_pid **)argument).how == LEE_KILLED);
+}
+
+static void test_killer_waits(void) {
+    struct lee_endpoint *ends[2];
+    lee_channel_make(NULL, &pings, ends);
+    struct lee_pid *pid = spawn_with(waits, ends[LEE_IMPORTER]);
+    struct lee_task *task = lee_task_start(NULL, waits_for, &pid, sizeof pid);
+    for (int i = 0; i < 3; i++)
+        lee_task_yield();
+    lee_process_kill(pid);
+    CHECK(lee_task_join(task));
+    for (int i = 0; i < 3; i++)
+        lee_task_yield();
+    lee_channel_close(ends[LEE_EXPORTER]);
+}
+
+static void wait_without_end(void *argument) {
+    struct lee_endpoint *ends[2];
+    (void)argument;
+    lee_start(0, NULL);
+    lee_channel_make(NULL, &pings, ends);
+    spawn_with(answers, ends[LEE_EXPORTER]);
+    lee_channel_receive(NULL, ends[LEE_IMPORTER], PONG, NULL, 0);
+}
+
+static void receive_another(void *argument) {
+    struct lee_endpoint *ends[2];
+    int64_t n = 1;
+    (void)argument;
+    lee_start(0, NULL);
+    lee_channel_make(NULL, &pings, ends);
+    lee_channel_send(ends[LEE_EXPORTER], PING, &n, sizeof n);
+    lee_channel_receive(NULL, ends[LEE_IMPORTER], PONG, &n, sizeof n);
+}
+
+static void receive_after_close(void *argument) {
+    struct lee_endpoint *ends[2];
+    (void)argument;
+    lee_start(0, NULL);
+    lee_channel_make(NULL, &pings, ends);
+    lee_channel_close(ends[LEE_EXPORTER]);
+    lee_channel_receive(NULL, ends[LEE_IMPORTER], PONG, NULL, 0);
+}
+
+static void test_faults(void) {
+    struct child child;
+    run_child(&child, receive_another, NULL);
+    CHECK(child.status == 134 && strstr(child.output, "receive: Ping came and is not what is received, in a channel of Pings") != NULL);
+    run_child(&child, receive_after_close, NULL);
+    CHECK(child.status == 134 && strstr(child.output, "closed before Pong came") != NULL);
+    run_child(&child, wait_without_end, NULL); /* the spawned one is found to wait last, or main */
+    CHECK(child.status == 134 && strstr(child.output, "deadlock: every task of every process waits") != NULL);
+}
+
+int main(int argc, char **argv) {
+    lee_start(0, NULL);
+    test_faults();
+    test_ping_pong(argc > 1 ? atoi(argv[1]) : 20000);
+    test_order();
+    test_places();
+    test_select();
+    test_kill();
+    test_killer_waits();
+    CHECK(lee_process_self()->endpoints == NULL);
+    CHECK(lee_heap_validate(lee_heap_self()) == NULL);
+    return check_end();
+}
