@@ -41,6 +41,8 @@ void lee_account_note(struct lee_heap *heap, bool accounted) {
         return;
     struct lee_accounts *accounts = lee_accounts_of(heap);
     accounts->rested = accounted ? 0 : accounts->rested + 1;
+    if (accounts->requirements > 0)
+        lee_custodians_count(accounts);
 }
 
 void lee_account_collect(struct lee_heap *heap) {

@@ -212,6 +212,16 @@ void lee_custodian_remove(struct lee_task *task) {
 
 /* --- the end --------------------------------------------------------------------------------------------------------- */
 
+/* A requirement of nothing, or one whose victim is gone, requires nothing. */
+void lee_custodians_count(struct lee_accounts *accounts) {
+    accounts->requirements = 0;
+    struct lee_custodian *at = lee_custodian_deepest(&accounts->first);
+    for (; at != NULL; at = lee_custodian_after(at)) {
+        for (const struct lee_limit *need = at->requirements; need != NULL; need = need->next)
+            accounts->requirements += need->bytes > 0 && !need->victim->shut;
+    }
+}
+
 /* A limit whose victim is gone limits nothing any more. */
 static void find_least_limit(struct lee_custodian *custodian) {
     custodian->least_limit = SIZE_MAX;
@@ -245,6 +255,8 @@ static bool shut_down(struct lee_custodian *top) {
         lee_files_shut();
     if (lee_opened_shut != NULL)
         lee_opened_shut();
+    if (accounts_self()->requirements > 0)
+        lee_custodians_count(accounts_self());
     struct lee_custodian *at = lee_custodian_deepest(&accounts_self()->first);
     for (; named && at != NULL; at = lee_custodian_after(at))
         find_least_limit(at);
@@ -545,18 +557,27 @@ static void begin_accounts(void) {
     heap->allowance = heap->counts.allocated;
 }
 
-void lee_custodian_limit(struct lee_custodian *of, int64_t bytes, struct lee_custodian *victim) {
-    struct lee_custodian *custodian = given(of);
-    set(&custodian->limits, bytes_of(bytes), given(victim));
-    given(victim)->named = given(victim)->named || !lee_custodian_is_inside(custodian, given(victim));
+/* A custodian's own tasks have no say in what it may hold. The first one has the program's limit only. */
+static void check_authority(const struct lee_custodian *custodian) {
+    const struct lee_custodian *own = lee_task_self()->custodian;
+    if (custodian == own || !lee_custodian_is_inside(custodian, own))
+        lee_fault_message(NULL, "custodian: a limit or requirement is set by a task of a custodian above, not by its own");
+}
+
+void lee_custodian_limit(struct lee_custodian *of, int64_t bytes, struct lee_custodian *named) {
+    struct lee_custodian *custodian = given(of), *victim = named != NULL ? named : custodian;
+    check_authority(custodian);
+    set(&custodian->limits, bytes_of(bytes), victim);
+    victim->named = victim->named || !lee_custodian_is_inside(custodian, victim);
     find_least_limit(custodian);
     begin_accounts();
 }
 
 void lee_custodian_require(struct lee_custodian *of, int64_t bytes, struct lee_custodian *victim) {
     struct lee_custodian *custodian = given(of);
-    accounts_self()->requirements++;
-    set(&custodian->requirements, bytes_of(bytes), given(victim));
+    check_authority(custodian);
+    set(&custodian->requirements, bytes_of(bytes), victim != NULL ? victim : custodian);
+    lee_custodians_count(accounts_self());
     begin_accounts();
 }
 
@@ -570,6 +591,8 @@ int64_t lee_custodian_use(struct lee_custodian *of) {
 }
 
 void lee_custodian_policy(int policy) {
+    if (lee_task_self()->custodian->parent != NULL)
+        lee_fault_message(NULL, "custodian: the policy is set by a task of the first custodian");
     accounts_self()->precise = policy == LEE_PRECISE && lee_heap_settings.accounting != LEE_ACCOUNTING_NONE;
 }
 

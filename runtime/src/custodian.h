@@ -42,7 +42,7 @@ struct lee_accounts {
     bool in_sets;               /* the collection that runs accounts precisely */
     unsigned rested;            /* collections since the last accounting */
     unsigned held;              /* how often; of the running task, which cannot wait meanwhile */
-    size_t requirements;        /* how often somebody said that he requires something */
+    size_t requirements;        /* how many there are of something, whose victim is still there */
     struct lee_task *unseen;    /* what a task's stack took is asked of the system (1 us), so seldom: a task that ran is charged for all of
                                    its stack until somebody looks, which is before anybody is settled */
 };
@@ -68,6 +68,9 @@ bool lee_custodian_starved(struct lee_heap *heap);
 
 /* Whether somebody has used half of a limit, has a limit below `most` bytes, or a requirement. */
 bool lee_custodians_near(struct lee_heap *heap, size_t most);
+
+/* Counts the requirements anew: custodians that had some may be dead. */
+void lee_custodians_count(struct lee_accounts *accounts);
 
 /* Whether a custodian is `top` or below it. */
 bool lee_custodian_is_inside(const struct lee_custodian *custodian, const struct lee_custodian *top);
