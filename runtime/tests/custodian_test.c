@@ -778,6 +778,21 @@ static void run_alone(const char *what, void (*body)(void *), void *argument) {
     }
 }
 
+/* A requirement whose victim is gone, or that is lifted, is none; nor is one of a custodian that is gone. */
+static void test_requirements(void) {
+    const struct lee_accounts *accounts = &lee_process_self()->accounts;
+    struct lee_custodian *victim = lee_custodian_new(NULL), *other = lee_custodian_new(NULL);
+    lee_custodian_require(victim, 1 << 20, NULL);
+    lee_custodian_require(other, 1 << 20, victim);
+    CHECK(accounts->requirements == 2);
+    lee_custodian_shutdown(victim);
+    CHECK(accounts->requirements == 0 && victim->shut && !other->shut);
+    lee_custodian_require(other, 1 << 20, other);
+    CHECK(accounts->requirements == 1);
+    lee_custodian_require(other, 0, other);
+    CHECK(accounts->requirements == 0);
+}
+
 int main(int argc, char **argv) {
     size_t rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : UNDER_ASAN ? 8 : 32;
     uint64_t seed = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
@@ -796,6 +811,7 @@ int main(int argc, char **argv) {
     run_alone("a million custodians", a_million, NULL);
     run_alone("chained windows", windows, &no);
     run_alone("windows with weak links", windows, &yes);
+    test_requirements();
     test_no_memory();
     return check_end();
 }
