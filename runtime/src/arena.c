@@ -71,13 +71,12 @@ static void link_arena(struct lee_arena *arena) {
 }
 
 void lee_arena_unlink(struct lee_arena *arena) {
-    struct lee_process *process = lee_process_self();
     if (arena->newer != NULL)
         arena->newer->older = arena->older;
-    else if (process->arenas.running == arena)
-        process->arenas.running = arena->older;
-    else if (process->arenas.keys == arena)
-        process->arenas.keys = arena->older;
+    else if (lee_process->arenas.running == arena)
+        lee_process->arenas.running = arena->older;
+    else if (lee_process->arenas.keys == arena)
+        lee_process->arenas.keys = arena->older;
     if (arena->older != NULL)
         arena->older->newer = arena->newer;
 }
@@ -124,7 +123,7 @@ static struct lee_arena_page *take_page(size_t bytes) {
     struct lee_heap *heap = lee_heap_self();
     if (heap == NULL)
         return NULL;
-    struct lee_process *process = lee_process_self();
+    struct lee_process *process = lee_process; /* it has a heap */
     if (bytes == LEE_PAGE_BYTES && process->arenas.kept_count > 0 && process->arenas.kept[process->arenas.kept_count - 1]->heap == heap)
         return process->arenas.kept[--process->arenas.kept_count];
     size_t got;
@@ -137,8 +136,8 @@ static struct lee_arena_page *take_page(size_t bytes) {
     return page;
 }
 
-static void give(struct lee_arena_page *page) {
-    struct lee_process *process = lee_process_self();
+static inline __attribute__((always_inline)) void give(struct lee_arena_page *page) {
+    struct lee_process *process = lee_process;
     if (page->bytes == LEE_PAGE_BYTES && process->arenas.kept_count < LEE_KEPT_PAGES)
         process->arenas.kept[process->arenas.kept_count++] = page;
     else

@@ -5,6 +5,9 @@
 #include "container.h"
 
 #include "heap.h"
+#include "process.h"
+
+bool lee_listed_any;
 
 static uint64_t priority(const struct lee_listed *entry) {
     uint64_t mixed = (entry->start ^ entry->start >> 33) * 0xff51afd7ed558ccdu;
@@ -47,8 +50,9 @@ static struct lee_listed *join(struct lee_listed *low, struct lee_listed *high) 
 
 void lee_list(struct lee_listed *entry, const void *object, size_t bytes, const struct lee_container *type) {
     *entry = (struct lee_listed){.start = (uintptr_t)object, .end = (uintptr_t)object + bytes, .type = type};
+    lee_listed_any = true;
     uint64_t own = priority(entry);
-    struct lee_listed **at = &lee_process_self()->listed;
+    struct lee_listed **at = &lee_lists()->listed;
     while (*at != NULL && priority(*at) >= own)
         at = entry->start < (*at)->start ? &(*at)->less : &(*at)->more;
     split(*at, entry->start, &entry->less, &entry->more);
@@ -56,7 +60,7 @@ void lee_list(struct lee_listed *entry, const void *object, size_t bytes, const 
 }
 
 void lee_unlist(struct lee_listed *entry) {
-    struct lee_listed **at = &lee_process_self()->listed;
+    struct lee_listed **at = &lee_lists()->listed;
     while (*at != NULL && *at != entry)
         at = entry->start < (*at)->start ? &(*at)->less : &(*at)->more;
     if (*at != NULL)
@@ -65,9 +69,9 @@ void lee_unlist(struct lee_listed *entry) {
 
 void lee_unlist_range(uintptr_t start, uintptr_t end) {
     struct lee_listed *low, *middle, *high;
-    split(lee_process_self()->listed, start, &low, &high);
+    split(lee_lists()->listed, start, &low, &high);
     split(high, end, &middle, &high);
-    lee_process_self()->listed = join(low, high);
+    lee_lists()->listed = join(low, high);
 }
 
 void *lee_list_in_arena(void *block, size_t bytes, const struct lee_container *type) {
@@ -108,7 +112,7 @@ static bool in_heap(uintptr_t at, const struct lee_container *want) {
 }
 
 static bool on_list(uintptr_t at, const struct lee_container *want) {
-    const struct lee_listed *entry = lee_process_self()->listed;
+    const struct lee_listed *entry = lee_lists()->listed;
     while (entry != NULL) {
         if (at < entry->start)
             entry = entry->less;

@@ -39,7 +39,7 @@ void lee_io_enter(struct lee_process *process) {
 /* The open files of the process but for the standard ones. The list keeps nothing alive: the links lie in words of a file that its layout
  * does not name. */
 static struct lee_file *first_file(void) {
-    return (struct lee_file *)~lee_process_self()->hidden_files;
+    return (struct lee_file *)~lee_lists()->hidden_files;
 }
 
 /* Buffers that no file has at present. */
@@ -92,7 +92,7 @@ static void unlink_file(struct lee_file *f) {
     if (f->previous != NULL)
         f->previous->next = f->next;
     else if (first_file() == f)
-        lee_process_self()->hidden_files = ~(uintptr_t)f->next;
+        lee_lists()->hidden_files = ~(uintptr_t)f->next;
     if (f->next != NULL)
         f->next->previous = f->previous;
     f->next = f->previous = NULL;
@@ -120,7 +120,7 @@ struct lee_file *io_begin(struct lee_file *f, int fd, unsigned flags) {
     f->next = first_file();
     if (f->next != NULL)
         f->next->previous = f;
-    lee_process_self()->hidden_files = ~(uintptr_t)f;
+    lee_lists()->hidden_files = ~(uintptr_t)f;
     return f;
 }
 

@@ -7,7 +7,7 @@
 struct lee_custodian *lee_custodian_current(void) __attribute__((weak));
 
 static struct lee_opened *first(void) {
-    return (struct lee_opened *)~lee_process_self()->hidden_opened;
+    return (struct lee_opened *)~lee_lists()->hidden_opened;
 }
 
 void lee_opened_add(struct lee_opened *entry, void (*shut)(struct lee_opened *entry)) {
@@ -15,14 +15,14 @@ void lee_opened_add(struct lee_opened *entry, void (*shut)(struct lee_opened *en
     entry->custodian = lee_custodian_current != NULL ? lee_custodian_current() : NULL;
     if (entry->next != NULL)
         entry->next->previous = entry;
-    lee_process_self()->hidden_opened = ~(uintptr_t)entry;
+    lee_lists()->hidden_opened = ~(uintptr_t)entry;
 }
 
 void lee_opened_remove(struct lee_opened *entry) {
     if (entry->previous != NULL)
         entry->previous->next = entry->next;
     else
-        lee_process_self()->hidden_opened = ~(uintptr_t)entry->next;
+        lee_lists()->hidden_opened = ~(uintptr_t)entry->next;
     if (entry->next != NULL)
         entry->next->previous = entry->previous;
 }

@@ -7,6 +7,7 @@
 static _Thread_local struct lee_process own;
 _Thread_local struct lee_process *lee_process __attribute__((tls_model("initial-exec")));
 
+struct lee_process_lists lee_thread_lists = {.hidden_files = ~(uintptr_t)0, .hidden_opened = ~(uintptr_t)0};
 bool lee_processes_used;
 
 void lee_process_enter(struct lee_process *process) {
@@ -30,7 +31,7 @@ void lee_process_scan(const struct lee_process *process, struct lee_marker *mark
 #endif
 
 struct lee_process *lee_process_begin(void) {
-    own.hidden_files = own.hidden_opened = own.hidden_pids = ~(uintptr_t)0;
+    own.hidden_pids = ~(uintptr_t)0;
 #ifndef LEE_NO_GC
     lee_tasks_begin(&own);
 #endif

@@ -22,6 +22,14 @@ struct lee_process_record;
 
 enum { LEE_KEPT_PAGES = 4 /* arenas that are alive at once in one process seldom are more */ };
 
+/* What the processes of threads have in common, so that what a thread of foreign code opened is written out at the end; each one that is
+ * spawned has its own. */
+struct lee_process_lists {
+    struct lee_listed *listed; /* what `container_of` finds outside the heap (container.c); null as long as nothing was listed */
+    /* Heads of lists that keep nothing alive, so no word here may look like a pointer: complements of addresses. */
+    uintptr_t hidden_files, hidden_opened;
+};
+
 struct lee_process {
     struct lee_heap *heap; /* null until it allocates */
     struct {
@@ -30,9 +38,8 @@ struct lee_process {
         struct lee_arena_page *kept[LEE_KEPT_PAGES]; /* first pages for the next arenas */
         unsigned kept_count;
     } arenas;
-    struct lee_listed *listed; /* what `container_of` finds outside the heap (container.c); null as long as nothing was listed */
-    /* Heads of lists that keep nothing alive, so no word here may look like a pointer: complements of addresses. */
-    uintptr_t hidden_files, hidden_opened, hidden_pids;
+    uintptr_t hidden_pids;     /* head of a list that keeps nothing alive: the complement of an address */
+    struct lee_process_lists lists; /* if it was spawned */
     /* Of a process that was spawned; it lies at the top of the stack of its first task. */
     uintptr_t high; /* of that stack; 0 for the process of a thread */
     struct lee_file standard[3];
@@ -97,6 +104,12 @@ void lee_globals_scan(const struct lee_process *process, struct lee_marker *mark
 static inline bool lee_process_is_spawned(void) {
     return lee_process != NULL && lee_process->high != 0;
 }
+extern struct lee_process_lists lee_thread_lists;
+
+static inline struct lee_process_lists *lee_lists(void) {
+    return lee_process_is_spawned() ? &lee_process->lists : &lee_thread_lists;
+}
+
 /* Ends the running process; it must have been spawned. */
 _Noreturn void lee_process_end(enum lee_end_how how, int status, const char *message, size_t length) __attribute__((weak));
 

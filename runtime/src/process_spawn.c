@@ -257,7 +257,7 @@ static struct lee_process *make(int (*entry)(void *), const void *arguments, siz
     struct lee_process *process = &beginning->process;
     memset(beginning, 0, sizeof *beginning);
     process->high = high;
-    process->hidden_files = process->hidden_opened = process->hidden_pids = ~(uintptr_t)0;
+    process->lists.hidden_files = process->lists.hidden_opened = process->hidden_pids = ~(uintptr_t)0;
     process->tasks.first.low = low;
     process->tasks.first.high = place; /* what lies above are no words of the stack */
     beginning->entry = entry;

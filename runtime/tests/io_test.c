@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <lee/fault.h>
 #include <lee/io.h>
+#include <pthread.h>
 #include <signal.h>
 
 static char directory[] = "/tmp/lee-io-XXXXXX";
@@ -292,6 +293,27 @@ static void test_faults(void) {
     check_holds("flushed", child.output, "held back");
 }
 
+/* What a thread of foreign code opened is written out with the rest. */
+static void *open_in_thread(void *path) {
+    struct lee_file *f = lee_io_fopen(path, "w");
+    if (f != NULL)
+        lee_io_fprintf(f, "from a thread");
+    return NULL;
+}
+
+static void test_thread(void) {
+    char path[] = "/tmp/lee-io-thread-XXXXXX", text[32] = "";
+    int fd = mkstemp(path);
+    pthread_t thread;
+    CHECK(fd >= 0 && pthread_create(&thread, NULL, open_in_thread, path) == 0);
+    pthread_join(thread, NULL);
+    CHECK(read(fd, text, sizeof text) == 0);
+    CHECK(lee_io_fflush(NULL) == 0);
+    CHECK(read(fd, text, sizeof text - 1) == 13 && strcmp(text, "from a thread") == 0);
+    close(fd);
+    unlink(path);
+}
+
 int main(void) {
     if (mkdtemp(directory) == NULL)
         return 1;
@@ -309,5 +331,6 @@ int main(void) {
     char command[100];
     snprintf(command, sizeof command, "rm -r %s", directory);
     CHECK(system(command) == 0);
+    test_thread();
     return check_end();
 }
