@@ -341,7 +341,10 @@ impl<'a> NullFacts<'a> {
                 copy(self.operand_var(a))
             }
             Rvalue::Borrow(kind, place, _) if !kind.by_address() => copy(self.var(place)),
-            Rvalue::Use(a) | Rvalue::Truth(a) | Rvalue::Numeric(a, _) => self.test(facts, dest, a, true),
+            Rvalue::Use(a) | Rvalue::Truth(a) => self.test(facts, dest, a, true),
+            Rvalue::Numeric(a, ty) if mir::ty::keeps_all_bits(self.program, self.body, a, *ty) => {
+                self.test(facts, dest, a, true)
+            }
             Rvalue::Unary(UnOp::Not, a) => self.test(facts, dest, a, false),
             Rvalue::Binary(op @ (BinOp::Eq | BinOp::Ne), a, b, _) => {
                 let is_zero = |o: &Operand| matches!(o, Operand::Const(Const::Null(_) | Const::Int(0, _)));

@@ -9,6 +9,7 @@ use source::Span;
 use typing::tree::{self, Bind, Expr, ExprKind, Init, LabelId, LocalId};
 use typing::tree::{Stmt, StmtKind as Tree};
 use typing::types::*;
+use typing::walk;
 
 impl<'t> Lower<'t, '_> {
     /// The statements of a block, in the current scope.
@@ -150,8 +151,16 @@ impl<'t> Lower<'t, '_> {
         let ty = tree_local.ty;
         match init {
             None => self.zero_uninitialised(local),
-            Some(Init::Expr(e)) => self.into(local, e),
-            Some(init) => self.init_place(&Place::local(local), ty, init, false),
+            Some(init) => {
+                // What uses the variable's address before it is whole, or leaves in the middle, finds zeros.
+                let early = walk::own_use(id, init) != walk::OwnUse::None
+                    || self.has_slots(local) && walk::may_leave(init);
+                let early = early && self.is_aggregate(ty.ty) && !self.body.unchecked;
+                if early {
+                    self.emit(StmtKind::Zero(Place::local(local)));
+                }
+                self.init_place(&Place::local(local), ty, init, early);
+            }
         }
     }
 

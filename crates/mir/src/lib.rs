@@ -9,6 +9,7 @@ mod parse_body;
 mod parse_types;
 pub mod print;
 pub mod print_types;
+pub mod resolve;
 pub mod ty;
 pub mod verify;
 mod verify_order;

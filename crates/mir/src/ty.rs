@@ -340,3 +340,12 @@ pub fn holds_counts(types: &TypeStore, ty: Ty) -> bool {
         _ => false,
     }
 }
+
+/// Whether a conversion of the operand, a number, to the type keeps all bits that it has.
+pub fn keeps_all_bits(program: &Program, body: &Body, operand: &Operand, to: Ty) -> bool {
+    let types = &program.types;
+    let size = |ty: Ty| types.as_int(ty).map(|kind| kind.size());
+    let from = operand_ty(program, body, operand).ok().and_then(size);
+    // `bool` is 1 for every number that is not zero.
+    matches!(types.kind(to), TyKind::Bool) || from.zip(size(to)).is_some_and(|(from, to)| to >= from)
+}

@@ -43,6 +43,7 @@ mod tasks;
 pub mod tree;
 pub mod types;
 mod va;
+pub mod walk;
 
 pub use checker::{check, Options};
 pub use types::{Qty, Ty, TyKind, TypeStore};

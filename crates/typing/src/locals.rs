@@ -7,6 +7,7 @@ use crate::scope::Entity;
 use crate::specs::{Place, Role};
 use crate::tree::*;
 use crate::types::*;
+use crate::walk;
 use source::{Diagnostic, Span, Symbol};
 use syntax::ast;
 
@@ -246,6 +247,7 @@ impl Checker<'_> {
                         self.note_known(id, value);
                     }
                 }
+                self.check_own_use(id, name, whole, &init);
                 Some(init)
             }
             None => {
@@ -266,6 +268,29 @@ impl Checker<'_> {
             Some(attribute) => Some(self.with_cleanup(declaration, name, attribute)),
             None => Some(declaration),
         }
+    }
+
+    /// A variable has no value in its own initialiser. Its address may be passed on if it can be zeroed first.
+    fn check_own_use(&mut self, id: LocalId, name: ast::Ident, ty: Qty, init: &Init) {
+        if !self.checked() || !matches!(self.kind(ty.ty), TyKind::Array { .. } | TyKind::Record(_)) {
+            return;
+        }
+        let (span, message, help) = match walk::own_use(id, init) {
+            walk::OwnUse::Read(span) => (
+                span,
+                format!("`{}` is not initialised yet: its own initialiser reads it", name.name),
+                "give the part a value of its own, and assign what depends on it after the declaration",
+            ),
+            walk::OwnUse::Address(span) if self.program.types.needs_init(ty.ty) => (
+                span,
+                format!("`{}` holds a `nonnull` pointer, and its address is used before it is initialised", name.name),
+                "use the address after the declaration",
+            ),
+            _ => return,
+        };
+        self.report(
+            Diagnostic::error(codes::INITIALISER, span, message).label(name.span, "declared here").help(help),
+        );
     }
 
     /// `__attribute__((cleanup(f)))`: a call of `f` with the variable's address when its scope is left.

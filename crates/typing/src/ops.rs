@@ -273,7 +273,7 @@ impl Checker<'_> {
     }
 
     /// Fields that others depend on have no address taken.
-    fn guarded_field(&mut self, place: &Expr, span: Span) -> bool {
+    pub(crate) fn guarded_field(&mut self, place: &Expr, span: Span) -> bool {
         let ExprKind::Field(base, n) = &*place.kind else { return false };
         let Some(id) = self.program.types.as_record(base.ty.ty) else { return false };
         let fields = self.program.types.record(id).fields.clone().unwrap_or_default();

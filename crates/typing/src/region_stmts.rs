@@ -113,7 +113,7 @@ impl Checker<'_> {
             self.poison(Some(name));
             return StmtKind::Empty;
         }
-        if self.guarded_member(&place, span) {
+        if self.guarded_member(&place, span) || self.guarded_field(&place, span) {
             self.poison(Some(name));
             return StmtKind::Empty;
         }

@@ -5,7 +5,6 @@ use mir::ty::{owns, place_ty};
 use mir::visit::{check_places, stmt_places, Access};
 use source::Span;
 use typing::tree::BorrowKind;
-use typing::types::Own;
 
 use super::paths::{cursor_over, Found, NodeId, Over, Step};
 use super::report::{Finding, Kind, Lost, Verb};
@@ -30,12 +29,10 @@ impl Ownership<'_> {
                 if let (Some(others), Some(found)) = (carried, self.find(dest).filter(|f| f.exact)) {
                     s.carry(found.node, others);
                 }
-                self.remember(s, dest, value);
-                if self.is_store_through_pointer(dest) {
-                    self.forget_below(s, at, false);
-                }
+                self.remember(s, at, dest, value);
                 if let Some(&loan) = self.loan_at.get(&at) {
                     s.loans.insert(loan);
+                    self.lends_facts(s, loan);
                 }
             }
             StmtKind::Call { dest, callee, args, .. } => {
@@ -44,10 +41,6 @@ impl Ownership<'_> {
                 }
                 for arg in args {
                     self.operand(s, at, arg, span, report);
-                }
-                // A builtin without arguments reaches nothing.
-                if !matches!(callee, Callee::Builtin(_)) || !args.is_empty() {
-                    self.forget_below(s, at, true);
                 }
                 if let Some(dest) = dest {
                     self.store(s, at, dest, &Brought::unknown(OWNED), span, report);
@@ -86,14 +79,15 @@ impl Ownership<'_> {
                 }
             }
             // What is read element by element stays where it is.
-            StmtKind::CopyElements { .. } => {
+            StmtKind::CopyElements { to, .. } => {
                 stmt_places(&stmt.kind, &mut |place, _| self.read(s, at, place, span, report));
+                self.elements_copied(s, to);
             }
             StmtKind::DropSlot(place) if !place.has_deref() => {}
             StmtKind::SetTag(place, _) => self.set_tag(s, at, place, span, report),
             StmtKind::Check(check) => {
                 check_places(check, &mut |place, _| self.read(s, at, place, span, report));
-                self.tag_checked(s, check);
+                self.tag_checked(s, at, check);
             }
             other => stmt_places(other, &mut |place, access| match access {
                 Access::Read | Access::Address => self.read(s, at, place, span, report),
@@ -136,23 +130,6 @@ impl Ownership<'_> {
 
     pub fn find(&self, place: &Place) -> Option<Found> {
         self.paths.find(&self.program.types, place)
-    }
-
-    pub fn owns_place(&self, place: &Place) -> bool {
-        place_ty(self.program, self.body, place).is_ok_and(|q| owns(&self.program.types, q.ty))
-    }
-
-    /// Whether the place is reached through a view.
-    pub fn through_view(&self, place: &Place) -> bool {
-        (0..place.proj.len()).any(|n| {
-            let ty = mir::ty::prefix_ty(self.program, self.body, place, n).map(|q| q.ty);
-            let own = ty.ok().and_then(|ty| self.program.types.as_pointer(ty)).map(|p| p.own);
-            place.proj.get(n) == Some(&Proj::Deref) && own == Some(Own::View)
-        })
-    }
-
-    fn is_store_through_pointer(&self, dest: &Place) -> bool {
-        dest.has_deref() && self.find(dest).is_none_or(|f| f.slot)
     }
 
     // ---- reading
@@ -261,7 +238,7 @@ impl Ownership<'_> {
     }
 
     /// The temporary or variable `dest` now tells about a path.
-    fn remember(&self, s: &mut State, dest: &Place, value: &Rvalue) {
+    fn remember(&self, s: &mut State, at: Point, dest: &Place, value: &Rvalue) {
         let Some(local) = dest.as_local() else { return };
         s.forget(local);
         if self.paths.root(local).is_some() || self.body.locals.get(local.0 as usize).is_none_or(|d| d.address_taken) {
@@ -286,7 +263,9 @@ impl Ownership<'_> {
                 (None, Some(Test::Truth(_, node, same))) => Some(Test::Truth(local, node, same)),
                 _ => None,
             },
-            Rvalue::Truth(a) | Rvalue::Numeric(a, _) => truth(s, a, true),
+            Rvalue::Truth(a) => truth(s, a, true),
+            // A conversion tells about the pointer only if it keeps all of its bits.
+            Rvalue::Numeric(a, ty) if mir::ty::keeps_all_bits(self.program, self.body, a, *ty) => truth(s, a, true),
             Rvalue::Unary(UnOp::Not, a) => truth(s, a, false),
             Rvalue::Binary(op @ (BinOp::Eq | BinOp::Ne), a, b, _) => match (is_null(a), is_null(b)) {
                 (false, true) => truth(s, a, *op == BinOp::Ne),
@@ -296,9 +275,9 @@ impl Ownership<'_> {
             _ => None,
         };
         if let Some(test) = test {
-            s.learn(test);
+            self.learn(s, at, test);
         }
-        self.remember_tag(s, local, value);
+        self.remember_tag(s, at, local, value);
     }
 
     // ---- moving
@@ -346,8 +325,9 @@ impl Ownership<'_> {
     /// Whether the path can go: it is here, not lent to this function, and not lent away. A null path stays.
     fn goes(&self, s: &State, at: Point, node: NodeId, span: Span, verb: Verb, report: Report) -> bool {
         let bits = s.of(node);
+        // What is null is moved once, like all else: nothing but a test says that it is null.
         if self.is_nothing(s, node) {
-            return false;
+            return true;
         }
         self.here(s, node, span, report);
         if bits & MOVED != 0 {
@@ -410,6 +390,9 @@ impl Ownership<'_> {
         {
             return vec![];
         }
+        if self.paths.nodes[node].is_union && self.is_nothing(s, node) {
+            return vec![];
+        }
         let mut parts = vec![];
         if s.of(node) & MOVED == 0 {
             self.gone_parts(s, node, node, span, &mut parts, report);
@@ -455,9 +438,11 @@ impl Ownership<'_> {
     fn store(&self, s: &mut State, at: Point, dest: &Place, brought: &Brought, span: Span, report: Report) {
         self.through(s, at, dest, span, report);
         self.tag_stored(s, dest);
-        self.stored_inside(s, dest);
         let Some(found) = self.find(dest).filter(|f| f.exact) else {
-            self.slot_changes(s, at, dest, Verb::Assigned, span, report);
+            if self.keeps_lent_value(dest, span, Verb::Assigned, report) {
+                self.slot_changes(s, at, dest, Verb::Assigned, span, report);
+                self.stored_in_content(s, dest);
+            }
             return;
         };
         let node = found.node;
@@ -521,9 +506,11 @@ impl Ownership<'_> {
         let mut sides = [None, None];
         for (place, side) in [a, b].into_iter().zip(&mut sides) {
             self.through(s, at, place, span, report);
-            self.stored_inside(s, place);
             let Some(found) = self.find(place).filter(|f| f.exact && self.paths.nodes[f.node].owned) else {
-                self.slot_changes(s, at, place, Verb::Swapped, span, report);
+                if self.keeps_lent_value(place, span, Verb::Swapped, report) {
+                    self.slot_changes(s, at, place, Verb::Swapped, span, report);
+                    self.stored_in_content(s, place);
+                }
                 continue;
             };
             let node = found.node;
@@ -558,6 +545,9 @@ impl Ownership<'_> {
         if s.of(found.node) & MOVED == 0 {
             self.conflicts(s, at, found.node, Verb::Opened, span, report);
         }
+        if let Some(&loan) = self.loan_at.get(&at) {
+            s.loans.insert(loan);
+        }
         s.set(&self.paths, found.node, MOVED, self.site(at));
     }
 
@@ -570,7 +560,7 @@ impl Ownership<'_> {
             self.here(s, found.node, span, report);
             bits = s.of(found.node) & (OWNED | NULL);
         }
-        match cursor_over(self.program, self.body, place) {
+        match cursor_over(self.program, self.body, &self.resolver, place) {
             Over::Path => {}
             Over::Content => report(Finding::slot(span, place.clone(), Verb::Borrowed)),
             Over::Slot(_) => {
@@ -583,6 +573,9 @@ impl Ownership<'_> {
         match self.loan_at.get(&at).and_then(|&n| Some((n, self.regions.loans.get(n)?))) {
             // A slot: the path that it is reached through.
             Some((number, loan)) if loan.form != Form::Cursor => {
+                self.keeps_lent_value(place, span, Verb::Lent(BorrowKind::Slot), report);
+                self.stored_in_content(s, place);
+                self.lends_facts(s, number);
                 if let Some(found) = self.find(&loan.place).filter(|f| !f.slot) {
                     self.loan_conflicts(s, at, loan.kind, loan.form, found.node, span, report);
                 }

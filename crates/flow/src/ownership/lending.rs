@@ -6,9 +6,9 @@ use source::Span;
 use typing::tree::BorrowKind;
 
 use super::effects::Report;
-use super::paths::{traced, Found, NodeId};
+use super::paths::{Found, NodeId};
 use super::report::{Finding, Verb};
-use super::state::{State, MOVED, NULL, OWNED};
+use super::state::{State, Test, MOVED};
 use super::Ownership;
 use crate::framework::Point;
 use crate::regions::{Form, Loan};
@@ -47,7 +47,7 @@ impl Ownership<'_> {
         if s.loans.iter().next().is_none() || !self.owns_place(place) {
             return;
         }
-        let Some(found) = self.find(&traced(self.body, place)).filter(|f| !f.exact) else { return };
+        let Some(found) = self.find(&self.resolver.place(place)).filter(|f| !f.exact) else { return };
         let sees =
             |&(_, loan, lent): &(usize, &Loan, NodeId)| loan.kind.is_view() && self.paths.is_prefix(lent, found.node);
         if let Some((loan, ..)) = self.active(s, at).find(sees) {
@@ -82,7 +82,8 @@ impl Ownership<'_> {
                 }
                 match self.find(place).filter(|f| !f.slot) {
                     Some(found) => self.loan_conflicts(s, at, kind, form, found.node, span, report),
-                    None if kind == BorrowKind::Slot => {
+                    None if kind == BorrowKind::Slot && self.keeps_lent_value(place, span, Verb::Lent(kind), report) => {
+                        self.stored_in_content(s, place);
                         self.slot_changes(s, at, place, Verb::Lent(kind), span, report);
                     }
                     None => {}
@@ -94,7 +95,7 @@ impl Ownership<'_> {
                 if s.of(node) & MOVED == 0 {
                     self.whole(s, node, span, Verb::Borrowed, report);
                     let root = self.paths.nodes[node].root.0 as usize;
-                    let swaps = kind == BorrowKind::Slot && form == Form::Borrow;
+                    let swaps = kind == BorrowKind::Slot && matches!(form, Form::Borrow | Form::Cursor);
                     if swaps && self.lent_roots.contains(root) && !self.paths.is_behind_pointer(node) {
                         report(Finding::lent_root(span, node, Verb::Assigned));
                     }
@@ -103,6 +104,7 @@ impl Ownership<'_> {
             }
         }
         s.loans.insert(number);
+        self.lends_facts(s, number);
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -138,23 +140,29 @@ impl Ownership<'_> {
         }
     }
 
-    /// What a call or a store through a pointer may change below what is lent: null or not is not known any more. What was
-    /// lent to a call exclusively is whole again behind it.
-    pub fn forget_below(&self, s: &mut State, at: Point, call: bool) {
-        let active: Vec<(BorrowKind, NodeId)> =
-            self.active(s, at).filter(|(_, l, _)| l.form != Form::Look).map(|(_, l, node)| (l.kind, node)).collect();
-        for (kind, node) in active {
-            if kind.is_view() {
-                continue;
-            }
-            for below in self.paths.below(node) {
-                let itself = below == node && !(call && kind == BorrowKind::Slot);
-                s.rich.insert(below);
-                s.untest(below);
-                if !itself && s.has(below, NULL) && !s.has(below, MOVED) {
-                    s.set_one(below, OWNED, 0);
-                }
-            }
+    /// What lies below a loan that is no view may be changed through it as long as it is in force: nothing is known of it from
+    /// the beginning of the loan on, and nothing is learnt before its end (`is_certain`).
+    pub fn lends_facts(&self, s: &mut State, loan: usize) {
+        let (Some(site), Some(node)) = (self.regions.loans.get(loan), self.lent.get(loan).copied().flatten()) else {
+            return;
+        };
+        if !site.kind.is_view() {
+            self.unknown_below(s, node, site.kind == BorrowKind::Slot);
+        }
+    }
+
+    /// Whether what is known of the path stays true until its next use: no loan is in force through which it can change.
+    pub fn is_certain(&self, s: &State, at: Point, node: NodeId) -> bool {
+        !self.active(s, at).any(|(_, loan, lent)| {
+            let itself = loan.kind == BorrowKind::Slot || lent != node;
+            !loan.kind.is_view() && itself && self.paths.is_prefix(lent, node)
+        })
+    }
+
+    /// A temporary tells about a path.
+    pub fn learn(&self, s: &mut State, at: Point, test: Test) {
+        if self.is_certain(s, at, test.node()) {
+            s.learn(test);
         }
     }
 }

@@ -8,6 +8,7 @@
 //! Needs: regions solved (loans and who holds them, what owes its release). Changes: fills in `Dispose::moved`. Guarantees: outside
 //! `unsafe`, no owned value is used after it went, none goes while it is lent, and none is lost.
 
+mod content;
 mod copies;
 mod effects;
 mod lending;
@@ -20,6 +21,7 @@ mod unions;
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
 use mir::ir::*;
+use mir::resolve::Resolver;
 use mir::visit::{stmt_places, term_places, Access};
 use rustc_hash::FxHashMap;
 use source::{Sink, Span};
@@ -55,6 +57,8 @@ pub(crate) struct Ownership<'a> {
     pub body: &'a Body,
     pub regions: &'a Regions,
     pub paths: Paths,
+    /// Where the pointers of temporaries come from.
+    pub resolver: Resolver,
     /// Places where paths go; number 0 is none.
     pub sites: Vec<(Span, Gone, Option<Local>)>,
     site_at: FxHashMap<Point, u32>,
@@ -127,6 +131,7 @@ pub fn run(
 impl<'a> Ownership<'a> {
     fn new(program: &'a Program, body: &'a Body, regions: &'a Regions) -> Ownership<'a> {
         let paths = Paths::new(program, body);
+        let resolver = Resolver::new(body);
         let is_temp = |l: &Local| body.locals.get(l.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp);
         let split = |temps: bool| {
             let pick = |l: &&Local| is_temp(l) == temps;
@@ -138,7 +143,8 @@ impl<'a> Ownership<'a> {
             .map(|loan| {
                 // A view sees into slots.
                 let sees = loan.kind.is_view() && loan.form == Form::Borrow;
-                paths.find(&program.types, &loan.place).filter(|f| !f.slot || sees).map(|f| f.node)
+                let place = resolver.place(&loan.place);
+                paths.find(&program.types, &place).filter(|f| !f.slot || sees).map(|f| f.node)
             })
             .collect();
         let mut this = Ownership {
@@ -146,6 +152,7 @@ impl<'a> Ownership<'a> {
             body,
             regions,
             paths,
+            resolver,
             sites: vec![(Span::NONE, Gone::Moved, None)],
             site_at: FxHashMap::default(),
             loan_at: regions.loans.iter().enumerate().map(|(n, loan)| (loan.at, n)).collect(),
@@ -352,44 +359,45 @@ impl Analysis for Ownership<'_> {
         self.step(state, at, stmt, &mut |_| {});
     }
 
-    fn edge(&self, state: &mut State, _from: BlockId, _to: BlockId, edge: Edge) -> bool {
+    fn edge(&self, state: &mut State, from: BlockId, _to: BlockId, edge: Edge) -> bool {
+        let stmts = self.body.blocks.get(from.0 as usize).map_or(0, |b| b.stmts.len());
+        let at = Point { block: from, stmt: stmts };
         let (operand, holds) = match edge {
             Edge::Plain => return true,
             Edge::Branch(operand, holds) => (operand, holds),
             Edge::Case(operand, arms) => {
-                self.switched(state, operand, &|value| arms.iter().any(|(lo, hi, _)| (*lo..=*hi).contains(&value)));
+                self.switched(state, at, operand, &|value| arms.iter().any(|(lo, hi, _)| (*lo..=*hi).contains(&value)));
                 return true;
             }
             Edge::Else(operand, arms) => {
-                self.switched(state, operand, &|value| !arms.iter().any(|(lo, hi, _)| (*lo..=*hi).contains(&value)));
+                self.switched(state, at, operand, &|value| !arms.iter().any(|(lo, hi, _)| (*lo..=*hi).contains(&value)));
                 return true;
             }
         };
         let Some(place) = operand.place() else { return true };
-        if let Some(node) = self.tested(place) {
-            return state.refine(&self.paths, node, holds);
+        if let Some(node) = self.tested(place).filter(|&node| self.is_certain(state, at, node)) {
+            state.refine(&self.paths, node, holds);
+            return true;
         }
         for node in self.unions_of(place) {
-            self.selected(state, node, &|value| (value != 0) == holds);
+            self.selected(state, at, node, &|value| (value != 0) == holds);
         }
         let Some(local) = place.as_local() else { return true };
         let tests: Vec<Test> = state.tests.iter().copied().filter(|t| t.local() == local).collect();
-        let mut can_be = true;
         for test in tests {
-            can_be &= match test {
+            if !self.is_certain(state, at, test.node()) {
+                continue;
+            }
+            match test {
                 Test::Copy(_, node) => state.refine(&self.paths, node, holds),
                 Test::Truth(_, node, same) => state.refine(&self.paths, node, holds == same),
-                Test::Tag(_, node) => {
-                    self.selected(state, node, &|value| (value != 0) == holds);
-                    true
-                }
+                Test::Tag(_, node) => self.selected(state, at, node, &|value| (value != 0) == holds),
                 Test::Is(_, node, wanted, same) => {
-                    self.selected(state, node, &|value| (value == wanted) == (holds == same));
-                    true
+                    self.selected(state, at, node, &|value| (value == wanted) == (holds == same))
                 }
-            };
+            }
         }
-        can_be
+        true
     }
 }
 

@@ -1,6 +1,7 @@
 //! Owned paths: places that start at a local and go on through fields and through dereferences of `unique` pointers, numbered.
 
 use mir::ir::*;
+use mir::resolve::Resolver;
 use mir::ty::{owns, place_ty};
 use mir::visit::{stmt_places, term_places};
 use rustc_hash::FxHashMap;
@@ -382,8 +383,8 @@ pub(crate) enum Over {
 }
 
 /// What a cursor over the place goes over.
-pub(crate) fn cursor_over(program: &Program, body: &Body, place: &Place) -> Over {
-    let place = traced(body, place);
+pub(crate) fn cursor_over(program: &Program, body: &Body, resolver: &Resolver, place: &Place) -> Over {
+    let place = resolver.place(place);
     let mut over = match place.base {
         PlaceBase::Local(_) => Over::Path,
         _ => Over::Slot(None),
@@ -406,28 +407,6 @@ pub(crate) fn cursor_over(program: &Program, body: &Body, place: &Place) -> Over
         };
     }
     over
-}
-
-/// The place, with the pointer that a temporary at its base was computed from.
-pub(crate) fn traced(body: &Body, place: &Place) -> Place {
-    let mut place = place.clone();
-    for _ in 0..body.locals.len() {
-        let Some(base) = place.base_local().filter(|_| place.proj.first() == Some(&Proj::Deref)) else { break };
-        if body.locals.get(base.0 as usize).is_none_or(|d| d.kind != LocalKind::Temp) {
-            break;
-        }
-        let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
-        let from = stmts.into_iter().find_map(|s| match &s.kind {
-            StmtKind::Assign(
-                dest,
-                Rvalue::Use(a) | Rvalue::Offset(a, _) | Rvalue::Bits(a, _) | Rvalue::Part(a, ..),
-            ) if dest.as_local() == Some(base) => a.place(),
-            _ => None,
-        });
-        let Some(from) = from else { break };
-        place = Place { base: from.base, proj: from.proj.iter().chain(&place.proj).cloned().collect() };
-    }
-    place
 }
 
 /// Locals that are cursors.

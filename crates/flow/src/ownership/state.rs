@@ -35,7 +35,7 @@ impl Test {
             Test::Copy(l, _) | Test::Truth(l, ..) | Test::Tag(l, _) | Test::Is(l, ..) => l,
         }
     }
-    fn node(self) -> NodeId {
+    pub fn node(self) -> NodeId {
         match self {
             Test::Copy(_, n) | Test::Truth(_, n, _) | Test::Tag(_, n) | Test::Is(_, n, ..) => n,
         }
@@ -254,11 +254,13 @@ impl State {
         Brought { bits: self.of(node), rich: self.rich.contains(node), parts }
     }
 
-    /// The path goes, and all below it; what is null stays.
+    /// The path goes, and all below it; what is null below it stays null.
     pub fn gone(&mut self, paths: &Paths, node: NodeId, site: u32) {
         for n in paths.below(node) {
             let bits = self.of(n);
-            if bits != NULL {
+            if n == node && bits == NULL {
+                self.set_one(n, MOVED, site);
+            } else if bits != NULL {
                 self.set_one(n, MOVED | bits & NULL, site);
             }
             self.untest(n);
@@ -302,17 +304,15 @@ impl State {
         self.either.retain(|pair| pair.0 != node);
     }
 
-    /// A test of the path came out; `false` if that cannot be.
-    pub fn refine(&mut self, paths: &Paths, node: NodeId, not_null: bool) -> bool {
+    /// A test of the path came out.
+    pub fn refine(&mut self, paths: &Paths, node: NodeId, not_null: bool) {
         let old = self.of(node);
-        if old & MOVED != 0 {
-            return true;
+        // A fact that contradicts the test makes no code unreachable: it stays as it is.
+        if old & MOVED != 0 || not_null && old == NULL {
+            return;
         }
         self.decide(node, not_null);
         if not_null {
-            if old == NULL {
-                return false;
-            }
             if old & NULL != 0 {
                 // Below a null path nothing was ever there.
                 for n in paths.below(node) {
@@ -329,6 +329,5 @@ impl State {
                 self.carry(node, vec![]);
             }
         }
-        true
     }
 }

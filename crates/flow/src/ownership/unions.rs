@@ -9,25 +9,25 @@ use typing::types::{RecordKind, Ty, TyKind};
 use super::effects::Report;
 use super::paths::{NodeId, Step};
 use super::report::{Lost, Verb};
-use super::state::{State, Test, MOVED, NULL, OWNED, UNSET};
+use super::state::{State, Test, MOVED, NULL, UNSET};
 use super::Ownership;
 use crate::framework::Point;
 
 impl Ownership<'_> {
     /// A switch over a local goes where the value satisfies `taken`.
-    pub fn switched(&self, s: &mut State, operand: &Operand, taken: &dyn Fn(i128) -> bool) {
+    pub fn switched(&self, s: &mut State, at: Point, operand: &Operand, taken: &dyn Fn(i128) -> bool) {
         let Some(local) = operand.place().and_then(Place::as_local) else { return };
         let tests: Vec<Test> = s.tests.iter().copied().filter(|t| t.local() == local).collect();
         for test in tests {
             if let Test::Tag(_, node) = test {
-                self.selected(s, node, taken);
+                self.selected(s, at, node, taken);
             }
         }
     }
 
     /// What selects the member of a union satisfies `taken`: if no such member owns anything, neither does the union.
-    pub fn selected(&self, s: &mut State, node: NodeId, taken: &dyn Fn(i128) -> bool) {
-        if !s.has(node, MOVED | UNSET) && !self.members(node).iter().any(|&(value, owns)| owns && taken(value)) {
+    pub fn selected(&self, s: &mut State, at: Point, node: NodeId, taken: &dyn Fn(i128) -> bool) {
+        if self.is_certain(s, at, node) && !s.has(node, MOVED | UNSET) && !self.members(node).iter().any(|&(value, owns)| owns && taken(value)) {
             s.set(&self.paths, node, NULL, 0);
         }
     }
@@ -61,7 +61,7 @@ impl Ownership<'_> {
     }
 
     /// The temporary or variable now tells what selects the member of unions.
-    pub fn remember_tag(&self, s: &mut State, local: Local, value: &Rvalue) {
+    pub fn remember_tag(&self, s: &mut State, at: Point, local: Local, value: &Rvalue) {
         let tests: Vec<Test> = match value {
             Rvalue::Tag(place) => {
                 let found = self.find(place).filter(|f| f.exact && self.paths.nodes[f.node].is_union);
@@ -81,7 +81,7 @@ impl Ownership<'_> {
             },
             _ => vec![],
         };
-        tests.into_iter().for_each(|test| s.learn(test));
+        tests.into_iter().for_each(|test| self.learn(s, at, test));
     }
 
     fn tag_tests(&self, s: &State, local: Local, operand: &Operand, value: i128, same: bool) -> Vec<Test> {
@@ -142,7 +142,10 @@ impl Ownership<'_> {
     /// A tag is set before its member is assigned: what another member, or this one, held is lost.
     pub fn set_tag(&self, s: &mut State, at: Point, place: &Place, span: Span, report: Report) {
         self.through(s, at, place, span, report);
-        let Some(found) = self.find(place).filter(|f| f.exact && self.paths.nodes[f.node].owned) else { return };
+        let Some(found) = self.find(place).filter(|f| f.exact && self.paths.nodes[f.node].owned) else {
+            self.keeps_lent_value(place, span, Verb::Assigned, report);
+            return;
+        };
         let node = found.node;
         if self.lend_temps.contains(self.paths.nodes[node].root.0 as usize) {
             return;
@@ -159,16 +162,16 @@ impl Ownership<'_> {
     }
 
     /// A test of the tag of a tagged union, or of what selects in another, went well: the member is there.
-    pub fn tag_checked(&self, s: &mut State, check: &Check) {
+    pub fn tag_checked(&self, s: &mut State, at: Point, check: &Check) {
         match check {
             Check::Tag(place, member) => {
                 if let Some(found) = self.find(place).filter(|f| f.exact && self.paths.nodes[f.node].is_union) {
-                    self.selected(s, found.node, &|value| value == i128::from(*member));
+                    self.selected(s, at, found.node, &|value| value == i128::from(*member));
                 }
             }
             Check::TagValue(Operand::Copy(place), values, _) => {
                 for node in self.unions_of(place) {
-                    self.selected(s, node, &|value| values.contains(&value));
+                    self.selected(s, at, node, &|value| values.contains(&value));
                 }
             }
             _ => {}
@@ -178,13 +181,5 @@ impl Ownership<'_> {
     /// Whether the place is a member of a union path, and owns nothing itself.
     pub fn is_plain_member(&self, place: &Place, node: NodeId) -> bool {
         self.paths.nodes[node].is_union && !self.owns_place(place)
-    }
-
-    /// A store to what lies in a member of a union path: the union owns it.
-    pub fn stored_inside(&self, s: &mut State, place: &Place) {
-        let Some(found) = self.find(place).filter(|f| !f.exact && self.paths.nodes[f.node].is_union) else { return };
-        if self.paths.nodes[found.node].owned && self.owns_place(place) && s.of(found.node) & MOVED == 0 {
-            s.set(&self.paths, found.node, OWNED, 0);
-        }
     }
 }

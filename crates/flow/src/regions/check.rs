@@ -10,6 +10,7 @@ use typing::types::{Ty, TyKind};
 
 use super::build::{Demand, Env, Keeper, Ref, Solver};
 use super::live::{Live, Liveness};
+use super::makings::Makings;
 use super::origins::{Origin, OriginId, EXCHANGE, HEAP};
 use super::report::{Finding, Problem};
 use super::shape::each_region;
@@ -151,17 +152,18 @@ struct Uses {
 /// Every region is live where it is used.
 fn liveness(solver: &mut Solver, cfg: &Cfg, found: &mut Vec<Finding>) {
     let (program, body) = (solver.program, solver.body);
-    let analysis = Liveness::new(program, body);
+    let makings = Makings::new(solver);
+    let again = |&(n, span): &(u32, Span)| Finding { span, problem: Problem::MadeTwice(n) };
+    found.extend(makings.again.iter().map(again));
+    let analysis = Liveness::new(program, body, makings.at);
     let results = solve(&analysis, body, cfg);
     results.visit(&analysis, body, &mut |at, live, item| {
         let mut uses = Uses { accesses: vec![], temps: vec![], regions: vec![] };
         match item {
             Item::Stmt(stmt) if stmt.is_unsafe => return,
             Item::Stmt(stmt) => {
-                if let StmtKind::Assign(_, value) = &stmt.kind {
-                    if let Some(n) = analysis.made_by(value).filter(|&n| live.made.contains(n as usize)) {
-                        found.push(Finding { span: stmt.span, problem: Problem::MadeTwice(n) });
-                    }
+                if let Some(&n) = analysis.made_at(at).iter().find(|&&n| live.made.contains(n as usize)) {
+                    found.push(Finding { span: stmt.span, problem: Problem::MadeTwice(n) });
                 }
                 statement_uses(solver, at, stmt, &mut uses);
             }

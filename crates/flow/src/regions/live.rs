@@ -7,6 +7,7 @@
 use crate::framework::{Analysis, Direction, Point};
 use mir::bits::BitSet;
 use mir::ir::*;
+use rustc_hash::FxHashMap;
 use typing::tree::RegionKind;
 use typing::types::{Region, TyKind};
 
@@ -23,14 +24,15 @@ pub(crate) struct Live {
 
 /// The analysis.
 pub(crate) struct Liveness<'a> {
-    program: &'a Program,
     body: &'a Body,
     /// By local: the region that ends with it, if it is the key that a region was made with.
     keys: Vec<Option<u32>>,
+    /// By statement: the regions that it makes.
+    makings: FxHashMap<Point, Vec<u32>>,
 }
 
 impl<'a> Liveness<'a> {
-    pub fn new(program: &'a Program, body: &'a Body) -> Liveness<'a> {
+    pub fn new(program: &Program, body: &'a Body, makings: FxHashMap<Point, Vec<u32>>) -> Liveness<'a> {
         let keys = body
             .locals
             .iter()
@@ -42,16 +44,12 @@ impl<'a> Liveness<'a> {
                 _ => None,
             })
             .collect();
-        Liveness { program, body, keys }
+        Liveness { body, keys, makings }
     }
 
-    /// The region that a new key is for.
-    pub fn made_by(&self, value: &Rvalue) -> Option<u32> {
-        let Rvalue::NewKey(_, ty) = value else { return None };
-        match self.program.types.kind(*ty) {
-            TyKind::Key(_, Region::Body(n)) => Some(*n),
-            _ => None,
-        }
+    /// The regions that the statement makes.
+    pub fn made_at(&self, at: Point) -> &[u32] {
+        self.makings.get(&at).map_or(&[], |regions| regions)
     }
 }
 
@@ -80,7 +78,10 @@ impl Analysis for Liveness<'_> {
         changed
     }
 
-    fn statement(&self, state: &mut Live, _at: Point, stmt: &Stmt) {
+    fn statement(&self, state: &mut Live, at: Point, stmt: &Stmt) {
+        for &n in self.made_at(at) {
+            state.made.insert(n as usize);
+        }
         let mut change = |n: u32, by: i8| {
             if let Some(count) = state.open.get_mut(n as usize) {
                 *count = count.saturating_add_signed(by);
@@ -98,11 +99,6 @@ impl Analysis for Liveness<'_> {
             StmtKind::ArenaEnd(_, n) => change(*n, -1),
             StmtKind::Open(_, _, Region::Body(n)) => change(*n, 1),
             StmtKind::Close(_, _, Region::Body(n)) => change(*n, -1),
-            StmtKind::Assign(_, value) => {
-                if let Some(n) = self.made_by(value) {
-                    state.made.insert(n as usize);
-                }
-            }
             _ => {}
         }
     }

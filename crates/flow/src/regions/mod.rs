@@ -14,6 +14,7 @@ mod build;
 mod calls;
 mod check;
 mod live;
+mod makings;
 mod origins;
 mod report;
 pub(crate) mod shape;
@@ -166,7 +167,7 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Local>> {
                     list.push(local);
                 }
             }
-            Some(StmtKind::CursorBegin(local, _)) => {
+            Some(StmtKind::CursorBegin(local, _) | StmtKind::Open(local, ..)) => {
                 if let Some(list) = holders.get_mut(n) {
                     list.push(*local);
                 }

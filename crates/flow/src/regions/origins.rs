@@ -46,6 +46,8 @@ pub enum Form {
     Cursor,
     /// An `unpack` that lends.
     Unpack,
+    /// An `open`: the key is away until the end of the block.
+    Open,
     /// A copy of an owned pointer that only looks through it: for one access, if all is well.
     Look,
 }
@@ -120,6 +122,7 @@ impl<'a> Origins<'a> {
         let body = self.body;
         let mut loans = vec![];
         let cursors = crate::ownership::paths::cursors(body);
+        let resolver = mir::resolve::Resolver::new(body);
         let owned = |place: &Place| {
             let ty = mir::ty::place_ty(program, body, place).map(|q| q.ty);
             ty.is_ok_and(|ty| mir::ty::owns(&program.types, ty))
@@ -145,7 +148,7 @@ impl<'a> Origins<'a> {
                             lend(BorrowKind::Shared, place, Form::Look);
                         }
                     }
-                    StmtKind::CursorBegin(_, place) => match cursor_over(program, body, place) {
+                    StmtKind::CursorBegin(_, place) => match cursor_over(program, body, &resolver, place) {
                         Over::Slot(Some(path)) => lend(BorrowKind::Shared, &path, Form::Borrow),
                         _ => lend(BorrowKind::Slot, place, Form::Cursor),
                     },
@@ -153,7 +156,8 @@ impl<'a> Origins<'a> {
                     StmtKind::Unpack { place, moves: false, .. } if owned(place) => {
                         lend(BorrowKind::Lend, place, Form::Unpack)
                     }
-                    StmtKind::Open(handle, _, Region::Body(n)) => {
+                    StmtKind::Open(handle, key, Region::Body(n)) => {
+                        lend(BorrowKind::Slot, key, Form::Open);
                         let decl = body.locals.get(handle.0 as usize);
                         if let (Some(opens), Some(decl)) = (self.opens.get_mut(*n as usize), decl) {
                             opens.push((decl.scope, decl.span));

@@ -1,0 +1,105 @@
+//! Which place a pointer temporary leads to.
+//!
+//! Lowering computes the pointer of `v->items[i].name` in temporaries, so the store itself names only the last of them. An
+//! analysis that asks whether the store touches `v` needs the place as the program wrote it. The table answers that: it
+//! follows temporaries that are assigned once back to the place that their pointer was read from, or whose address it is.
+//!
+//! The elements of an array behind a pointer are not told apart: `p + i` leads to `*p` for every `i`.
+
+use crate::ir::*;
+
+/// Where the pointer of a temporary comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Source {
+    /// It was read from this place, and possibly moved within the object.
+    Read(Place),
+    /// It is the address of this place.
+    Address(Place),
+}
+
+/// The sources of all temporaries of a body.
+#[derive(Debug, Default)]
+pub struct Resolver {
+    sources: Vec<Option<Source>>,
+}
+
+impl Resolver {
+    /// Reads the body once.
+    pub fn new(body: &Body) -> Resolver {
+        let mut sources: Vec<Option<Source>> = vec![None; body.locals.len()];
+        let mut assigned = vec![0u32; body.locals.len()];
+        let mut count = |local: Option<Local>| {
+            if let Some(times) = local.and_then(|l| assigned.get_mut(l.0 as usize)) {
+                *times += 1;
+            }
+        };
+        for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+            crate::visit::stmt_places(&stmt.kind, &mut |place, access| {
+                if access == crate::visit::Access::Write {
+                    count(place.as_local());
+                }
+            });
+            let StmtKind::Assign(dest, value) = &stmt.kind else { continue };
+            if let (Some(local), Some(source)) = (dest.as_local(), source(value)) {
+                if let Some(slot) = sources.get_mut(local.0 as usize) {
+                    *slot = Some(source);
+                }
+            }
+        }
+        for ((slot, times), decl) in sources.iter_mut().zip(assigned).zip(&body.locals) {
+            if times != 1 || decl.kind != LocalKind::Temp {
+                *slot = None;
+            }
+        }
+        Resolver { sources }
+    }
+
+    /// The place with the pointer temporaries at its base replaced by what they were computed from.
+    pub fn place(&self, place: &Place) -> Place {
+        let mut place = place.clone();
+        // Each step goes to a temporary that was assigned before; the count guards against a body that is wrong.
+        for _ in 0..self.sources.len() {
+            let Some(base) = place.base_local().filter(|_| place.proj.first() == Some(&Proj::Deref)) else { break };
+            let (from, steps) = match self.sources.get(base.0 as usize) {
+                Some(Some(Source::Read(from))) => (from, place.proj.as_slice()),
+                Some(Some(Source::Address(of))) => (of, place.proj.get(1..).unwrap_or(&[])),
+                _ => break,
+            };
+            place = Place { base: from.base, proj: from.proj.iter().chain(steps).cloned().collect() };
+        }
+        place
+    }
+}
+
+fn source(value: &Rvalue) -> Option<Source> {
+    match value {
+        Rvalue::Use(a)
+        | Rvalue::Offset(a, _)
+        | Rvalue::Bits(a, _)
+        | Rvalue::Part(a, Part::Ptr | Part::Lo | Part::Hi, _)
+        | Rvalue::MakeFat { ptr: a, .. }
+        | Rvalue::MakeCounted { ptr: a, .. } => a.place().cloned().map(Source::Read),
+        Rvalue::AddrOf(place) => Some(Source::Address(place.clone())),
+        Rvalue::Borrow(kind, place, _) if kind.by_address() => Some(Source::Address(place.clone())),
+        Rvalue::Borrow(_, place, _) => Some(Source::Read(place.clone())),
+        Rvalue::Part(_, Part::Type, _)
+        | Rvalue::Unary(..)
+        | Rvalue::Binary(..)
+        | Rvalue::Numeric(..)
+        | Rvalue::MakeTypedVoid(..)
+        | Rvalue::Difference(..)
+        | Rvalue::Remaining(_)
+        | Rvalue::Measure(_)
+        | Rvalue::Clamp(_)
+        | Rvalue::CountArith(..)
+        | Rvalue::BlockSize(_)
+        | Rvalue::Alloc { .. }
+        | Rvalue::Retain(_)
+        | Rvalue::NewKey(..)
+        | Rvalue::Tag(_)
+        | Rvalue::Truth(_)
+        | Rvalue::VaArg(..)
+        | Rvalue::Builtin(..)
+        | Rvalue::LabelAddr(..) => None,
+    }
+}
