@@ -166,7 +166,12 @@ impl Checker<'_> {
                 out.push((self.filled_argument(value, param.ty, why), from));
                 continue;
             }
-            let why = if fty.keeps_string == Some(at as u32) { Why::Store } else { why };
+            let keeps = fty.keeps_string == Some(at as u32);
+            if self.tracked() && keeps {
+                // It is kept in another argument, which the loan follows; it is not given away.
+                value = self.borrowed(value);
+            }
+            let why = if keeps { Why::Store } else { why };
             out.push((self.coerce(value, param.ty, why), from));
         }
         if wrong {

@@ -298,17 +298,22 @@ impl Checker<'_> {
             _ => return false,
         };
         if let ExprKind::Local(id) = *place.kind {
-            let Some(state) = self.inferred_mut(id).filter(|s| s.own && s.viewed) else { return false };
-            if !state.not_view {
-                state.not_view = true;
-                self.changed();
-            }
-            return true;
+            return self.not_a_view(id);
         }
         match Self::pointer_below(place).cloned() {
             Some(p) => self.blame_view(&p),
             None => false,
         }
+    }
+
+    /// The local is no view, if it is one by inference only.
+    pub(crate) fn not_a_view(&mut self, id: LocalId) -> bool {
+        let Some(state) = self.inferred_mut(id).filter(|s| s.own && s.viewed) else { return false };
+        if !state.not_view {
+            state.not_view = true;
+            self.changed();
+        }
+        true
     }
 
     fn changed(&mut self) {

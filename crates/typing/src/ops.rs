@@ -157,6 +157,8 @@ impl Checker<'_> {
         }
         if let ExprKind::Local(id) = *place.kind {
             self.address_of_local(id, place.ty.ty, expected);
+            // Whoever has the address may store another pointer there, and expects the declared type.
+            self.not_a_view(id);
         }
         let target = place.ty;
         if self.tracked() && self.program.types.owns(target.ty) && self.path_root(&place).is_some() {

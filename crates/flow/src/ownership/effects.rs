@@ -19,8 +19,14 @@ pub(crate) type Report<'r> = &'r mut dyn FnMut(Finding);
 impl Ownership<'_> {
     /// What a statement does; for a `Dispose` gives the parts that are gone already.
     pub fn step(&self, s: &mut State, at: Point, stmt: &Stmt, report: Report) -> Vec<Vec<Proj>> {
-        let span = stmt.span;
         self.end_peeks(s, at, stmt, report);
+        let parts = self.effect(s, at, stmt, report);
+        self.live.flow(s, self.body, at, stmt, self.regions.loan_at.get(&at).copied());
+        parts
+    }
+
+    fn effect(&self, s: &mut State, at: Point, stmt: &Stmt, report: Report) -> Vec<Vec<Proj>> {
+        let span = stmt.span;
         match &stmt.kind {
             StmtKind::Assign(dest, value) => {
                 let carried = self.carries(s, value);
@@ -30,8 +36,7 @@ impl Ownership<'_> {
                     s.carry(found.node, others);
                 }
                 self.remember(s, at, dest, value);
-                if let Some(&loan) = self.loan_at.get(&at) {
-                    s.loans.insert(loan);
+                if let Some(&loan) = self.regions.loan_at.get(&at) {
                     self.lends_facts(s, loan);
                 }
             }
@@ -42,6 +47,7 @@ impl Ownership<'_> {
                 for arg in args {
                     self.operand(s, at, arg, span, report);
                 }
+                self.call_begins(s, at, args, report);
                 if let Some(dest) = dest {
                     self.store(s, at, dest, &Brought::unknown(OWNED), span, report);
                     if let Some(local) = dest.as_local() {
@@ -83,7 +89,9 @@ impl Ownership<'_> {
                 stmt_places(&stmt.kind, &mut |place, _| self.read(s, at, place, span, report));
                 self.elements_copied(s, to);
             }
-            StmtKind::DropSlot(place) if !place.has_deref() => {}
+            StmtKind::DropSlot(place) if !place.has_deref() => {
+                self.slot_changes(s, at, place, Verb::Freed, span, report);
+            }
             StmtKind::SetTag(place, _) => self.set_tag(s, at, place, span, report),
             StmtKind::Check(check) => {
                 check_places(check, &mut |place, _| self.read(s, at, place, span, report));
@@ -545,9 +553,6 @@ impl Ownership<'_> {
         if s.of(found.node) & MOVED == 0 {
             self.conflicts(s, at, found.node, Verb::Opened, span, report);
         }
-        if let Some(&loan) = self.loan_at.get(&at) {
-            s.loans.insert(loan);
-        }
         s.set(&self.paths, found.node, MOVED, self.site(at));
     }
 
@@ -570,7 +575,7 @@ impl Ownership<'_> {
                 }
             }
         }
-        match self.loan_at.get(&at).and_then(|&n| Some((n, self.regions.loans.get(n)?))) {
+        match self.regions.loan_at.get(&at).and_then(|&n| Some((n, self.regions.loans.get(n)?))) {
             // A slot: the path that it is reached through.
             Some((number, loan)) if loan.form != Form::Cursor => {
                 self.keeps_lent_value(place, span, Verb::Lent(BorrowKind::Slot), report);
@@ -579,7 +584,6 @@ impl Ownership<'_> {
                 if let Some(found) = self.find(&loan.place).filter(|f| !f.slot) {
                     self.loan_conflicts(s, at, loan.kind, loan.form, found.node, span, report);
                 }
-                s.loans.insert(number);
             }
             _ => self.lend(s, at, BorrowKind::Slot, place, span, report),
         }
@@ -603,6 +607,7 @@ impl Ownership<'_> {
     // ---- ends
 
     fn ends(&self, s: &mut State, at: Point, local: Local, span: Span, report: Report) {
+        self.storage_ends(s, at, local, span, report);
         if let Some(root) = self.paths.root(local) {
             if let Some(place) = self.cursors.get(&local) {
                 self.advance(s, root, span, report);
@@ -617,14 +622,6 @@ impl Ownership<'_> {
             s.set(&self.paths, root, UNSET, 0);
         }
         s.live.remove(local.0 as usize);
-        for (n, variables) in self.variables.iter().enumerate() {
-            let held = s.loans.contains(n) && variables.contains(&local);
-            let others = variables.iter().any(|v| s.live.contains(v.0 as usize));
-            let temps = self.temps.get(n).is_some_and(|t| t.iter().any(|&t| self.is_used(t, at)));
-            if held && !others && !temps {
-                s.loans.remove(n);
-            }
-        }
     }
 
     /// What is still owned in the path (not behind its pointer) is lost here.

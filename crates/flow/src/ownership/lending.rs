@@ -13,20 +13,38 @@ use super::Ownership;
 use crate::framework::Point;
 use crate::regions::{Form, Loan};
 
-impl Ownership<'_> {
-    /// Whether a loan is in force: something that may hold it can still be used.
-    pub fn is_active(&self, s: &State, loan: usize, at: Point) -> bool {
-        s.loans.contains(loan)
-            && (self.variables.get(loan).is_some_and(|v| v.iter().any(|l| s.live.contains(l.0 as usize)))
-                || self.temps.get(loan).is_some_and(|t| t.iter().any(|&t| self.is_used(t, at))))
-    }
+/// Who keeps a loan in force, and where that matters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lent {
+    /// The loan.
+    pub number: usize,
+    /// A local that holds it and is used later.
+    pub holder: Local,
+    /// The point at which it is in force.
+    pub at: Point,
+}
 
-    /// The loans in force at a point, with their paths.
-    fn active<'s>(&'s self, s: &'s State, at: Point) -> impl Iterator<Item = (usize, &'s Loan, NodeId)> + 's {
-        s.loans.iter().filter_map(move |n| {
-            let loan = self.regions.loans.get(n)?;
-            let node = self.lent.get(n).copied().flatten()?;
-            (loan.at != at && self.is_active(s, n, at)).then_some((n, loan, node))
+/// A loan in force.
+struct InForce<'a> {
+    loan: &'a Loan,
+    /// What is lent.
+    node: NodeId,
+    by: Lent,
+}
+
+/// Whether two steps may lead to the same part: elements are not told apart, nor are members of a union and their payload.
+fn may_be_same(a: &Proj, b: &Proj) -> bool {
+    a == b || matches!((a, b), (Proj::Index(_), Proj::Index(_)))
+}
+
+impl Ownership<'_> {
+    /// The loans in force at a point, with their paths and who holds them.
+    fn active<'s>(&'s self, s: &'s State, at: Point) -> impl Iterator<Item = InForce<'s>> + 's {
+        self.live.held(s).into_iter().filter_map(move |number| {
+            let loan = self.regions.loans.get(number).filter(|loan| loan.at != at)?;
+            let node = self.lent.get(number).copied().flatten()?;
+            let holder = self.live.holder(s, number, at)?;
+            Some(InForce { loan, node, by: Lent { number, holder, at } })
         })
     }
 
@@ -36,22 +54,53 @@ impl Ownership<'_> {
 
     /// A path that goes, or is replaced, must not be lent; neither a prefix, nor anything below it.
     pub fn conflicts(&self, s: &State, at: Point, node: NodeId, verb: Verb, span: Span, report: Report) {
-        let conflict = self.active(s, at).find(|&(_, _, lent)| self.overlap(lent, node));
-        if let Some((loan, ..)) = conflict {
-            report(Finding::lent(span, node, loan, verb));
+        if let Some(lent) = self.active(s, at).find(|lent| self.overlap(lent.node, node)) {
+            report(Finding::lent(span, node, lent.by, verb));
         }
     }
 
-    /// What a slot holds is dropped or exchanged: whatever the slot is reached through must not be lent as a view, which sees into it.
+    /// What a slot holds is dropped or exchanged: whatever the slot is reached through must not be lent as a view, which sees
+    /// into it; and the array that it is an element of must not be.
     pub fn slot_changes(&self, s: &State, at: Point, place: &Place, verb: Verb, span: Span, report: Report) {
-        if s.loans.iter().next().is_none() || !self.owns_place(place) {
+        if self.live.pairs() == 0 || !self.owns_place(place) {
             return;
         }
-        let Some(found) = self.find(&self.resolver.place(place)).filter(|f| !f.exact) else { return };
-        let sees =
-            |&(_, loan, lent): &(usize, &Loan, NodeId)| loan.kind.is_view() && self.paths.is_prefix(lent, found.node);
-        if let Some((loan, ..)) = self.active(s, at).find(sees) {
-            report(Finding::lent(span, found.node, loan, verb));
+        let place = self.resolver.place(place);
+        if let Some(found) = self.find(&place) {
+            let sees = |l: &InForce| l.loan.kind.is_view() && self.paths.is_prefix(l.node, found.node);
+            if let Some(lent) = self.active(s, at).find(sees) {
+                report(Finding::lent(span, found.node, lent.by, verb));
+            }
+        }
+        // Arrays are no paths: their loans are told by the place.
+        for number in self.live.held(s) {
+            let Some(loan) = self.regions.loans.get(number).filter(|loan| loan.kind.is_view() && loan.at != at) else {
+                continue;
+            };
+            let of = self.resolver.place(&loan.place);
+            let same = of.base == place.base && of.proj.iter().zip(&place.proj).all(|(a, b)| may_be_same(a, b));
+            if !same || self.lent.get(number).copied().flatten().is_some() {
+                continue;
+            }
+            if let Some(holder) = self.live.holder(s, number, at) {
+                report(Finding::lent_slot(span, place.clone(), Lent { number, holder, at }, verb));
+                return;
+            }
+        }
+    }
+
+    /// The storage of a local ends: no pointer into it may be used any more.
+    pub fn storage_ends(&self, s: &State, at: Point, local: Local, span: Span, report: Report) {
+        for number in self.live.held(s) {
+            let Some(loan) = self.regions.loans.get(number) else { continue };
+            let into = loan.form == Form::Address || loan.form == Form::Borrow && loan.kind.by_address();
+            if !into || self.resolver.place(&loan.place).local_part() != Some(local) {
+                continue;
+            }
+            if let Some(holder) = self.live.holder(s, number, at) {
+                report(Finding::ended(span, local, Lent { number, holder, at }));
+                return;
+            }
         }
     }
 
@@ -60,17 +109,15 @@ impl Ownership<'_> {
         if self.cursors.is_empty() {
             return;
         }
-        let conflict = self
-            .active(s, at)
-            .find(|&(_, loan, lent)| loan.form == Form::Cursor && self.paths.is_prefix(lent, found.node));
-        if let Some((loan, ..)) = conflict {
-            report(Finding::lent(span, found.node, loan, Verb::Used));
+        let over = |l: &InForce| l.loan.form == Form::Cursor && self.paths.is_prefix(l.node, found.node);
+        if let Some(lent) = self.active(s, at).find(over) {
+            report(Finding::lent(span, found.node, lent.by, Verb::Used));
         }
     }
 
     /// Lends a place.
     pub fn lend(&self, s: &mut State, at: Point, kind: BorrowKind, place: &Place, span: Span, report: Report) {
-        let Some(&number) = self.loan_at.get(&at) else { return };
+        let Some(&number) = self.regions.loan_at.get(&at) else { return };
         let form = self.regions.loans.get(number).map_or(Form::Borrow, |l| l.form);
         match self.find(place).filter(|f| f.exact) {
             None => {
@@ -103,7 +150,6 @@ impl Ownership<'_> {
                 }
             }
         }
-        s.loans.insert(number);
         self.lends_facts(s, number);
     }
 
@@ -119,15 +165,18 @@ impl Ownership<'_> {
         report: Report,
     ) {
         let exclusive = |kind: BorrowKind| matches!(kind, BorrowKind::Lend | BorrowKind::Slot);
-        let conflict = self.active(s, at).find(|&(_, loan, lent)| {
+        let conflict = self.active(s, at).find(|l| {
+            let (loan, lent) = (l.loan, l.node);
             if loan.form == Form::Look || form == Form::Look || !self.overlap(lent, node) {
                 return false;
             }
-            if exclusive(kind) || exclusive(loan.kind) {
+            // The loan of an exclusive argument is a shared one until the call begins.
+            if exclusive(kind) || exclusive(loan.kind) && !self.is_reserved(loan) {
                 return true;
             }
             match (loan.kind.is_view(), kind.is_view()) {
                 (true, true) => false,
+                _ if exclusive(loan.kind) => false,
                 (false, false) => {
                     let (outer, inner) = if self.paths.is_prefix(lent, node) { (lent, node) } else { (node, lent) };
                     self.paths.crosses_owned(outer, inner)
@@ -135,8 +184,37 @@ impl Ownership<'_> {
                 _ => true,
             }
         });
-        if let Some((loan, ..)) = conflict {
-            report(Finding::lent(span, node, loan, Verb::Lent(kind)));
+        if let Some(lent) = conflict {
+            report(Finding::lent(span, node, lent.by, Verb::Lent(kind)));
+        }
+    }
+
+    /// Whether it is the loan of an exclusive argument, which a temporary keeps for its call.
+    fn is_reserved(&self, loan: &Loan) -> bool {
+        let stmt = self.body.blocks.get(loan.at.block.0 as usize).and_then(|b| b.stmts.get(loan.at.stmt));
+        let dest = match stmt.map(|s| &s.kind) {
+            Some(StmtKind::Assign(dest, Rvalue::Borrow(..))) => dest.as_local(),
+            _ => None,
+        };
+        let decl = dest.and_then(|l| self.body.locals.get(l.0 as usize));
+        loan.form == Form::Borrow && decl.is_some_and(|d| d.kind == LocalKind::Temp)
+    }
+
+    /// A call begins: what its exclusive arguments are lent is lent to nothing else any more.
+    pub fn call_begins(&self, s: &State, at: Point, args: &[Operand], report: Report) {
+        let exclusive = |kind: BorrowKind| matches!(kind, BorrowKind::Lend | BorrowKind::Slot);
+        let taken = |l: &InForce| args.iter().any(|arg| crate::framework::whole_local(arg) == Some(l.by.holder));
+        let lent: Vec<InForce> = self.active(s, at).collect();
+        for mine in lent.iter().filter(|l| exclusive(l.loan.kind) && self.is_reserved(l.loan) && taken(l)) {
+            let other = lent.iter().find(|l| {
+                l.by.number != mine.by.number && l.loan.form != Form::Look && self.overlap(l.node, mine.node)
+            });
+            if let Some(other) = other {
+                // The later of the two is the one to be told about.
+                let (first, second) = if other.loan.at < mine.loan.at { (other, mine) } else { (mine, other) };
+                report(Finding::lent(second.loan.span, second.node, first.by, Verb::Lent(second.loan.kind)));
+                return;
+            }
         }
     }
 
@@ -153,9 +231,9 @@ impl Ownership<'_> {
 
     /// Whether what is known of the path stays true until its next use: no loan is in force through which it can change.
     pub fn is_certain(&self, s: &State, at: Point, node: NodeId) -> bool {
-        !self.active(s, at).any(|(_, loan, lent)| {
-            let itself = loan.kind == BorrowKind::Slot || lent != node;
-            !loan.kind.is_view() && itself && self.paths.is_prefix(lent, node)
+        !self.active(s, at).any(|l| {
+            let itself = l.loan.kind == BorrowKind::Slot || l.node != node;
+            !l.loan.kind.is_view() && itself && self.paths.is_prefix(l.node, node)
         })
     }
 

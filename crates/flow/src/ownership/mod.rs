@@ -1,8 +1,8 @@
 //! Ownership: every owned path is released or passed on exactly once, and used only while it is owned and not lent away
 //! (language reference, ownership).
 //!
-//! Lattice: for each owned path (`paths.rs`) the set of {owned, moved, null, unset} that it may be; the set of loans that may be in
-//! force, and which variables may hold them. Join: union. A join of owned and moved is *moved on some paths*: a use reports it,
+//! Lattice: for each owned path (`paths.rs`) the set of {owned, moved, null, unset} that it may be; which local may hold which
+//! loan (`live.rs`). Join: union. A join of owned and moved is *moved on some paths*: a use reports it,
 //! else it is a leak, told at the end of the branch that still owned it.
 //!
 //! Needs: regions solved (loans and who holds them, what owes its release). Changes: fills in `Dispose::moved`. Guarantees: outside
@@ -12,6 +12,7 @@ mod content;
 mod copies;
 mod effects;
 mod lending;
+mod live;
 pub(crate) mod paths;
 mod peeks;
 mod report;
@@ -29,6 +30,7 @@ use typing::types::TyKind;
 
 use crate::framework::{solve, Analysis, Direction, Edge, Item, Point, Results};
 use crate::regions::{Form, Regions};
+use live::Live;
 use paths::{NodeId, Paths};
 use report::Finding;
 use state::{State, Test, NULL, OWNED};
@@ -62,15 +64,10 @@ pub(crate) struct Ownership<'a> {
     /// Places where paths go; number 0 is none.
     pub sites: Vec<(Span, Gone, Option<Local>)>,
     site_at: FxHashMap<Point, u32>,
-    /// Loans by the statement that makes them.
-    pub loan_at: FxHashMap<Point, usize>,
     /// By loan: the path that is lent, if it is one.
     pub lent: Vec<Option<NodeId>>,
-    /// By loan: holders that are variables, and that are temporaries.
-    pub variables: Vec<Vec<Local>>,
-    pub temps: Vec<Vec<Local>>,
-    /// Temporaries that hold loans and are read at or behind a point.
-    used: FxHashMap<Point, BitSet>,
+    /// Who holds which loan, and is used later.
+    pub live: Live,
     /// Locals that are lent to this function: parameters without `consume`, parts of an unpacked struct that is lent.
     pub lent_roots: BitSet,
     /// Temporaries that hold what is lent to a call, not owned.
@@ -132,11 +129,6 @@ impl<'a> Ownership<'a> {
     fn new(program: &'a Program, body: &'a Body, regions: &'a Regions) -> Ownership<'a> {
         let paths = Paths::new(program, body);
         let resolver = Resolver::new(body);
-        let is_temp = |l: &Local| body.locals.get(l.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp);
-        let split = |temps: bool| {
-            let pick = |l: &&Local| is_temp(l) == temps;
-            regions.loans.iter().map(|loan| loan.holders.iter().filter(pick).copied().collect()).collect()
-        };
         let lent = regions
             .loans
             .iter()
@@ -155,11 +147,8 @@ impl<'a> Ownership<'a> {
             resolver,
             sites: vec![(Span::NONE, Gone::Moved, None)],
             site_at: FxHashMap::default(),
-            loan_at: regions.loans.iter().enumerate().map(|(n, loan)| (loan.at, n)).collect(),
             lent,
-            variables: split(false),
-            temps: split(true),
-            used: FxHashMap::default(),
+            live: Live::new(program, body, regions),
             lent_roots: BitSet::empty(body.locals.len()),
             lend_temps: BitSet::empty(body.locals.len()),
             cursors: FxHashMap::default(),
@@ -168,7 +157,6 @@ impl<'a> Ownership<'a> {
         this.find_peeks();
         this.find_sites();
         this.find_lent();
-        this.find_uses();
         this
     }
 
@@ -237,36 +225,6 @@ impl<'a> Ownership<'a> {
         }
     }
 
-    /// Finds out, for temporaries that hold loans, at which points they are read later.
-    fn find_uses(&mut self) {
-        let mut holders = BitSet::empty(self.body.locals.len());
-        let mut any = false;
-        for temp in self.temps.iter().flatten() {
-            any |= holders.insert(temp.0 as usize);
-        }
-        if !any {
-            return;
-        }
-        let analysis = Used { holders: &holders, locals: self.body.locals.len() };
-        let results = solve(&analysis, self.body, &Cfg::new(self.body));
-        let mut used = FxHashMap::default();
-        // Backward: the state at a point is what is read behind it; what the statement reads itself is added.
-        results.visit(&analysis, self.body, &mut |at, state, item| {
-            let mut state = state.clone();
-            match item {
-                Item::Stmt(stmt) => analysis.statement(&mut state, at, stmt),
-                Item::Term(term) => analysis.terminator(&mut state, at, term),
-            }
-            used.insert(at, state);
-        });
-        self.used = used;
-    }
-
-    /// Whether a temporary that holds a loan is read at this point or behind it.
-    pub fn is_used(&self, temp: Local, at: Point) -> bool {
-        self.used.get(&at).is_some_and(|set| set.contains(temp.0 as usize))
-    }
-
     /// Whether a path owes its release when it is lost.
     pub fn owes(&self, node: NodeId) -> bool {
         let at = &self.paths.nodes[node];
@@ -294,54 +252,12 @@ impl<'a> Ownership<'a> {
     }
 }
 
-/// Temporaries that are read later.
-struct Used<'a> {
-    holders: &'a BitSet,
-    locals: usize,
-}
-
-impl Analysis for Used<'_> {
-    type State = BitSet;
-    const DIRECTION: Direction = Direction::Backward;
-
-    fn entry(&self) -> BitSet {
-        BitSet::empty(self.locals)
-    }
-
-    fn join(&self, into: &mut BitSet, from: &BitSet, _rounds: u32) -> bool {
-        into.union(from)
-    }
-
-    fn statement(&self, state: &mut BitSet, _at: Point, stmt: &Stmt) {
-        let mut reads = vec![];
-        stmt_places(&stmt.kind, &mut |place, access| {
-            let Some(local) = place.base_local().filter(|l| self.holders.contains(l.0 as usize)) else { return };
-            if access == Access::Write && place.as_local().is_some() {
-                state.remove(local.0 as usize);
-            } else {
-                reads.push(local);
-            }
-        });
-        for local in reads {
-            state.insert(local.0 as usize);
-        }
-    }
-
-    fn terminator(&self, state: &mut BitSet, _at: Point, term: &Terminator) {
-        term_places(&term.kind, &mut |place, _| {
-            if let Some(local) = place.base_local().filter(|l| self.holders.contains(l.0 as usize)) {
-                state.insert(local.0 as usize);
-            }
-        });
-    }
-}
-
 impl Analysis for Ownership<'_> {
     type State = State;
     const DIRECTION: Direction = Direction::Forward;
 
     fn entry(&self) -> State {
-        let mut state = State::new(self.paths.nodes.len(), self.body.locals.len(), self.regions.loans.len());
+        let mut state = State::new(self.paths.nodes.len(), self.body.locals.len(), self.live.pairs());
         for n in 0..self.body.params {
             state.live.insert(n as usize);
             if let Some(root) = self.paths.root(Local(n)) {
@@ -440,8 +356,7 @@ impl Ownership<'_> {
             {
                 continue;
             }
-            let kept = self.variables.get(n).and_then(|v| v.first());
-            if let Some(&local) = kept {
+            if let Some(local) = self.live.variable(self.body, n) {
                 found.push(Finding::slot_kept(loan.span, local));
             }
         }

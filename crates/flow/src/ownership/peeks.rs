@@ -21,7 +21,7 @@ impl Ownership<'_> {
         for (n, loan) in self.regions.loans.iter().enumerate() {
             let shared = loan.kind == BorrowKind::Shared && loan.form == Form::Borrow;
             let slot = self.lent.get(n).copied().flatten().is_none() && !self.through_view(&loan.place);
-            let kept = self.variables.get(n).is_none_or(|v| !v.is_empty());
+            let kept = self.live.variable(self.body, n).is_some();
             if shared && slot && !kept && self.owns_place(&loan.place) {
                 self.peeks.insert(n);
             }
@@ -30,16 +30,16 @@ impl Ownership<'_> {
 
     /// The statement may empty slots: what was looked up in one must not be used by it, or behind it.
     pub fn end_peeks(&self, s: &mut State, at: Point, stmt: &Stmt, report: Report) {
-        let open: Vec<usize> = s.loans.iter().filter(|&n| self.peeks.contains(n)).collect();
+        let open: Vec<usize> = self.live.held(s).into_iter().filter(|&n| self.peeks.contains(n)).collect();
         if open.is_empty() || !self.empties_slots(stmt) {
             return;
         }
         for n in open {
             let Some(loan) = self.regions.loans.get(n) else { continue };
-            if self.is_active(s, n, at) {
+            if self.live.holder(s, n, at).is_some() {
                 report(Finding::peeked(loan.span, loan.place.clone(), stmt.span));
             }
-            s.loans.remove(n);
+            self.live.end(s, n);
         }
     }
 

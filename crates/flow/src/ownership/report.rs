@@ -7,10 +7,11 @@ use source::{Diagnostic, Level, Sink, Span, Symbol};
 use typing::tree::BorrowKind;
 use typing::types::{KeyKind, Own, RecordKind, Ty, TyKind};
 
+use super::lending::Lent;
 use super::paths::{is_strict, NodeId};
 use super::state::{State, MOVED, OWNED};
 use super::{on_edge, Gone, Options, Ownership};
-use crate::codes::{LEAK, LENT, MOVED as MOVED_CODE, SLOT};
+use crate::codes::{LEAK, LENT, MOVED as MOVED_CODE, OUTLIVES, SLOT};
 use crate::framework::{Point, Results};
 use crate::names::place_name;
 use crate::regions::Form;
@@ -84,8 +85,19 @@ pub(crate) enum Kind {
     },
     Lent {
         node: NodeId,
-        loan: usize,
+        by: Lent,
         verb: Verb,
+    },
+    /// The same of what is no path.
+    LentSlot {
+        place: Place,
+        by: Lent,
+        verb: Verb,
+    },
+    /// The storage of a local ends while a pointer into it may still be used.
+    Ended {
+        local: Local,
+        by: Lent,
     },
     Leak {
         node: NodeId,
@@ -124,8 +136,14 @@ impl Finding {
     pub fn lent_root(span: Span, node: NodeId, verb: Verb) -> Finding {
         Finding { span, kind: Kind::LentRoot { node, verb } }
     }
-    pub fn lent(span: Span, node: NodeId, loan: usize, verb: Verb) -> Finding {
-        Finding { span, kind: Kind::Lent { node, loan, verb } }
+    pub fn lent(span: Span, node: NodeId, by: Lent, verb: Verb) -> Finding {
+        Finding { span, kind: Kind::Lent { node, by, verb } }
+    }
+    pub fn lent_slot(span: Span, place: Place, by: Lent, verb: Verb) -> Finding {
+        Finding { span, kind: Kind::LentSlot { place, by, verb } }
+    }
+    pub fn ended(span: Span, local: Local, by: Lent) -> Finding {
+        Finding { span, kind: Kind::Ended { local, by } }
     }
     pub fn leak(span: Span, node: NodeId, lost: Lost, some: bool, at: Point) -> Finding {
         Finding { span, kind: Kind::Leak { node, lost, some, at } }
@@ -163,10 +181,19 @@ pub(crate) fn all(
     let mut told: Vec<NodeId> = vec![];
     let mut diagnostics = vec![];
     for finding in &found {
-        if let Kind::Lent { loan, .. } = finding.kind {
+        if let Kind::Lent { by, .. } | Kind::LentSlot { by, .. } | Kind::Ended { by, .. } = finding.kind {
             // What holds the loan was reported: it should not hold it.
-            let holders = ownership.regions.loans.get(loan).map_or(&[][..], |l| &l.holders);
-            if holders.iter().any(|l| reported.contains(l.0 as usize)) {
+            let holders = ownership.regions.loans.get(by.number).map_or(&[][..], |l| &l.holders);
+            if holders.iter().any(|l| reported.contains(l.local.0 as usize)) {
+                continue;
+            }
+        }
+        if let Kind::Ended { local, by } = finding.kind {
+            // A pointer that is returned was reported by the analysis of regions.
+            if sink.has_errors() && words.is_returned(by) {
+                continue;
+            }
+            if !reported.insert(local.0 as usize) {
                 continue;
             }
         }
@@ -204,10 +231,10 @@ impl Words<'_, '_> {
             | Kind::Lent { node, .. }
             | Kind::Leak { node, .. } => Some(*node),
             Kind::NotWhole { part, .. } => Some(*part),
-            Kind::Slot { place, .. } | Kind::Peeked { place, .. } => {
+            Kind::Slot { place, .. } | Kind::Peeked { place, .. } | Kind::LentSlot { place, .. } => {
                 self.ownership.paths.find(&self.ownership.program.types, place).map(|f| f.node)
             }
-            Kind::SlotKept(_) | Kind::Copied | Kind::SwapInside => None,
+            Kind::SlotKept(_) | Kind::Copied | Kind::SwapInside | Kind::Ended { .. } => None,
         }
     }
 
@@ -306,7 +333,13 @@ impl Words<'_, '_> {
             Kind::Used { node, site, some } => self.used(span, *node, *site, *some),
             Kind::NotWhole { node, part, site, verb } => self.not_whole(span, *node, *part, *site, *verb),
             Kind::LentRoot { node, verb } => self.lent_root(span, *node, *verb),
-            Kind::Lent { node, loan, verb } => self.lent(span, *node, *loan, *verb),
+            Kind::Lent { node, by, verb } => self.lent(span, &self.name(*node), *by, *verb),
+            Kind::LentSlot { place, by, verb } => {
+                let name = place_name(self.ownership.program, self.ownership.body, place);
+                let name = name.map_or("what is in the slot".to_string(), |n| format!("`{n}`"));
+                self.lent(span, &name, *by, *verb)
+            }
+            Kind::Ended { local, by } => self.ended(span, *local, *by),
             Kind::Leak { node, lost, some, at } => self.leak(span, *node, *lost, *some, *at, options),
             Kind::Slot { place, verb } => self.slot(span, place, *verb),
             Kind::Peeked { place, by } => self.peeked(span, place, *by),
@@ -472,14 +505,94 @@ impl Words<'_, '_> {
         })
     }
 
-    fn lent(&self, span: Span, node: NodeId, loan: usize, verb: Verb) -> Diagnostic {
-        let name = self.name(node);
-        let site = self.ownership.regions.loans.get(loan);
+    /// A pointer outlives the block of the local that it points into.
+    fn ended(&self, span: Span, local: Local, by: Lent) -> Diagnostic {
+        let name = self.local_name(local);
+        let holder = self.holder_name(by.holder);
+        let lent = self.address_site(local, by);
+        let message = format!("the address of {name} does not outlive {holder}, which is used after the block of {name}");
+        let mut d = Diagnostic::error(OUTLIVES, lent, message).label(span, format!("the block of {name} ends here"));
+        if let Some(used) = self.next_use(by) {
+            d = d.label(used, format!("{holder} is used here, after that"));
+        }
+        if let Some(decl) = self.ownership.body.locals.get(local.0 as usize) {
+            d = d.label(decl.span, "declared here");
+        }
+        d.help(format!("declare {name} in the block of {holder}, or allocate it: `new`, `malloc`"))
+    }
+
+    /// The last statement before the end of the block, in the order of the source, that takes the address.
+    fn address_site(&self, local: Local, by: Lent) -> Span {
+        let body = self.ownership.body;
+        let made = self.ownership.regions.loan_at.iter().filter(|(_, &n)| n == by.number);
+        let spans = made.filter_map(|(at, _)| Some(body.blocks.get(at.block.0 as usize)?.stmts.get(at.stmt)?.span));
+        spans.max().unwrap_or(body.locals.get(local.0 as usize).map_or(Span::NONE, |d| d.span))
+    }
+
+    /// Whether the next use of the holder returns it.
+    fn is_returned(&self, by: Lent) -> bool {
+        let used = self.next_use(by);
+        self.ownership.body.blocks.iter().any(|block| {
+            matches!(block.term.kind, TermKind::Return(Some(_))) && used == Some(block.term.span)
+        })
+    }
+
+    /// The use that keeps a loan in force: the next read of its holder.
+    fn next_use(&self, by: Lent) -> Option<Span> {
+        let body = self.ownership.body;
+        let mut seen = vec![];
+        let mut work = std::collections::VecDeque::from([(by.at.block, by.at.stmt)]);
+        while let Some((block, from)) = work.pop_front() {
+            let code = body.blocks.get(block.0 as usize)?;
+            let mut replaced = false;
+            for stmt in code.stmts.iter().skip(from) {
+                let mut read = false;
+                mir::visit::stmt_places(&stmt.kind, &mut |place, access| {
+                    let same = place.base_local() == Some(by.holder);
+                    let whole = access == mir::visit::Access::Write && !place.has_deref();
+                    read |= same && !whole;
+                    replaced |= same && whole && place.proj.is_empty();
+                });
+                if read {
+                    return Some(stmt.span);
+                }
+                if replaced {
+                    break;
+                }
+            }
+            if replaced {
+                continue;
+            }
+            let mut read = false;
+            mir::visit::term_places(&code.term.kind, &mut |place, _| read |= place.base_local() == Some(by.holder));
+            if read {
+                return Some(code.term.span);
+            }
+            for &to in self.cfg.successors(block) {
+                if !seen.contains(&to) {
+                    seen.push(to);
+                    work.push_back((to, 0));
+                }
+            }
+        }
+        None
+    }
+
+    fn holder_name(&self, local: Local) -> String {
+        match self.ownership.body.locals.get(local.0 as usize).and_then(|d| d.name) {
+            Some(_) => self.local_name(local),
+            None => "the expression".to_string(),
+        }
+    }
+
+    fn lent(&self, span: Span, name: &str, by: Lent, verb: Verb) -> Diagnostic {
+        let site = self.ownership.regions.loans.get(by.number);
         let (kind, form) = site.map_or((BorrowKind::Shared, Form::Borrow), |l| (l.kind, l.form));
         let state = match (form, kind) {
             (Form::Cursor, _) => "a cursor walks over it",
             (Form::Unpack, _) => "it is unpacked",
             (Form::Look, _) => "the expression still uses it",
+            (Form::Open, _) => "it is open",
             (_, BorrowKind::View | BorrowKind::Sight) => "it is lent as a view",
             (_, BorrowKind::Shared | BorrowKind::Any) => "it is borrowed",
             (_, _) => "it is lent to a call",
@@ -487,15 +600,23 @@ impl Words<'_, '_> {
         let mut d = Diagnostic::error(LENT, span, format!("{name} is lent, and is {} while {state}", verb.word()));
         if let Some(site) = site {
             d = d.label(site.span, if form == Form::Look { "used here" } else { "lent here" });
-            let holder = site
-                .holders
-                .iter()
-                .find(|l| self.ownership.body.locals.get(l.0 as usize).is_some_and(|d| d.name.is_some()));
-            if let Some(holder) = holder {
-                d = d.note(format!("it is lent until the scope of {} ends", self.local_name(*holder)));
-            }
         }
-        d.help("do this before it is lent, or after the block of what holds it")
+        let named = self.ownership.body.locals.get(by.holder.0 as usize).is_some_and(|d| d.name.is_some());
+        let holder = self.holder_name(by.holder);
+        let used = self.next_use(by).filter(|_| named);
+        if let Some(used) = used.filter(|used| *used != span) {
+            d = d.label(used, format!("{holder} is used here, so it is lent until then"));
+        }
+        match (form, verb) {
+            (Form::Cursor | Form::Unpack | Form::Open, _) => {
+                d.note(format!("it is lent until the block of {holder} ends")).help("do this before it is lent, or after that block")
+            }
+            (_, Verb::Freed) if used.is_some() => d.help(format!(
+                "free it after the last use of {holder}; if only a test is left, keep its result: `bool found = ... != nullptr;`"
+            )),
+            (_, _) if used.is_some() => d.help(format!("do this before it is lent, or after the last use of {holder}")),
+            _ => d.help("do this in a statement of its own, before or after this one"),
+        }
     }
 
     fn leak(&self, span: Span, node: NodeId, lost: Lost, some: bool, at: Point, options: Options) -> Diagnostic {

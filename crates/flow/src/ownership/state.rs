@@ -80,13 +80,13 @@ pub(crate) struct State {
     pub either: Vec<(NodeId, NodeId)>,
     /// Variables whose storage may be live.
     pub live: BitSet,
-    /// Loans that were made on some way here.
-    pub loans: BitSet,
+    /// Pairs of a loan and a local that may hold it.
+    pub held: BitSet,
 }
 
 impl State {
-    /// Of nodes, locals and loans.
-    pub fn new(nodes: usize, locals: usize, loans: usize) -> State {
+    /// Of nodes, locals and pairs of loans and holders.
+    pub fn new(nodes: usize, locals: usize, pairs: usize) -> State {
         State {
             bits: vec![UNSET; nodes],
             sites: vec![0; nodes],
@@ -95,7 +95,7 @@ impl State {
             tried: vec![],
             either: vec![],
             live: BitSet::empty(locals),
-            loans: BitSet::empty(loans),
+            held: BitSet::empty(pairs),
         }
     }
 
@@ -107,7 +107,7 @@ impl State {
         self.tried.retain(|node| from.tried.contains(node));
         changed |= self.tried.len() != tried;
         changed |= self.live.union(&from.live);
-        changed |= self.loans.union(&from.loans);
+        changed |= self.held.union(&from.held);
         changed |= self.rich.union(&from.rich);
         for (a, b) in self.bits.iter_mut().zip(&from.bits) {
             changed |= *a | *b != *a;

@@ -6,6 +6,7 @@ use mir::ir::*;
 use rustc_hash::FxHashMap;
 use source::{Span, Symbol};
 use std::collections::VecDeque;
+use typing::tree::RegionKind;
 use typing::types::Ty;
 
 use super::check::origins_of;
@@ -265,11 +266,15 @@ impl<'a> Solver<'a> {
         None
     }
 
-    /// Whether all that the first region may be outlives all that the second may be. A loan that no name is given to lasts as long as the
-    /// pointers that say they have it: none of another region does.
+    /// Whether all that the first region may be outlives all that the second may be. A loan lasts as long as the pointers that say they
+    /// have it, whether it has a name or not: none of another region does.
     fn holds(&self, fact: &Fact) -> bool {
         let (long, short) = (origins_of(self, fact.long), origins_of(self, Ref::Node(fact.short)));
-        let is_loan = |o: OriginId| matches!(self.origins.get(o), Origin::Loan(_));
+        let is_loan = |o: OriginId| match self.origins.get(o) {
+            Origin::Loan(_) => true,
+            Origin::Entry(n) => self.origins.entry(n).is_some_and(|r| r.decl.kind == RegionKind::Loan),
+            _ => false,
+        };
         let outlives = |l: OriginId, s: OriginId| l == s || !is_loan(l) && self.origins.outlives(l, s);
         long.is_empty() || !short.is_empty() && long.iter().all(|&l| short.iter().all(|&s| outlives(l, s)))
     }

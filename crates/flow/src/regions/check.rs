@@ -284,7 +284,8 @@ fn judge(solver: &mut Solver, live: &Live, uses: &Uses, found: &mut Vec<Finding>
     for &(temp, span) in &uses.temps {
         let refs = regions_of_local(solver, temp);
         let ended = |o: &OriginId| match solver.origins.get(*o) {
-            Origin::Local(l) => live.dead.contains(l.0 as usize),
+            // The loans of a local whose storage ends by a statement tell that (`ownership/lending.rs`).
+            Origin::Local(l) => live.dead.contains(l.0 as usize) && !solver.origins.stored.contains(l.0 as usize),
             _ => false,
         };
         if let Some(origin) = refs.into_iter().flat_map(|r| origins_of(solver, r)).find(ended) {

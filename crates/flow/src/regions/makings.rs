@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use source::Span;
 use typing::types::{FuncTy, Region, Ty, TyKind, TypeStore};
 
-use super::build::{Env, Ref, Solver};
+use super::build::Solver;
 use super::check::origins_of;
 use super::origins::Origin;
 use super::shape::{each_region, is_exact};
@@ -33,7 +33,7 @@ impl Makings {
         let function = program.functions.get(body.func.func.0 as usize);
         let own = function.and_then(|f| program.types.as_func(f.ty));
         let mut made: Vec<bool> = (0..body.regions.len() as u32)
-            .map(|n| own.as_ref().is_some_and(|f| is_fixed(&program.types, f, n)))
+            .map(|n| own.as_ref().is_some_and(|f| is_mentioned(&program.types, f, Region::Bound(0, n))))
             .collect();
         for (b, block) in body.blocks.iter().enumerate() {
             for (s, stmt) in block.stmts.iter().enumerate() {
@@ -64,22 +64,18 @@ fn made_by(solver: &mut Solver, at: Point, kind: &StmtKind) -> Vec<u32> {
         StmtKind::Unpack { regions, .. } => regions.clone(),
         StmtKind::Call { ty, .. } => {
             let Some(func) = solver.func_ty(*ty) else { return vec![] };
-            let fresh: Vec<u32> = keys(&solver.program.types, func.ret)
+            let fresh: Vec<Region> = keys(&solver.program.types, func.ret)
                 .into_iter()
-                .filter_map(|region| match region {
-                    Region::Bound(0, n) => Some(n),
-                    _ => None,
-                })
-                .filter(|&n| !is_fixed(&solver.program.types, &func, n))
+                .filter(|&region| !is_mentioned(&solver.program.types, &func, region))
                 .collect();
             if fresh.is_empty() {
                 return vec![];
             }
             let env = solver.call_env(at, &func);
             let mut regions = vec![];
-            for n in fresh {
-                let Env::Call(base) = env else { continue };
-                for origin in origins_of(solver, Ref::Node(base + n as usize)) {
+            for region in fresh {
+                let region = solver.map((region, 0), env);
+                for origin in origins_of(solver, region) {
                     if let Origin::Entry(entry) = solver.origins.get(origin) {
                         regions.push(entry);
                     }
@@ -93,15 +89,13 @@ fn made_by(solver: &mut Solver, at: Point, kind: &StmtKind) -> Vec<u32> {
     }
 }
 
-/// Whether a parameter of the function mentions its region variable.
-fn is_fixed(types: &TypeStore, func: &FuncTy, n: u32) -> bool {
-    let mut fixed = false;
+/// Whether a parameter of the function mentions the region.
+fn is_mentioned(types: &TypeStore, func: &FuncTy, region: Region) -> bool {
+    let mut found = false;
     for param in &func.params {
-        each_region(types, param.ty, 0, 0, &mut |(region, level)| {
-            fixed |= level == 0 && matches!(region, Region::Bound(0, m) | Region::Body(m) if m == n);
-        });
+        each_region(types, param.ty, 0, 0, &mut |(r, level)| found |= level == 0 && r == region);
     }
-    fixed
+    found
 }
 
 /// The regions of the keys that a value of the type owns, itself or through owned pointers.

@@ -25,6 +25,7 @@ mod strings;
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
 use mir::ir::*;
+use rustc_hash::FxHashMap;
 use source::{Sink, Span};
 use typing::tree::{BorrowKind, RegionKind};
 use typing::types::Region;
@@ -32,7 +33,7 @@ use typing::types::Region;
 use crate::framework::Point;
 use build::{Ref, Solver};
 pub use origins::{look_temps, Form};
-use origins::{Origin, HEAP};
+use origins::{Origin, OriginId, HEAP};
 
 /// A loan, for the ownership analysis.
 #[derive(Clone, Debug)]
@@ -47,8 +48,17 @@ pub struct Loan {
     pub place: Place,
     /// Which kind of statement lends.
     pub form: Form,
-    /// The locals that may hold what is lent: it is lent as long as one of them can be used.
-    pub holders: Vec<Local>,
+    /// The locals that may hold what is lent: it is lent as long as one of them may be used.
+    pub holders: Vec<Holder>,
+}
+
+/// A local that may hold a loan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Holder {
+    /// The local.
+    pub local: Local,
+    /// It may hold the loan in a part, or behind a pointer, or its address is taken: a store elsewhere may bring it there.
+    pub inside: bool,
 }
 
 /// What solving found out.
@@ -56,6 +66,8 @@ pub struct Loan {
 pub struct Regions {
     /// All loans, in order of their statements.
     pub loans: Vec<Loan>,
+    /// The loan that a statement makes. The addresses of one local are one loan, which many statements make.
+    pub loan_at: FxHashMap<Point, usize>,
     /// By local: the outermost pointer may point into the heap or the exchange heap, so it owes its release.
     owes: BitSet,
     /// By region to be solved: the same.
@@ -126,7 +138,7 @@ fn collect(solver: &mut Solver) -> Regions {
             holders,
         })
         .collect();
-    Regions { loans, owes, owes_infer }
+    Regions { loans, loan_at: solver.origins.loan_at.clone(), owes, owes_infer }
 }
 
 fn may_owe(solver: &Solver, region: Ref) -> bool {
@@ -140,20 +152,17 @@ fn may_owe(solver: &Solver, region: Ref) -> bool {
 }
 
 /// By loan: the locals whose types mention it, or the named region that it is for.
-fn holders(solver: &mut Solver) -> Vec<Vec<Local>> {
+fn holders(solver: &mut Solver) -> Vec<Vec<Holder>> {
     let body = solver.body;
-    let mut holders = vec![vec![]; solver.origins.loans.len()];
-    let first = solver.origins.loan(0);
+    let mut holders: Vec<Vec<Holder>> = vec![vec![]; solver.origins.loans.len()];
     // The named region that a loan's statement gives its pointer, and what a statement's own local holds.
     let mut named: Vec<Vec<u32>> = vec![vec![]; holders.len()];
-    for n in 0..holders.len() {
-        let Some(site) = solver.origins.loans.get(n).cloned() else { continue };
-        let stmt = body.blocks.get(site.at.block.0 as usize).and_then(|b| b.stmts.get(site.at.stmt));
+    let mut makers: Vec<(usize, Local)> = vec![];
+    for (at, n) in solver.origins.loan_at.clone() {
+        let stmt = body.blocks.get(at.block.0 as usize).and_then(|b| b.stmts.get(at.stmt));
         match stmt.map(|s| &s.kind) {
             Some(StmtKind::Assign(dest, Rvalue::Borrow(_, _, ty))) => {
-                if let (Some(local), Some(list)) = (dest.base_local(), holders.get_mut(n)) {
-                    list.push(local);
-                }
+                makers.extend(dest.base_local().map(|local| (n, local)));
                 // What is lent to a call keeps its region, which may be that of a key, and is lent for the call only.
                 if let Some(Region::Body(r)) = solver.program.types.as_pointer(*ty).map(|p| p.region) {
                     let is_loan = body.regions.get(r as usize).is_some_and(|b| b.decl.kind == RegionKind::Loan);
@@ -162,16 +171,8 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Local>> {
                     }
                 }
             }
-            Some(StmtKind::Assign(dest, _)) => {
-                if let (Some(local), Some(list)) = (dest.as_local(), holders.get_mut(n)) {
-                    list.push(local);
-                }
-            }
-            Some(StmtKind::CursorBegin(local, _) | StmtKind::Open(local, ..)) => {
-                if let Some(list) = holders.get_mut(n) {
-                    list.push(*local);
-                }
-            }
+            Some(StmtKind::Assign(dest, _)) => makers.extend(dest.as_local().map(|local| (n, local))),
+            Some(StmtKind::CursorBegin(local, _) | StmtKind::Open(local, ..)) => makers.push((n, *local)),
             Some(StmtKind::Unpack { regions, .. }) => {
                 if let Some(list) = named.get_mut(n) {
                     list.extend(regions);
@@ -180,35 +181,57 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Local>> {
             _ => {}
         }
     }
+    makers.sort_unstable();
+    for (loan, local) in makers {
+        add_holder(&mut holders, loan, Holder { local, inside: false });
+    }
+    // By origin: the loans that a pointer of that origin may hold.
+    let mut loans_of: FxHashMap<OriginId, Vec<usize>> = FxHashMap::default();
+    for (n, names) in named.iter().enumerate() {
+        loans_of.entry(solver.origins.origin_of_loan(n)).or_default().push(n);
+        for &r in names {
+            loans_of.entry(origins::ENTRIES + r as usize).or_default().push(n);
+        }
+    }
     for n in 0..body.locals.len() {
         let local = Local(n as u32);
         let refs = check::regions_of_local(solver, local);
-        let mut mentioned = BitSet::empty(solver.origins.all.len());
-        for &r in &refs {
-            for origin in check::origins_of(solver, r) {
-                mentioned.insert(origin);
-                // What is hidden in a struct may be whatever that is live with.
-                solver.origins.lives_with(origin).into_iter().for_each(|o| {
-                    mentioned.insert(o);
-                });
+        let decl = body.locals.get(n);
+        let is_pointer = decl.is_some_and(|d| shape::object_pointer(&solver.program.types, d.ty.ty).is_some());
+        let address_taken = decl.is_some_and(|d| d.address_taken);
+        for (at, &r) in refs.iter().enumerate() {
+            let mut mentioned = check::origins_of(solver, r);
+            // What is hidden in a struct may be whatever that is live with.
+            let hidden: Vec<OriginId> = mentioned.iter().flat_map(|&o| solver.origins.lives_with(o)).collect();
+            mentioned.extend(hidden);
+            let inside = address_taken || at > 0 || !is_pointer;
+            for loan in mentioned.iter().filter_map(|o| loans_of.get(o)).flatten() {
+                add_holder(&mut holders, *loan, Holder { local, inside });
             }
-        }
-        for (loan, list) in holders.iter_mut().enumerate() {
-            let names = named.get(loan).into_iter().flatten();
-            let mentions = mentioned.contains(first + loan)
-                || names.into_iter().any(|&r| mentioned.contains(origins::ENTRIES + r as usize))
-                || refs.iter().any(|&r| matches!(r, Ref::Fixed(o) if into_named(solver, loan, o)));
-            if mentions && !list.contains(&local) {
-                list.push(local);
+            if let Ref::Fixed(region) = r {
+                for loan in (0..holders.len()).filter(|&loan| into_named(solver, loan, region)) {
+                    add_holder(&mut holders, loan, Holder { local, inside });
+                }
             }
         }
     }
     holders
 }
 
+fn add_holder(holders: &mut [Vec<Holder>], loan: usize, holder: Holder) {
+    let Some(list) = holders.get_mut(loan) else { return };
+    match list.iter_mut().find(|h| h.local == holder.local) {
+        Some(there) => there.inside |= holder.inside,
+        None => list.push(holder),
+    }
+}
+
 /// Whether the loan went into the named borrow's region (`borrow b = ...` of something that is a loan already).
 fn into_named(solver: &Solver, loan: usize, region: usize) -> bool {
-    let Origin::Entry(_) = solver.origins.get(region) else { return false };
+    let Origin::Entry(n) = solver.origins.get(region) else { return false };
+    if solver.origins.entry(n).is_none_or(|r| r.decl.kind != RegionKind::Loan) {
+        return false;
+    }
     solver.demands.iter().any(|d| {
         d.region == region
             && !d.exact

@@ -1,5 +1,6 @@
 //! Origins: where the target of a pointer may live, and which of them outlives which.
 
+use mir::bits::BitSet;
 use mir::ir::*;
 use rustc_hash::FxHashMap;
 use source::Span;
@@ -48,6 +49,8 @@ pub enum Form {
     Unpack,
     /// An `open`: the key is away until the end of the block.
     Open,
+    /// The address of a local is taken: it is lent until its storage ends.
+    Address,
     /// A copy of an owned pointer that only looks through it: for one access, if all is well.
     Look,
 }
@@ -74,7 +77,10 @@ pub(crate) struct Origins<'a> {
     locals: FxHashMap<Local, OriginId>,
     odd: FxHashMap<Region, OriginId>,
     pub loans: Vec<LoanSite>,
-    loan_at: FxHashMap<Point, usize>,
+    /// The loan that a statement makes.
+    pub loan_at: FxHashMap<Point, usize>,
+    /// Locals whose storage ends by a statement.
+    pub stored: BitSet,
     first_loan: OriginId,
     /// Declared facts: the first outlives the second.
     facts: Vec<(OriginId, OriginId)>,
@@ -98,6 +104,7 @@ impl<'a> Origins<'a> {
             odd: FxHashMap::default(),
             loans: vec![],
             loan_at: FxHashMap::default(),
+            stored: BitSet::empty(0),
             first_loan: 0,
             facts: vec![],
             heap_outlives: vec![false; body.regions.len()],
@@ -120,7 +127,10 @@ impl<'a> Origins<'a> {
     /// Loans, opened scopes and exchange arenas.
     fn find_sites(&mut self, program: &Program) {
         let body = self.body;
-        let mut loans = vec![];
+        let mut loans: Vec<LoanSite> = vec![];
+        let mut addresses: FxHashMap<Local, usize> = FxHashMap::default();
+        let mut address_at = vec![];
+        let stored = ends(body);
         let cursors = crate::ownership::paths::cursors(body);
         let resolver = mir::resolve::Resolver::new(body);
         let owned = |place: &Place| {
@@ -132,15 +142,24 @@ impl<'a> Origins<'a> {
                 let at = Point { block: BlockId(b as u32), stmt: s };
                 let mut lend = |kind, place: &Place, form| {
                     loans.push(LoanSite { at, span: stmt.span, kind, place: place.clone(), form });
+                    loans.len() - 1
                 };
                 match &stmt.kind {
                     // A cursor that goes on stays with its own loan.
                     StmtKind::Assign(dest, Rvalue::Borrow(..))
                         if dest.as_local().is_some_and(|l| cursors.contains(&l)) => {}
-                    StmtKind::Assign(_, Rvalue::Borrow(kind, place, _)) => lend(*kind, place, Form::Borrow),
+                    StmtKind::Assign(_, Rvalue::Borrow(kind, place, _)) => drop(lend(*kind, place, Form::Borrow)),
                     StmtKind::Assign(_, Rvalue::AddrOf(place)) => {
                         if let Some(local) = place.local_part() {
                             self.local(local);
+                            if stored.contains(local.0 as usize) {
+                                // One loan for all addresses of the local.
+                                let whole = Place::local(local);
+                                let number = *addresses
+                                    .entry(local)
+                                    .or_insert_with(|| lend(BorrowKind::Shared, &whole, Form::Address));
+                                address_at.push((at, number));
+                            }
                         }
                     }
                     StmtKind::Assign(dest, value) => {
@@ -149,12 +168,12 @@ impl<'a> Origins<'a> {
                         }
                     }
                     StmtKind::CursorBegin(_, place) => match cursor_over(program, body, &resolver, place) {
-                        Over::Slot(Some(path)) => lend(BorrowKind::Shared, &path, Form::Borrow),
-                        _ => lend(BorrowKind::Slot, place, Form::Cursor),
+                        Over::Slot(Some(path)) => drop(lend(BorrowKind::Shared, &path, Form::Borrow)),
+                        _ => drop(lend(BorrowKind::Slot, place, Form::Cursor)),
                     },
                     // What owns nothing is copied out.
                     StmtKind::Unpack { place, moves: false, .. } if owned(place) => {
-                        lend(BorrowKind::Lend, place, Form::Unpack)
+                        lend(BorrowKind::Lend, place, Form::Unpack);
                     }
                     StmtKind::Open(handle, key, Region::Body(n)) => {
                         lend(BorrowKind::Slot, key, Form::Open);
@@ -174,7 +193,8 @@ impl<'a> Origins<'a> {
         }
         self.first_loan = self.all.len();
         self.all.extend((0..loans.len()).map(|n| Origin::Loan(n as u32)));
-        self.loan_at = loans.iter().enumerate().map(|(n, loan)| (loan.at, n)).collect();
+        self.loan_at = loans.iter().enumerate().map(|(n, loan)| (loan.at, n)).chain(address_at).collect();
+        self.stored = stored;
         self.loans = loans;
         for decl in &body.locals {
             if let TyKind::Key(KeyKind::Exchange, Region::Body(n)) = program.types.kind(decl.ty.ty) {
@@ -262,9 +282,16 @@ impl<'a> Origins<'a> {
         self.first_loan + number
     }
 
-    /// The number of the loan that a statement makes.
+    /// What pointers that hold the loan come from.
+    pub fn origin_of_loan(&self, number: usize) -> OriginId {
+        let local = self.loans.get(number).filter(|loan| loan.form == Form::Address).and_then(|l| l.place.base_local());
+        local.and_then(|l| self.locals.get(&l).copied()).unwrap_or(self.first_loan + number)
+    }
+
+    /// The number of the loan that a statement makes; that of the address of a local is none of a borrow.
     pub fn loan_at(&self, at: Point) -> Option<usize> {
-        self.loan_at.get(&at).copied()
+        let is_borrow = |n: &usize| self.loans.get(*n).is_some_and(|loan| loan.form != Form::Address);
+        self.loan_at.get(&at).copied().filter(is_borrow)
     }
 
     /// The origin of a region that only a generic knows.
@@ -389,11 +416,10 @@ impl<'a> Origins<'a> {
         let Some(decl) = self.body.locals.get(local.0 as usize) else { return true };
         match self.get(origin) {
             Origin::Heap | Origin::Exchange | Origin::Odd(_) => true,
+            // The end of its storage is an access, which the loans of the local forbid as long as a pointer may be used.
+            Origin::Local(target) if self.stored.contains(target.0 as usize) => true,
             Origin::Local(target) => self.encloses(self.scope_of(target), decl.scope),
-            Origin::Loan(loan) => {
-                let base = self.loans.get(loan as usize).and_then(|l| l.place.base_local());
-                base.is_none_or(|base| self.encloses(self.scope_of(base), decl.scope))
-            }
+            Origin::Loan(_) => true,
             Origin::Entry(n) => self.entry(n).is_none_or(|region| match region.decl.kind {
                 RegionKind::Param | RegionKind::ParamKey => true,
                 RegionKind::Block => self.encloses(region.scope, decl.scope),
@@ -403,6 +429,17 @@ impl<'a> Origins<'a> {
             }),
         }
     }
+}
+
+/// The locals whose storage ends by a statement.
+fn ends(body: &Body) -> BitSet {
+    let mut ends = BitSet::empty(body.locals.len());
+    for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+        if let StmtKind::StorageDead(local) = stmt.kind {
+            ends.insert(local.0 as usize);
+        }
+    }
+    ends
 }
 
 /// The owned place that a value looks through, if it is copied into something that does not own.

@@ -363,9 +363,6 @@ impl Walker<'_> {
             self.disturbs(m, dest);
         }
         let is_temp = dest.as_local().is_some_and(|l| self.is_temp(l));
-        if let Some(local) = dest.as_local() {
-            self.in_scope(m, &value, local);
-        }
         if !is_temp && value.needs.iter().any(|t| m.peeks.contains(t)) {
             self.wrong("keeps what is in a slot");
         }

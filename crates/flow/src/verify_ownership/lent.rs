@@ -1,6 +1,6 @@
 //! What is lent, and which region outlives which: the verifier's own reading of both rules.
 //!
-//! A loan is a statement that borrows an owned path. It lasts as long as a variable in scope holds a pointer that comes of it.
+//! A loan is a statement that borrows an owned path. It lasts as long as a variable that is read later holds a pointer that comes of it.
 //! Meanwhile the path, what leads to it and what lies below it are not moved, released, assigned or exchanged, and are lent in
 //! the same way only.
 
@@ -57,30 +57,6 @@ impl Walker<'_> {
         through
     }
 
-    /// A pointer comes into a variable whose region is not declared: what it points to is there where the variable is declared.
-    pub(super) fn in_scope(&mut self, m: &Memory, value: &Value, local: Local) {
-        let Some(decl) = self.body.locals.get(local.0 as usize) else { return };
-        let is_inferred = self
-            .program
-            .types
-            .as_pointer(decl.ty.ty)
-            .is_some_and(|p| matches!(p.region, Region::Infer(_)) && p.own == Own::Shared);
-        if !is_inferred || decl.kind == LocalKind::Temp || value.null == Null::Yes {
-            return;
-        }
-        let region_ends = value.regions.iter().any(|&r| {
-            let region = self.body.regions.get(r as usize);
-            region.is_some_and(|r| matches!(r.decl.kind, RegionKind::Lifo(_)) && !self.encloses(r.scope, decl.scope))
-        });
-        let local_ends = m.storage.iter().any(|(l, token)| {
-            let target = self.body.locals.get(l.0 as usize);
-            value.needs.contains(token) && target.is_some_and(|t| !self.encloses(t.scope, decl.scope))
-        });
-        if region_ends || local_ends {
-            self.wrong("a variable keeps a pointer to what ends before it");
-        }
-    }
-
     /// Whether the place lies behind an owned pointer that is in a slot itself.
     pub(super) fn is_in_content(&self, place: &Place) -> bool {
         let Some(last) = place.proj.iter().rposition(|step| *step == Proj::Deref) else { return false };
@@ -108,9 +84,13 @@ impl Walker<'_> {
         }
     }
 
-    /// The loans that variables in scope hold.
+    /// The loans that variables hold which are read later, and cursors, which last as long as their block.
     fn loans(&self, m: &Memory) -> BTreeSet<Loan> {
-        let is_var = |l: &Local| self.body.locals.get(l.0 as usize).is_some_and(|d| d.kind != LocalKind::Temp);
+        let is_cursor = |l: &Local| self.cursors.iter().any(|(c, _)| c == l);
+        let is_var = |l: &Local| {
+            let decl = self.body.locals.get(l.0 as usize);
+            decl.is_some_and(|d| d.kind != LocalKind::Temp) && (is_cursor(l) || self.later.contains(self.at, *l))
+        };
         let held = m.cells.iter().filter(|((base, _), _)| matches!(base, Base::Local(l) if is_var(l)));
         held.flat_map(|(_, value)| value.loans.iter().copied()).collect()
     }

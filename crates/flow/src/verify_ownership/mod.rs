@@ -9,6 +9,7 @@
 mod calls;
 mod effects;
 mod lent;
+mod live;
 mod memory;
 mod places;
 mod values;

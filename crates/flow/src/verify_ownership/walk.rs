@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use typing::tree::RegionKind;
 use typing::types::{Region, Ty};
 
+use super::live::ReadLater;
 use super::memory::{Base, Memory, Null, Thing, Token, Value};
 
 /// How far along a list objects are told apart.
@@ -25,6 +26,8 @@ pub(crate) struct Walker<'a> {
     pub(super) mistakes: Vec<Mistake>,
     pub(super) at: (BlockId, usize),
     pub(super) is_unsafe: bool,
+    /// Which locals are read later.
+    pub(super) later: ReadLater,
     /// Locals that hold what is lent to this function or to a call.
     pub(super) lent: FxHashSet<Local>,
     pub(super) cursors: Vec<(Local, Place)>,
@@ -48,6 +51,7 @@ impl<'a> Walker<'a> {
             mistakes: vec![],
             at: (BlockId(0), 0),
             is_unsafe: false,
+            later: ReadLater::new(body),
             lent: FxHashSet::default(),
             cursors: vec![],
             unpacked: None,

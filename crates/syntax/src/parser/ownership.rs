@@ -47,6 +47,14 @@ impl Parser<'_> {
         Ok(Some(kind))
     }
 
+    /// `cursor pp = &place;` and `borrow b = x;` in the first part of a `for`.
+    pub(super) fn loan_in_for(&mut self) -> Parsed<Option<StmtKind>> {
+        match self.raw(0) {
+            Kind::Cursor | Kind::Borrow => self.ownership_statement(),
+            _ => Ok(None),
+        }
+    }
+
     fn new_name(&mut self, what: &str) -> Parsed<Ident> {
         let name = self.name(what)?;
         self.declare(name.name, NameKind::Ordinary);

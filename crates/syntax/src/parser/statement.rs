@@ -374,6 +374,8 @@ impl Parser<'_> {
         } else if self.starts_declaration(self.at) || self.starts_unknown_declaration() {
             let kind = self.block_declaration()?;
             Some(Box::new(Stmt { span: self.since(lo), kind, attrs: vec![] }))
+        } else if let Some(kind) = self.loan_in_for()? {
+            Some(Box::new(Stmt { span: self.since(lo), kind, attrs: vec![] }))
         } else {
             let expr = self.expression()?;
             self.expect(Kind::Semi)?;

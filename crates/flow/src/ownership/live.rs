@@ -1,0 +1,369 @@
+//! Which loans are in force: those that a live local may hold.
+//!
+//! A loan begins with the statement that makes it and flows with values from local to local. The state has a bit for each pair
+//! of a loan and a local that may hold it; `regions` says which pairs there are (those whose types let the loan in), this file
+//! which of them there are at a point: an assignment to a whole local replaces what it held, a store through a pointer adds to
+//! every local that may see that memory. A loan is in force while one of its holders is live, that is, may be read later. So a
+//! loan ends after the last use of what holds it, on each path for itself (as Polonius has it, see the Rust RFC 2094 and
+//! its successor), and does not come back.
+//!
+//! Some loans last to the end of a block by nature: of a cursor, of an `unpack` that lends, of an `open`; and all loans of a
+//! function that calls something that returns twice. A holder of one of these counts as live as long as its storage.
+
+use mir::bits::BitSet;
+use mir::cfg::Cfg;
+use mir::ir::*;
+use mir::visit::{stmt_places, term_places, Access};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::state::State;
+use crate::framework::{solve, Analysis, Direction, Point};
+use crate::regions::{Form, Regions};
+
+/// The pairs of loans and holders, and where holders are live.
+#[derive(Debug, Default)]
+pub(crate) struct Live {
+    /// Loan and holder, by number of the pair.
+    pairs: Vec<(usize, Local)>,
+    /// By loan: its pairs, and whether the holder may hold it inside.
+    of_loan: Vec<Vec<(usize, bool)>>,
+    /// By local: its pairs.
+    of_local: FxHashMap<Local, Vec<usize>>,
+    /// By loan: it lasts as long as the storage of its holders.
+    lexical: BitSet,
+    /// By point: the holders that are read there or later.
+    used: FxHashMap<Point, BitSet>,
+    outs: Outs,
+}
+
+impl Live {
+    pub fn new(program: &Program, body: &Body, regions: &Regions) -> Live {
+        let mut live = Live { lexical: BitSet::empty(regions.loans.len()), ..Live::default() };
+        if regions.loans.is_empty() {
+            return live;
+        }
+        let twice = returns_twice(program, body);
+        let cursors = super::paths::cursors(body);
+        let mut holders = BitSet::empty(body.locals.len());
+        for (n, loan) in regions.loans.iter().enumerate() {
+            let of_cursor = loan.holders.iter().any(|h| cursors.contains(&h.local)) && is_cursor_begin(body, loan.at);
+            if twice || of_cursor || matches!(loan.form, Form::Cursor | Form::Unpack | Form::Open) {
+                live.lexical.insert(n);
+            }
+            let mut pairs = vec![];
+            for holder in &loan.holders {
+                let number = live.pairs.len();
+                live.pairs.push((n, holder.local));
+                live.of_local.entry(holder.local).or_default().push(number);
+                pairs.push((number, holder.inside));
+                holders.insert(holder.local.0 as usize);
+            }
+            live.of_loan.push(pairs);
+        }
+        live.outs = Outs::new(program, body);
+        let analysis = Used { holders: &holders, locals: body.locals.len(), outs: &live.outs };
+        let results = solve(&analysis, body, &Cfg::new(body));
+        let mut used = FxHashMap::default();
+        // Backward: the state at a point is what is read after it; what the statement itself reads is added.
+        results.visit(&analysis, body, &mut |at, state, item| {
+            let mut state = state.clone();
+            match item {
+                crate::framework::Item::Stmt(stmt) => analysis.statement(&mut state, at, stmt),
+                crate::framework::Item::Term(term) => analysis.terminator(&mut state, at, term),
+            }
+            used.insert(at, state);
+        });
+        live.used = used;
+        live
+    }
+
+    /// How many pairs there are.
+    pub fn pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Whether the local is read at this point or later.
+    pub fn is_used(&self, local: Local, at: Point) -> bool {
+        self.used.get(&at).is_some_and(|set| set.contains(local.0 as usize))
+    }
+
+    /// A live holder of the loan, if there is one: the loan is in force.
+    pub fn holder(&self, s: &State, loan: usize, at: Point) -> Option<Local> {
+        let pairs = self.of_loan.get(loan)?;
+        let lexical = self.lexical.contains(loan);
+        pairs.iter().filter(|(pair, _)| s.held.contains(*pair)).find_map(|(pair, _)| {
+            let (_, local) = *self.pairs.get(*pair)?;
+            let live = self.is_used(local, at) || lexical && s.live.contains(local.0 as usize);
+            live.then_some(local)
+        })
+    }
+
+    /// All loans that some local holds, in order.
+    pub fn held(&self, s: &State) -> Vec<usize> {
+        let mut loans: Vec<usize> = s.held.iter().filter_map(|pair| self.pairs.get(pair)).map(|pair| pair.0).collect();
+        loans.sort_unstable();
+        loans.dedup();
+        loans
+    }
+
+    /// Whether a variable, not only temporaries, may ever hold the loan.
+    pub fn variable(&self, body: &Body, loan: usize) -> Option<Local> {
+        let holders = self.of_loan.get(loan)?.iter().filter_map(|(pair, _)| self.pairs.get(*pair));
+        let is_variable = |l: &Local| body.locals.get(l.0 as usize).is_some_and(|d| d.kind != LocalKind::Temp);
+        holders.map(|(_, local)| *local).find(is_variable)
+    }
+
+    /// Ends the loan: no local holds it any more.
+    pub fn end(&self, s: &mut State, loan: usize) {
+        for (pair, _) in self.of_loan.get(loan).into_iter().flatten() {
+            s.held.remove(*pair);
+        }
+    }
+
+    /// The loans that a local holds.
+    fn held_by(&self, s: &State, local: Local, loans: &mut Vec<usize>) {
+        for pair in self.of_local.get(&local).into_iter().flatten().filter(|&&pair| s.held.contains(pair)) {
+            loans.extend(self.pairs.get(*pair).map(|pair| pair.0));
+        }
+    }
+
+    fn give(&self, s: &mut State, local: Local, loans: &[usize]) {
+        for &pair in self.of_local.get(&local).into_iter().flatten() {
+            if self.pairs.get(pair).is_some_and(|(loan, _)| loans.contains(loan)) {
+                s.held.insert(pair);
+            }
+        }
+    }
+
+    /// What was stored through a pointer may be wherever a local may see it.
+    fn give_memory(&self, s: &mut State, loans: &[usize]) {
+        for loan in loans {
+            for (pair, _) in self.of_loan.get(*loan).into_iter().flatten().filter(|(_, inside)| *inside) {
+                s.held.insert(*pair);
+            }
+        }
+    }
+
+    fn take(&self, s: &mut State, local: Local) {
+        for &pair in self.of_local.get(&local).into_iter().flatten() {
+            s.held.remove(pair);
+        }
+    }
+
+    /// Moves loans from local to local, as the statement moves values; `made` is the loan that it makes.
+    pub fn flow(&self, s: &mut State, body: &Body, at: Point, stmt: &Stmt, made: Option<usize>) {
+        if self.pairs.is_empty() {
+            return;
+        }
+        let mut loans: Vec<usize> = made.into_iter().collect();
+        match &stmt.kind {
+            StmtKind::StorageLive(local) | StmtKind::StorageDead(local) => return self.take(s, *local),
+            StmtKind::Nop | StmtKind::Check(_) | StmtKind::Prove(_) | StmtKind::ArenaBegin(..) => return,
+            StmtKind::ArenaEnd(..) | StmtKind::Close(..) | StmtKind::Dispose { .. } | StmtKind::DropSlot(_) => return,
+            StmtKind::SetTag(..) | StmtKind::Pack(..) => return,
+            StmtKind::Assign(..)
+            | StmtKind::Call { .. }
+            | StmtKind::Zero(_)
+            | StmtKind::CopyElements { .. }
+            | StmtKind::VaStart(_)
+            | StmtKind::VaEnd(_)
+            | StmtKind::VaCopy(..)
+            | StmtKind::Asm(_)
+            | StmtKind::Open(..)
+            | StmtKind::Swap(..)
+            | StmtKind::CursorBegin(..)
+            | StmtKind::Unpack { .. } => {}
+        }
+        let out = self.outs.written(at);
+        let mut dests: Vec<Place> = vec![];
+        stmt_places(&stmt.kind, &mut |place, access| match access {
+            Access::Write => dests.push(place.clone()),
+            Access::Read | Access::Move | Access::Address => {
+                if let Some(local) = place.base_local().filter(|l| out.is_none_or(|(temp, _)| temp != *l)) {
+                    self.held_by(s, local, &mut loans);
+                }
+            }
+        });
+        let call = matches!(stmt.kind, StmtKind::Call { .. } | StmtKind::Asm(_) | StmtKind::CopyElements { .. });
+        if let Some((_, local)) = out {
+            self.take(s, local);
+            self.give(s, local, &loans);
+        }
+        match &stmt.kind {
+            StmtKind::Swap(a, b) => {
+                for place in [a, b] {
+                    place.base_local().into_iter().for_each(|local| self.give(s, local, &loans));
+                }
+            }
+            StmtKind::Unpack { .. } => {
+                for (pair, _) in made.and_then(|n| self.of_loan.get(n)).into_iter().flatten() {
+                    s.held.insert(*pair);
+                }
+            }
+            _ => {}
+        }
+        let mut memory = call || matches!(stmt.kind, StmtKind::Swap(..));
+        for dest in &dests {
+            let Some(local) = dest.base_local() else {
+                memory = true;
+                continue;
+            };
+            let seen = body.locals.get(local.0 as usize).is_none_or(|d| d.address_taken);
+            memory |= dest.has_deref() || seen;
+            if dest.proj.is_empty() && !matches!(stmt.kind, StmtKind::Swap(..)) {
+                self.take(s, local);
+            }
+            self.give(s, local, &loans);
+        }
+        if memory {
+            self.give_memory(s, &loans);
+        }
+    }
+}
+
+fn is_cursor_begin(body: &Body, at: Point) -> bool {
+    let stmt = body.blocks.get(at.block.0 as usize).and_then(|b| b.stmts.get(at.stmt));
+    matches!(stmt.map(|s| &s.kind), Some(StmtKind::CursorBegin(..)))
+}
+
+/// Whether the body calls something that returns twice: then what comes first in the text may run after the rest.
+fn returns_twice(program: &Program, body: &Body) -> bool {
+    body.blocks.iter().flat_map(|b| &b.stmts).any(|stmt| match &stmt.kind {
+        StmtKind::Call { callee: Callee::Direct(func), .. } => {
+            let name = program.functions.get(func.func.0 as usize).map(|f| f.name.to_string());
+            matches!(
+                name.as_deref(),
+                Some("setjmp" | "_setjmp" | "sigsetjmp" | "__sigsetjmp" | "vfork" | "getcontext" | "savectx")
+            )
+        }
+        StmtKind::Call { callee: Callee::Builtin(name), .. } => name.as_str() == "__builtin_setjmp",
+        _ => false,
+    })
+}
+
+/// Arguments that are only written: `strtol`'s end, of which C says that nothing is read there.
+#[derive(Debug, Default)]
+struct Outs {
+    /// By call: the temporary with the address, and the local that is written.
+    calls: FxHashMap<Point, (Local, Local)>,
+    /// Those temporaries.
+    temps: FxHashSet<Local>,
+}
+
+impl Outs {
+    fn new(program: &Program, body: &Body) -> Outs {
+        let mut outs = Outs::default();
+        let mut addresses: FxHashMap<Local, Option<Local>> = FxHashMap::default();
+        let mut reads: FxHashMap<Local, u32> = FxHashMap::default();
+        for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+            stmt_places(&stmt.kind, &mut |place, access| {
+                let is_temp = |l: &Local| body.locals.get(l.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp);
+                if let Some(local) = place.base_local().filter(|l| access != Access::Write && is_temp(l)) {
+                    *reads.entry(local).or_default() += 1;
+                }
+            });
+            if let StmtKind::Assign(dest, value) = &stmt.kind {
+                let of = match value {
+                    Rvalue::AddrOf(place) => place.as_local(),
+                    _ => None,
+                };
+                if let Some(temp) = dest.as_local() {
+                    // A temporary that is assigned twice has no one address.
+                    addresses.entry(temp).and_modify(|known| *known = None).or_insert(of);
+                }
+            }
+        }
+        for (b, block) in body.blocks.iter().enumerate() {
+            for (s, stmt) in block.stmts.iter().enumerate() {
+                let StmtKind::Call { args, ty, .. } = &stmt.kind else { continue };
+                let Some(func) = program.types.as_func(*ty) else { continue };
+                let Some((from, out)) = func.end_into else { continue };
+                // `strtok_r` goes on from what is there if its first argument is null.
+                let goes_on = func.into.is_some() && !is_nonnull(program, body, args.get(from as usize));
+                let temp = args.get(out as usize).and_then(crate::framework::whole_local);
+                let Some(temp) = temp.filter(|t| !goes_on && reads.get(t) == Some(&1)) else { continue };
+                if let Some(Some(local)) = addresses.get(&temp) {
+                    outs.temps.insert(temp);
+                    outs.calls.insert(Point { block: BlockId(b as u32), stmt: s }, (temp, *local));
+                }
+            }
+        }
+        outs
+    }
+
+    /// The temporary and the local that the call at the point only writes.
+    fn written(&self, at: Point) -> Option<(Local, Local)> {
+        self.calls.get(&at).copied()
+    }
+
+    /// Whether the statement takes an address for such an argument: no use of the local.
+    fn is_address(&self, kind: &StmtKind) -> bool {
+        let dest = match kind {
+            StmtKind::Assign(dest, Rvalue::AddrOf(_)) => dest.as_local(),
+            _ => None,
+        };
+        dest.is_some_and(|temp| self.temps.contains(&temp))
+    }
+}
+
+fn is_nonnull(program: &Program, body: &Body, operand: Option<&Operand>) -> bool {
+    let ty = operand.and_then(|o| mir::ty::operand_ty(program, body, o).ok());
+    ty.and_then(|ty| program.types.as_pointer(ty)).is_some_and(|p| p.nonnull)
+}
+
+/// Holders that are read later.
+struct Used<'a> {
+    holders: &'a BitSet,
+    locals: usize,
+    outs: &'a Outs,
+}
+
+impl Analysis for Used<'_> {
+    type State = BitSet;
+    const DIRECTION: Direction = Direction::Backward;
+
+    fn entry(&self) -> BitSet {
+        BitSet::empty(self.locals)
+    }
+
+    fn join(&self, into: &mut BitSet, from: &BitSet, _rounds: u32) -> bool {
+        into.union(from)
+    }
+
+    fn statement(&self, state: &mut BitSet, at: Point, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::StorageLive(local) | StmtKind::StorageDead(local) => return state.remove(local.0 as usize),
+            kind if self.outs.is_address(kind) => {}
+            kind => {
+                let mut reads = vec![];
+                stmt_places(kind, &mut |place, access| {
+                    let Some(local) = place.base_local().filter(|l| self.holders.contains(l.0 as usize)) else { return };
+                    match access {
+                        Access::Write if place.proj.is_empty() => state.remove(local.0 as usize),
+                        // A store to a part of a local reads nothing of it.
+                        Access::Write if !place.has_deref() => {}
+                        _ => reads.push(local),
+                    }
+                });
+                if let Some((_, local)) = self.outs.written(at) {
+                    state.remove(local.0 as usize);
+                }
+                for local in reads {
+                    state.insert(local.0 as usize);
+                }
+                return;
+            }
+        }
+        if let StmtKind::Assign(dest, _) = &stmt.kind {
+            dest.as_local().into_iter().for_each(|temp| state.remove(temp.0 as usize));
+        }
+    }
+
+    fn terminator(&self, state: &mut BitSet, _at: Point, term: &Terminator) {
+        term_places(&term.kind, &mut |place, _| {
+            if let Some(local) = place.base_local().filter(|l| self.holders.contains(l.0 as usize)) {
+                state.insert(local.0 as usize);
+            }
+        });
+    }
+}
