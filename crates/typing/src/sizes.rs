@@ -162,6 +162,8 @@ impl Checker<'_> {
             return self.error_node(span);
         }
         self.need_bounds(&e);
+        // Of what either branch of a `?:` owns, the length is only asked for.
+        let e = if self.tracked() && matches!(&*e.kind, ExprKind::Cond(..)) { self.borrowed(e) } else { e };
         let e =
             self.with_bounds(e, if p.bounds == Bounds::FatTerminated { Bounds::FatTerminated } else { Bounds::Fat });
         self.node(ExprKind::Lengthof(e), size_t, span)

@@ -54,15 +54,16 @@ impl Ownership<'_> {
         let target = self.resolver.place(&place.then(Proj::Deref));
         let Some(found) = self.find(&target) else { return };
         if s.of(found.node) & (MOVED | UNSET) == 0 {
-            self.unknown_below(s, found.node, found.exact && self.owns_place(&target));
+            self.unknown_below(s, found.node, found.exact);
         }
     }
 
-    /// What lies below the path (and the path itself, if `itself`) may own something, or be null, from now on.
-    pub fn unknown_below(&self, s: &mut State, node: NodeId, itself: bool) {
+    /// What lies behind the path's pointers may own something, or be null, from now on; also what it holds by value, if
+    /// `by_value`.
+    pub fn unknown_below(&self, s: &mut State, node: NodeId, by_value: bool) {
         for below in self.paths.below(node) {
             s.rich.insert(below);
-            if !itself && below == node {
+            if !by_value && !self.paths.steps_between(node, below).contains(&Proj::Deref) {
                 continue;
             }
             s.untest(below);

@@ -232,8 +232,10 @@ impl Ownership<'_> {
     /// Whether what is known of the path stays true until its next use: no loan is in force through which it can change.
     pub fn is_certain(&self, s: &State, at: Point, node: NodeId) -> bool {
         !self.active(s, at).any(|l| {
-            let itself = l.loan.kind == BorrowKind::Slot || l.node != node;
-            !l.loan.kind.is_view() && itself && self.paths.is_prefix(l.node, node)
+            let slot = l.loan.kind == BorrowKind::Slot;
+            !l.loan.kind.is_view()
+                && self.paths.is_prefix(l.node, node)
+                && (slot || self.paths.steps_between(l.node, node).contains(&Proj::Deref))
         })
     }
 

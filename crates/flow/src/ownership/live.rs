@@ -144,9 +144,12 @@ impl Live {
         }
     }
 
+    /// What the local held is replaced. Loans that last to the end of a block stay.
     fn take(&self, s: &mut State, local: Local) {
         for &pair in self.of_local.get(&local).into_iter().flatten() {
-            s.held.remove(pair);
+            if self.pairs.get(pair).is_some_and(|(loan, _)| !self.lexical.contains(*loan)) {
+                s.held.remove(pair);
+            }
         }
     }
 
@@ -157,7 +160,13 @@ impl Live {
         }
         let mut loans: Vec<usize> = made.into_iter().collect();
         match &stmt.kind {
-            StmtKind::StorageLive(local) | StmtKind::StorageDead(local) => return self.take(s, *local),
+            StmtKind::StorageLive(local) => return self.take(s, *local),
+            StmtKind::StorageDead(local) => {
+                for &pair in self.of_local.get(local).into_iter().flatten() {
+                    s.held.remove(pair);
+                }
+                return;
+            }
             StmtKind::Nop | StmtKind::Check(_) | StmtKind::Prove(_) | StmtKind::ArenaBegin(..) => return,
             StmtKind::ArenaEnd(..) | StmtKind::Close(..) | StmtKind::Dispose { .. } | StmtKind::DropSlot(_) => return,
             StmtKind::SetTag(..) | StmtKind::Pack(..) => return,
