@@ -153,8 +153,8 @@ impl<'t> Lower<'t, '_> {
             None => self.zero_uninitialised(local),
             Some(init) => {
                 // What uses the variable's address before it is whole, or leaves in the middle, finds zeros.
-                let early = walk::own_use(id, init) != walk::OwnUse::None
-                    || self.has_slots(local) && walk::may_leave(init);
+                let early =
+                    walk::own_use(id, init) != walk::OwnUse::None || self.has_slots(local) && walk::may_leave(init);
                 let early = early && self.is_aggregate(ty.ty) && !self.body.unchecked;
                 if early {
                     self.emit(StmtKind::Zero(Place::local(local)));

@@ -288,9 +288,7 @@ impl Checker<'_> {
             ),
             _ => return,
         };
-        self.report(
-            Diagnostic::error(codes::INITIALISER, span, message).label(name.span, "declared here").help(help),
-        );
+        self.report(Diagnostic::error(codes::INITIALISER, span, message).label(name.span, "declared here").help(help));
     }
 
     /// `__attribute__((cleanup(f)))`: a call of `f` with the variable's address when its scope is left.

@@ -129,7 +129,9 @@ impl Ownership<'_> {
                 }
                 match self.find(place).filter(|f| !f.slot) {
                     Some(found) => self.loan_conflicts(s, at, kind, form, found.node, span, report),
-                    None if kind == BorrowKind::Slot && self.keeps_lent_value(place, span, Verb::Lent(kind), report) => {
+                    None if kind == BorrowKind::Slot
+                        && self.keeps_lent_value(place, span, Verb::Lent(kind), report) =>
+                    {
                         self.stored_in_content(s, place);
                         self.slot_changes(s, at, place, Verb::Lent(kind), span, report);
                     }

@@ -346,7 +346,9 @@ impl Analysis for Used<'_> {
             kind => {
                 let mut reads = vec![];
                 stmt_places(kind, &mut |place, access| {
-                    let Some(local) = place.base_local().filter(|l| self.holders.contains(l.0 as usize)) else { return };
+                    let Some(local) = place.base_local().filter(|l| self.holders.contains(l.0 as usize)) else {
+                        return;
+                    };
                     match access {
                         Access::Write if place.proj.is_empty() => state.remove(local.0 as usize),
                         // A store to a part of a local reads nothing of it.

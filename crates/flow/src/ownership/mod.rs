@@ -286,7 +286,9 @@ impl Analysis for Ownership<'_> {
                 return true;
             }
             Edge::Else(operand, arms) => {
-                self.switched(state, at, operand, &|value| !arms.iter().any(|(lo, hi, _)| (*lo..=*hi).contains(&value)));
+                self.switched(state, at, operand, &|value| {
+                    !arms.iter().any(|(lo, hi, _)| (*lo..=*hi).contains(&value))
+                });
                 return true;
             }
         };

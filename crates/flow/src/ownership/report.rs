@@ -510,7 +510,8 @@ impl Words<'_, '_> {
         let name = self.local_name(local);
         let holder = self.holder_name(by.holder);
         let lent = self.address_site(local, by);
-        let message = format!("the address of {name} does not outlive {holder}, which is used after the block of {name}");
+        let message =
+            format!("the address of {name} does not outlive {holder}, which is used after the block of {name}");
         let mut d = Diagnostic::error(OUTLIVES, lent, message).label(span, format!("the block of {name} ends here"));
         if let Some(used) = self.next_use(by) {
             d = d.label(used, format!("{holder} is used here, after that"));
@@ -532,9 +533,11 @@ impl Words<'_, '_> {
     /// Whether the next use of the holder returns it.
     fn is_returned(&self, by: Lent) -> bool {
         let used = self.next_use(by);
-        self.ownership.body.blocks.iter().any(|block| {
-            matches!(block.term.kind, TermKind::Return(Some(_))) && used == Some(block.term.span)
-        })
+        self.ownership
+            .body
+            .blocks
+            .iter()
+            .any(|block| matches!(block.term.kind, TermKind::Return(Some(_))) && used == Some(block.term.span))
     }
 
     /// The use that keeps a loan in force: the next read of its holder.

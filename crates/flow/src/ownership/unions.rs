@@ -27,7 +27,10 @@ impl Ownership<'_> {
 
     /// What selects the member of a union satisfies `taken`: if no such member owns anything, neither does the union.
     pub fn selected(&self, s: &mut State, at: Point, node: NodeId, taken: &dyn Fn(i128) -> bool) {
-        if self.is_certain(s, at, node) && !s.has(node, MOVED | UNSET) && !self.members(node).iter().any(|&(value, owns)| owns && taken(value)) {
+        if self.is_certain(s, at, node)
+            && !s.has(node, MOVED | UNSET)
+            && !self.members(node).iter().any(|&(value, owns)| owns && taken(value))
+        {
             s.set(&self.paths, node, NULL, 0);
         }
     }

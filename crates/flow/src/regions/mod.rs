@@ -193,6 +193,12 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Holder>> {
             loans_of.entry(origins::ENTRIES + r as usize).or_default().push(n);
         }
     }
+    // A named borrow of what is a loan already has both.
+    for n in 0..body.regions.len() {
+        let region = origins::ENTRIES + n;
+        let into: Vec<usize> = (0..holders.len()).filter(|&loan| into_named(solver, loan, region)).collect();
+        loans_of.entry(region).or_default().extend(into);
+    }
     for n in 0..body.locals.len() {
         let local = Local(n as u32);
         let refs = check::regions_of_local(solver, local);
@@ -207,11 +213,6 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Holder>> {
             let inside = address_taken || at > 0 || !is_pointer;
             for loan in mentioned.iter().filter_map(|o| loans_of.get(o)).flatten() {
                 add_holder(&mut holders, *loan, Holder { local, inside });
-            }
-            if let Ref::Fixed(region) = r {
-                for loan in (0..holders.len()).filter(|&loan| into_named(solver, loan, region)) {
-                    add_holder(&mut holders, loan, Holder { local, inside });
-                }
             }
         }
     }
