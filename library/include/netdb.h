@@ -47,6 +47,7 @@ struct addrinfo {
 [[lee::leaf]] trusted void freeaddrinfo(struct addrinfo *list) __asm__("lee_freeaddrinfo");
 [[lee::leaf]] trusted const char *nonnull gai_strerror(int number);
 [[lee::leaf]] trusted int getnameinfo(const void *counted_by(length) address, socklen_t length, char *counted_by(host_length) host,
-                        socklen_t host_length, char *counted_by(service_length) service, socklen_t service_length, int flags);
+                        socklen_t host_length, char *counted_by(service_length) service, socklen_t service_length, int flags)
+    __asm__("lee_getnameinfo");
 
 #endif

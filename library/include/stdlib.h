@@ -30,7 +30,7 @@ trusted void exit(int status) __attribute__((noreturn));
 [[lee::leaf]] trusted void _Exit(int status) __attribute__((noreturn));
 trusted void quick_exit(int status) __attribute__((noreturn)) __asm__("_Exit");
 [[lee::leaf]] trusted void abort(void) __attribute__((noreturn));
-trusted int atexit(void (*function)(void));
+trusted int atexit(void (*function)(void)) __asm__("lee_atexit");
 [[lee::leaf]] trusted char *fat null_terminated getenv(const char *name) __asm__("lee_getenv");
 [[lee::leaf]] trusted char *fat null_terminated secure_getenv(const char *name) __asm__("lee_secure_getenv");
 [[lee::leaf]] trusted int system(const char *command);

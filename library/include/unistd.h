@@ -42,8 +42,10 @@
 
 /* This program, and time */
 trusted void _exit(int status) __attribute__((noreturn));
-[[lee::leaf]] trusted int execv(const char *path, char *null_terminated const *null_terminated argv);
-[[lee::leaf]] trusted int execvp(const char *file, char *null_terminated const *null_terminated argv);
+[[lee::leaf]] trusted int execv(const char *path, char *null_terminated const *fat argv)
+    __asm__("lee_execv");
+[[lee::leaf]] trusted int execvp(const char *file, char *null_terminated const *fat argv)
+    __asm__("lee_execvp");
 [[lee::leaf]] trusted pid_t getpid(void);
 [[lee::leaf]] trusted pid_t getppid(void);
 [[lee::leaf]] trusted pid_t getpgrp(void);

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "foreign_stack.h"
 #include "line_table.h"
 #include "maps.h"
 #include "objects.h"
@@ -117,6 +118,9 @@ static struct stack stack_of(const struct lee_frame *frame) {
     static struct lee_mapping mapping;
     struct stack stack = {.low = frame->sp};
     uintptr_t low, high;
+    const struct lee_foreign_stack *foreign = lee_foreign_stack_find(frame->sp);
+    if (foreign != NULL)
+        return (struct stack){stack.low < foreign->low ? foreign->low : stack.low, foreign->high};
     if (lee_stack_find(frame->sp, &low, &high)) /* a task's: its neighbours are in the same mapping */
         return (struct stack){stack.low < low ? low : stack.low, high};
     bool found = lee_maps_find(frame->sp, &mapping);
@@ -262,11 +266,22 @@ bool lee_backtrace_is_ours(struct lee_frame frame) {
     return is_own(&frame);
 }
 
+/* From the outermost frame on a stack for foreign functions to the task's own stack. */
+static bool leave_foreign(struct stack *stack, struct lee_frame *frame) {
+    const struct lee_foreign_stack *foreign = stack->high == 0 ? NULL : lee_foreign_stack_find(stack->high - WORD);
+    if (foreign == NULL || foreign->left <= 1)
+        return false;
+    uintptr_t left = foreign->left;
+    *frame = (struct lee_frame){
+        .pc = word_at(left + WORD), .fp = word_at(left), .sp = left + 2 * WORD, .pc_is_a_return = true};
+    *stack = stack_of(frame);
+    return true;
+}
+
 /* From `frame` to the one that called it. */
 static bool step_outwards(struct stack *stack, struct lee_frame *frame, bool library) {
-    if (library || keeps_no_frame(frame))
-        return search_caller(stack, frame);
-    return follow_chain(stack, frame) || search_caller(stack, frame);
+    bool chained = !library && !keeps_no_frame(frame) && follow_chain(stack, frame);
+    return chained || search_caller(stack, frame) || leave_foreign(stack, frame);
 }
 
 static size_t walk(struct lee_frame frame, struct lee_frame frames[LEE_BACKTRACE_FRAMES]) {

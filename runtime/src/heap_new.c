@@ -126,6 +126,7 @@ struct lee_heap *lee_heap_new(void) {
 }
 
 struct lee_heap *lee_heap_new_for_thread(void) {
+    int error = errno; /* what the system refuses here is tried in another way; no allocation of C's sets it when it succeeds */
     struct lee_heap *heap = lee_heap_new();
     if (heap == NULL)
         return NULL;
@@ -138,6 +139,7 @@ struct lee_heap *lee_heap_new_for_thread(void) {
     if (heap->stack_end == 0)
         heap->enabled = false; /* its stack cannot be found, so what it holds is not known */
     atomic_fetch_add_explicit(&heaps_of_threads, 1, memory_order_relaxed);
+    errno = error;
     return heap;
 }
 
@@ -145,7 +147,7 @@ void lee_heap_use(struct lee_heap *heap) {
     heap->process = lee_process_self();
     heap->process->heap = heap;
     if (heap->process->high != 0)
-        heap->stack_end = lee_task_self()->high;
+        heap->stack_end = lee_task_stack_end(lee_task_self());
     lee_self = &heap->inline_part;
 }
 

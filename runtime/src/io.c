@@ -59,7 +59,7 @@ static const struct lee_layout buffer_layout = {.bytes = sizeof(struct buffer), 
 static const struct lee_global standard_global = {standard_buffers, sizeof standard_buffers, &buffer_layout};
 static struct lee_globals standard_globals = {&standard_global, 1, NULL};
 
-__attribute__((constructor)) static void name_buffers(void) {
+__attribute__((constructor(101))) static void name_buffers(void) {
     lee_globals_add(&standard_globals);
 }
 #endif
@@ -623,7 +623,7 @@ static void flush_for_fault(void) {
     lee_io_fflush(NULL);
 }
 
-__attribute__((constructor)) static void install_flush(void) {
+__attribute__((constructor(101))) static void install_flush(void) {
     lee_fault_flush = flush_for_fault;
 }
 

@@ -5,6 +5,7 @@
 #include "io_file.h"
 
 #include <errno.h>
+#include <lee/foreign.h>
 #include <lee/heap.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,19 +22,115 @@ struct text {
     char own[ON_STACK];
 };
 
+/* What libc takes for a conversion is in proportion to its width and precision, and charged to nobody: this is the most of both. A string's
+ * precision is only a bound. */
+enum { FIELD_MOST = 1 << 20 };
+
+/* `*`, or digits; false if the number is more than a conversion may have. */
+static bool read_number(const char **at, va_list *args, long *number) {
+    *number = 0;
+    if (**at == '*') {
+        *number = va_arg(*args, int);
+        ++*at;
+    }
+    for (; **at >= '0' && **at <= '9'; ++*at)
+        *number = *number > FIELD_MOST ? *number : *number * 10 + (**at - '0');
+    return *number <= FIELD_MOST && *number >= -FIELD_MOST;
+}
+
+/* Whether no conversion has a width or precision that takes more memory than that. The compiler checked that arguments and conversions
+ * agree; at a conversion that it does not know, which only foreign code can give, what follows is not read. */
+static bool is_bounded(const char *format, va_list args) {
+    int digits = 0;
+    const char *place = format;
+    for (; *place != '\0' && *place != '*' && digits < 7; place++)
+        digits = *place >= '0' && *place <= '9' ? digits + 1 : 0;
+    if (*place == '\0' && digits < 7)
+        return true; /* most formats have no such number */
+    va_list at;
+    va_copy(at, args);
+    bool bounded = true;
+    while (bounded && (format = strchr(format, '%')) != NULL) {
+        format += 1 + strspn(format + 1, "-+ #0'I");
+        long width, precision = 0;
+        bounded = read_number(&format, &at, &width);
+        if (*format == '$')
+            break;
+        bool fits = true;
+        if (*format == '.') {
+            format++;
+            fits = read_number(&format, &at, &precision);
+        }
+        int longs = 0;
+        for (; *format != '\0' && strchr("hljztqL", *format) != NULL; format++)
+            longs += *format == 'L' ? 16 : strchr("ljztq", *format) != NULL;
+        char kind = *format;
+        if (kind == '\0' || (kind == 'l' && longs == 0))
+            break;
+        format++;
+        bounded = bounded && (fits || kind == 's');
+        if (strchr("diuoxXbBc", kind) != NULL) {
+            if (longs != 0)
+                (void)va_arg(at, long);
+            else
+                (void)va_arg(at, int);
+        } else if (strchr("aAeEfFgG", kind) != NULL) {
+            if (longs >= 16)
+                (void)va_arg(at, long double);
+            else
+                (void)va_arg(at, double);
+        } else if (kind == 's' || kind == 'p') {
+            (void)va_arg(at, void *);
+        } else if (kind != '%') {
+            break;
+        }
+    }
+    va_end(at);
+    return bounded;
+}
+
+/* A call of vsnprintf on another stack. */
+struct conversion {
+    char *to;
+    size_t room;
+    const char *format;
+    va_list args;
+    int length;
+};
+
+static void run_conversion(void *argument) {
+    struct conversion *job = argument;
+    job->length = vsnprintf(job->to, job->room, job->format, job->args);
+}
+
+/* libc's vsnprintf, within bounds of what it allocates, where it may take 80 KB of stack. */
+__attribute__((format(printf, 3, 0))) static int convert(char *to, size_t room, const char *format, va_list args) {
+    if (!is_bounded(format, args)) {
+        errno = EOVERFLOW;
+        return -1;
+    }
+    if (!lee_on_task_stack)
+        return vsnprintf(to, room, format, args);
+    struct conversion job = {.to = to, .room = room, .format = format};
+    va_copy(job.args, args);
+    lee_foreign_call(run_conversion, &job);
+    va_end(job.args);
+    return job.length;
+}
+
 __attribute__((format(printf, 2, 0))) static void format_text(struct text *t, const char *format, va_list args) {
     if (format == NULL)
         lee_fault_null(NULL);
     va_list again;
     va_copy(again, args);
     t->at = t->own;
-    t->length = vsnprintf(t->own, sizeof t->own, format, args);
+    t->length = convert(t->own, sizeof t->own, format, args);
     if (t->length >= (int)sizeof t->own) {
         t->at = lee_heap_try_alloc_plain((size_t)t->length + 1);
         if (t->at == NULL)
             t->length = -1;
         else
-            t->length = vsnprintf(t->at, (size_t)t->length + 1, format, again);
+            t->length = convert(t->at, (size_t)t->length + 1, format, again);
     }
     va_end(again);
 }
@@ -52,7 +149,7 @@ int lee_io_vfprintf(struct lee_file *f, const char *format, va_list args) {
     va_list again;
     va_copy(again, args);
     if (room > 256) { /* else it is not worth the try */
-        int length = vsnprintf((char *)f->wpos, room, format, args);
+        int length = convert((char *)f->wpos, room, format, args);
         if (length < 0 || (size_t)length < room) {
             va_end(again);
             if (length > 0)

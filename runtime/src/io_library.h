@@ -23,6 +23,9 @@ char *lee_realpath(const char *path, char *resolved, char *lo, char *hi, char **
 char *lee_getcwd(char *buffer, size_t size, char **ret_lo, char **ret_hi);
 int lee_open(const char *path, int flags, ...);
 int lee_openat(int directory, const char *path, int flags, ...);
+int lee_execv(const char *path, char *const *argv, char *const *lo, char *const *hi);
+int lee_execvp(const char *file, char *const *argv, char *const *lo, char *const *hi);
+int lee_atexit(void (*function)(void));
 int lee_fcntl(int fd, int command, ...);
 int lee_gettimeofday(struct timeval *now, void *zone);
 int lee_select(int count, fd_set *readable, fd_set *writable, fd_set *exceptional, struct timeval *timeout);
@@ -42,6 +45,9 @@ int lee_accept4(int fd, char *address, char *lo, char *hi, socklen_t *length, in
 int lee_getsockname(int fd, char *address, char *lo, char *hi, socklen_t *length);
 int lee_getpeername(int fd, char *address, char *lo, char *hi, socklen_t *length);
 ssize_t lee_recvfrom(int fd, void *buffer, size_t n, int flags, char *address, char *lo, char *hi, socklen_t *length);
+int lee_setsockopt(int fd, int level, int name, const void *value, socklen_t length);
+int lee_getnameinfo(const void *address, socklen_t length, char *host, socklen_t host_length, char *service,
+                    socklen_t service_length, int flags);
 int lee_getsockopt(int fd, int level, int name, char *value, char *lo, char *hi, socklen_t *length);
 int lee_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result);
 void lee_freeaddrinfo(struct addrinfo *list);

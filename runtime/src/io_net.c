@@ -4,6 +4,7 @@
 
 #include "io_library.h"
 
+#include <lee/foreign.h>
 #include <lee/heap.h>
 
 #include <arpa/inet.h>
@@ -59,12 +60,84 @@ ssize_t lee_recvfrom(int fd, void *buffer, size_t n, int flags, char *address, c
     return got;
 }
 
+/* Options that are no plain bytes: filters are addresses in the program's memory (and counted in other units when they are read back),
+ * TCP's receiving without copies writes to an address that it is told, and the packet filter's tables have pointers. */
+static bool is_plain_option(int level, int name) {
+    switch (level) {
+    case SOL_SOCKET:
+        return name != SO_ATTACH_FILTER && name != 50 /* SO_ATTACH_BPF */ && name != 51 && name != 52 /* the same of a group */;
+    case IPPROTO_TCP:
+        return name != 35; /* TCP_ZEROCOPY_RECEIVE */
+    case IPPROTO_IP: case IPPROTO_IPV6:
+        return name < 64; /* IPT_BASE_CTL and above */
+    case IPPROTO_UDP:
+        return true;
+    default:
+        return false;
+    }
+}
+
 int lee_getsockopt(int fd, int level, int name, char *value, char *lo, char *hi, socklen_t *length) {
     socklen_t room = room_for(value, lo, hi, length);
+    if (!is_plain_option(level, name)) {
+        errno = ENOPROTOOPT;
+        return -1;
+    }
     int result = getsockopt(fd, level, name, value, &room);
     if (result == 0 && length != NULL)
         *length = room;
     return result;
+}
+
+int lee_setsockopt(int fd, int level, int name, const void *value, socklen_t length) {
+    if (!is_plain_option(level, name)) {
+        errno = ENOPROTOOPT;
+        return -1;
+    }
+    return setsockopt(fd, level, name, value, length);
+}
+
+/* libc's resolver takes as much stack as it likes. */
+struct name_job {
+    const struct sockaddr *address;
+    socklen_t length;
+    char *host;
+    socklen_t host_length;
+    char *service;
+    socklen_t service_length;
+    int flags, result;
+};
+
+static void find_name(void *argument) {
+    struct name_job *job = argument;
+    job->result = getnameinfo(job->address, job->length, job->host, job->host_length, job->service, job->service_length, job->flags);
+}
+
+struct address_job {
+    const char *node, *service;
+    const struct addrinfo *hints;
+    struct addrinfo *found;
+    int result;
+};
+
+static void find_addresses(void *argument) {
+    struct address_job *job = argument;
+    job->result = getaddrinfo(job->node, job->service, job->hints, &job->found);
+}
+
+/* Of a local address libc takes the name for a string: behind what is there it finds a zero here. */
+int lee_getnameinfo(const void *address, socklen_t length, char *host, socklen_t host_length, char *service,
+                    socklen_t service_length, int flags) {
+    struct {
+        struct sockaddr_storage address;
+        char zero;
+    } copy = {.zero = 0};
+    if (address == NULL || length > sizeof copy.address)
+        return EAI_FAMILY;
+    memcpy(&copy.address, address, length);
+    struct name_job job = {(const struct sockaddr *)&copy.address, length, host, host_length, service, service_length, flags, 0};
+    lee_foreign_call(find_name, &job);
+    return job.result;
 }
 
 static struct addrinfo *copy_info(const struct addrinfo *from) {
@@ -86,16 +159,18 @@ int lee_getaddrinfo(const char *node, const char *service, const struct addrinfo
     if (result == NULL)
         lee_fault_null(NULL);
     *result = NULL;
-    struct addrinfo asked = {.ai_family = AF_UNSPEC}, *found = NULL;
+    struct addrinfo asked = {.ai_family = AF_UNSPEC}, *found;
     if (hints != NULL) {
         asked.ai_flags = hints->ai_flags;
         asked.ai_family = hints->ai_family;
         asked.ai_socktype = hints->ai_socktype;
         asked.ai_protocol = hints->ai_protocol;
     }
-    int why = getaddrinfo(node, service, hints != NULL ? &asked : NULL, &found);
-    if (why != 0)
-        return why;
+    struct address_job job = {node, service, hints != NULL ? &asked : NULL, NULL, 0};
+    lee_foreign_call(find_addresses, &job);
+    if (job.result != 0)
+        return job.result;
+    found = job.found;
     struct addrinfo **link = result;
     for (const struct addrinfo *from = found; from != NULL; from = from->ai_next) {
         *link = copy_info(from);

@@ -26,7 +26,8 @@ int *lee_optopt(void) {
     return &optopt;
 }
 
-/* Starts over where the arguments are not those of the last call: the kept position is not one in them. */
+/* Starts over where the arguments are not those of the last call: the kept position is not one in them. What the program assigned
+ * to optind is brought back to the end: libc moves words up to there. */
 static void prepare(int argc, char *const *argv) {
     static char *const *last_argv;
     static int last_argc;
@@ -35,6 +36,8 @@ static void prepare(int argc, char *const *argv) {
         last_argv = argv;
         last_argc = argc;
     }
+    if (optind > argc)
+        optind = argc > 0 ? argc : 0;
 }
 
 typedef int long_getopt(int, char *const *, const char *, const struct option *, int *);
@@ -47,6 +50,8 @@ static int get_long(long_getopt *how, int argc, char *const *argv, const char *o
         n++;
     if (longer != NULL && n == room)
         lee_fault_message(NULL, "bounds: getopt_long's options do not end with an empty one");
+    if (argc < 1)
+        return -1;
     prepare(argc, argv);
     return how(argc, argv, options, longer, which);
 }
@@ -54,6 +59,8 @@ static int get_long(long_getopt *how, int argc, char *const *argv, const char *o
 int lee_getopt(int argc, char *const *argv, const char *options) {
     if (options == NULL)
         lee_fault_null(NULL);
+    if (argc < 1)
+        return -1;
     prepare(argc, argv);
     return getopt(argc, argv, options);
 }

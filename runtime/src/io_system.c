@@ -109,6 +109,53 @@ int lee_fcntl(int fd, int command, ...) {
     return fcntl(fd, command, argument);
 }
 
+/* How many arguments there are in front of the null pointer that ends them. */
+static size_t count_arguments(char *const *argv, char *const *lo, char *const *hi) {
+    if (argv == NULL)
+        lee_fault_null(NULL);
+    uintptr_t have = (uintptr_t)hi - (uintptr_t)lo, at = (uintptr_t)argv - (uintptr_t)lo;
+    size_t room = at <= have ? (have - at) / sizeof *argv : 0, n = 0;
+    while (n < room && argv[n] != NULL)
+        n++;
+    if (n == room)
+        lee_fault_message(NULL, "bounds: the arguments of a program do not end with a null pointer");
+    return n;
+}
+
+int lee_execv(const char *path, char *const *argv, char *const *lo, char *const *hi) {
+    count_arguments(argv, lo, hi);
+    return execv(path, argv);
+}
+
+/* What libc takes from the stack for a script's arguments and a path, which it does not probe, is touched here first. */
+static __attribute__((noinline)) void touch_stack(size_t bytes) {
+    char room[bytes];
+    __asm__ volatile("" ::"r"(room) : "memory");
+}
+
+int lee_execvp(const char *file, char *const *argv, char *const *lo, char *const *hi) {
+    size_t n = count_arguments(argv, lo, hi);
+    if (file == NULL)
+        lee_fault_null(NULL);
+    if (n > 1 << 20) { /* the system takes no more than 6 MB of them */
+        errno = E2BIG;
+        return -1;
+    }
+    touch_stack((n + 4) * sizeof *argv + 4 * PATH_MAX);
+    return execvp(file, argv);
+}
+
+/* What atexit keeps is C's: bounded, since nobody is charged. */
+int lee_atexit(void (*function)(void)) {
+    enum { MOST = 4096 };
+    static int count;
+    if (count == MOST)
+        return -1;
+    int result = atexit(function);
+    count += result == 0;
+    return result;
+}
+
 int lee_gettimeofday(struct timeval *now, void *zone) {
     (void)zone;
     return gettimeofday(now, NULL);

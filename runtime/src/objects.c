@@ -34,7 +34,7 @@ static char program[sizeof objects->path]; /* the path of the program as /proc/s
 static const struct lee_global table = {objects, sizeof objects, NULL};
 static struct lee_globals tables = {&table, 1, NULL};
 
-__attribute__((constructor)) static void name_tables(void) {
+__attribute__((constructor(101))) static void name_tables(void) {
     lee_globals_add(&tables);
 }
 #endif

@@ -32,7 +32,7 @@ struct conversion {
 /* What became of one conversion. */
 enum result { MATCHED, MISMATCHED, ENDED };
 
-/* The characters of a number, of which there may be any amount. */
+/* The characters of a number: at most DIGITS_MOST of the input's. */
 struct digits {
     char *at;
     size_t count, room;
@@ -88,7 +88,12 @@ static bool at_end(struct source *s) {
     return c == EOF;
 }
 
+/* Beyond that many, digits no longer change a value that any type has: it is too large, or they are cut off. */
+enum { DIGITS_MOST = 1 << 16 };
+
 static void add(struct digits *d, int c) {
+    if (d->count == DIGITS_MOST)
+        return;
     if (d->count + 1 == d->room) {
         char *more = malloc(d->room * 2);
         if (more == NULL)

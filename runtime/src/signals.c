@@ -8,6 +8,7 @@
  * stack beforehand, so it holds for threads that foreign code made, too (of these only overflow needs an alternate
  * stack, and without one ends the program by the signal itself). */
 #define _GNU_SOURCE
+#include "foreign_stack.h"
 #include "signals.h"
 
 #include <signal.h>
@@ -55,7 +56,8 @@ static struct lee_frame trapped_frame(const void *context) {
 static bool is_overflow(uintptr_t address, uintptr_t sp) {
     static struct lee_mapping mapping;
     uintptr_t apart = address > sp ? address - sp : sp - address;
-    if (lee_stack_is_guard(address))
+    const struct lee_foreign_stack *foreign = lee_foreign_stack_find(address);
+    if (lee_stack_is_guard(address) || (foreign != NULL && address < foreign->low))
         return true;
     if (apart > NEAR_STACK || !lee_maps_find(address, &mapping))
         return false;

@@ -52,6 +52,8 @@ void *lee_system_reserve(void *hint, size_t bytes) {
 }
 
 void *lee_system_reserve_aligned(size_t bytes, size_t alignment) {
+    enum { PAGE = 4096 };
+    bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1); /* what is given back begins at a page */
     unsigned char *start = lee_system_reserve(NULL, bytes + alignment);
     if (start == NULL)
         return NULL;

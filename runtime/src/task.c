@@ -7,6 +7,7 @@
 
 #ifndef LEE_NO_GC
 
+#include <lee/foreign.h>
 #include <lee/lee.h>
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 
 #include "collect.h"
 #include "custodian.h"
+#include "foreign_stack.h"
 #include "poison.h"
 #include "process.h"
 #include "report.h"
@@ -166,11 +168,28 @@ static void wake_joiners(struct lee_task *task) {
 
 /* --- switching --------------------------------------------------------------------------------------------------- */
 
+/* Where a task that waits stands on its own stack; C's frames, if it is in a foreign call, are on another. */
+static uintptr_t own_sp(const struct lee_task *task) {
+    return task->foreign != NULL ? task->foreign->left : task->sp;
+}
+
+uintptr_t lee_task_stack_end(const struct lee_task *task) {
+    return task->foreign != NULL ? task->foreign->high : task->high;
+}
+
+/* The frames of C that a task which ends stands on are forgotten. */
+static void leave_foreign(struct lee_task *task) {
+    if (task->foreign != NULL)
+        lee_foreign_stack_give(task->foreign);
+    task->foreign = NULL;
+}
+
 /* What whoever runs next does for the one before. */
 static __attribute__((noinline)) void bury(void) {
     worker.left = false;
     struct lee_task *gone = worker.gone;
     if (gone != NULL) {
+        leave_foreign(gone);
         lee_stack_give(gone->high, gone->lowest);
         gone->high = gone->low = 0;
         worker.gone = NULL;
@@ -215,8 +234,11 @@ static inline void enter_task(struct lee_process *process, struct lee_task *to) 
     if (heap != NULL) {
         if (before->custodian != to->custodian)
             lee_custodian_switch(heap, before->custodian, to->custodian);
-        heap->stack_end = to->high;
+        heap->stack_end = lee_task_stack_end(to);
     }
+#ifndef LEE_ASAN
+    lee_on_task_stack = to->low != 0 && to->foreign == NULL; /* only a first task's low is 0 */
+#endif
     process->arenas.running = to->arenas;
     to->arenas = NULL;
     to->state = LEE_TASK_RUNNING;
@@ -228,7 +250,7 @@ static void run(struct lee_task *to, bool for_ever) {
     struct lee_task *from = process->tasks.running;
     if (from == to)
         return;
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    uintptr_t here = from->foreign != NULL ? from->foreign->left : (uintptr_t)__builtin_frame_address(0);
     if (here < from->lowest)
         from->lowest = here;
     from->error = errno;
@@ -445,6 +467,7 @@ void lee_task_stop(struct lee_task *task) {
     finish(task, true);
     lee_arenas_drop(task->arenas);
     task->arenas = NULL;
+    leave_foreign(task);
     lee_stack_give(task->high, task->lowest);
     task->high = task->low = 0;
 }
@@ -577,6 +600,7 @@ void lee_tasks_drop(struct lee_process *process, bool standing) {
         for (struct lee_task *task = at->tasks; task != NULL; task = task->next) {
             if (task->state == LEE_TASK_WAITING && task->leave != NULL)
                 task->leave(task);
+            leave_foreign(task);
             if (task != &process->tasks.first && !(standing && is_running(task)) && task->high != 0)
                 lee_stack_give(task->high, task->lowest);
         }
@@ -598,11 +622,15 @@ void lee_task_leave_for_ever(struct lee_process *over, void (*arrived)(struct le
 void lee_task_scan(struct lee_heap *heap, struct lee_task *task, struct lee_marker *marker) {
     if (is_running(task)) {
         lee_roots_scan_stack(heap, marker);
+        if (task->foreign != NULL)
+            lee_mark_words(marker, (const void *)task->foreign->left, (const void *)task->high);
         lee_arenas_scan(task->process->arenas.running, marker);
     } else {
         uintptr_t high = task->high;
         if (high != 0)
-            lee_mark_words(marker, (const void *)task->sp, (const void *)high);
+            lee_mark_words(marker, (const void *)own_sp(task), (const void *)high);
+        if (task->foreign != NULL)
+            lee_mark_words(marker, (const void *)task->sp, (const void *)task->foreign->high);
         lee_arenas_scan(task->arenas, marker);
     }
     lee_mark_word(marker, (uintptr_t)task);
@@ -613,14 +641,14 @@ void lee_task_scan(struct lee_heap *heap, struct lee_task *task, struct lee_mark
 
 size_t lee_task_bytes(const struct lee_task *task) {
     bool runs = is_running(task);
-    uintptr_t from = runs || page_of(task->sp) > task->touched ? task->touched : page_of(task->sp);
+    uintptr_t from = runs || page_of(own_sp(task)) > task->touched ? task->touched : page_of(own_sp(task));
     return (task->low == 0 ? 0 : task->high - from) + lee_arenas_bytes(runs ? task->process->arenas.running : task->arenas);
 }
 
 void lee_task_trim(struct lee_task *task) {
     if (task->low == 0 || is_running(task))
         return;
-    uintptr_t from = page_of(task->sp), most = task->high - LEE_STACK_CHARGE;
+    uintptr_t from = page_of(own_sp(task)), most = task->high - LEE_STACK_CHARGE;
     if (from > most)
         from = most;
     if (from <= task->touched)

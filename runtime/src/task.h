@@ -33,6 +33,7 @@ struct lee_task {
     const struct lee_site *site;
     void (*entry)(void *);
     void *arguments;
+    struct lee_foreign_stack *foreign; /* on which it is in a foreign call; null: in none */
     uint64_t number; /* 1 for the first */
     int error;       /* errno; while it does not run */
     uint8_t state;
@@ -79,6 +80,9 @@ void lee_process_unready(struct lee_process *process);
 /* All that were spawned and live. */
 void lee_process_link(struct lee_process *process);
 void lee_process_unlink(struct lee_process *process);
+
+/* The upper end of the stack that it stands on, or will when it runs: its own, or that of a foreign call. */
+uintptr_t lee_task_stack_end(const struct lee_task *task);
 
 /* Ends a task that is not running: its stack and arenas go, who waits for it goes on. */
 void lee_task_stop(struct lee_task *task);

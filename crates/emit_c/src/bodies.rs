@@ -32,7 +32,7 @@ pub fn prototypes(unit: &mut Unit) -> String {
         let params = unit.c.params(&f, None, consts);
         let head = unit.c.word(Qty::plain(f.ret), 0, &format!("{}({params})", name.ident), consts);
         let storage = storage(unit, &func, function);
-        let mut attributes = attribute_text(&function.attrs, storage.contains("static"));
+        let mut attributes = attribute_text(&function.attrs, storage.contains("static"), unit.options.plain);
         if f.noreturn {
             attributes.push_str(" __attribute__((noreturn))");
         }
@@ -92,10 +92,10 @@ fn is_small(unit: &Unit, func: &FuncRef) -> bool {
     checked && statements(body) <= SMALL && !has_statics && !unit.reach.address_taken.contains(func)
 }
 
-fn attribute_text(attrs: &[String], is_static: bool) -> String {
+fn attribute_text(attrs: &[String], is_static: bool, plain: bool) -> String {
     let mut out = String::new();
     for attr in attrs {
-        if is_static && attr.contains("weak") {
+        if (is_static && attr.contains("weak")) || (!plain && hook(attr).is_some()) {
             continue;
         }
         let _ = if attr.starts_with("__attribute__") {
@@ -103,6 +103,48 @@ fn attribute_text(attrs: &[String], is_static: bool) -> String {
         } else {
             write!(out, " __attribute__(({attr}))")
         };
+    }
+    out
+}
+
+/// Whether an attribute of checked code makes its function run before `main` or after it: (before, priority).
+fn hook(attr: &str) -> Option<(bool, u32)> {
+    let (word, rest) = attr.split_once('(').unwrap_or((attr, ""));
+    let priority = rest.trim_end_matches(')').parse().unwrap_or(u32::from(u16::MAX));
+    match word {
+        "constructor" => Some((true, priority)),
+        "destructor" => Some((false, priority)),
+        _ => None,
+    }
+}
+
+/// What runs constructors and destructors. The runtime's own constructors have the priority 101; what checked code needs of it (faults that
+/// are reported, stacks that may overflow) is there after `lee_start`. A destructor is run by `exit`, before the files are flushed;
+/// its place in the order is that of its registration.
+pub fn hooks(unit: &mut Unit) -> String {
+    let mut out = String::new();
+    for func in unit.reach.functions.clone() {
+        let Some(function) = unit.program.functions.get(func.func.0 as usize) else { continue };
+        if unit.options.plain || !unit.bodies.contains_key(&func) {
+            continue;
+        }
+        let name = unit.function_name(&func).ident;
+        for (before, priority) in function.attrs.iter().filter_map(|a| hook(a)) {
+            let priority = priority.max(102);
+            let start = if unit.options.single { "" } else { "lee_start(0, NULL); " };
+            let (word, action) = match before {
+                true => ("construct", format!("{start}{name}();")),
+                false => ("destruct", format!("{start}atexit({name});")),
+            };
+            if !before {
+                out.push_str("extern int atexit(void (*)(void));\n");
+            }
+            let _ = writeln!(
+                out,
+                "__attribute__((constructor({priority}))) static void lee__{word}_{}(void) {{ {action} }}",
+                func.func.0
+            );
+        }
     }
     out
 }

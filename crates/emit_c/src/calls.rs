@@ -40,7 +40,20 @@ impl Emitter<'_, '_> {
         words.splice(named..named, outs.iter().map(|name| format!("&{name}")));
         let text = match callee {
             Callee::Start(func) => self.start(func, &words),
-            _ => format!("{function}({})", words.join(", ")),
+            Callee::Direct(_) | Callee::Builtin(_) | Callee::Pointer(_) => {
+                let through = signature.as_ref().and_then(|s| self.foreign(callee, &function, args, s, consts));
+                let words = words.join(", ");
+                match through {
+                    // Here, not in a function: a trap in C code is reported at the line of the call.
+                    Some((far, by_pointer)) => {
+                        let lead = if by_pointer { function.as_str() } else { "" };
+                        let comma = if by_pointer && !words.is_empty() { ", " } else { "" };
+                        let near = format!("{function}({words})");
+                        format!("(LEE_LIKELY(!lee_on_task_stack) ? {near} : {far}({lead}{comma}{words}))")
+                    }
+                    None => format!("{function}({words})"),
+                }
+            }
         };
         let local = dest.and_then(Place::as_local);
         self.settle(Effect { memory: true, local: local.map(|l| l.0) });

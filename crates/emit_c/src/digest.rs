@@ -171,6 +171,8 @@ impl Writer<'_> {
             "{:?}{:?}{:?}{:?}{:?}{:?})",
             f.into, f.end_into, f.copies, f.fills, f.terminates, f.keeps_string
         );
+        // A caller that believes in it has no code behind the call. Values of function types convert from one to the other.
+        self.out.push_str(if f.noreturn && !self.deep { "noreturn " } else { "" });
         let outlives = if self.deep { &[][..] } else { &f.outlives };
         for &(long, short) in outlives {
             self.out.push_str("outlives ");

@@ -62,7 +62,7 @@ pub fn listed(unit: &mut Unit) -> String {
         let _ = writeln!(calls, "    if ({test}) lee_list(&lee__listed_{n}, &{name}, sizeof {name}, {container});");
     }
     if !calls.is_empty() {
-        let _ = writeln!(out, "__attribute__((constructor)) static void lee__list_globals(void) {{\n{calls}}}");
+        let _ = writeln!(out, "__attribute__((constructor(101))) static void lee__list_globals(void) {{\n{calls}}}");
     }
     out
 }
@@ -85,7 +85,7 @@ pub fn large(unit: &mut Unit) -> String {
     format!(
         "static const struct lee_global lee__large[{count}] = {{\n{}}};\n\
          static struct lee_globals lee__large_here = {{ lee__large, {count}, 0 }};\n\
-         __attribute__((constructor)) static void lee__add_large(void) {{ lee_globals_add(&lee__large_here); }}\n\
+         __attribute__((constructor(101))) static void lee__add_large(void) {{ lee_globals_add(&lee__large_here); }}\n\
          __attribute__((destructor)) static void lee__remove_large(void) {{ lee_globals_remove(&lee__large_here); }}\n",
         entries.concat()
     )

@@ -13,6 +13,7 @@ mod ctype;
 pub mod digest;
 mod drops;
 mod exprs;
+mod foreign;
 mod globals;
 mod header;
 mod inits;

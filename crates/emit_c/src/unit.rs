@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 use source::{SourceMap, Span, Symbol};
 use std::fmt::Write;
 use std::rc::Rc;
+use typing::c_library::{is_system_symbol, own_symbol};
 use typing::tree::{FuncRef, Function, Global, GlobalId, Linkage, StrId, Trust};
 use typing::types::*;
 
@@ -87,6 +88,8 @@ pub struct Unit<'a> {
     pub containers: crate::containers::Containers,
     /// What new tasks begin with.
     pub starts: crate::starts::Starts,
+    /// What foreign calls go through.
+    pub foreign: crate::foreign::Foreign,
     /// Names of the layouts that are used.
     pub layouts: FxHashMap<Ty, String>,
     /// Of those that do not name pointers.
@@ -135,6 +138,7 @@ impl<'a> Unit<'a> {
             tag_definitions: String::new(),
             drops: crate::drops::Drops::default(),
             starts: crate::starts::Starts::default(),
+            foreign: crate::foreign::Foreign::default(),
             layouts: FxHashMap::default(),
             loose_layouts: FxHashMap::default(),
             layout_definitions: String::new(),
@@ -156,6 +160,7 @@ impl<'a> Unit<'a> {
         let listed = if self.options.plain { String::new() } else { globals::listed(&mut self) };
         let no_table = self.options.plain || self.options.no_gc;
         let large = if no_table { String::new() } else { globals::large(&mut self) };
+        let hooks = bodies::hooks(&mut self);
         let wrapper = bodies::main_wrapper(&mut self);
         let markers = if self.options.plain { String::new() } else { link::markers(&mut self) };
         let types = records::definitions(&mut self.c, &mut self.idents);
@@ -170,6 +175,9 @@ impl<'a> Unit<'a> {
             out.push_str(if self.drops.used { "#include \"lee/owned.h\"\n\n" } else { "\n" });
             if !self.starts.is_empty() {
                 out.push_str("#include \"lee/task.h\"\n");
+            }
+            if !self.foreign.is_empty() {
+                out.push_str("#include \"lee/foreign.h\"\n");
             }
             if !large.is_empty() {
                 out.push_str("#include \"lee/globals.h\"\n");
@@ -203,6 +211,7 @@ impl<'a> Unit<'a> {
         out.push_str(&self.string_definitions);
         out.push_str(&prototypes);
         out.push_str(&declarations);
+        out.push_str(self.foreign.text());
         out.push_str(&self.starts.text());
         out.push('\n');
         out.push_str(&code.out);
@@ -211,6 +220,7 @@ impl<'a> Unit<'a> {
         }
         out.push_str(&listed);
         out.push_str(&large);
+        out.push_str(&hooks);
         out.push_str(&wrapper);
         out.push_str(&markers);
         out
@@ -265,18 +275,20 @@ impl<'a> Unit<'a> {
                 let label = format!("{}.{:016x}", sanitize(text), digest::link_digest(self.types, function.ty));
                 Name { ident, label: Some(label) }
             }
-            _ => {
-                let own = self.bodies.contains_key(func) || function.trust == Trust::Checked;
-                self.external_name(function.name, function.symbol, own && function.symbol.is_none())
-            }
+            _ => self.external_name(function.name, function.symbol, function.trust == Trust::Checked),
         }
     }
 
     /// An identifier for a symbol. `own`: it is the program's, so a C function of that name is none of its business.
     fn external_name(&mut self, name: Symbol, symbol: Option<Symbol>, own: bool) -> Name {
+        let label = symbol;
         let symbol = symbol.unwrap_or(name).as_str();
         if self.options.plain {
             return self.plain_name(name, symbol);
+        }
+        if own && label.is_none() && is_system_symbol(symbol) {
+            let ident = self.idents.claim(&format!("{symbol}__1"));
+            return Name { ident, label: Some(own_symbol(symbol)) };
         }
         let clashes = own && is_builtin(symbol);
         let runtime = symbol.starts_with("lee_")
@@ -320,7 +332,7 @@ impl<'a> Unit<'a> {
         }
         match global.linkage {
             Linkage::Internal => Name { ident: self.idents.claim(text), label: None },
-            _ => self.external_name(global.name, global.symbol, false),
+            _ => self.external_name(global.name, global.symbol, global.trust == Trust::Checked),
         }
     }
 
@@ -577,7 +589,8 @@ impl<'a> Unit<'a> {
 }
 
 /// Makes the collector look for pointers at every byte where it has no layout.
-const UNALIGNED: &str = "__attribute__((constructor)) static void lee__unaligned(void) { lee_heap_unaligned = 1; }\n";
+const UNALIGNED: &str =
+    "__attribute__((constructor(101))) static void lee__unaligned(void) { lee_heap_unaligned = 1; }\n";
 
 /// Clang has no such types of its own in C; the C library makes them aliases for it.
 const FLOATS: &str = "#ifdef __clang__\ntypedef float _Float32;\ntypedef double _Float32x, _Float64;\ntypedef long double _Float64x;\n#endif\n";

@@ -23,12 +23,21 @@ pub type Made = (PathBuf, PathBuf);
 /// Runs the compiler as a linker with `words`. Where the markers of types (crates/emit_c/src/link.rs) find no counterpart, it
 /// says which files disagree about what.
 pub fn link(session: &Session, words: &[OsString], made: &[Made]) -> Outcome<()> {
-    let mut command = session.compiler.command();
-    let out = command
-        .args(words)
-        .env("LC_ALL", "C")
-        .output()
-        .map_err(|e| Failure::error(format!("cannot run '{}': {}", session.compiler.name(), reason(&e))))?;
+    let run = |more: &[&str]| {
+        let mut command = session.compiler.command();
+        let run = command.args(words).args(more).env("LC_ALL", "C").output();
+        run.map_err(|e| Failure::error(format!("cannot run '{}': {}", session.compiler.name(), reason(&e))))
+    };
+    let mut out = run(&[])?;
+    // Atomic objects of 16 bytes need a library of the compiler's, which no other program has to have.
+    let atomics = |said: &[u8]| String::from_utf8_lossy(said).contains("__atomic_");
+    if !out.status.success() && atomics(&out.stderr) {
+        out = run(&["-latomic"])?;
+        if !out.status.success() && String::from_utf8_lossy(&out.stderr).contains("latomic") {
+            let help = "install libatomic (Debian: libatomic1 and gcc), or use atomic types of at most 8 bytes";
+            return Err(Failure::error(format!("an atomic type here needs libatomic, which was not found: {help}")));
+        }
+    }
     report::output(&String::from_utf8_lossy(&out.stdout))?;
     let said = String::from_utf8_lossy(&out.stderr);
     if out.status.success() {

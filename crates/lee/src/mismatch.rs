@@ -10,6 +10,7 @@ use crate::unresolved;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use typing::c_library::source_name;
 
 /// The linker's report, with its lines about markers replaced by ours.
 pub fn explain(said: &str, words: &[OsString], made: &[Made]) -> String {
@@ -93,13 +94,14 @@ impl Files {
 
     fn about_symbol(&self, symbol: &str, linker: &str) -> String {
         let notes = self.notes(symbol);
+        let (symbol, full) = (source_name(symbol), symbol);
         let uses = || notes.iter().filter(|n| !n.defines);
         let line = |n: &Note, what: &str| format!("{}: note: {what}: {}\n", n.place, n.ty);
         let Some(definition) = notes.iter().find(|n| n.defines) else {
             // Nobody defines it: the linker says so itself, or it is a C function.
-            if linker.contains(&format!("undefined reference to `{symbol}'"))
-                || linker.contains(&format!("undefined symbol: {symbol}"))
-            {
+            let missing = linker.contains(&format!("undefined reference to `{full}'"))
+                || linker.contains(&format!("undefined symbol: {full}"));
+            if missing && symbol == full {
                 return String::new();
             }
             let mut out = format!(

@@ -88,8 +88,10 @@ impl Checker<'_> {
             ExprKind::Convert(Conv::Numeric, inner) => {
                 if matches!(self.kind(inner.ty.ty), TyKind::Float(_)) {
                     let value = self.number_of(inner)?;
-                    let kind = self.program.types.as_int(e.ty.ty)?;
-                    return Some(kind.wrap(value as i128));
+                    if matches!(self.kind(e.ty.ty), TyKind::Bool) {
+                        return Some(i128::from(value != 0.0));
+                    }
+                    return Some(self.program.types.as_int(e.ty.ty)?.nearest(value));
                 }
                 let n = self.int_of(inner)?;
                 let kind = self.program.types.as_int(e.ty.ty)?;
@@ -191,6 +193,10 @@ impl Checker<'_> {
 
     /// A floating constant as C text.
     fn float_of_value(&self, e: &Expr) -> Option<String> {
+        // Of what is converted to an integer on the way, C's own meaning is not ours.
+        if self.program.types.as_int(e.ty.ty).is_some() {
+            return self.int_of(e).map(|n| if i32::try_from(n).is_ok() { n.to_string() } else { format!("{n}.0L") });
+        }
         match &*e.kind {
             ExprKind::Float(text) => Some(format!("{text}{}", self.float_suffix(e.ty.ty, text.as_str()))),
             ExprKind::Int(n) => Some(n.to_string()),

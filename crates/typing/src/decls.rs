@@ -193,7 +193,9 @@ impl Checker<'_> {
         }
         self.refuse_attributes(&decl.specs.attrs);
         self.refuse_attributes(&d.declarator.attrs);
+        self.check_attributes(&declared, &decl.specs, &d.declarator);
         if matches!(self.kind(declared.ty.ty), TyKind::Func(_)) {
+            self.check_asm_label(&d.declarator, !place.foreign && !place.trusted, false);
             if d.init.is_some() {
                 self.error(codes::INITIALISER, name.span, "a function cannot be initialised");
             }
@@ -574,6 +576,10 @@ impl Checker<'_> {
         };
         let internal = decl.specs.storage == Some(ast::Storage::Static) || (decl.specs.constexpr && !place.foreign);
         let linkage = if internal { Linkage::Internal } else { Linkage::External };
+        self.check_asm_label(&d.declarator, trust == Trust::Checked, defined);
+        if trust == Trust::Exported && !internal {
+            self.check_exported_name(name);
+        }
         let id = self.global_entry(name, ty, trust, linkage, decl, d);
         // Whatever a file of C defines for others is part of it.
         self.program.globals[id.0 as usize].used |= defined && self.options.plain_c;
@@ -648,9 +654,6 @@ impl Checker<'_> {
                     global.ty = ty;
                     return old;
                 }
-                if self.options.plain_c {
-                    self.merge_global(old, ty, decl, d);
-                }
                 if trust != Trust::Checked {
                     return old;
                 }
@@ -705,25 +708,6 @@ impl Checker<'_> {
         id
     }
 
-    /// Another declaration of a variable of C adds what the earlier ones leave open.
-    fn merge_global(&mut self, old: GlobalId, ty: Qty, decl: &ast::Decl, d: &ast::InitDeclarator) {
-        let known = self.program.globals[old.0 as usize].ty;
-        let whole = self.composite(known.ty, ty.ty);
-        let align = self.declared_alignment(&decl.specs, &d.declarator);
-        let attrs = attribute_texts(&decl.specs.attrs, &d.declarator.attrs, true);
-        let global = &mut self.program.globals[old.0 as usize];
-        global.ty.ty = whole;
-        global.align = global.align.max(align);
-        for attr in attrs {
-            if !global.attrs.contains(&attr) {
-                global.attrs.push(attr);
-            }
-        }
-        if let (None, Some(label)) = (global.symbol, d.declarator.asm_label.as_ref()) {
-            global.symbol = Some(Symbol::new(&String::from_utf8_lossy(label)));
-        }
-    }
-
     /// Whether one type is the other with an array length filled in.
     fn completes(&self, a: Ty, b: Ty) -> bool {
         match (self.kind(a), self.kind(b)) {
@@ -756,6 +740,13 @@ impl Checker<'_> {
                 "old-style definitions are not in Leeward",
                 "write the types between the parentheses",
             );
+        }
+        self.refuse_attributes(&def.specs.attrs);
+        self.refuse_attributes(&def.declarator.attrs);
+        self.check_attributes(&declared, &def.specs, &def.declarator);
+        self.check_asm_label(&def.declarator, !foreign, true);
+        if foreign && def.specs.storage != Some(ast::Storage::Static) {
+            self.check_exported_name(name);
         }
         let own = declared.clone();
         if old_style.is_some() {

@@ -365,10 +365,17 @@ impl Checker<'_> {
                 return;
             }
         };
-        let room = array_room(&self.program.types, &value);
+        // The zero behind a string's last character is not there to be overwritten.
+        let hidden = u64::from(c.letter == 'c' && ends_with_zero(&self.program.types, &value));
+        let room = array_room(&self.program.types, &value).map(|room| room.saturating_sub(hidden));
         let fits = match room {
             Some(room) => room >= needed,
-            None => c.letter == 'c' && needed == 1,
+            // A pointer to a string could point at its zero.
+            None => {
+                c.letter == 'c'
+                    && needed == 1
+                    && !self.program.types.as_pointer(value.ty.ty).is_some_and(|p| p.bounds.is_terminated())
+            }
         };
         if !fits {
             let message = match room {
@@ -384,6 +391,15 @@ impl Checker<'_> {
         if let Some(slot) = out.get_mut(at) {
             slot.0 = value;
         }
+    }
+}
+
+/// Whether a value is the start of an array whose last element is its zero for good.
+fn ends_with_zero(types: &TypeStore, e: &Expr) -> bool {
+    match &*e.kind {
+        ExprKind::Decay(place) => matches!(types.kind(place.ty.ty), TyKind::Array { terminated: true, .. }),
+        ExprKind::Convert(_, inner) => ends_with_zero(types, inner),
+        _ => false,
     }
 }
 

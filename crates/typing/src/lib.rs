@@ -5,9 +5,11 @@
 
 mod access;
 mod alloc;
+mod attributes;
 mod blame;
 mod builtins;
 mod c_builtins;
+pub mod c_library;
 mod calls;
 mod checker;
 pub mod codes;

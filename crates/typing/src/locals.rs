@@ -76,6 +76,8 @@ impl Checker<'_> {
         }
         self.refuse_attributes(&decl.specs.attrs);
         self.refuse_attributes(&d.declarator.attrs);
+        self.check_attributes(&declared, &decl.specs, &d.declarator);
+        self.check_asm_label(&d.declarator, true, false);
         if matches!(self.kind(declared.ty.ty), TyKind::Func(_)) {
             self.attach_attributes(&mut declared, &decl.specs, &d.declarator, false);
             let id = self.declare_function(

@@ -1,5 +1,6 @@
 //! Declarations of plain C: what several declarations of one function or variable say together.
 
+use crate::attributes::NOT_EXPRESSED;
 use crate::checker::Checker;
 use crate::codes;
 use crate::decls::{attribute_texts, inline_rule};
@@ -21,50 +22,28 @@ fmax fmin fmod frexp gamma hypot j0 j1 jn ldexp lgamma llrint llround log log10 
 nearbyint nextafter nexttoward pow pow10 remainder remquo rint round scalb scalbln scalbn significand sin sincos sinh sqrt \
 tan tanh tgamma trunc y0 y1 yn cabs carg conj creal cimag dcgettext dgettext gettext getcontext longjmp siglongjmp wcschr";
 
-/// Attributes that change what a type is or how a function is called, and that MIR cannot express.
-const NOT_EXPRESSED: &[&str] = &[
-    "vector_size",
-    "ext_vector_type",
-    "neon_vector_type",
-    "scalar_storage_order",
-    "ms_struct",
-    "address_space",
-    "ms_abi",
-    "regparm",
-    "fastcall",
-    "stdcall",
-    "thiscall",
-    "naked",
-    "interrupt",
-    "overloadable",
-    "vector_pcs",
-    "aarch64_vector_pcs",
-];
-
 impl Checker<'_> {
-    /// Reports an attribute that would be lost; `mode` is one unless a typedef has it.
-    pub(crate) fn refuse_attributes(&mut self, attrs: &[ast::Attribute]) {
-        if !self.options.plain_c {
-            return;
-        }
-        let lost = attrs.iter().find(|a| NOT_EXPRESSED.contains(&a.name.as_str()) || a.name.as_str() == "mode");
-        if let Some(attr) = lost {
-            self.error(codes::LATER, attr.span, format!("the attribute `{}` is not built", attr.name));
-        }
-    }
-
     /// The type that a typedef's attributes make of its own, `None` if it cannot be expressed: uses of the name are reported then.
     pub(crate) fn typedef_attributes(&mut self, ty: Qty, decl: &ast::Decl, d: &ast::InitDeclarator) -> Option<Qty> {
-        if !self.options.plain_c {
-            return Some(ty);
-        }
         let mut ty = ty;
+        // What the system's headers say of types that C itself has no words for is theirs.
+        let system = d.declarator.name.is_some_and(|name| self.map.is_system(name.span.lo));
+        if !self.options.plain_c && !system {
+            let attrs: Vec<ast::Attribute> = decl.specs.attrs.iter().chain(&d.declarator.attrs).cloned().collect();
+            let lost: Vec<_> = attrs.into_iter().filter(|a| a.name.as_str() != "mode").collect();
+            self.refuse_attributes(&lost);
+        }
         for attr in decl.specs.attrs.iter().chain(&d.declarator.attrs) {
-            if NOT_EXPRESSED.contains(&attr.name.as_str()) {
+            if self.options.plain_c && NOT_EXPRESSED.contains(&attr.name.as_str()) {
                 return None;
             }
             if attr.name.as_str() == "mode" {
-                ty.ty = self.with_mode(ty.ty, attr)?;
+                match self.with_mode(ty.ty, attr) {
+                    Some(with) => ty.ty = with,
+                    None if self.options.plain_c => return None,
+                    None if system => {}
+                    None => self.error(codes::DECLARATION, attr.span, "this `mode` is not one of the type's kind"),
+                }
             }
         }
         // A record that is defined here takes the alignment; of other types that name each object has it.
@@ -80,7 +59,19 @@ impl Checker<'_> {
         let name = d.declarator.name?;
         let scalar = !matches!(self.kind(ty.ty), TyKind::Record(_) | TyKind::Func(_) | TyKind::Void);
         if align < natural || !scalar {
-            return None;
+            if self.options.plain_c {
+                return None;
+            }
+            if !system {
+                let message = "a typedef cannot change the alignment of this type";
+                self.error_help(
+                    codes::DECLARATION,
+                    name.span,
+                    message,
+                    "give the alignment to the struct or to the variables",
+                );
+            }
+            return Some(ty);
         }
         self.typedef_align.extend(align.map(|align| (name.span, align)));
         Some(ty)

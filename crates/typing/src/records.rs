@@ -610,7 +610,31 @@ impl Checker<'_> {
         fields.iter().position(|f| f.name == Some(name)).map(|p| p as u32)
     }
 
+    /// A tag has each value that selects a member: one that it cannot have would be cut to another member's.
+    fn check_tag_values(&mut self, fields: &[Field]) {
+        for field in fields {
+            let Some(binding) = &field.tagged_by else { continue };
+            let Some(tag) = fields.get(binding.tag as usize) else { continue };
+            let Some(kind) = self.program.types.as_int(tag.ty.ty) else { continue };
+            let (kind, is_bool) = (kind, matches!(self.kind(tag.ty.ty), TyKind::Bool));
+            let bits = tag.width.unwrap_or(if is_bool { 1 } else { kind.size() as u32 * 8 });
+            let name = tag.name.map_or("", |name| name.as_str());
+            let wrong = binding.arms.iter().find(|(value, _)| !kind.fits(*value, bits, is_bool));
+            if let Some((value, _)) = wrong {
+                let message =
+                    format!("the tag value {value} does not fit `{name}`, whose type is `{}`", self.show(tag.ty.ty));
+                self.error_help(
+                    codes::TAGGED,
+                    field.span,
+                    message,
+                    "give the tag a larger type, or the member another value",
+                );
+            }
+        }
+    }
+
     fn check_fields(&mut self, spec: &ast::RecordSpec, fields: &mut [Field]) {
+        self.check_tag_values(fields);
         let mut seen: Vec<Symbol> = vec![];
         let last = fields.len().saturating_sub(1);
         for (at, field) in fields.iter_mut().enumerate() {

@@ -221,6 +221,8 @@ impl Checker<'_> {
     pub(crate) fn type_name(&mut self, name: &ast::TypeName) -> Qty {
         let foreign = self.f.as_ref().map_or(self.options.plain_c, |f| f.unchecked);
         let place = Place { role: Role::TypeName, foreign, trusted: false };
+        self.refuse_attributes(&name.specs.attrs);
+        self.refuse_attributes(&name.declarator.attrs);
         let begun = self.begin_prototype(Self::derives_function(&name.declarator));
         let base = self.base_type(&name.specs, place);
         let ty = self.declare_type(base, &name.declarator, place).ty;
@@ -257,6 +259,9 @@ impl Checker<'_> {
             let count = if outermost { self.counted_attribute(&declarator.attrs, ty, place) } else { None };
             match step {
                 ast::Derived::Pointer(quals) => {
+                    if !self.options.plain_c {
+                        self.refuse_attributes(&quals.attrs);
+                    }
                     let count = self.counted_attribute(&quals.attrs, ty, place).or(count);
                     heap = outermost && quals.region.is_some_and(|r| r.name.as_str() == "heap");
                     ty = self.pointer_type(ty, quals, count, outermost, after_function, place);

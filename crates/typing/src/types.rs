@@ -83,6 +83,28 @@ impl IntKind {
     pub fn is_character(self) -> bool {
         self.size() == 1
     }
+    /// Whether a field of the type and that many bits has the value. `plain_bool` has 0 and 1.
+    pub fn fits(self, value: i128, bits: u32, plain_bool: bool) -> bool {
+        let values = 1i128.checked_shl(bits.min(126)).unwrap_or(i128::MAX);
+        match self.signed() && !plain_bool {
+            true => (-values / 2..values / 2).contains(&value),
+            false => (0..values).contains(&value),
+        }
+    }
+
+    /// A floating value as the type's nearest one, cut off towards zero; NaN is 0 (docs/reference/defined.md).
+    pub fn nearest(self, value: f64) -> i128 {
+        let bits = self.size() * 8;
+        if bits == 128 {
+            return if self.signed() { value as i128 } else { value as u128 as i128 };
+        }
+        let (low, high) = match self.signed() {
+            true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+            false => (0, (1i128 << bits) - 1),
+        };
+        (value as i128).clamp(low, high)
+    }
+
     /// Brings `value` into the range of the type, wrapping.
     pub fn wrap(self, value: i128) -> i128 {
         let bits = self.size() * 8;

@@ -20,7 +20,8 @@
                        socklen_t length);
 [[lee::leaf]] trusted ssize_t recvfrom(int fd, void *counted_by(n) p, size_t n, int flags, void *fat address, socklen_t *length)
     __asm__("lee_recvfrom");
-[[lee::leaf]] trusted int setsockopt(int fd, int level, int name, const void *counted_by(length) value, socklen_t length);
+[[lee::leaf]] trusted int setsockopt(int fd, int level, int name, const void *counted_by(length) value, socklen_t length)
+    __asm__("lee_setsockopt");
 [[lee::leaf]] trusted int getsockopt(int fd, int level, int name, void *fat value, socklen_t *length) __asm__("lee_getsockopt");
 [[lee::leaf]] trusted int shutdown(int fd, int how);
 

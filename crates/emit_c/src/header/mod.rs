@@ -11,6 +11,7 @@ use mir::ir::Program;
 use rustc_hash::FxHashSet;
 use source::{SourceMap, Span, Symbol};
 use std::fmt::Write;
+use typing::c_library::{is_system_symbol, own_symbol};
 use typing::tree::{Function, Global, Linkage, Trust};
 use typing::types::*;
 use words::Siblings;
@@ -449,7 +450,7 @@ impl Header<'_> {
 
     fn global(&mut self, global: &Global, out: &mut String) {
         let name = global.name.as_str();
-        let label = label(global.symbol);
+        let label = label(global.name, global.symbol, global.trust);
         let comment = self.comment(global.span);
         let thread = if global.thread_local { "_Thread_local " } else { "" };
         let lee = words::declaration(self.types, global.ty, name, Siblings::None);
@@ -467,7 +468,7 @@ impl Header<'_> {
         let names: Vec<Option<Symbol>> =
             (0..ty.params.len()).map(|n| f.param_names.get(n).copied().flatten().or(Some(unnamed(n)))).collect();
         let (shared, own) = words::attributes(&ty, &names);
-        let label = label(f.symbol);
+        let label = label(f.name, f.symbol, f.trust);
         let comment = self.comment(f.span);
         let lee = words::function(self.types, &ty, f.name.as_str(), &names);
         // Regions have no words that C could be told to forget.
@@ -528,8 +529,14 @@ fn unnamed(n: usize) -> Symbol {
     Symbol::new(&format!("p{}", n + 1))
 }
 
-fn label(symbol: Option<Symbol>) -> String {
-    symbol.map_or(String::new(), |s| format!(" __asm__(\"{s}\")"))
+fn label(name: Symbol, symbol: Option<Symbol>, trust: Trust) -> String {
+    match symbol {
+        Some(symbol) => format!(" __asm__(\"{symbol}\")"),
+        None if trust == Trust::Checked && is_system_symbol(name.as_str()) => {
+            format!(" __asm__(\"{}\")", own_symbol(name.as_str()))
+        }
+        None => String::new(),
+    }
 }
 
 /// Whether the text has the word, by itself.

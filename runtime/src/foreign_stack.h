@@ -1,0 +1,21 @@
+/* foreign_stack.c: the large stacks on which tasks call foreign functions. */
+#ifndef LEE_FOREIGN_STACK_H
+#define LEE_FOREIGN_STACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* One of them. */
+struct lee_foreign_stack {
+    uintptr_t guard, low, high;
+    /* Where the task's own stack was left: there lie the frame pointer of the caller and the place to return to. 0: not in use. */
+    uintptr_t left;
+};
+
+/* One that nobody uses, of this thread from now on; null if there is no memory. */
+struct lee_foreign_stack *lee_foreign_stack_take(void);
+void lee_foreign_stack_give(struct lee_foreign_stack *stack);
+/* The stack, or its guard, that the address lies in. Safe in a signal handler. */
+const struct lee_foreign_stack *lee_foreign_stack_find(uintptr_t address);
+
+#endif
