@@ -22,7 +22,7 @@ mod support;
 use libtest_mimic::{Arguments, Trial};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use support::{field, files, fresh, lee_in, root, Ran};
 
 fn main() {
@@ -45,7 +45,48 @@ fn main() {
         }
         trials.push(Trial::test(name.clone(), move || check(&checks, &name).map_err(Into::into)));
     }
+    trials.push(Trial::test("contents", || contents().map_err(Into::into)));
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// The table of contents has all pages, the error index all codes, and every link leads to a file.
+fn contents() -> Result<(), String> {
+    let docs = root().join("docs");
+    let read = |path: &Path| fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
+    let mut wrong = vec![];
+    let summary = read(&docs.join("SUMMARY.md"))?;
+    let index = read(&docs.join("errors.md"))?;
+    for code in driver::commands::codes() {
+        if !index.contains(&format!("(errors/{}.md)", code.id)) {
+            wrong.push(format!("docs/errors.md does not list {}", code.id));
+        }
+    }
+    for page in pages().into_iter().chain(files(&docs.join("errors"), "md")) {
+        let name = page.strip_prefix(&docs).ok().filter(|name| *name != Path::new("SUMMARY.md"));
+        if let Some(name) = name.filter(|name| !summary.contains(&format!("({})", name.display()))) {
+            wrong.push(format!("docs/SUMMARY.md does not list {}", name.display()));
+        }
+        let mut in_code = false;
+        for line in read(&page)?.lines() {
+            in_code ^= line.trim_start().starts_with("```");
+            // Odd parts stand between backticks.
+            let text: String = line.split('`').step_by(2).collect();
+            let links = text.match_indices("](").filter_map(|(at, _)| text.get(at + 2..)?.split([')', '#']).next());
+            let missing = |link: &&str| {
+                !link.is_empty()
+                    && !link.contains("://")
+                    && !page.parent().is_some_and(|folder| folder.join(link).exists())
+            };
+            for link in links.filter(|_| !in_code).filter(missing) {
+                wrong.push(format!("{}: the link to {link} leads nowhere", page.display()));
+            }
+        }
+    }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.join("\n"))
+    }
 }
 
 /// All pages but those of errors.
