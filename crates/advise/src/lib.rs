@@ -9,6 +9,7 @@ pub mod compile_commands;
 pub mod diff;
 pub mod edits;
 mod events;
+mod fields;
 pub mod finding;
 mod follow;
 mod known;

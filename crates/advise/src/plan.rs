@@ -216,6 +216,27 @@ impl Planner<'_> {
         })
     }
 
+    /// A call without casts and parentheses around it.
+    fn bare(&self, (mut lo, mut hi): (usize, usize)) -> (usize, usize) {
+        while hi > lo + 2 && self.spelled(lo) == "(" {
+            let mut depth = 0;
+            let close = (lo..hi).find(|&t| {
+                depth += match self.spelled(t) {
+                    "(" => 1,
+                    ")" => -1,
+                    _ => 0,
+                };
+                depth == 0
+            });
+            match close {
+                Some(t) if t + 1 == hi => (lo, hi) = (lo + 1, hi - 1),
+                Some(t) if self.ends_cast(lo, t) => lo = t + 1,
+                _ => break,
+            }
+        }
+        (lo, hi)
+    }
+
     /// Whether the parenthesis at `close` ends a cast: between it and its partner stand words of a type, none of which is a function or
     /// variable, and stars.
     fn ends_cast(&self, lo: usize, close: usize) -> bool {
@@ -274,7 +295,7 @@ impl Planner<'_> {
 
     fn plan(&self, newer: bool) -> Tried<Plan> {
         let candidate = self.candidate;
-        let (lo, hi) = self.range(candidate.site.span);
+        let (lo, hi) = self.bare(self.range(candidate.site.span));
         if lo >= hi {
             return Err("the call is not in the text".into());
         }
@@ -368,15 +389,19 @@ impl Planner<'_> {
             Role::Zeroed { count, size } => {
                 // The division keeps the overflow check of calloc.
                 let is_sizeof = |n: u32| {
-                    arguments
-                        .get(n as usize)
-                        .is_some_and(|&(lo, hi)| self.spelled(lo) == "sizeof" && self.is_pure(lo, hi))
+                    arguments.get(n as usize).is_some_and(|&(lo, hi)| {
+                        let text = self.spelled(lo);
+                        let number = hi == lo + 1 && text.parse::<u32>().is_ok_and(|n| n > 0);
+                        number || text == "sizeof" && self.is_pure(lo, hi)
+                    })
                 };
                 let (many, each) = match (is_sizeof(size), is_sizeof(count)) {
                     (true, _) => (count, size),
                     (false, true) => (size, count),
                     _ => {
-                        return Err("neither argument of calloc is a sizeof, so its overflow check would be lost".into())
+                        return Err(
+                            "neither argument of calloc is a constant, so its overflow check would be lost".into()
+                        )
                     }
                 };
                 let (many, each) = (pure(many as usize)?, pure(each as usize)?);
@@ -399,10 +424,7 @@ impl Planner<'_> {
 
     /// The release becomes nothing, or depends on where the object is.
     fn release(&self, span: Span, other: bool, buffer: &Buffer) -> Tried<Change> {
-        let (mut lo, hi) = self.range(span);
-        while self.spelled(lo) == "(" && self.spelled(lo + 1) == "void" && self.spelled(lo + 2) == ")" {
-            lo += 3;
-        }
+        let (lo, hi) = self.bare(self.range(span));
         let plain = self.candidate.finding.verdict == Verdict::Stack && !other;
         let arguments = self.arguments(lo, hi)?;
         let &[(a, b)] = arguments.as_slice() else { return Err("a release takes more than the object".into()) };

@@ -3,6 +3,7 @@
 //! Each thread keeps the units that it read, because types are shared inside a unit without locks. Between threads go plain data:
 //! summaries, edges of the call graph, intervals of parameters, findings.
 
+use crate::fields::Fields;
 use crate::finding::Finding;
 use crate::options::Options;
 use crate::patches::Patcher;
@@ -44,6 +45,7 @@ struct Shared<'a> {
     externals: Mutex<Externals>,
     edges: Mutex<Edges>,
     parameters: Mutex<Parameters>,
+    fields: Mutex<Fields>,
     outcome: Mutex<Outcome>,
     progress: &'a (dyn Fn(usize, usize) + Sync),
 }
@@ -75,6 +77,7 @@ pub fn run(
         externals: Mutex::default(),
         edges: Mutex::default(),
         parameters: Mutex::default(),
+        fields: Mutex::default(),
         outcome: Mutex::default(),
         progress,
     };
@@ -126,6 +129,13 @@ fn work(shared: &Shared) {
         shared.barrier.wait();
     }
     let externals = locked(&shared.externals).clone();
+    for loaded in &units {
+        let (program, own) = (&loaded.unit.program, &loaded.own);
+        let cx = Context { program, table: &shared.options.table, own, externals: &externals };
+        crate::fields::released(&cx, &mut locked(&shared.fields));
+    }
+    shared.barrier.wait();
+    let fields = locked(&shared.fields).clone();
     let mut parameters = locked(&shared.parameters).clone();
     crate::parameters::keep_known(&mut parameters, &locked(&shared.edges), shared.options.whole_program);
     for loaded in &units {
@@ -135,7 +145,8 @@ fn work(shared: &Shared) {
             own: &loaded.own,
             externals: &externals,
         };
-        let around = Surroundings { number: loaded.number, parameters: &parameters, recursive: &recursive };
+        let around =
+            Surroundings { number: loaded.number, parameters: &parameters, fields: &fields, recursive: &recursive };
         let findings = caught("judging it", || {
             let mut candidates = judge(&loaded.unit, &cx, &around, shared.options);
             if shared.options.patches {

@@ -2,6 +2,7 @@
 
 use crate::allocators::Role;
 use crate::events::{Event, Events, Kind};
+use crate::fields::{field_of, is_list_node, Fields};
 use crate::finding::{Finding, Note, Place, Verdict};
 use crate::follow::{follow, Seed};
 use crate::known::known;
@@ -41,6 +42,8 @@ pub struct Surroundings<'a> {
     pub number: usize,
     /// Intervals of parameters.
     pub parameters: &'a Parameters,
+    /// Fields through which objects are released.
+    pub fields: &'a Fields,
     /// Functions that may call themselves, by key (`key`).
     pub recursive: &'a rustc_hash::FxHashSet<String>,
 }
@@ -82,6 +85,7 @@ pub fn judge(unit: &Unit, cx: &Context, around: &Surroundings, options: &Options
             recursive: around.recursive.contains(&function),
             setjmp: returns_twice(cx.program, body),
             number: around.number,
+            fields: around.fields,
         };
         for site in found {
             if judge.ranges.as_ref().is_some_and(|r| !r.is_reached(site.at.block)) || !cfg.is_reachable(site.at.block) {
@@ -106,6 +110,7 @@ struct Judge<'a> {
     recursive: bool,
     setjmp: bool,
     number: usize,
+    fields: &'a Fields,
 }
 
 impl Judge<'_> {
@@ -154,6 +159,14 @@ impl Judge<'_> {
     fn decide(&self, candidate: &mut Candidate, events: &Events) -> Option<()> {
         let freed = events.any(|k| matches!(k, Kind::Freed(_)));
         let (least, most) = candidate.finding.bytes;
+        if !events.unused && !events.full {
+            if let Some(reason) = self.embeds(events, most) {
+                candidate.finding.verdict = Verdict::Embed;
+                candidate.finding.reason = reason;
+                candidate.finding.no_patch = Some("the types of the program would change".into());
+                return Some(());
+            }
+        }
         let mut decline = |why: String, at: Option<&Event>| {
             candidate.finding.reason = why;
             if let Some(event) = at {
@@ -193,9 +206,9 @@ impl Judge<'_> {
         if !freed {
             return decline("no path frees it".into(), None);
         }
-        if let Some(Kind::Freed(Some(by))) = events.find(|k| matches!(k, Kind::Freed(Some(_)))).map(|e| &e.kind) {
-            let plain = self.is_plain_release(by);
-            if !plain {
+        for (_, event) in &events.all {
+            let Kind::Freed(Some(by)) = &event.kind else { continue };
+            if !self.is_plain_release(by) {
                 return decline(format!("`{by}` frees it and does more than that"), None);
             }
         }
@@ -242,6 +255,7 @@ impl Judge<'_> {
         }
         if candidate.site.entry.is_none() {
             candidate.finding.verdict = Verdict::Caller;
+            candidate.finding.no_patch = Some(format!("the interface of `{}` would change", candidate.site.name));
         }
         candidate.finding.proven =
             crate::proof::stays_inside(self.cx, self.body, self.ranges.as_ref(), events, least.unwrap_or(0));
@@ -253,6 +267,37 @@ impl Judge<'_> {
             candidate.finding.reason = format!("the program may replace `{}` at run time", candidate.site.name);
         }
         Some(())
+    }
+
+    /// Why the object could be a member of its owner, if it could: it is small, of one size, and either a list node beside its data, or stored
+    /// in one field only, through which the program releases what is there.
+    fn embeds(&self, events: &Events, most: Option<u64>) -> Option<String> {
+        most.filter(|&n| n <= self.options.hybrid_size)?;
+        let mut owner: Option<String> = None;
+        for (at, event) in &events.all {
+            match event.kind {
+                Kind::Stored => {}
+                Kind::Escapes | Kind::Resized | Kind::Again | Kind::Returned | Kind::ReturnedInside => return None,
+                _ => continue,
+            }
+            let block = self.body.blocks.get(at.block.0 as usize)?;
+            let StmtKind::Assign(place, _) = &block.stmts.get(at.stmt)?.kind else { return None };
+            let target = mir::ty::place_ty(self.cx.program, self.body, place).ok()?.ty;
+            let target = self.cx.program.types.as_pointer(target)?.target.ty;
+            if is_list_node(self.cx, target) {
+                return Some("it is a list node beside its data: what is listed can have the links".into());
+            }
+            let field = field_of(self.cx, self.body, *at, place)?;
+            let record = self.cx.program.types.as_record(target)?;
+            let tag = self.cx.program.types.record(record).tag?;
+            // A link to the next of its kind is no owner.
+            if field.split('.').next() == Some(tag.as_str()) || owner.as_ref().is_some_and(|o| *o != field) {
+                return None;
+            }
+            owner = Some(field);
+        }
+        let owner = owner.filter(|o| self.fields.contains(o))?;
+        Some(format!("`{owner}` alone has it, and it is released through that"))
     }
 
     /// Whether the function called by this name is known to do nothing but release.

@@ -1,5 +1,5 @@
 //! `lee advise` on the programs of `tests/advise`: a comment `advise: VERDICT WORDS` says what is said of the site on its line, and what
-//! the report must contain; sites without one must not be mentioned. Programs that run (`int main` and no `declined` in the name) are
+//! the report must contain (`nopatch`: that there is no patch); sites without one must not be mentioned. Programs that run (`int main` and no `declined` in the name) are
 //! patched, and must print the same afterwards, with gcc and clang, at -O0 and -O2, under the sanitizers.
 
 use std::path::{Path, PathBuf};
@@ -71,11 +71,12 @@ fn said(file: &Path, text: &str) -> Done {
         match wanted.iter().position(|w| w.0 == line) {
             Some(n) => {
                 let (_, v, words) = wanted.remove(n);
-                if v != verdict || !all.contains(&words) {
+                let patched = words != "nopatch";
+                if v != verdict || patched && !all.contains(&words) {
                     wrong += &format!("{}:{line}: wanted {v} {words}, got {verdict} {all}\n", file.display());
                 }
-                if v != "declined" && finding["patch"].is_null() {
-                    wrong += &format!("{}:{line}: no patch: {}\n", file.display(), finding["no_patch"]);
+                if matches!(verdict, "stack" | "hybrid") && finding["patch"].is_null() == patched {
+                    wrong += &format!("{}:{line}: patch: {}\n", file.display(), finding["no_patch"]);
                 }
             }
             None => wrong += &format!("{}:{line}: {verdict} {all} is said of no site\n", file.display()),
@@ -158,6 +159,109 @@ fn patched_programs_print_the_same() -> Done {
                     return Err(format!("{name}: {cc} {level}: the patched program prints something else"));
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+/// The replacements of SARIF's `fixes`, in lines and columns, give the text that the patch gives.
+#[test]
+fn fixes_of_sarif_are_the_patch() -> Done {
+    for file in programs() {
+        let text = std::fs::read_to_string(&file).map_err(|e| e.to_string())?;
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let scratch = Scratch::new(&format!("sarif-{name}"))?;
+        std::fs::write(scratch.0.join(&name), &text).map_err(|e| e.to_string())?;
+        let mut command = lee();
+        let said = ran(command.current_dir(&scratch.0).args([
+            "advise",
+            "--message-format",
+            "sarif",
+            "--patch",
+            "p.diff",
+            &name,
+        ]))?;
+        let log: serde_json::Value = serde_json::from_slice(&said.stdout).map_err(|e| e.to_string())?;
+        if log["version"] != "2.1.0" || log["runs"][0]["tool"]["driver"]["name"] != "lee advise" {
+            return Err(format!("{name}: not SARIF"));
+        }
+        let mut starts = vec![0];
+        starts.extend(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(n, _)| n + 1));
+        // The programs are ASCII, so a column is a byte.
+        let offset = |region: &serde_json::Value, line: &str, column: &str| {
+            let line = region[line].as_u64().unwrap_or(1) as usize;
+            starts.get(line - 1).copied().unwrap_or(0) + region[column].as_u64().unwrap_or(1) as usize - 1
+        };
+        let mut edits: Vec<(usize, usize, String)> = vec![];
+        for result in log["runs"][0]["results"].as_array().into_iter().flatten() {
+            for replacement in result["fixes"][0]["artifactChanges"][0]["replacements"].as_array().into_iter().flatten()
+            {
+                let region = &replacement["deletedRegion"];
+                let text = replacement["insertedContent"]["text"].as_str().unwrap_or("").to_string();
+                edits.push((offset(region, "startLine", "startColumn"), offset(region, "endLine", "endColumn"), text));
+            }
+        }
+        edits.sort();
+        let mut fixed = String::new();
+        let mut at = 0;
+        for (lo, hi, new) in edits {
+            fixed.push_str(text.get(at..lo).unwrap_or(""));
+            fixed.push_str(&new);
+            at = hi;
+        }
+        fixed.push_str(text.get(at..).unwrap_or(""));
+        if fixed != text {
+            ran(Command::new("git").current_dir(&scratch.0).args(["apply", "p.diff"]))?;
+        }
+        if std::fs::read_to_string(scratch.0.join(&name)).map_err(|e| e.to_string())? != fixed {
+            return Err(format!("{name}: the fixes give another text than the patch"));
+        }
+    }
+    Ok(())
+}
+
+/// A patch with which the command fails is dropped, with the reason; the others stay.
+#[test]
+fn verify_drops_what_fails() -> Done {
+    let scratch = Scratch::new("verify")?;
+    let text = "#include <stdlib.h>\nint f(int n) {\n    char *p = malloc(8);\n    if (!p) return 0;\n    p[0] = n;\n    n = p[0];\n    free(p);\n    return n;\n}\n\
+                int g(int n) {\n    char *wrong = malloc(8);\n    if (!wrong) return 0;\n    wrong[0] = n;\n    n = wrong[0];\n    free(wrong);\n    return n;\n}\n";
+    std::fs::write(scratch.0.join("a.c"), text).map_err(|e| e.to_string())?;
+    let mut command = lee();
+    let check = "gcc -w -c a.c && ! grep -q wrong_buffer a.c";
+    ran(command.current_dir(&scratch.0).args(["advise", "--verify", check, "--patch", "p.diff", "a.c"]))?;
+    let diff = std::fs::read_to_string(scratch.0.join("p.diff")).map_err(|e| e.to_string())?;
+    let kept = diff.contains("p_buffer") && !diff.contains("wrong_buffer");
+    let untouched = std::fs::read_to_string(scratch.0.join("a.c")).is_ok_and(|now| now == text);
+    if kept && untouched {
+        Ok(())
+    } else {
+        Err(format!("the diff is {diff}"))
+    }
+}
+
+/// What is wrong is said in one line, with the status of wrong usage or of an error.
+#[test]
+fn wrong_usage_and_bad_files_are_told_apart() -> Done {
+    let scratch = Scratch::new("usage")?;
+    std::fs::write(scratch.0.join("bad.c"), "int f( {").map_err(|e| e.to_string())?;
+    std::fs::write(scratch.0.join("db.json"), "[{}]").map_err(|e| e.to_string())?;
+    std::fs::write(scratch.0.join("roles"), "x release").map_err(|e| e.to_string())?;
+    let cases: [(&[&str], i32, &str); 7] = [
+        (&[], 2, "needs C files"),
+        (&["--max-size", "x", "a.c"], 2, "not a number"),
+        (&["--message-format", "xml", "a.c"], 2, "human, json or sarif"),
+        (&["missing.c"], 1, "missing.c"),
+        (&["bad.c"], 1, "bad.c"),
+        (&["-p", "db.json"], 1, "db.json"),
+        (&["--allocators", "roles", "bad.c"], 1, "line 1"),
+    ];
+    for (words, status, text) in cases {
+        let mut command = lee();
+        let output = command.current_dir(&scratch.0).arg("advise").args(words).output().map_err(|e| e.to_string())?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.code() != Some(status) || !said.contains(text) {
+            return Err(format!("{words:?}: {} {said}", output.status));
         }
     }
     Ok(())

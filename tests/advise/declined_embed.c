@@ -1,0 +1,39 @@
+// Objects that could be members of what owns them. Nothing is written for these.
+#include <stdlib.h>
+
+struct head { int length; struct node *first; };
+struct node { struct node *next; void *data; };
+struct owner { int n; struct head *list; struct head *slots[4]; };
+
+int set_up(struct owner *o) {
+    o->list = malloc(sizeof(struct head)); // advise: embed owner.list
+    if (!o->list) return 0;
+    o->list->length = 0;
+    o->list->first = NULL;
+    return 1;
+}
+
+int push(struct owner *o, void *data) {
+    struct node *n = malloc(sizeof *n); // advise: embed list node
+    if (!n) return 0;
+    n->data = data;
+    n->next = o->list->first;
+    o->list->first = n;
+    return 1;
+}
+
+void tear_down(struct owner *o) {
+    while (o->list->first) {
+        struct node *n = o->list->first;
+        o->list->first = n->next;
+        free(n);
+    }
+    free(o->list);
+}
+
+// Released in no way that is seen.
+static struct head *other;
+int lost(struct owner *o) {
+    o->slots[0] = malloc(sizeof(struct head)); // advise: declined escapes
+    return o->slots[0] != NULL && other == NULL;
+}
