@@ -68,7 +68,7 @@ static int other_branch_keeps(int n) {
 }
 
 static long with_effects(int n) {
-    char *p = malloc(n++ + 3); // advise: hybrid nopatch
+    char *p = malloc(n++ + 3); // advise: stack nopatch
     if (!p) return -1;
     p[0] = (char)n;
     n += p[0];
