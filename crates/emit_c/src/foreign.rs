@@ -222,7 +222,7 @@ impl Emitter<'_, '_> {
             text,
             "struct {name} {{{fields} char end; }};\n\
              static void {name}_run(void *a) {{ struct {name} *s = a; {store}{}; (void)s; }}\n\
-             __attribute__((cold, noinline)) static {head} {{ struct {name} s = {{ {} }}; \
+             __attribute__((noinline)) static {head} {{ struct {name} s = {{ {} }}; \
              lee_foreign_call({name}_run, &s);{give} }}",
             called("s->"),
             if given.is_empty() { "0".to_string() } else { given.join(", ") },

@@ -105,3 +105,7 @@ struct lee_container;
 void lee_list(struct lee_listed *entry, const void *object, size_t bytes, const struct lee_container *type) {
     (void)entry, (void)object, (void)bytes, (void)type;
 }
+
+/* There are no tasks here. */
+_Thread_local _Bool lee_on_task_stack;
+void lee_foreign_call(void (*function)(void *), void *argument) { function(argument); }
