@@ -173,7 +173,7 @@ impl Ownership<'_> {
                 return false;
             }
             // The loan of an exclusive argument is a shared one until the call begins.
-            if exclusive(kind) || exclusive(loan.kind) && !self.is_reserved(loan) {
+            if exclusive(kind) || exclusive(loan.kind) && !self.is_reserved(s, l) {
                 return true;
             }
             match (loan.kind.is_view(), kind.is_view()) {
@@ -191,15 +191,18 @@ impl Ownership<'_> {
         }
     }
 
-    /// Whether it is the loan of an exclusive argument, which a temporary keeps for its call.
-    fn is_reserved(&self, loan: &Loan) -> bool {
+    /// Whether it is the loan of an exclusive argument that waits for its call: only the temporary that it was made for may be
+    /// used later.
+    fn is_reserved(&self, s: &State, lent: &InForce) -> bool {
+        let loan = lent.loan;
         let stmt = self.body.blocks.get(loan.at.block.0 as usize).and_then(|b| b.stmts.get(loan.at.stmt));
         let dest = match stmt.map(|s| &s.kind) {
             Some(StmtKind::Assign(dest, Rvalue::Borrow(..))) => dest.as_local(),
             _ => None,
         };
-        let decl = dest.and_then(|l| self.body.locals.get(l.0 as usize));
-        loan.form == Form::Borrow && decl.is_some_and(|d| d.kind == LocalKind::Temp)
+        let Some(dest) = dest else { return false };
+        let is_temp = self.body.locals.get(dest.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp);
+        loan.form == Form::Borrow && is_temp && self.live.is_held_by(s, lent.by.number, lent.by.at, dest)
     }
 
     /// A call begins: what its exclusive arguments are lent is lent to nothing else any more.
@@ -207,7 +210,7 @@ impl Ownership<'_> {
         let exclusive = |kind: BorrowKind| matches!(kind, BorrowKind::Lend | BorrowKind::Slot);
         let taken = |l: &InForce| args.iter().any(|arg| crate::framework::whole_local(arg) == Some(l.by.holder));
         let lent: Vec<InForce> = self.active(s, at).collect();
-        for mine in lent.iter().filter(|l| exclusive(l.loan.kind) && self.is_reserved(l.loan) && taken(l)) {
+        for mine in lent.iter().filter(|l| exclusive(l.loan.kind) && taken(l)) {
             let other = lent.iter().find(|l| {
                 l.by.number != mine.by.number && l.loan.form != Form::Look && self.overlap(l.node, mine.node)
             });

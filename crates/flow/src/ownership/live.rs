@@ -98,6 +98,13 @@ impl Live {
         })
     }
 
+    /// Whether the local is the only live holder of the loan.
+    pub fn is_held_by(&self, s: &State, loan: usize, at: Point, holder: Local) -> bool {
+        let held = self.of_loan.get(loan).into_iter().flatten().filter(|(pair, _)| s.held.contains(*pair));
+        let mut live = held.filter_map(|(pair, _)| self.pairs.get(*pair)).filter(|(_, l)| self.is_used(*l, at));
+        !self.lexical.contains(loan) && live.all(|(_, local)| *local == holder)
+    }
+
     /// All loans that some local holds, in order.
     pub fn held(&self, s: &State) -> Vec<usize> {
         let mut loans: Vec<usize> = s.held.iter().filter_map(|pair| self.pairs.get(pair)).map(|pair| pair.0).collect();

@@ -193,12 +193,7 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Holder>> {
             loans_of.entry(origins::ENTRIES + r as usize).or_default().push(n);
         }
     }
-    // A named borrow of what is a loan already has both.
-    for n in 0..body.regions.len() {
-        let region = origins::ENTRIES + n;
-        let into: Vec<usize> = (0..holders.len()).filter(|&loan| into_named(solver, loan, region)).collect();
-        loans_of.entry(region).or_default().extend(into);
-    }
+    carry_to_named(solver, &mut loans_of);
     for n in 0..body.locals.len() {
         let local = Local(n as u32);
         let refs = check::regions_of_local(solver, local);
@@ -227,21 +222,32 @@ fn add_holder(holders: &mut [Vec<Holder>], loan: usize, holder: Holder) {
     }
 }
 
-/// Whether the loan went into the named borrow's region (`borrow b = ...` of something that is a loan already).
-fn into_named(solver: &Solver, loan: usize, region: usize) -> bool {
-    let Origin::Entry(n) = solver.origins.get(region) else { return false };
-    if solver.origins.entry(n).is_none_or(|r| r.decl.kind != RegionKind::Loan) {
-        return false;
-    }
-    solver.demands.iter().any(|d| {
-        d.region == region
-            && !d.exact
-            && match d.source {
-                Ref::Node(n) => solver.sets.get(n).is_some_and(|s| s.contains(solver.origins.loan(loan))),
-                Ref::Fixed(o) => o == solver.origins.loan(loan),
-                Ref::Free => false,
+/// A conversion to a named region carries the loans of what is converted along: from then on, whatever mentions the region may
+/// hold them. Several conversions may follow one another, so this goes on until nothing is new.
+fn carry_to_named(solver: &Solver, loans_of: &mut FxHashMap<OriginId, Vec<usize>>) {
+    let conversions: Vec<(Vec<OriginId>, OriginId)> = solver
+        .demands
+        .iter()
+        .filter(|d| matches!(solver.origins.get(d.region), Origin::Entry(_)))
+        .map(|d| (check::origins_of(solver, d.source), d.region))
+        .collect();
+    loop {
+        let mut new = false;
+        for (sources, region) in &conversions {
+            let carried: Vec<usize> =
+                sources.iter().filter(|&o| o != region).filter_map(|o| loans_of.get(o)).flatten().copied().collect();
+            let there = loans_of.entry(*region).or_default();
+            for loan in carried {
+                if !there.contains(&loan) {
+                    there.push(loan);
+                    new = true;
+                }
             }
-    })
+        }
+        if !new {
+            return;
+        }
+    }
 }
 
 /// Slots that own nothing in the heap need no release: what they hold goes with its arena.
