@@ -17,6 +17,7 @@
 #include "heap.h"
 #include "process.h"
 #include "task.h"
+#include "valgrind.h"
 
 _Thread_local bool lee_on_task_stack __attribute__((tls_model("initial-exec")));
 
@@ -62,6 +63,7 @@ static struct lee_foreign_stack *add_stack(void) {
 #ifdef MADV_NOHUGEPAGE
         madvise((void *)low, STACK_BYTES, MADV_NOHUGEPAGE); /* a touched page must not become 2 MB */
 #endif
+        lee_valgrind_stack(low, low + STACK_BYTES - 1);
         stacks[number] = (struct lee_foreign_stack){(uintptr_t)start, low, low + STACK_BYTES, 0};
         atomic_store_explicit(&stack_count, number + 1, memory_order_release);
         return &stacks[number];

@@ -146,8 +146,10 @@ struct lee_heap *lee_heap_new_for_thread(void) {
 void lee_heap_use(struct lee_heap *heap) {
     heap->process = lee_process_self();
     heap->process->heap = heap;
+#ifndef LEE_NO_GC
     if (heap->process->high != 0)
         heap->stack_end = lee_task_stack_end(lee_task_self());
+#endif
     lee_self = &heap->inline_part;
 }
 

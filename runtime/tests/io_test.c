@@ -305,7 +305,8 @@ static void test_thread(void) {
     char path[] = "/tmp/lee-io-thread-XXXXXX", text[32] = "";
     int fd = mkstemp(path);
     pthread_t thread;
-    CHECK(fd >= 0 && pthread_create(&thread, NULL, open_in_thread, path) == 0);
+    CHECK(fd >= 0);
+    CHECK(pthread_create(&thread, NULL, open_in_thread, path) == 0);
     pthread_join(thread, NULL);
     CHECK(read(fd, text, sizeof text) == 0);
     CHECK(lee_io_fflush(NULL) == 0);

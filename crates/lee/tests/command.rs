@@ -220,7 +220,9 @@ fn without_a_collector_nothing_heap_is_shared() {
     lee_in(&folder, &["build", "--no-gc", "owned.lee", "-o", "owned"]).expect(0);
     assert_eq!(run(&mut Command::new(folder.join("owned"))).expect(0).out, "6\n");
     let names = Command::new("nm").arg(folder.join("owned")).output().expect("nm runs");
+    // What is asked for weakly, and is not there, is not a part of the program.
     let names = String::from_utf8_lossy(&names.stdout).into_owned();
+    let names: String = names.lines().filter(|line| !line.contains(" w ")).map(|line| format!("{line}\n")).collect();
     assert!(names.contains("lee_heap_alloc"), "{names}");
     let collector = [
         "lee_mark",

@@ -95,15 +95,15 @@ fn qualifiers_of_one_kind() {
     lee("int *unique rc p;", &["1:13: a pointer has at most one ownership word"]);
     lee("int *@a @b p;", &["1:9: a pointer has at most one region"]);
     lee("int *nonnull _Nullable p;", &["1:14: a pointer has at most one null qualifier"]);
-    lee("int *view;", &["1:6: `view` behind `*` is a qualifier of the pointer; the declared name is missing"]);
+    lee("int *view;", &["1:6: `view` after `*` is a qualifier of the pointer; the declared name is missing"]);
 }
 
 #[test]
 fn specifiers_that_do_not_go_together() {
     lee("static extern int a;", &["1:8: a declaration has one storage class"]);
     lee("unsigned float a;", &["1:1: these type words do not go together"]);
-    lee("int struct s a;", &["1:5: `struct` behind a type: a declaration has one type"]);
-    lee("struct s { int a; } int f(void);", &["1:21: `int` behind a type that is already complete"]);
+    lee("int struct s a;", &["1:5: `struct` after a type: a declaration has one type"]);
+    lee("struct s { int a; } int f(void);", &["1:21: `int` after a type that is already complete"]);
     lee("long long long a;", &["1:1: these type words do not go together"]);
 }
 
