@@ -274,10 +274,19 @@ pub fn main_wrapper(unit: &mut Unit) -> String {
     let envp = if f.params.len() > 2 { ", char **envp" } else { "" };
     let call = format!("lee_main({})", args.join(", "));
     let result = match unit.types.kind(f.ret) {
-        TyKind::Void => format!("    {call};\n    return 0;\n"),
-        _ => format!("    return {call};\n"),
+        TyKind::Void => format!("{call}; return 0;"),
+        _ => format!("return {call};"),
     };
-    format!("\nint main(int argc, char **argv{envp}) {{\n    lee_start(argc, argv);\n{result}}}\n")
+    // On the line of the program's own `main`, which the C compiler may put into this one.
+    let span = unit.program.functions.get(func.func.0 as usize).map_or(source::Span::NONE, |f| f.span);
+    let line = match unit.locator.at(span) {
+        Some(at) => {
+            let file = unit.locator.files.get(at.file as usize).map_or("", |f| f.as_str());
+            format!("#line {} \"{}\"\n", at.line, crate::names::escape(file.as_bytes()))
+        }
+        None => String::new(),
+    };
+    format!("\n{line}int main(int argc, char **argv{envp}) {{ lee_start(argc, argv); {result} }}\n")
 }
 
 /// An argument vector as the words that the parameter wants.
