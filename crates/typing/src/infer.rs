@@ -306,7 +306,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The local is no view, if it is one by inference only.
+    /// Makes the local a borrow, if it is a view by inference only.
     pub(crate) fn not_a_view(&mut self, id: LocalId) -> bool {
         let Some(state) = self.inferred_mut(id).filter(|s| s.own && s.viewed) else { return false };
         if !state.not_view {

@@ -13,7 +13,7 @@ use super::Ownership;
 use crate::framework::Point;
 use crate::regions::{Form, Loan};
 
-/// Who keeps a loan in force, and where that matters.
+/// What keeps a loan in force, and where that matters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lent {
     /// The loan.
@@ -38,7 +38,7 @@ fn may_be_same(a: &Proj, b: &Proj) -> bool {
 }
 
 impl Ownership<'_> {
-    /// The loans in force at a point, with their paths and who holds them.
+    /// The loans in force at a point, with the path that each lends and the local that holds it.
     fn active<'s>(&'s self, s: &'s State, at: Point) -> impl Iterator<Item = InForce<'s>> + 's {
         self.live.held(s).into_iter().filter_map(move |number| {
             let loan = self.regions.loans.get(number).filter(|loan| loan.at != at)?;
@@ -72,7 +72,7 @@ impl Ownership<'_> {
                 report(Finding::lent(span, found.node, lent.by, verb));
             }
         }
-        // Arrays are no paths: their loans are told by the place.
+        // Arrays are not paths: their loans are found by the place.
         for number in self.live.held(s) {
             let Some(loan) = self.regions.loans.get(number).filter(|loan| loan.kind.is_view() && loan.at != at) else {
                 continue;
@@ -223,7 +223,7 @@ impl Ownership<'_> {
         }
     }
 
-    /// What lies below a loan that is no view may be changed through it as long as it is in force: nothing is known of it from
+    /// What lies below a loan that is not a view may be changed through it as long as it is in force: nothing is known of it from
     /// the beginning of the loan on, and nothing is learnt before its end (`is_certain`).
     pub fn lends_facts(&self, s: &mut State, loan: usize) {
         let (Some(site), Some(node)) = (self.regions.loans.get(loan), self.lent.get(loan).copied().flatten()) else {

@@ -66,7 +66,7 @@ pub(crate) struct Ownership<'a> {
     site_at: FxHashMap<Point, u32>,
     /// By loan: the path that is lent, if it is one.
     pub lent: Vec<Option<NodeId>>,
-    /// Who holds which loan, and is used later.
+    /// Which local holds which loan, and which are used later.
     pub live: Live,
     /// Locals that are lent to this function: parameters without `consume`, parts of an unpacked struct that is lent.
     pub lent_roots: BitSet,

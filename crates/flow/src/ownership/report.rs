@@ -88,7 +88,7 @@ pub(crate) enum Kind {
         by: Lent,
         verb: Verb,
     },
-    /// The same of what is no path.
+    /// The same for a place that is not a path.
     LentSlot {
         place: Place,
         by: Lent,

@@ -288,7 +288,7 @@ impl<'a> Origins<'a> {
         local.and_then(|l| self.locals.get(&l).copied()).unwrap_or(self.first_loan + number)
     }
 
-    /// The number of the loan that a statement makes; that of the address of a local is none of a borrow.
+    /// The number of the loan that a statement makes; that of the address of a local is not one of a borrow.
     pub fn loan_at(&self, at: Point) -> Option<usize> {
         let is_borrow = |n: &usize| self.loans.get(*n).is_some_and(|loan| loan.form != Form::Address);
         self.loan_at.get(&at).copied().filter(is_borrow)
