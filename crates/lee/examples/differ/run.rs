@@ -287,11 +287,12 @@ fn c_fault(errors: &str) -> Option<(u32, String)> {
     Some((line.parse().ok()?, message.to_string()))
 }
 
-/// `FILE:LINE:COLUMN: fault: message`
+/// `FILE:LINE:COLUMN: fault: message`; a trap knows no column.
 fn lee_fault(errors: &str) -> Option<(u32, String)> {
     let (place, message) = errors.lines().next()?.split_once(": fault: ")?;
-    let line = place.rsplit(':').nth(1)?;
-    Some((line.parse().ok()?, message.to_string()))
+    let mut numbers = place.rsplit(':').map_while(|part| part.parse().ok());
+    let last: u32 = numbers.next()?;
+    Some((numbers.next().unwrap_or(last), message.to_string()))
 }
 
 /// What is different, if anything is.
