@@ -12,6 +12,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+// Not all of its choices are wanted here.
+#[allow(dead_code)]
+#[path = "../differ/rng.rs"]
+mod rng;
 mod write;
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 //! The programs.
 
+use crate::rng::Random;
 use std::fmt::Write;
 
 /// What all programs of a file share.
@@ -34,31 +35,6 @@ static void perhaps(char *p, int n) { if (n & 1) free(p); }
 pub struct Program {
     /// Its text; a line with a site ends in `// good` or `// bad`.
     pub text: String,
-}
-
-/// SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators").
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.below(from.len())]
-    }
-
-    fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
 }
 
 /// The program of a seed.
@@ -99,9 +75,9 @@ fn good(random: &mut Random, text: &mut String, name: &str) {
         3 => format!("NEW({size})"),
         _ => format!("malloc({size})"),
     };
-    let cast = random.pick(&["", "(char *)", "(void *)"]);
+    let cast = *random.pick(&["", "(char *)", "(void *)"]);
     let use_it = uses(random, room);
-    let release = random.pick(&[
+    let release = *random.pick(&[
         "free(p);",
         "free(p);",
         "if (p) free(p);",
@@ -190,7 +166,7 @@ fn uses(random: &mut Random, room: &str) -> String {
 
 /// A function whose object must stay in the heap.
 fn bad(random: &mut Random, text: &mut String, name: &str) {
-    let size = random.pick(&["8", "16", "sizeof(struct pair)", "(size_t)(n & 7) + 8"]);
+    let size = *random.pick(&["8", "16", "sizeof(struct pair)", "(size_t)(n & 7) + 8"]);
     let make = format!("malloc({size})");
     let body = match random.below(18) {
         0 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    keep(p);\n    return p[0];"),
