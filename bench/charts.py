@@ -32,6 +32,7 @@ def bars(path, title, axis, labels, series):
     axes.set_title(title, loc="left", fontweight="bold", pad=10)
     axes.spines[["top", "right"]].set_visible(False)
     if len(series) > 1:
-        figure.legend(loc="outside lower center", ncols=min(3, len(series)), frameon=False)
+        # Below the axes; the tight box makes room. ("outside lower center" needs matplotlib 3.7.)
+        figure.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=min(3, len(series)), frameon=False)
     # Without a date the file changes only if the figures do.
     figure.savefig(path, format="svg", bbox_inches="tight", pad_inches=0.1, metadata={"Date": None})
