@@ -225,6 +225,7 @@ impl<'a> CTypes<'a> {
             TyKind::VaList => "__builtin_va_list".into(),
             TyKind::NullPtr => "void *".into(),
             TyKind::Key(..) | TyKind::Handle(..) => "struct lee_arena *".into(),
+            TyKind::Endpoint(_) => "struct lee_endpoint *".into(),
             TyKind::RegionArg(_) | TyKind::OwnArg(_) => "void".into(),
             TyKind::Ptr(_) | TyKind::Array { .. } | TyKind::Func(_) => String::new(),
         }

@@ -6,6 +6,7 @@
 
 use source::Symbol;
 use std::fmt::Write;
+use typing::contracts::ContractId;
 use typing::types::*;
 
 /// The digest of a type, with everything that can be reached from it, without its regions.
@@ -20,8 +21,15 @@ pub fn link_digest(types: &TypeStore, ty: Ty) -> u64 {
 
 /// The digest of a record's own fields, with records behind pointers by name only.
 pub fn record_digest(types: &TypeStore, id: RecordId) -> u64 {
-    let mut writer = Writer { types, deep: false, out: String::new(), seen: vec![] };
+    let mut writer = Writer { types, deep: false, out: String::new(), seen: vec![], contracts: vec![] };
     writer.record(id, true);
+    hash(writer.out.as_bytes())
+}
+
+/// The digest of a contract with all that it takes from those that it extends: equal digests, equal conversations.
+pub fn contract_digest(types: &TypeStore, id: ContractId) -> u64 {
+    let mut writer = Writer { types, deep: true, out: String::new(), seen: vec![], contracts: vec![] };
+    writer.contract(id);
     hash(writer.out.as_bytes())
 }
 
@@ -41,7 +49,7 @@ pub fn type_text(types: &TypeStore, ty: Ty) -> String {
 }
 
 fn canonical(types: &TypeStore, ty: Ty, deep: bool) -> String {
-    let mut writer = Writer { types, deep, out: String::new(), seen: vec![] };
+    let mut writer = Writer { types, deep, out: String::new(), seen: vec![], contracts: vec![] };
     writer.ty(ty, true);
     writer.out
 }
@@ -63,6 +71,8 @@ struct Writer<'a> {
     out: String,
     /// Records written out so far; a later occurrence is their number.
     seen: Vec<RecordId>,
+    /// Contracts likewise.
+    contracts: Vec<ContractId>,
 }
 
 impl Writer<'_> {
@@ -116,6 +126,7 @@ impl Writer<'_> {
                 let _ = write!(self.out, "{} ", kind.word());
                 self.region(*region);
             }
+            TyKind::Endpoint(endpoint) => self.endpoint(endpoint),
             TyKind::Handle(reap, region) => {
                 self.out.push_str(if *reap { "reap " } else { "arena " });
                 self.region(*region);
@@ -126,6 +137,43 @@ impl Writer<'_> {
             }
         }
         self.out.push(',');
+    }
+
+    fn endpoint(&mut self, endpoint: &Endpoint) {
+        let _ = write!(self.out, "{} ", endpoint.side.word());
+        self.contract(endpoint.contract);
+        if let Some(state) = endpoint.state {
+            let _ = write!(self.out, " in {}", state.0);
+        }
+    }
+
+    /// The contract with all that it takes from those that it extends, so that both ends mean the same by a number.
+    fn contract(&mut self, id: ContractId) {
+        let types = self.types;
+        let Some(contract) = types.contract(id) else { return };
+        let _ = write!(self.out, "contract {}", contract.name);
+        if let Some(at) = self.contracts.iter().position(|&seen| seen == id) {
+            let _ = write!(self.out, "#{at}");
+            return;
+        }
+        self.contracts.push(id);
+        let _ = write!(self.out, " {} {} {{", contract.local, contract.start.0);
+        for message in &contract.messages {
+            let _ = write!(self.out, "{} {}(", message.direction.word(), message.name);
+            for (_, ty, _) in &message.params {
+                self.ty(*ty, true);
+            }
+            self.out.push(')');
+        }
+        for state in &contract.states {
+            self.name(state.name);
+            let _ = write!(self.out, ":{:?}", state.alternatives.iter().map(|(m, to)| (m.0, to.0)).collect::<Vec<_>>());
+        }
+        self.out.push('}');
+        if let Some(base) = contract.extends {
+            self.out.push_str("extends ");
+            self.contract(base);
+        }
     }
 
     fn pointer(&mut self, p: &Pointer) {
@@ -160,6 +208,9 @@ impl Writer<'_> {
             self.out.push_str(if param.consume { "consume " } else { "" });
             self.out.push_str(if param.optional { "optional " } else { "" });
             self.ty(param.ty, true);
+            if let Some(state) = param.becomes {
+                let _ = write!(self.out, "becomes {} ", state.0);
+            }
         }
         self.out.push_str(if f.variadic { "..." } else { "" });
         self.out.push_str(if f.unprototyped { "?" } else { "" });

@@ -5,6 +5,7 @@ use crate::ir::Program;
 use crate::print_types::is_word;
 use source::{Span, Symbol};
 use std::rc::Rc;
+use typing::contracts::{Contract, ContractId, Direction, Message, MessageId, Side, State, StateId};
 use typing::tree::{
     ConstAddr, ConstInit, FuncId, Function, Global, GlobalId, LabelId, Linkage, StrId, StringLit, Trust,
 };
@@ -262,6 +263,7 @@ impl Parser<'_> {
             "union" => self.record(RecordKind::Union),
             "tagged" => self.record(RecordKind::Tagged),
             "enum" => self.enumeration(),
+            "contract" => self.contract(start),
             "string" => self.string(),
             "function" => self.function(start),
             "global" => self.global(start),
@@ -382,6 +384,88 @@ impl Parser<'_> {
             None => return self.error("enumerations are not numbered from 0 without gaps"),
         }
         Ok(())
+    }
+
+    fn contract(&mut self, start: usize) -> Res<()> {
+        let (name, number) = self.name_before('^')?;
+        self.next_number(number, self.program.types.contracts.len())?;
+        let mut contract = Contract {
+            name: name.unwrap_or(Symbol::new("")),
+            span: Span::NONE,
+            local: false,
+            extends: None,
+            messages: vec![],
+            states: vec![],
+            start: StateId(0),
+            places: [1, 1],
+        };
+        while !self.take("{") {
+            match self.word()? {
+                "local" => contract.local = true,
+                "extends" => contract.extends = Some(ContractId(self.number()?)),
+                "start" => contract.start = StateId(self.number()?),
+                "places" => contract.places = [self.number()?, self.number()?],
+                _ => return self.error("expected `local`, `extends`, `start`, `places` or `{`"),
+            }
+        }
+        while !self.take("}") {
+            self.skip();
+            let start = self.at;
+            match self.word()? {
+                "message" => {
+                    let mut message = self.message()?;
+                    message.span = self.span_from(start);
+                    contract.messages.push(message);
+                }
+                "state" => {
+                    let mut state = self.state()?;
+                    state.span = self.span_from(start);
+                    contract.states.push(state);
+                }
+                _ => return self.error("expected `message`, `state` or `}`"),
+            }
+        }
+        contract.span = self.span_from(start);
+        self.program.types.contracts.push(contract);
+        Ok(())
+    }
+
+    /// The struct of the arguments comes before the contract.
+    fn message(&mut self) -> Res<Message> {
+        let number = self.number()?;
+        let direction = match self.word()? {
+            "in" => Direction::In,
+            "out" => Direction::Out,
+            _ => return self.error("expected `in` or `out`"),
+        };
+        let name = self.quoted()?;
+        let mut message = Message { name, span: Span::NONE, direction, params: vec![], number, layout: None };
+        if !self.at_line_end() {
+            let id = RecordId(self.numbered('%')?);
+            let fields = self.program.types.records.get(id.0 as usize).and_then(|r| r.fields.clone());
+            let Some(fields) = fields else { return self.error("expected a struct that is known") };
+            let nameless = Symbol::new("");
+            message.params = fields.iter().map(|f| (f.name.unwrap_or(nameless), f.ty.ty, f.span)).collect();
+            message.layout = Some(id);
+        }
+        Ok(message)
+    }
+
+    fn state(&mut self) -> Res<State> {
+        let name = self.optional_name()?;
+        let sender = match self.word()? {
+            "exp" => Some(Side::Exp),
+            "imp" => Some(Side::Imp),
+            "end" => None,
+            _ => return self.error("expected `exp`, `imp` or `end`"),
+        };
+        self.want("{")?;
+        let alternatives = self.list("}", |p| {
+            let message = MessageId(p.number()?);
+            p.want("->")?;
+            Ok((message, StateId(p.number()?)))
+        })?;
+        Ok(State { name, span: Span::NONE, alternatives, sender })
     }
 
     fn next_number(&self, number: u32, len: usize) -> Res<()> {

@@ -2,6 +2,7 @@
 
 use crate::parse::{int_kind, Parser, Res};
 use std::rc::Rc;
+use typing::contracts::{ContractId, Side, StateId};
 use typing::tree::{FuncId, FuncRef};
 use typing::types::*;
 
@@ -81,6 +82,8 @@ impl Parser<'_> {
             "rc_key" => TyKind::Key(KeyKind::RcArena, self.region()?),
             "rc_reap_key" => TyKind::Key(KeyKind::RcReap, self.region()?),
             "exchange_key" => TyKind::Key(KeyKind::Exchange, self.region()?),
+            "exp" => self.endpoint(Side::Exp)?,
+            "imp" => self.endpoint(Side::Imp)?,
             "arena" => TyKind::Handle(false, self.region()?),
             "reap" => TyKind::Handle(true, self.region()?),
             "own" => {
@@ -130,6 +133,18 @@ impl Parser<'_> {
             _ => return self.error("expected a region"),
         };
         Ok(region)
+    }
+
+    /// `Ping^0`, `Ping^0:2` behind `exp` or `imp`.
+    fn endpoint(&mut self, side: Side) -> Res<TyKind> {
+        let contract = ContractId(self.numbered('^')?);
+        let state = if self.rest().starts_with(':') {
+            self.want(":")?;
+            Some(StateId(self.number()?))
+        } else {
+            None
+        };
+        Ok(TyKind::Endpoint(Endpoint { contract, side, state }))
     }
 
     fn param(&mut self) -> Res<TyKind> {
@@ -261,7 +276,9 @@ impl Parser<'_> {
                 let consume = self.take_word("consume");
                 let optional = self.take_word("optional");
                 let at_most = if self.take_word("at_most") { Some(self.number()?) } else { None };
-                func.params.push(ParamTy { ty: self.ty()?, consume, optional, at_most });
+                let ty = self.ty()?;
+                let becomes = if self.take_word("becomes") { Some(StateId(self.number()?)) } else { None };
+                func.params.push(ParamTy { ty, consume, optional, at_most, becomes });
                 if self.take(")") {
                     break;
                 }

@@ -1,11 +1,12 @@
 //! Types, constants' addresses and the tables in front of a MIR file, as text.
 //!
 //! The notation is prefix and self-delimiting: `*[fat nonnull]const char`, `[16 zero]char`, `list%3` (record 3),
-//! `color^1` (enumeration 1), `fn(int, *char, ...) -> int`. Names are for the reader; the numbers decide.
+//! `color^1` (enumeration 1), `exp Ping^0:2` (an endpoint of contract 0, in state 2), `fn(int, *char, ...) -> int`. Names are for the reader; the numbers decide.
 
 use crate::ir::{Local, Program};
 use source::Symbol;
 use std::fmt::Write;
+use typing::contracts::Side;
 use typing::tree::{ConstAddr, ConstInit, FuncRef, Function, Global, Linkage, StringLit, Trust};
 use typing::types::*;
 
@@ -132,6 +133,13 @@ pub(crate) fn write_ty(out: &mut String, types: &TypeStore, ty: Ty) {
         TyKind::NullPtr => out.push_str("nullptr"),
         TyKind::Key(kind, region) => {
             let _ = write!(out, "{} {}", kind.word(), region_text(*region));
+        }
+        TyKind::Endpoint(endpoint) => {
+            let name = types.contract(endpoint.contract).map(|c| c.name);
+            let _ = write!(out, "{} {}^{}", endpoint.side.word(), plain_name(name), endpoint.contract.0);
+            if let Some(state) = endpoint.state {
+                let _ = write!(out, ":{}", state.0);
+            }
         }
         TyKind::Handle(reap, region) => {
             let _ = write!(out, "{} {}", if *reap { "reap" } else { "arena" }, region_text(*region));
@@ -290,6 +298,9 @@ fn write_func(out: &mut String, types: &TypeStore, func: &FuncTy) {
             let _ = write!(out, "at_most {most} ");
         }
         write_ty(out, types, param.ty);
+        if let Some(state) = param.becomes {
+            let _ = write!(out, " becomes {}", state.0);
+        }
     }
     if func.variadic {
         out.push_str(if func.params.is_empty() { "..." } else { ", ..." });
@@ -344,6 +355,9 @@ pub(crate) fn write_tables(out: &mut String, program: &Program) {
     }
     for n in 0..types.records.len() {
         write_record(out, types, n);
+    }
+    for n in 0..types.contracts.len() {
+        write_contract(out, types, n);
     }
     for (n, literal) in program.strings.iter().enumerate() {
         write_string(out, types, n, literal);
@@ -404,6 +418,35 @@ fn write_record(out: &mut String, types: &TypeStore, number: usize) {
             let _ = write!(out, " tagged_by {} {{ {} }}", tagged.tag, arms.join(", "));
         }
         out.push('\n');
+    }
+    out.push_str("}\n");
+}
+
+/// `contract Ping^0 start 0 places 1 1 {`, then messages (number, direction, name, struct of the arguments) and states (name, who sends,
+/// `message -> state`).
+fn write_contract(out: &mut String, types: &TypeStore, number: usize) {
+    let Some(contract) = types.contracts.get(number) else { return };
+    let _ = write!(out, "contract {}^{number}", plain_name(Some(contract.name)));
+    out.push_str(if contract.local { " local" } else { "" });
+    if let Some(base) = contract.extends {
+        let _ = write!(out, " extends {}", base.0);
+    }
+    let [to_importer, to_exporter] = contract.places;
+    let _ = writeln!(out, " start {} places {to_importer} {to_exporter} {{", contract.start.0);
+    for message in &contract.messages {
+        let _ = write!(out, "  message {} {} {}", message.number, message.direction.word(), quoted_name(message.name));
+        if let Some(layout) = message.layout {
+            out.push(' ');
+            let tag = types.records.get(layout.0 as usize).and_then(|r| r.tag);
+            let _ = write!(out, "{}%{}", plain_name(tag), layout.0);
+        }
+        out.push('\n');
+    }
+    for state in &contract.states {
+        let name = state.name.map_or("-".into(), quoted_name);
+        let _ = write!(out, "  state {name} {}", state.sender.map_or("end", Side::word));
+        let steps: Vec<String> = state.alternatives.iter().map(|(m, to)| format!("{} -> {}", m.0, to.0)).collect();
+        let _ = writeln!(out, " {{ {} }}", steps.join(", "));
     }
     out.push_str("}\n");
 }

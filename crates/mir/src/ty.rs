@@ -224,6 +224,11 @@ pub fn same_shape(types: &TypeStore, a: Ty, b: Ty) -> bool {
         (TyKind::Ptr(p), TyKind::Func(_)) => same_shape(types, p.target.ty, b),
         (TyKind::Func(_), TyKind::Ptr(q)) => same_shape(types, a, q.target.ty),
         (TyKind::Key(x, _), TyKind::Key(y, _)) => x == y,
+        // An exporter's end serves as one of a contract that its own extends.
+        (TyKind::Endpoint(x), TyKind::Endpoint(y)) => {
+            x.side == y.side
+                && (types.contract_extends(x.contract, y.contract) || types.contract_extends(y.contract, x.contract))
+        }
         (TyKind::Handle(x, _), TyKind::Handle(y, _)) => x == y,
         (TyKind::RegionArg(_), TyKind::RegionArg(_)) => true,
         (TyKind::Record(r), TyKind::Record(s)) => same_record(types, *r, *s),
@@ -267,7 +272,7 @@ fn holds_owned(types: &TypeStore, ty: Ty, depth: u32) -> bool {
     }
     match types.kind(ty) {
         TyKind::Ptr(p) => matches!(p.own, Own::Unique | Own::Rc | Own::Param(_)),
-        TyKind::Key(..) => true,
+        TyKind::Key(..) | TyKind::Endpoint(_) => true,
         TyKind::Param(p) => p.moves,
         TyKind::Array { elem, .. } => holds_owned(types, elem.ty, depth + 1),
         TyKind::Record(r) => {

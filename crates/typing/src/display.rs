@@ -104,7 +104,7 @@ impl TypeStore {
                             "{}{}{}{}",
                             p.at_most.map_or(String::new(), |n| format!("[[lee::at_most(parameter {})]] ", n + 1)),
                             if p.consume { "consume " } else { "" },
-                            self.show(p.ty),
+                            self.show_becoming(p),
                             self.heap_word(p.ty)
                         )
                     })
@@ -125,6 +125,23 @@ impl TypeStore {
                 }
             }
         }
+    }
+
+    /// A parameter's type, with the state that an endpoint comes back in: `Nic.exp:START -> RUNNING`.
+    fn show_becoming(&self, param: &ParamTy) -> String {
+        let text = self.show(param.ty);
+        let endpoint = self.as_endpoint(param.ty);
+        match (param.becomes, endpoint.and_then(|e| self.contract(e.contract))) {
+            (Some(state), Some(contract)) => format!("{text} -> {}", contract.state_text(state)),
+            _ => text,
+        }
+    }
+
+    /// `Nic.exp:RUNNING`
+    fn show_endpoint(&self, endpoint: &Endpoint) -> String {
+        let Some(contract) = self.contract(endpoint.contract) else { return "endpoint".into() };
+        let state = endpoint.state.map_or(String::new(), |state| format!(":{}", contract.state_text(state)));
+        format!("{}.{}{state}", contract.name, endpoint.side.word())
     }
 
     /// ` @heap` behind a parameter that takes heap pointers only.
@@ -165,6 +182,7 @@ impl TypeStore {
             TyKind::VaList => "va_list".into(),
             TyKind::NullPtr => "nullptr_t".into(),
             TyKind::Key(kind, region) => format!("{}<{}>", kind.word(), region_name(*region)),
+            TyKind::Endpoint(endpoint) => self.show_endpoint(endpoint),
             TyKind::Handle(reap, _) => if *reap { "reap" } else { "arena" }.into(),
             TyKind::RegionArg(region) => region_name(*region),
             TyKind::OwnArg(own) => own_word(*own).unwrap_or_else(|| "shared".into()),

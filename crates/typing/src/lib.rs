@@ -15,6 +15,7 @@ mod checker;
 pub mod codes;
 mod consteval;
 mod container;
+pub mod contracts;
 mod convert;
 mod counts;
 mod decls;

@@ -152,7 +152,7 @@ impl TypeStore {
     pub fn owns(&self, ty: Ty) -> bool {
         match self.kind(ty) {
             TyKind::Ptr(p) => p.own.is_owned() || matches!(p.own, Own::Param(_)),
-            TyKind::Key(..) => true,
+            TyKind::Key(..) | TyKind::Endpoint(_) => true,
             TyKind::Param(p) => p.moves,
             TyKind::Array { elem, .. } => self.owns(elem.ty),
             TyKind::Record(id) => {

@@ -713,7 +713,7 @@ impl Checker<'_> {
             // Only C keeps such a promise: in Leeward the parameter is a string, whose zero ends it.
             let at_most = attr("at_most").filter(|_| place.trusted).and_then(|a| parameter(&names, a.args.first()));
             let optional = attr("optional").is_some();
-            params.push(ParamTy { ty, consume: param.consume.is_some(), optional, at_most });
+            params.push(ParamTy { ty, consume: param.consume.is_some(), optional, at_most, becomes: None });
         }
         let counts: Vec<bool> =
             params.iter().map(|p| self.program.types.as_int(p.ty).is_some() || self.is_error(p.ty)).collect();

@@ -1,5 +1,6 @@
 //! Types. Interned: two `Ty` are equal iff the types are the same (with every qualifier behind them).
 
+use crate::contracts::{Contract, ContractId, Side, StateId};
 use rustc_hash::FxHashMap;
 use source::{Span, Symbol};
 use std::rc::Rc;
@@ -311,6 +312,18 @@ pub struct Pointer {
     pub raw: bool,
 }
 
+/// The type of one end of a channel. Types that differ in `state` only are one machine type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Endpoint {
+    /// What it speaks.
+    pub contract: ContractId,
+    /// Which end it is.
+    pub side: Side,
+    /// The state that was written: in parameters, results, fields, elements, messages, arguments of generics. A local's is inferred by `flow`
+    /// whether or not one is written.
+    pub state: Option<StateId>,
+}
+
 /// The length of an array.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ArrayLen {
@@ -345,12 +358,14 @@ pub struct ParamTy {
     /// `[[lee::at_most(n)]]` of a trusted function: of the string so many characters are read as parameter `n` says, or up to its zero if that
     /// comes first.
     pub at_most: Option<u32>,
+    /// `C.exp:FROM -> TO d`: the endpoint is lent, and comes back in this state.
+    pub becomes: Option<StateId>,
 }
 
 impl ParamTy {
     /// One without further words.
     pub fn new(ty: Ty) -> ParamTy {
-        ParamTy { ty, consume: false, optional: false, at_most: None }
+        ParamTy { ty, consume: false, optional: false, at_most: None, becomes: None }
     }
 }
 
@@ -500,6 +515,8 @@ pub enum TyKind {
     NullPtr,
     /// The key of a dynamic arena: an owned value of one word.
     Key(KeyKind, Region),
+    /// One end of a channel: an owned value of one word.
+    Endpoint(Endpoint),
     /// The handle of an arena (`false`) or a reap (`true`): what `arena r` declares, as variable and as parameter.
     Handle(bool, Region),
     /// A region as an argument of a generic.
@@ -604,6 +621,8 @@ pub struct TypeStore {
     pub records: Vec<Record>,
     /// Enumerations by number.
     pub enums: Vec<Enum>,
+    /// Contracts by number.
+    pub contracts: Vec<Contract>,
     counts: Vec<CountExpr>,
     count_ids: FxHashMap<CountExpr, CountId>,
     /// Instances of generic records: generic definition number and arguments.
@@ -679,6 +698,7 @@ impl TypeStore {
             ids: FxHashMap::default(),
             records: vec![],
             enums: vec![],
+            contracts: vec![],
             counts: vec![],
             count_ids: FxHashMap::default(),
             instances: FxHashMap::default(),
@@ -798,6 +818,14 @@ impl TypeStore {
     pub fn as_record(&self, ty: Ty) -> Option<RecordId> {
         match self.kind(ty) {
             TyKind::Record(r) => Some(*r),
+            _ => None,
+        }
+    }
+
+    /// The endpoint shape of `ty`, if it is one.
+    pub fn as_endpoint(&self, ty: Ty) -> Option<Endpoint> {
+        match self.kind(ty) {
+            TyKind::Endpoint(e) => Some(*e),
             _ => None,
         }
     }
