@@ -147,7 +147,7 @@ bool lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct l
     for (at = lee_custodian_deepest(first); at != first; at = lee_custodian_after(at)) {
         if (at->tasks == NULL)
             continue;
-        marker->counting = sets ? LEE_COUNT_SETS : LEE_COUNT_BYTES;
+        marker->counting = sets ? LEE_COUNT_SETS : LEE_COUNT_MARKED;
         marker->charged = 0;
         if (sets)
             lee_precise_custodian(at, marker);

@@ -4,6 +4,9 @@
  * given back when both ends are closed. An end is on the list of the process that it belongs to from when it is made, so that the end of a
  * process closes it; only that process touches the list. Processes of a program run on one thread: no place is written while it is read.
  *
+ * An end that is in a message on its way is on no list. Its own queue is empty then: contracts let an end be sent only when it is its turn to send,
+ * so the release of what was not received goes no deeper.
+ *
  * An end that a task waits for names the task (`waiter`). Whoever changes the head of an end's queue wakes that task, which looks at
  * all of its ends again. */
 #include "process.h"
@@ -12,11 +15,14 @@
 
 #include <lee/channel.h>
 #include <lee/lee.h>
+#include <lee/owned.h>
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "channel_list.h"
+#include "dispose.h"
 #include "report.h"
 #include "system.h"
 #include "text.h"
@@ -60,6 +66,11 @@ static unsigned char *place_of(const struct lee_endpoint *end, uint32_t number) 
     return end->places + (size_t)(at < end->most ? at : at - end->most) * end->channel->stride;
 }
 
+static void leave_place(struct lee_endpoint *end) {
+    end->first = end->first + 1 == end->most ? 0 : end->first + 1;
+    end->held--;
+}
+
 /* --- making and closing ------------------------------------------------------------------------------------------------ */
 
 static void link_end(struct lee_endpoint *end, struct lee_process *owner) {
@@ -72,12 +83,38 @@ static void link_end(struct lee_endpoint *end, struct lee_process *owner) {
 }
 
 static void unlink_end(struct lee_endpoint *end) {
+    if (end->owner == NULL)
+        return;
     if (end->previous != NULL)
         end->previous->next = end->next;
     else
         end->owner->endpoints = end->next;
     if (end->next != NULL)
         end->next->previous = end->previous;
+    end->owner = NULL;
+}
+
+void lee_push_endpoint(struct lee_work *work, struct lee_endpoint *end) {
+    if (end == NULL)
+        return;
+    switch (lee_walk_of(work)) {
+    case LEE_WALK_RELEASE:
+        lee_channel_close(end);
+        break;
+    case LEE_WALK_LEAVE:
+        unlink_end(end);
+        break;
+    case LEE_WALK_ARRIVE:
+        link_end(end, lee_process_self());
+        break;
+    case LEE_WALK_DEAD: /* no object of the heap has one */
+        break;
+    }
+}
+
+/* How the arguments of a message own something; null if they do not. */
+static inline const struct lee_owned *owned_of(const struct lee_contract *contract, int32_t message) {
+    return __builtin_expect(contract->owned == NULL, 1) ? NULL : contract->owned[message - 1];
 }
 
 static struct channel *take_block(size_t bytes) {
@@ -136,8 +173,14 @@ void lee_channel_close(struct lee_endpoint *end) {
     struct channel *channel = end->channel;
     unlink_end(end);
     end->closed = true;
+    while (end->held > 0 && channel->contract->owned != NULL) {
+        unsigned char *place = place_of(end, 0);
+        const struct lee_owned *owned = owned_of(channel->contract, *(const int32_t *)(const void *)place);
+        leave_place(end);
+        if (owned != NULL)
+            lee_dispose_parts(place + NUMBER_BYTES, owned->size, owned);
+    }
     end->held = 0;
-    end->owner = NULL;
     if (--channel->open == 0)
         give_block(channel);
     else
@@ -181,15 +224,24 @@ void lee_channel_send(struct lee_endpoint *end, int32_t message, const void *arg
     if (__builtin_expect(end == NULL, 0))
         lee_fault_null(NULL);
     struct lee_endpoint *to = peer_of(end);
-    if (__builtin_expect(to->closed, 0))
-        return;
+    const struct lee_contract *contract = end->channel->contract;
     /* Contracts are checked so that this cannot be: a place is there for each message that can be on its way. */
-    if (__builtin_expect(to->held == to->most || message <= 0 || bytes > end->channel->stride - NUMBER_BYTES, 0))
+    if (__builtin_expect(to->held == to->most || message <= 0 || (uint32_t)message > contract->messages || bytes > end->channel->stride - NUMBER_BYTES, 0))
         fault(NULL, end, "channel: ", message, " does not fit into a channel of ");
+    const struct lee_owned *owned = owned_of(contract, message);
     unsigned char *place = place_of(to, to->held);
+    if (__builtin_expect(to->closed, 0)) { /* nobody will ever receive it */
+        if (owned != NULL) {
+            memcpy(place + NUMBER_BYTES, arguments, bytes);
+            lee_dispose_parts(place + NUMBER_BYTES, bytes, owned);
+        }
+        return;
+    }
     *(int32_t *)(void *)place = message;
     if (bytes > 0)
         memcpy(place + NUMBER_BYTES, arguments, bytes);
+    if (owned != NULL)
+        lee_walk_parts(LEE_WALK_LEAVE, place + NUMBER_BYTES, bytes, owned);
     to->held++;
     if (to->waiter != NULL)
         wake(to);
@@ -201,13 +253,16 @@ int32_t lee_channel_head(const struct lee_endpoint *end) {
     return peer_of(end)->closed ? LEE_CLOSED : LEE_EMPTY;
 }
 
-void lee_channel_take(struct lee_endpoint *end, void *arguments, size_t bytes) {
-    if (end->held == 0 || bytes > end->channel->stride - NUMBER_BYTES)
-        fault(NULL, end, "receive: ", 0, " is not there, in a channel of ");
+void lee_channel_take(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
+    unsigned char *place = place_of(end, 0);
+    if (end->held == 0 || *(const int32_t *)(const void *)place != message || bytes > end->channel->stride - NUMBER_BYTES)
+        fault(NULL, end, "receive: ", message, " is not there, in a channel of ");
     if (bytes > 0)
-        memcpy(arguments, place_of(end, 0) + NUMBER_BYTES, bytes);
-    end->first = end->first + 1 == end->most ? 0 : end->first + 1;
-    end->held--;
+        memcpy(arguments, place + NUMBER_BYTES, bytes);
+    leave_place(end);
+    const struct lee_owned *owned = owned_of(end->channel->contract, message);
+    if (owned != NULL)
+        lee_walk_parts(LEE_WALK_ARRIVE, arguments, bytes, owned);
 }
 
 /* --- waiting --------------------------------------------------------------------------------------------------------------- */
@@ -253,7 +308,7 @@ void lee_channel_receive(const struct lee_site *site, struct lee_endpoint *end, 
         fault(site, end, "receive: the other end was closed before ", message, " came, in a channel of ");
     if (head != message)
         fault(site, end, "receive: ", head, " came and is not what is received, in a channel of ");
-    lee_channel_take(end, arguments, bytes);
+    lee_channel_take(end, message, arguments, bytes);
 }
 
 enum { TAKEN, POSSIBLE, GONE };
@@ -272,25 +327,67 @@ static int state_of(struct lee_endpoint *const *ends, unsigned count, const int3
     return state;
 }
 
-int lee_channel_select(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
-                       unsigned cases, bool has_default) {
+enum { WAIT = -2, NEVER = -1 };
+
+/* The case that can be taken; WAIT if one may be later; NEVER. */
+static int choose(struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns, unsigned cases) {
+    int found = NEVER;
+    for (unsigned c = 0; c < cases; c++) {
+        int state = state_of(ends, count, &patterns[(size_t)c * count]);
+        if (state == TAKEN)
+            return (int)c;
+        if (state == POSSIBLE)
+            found = WAIT;
+    }
+    return found;
+}
+
+static void want_ends(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count) {
     for (unsigned i = 0; i < count; i++) {
         if (ends[i] == NULL)
             lee_fault_null(site);
     }
+}
+
+int lee_channel_select(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
+                       unsigned cases, bool has_default) {
+    want_ends(site, ends, count);
     for (;;) {
-        bool possible = false;
-        for (unsigned c = 0; c < cases; c++) {
-            int state = state_of(ends, count, &patterns[(size_t)c * count]);
-            if (state == TAKEN)
-                return (int)c;
-            possible = possible || state == POSSIBLE;
-        }
-        if (!possible && has_default)
-            return -1;
-        if (!possible)
+        int found = choose(ends, count, patterns, cases);
+        if (found == NEVER && !has_default)
             lee_fault_message(site, "receive: no case can match any more");
+        if (found != WAIT)
+            return found;
         wait_for(ends, count);
+    }
+}
+
+static int64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+int lee_channel_select_for(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
+                           unsigned cases, bool has_default, int64_t milliseconds) {
+    enum { NAP = 500000 /* nanoseconds */ };
+    int64_t end;
+    want_ends(site, ends, count);
+    if (__builtin_add_overflow(now(), milliseconds, &end))
+        end = INT64_MAX;
+    for (bool again = false;; again = true) {
+        int found = choose(ends, count, patterns, cases);
+        /* Nothing comes but the time. */
+        if (found == NEVER && has_default)
+            return NEVER;
+        if (found >= 0)
+            return found;
+        if (now() >= end)
+            return (int)cases;
+        /* There are no timers yet: others run, and if they only wait as well, the processor rests. */
+        if (again)
+            nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
+        lee_task_yield();
     }
 }
 

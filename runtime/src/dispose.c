@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "dispose.h"
 #include "heap.h"
 
 enum { FEW = 64 };
@@ -21,7 +22,7 @@ struct item {
 };
 
 struct lee_work {
-    bool dead;              /* the collector found the owner dead: nothing is freed, counts of what lives are taken back */
+    enum lee_walk walk;
     struct lee_arena *reap; /* null: the heap */
     struct item *items;
     size_t count, room;
@@ -70,22 +71,28 @@ static void grow(struct lee_work *work) {
 }
 
 void lee_push_key(struct lee_work *work, struct lee_arena *key, uint8_t counted) {
-    if (work->dead && counted)
+    if (work->walk == LEE_WALK_DEAD && counted)
         lee_key_dropped(key);
-    else if (!work->dead && counted)
+    else if (work->walk == LEE_WALK_RELEASE && counted)
         lee_key_release(key);
-    else if (!work->dead)
+    else if (work->walk == LEE_WALK_RELEASE)
         lee_key_free(key);
 }
 
+enum lee_walk lee_walk_of(const struct lee_work *work) {
+    return work->walk;
+}
+
 void lee_push(struct lee_work *work, void *object, const struct lee_owned *owned) {
-    if (work->dead) {
+    if (work->walk == LEE_WALK_DEAD) {
 #ifndef LEE_NO_GC /* else nobody finds the dead */
         if (object != NULL && owned->counted && lee_is_live(object))
             --((size_t *)object)[-1];
 #endif
         return;
     }
+    if (work->walk != LEE_WALK_RELEASE)
+        return;
     if (object == NULL || (owned->counted && --((size_t *)object)[-1] != 0))
         return;
     if (owned->drop == NULL && owned->tail_drop == NULL) {
@@ -116,7 +123,7 @@ static void begin(struct lee_work *work, struct lee_arena *reap) {
     struct lee_heap *heap = lee_heap_self();
     if (heap != NULL)
         heap->disposing++;
-    work->dead = false;
+    work->walk = LEE_WALK_RELEASE;
     work->reap = reap;
     work->items = work->few;
     work->count = 0;
@@ -138,7 +145,7 @@ static void run(struct lee_work *work) {
 
 void lee_dead(void *place, size_t bytes, const struct lee_owned *owned) {
     struct lee_work work;
-    work.dead = true;
+    work.walk = LEE_WALK_DEAD;
     push_parts(&work, place, bytes, owned);
 }
 
@@ -161,4 +168,10 @@ void lee_dispose_parts(void *place, size_t bytes, const struct lee_owned *owned)
     begin(&work, NULL);
     push_parts(&work, place, bytes, owned);
     run(&work);
+}
+
+void lee_walk_parts(enum lee_walk walk, void *place, size_t bytes, const struct lee_owned *owned) {
+    struct lee_work work;
+    work.walk = walk;
+    push_parts(&work, place, bytes, owned);
 }

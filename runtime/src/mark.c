@@ -588,7 +588,7 @@ LEE_UNCHECKED_INLINE uintptr_t *part(const struct lee_marker *marker, bool parts
 
 /* All of it. What the second step touches is in locals: stores to the stack could be to anything, as far as the compiler knows. */
 LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool batches, enum lee_counting counting) {
-    const bool parts = counting == LEE_COUNT_SETS, counted = parts || counting == LEE_COUNT_BYTES;
+    const bool parts = counting == LEE_COUNT_SETS, counted = parts || counting == LEE_COUNT_MARKED;
     struct lee_found asked[LEE_MARK_BATCH], fresh[LEE_MARK_BATCH];
     struct lee_heap *heap = marker->heap;
     const uintptr_t lowest = marker->lowest, span = marker->span;
@@ -699,7 +699,7 @@ LEE_UNCHECKED static void drain_batches(struct lee_marker *marker) {
 
 /* The same with the bytes that are marked added up. */
 LEE_UNCHECKED static void drain_counted(struct lee_marker *marker) {
-    drain_with(marker, true, LEE_COUNT_BYTES);
+    drain_with(marker, true, LEE_COUNT_MARKED);
 }
 
 /* And written down for whom. */
@@ -717,7 +717,7 @@ LEE_UNCHECKED static void drain_spreading(struct lee_marker *marker) {
 }
 
 static void drain(struct lee_marker *marker) {
-    if (marker->counting == LEE_COUNT_BYTES)
+    if (marker->counting == LEE_COUNT_MARKED)
         drain_counted(marker);
     else if (marker->counting == LEE_COUNT_SETS)
         drain_in_sets(marker);

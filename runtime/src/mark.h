@@ -38,7 +38,7 @@ struct lee_found {
 enum lee_counting {
     LEE_COUNT_NOTHING,
     LEE_COUNT_HANDLES, /* only handles, to their owners */
-    LEE_COUNT_BYTES,   /* what is marked */
+    LEE_COUNT_MARKED,  /* what is marked */
     LEE_COUNT_SETS,    /* the same, and for whom (precise.h) */
     LEE_COUNT_SPREAD   /* nothing is marked: custodians come to hold all that is reached */
 };

@@ -215,7 +215,7 @@ static void mark_and_charge(struct lee_heap *heap, struct lee_marker *marker, bo
     struct lee_custodian *at = lee_custodian_deepest(&lee_accounts_of(heap)->first);
     for (; at != NULL; at = lee_custodian_after(at)) {
         bool first = at->parent == NULL;
-        marker->counting = first ? LEE_COUNT_HANDLES : LEE_COUNT_BYTES;
+        marker->counting = first ? LEE_COUNT_HANDLES : LEE_COUNT_MARKED;
         marker->charged = 0;
         for (struct lee_finalizer *entry = at->finalizers; entry != NULL; entry = entry->same)
             mark_entry(marker, entry);

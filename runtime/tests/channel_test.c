@@ -7,6 +7,7 @@
 #include <lee/channel.h>
 #include <lee/heap.h>
 #include <lee/lee.h>
+#include <lee/owned.h>
 #include <lee/process.h>
 #include <lee/task.h>
 
@@ -31,7 +32,7 @@ static int answers(void *argument) {
     int64_t n;
     int count = 0;
     while (lee_channel_select(NULL, &end, 1, patterns, 2, false) == 0) {
-        lee_channel_take(end, &n, sizeof n);
+        lee_channel_take(end, PING, &n, sizeof n);
         n++;
         lee_channel_send(end, PONG, &n, sizeof n);
         count++;
@@ -107,7 +108,7 @@ static void test_places(void) {
         } else if (sent > received) {
             uint32_t n;
             CHECK(lee_channel_head(ends[LEE_EXPORTER]) == (int32_t)(received % 3 + 1));
-            lee_channel_take(ends[LEE_EXPORTER], &n, sizeof n);
+            lee_channel_take(ends[LEE_EXPORTER], (int32_t)(received % 3 + 1), &n, sizeof n);
             CHECK(n == received);
             received++;
         }
@@ -138,8 +139,8 @@ static void test_select(void) {
     const int32_t both[] = {PONG, LEE_EMPTY, PING, PING, LEE_CLOSED, LEE_CLOSED};
     CHECK(lee_channel_select(NULL, ends, 2, both, 3, false) == 1);
     int64_t n = 0;
-    lee_channel_take(ends[0], &n, sizeof n);
-    lee_channel_take(ends[1], &n, sizeof n);
+    lee_channel_take(ends[0], PING, &n, sizeof n);
+    lee_channel_take(ends[1], PING, &n, sizeof n);
     CHECK(n == 5);
     CHECK(lee_channel_select(NULL, ends, 2, both, 3, false) == 2);
     CHECK(lee_channel_select(NULL, ends, 2, both, 2, true) == -1);
@@ -194,6 +195,109 @@ static void test_kill(void) {
     lee_channel_give(ends[LEE_IMPORTER], pid);
     CHECK(lee_channel_head(ends[LEE_EXPORTER]) == LEE_CLOSED);
     lee_channel_close(ends[LEE_EXPORTER]);
+}
+
+/* Messages that carry ends of other channels. */
+struct carried {
+    struct lee_endpoint *end;
+    int64_t n;
+};
+
+static void drop_carried(struct lee_work *work, void *element) {
+    lee_push_endpoint(work, ((struct carried *)element)->end);
+}
+
+static const struct lee_owned carried_owned = {sizeof(struct carried), drop_carried, 0, 0, NULL, 0, 0};
+static const struct lee_owned *const carriers_owned[] = {NULL, &carried_owned};
+static const char *const carrier_titles[] = {"Plain", "Carry"};
+static const struct lee_contract carriers = {"Carriers", {8, 8}, sizeof(struct carried), 2, carrier_titles, carriers_owned};
+enum { PLAIN = 1, CARRY };
+
+static void carry(struct lee_endpoint *over, struct lee_endpoint *end) {
+    struct carried carried = {end, 7};
+    lee_channel_send(over, CARRY, &carried, sizeof carried);
+}
+
+/* Answers on the end that it is sent. */
+static int answers_on(void *argument) {
+    struct carried carried;
+    lee_channel_receive(NULL, *(struct lee_endpoint **)argument, CARRY, &carried, sizeof carried);
+    lee_channel_send(carried.end, PING, &carried.n, sizeof carried.n);
+    return 0; /* its end of either closes */
+}
+
+/* Is sent one that it never receives. */
+static int never_receives(void *argument) {
+    struct lee_endpoint *end = *(struct lee_endpoint **)argument;
+    lee_channel_send(end, PLAIN, NULL, 0);
+    lee_task_yield();
+    return 0;
+}
+
+/* Sends one, and is gone before it is received. */
+static int sends_end(void *argument) {
+    struct lee_endpoint *ends[2];
+    lee_channel_make(NULL, &pings, ends);
+    carry(*(struct lee_endpoint **)argument, ends[LEE_EXPORTER]);
+    return 0;
+}
+
+static void test_carried(void) {
+    struct lee_endpoint *over[2], *ends[2];
+    int64_t n = 0;
+    struct carried carried;
+    for (int round = 0; round < 3; round++) {
+        lee_channel_make(NULL, &carriers, over);
+        lee_channel_make(NULL, &pings, ends);
+        spawn_with(answers_on, over[LEE_EXPORTER]);
+        carry(over[LEE_IMPORTER], ends[LEE_EXPORTER]);
+        lee_channel_receive(NULL, ends[LEE_IMPORTER], PING, &n, sizeof n);
+        CHECK(n == 7);
+        const int32_t closed[] = {LEE_CLOSED};
+        CHECK(lee_channel_select(NULL, &ends[LEE_IMPORTER], 1, closed, 1, false) == 0);
+        lee_channel_close(ends[LEE_IMPORTER]);
+        lee_channel_close(over[LEE_IMPORTER]);
+
+        /* What nobody receives is closed: with the end that it was sent to, also by the end of its process; and at once if that is closed. */
+        lee_channel_make(NULL, &carriers, over);
+        lee_channel_make(NULL, &pings, ends);
+        spawn_with(never_receives, over[LEE_EXPORTER]);
+        lee_channel_receive(NULL, over[LEE_IMPORTER], PLAIN, NULL, 0);
+        carry(over[LEE_IMPORTER], ends[LEE_EXPORTER]);
+        CHECK(lee_channel_head(ends[LEE_IMPORTER]) == LEE_EMPTY);
+        CHECK(lee_channel_select(NULL, &ends[LEE_IMPORTER], 1, closed, 1, false) == 0);
+        lee_channel_close(ends[LEE_IMPORTER]);
+        lee_channel_make(NULL, &pings, ends);
+        carry(over[LEE_IMPORTER], ends[LEE_EXPORTER]);
+        CHECK(lee_channel_head(ends[LEE_IMPORTER]) == LEE_CLOSED);
+        lee_channel_close(ends[LEE_IMPORTER]);
+        lee_channel_close(over[LEE_IMPORTER]);
+
+        /* It belongs to nobody on its way: its sender's end does not close it. */
+        lee_channel_make(NULL, &carriers, over);
+        lee_process_wait(spawn_with(sends_end, over[LEE_EXPORTER]));
+        lee_channel_receive(NULL, over[LEE_IMPORTER], CARRY, &carried, sizeof carried);
+        CHECK(lee_channel_head(carried.end) == LEE_CLOSED); /* the other one was its sender's */
+        lee_channel_close(carried.end);
+        lee_channel_close(over[LEE_IMPORTER]);
+    }
+}
+
+/* A case that waits for the time. */
+static void test_time(void) {
+    struct lee_endpoint *ends[2];
+    lee_channel_make(NULL, &pings, ends);
+    const int32_t patterns[] = {PING, LEE_CLOSED};
+    CHECK(lee_channel_select_for(NULL, ends, 1, patterns, 2, false, 0) == 2);
+    CHECK(lee_channel_select_for(NULL, ends, 1, patterns, 2, false, -5) == 2);
+    CHECK(lee_channel_select_for(NULL, ends, 1, patterns, 2, false, 3) == 2);
+    int64_t n = 1;
+    lee_channel_send(ends[1], PING, &n, sizeof n);
+    CHECK(lee_channel_select_for(NULL, ends, 1, patterns, 2, false, 100000) == 0);
+    lee_channel_take(ends[0], PING, &n, sizeof n);
+    lee_channel_close(ends[1]);
+    CHECK(lee_channel_select_for(NULL, ends, 1, patterns, 2, false, INT64_MAX) == 1);
+    lee_channel_close(ends[0]);
 }
 
 /* One task of a process waits for the end of another, and a second one kills it. */
@@ -261,6 +365,8 @@ int main(int argc, char **argv) {
     test_places();
     test_select();
     test_kill();
+    test_carried();
+    test_time();
     test_killer_waits();
     CHECK(lee_process_self()->endpoints == NULL);
     CHECK(lee_heap_validate(lee_heap_self()) == NULL);

@@ -494,7 +494,11 @@ impl Follow<'_> {
             | StmtKind::Swap(..)
             | StmtKind::CursorBegin(..)
             | StmtKind::Pack(..)
-            | StmtKind::Unpack { .. } => {
+            | StmtKind::Unpack { .. }
+            | StmtKind::ChannelNew { .. }
+            | StmtKind::Send { .. }
+            | StmtKind::Select { .. }
+            | StmtKind::Receive { .. } => {
                 let mut written = vec![];
                 stmt_places(&stmt.kind, &mut |place, access| {
                     if live && self.cells.parts(place).any(|c| is_object(situation.get(c))) {

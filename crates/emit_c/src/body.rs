@@ -217,6 +217,10 @@ impl<'u, 'a> Emitter<'u, 'a> {
             StmtKind::DropSlot(place) => self.drop_slot(place),
             StmtKind::Swap(a, b) => self.swap(a, b),
             StmtKind::CursorBegin(cursor, of) => self.cursor_begin(*cursor, of),
+            StmtKind::ChannelNew { contract, imp, exp, .. } => self.channel_new(*contract, imp, exp),
+            StmtKind::Send { end, message, args } => self.send(end, *message, args),
+            StmtKind::Select { dest, cases, has_default } => self.select(dest, cases, *has_default),
+            StmtKind::Receive { end, head, binds, waits } => self.receive(end, *head, binds, *waits),
             StmtKind::Close(..) | StmtKind::Pack(..) | StmtKind::Unpack { .. } => {}
         }
     }

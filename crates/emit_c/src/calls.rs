@@ -112,7 +112,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The words of the arguments, and how many of them belong to named parameters.
-    fn arguments(&mut self, args: &[Operand], signature: Option<&FuncTy>, consts: Consts) -> (Vec<String>, usize) {
+    pub fn arguments(&mut self, args: &[Operand], signature: Option<&FuncTy>, consts: Consts) -> (Vec<String>, usize) {
         let mut out = vec![];
         let mut named = 0;
         for (n, arg) in args.iter().enumerate() {

@@ -74,6 +74,8 @@ impl Quiet {
             StmtKind::Call { callee: Callee::Pointer(_), .. } => Collects::InC,
             StmtKind::Call { callee: Callee::Direct(func), .. } => self.call(program, func),
             StmtKind::Call { callee: Callee::Start(_), .. } => Collects::Yes,
+            // Others run meanwhile.
+            kind if kind.waits() => Collects::Yes,
             _ => Collects::No,
         }
     }

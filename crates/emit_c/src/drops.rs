@@ -95,7 +95,7 @@ impl Unit<'_> {
     pub fn owns_something(&mut self, ty: Ty, ends: Ends) -> bool {
         match self.types.kind(ty) {
             TyKind::Ptr(p) => self.frees(p, ends),
-            TyKind::Key(..) => true,
+            TyKind::Key(..) | TyKind::Endpoint(_) => true,
             _ => self.drop_function(ty, ends).is_some(),
         }
     }
@@ -178,6 +178,10 @@ impl Unit<'_> {
             }
             TyKind::Key(kind, _) => {
                 let _ = write!(out, "lee_push_key(work, {at}, {}); ", u8::from(kind.is_rc()));
+            }
+            TyKind::Endpoint(_) => {
+                self.channels.used = true;
+                let _ = write!(out, "lee_push_endpoint(work, {at}); ");
             }
             TyKind::Array { elem, len: ArrayLen::Const(n), .. } => {
                 let mut inner = String::new();

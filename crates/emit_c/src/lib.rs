@@ -6,6 +6,7 @@ mod bases;
 mod bodies;
 mod body;
 mod calls;
+mod channels;
 mod checks;
 mod collects;
 mod containers;

@@ -266,10 +266,14 @@ impl Emitter<'_, '_> {
             }
             TyKind::Ptr(p) => self.end_pointer(&p, &address.text, reap.as_ref()),
             TyKind::Key(kind, _) => Some(end_key(kind, &address.text)),
+            TyKind::Endpoint(_) => Some(format!("lee_channel_close({});", address.text)),
             _ => None,
         };
         if let Some(text) = text {
-            self.unit.drops.used = true;
+            match self.unit.types.kind(ty) {
+                TyKind::Endpoint(_) => self.unit.channels.used = true,
+                _ => self.unit.drops.used = true,
+            }
             self.push(&text);
         }
     }
@@ -326,7 +330,9 @@ impl Emitter<'_, '_> {
             return;
         }
         match self.unit.types.kind(ty).clone() {
-            TyKind::Ptr(_) | TyKind::Key(..) => self.dispose(&Operand::Copy(place.clone()), None, &[]),
+            TyKind::Ptr(_) | TyKind::Key(..) | TyKind::Endpoint(_) => {
+                self.dispose(&Operand::Copy(place.clone()), None, &[])
+            }
             _ => {
                 let how = self.unit.parts(ty, Ends::Heap);
                 let text = self.lvalue(&loc);

@@ -261,6 +261,27 @@ pub fn operands<'b>(kind: &'b StmtKind, see: &mut dyn FnMut(Input<'b>)) {
                 see(Input::Written(place));
             }
         }
+        StmtKind::ChannelNew { imp, exp, .. } => {
+            see(Input::Written(imp));
+            see(Input::Written(exp));
+        }
+        StmtKind::Send { end, args, .. } => {
+            args.iter().for_each(|a| see(Input::Operand(a)));
+            see(Input::Read(end));
+        }
+        StmtKind::Select { dest, cases, .. } => {
+            for case in cases {
+                match case {
+                    SelectCase::Heads(heads) => heads.iter().for_each(|(end, _)| see(Input::Read(end))),
+                    SelectCase::After(time) => see(Input::Operand(time)),
+                }
+            }
+            see(Input::Written(dest));
+        }
+        StmtKind::Receive { end, binds, .. } => {
+            see(Input::Read(end));
+            binds.iter().for_each(|bind| see(Input::Written(bind)));
+        }
         // The key never left its place.
         StmtKind::Close(..) => {}
         StmtKind::ArenaBegin(..) | StmtKind::ArenaEnd(..) => {}

@@ -88,6 +88,8 @@ pub struct Unit<'a> {
     pub containers: crate::containers::Containers,
     /// What new tasks begin with.
     pub starts: crate::starts::Starts,
+    /// Contracts that channels are made of.
+    pub channels: crate::channels::Channels,
     /// What foreign calls go through.
     pub foreign: crate::foreign::Foreign,
     /// Names of the layouts that are used.
@@ -138,6 +140,7 @@ impl<'a> Unit<'a> {
             tag_definitions: String::new(),
             drops: crate::drops::Drops::default(),
             starts: crate::starts::Starts::default(),
+            channels: crate::channels::Channels::default(),
             foreign: crate::foreign::Foreign::default(),
             layouts: FxHashMap::default(),
             loose_layouts: FxHashMap::default(),
@@ -176,6 +179,9 @@ impl<'a> Unit<'a> {
             if !self.starts.is_empty() {
                 out.push_str("#include \"lee/task.h\"\n");
             }
+            if self.channels.used {
+                out.push_str("#include \"lee/channel.h\"\n");
+            }
             if !self.foreign.is_empty() {
                 out.push_str("#include \"lee/foreign.h\"\n");
             }
@@ -202,6 +208,7 @@ impl<'a> Unit<'a> {
         out.push_str(&self.site_table());
         out.push_str(&self.tag_definitions);
         out.push_str(&self.drops.text());
+        out.push_str(self.channels.text());
         out.push_str(&self.descriptor_definitions());
         out.push_str(&self.containers.text());
         out.push_str(&self.layout_definitions);

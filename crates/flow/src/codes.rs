@@ -27,6 +27,11 @@ pub const SLOT: Code = Code { id: "L0510", title: "container slot" };
 /// `--no-gc`: a shared object in the heap.
 pub const NO_GC: Code = Code { id: "L0511", title: "shared heap object without a collector" };
 
+/// An endpoint is not in the state that what is done with it wants.
+pub const STATE: Code = Code { id: "L0512", title: "wrong state of an endpoint" };
+/// `switch receive` has no case for something that may come.
+pub const MISSING_CASE: Code = Code { id: "L0513", title: "missing case of a receive" };
+
 /// All codes of this crate.
 pub const ALL: &[Code] =
     &[UNINITIALISED, MISSING_RETURN, MAY_BE_NULL, OUTLIVES, REGION, NOT_LIVE, MOVED, LEAK, LENT, SLOT, NO_GC];

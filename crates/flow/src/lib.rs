@@ -12,6 +12,7 @@ pub mod ownership;
 pub mod pass;
 pub mod ranges;
 pub mod regions;
+pub mod typestate;
 pub mod verify_ownership;
 
 pub use pass::{check, Options, Report};

@@ -543,7 +543,7 @@ impl Analysis for NullFacts<'_> {
                 | StmtKind::DropSlot(_)
                 | StmtKind::CursorBegin(..)
         );
-        if calls {
+        if calls || stmt.kind.waits() {
             self.called(facts);
         }
         if let StmtKind::CursorBegin(_, place) | StmtKind::Pack(place, _) = &stmt.kind {

@@ -1,6 +1,6 @@
 //! The passes over MIR, in order.
 
-use crate::{framework, initialised, inlining, no_gc, null_facts, ownership, regions, verify_ownership};
+use crate::{framework, initialised, inlining, no_gc, null_facts, ownership, regions, typestate, verify_ownership};
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
 use mir::ir::{Body, Program};
@@ -98,4 +98,5 @@ fn check_body(program: &Program, body: &mut Body, sink: &mut Sink, report: &mut 
     body.infer_owes = (0..body.infer_regions).map(|n| regions.region_owes(Region::Infer(n))).collect();
     let how = ownership::Options { leaks_are_warnings: options.leaks_are_warnings };
     report.timed("ownership", || ownership::run(program, body, &regions, how, sink, &mut reported));
+    report.timed("typestate", || typestate::run(program, body, sink, &mut reported));
 }

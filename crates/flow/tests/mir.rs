@@ -124,7 +124,8 @@ fn every_file_is_run() {
             "ownership.mir",
             "ranges.mir",
             "regions.mir",
-            "regions_blocks.mir"
+            "regions_blocks.mir",
+            "typestate.mir"
         ]
     );
 }
@@ -161,4 +162,9 @@ fn large_functions_are_quick() {
     let (half, whole) = (work_for(1_500), work_for(3_000));
     assert!(whole < 3_000 * 100, "{whole}");
     assert!(whole < half * 9 / 4, "{half} {whole}");
+}
+
+#[test]
+fn typestate() {
+    run_file("typestate.mir", 20);
 }

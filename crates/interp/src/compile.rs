@@ -138,6 +138,10 @@ impl Compiler<'_, '_> {
             StmtKind::VaStart(place) => Stmt::VaStart(self.place(place)),
             StmtKind::VaEnd(place) => Stmt::VaEnd(self.place(place)),
             StmtKind::VaCopy(to, from) => Stmt::VaCopy(self.place(to), self.place(from)),
+            StmtKind::ChannelNew { .. }
+            | StmtKind::Send { .. }
+            | StmtKind::Select { .. }
+            | StmtKind::Receive { .. } => Stmt::Unsupported("channels"),
             StmtKind::Asm(_) => Stmt::Unsupported("inline assembly"),
             StmtKind::ArenaBegin(local, _) => Stmt::ArenaBegin(self.place(&ir::Place::local(*local))),
             StmtKind::ArenaEnd(local, _) => Stmt::ArenaEnd(self.place(&ir::Place::local(*local))),

@@ -52,7 +52,7 @@ fn moves(kind: &mut StmtKind, see: &mut dyn FnMut(&mut Operand)) {
     match kind {
         StmtKind::Assign(_, Rvalue::Use(value) | Rvalue::Bits(value, _)) => see(value),
         StmtKind::Assign(_, Rvalue::Part(value, ..) | Rvalue::MakeTypedVoid(value, ..)) => see(value),
-        StmtKind::Call { args, .. } => args.iter_mut().for_each(see),
+        StmtKind::Call { args, .. } | StmtKind::Send { args, .. } => args.iter_mut().for_each(see),
         StmtKind::Dispose { value, .. } => see(value),
         _ => {}
     }

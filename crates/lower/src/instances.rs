@@ -229,6 +229,27 @@ impl Visitor<'_> {
                 self.place(a);
                 self.place(b);
             }
+            StmtKind::ChannelNew { imp, exp, .. } => {
+                self.place(imp);
+                self.place(exp);
+            }
+            StmtKind::Send { end, args, .. } => {
+                args.iter_mut().for_each(|arg| self.operand(arg));
+                self.place(end);
+            }
+            StmtKind::Select { dest, cases, .. } => {
+                for case in cases {
+                    match case {
+                        SelectCase::Heads(heads) => heads.iter_mut().for_each(|(end, _)| self.place(end)),
+                        SelectCase::After(time) => self.operand(time),
+                    }
+                }
+                self.place(dest);
+            }
+            StmtKind::Receive { end, binds, .. } => {
+                self.place(end);
+                binds.iter_mut().for_each(|bind| self.place(bind));
+            }
             StmtKind::ArenaBegin(..)
             | StmtKind::ArenaEnd(..)
             | StmtKind::StorageLive(_)

@@ -6,6 +6,7 @@
 
 use rustc_hash::FxHashMap;
 use source::{Span, Symbol};
+use typing::contracts::{ContractId, MessageId, StateId};
 use typing::tree::{BorrowKind, ConstAddr, FuncId, FuncRef, GlobalId, RegionDecl, StrId, Trust};
 use typing::types::{FormatTy, KeyKind, Qty, Region, Ty, TypeStore};
 
@@ -247,8 +248,74 @@ pub enum StmtKind {
         /// The parts are moved out; else the place is lent until the scope of the regions ends.
         moves: bool,
     },
+    /// `channel C:STATE (imp, exp);`: makes a channel, whose two ends go to the places.
+    ChannelNew {
+        /// What its ends speak.
+        contract: ContractId,
+        /// Both ends begin in it.
+        state: StateId,
+        /// Where the importer's end goes.
+        imp: Place,
+        /// Where the exporter's goes.
+        exp: Place,
+    },
+    /// `send end.M(args);`: never waits. What the arguments own goes with the message.
+    Send {
+        /// The end; it stays where it is.
+        end: Place,
+        /// What is sent.
+        message: MessageId,
+        /// Its arguments.
+        args: Vec<Operand>,
+    },
+    /// `switch receive`: waits until a case can be taken; `dest` (an `int` local) becomes its number, or -1 when none can ever be taken any more and
+    /// there is a `default`. Takes nothing: a `Receive` for each end of the case follows.
+    Select {
+        /// The number of the case.
+        dest: Place,
+        /// In order: the first that can be taken is.
+        cases: Vec<SelectCase>,
+        /// Without it, a fault if no case can ever be taken any more.
+        has_default: bool,
+    },
+    /// Takes a message from the head of an end's queue.
+    Receive {
+        /// The end; it stays where it is.
+        end: Place,
+        /// What is taken; nothing if the other end is closed.
+        head: Head,
+        /// Where the arguments go: one whole local each.
+        binds: Vec<Place>,
+        /// `receive end.M(x);`: waits for it; a fault if something else comes. If not, it is known to be there (behind a `Select`).
+        waits: bool,
+    },
     /// Nothing (left by a transform).
     Nop,
+}
+
+impl StmtKind {
+    /// Whether other tasks may run meanwhile. (So they may in a call.)
+    pub fn waits(&self) -> bool {
+        matches!(self, StmtKind::Select { .. } | StmtKind::Receive { waits: true, .. })
+    }
+}
+
+/// A case of a `Select`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SelectCase {
+    /// All of these stand at the heads; each end once.
+    Heads(Vec<(Place, Head)>),
+    /// So many milliseconds went by.
+    After(Operand),
+}
+
+/// What stands at the head of an end's queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Head {
+    /// The message.
+    Message(MessageId),
+    /// Nothing, and nothing will: the other end is closed.
+    Closed,
 }
 
 /// Inline assembly with places and operands.

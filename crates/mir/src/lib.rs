@@ -12,6 +12,7 @@ pub mod print_types;
 pub mod resolve;
 pub mod ty;
 pub mod verify;
+mod verify_channels;
 mod verify_order;
 mod verify_types;
 pub mod visit;

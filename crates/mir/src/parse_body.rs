@@ -3,6 +3,7 @@
 use crate::ir::*;
 use crate::parse::{Parser, Res};
 use source::{Span, Symbol};
+use typing::contracts::{ContractId, MessageId, StateId};
 use typing::tree::{BorrowKind, GlobalId, RegionDecl, RegionKind, StrId};
 use typing::types::{KeyKind, Region, Ty};
 
@@ -317,6 +318,33 @@ impl Parser<'_> {
                 StmtKind::Unpack { place, regions, moves: word == "unpack_move" }
             }
             "asm" => StmtKind::Asm(Box::new(self.asm()?)),
+            "channel" => self.channel()?,
+            "send" => {
+                self.want("(")?;
+                let end = self.place()?;
+                self.want(",")?;
+                let message = MessageId(self.number()?);
+                self.want(",")?;
+                self.want("[")?;
+                let args = self.list("]", Self::operand)?;
+                self.want(")")?;
+                StmtKind::Send { end, message, args }
+            }
+            "select" | "select_default" => {
+                let (dest, cases) = self.place_and_list(Self::select_case)?;
+                StmtKind::Select { dest, cases, has_default: word == "select_default" }
+            }
+            "receive" | "take" => {
+                self.want("(")?;
+                let end = self.place()?;
+                self.want(",")?;
+                let head = self.head()?;
+                self.want(",")?;
+                self.want("[")?;
+                let binds = self.list("]", Self::place)?;
+                self.want(")")?;
+                StmtKind::Receive { end, head, binds, waits: word == "receive" }
+            }
             "nop" => StmtKind::Nop,
             other => return self.error(format!("`{other}` is no statement")),
         };
@@ -342,6 +370,48 @@ impl Parser<'_> {
         }
         self.want(")")?;
         Ok(StmtKind::Dispose { value, handle, moved })
+    }
+
+    fn channel(&mut self) -> Res<StmtKind> {
+        self.want("(")?;
+        let contract = ContractId(self.numbered('^')?);
+        self.want(",")?;
+        let state = StateId(self.number()?);
+        self.want(",")?;
+        let imp = self.place()?;
+        self.want(",")?;
+        let exp = self.place()?;
+        self.want(")")?;
+        Ok(StmtKind::ChannelNew { contract, state, imp, exp })
+    }
+
+    fn select_case(&mut self) -> Res<SelectCase> {
+        match self.word()? {
+            "heads" => {
+                self.want("(")?;
+                let heads = self.list(")", |p| {
+                    p.skip();
+                    let end = p.place()?;
+                    p.want(":")?;
+                    Ok((end, p.head()?))
+                })?;
+                Ok(SelectCase::Heads(heads))
+            }
+            "after" => {
+                self.want("(")?;
+                let time = self.operand()?;
+                self.want(")")?;
+                Ok(SelectCase::After(time))
+            }
+            _ => self.error("expected `heads` or `after`"),
+        }
+    }
+
+    fn head(&mut self) -> Res<Head> {
+        if self.take_word("closed") {
+            return Ok(Head::Closed);
+        }
+        Ok(Head::Message(MessageId(self.number()?)))
     }
 
     /// `(place, [a, b])`

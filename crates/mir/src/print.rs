@@ -411,7 +411,34 @@ impl Printer<'_> {
                 let word = if *moves { "unpack_move" } else { "unpack_lend" };
                 format!("{word}({}, [{}])", self.place(place), regions.join(", "))
             }
+            StmtKind::ChannelNew { contract, state, imp, exp } => {
+                let ends = format!("{}, {}", self.place(imp), self.place(exp));
+                format!("channel({}, {}, {ends})", contract_text(self.program, *contract), state.0)
+            }
+            StmtKind::Send { end, message, args } => {
+                format!("send({}, {}, [{}])", self.place(end), message.0, self.operands(args))
+            }
+            StmtKind::Select { dest, cases, has_default } => {
+                let cases: Vec<String> = cases.iter().map(|case| self.case(case)).collect();
+                let word = if *has_default { "select_default" } else { "select" };
+                format!("{word}({}, [{}])", self.place(dest), cases.join(", "))
+            }
+            StmtKind::Receive { end, head, binds, waits } => {
+                let binds: Vec<String> = binds.iter().map(|bind| self.place(bind)).collect();
+                let word = if *waits { "receive" } else { "take" };
+                format!("{word}({}, {}, [{}])", self.place(end), head_text(*head), binds.join(", "))
+            }
             StmtKind::Nop => "nop".into(),
+        }
+    }
+
+    fn case(&self, case: &SelectCase) -> String {
+        match case {
+            SelectCase::Heads(heads) => {
+                let each = |(end, head): &(Place, Head)| format!("{}: {}", self.place(end), head_text(*head));
+                format!("heads({})", heads.iter().map(each).collect::<Vec<_>>().join(", "))
+            }
+            SelectCase::After(time) => format!("after({})", self.operand(time)),
         }
     }
 
@@ -502,4 +529,16 @@ pub fn func_name(program: &Program, func: &typing::tree::FuncRef) -> String {
         write_args(&mut out, &program.types, &func.args);
     }
     out
+}
+
+fn head_text(head: Head) -> String {
+    match head {
+        Head::Message(message) => message.0.to_string(),
+        Head::Closed => "closed".into(),
+    }
+}
+
+fn contract_text(program: &Program, id: typing::contracts::ContractId) -> String {
+    let name = program.types.contract(id).map_or(String::new(), |contract| contract.name.to_string());
+    format!("{name}^{}", id.0)
 }

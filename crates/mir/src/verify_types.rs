@@ -4,6 +4,7 @@ use crate::ir::*;
 use crate::print;
 use crate::ty::{self, assignable, is_comparison, is_scalar, pointer_class, same_shape, PointerClass, ValueTy};
 use crate::verify::Verifier;
+use crate::verify_channels;
 use typing::tree::{BorrowKind, RegionKind};
 use typing::types::{FuncTy, Pointer, RecordKind, Region, Ty, TyKind};
 
@@ -12,16 +13,16 @@ pub(crate) fn run(verifier: &mut Verifier) {
 }
 
 impl<'a> Verifier<'a> {
-    fn kind(&self, ty: Ty) -> &'a TyKind {
+    pub(crate) fn kind(&self, ty: Ty) -> &'a TyKind {
         self.program.types.kind(ty)
     }
 
-    fn show(&self, ty: Ty) -> String {
+    pub(crate) fn show(&self, ty: Ty) -> String {
         crate::print_types::ty(&self.program.types, ty)
     }
 
     /// The type of a place; reported once if it has none, then `None`.
-    fn place(&mut self, place: &Place) -> Option<Ty> {
+    pub(crate) fn place(&mut self, place: &Place) -> Option<Ty> {
         for step in &place.proj {
             if let Proj::Index(operand) = step {
                 self.index_operand(operand);
@@ -70,7 +71,7 @@ impl<'a> Verifier<'a> {
         let ok = match constant {
             Const::Int(_, ty) => types.as_int(*ty).is_some(),
             Const::Float(_, ty) => matches!(self.kind(*ty), TyKind::Float(_) | TyKind::Complex(_)),
-            Const::Null(ty) => matches!(self.kind(*ty), TyKind::Ptr(_) | TyKind::NullPtr),
+            Const::Null(ty) => matches!(self.kind(*ty), TyKind::Ptr(_) | TyKind::NullPtr | TyKind::Endpoint(_)),
             Const::Addr(key, _, ty) => {
                 let there = match key {
                     ConstAddrKey::Global(g) => (g.0 as usize) < self.program.globals.len(),
@@ -112,7 +113,7 @@ impl<'a> Verifier<'a> {
         Some(found)
     }
 
-    fn want_int(&mut self, operand: &Operand) {
+    pub(crate) fn want_int(&mut self, operand: &Operand) {
         self.want(operand, "an integer", |this, ty| this.program.types.as_int(ty).is_some());
     }
 
@@ -144,7 +145,7 @@ impl<'a> Verifier<'a> {
         self.want(operand, "a pointer", |this, ty| this.class(ty).is_some())
     }
 
-    fn want_ty(&mut self, operand: &Operand, ty: Ty) {
+    pub(crate) fn want_ty(&mut self, operand: &Operand, ty: Ty) {
         let wanted = self.show(ty);
         self.want(operand, &wanted, |this, found| same_shape(&this.program.types, ty, found));
     }
@@ -173,7 +174,7 @@ impl<'a> Verifier<'a> {
         self.program.types.as_int(ty).is_some() || matches!(self.kind(ty), TyKind::Float(_) | TyKind::Complex(_))
     }
 
-    fn store(&mut self, dest: &Place, value: ValueTy) {
+    pub(crate) fn store(&mut self, dest: &Place, value: ValueTy) {
         if matches!(dest.base, PlaceBase::Str(_)) && !dest.has_deref() {
             self.error("a string literal is written");
         }
@@ -262,6 +263,10 @@ impl<'a> Verifier<'a> {
                 }
                 self.hidden(place, regions.len());
             }
+            StmtKind::ChannelNew { .. }
+            | StmtKind::Send { .. }
+            | StmtKind::Select { .. }
+            | StmtKind::Receive { .. } => verify_channels::stmt(self, &stmt.kind),
             StmtKind::StorageLive(_) | StmtKind::StorageDead(_) | StmtKind::Nop => {}
         }
     }
@@ -331,9 +336,12 @@ impl<'a> Verifier<'a> {
         self.want(operand, "a handle", |this, ty| matches!(this.kind(ty), TyKind::Handle(..)));
     }
 
-    /// Owned pointers, keys, and what may hold them. (What is owned by its type alone is for the ownership verifier.)
+    /// Owned pointers, keys, ends of channels, and what may hold them. (What is owned by its type alone is for the ownership verifier.)
     fn can_be_owned(&self, ty: Ty) -> bool {
-        matches!(self.kind(ty), TyKind::Ptr(_) | TyKind::Key(..) | TyKind::Record(_) | TyKind::Param(_))
+        matches!(
+            self.kind(ty),
+            TyKind::Ptr(_) | TyKind::Key(..) | TyKind::Endpoint(_) | TyKind::Record(_) | TyKind::Param(_)
+        )
     }
 
     /// A `va_list` parameter may also have decayed to a pointer.

@@ -86,6 +86,27 @@ pub fn stmt_places(kind: &StmtKind, visit: &mut dyn FnMut(&Place, Access)) {
             place(of, Access::Address, visit);
             visit_local(*cursor, Access::Write, visit);
         }
+        StmtKind::ChannelNew { imp, exp, .. } => {
+            place(imp, Access::Write, visit);
+            place(exp, Access::Write, visit);
+        }
+        StmtKind::Send { end, args, .. } => {
+            args.iter().for_each(|arg| operand_places(arg, visit));
+            place(end, Access::Read, visit);
+        }
+        StmtKind::Select { dest, cases, .. } => {
+            for case in cases {
+                match case {
+                    SelectCase::Heads(heads) => heads.iter().for_each(|(end, _)| place(end, Access::Read, visit)),
+                    SelectCase::After(time) => operand_places(time, visit),
+                }
+            }
+            place(dest, Access::Write, visit);
+        }
+        StmtKind::Receive { end, binds, .. } => {
+            place(end, Access::Read, visit);
+            binds.iter().for_each(|bind| place(bind, Access::Write, visit));
+        }
         // Types only: the stores and reads around it use the place.
         StmtKind::Pack(..) | StmtKind::Unpack { .. } => {}
         StmtKind::StorageLive(_) | StmtKind::StorageDead(_) | StmtKind::Nop => {}

@@ -47,6 +47,27 @@ pub fn stmt_places(kind: &mut StmtKind, change: &mut dyn FnMut(&mut Place)) {
             place(a, change);
             place(b, change);
         }
+        StmtKind::ChannelNew { imp, exp, .. } => {
+            place(imp, change);
+            place(exp, change);
+        }
+        StmtKind::Send { end, args, .. } => {
+            args.iter_mut().for_each(|arg| operand(arg, change));
+            place(end, change);
+        }
+        StmtKind::Select { dest, cases, .. } => {
+            for case in cases {
+                match case {
+                    SelectCase::Heads(heads) => heads.iter_mut().for_each(|(end, _)| place(end, change)),
+                    SelectCase::After(time) => operand(time, change),
+                }
+            }
+            place(dest, change);
+        }
+        StmtKind::Receive { end, binds, .. } => {
+            place(end, change);
+            binds.iter_mut().for_each(|bind| place(bind, change));
+        }
         StmtKind::ArenaBegin(..)
         | StmtKind::ArenaEnd(..)
         | StmtKind::StorageLive(_)

@@ -166,6 +166,7 @@ impl Pass<'_> {
             match &stmt.kind {
                 StmtKind::StorageLive(l) | StmtKind::StorageDead(l) => facts.write(*l),
                 StmtKind::Call { .. }
+                | StmtKind::Send { .. }
                 | StmtKind::Check(_)
                 | StmtKind::Prove(_)
                 | StmtKind::Zero(_)

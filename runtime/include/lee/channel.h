@@ -2,7 +2,8 @@
  *
  * Promises: a channel has two ends, each of which belongs to one process at a time. A send copies the arguments of a message into a place
  * that was there before: it never waits, fails or allocates, since the contract bounds how many messages can be on their way. What was
- * sent is received in that order, also after the sender closed its end or ended. Messages carry scalars so far. */
+ * sent is received in that order, also after the sender closed its end or ended. What the arguments of a message own goes with it: while it is
+ * on its way it belongs to no process, and what is never received is released when the end that it was sent to is closed. */
 #ifndef LEE_CHANNEL_H
 #define LEE_CHANNEL_H
 
@@ -15,8 +16,10 @@ extern "C" {
 #endif
 
 struct lee_endpoint;
+struct lee_owned;
 struct lee_pid;
 struct lee_site;
+struct lee_work;
 
 enum { LEE_IMPORTER, LEE_EXPORTER };
 
@@ -27,6 +30,8 @@ struct lee_contract {
     uint32_t bytes;            /* of the arguments of the largest message */
     uint32_t messages;         /* how many it has */
     const char *const *titles; /* of the messages, from number 1 on at place 0; for faults */
+    /* Likewise: how what the arguments of each message own ends (lee/owned.h); null if they own nothing, or no message's do. */
+    const struct lee_owned *const *owned;
 };
 
 /* What may stand at the head of an end's queue instead of a message. */
@@ -50,8 +55,8 @@ void lee_channel_send(struct lee_endpoint *end, int32_t message, const void *arg
 /* The number of the message at the head, LEE_EMPTY or LEE_CLOSED. Does not wait. */
 int32_t lee_channel_head(const struct lee_endpoint *end);
 
-/* Takes the message at the head, which is there. */
-void lee_channel_take(struct lee_endpoint *end, void *arguments, size_t bytes);
+/* Takes the message at the head, which is this one; else a fault. */
+void lee_channel_take(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes);
 
 /* Waits for the message and takes it. A fault if another one comes, or the other end is closed. */
 void lee_channel_receive(const struct lee_site *site, struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes);
@@ -61,6 +66,13 @@ void lee_channel_receive(const struct lee_site *site, struct lee_endpoint *end, 
  * more: -1 if there is a `default`, else a fault. */
 int lee_channel_select(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
                        unsigned cases, bool has_default);
+
+/* The same, for so many milliseconds at most; not more than 0: does not wait. Then it gives the number of cases. */
+int lee_channel_select_for(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
+                           unsigned cases, bool has_default, int64_t milliseconds);
+
+/* From the drop function of an object that owns the end (lee/owned.h). */
+void lee_push_endpoint(struct lee_work *work, struct lee_endpoint *end);
 
 #ifdef __cplusplus
 }

@@ -46,6 +46,8 @@ impl Ownership<'_> {
                             }
                         }
                     }
+                    // What a message owns goes with it.
+                    StmtKind::Send { args, .. } => args.iter().for_each(|arg| self.copied(arg, stmt.span, found)),
                     _ => {}
                 }
             }

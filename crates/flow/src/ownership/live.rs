@@ -188,7 +188,11 @@ impl Live {
             | StmtKind::Open(..)
             | StmtKind::Swap(..)
             | StmtKind::CursorBegin(..)
-            | StmtKind::Unpack { .. } => {}
+            | StmtKind::Unpack { .. }
+            | StmtKind::ChannelNew { .. }
+            | StmtKind::Send { .. }
+            | StmtKind::Select { .. }
+            | StmtKind::Receive { .. } => {}
         }
         let out = self.outs.written(at);
         let mut dests: Vec<Place> = vec![];

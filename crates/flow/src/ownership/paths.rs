@@ -432,11 +432,12 @@ pub(crate) fn owes_release(types: &TypeStore, ty: Ty) -> bool {
     }
 }
 
-/// Whether losing a value of the type is an error whatever the options say: exchange blocks and keys.
+/// Whether losing a value of the type is an error whatever the options say: exchange blocks and keys, ends of channels.
 pub(crate) fn is_strict(types: &TypeStore, ty: Ty) -> bool {
     match types.kind(ty) {
         TyKind::Ptr(p) => p.region == Region::Exchange,
         TyKind::Key(kind, _) => *kind == KeyKind::Exchange,
+        TyKind::Endpoint(_) => true,
         TyKind::Record(r) => {
             let fields = types.records.get(r.0 as usize).and_then(|record| record.fields.clone());
             fields.is_some_and(|fields| fields.iter().any(|f| is_strict(types, f.ty.ty)))

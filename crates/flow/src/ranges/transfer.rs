@@ -125,6 +125,19 @@ impl Problem<'_> {
                     }
                 });
             }
+            StmtKind::ChannelNew { .. }
+            | StmtKind::Send { .. }
+            | StmtKind::Select { .. }
+            | StmtKind::Receive { .. } => {
+                if stmt.kind.waits() {
+                    self.forget_memory(state);
+                }
+                stmt_places(&stmt.kind, &mut |place, access| {
+                    if access == Access::Write {
+                        self.write(state, place);
+                    }
+                });
+            }
             StmtKind::Nop | StmtKind::Pack(..) | StmtKind::Unpack { .. } => {}
         }
     }

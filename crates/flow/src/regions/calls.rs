@@ -7,7 +7,7 @@ use std::rc::Rc;
 use typing::types::{FuncTy, Region, Ty, TyKind, TypeParam, TypeStore};
 
 use super::build::{Env, Keeper, OwnedIn, Ref, Side, Solver};
-use super::origins::HEAP;
+use super::origins::{EXCHANGE, HEAP};
 use super::shape::{each_owned, object_pointer, How, Owned};
 use crate::framework::Point;
 
@@ -171,6 +171,7 @@ impl<'a> Solver<'a> {
                 let part = match owned {
                     Owned::Pointer(r) => self.map((r, 0), env),
                     Owned::Key => Ref::Fixed(HEAP),
+                    Owned::Endpoint => Ref::Fixed(EXCHANGE),
                     Owned::Generic(param) => Ref::Fixed(self.owner_region(param)),
                 };
                 self.owned_in.push(OwnedIn { part, region, span });

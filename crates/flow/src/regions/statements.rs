@@ -3,6 +3,7 @@
 use mir::ir::*;
 use mir::ty::{operand_ty, place_ty, same_shape};
 use source::Span;
+use typing::contracts::MessageId;
 use typing::tree::{BorrowKind, RegionKind};
 use typing::types::{Region, Ty, TyKind, TypeParam};
 
@@ -63,10 +64,34 @@ impl<'a> Solver<'a> {
                     self.relate_inner(from, to, span, Keeper::Memory);
                 }
             }
+            StmtKind::Send { end, message, args } => {
+                for (arg, ty) in args.iter().zip(self.message_types(end, *message)) {
+                    if let Some(side) = self.operand_side(arg) {
+                        let to = self.typed(ty, Env::Body);
+                        self.relate(side, to, span, Keeper::Memory);
+                    }
+                }
+            }
+            StmtKind::Receive { end, head: Head::Message(message), binds, .. } => {
+                for (bind, ty) in binds.iter().zip(self.message_types(end, *message)) {
+                    if let Some(to) = self.place_side(bind) {
+                        let from = self.typed(ty, Env::Body);
+                        self.store(from, bind, to, span);
+                    }
+                }
+            }
             StmtKind::Dispose { value, handle, .. } => self.dispose(value, handle.as_ref(), span),
             StmtKind::Check(Check::Container(pointer, record, path)) => self.container(pointer, *record, path, span),
             _ => {}
         }
+    }
+
+    /// The types of the arguments of a message.
+    fn message_types(&self, end: &Place, message: MessageId) -> Vec<Ty> {
+        let types = &self.program.types;
+        let end = place_ty(self.program, self.body, end).ok().and_then(|q| types.as_endpoint(q.ty));
+        let found = end.and_then(|end| types.contract(end.contract)?.message(message));
+        found.map_or(vec![], |message| message.params.iter().map(|(_, ty, _)| *ty).collect())
     }
 
     /// Which hidden regions a struct owns into.
@@ -263,6 +288,8 @@ impl<'a> Solver<'a> {
             let (source, keeper) = match owned {
                 Owned::Pointer(Region::Exchange) | Owned::Key if heap => continue,
                 Owned::Pointer(r) => (self.map((r, 0), Env::Body), Keeper::Object),
+                // Only what is exchanged holds ends of channels: what else dies, dies in its heap.
+                Owned::Endpoint => (Ref::Fixed(EXCHANGE), Keeper::Object),
                 // A key would be lost with the arena.
                 Owned::Key => (Ref::Fixed(HEAP), Keeper::Object),
                 Owned::Generic(param) => (Ref::Fixed(self.owner_region(param)), Keeper::ObjectOf(param.name)),

@@ -154,7 +154,54 @@ impl Walker<'_> {
                     }
                 }
             }
+            StmtKind::ChannelNew { imp, exp, .. } => {
+                for place in [imp, exp] {
+                    let value = self.arriving(m, self.place_ty(place), false);
+                    self.store(m, place, value)?;
+                }
+            }
+            StmtKind::Send { end, args, .. } => {
+                for arg in args {
+                    let value = self.operand(m, arg)?;
+                    if value.needs.iter().any(|&t| !m.is_alive(t)) {
+                        self.wrong("sends what has ended");
+                    }
+                    value.owned.into_iter().for_each(|token| m.kill(token));
+                }
+                self.end_of_channel(m, end)?;
+            }
+            StmtKind::Select { dest, cases, .. } => {
+                for case in cases {
+                    match case {
+                        SelectCase::Heads(heads) => {
+                            heads.iter().try_for_each(|(end, _)| self.end_of_channel(m, end))?;
+                        }
+                        SelectCase::After(time) => drop(self.operand(m, time)?),
+                    }
+                }
+                m.forget_numbers();
+                self.store(m, dest, Value::unknown())?;
+            }
+            StmtKind::Receive { end, binds, waits, .. } => {
+                self.end_of_channel(m, end)?;
+                if *waits {
+                    m.forget_numbers();
+                }
+                for bind in binds {
+                    let value = self.arriving(m, self.place_ty(bind), false);
+                    self.store(m, bind, value)?;
+                }
+            }
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// An end that something is sent or received at is there.
+    fn end_of_channel(&mut self, m: &mut Memory, end: &Place) -> Step {
+        let value = self.read(m, end)?;
+        if value.gone || value.needs.iter().any(|&t| !m.is_alive(t)) {
+            self.wrong("uses an end of a channel that is gone");
         }
         Ok(())
     }
