@@ -1,6 +1,6 @@
 //! What evaluating an expression may change, found by looking at the tree.
 
-use typing::tree::{Block, Body, BorrowKind, Expr, ExprKind, LocalId, Stmt, StmtKind};
+use typing::tree::{Block, Body, BorrowKind, Expr, ExprKind, LocalId, ReceiveOn, Stmt, StmtKind};
 pub(crate) use typing::walk::root;
 use typing::walk::{children, init_children, stmt_children, Part};
 
@@ -70,10 +70,20 @@ pub(crate) fn own_exprs(s: &Stmt) -> Vec<&Expr> {
         }
         For(_, c, step, _) => c.iter().chain(step).collect(),
         Swap(a, b) | VaCopy(a, b) => vec![a, b],
-        Open(_, e, _) | Cursor(_, e) | Unpack { place: e, .. } => vec![e],
+        Open(_, e, _) | Cursor(_, e) | Unpack { place: e, .. } | Receive { end: e, .. } => vec![e],
+        Send { end, args, .. } => std::iter::once(end).chain(args).collect(),
+        Select { cases, .. } => cases.iter().flat_map(|case| waited_for(&case.on)).collect(),
         CountGroup(list) => list.iter().flat_map(|(a, b)| [a, b]).collect(),
         Asm(asm) => asm.outputs.iter().chain(&asm.inputs).map(|(_, _, e)| e).collect(),
         _ => vec![],
+    }
+}
+
+/// The ends that a case of `switch receive` names, or its time.
+fn waited_for(on: &ReceiveOn) -> Vec<&Expr> {
+    match on {
+        ReceiveOn::Messages(list) => list.iter().map(|c| &c.end).collect(),
+        ReceiveOn::After(time) => vec![time],
     }
 }
 

@@ -125,6 +125,8 @@ impl<'t> Lower<'t, '_> {
             Tree::Open(handle, key, region) => self.open(*handle, key, *region),
             Tree::Cursor(cursor, place) => self.cursor(*cursor, place),
             Tree::Unpack { place, regions, bindings, moves } => self.unpack(place, regions, bindings, *moves),
+            // Typing refuses them as long as they are not lowered.
+            Tree::Channel { .. } | Tree::Send { .. } | Tree::Receive { .. } | Tree::Select { .. } => {}
             Tree::VaStart(e) => {
                 let place = self.place(e, Use::Read).place;
                 self.emit(StmtKind::VaStart(place));

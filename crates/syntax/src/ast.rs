@@ -52,8 +52,135 @@ pub enum ItemKind {
     StaticAssert(StaticAssert),
     /// `asm("...");` at file level.
     Asm(Vec<u8>),
-    /// A construct of Leeward that a later issue brings (`contract`, `process`): its word. Its tokens were skipped.
+    /// `contract C { ... }`, `local contract C { ... }`
+    Contract(ContractDef),
+    /// A construct of Leeward that a later issue brings (`process`): its word. Its tokens were skipped.
     Unsupported(Symbol),
+}
+
+/// `contract NAME extends BASE { ... }`
+#[derive(Clone, Debug)]
+pub struct ContractDef {
+    /// Its name.
+    pub name: Ident,
+    /// `local` in front.
+    pub local: bool,
+    /// The contract that it extends.
+    pub extends: Option<Ident>,
+    /// Messages in order.
+    pub messages: Vec<MessageDef>,
+    /// States in order.
+    pub states: Vec<StateDef>,
+}
+
+/// Which way a message goes, seen from the exporter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// `out message`, `M!`
+    Out,
+    /// `in message`, `M?`
+    In,
+}
+
+/// `in message M(int n);`
+#[derive(Clone, Debug)]
+pub struct MessageDef {
+    /// The whole declaration.
+    pub span: Span,
+    /// `in` or `out` in front.
+    pub direction: Option<Direction>,
+    /// Its name.
+    pub name: Ident,
+    /// Its arguments.
+    pub params: ParamList,
+}
+
+/// `state S { A? -> B! -> S; }`
+#[derive(Clone, Debug)]
+pub struct StateDef {
+    /// The whole declaration.
+    pub span: Span,
+    /// Its name.
+    pub name: Ident,
+    /// What can happen, in order.
+    pub chains: Vec<Chain>,
+}
+
+/// `A? -> (B! | C!) -> S`
+#[derive(Clone, Debug)]
+pub struct Chain {
+    /// The whole chain.
+    pub span: Span,
+    /// Its steps, at least one.
+    pub steps: Vec<Step>,
+}
+
+/// A step of a chain.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// A message with its sign; without a sign a state, or a message whose declaration says which way it goes.
+    Name(Ident, Option<Direction>),
+    /// `(A! | B! -> T)`; each alternative that does not say where it leads goes on behind the parenthesis.
+    Choice(Vec<Chain>, Span),
+}
+
+/// An end of a channel as a type: `C.exp`, `C.imp:STATE`, `C.exp:FROM -> TO`.
+#[derive(Clone, Debug)]
+pub struct EndpointSpec {
+    /// The whole type.
+    pub span: Span,
+    /// The contract.
+    pub contract: Ident,
+    /// `exp`, not `imp`.
+    pub exporter: bool,
+    /// The state.
+    pub state: Option<Ident>,
+    /// The state that a parameter comes back in.
+    pub becomes: Option<Ident>,
+}
+
+/// A case of `switch receive`.
+#[derive(Clone, Debug)]
+pub struct ReceiveCase {
+    /// From its word to its `:`.
+    pub span: Span,
+    /// When it is taken.
+    pub label: ReceiveLabel,
+    /// What is done.
+    pub body: Block,
+}
+
+/// What a case of `switch receive` waits for.
+#[derive(Clone, Debug)]
+pub enum ReceiveLabel {
+    /// `a.M(x) && b.N(y)`
+    Messages(Vec<Pattern>),
+    /// `after (milliseconds)`
+    After(Expr),
+    /// `default`
+    Default,
+}
+
+/// `d.M(x)`, `d.closed()`, `(d in s).M(x)`, `(d, v in m).M(x)`
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    /// All of it.
+    pub span: Span,
+    /// Whose message it is.
+    pub source: PatternSource,
+    /// The message, or `closed`, `empty`.
+    pub message: Ident,
+    /// Names for its arguments.
+    pub names: Vec<Ident>,
+}
+
+/// Where a pattern finds its message.
+#[derive(Clone, Debug)]
+pub enum PatternSource {
+    /// At this endpoint, or set.
+    Endpoint(Expr),
+    /// At a member of a set or map, which gets this name, and its value that.
+    Member(Ident, Option<Ident>, Expr),
 }
 
 /// `static_assert(e, "text")`.
@@ -253,7 +380,9 @@ pub enum TypeSpec {
     Key(KeyWord, Ident),
     /// `arena` (`false`) or `reap` in front of a parameter's name: its handle. The span is the word's.
     Handle(bool, Span),
-    /// A type that a later issue brings (`pid`, `Nic.exp:READY`): its word.
+    /// `C.exp:STATE`
+    Endpoint(Box<EndpointSpec>),
+    /// A type that a later issue brings (`pid`, `cell<T>`): its word.
     Unsupported(Ident),
     /// No type written (old C's implicit int).
     Missing,
@@ -666,8 +795,27 @@ pub enum StmtKind {
         /// Field and the name it gets.
         bindings: Vec<(Ident, Ident)>,
     },
-    /// A statement of Leeward that a later issue brings (`send ...`, `expose ...`): its word. Its tokens were skipped; the name it would declare, if any, so that its uses raise no second error.
-    Unsupported(Symbol, Option<Ident>),
+    /// `channel C:STATE (c, d);`
+    Channel {
+        /// The contract.
+        contract: Ident,
+        /// The state that both ends begin in.
+        state: Option<Ident>,
+        /// The importer's end.
+        importer: Ident,
+        /// The exporter's end.
+        exporter: Ident,
+    },
+    /// `send d.M(args);`: the endpoint, the message, its arguments.
+    Send(Expr, Ident, Vec<Expr>),
+    /// `receive d.M(x, y);`
+    Receive(Box<Pattern>),
+    /// `switch receive { ... }`: the head and the cases.
+    SwitchReceive(Span, Vec<ReceiveCase>),
+    /// `switch (state d) ...`
+    SwitchState(Expr, Box<Stmt>),
+    /// A statement of Leeward that a later issue brings (`expose ...`): its word. Its tokens were skipped.
+    Unsupported(Symbol),
 }
 
 /// GNU inline assembly.

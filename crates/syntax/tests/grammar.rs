@@ -467,7 +467,7 @@ function f: function() returning void
         "declare send: function(_: int, _: int) returning int
 function f: function() returning void
   (call send 1 2)
-  unsupported send",
+  send c Reply 3",
     );
 }
 
@@ -503,20 +503,77 @@ function f: function() returning void
 }
 
 #[test]
-fn later_constructs_are_one_node_each() {
-    lee("contract Nic { in message M(int n); state A { M? -> A; } } process void w(Nic.exp:A c) { } struct s { Nic.exp:A d; exists @d; key<@d> k; };", "unsupported contract
-unsupported process
+fn contracts() {
+    lee("local contract Nic extends Base { in message M(int n, Nic.exp:A e); message Ok(); out message No(); state A { M? -> (Ok! | No! -> B) -> A; } state B { } } struct s { Nic.exp:A d; };", "local contract Nic extends Base
+  in message M(n: int, e: Nic.exp:A)
+  message Ok()
+  out message No()
+  state A
+    M? -> (Ok! | No! -> B) -> A
+  state B
 declare struct s {...}
-  field d: unsupported Nic
-  exists @d
-  field k: key<@d>");
-    lee("void f(void) { channel Nic (c, d); expose (p) { p = 1; } switch receive { case c.M(n): break; } receive c.M(v); pid t = start g(1); }", "function f: function() returning void
-  unsupported channel c
-  declare d: auto = <error>
+  field d: Nic.exp:A");
+    // The words mean something in a contract only.
+    lee("int state, message, in, out, exp, imp, after, closed, extends; contract C { state state { message! -> state; } out message message(int in); }", "declare state: int
+declare message: int
+declare in: int
+declare out: int
+declare exp: int
+declare imp: int
+declare after: int
+declare closed: int
+declare extends: int
+contract C
+  out message message(in: int)
+  state state
+    message! -> state");
+    lee(
+        "void f(Nic.exp:START -> RUNNING d, Nic.imp e); int g(int n, struct t u) { return n ? u.exp : 1; }",
+        "declare f: function(d: Nic.exp:START -> RUNNING, e: Nic.imp) returning void
+function g: function(n: int, u: struct t) returning int
+  return (? n (. u exp) 1)",
+    );
+}
+
+#[test]
+fn statements_about_channels() {
+    lee("contract C { } void f(void) { channel C:S (c, d); send c.M(1, a[2]); receive s->e[1].M(v, w); v = w; switch receive { case c.M(x) && (e, y in m).N(): use(x, y); break; case (e in s).closed(): case after (250): default: return; } }", "contract C
+function f: function() returning void
+  channel C:S c d
+  send c M 1 (index a 2)
+  receive (index (-> s e) 1) M v w
+  (= v w)
+  switch receive
+    case c M x && (e, y in m) N
+      (call use x y)
+      break
+    case (e in s) closed
+    case after 250
+    default
+      return");
+    lee(
+        "void g(void) { switch (state d) { case A: break; } switch (state) { case 1: break; } }",
+        "function g: function() returning void
+  switch state d
+    block
+      case A
+        break
+  switch state
+    block
+      case 1
+        break",
+    );
+}
+
+#[test]
+fn later_constructs_are_one_node_each() {
+    lee(
+        "process void w(int c) { } void f(void) { expose (p) { p = 1; } pid t = start g(1); }",
+        "unsupported process
+function f: function() returning void
   unsupported expose
-  unsupported switch receive
-  unsupported receive v
-  declare t: unsupported pid = (start (call g 1))");
+  declare t: unsupported pid = (start (call g 1))",
+    );
     lee("generic <T> void f(weak<T> *w, cell<struct list<T>> *c, task *t);", "generic <T> declare f: function(w: pointer to unsupported weak, c: pointer to unsupported cell, t: pointer to unsupported task) returning void");
 }
 

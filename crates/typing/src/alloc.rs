@@ -231,6 +231,10 @@ impl Checker<'_> {
         if self.is_error(value.ty.ty) {
             return value;
         }
+        if self.program.types.as_endpoint(value.ty.ty).is_some() {
+            let value = self.rvalue(value);
+            return self.node(ExprKind::Dispose(value, None), void, span);
+        }
         let pointer = self.program.types.as_pointer(value.ty.ty);
         if pointer.is_none()
             && !matches!(self.kind(value.ty.ty), TyKind::NullPtr | TyKind::Array { .. })
@@ -467,7 +471,7 @@ impl Checker<'_> {
         match region {
             Region::Heap => true,
             Region::Exchange => {
-                let fits = self.exchangeable(elem);
+                let fits = self.program.types.is_exchangeable(elem);
                 if !fits {
                     self.error_help(
                         codes::REGION,
@@ -508,23 +512,6 @@ impl Checker<'_> {
             }
             // Where it owns is told by its bound, where regions are solved.
             TyKind::Param(_) => true,
-            _ => false,
-        }
-    }
-
-    /// Whether values of the type may move to another process.
-    fn exchangeable(&self, ty: Ty) -> bool {
-        match self.kind(ty) {
-            TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Complex(_) | TyKind::Enum(_) | TyKind::Error => {
-                true
-            }
-            TyKind::Ptr(p) => p.region == Region::Exchange,
-            TyKind::Key(kind, _) => *kind == KeyKind::Exchange,
-            TyKind::Array { elem, .. } => self.exchangeable(elem.ty),
-            TyKind::Record(id) => {
-                let fields = self.program.types.record(*id).fields.clone().unwrap_or_default();
-                fields.iter().all(|f| self.exchangeable(f.ty.ty))
-            }
             _ => false,
         }
     }

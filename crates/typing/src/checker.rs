@@ -1,6 +1,7 @@
 //! The checker's state and the walk over a unit's items.
 
 use crate::codes;
+use crate::contracts::{ContractId, StateId};
 use crate::function::FnCtx;
 use crate::region_names::Protos;
 use crate::scope::{Entity, GenericParam, GenericRecord, Scopes};
@@ -29,6 +30,7 @@ pub struct Options {
 /// Checks a unit. The tree is complete even when errors were reported, but is then not to be lowered.
 pub fn check(unit: &ast::Unit, map: &SourceMap, options: &Options, sink: &mut Sink) -> Program {
     let mut checker = Checker::new(map, options);
+    checker.declare_contracts(unit);
     for item in &unit.items {
         checker.item(item);
     }
@@ -92,6 +94,12 @@ pub struct Checker<'a> {
     pub(crate) generic_tags: Vec<(Symbol, u32)>,
     /// Names of generic typedefs, to be declared again behind the level of their parameters.
     pub(crate) generic_typedefs: Vec<(ast::Ident, Entity)>,
+    /// Contracts by name; they stand at file scope.
+    pub(crate) contract_ids: FxHashMap<Symbol, ContractId>,
+    /// Those of which something was reported.
+    pub(crate) broken_contracts: Vec<ContractId>,
+    /// States that channels of this unit begin in.
+    pub(crate) channel_states: Vec<(ContractId, StateId)>,
 }
 
 impl<'a> Checker<'a> {
@@ -124,6 +132,9 @@ impl<'a> Checker<'a> {
             record_params: vec![],
             generic_tags: vec![],
             generic_typedefs: vec![],
+            contract_ids: FxHashMap::default(),
+            broken_contracts: vec![],
+            channel_states: vec![],
         }
     }
 
@@ -214,6 +225,7 @@ impl<'a> Checker<'a> {
                 }
                 self.program.asm.push(text.clone());
             }
+            ast::ItemKind::Contract(def) => self.contract_item(def),
             ast::ItemKind::Unsupported(word) => self.later(*word, item.span),
         }
     }
@@ -242,6 +254,7 @@ impl<'a> Checker<'a> {
 
     /// What remains to be said at the end of the unit.
     fn finish(&mut self) {
+        self.check_reachable();
         for at in 0..self.program.globals.len() {
             let global = &self.program.globals[at];
             let (ty, span, defined) = (global.ty, global.span, global.init.is_some());

@@ -47,5 +47,7 @@ codes! {
     OWNERSHIP = "L0235" "an ownership that does not fit";
     FREE_SHARED = "L0236" "free of a pointer that is shared";
     TASK = "L0237" "a task that is given what it may not have";
+    CONTRACT = "L0240" "a contract that breaks a rule";
+    CHANNEL = "L0241" "a message or an endpoint used in a way that its contract does not allow";
     SUSPICIOUS = "L0233" "legal, but probably not what was meant";
 }

@@ -193,3 +193,116 @@ impl TypeStore {
         false
     }
 }
+
+/// What stands at the head of an end's queue.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Head {
+    /// The message.
+    Message(MessageId),
+    /// Nothing, and nothing will: the other end is closed.
+    Closed,
+}
+
+/// An endpoint that a `switch receive` waits for.
+#[derive(Clone, Debug)]
+pub struct EndStates {
+    /// How the source names it.
+    pub name: String,
+    /// What it speaks.
+    pub contract: ContractId,
+    /// Which end it is.
+    pub side: Side,
+    /// The states that it may be in.
+    pub states: Vec<StateId>,
+}
+
+impl EndStates {
+    /// What may stand at its head: each message that the other side may send in one of its states, and that the other end is closed.
+    pub fn heads(&self, types: &TypeStore) -> Vec<Head> {
+        let mut heads = vec![];
+        let Some(contract) = types.contract(self.contract) else { return heads };
+        let receiving = self.states.iter().filter_map(|s| contract.state(*s)).filter(|s| s.sender != Some(self.side));
+        for (message, _) in receiving.flat_map(|s| &s.alternatives) {
+            if !heads.contains(&Head::Message(*message)) {
+                heads.push(Head::Message(*message));
+            }
+        }
+        heads.push(Head::Closed);
+        heads
+    }
+
+    /// `d.Bad_size()`, `d.closed()`
+    pub fn head_text(&self, types: &TypeStore, head: Head) -> String {
+        let name = match head {
+            Head::Closed => "closed",
+            Head::Message(id) => {
+                let message = types.contract(self.contract).and_then(|c| c.message(id));
+                message.map_or("?", |m| m.name.as_str())
+            }
+        };
+        format!("{}.{name}()", self.name)
+    }
+}
+
+/// More combinations than this are not looked through.
+const MOST_STEPS: u32 = 1_000_000;
+/// So many missing combinations are named.
+const MOST_NAMED: usize = 8;
+
+/// The combinations of heads for which no case of a `switch receive` can be taken, as the source would write them (the first few).
+/// Each case is the ends that it names, by number, with the heads that it wants. Cases with `after` are left out: they do not make
+/// the statement exhaustive.
+///
+/// The ends are gone through one by one, as the columns of a pattern matrix; heads that no case names behave alike.
+pub fn missing(types: &TypeStore, ends: &[EndStates], cases: &[Vec<(usize, Head)>]) -> Vec<String> {
+    let rows: Vec<&[(usize, Head)]> = cases.iter().map(Vec::as_slice).collect();
+    let mut search = Search { types, ends, steps: 0, found: vec![] };
+    search.end(0, &rows, &mut vec![]);
+    if search.steps >= MOST_STEPS && search.found.is_empty() {
+        search.found.push("more combinations than can be looked through".into());
+    }
+    search.found
+}
+
+struct Search<'a> {
+    types: &'a TypeStore,
+    ends: &'a [EndStates],
+    steps: u32,
+    found: Vec<String>,
+}
+
+impl Search<'_> {
+    /// `rows`: the cases that can still be taken with the heads chosen for the ends before `at`.
+    fn end(&mut self, at: usize, rows: &[&[(usize, Head)]], chosen: &mut Vec<String>) {
+        self.steps += 1;
+        if self.steps >= MOST_STEPS || self.found.len() >= MOST_NAMED {
+            return;
+        }
+        // A case that wants nothing more is taken, whatever the other heads are.
+        if rows.iter().any(|row| row.iter().all(|(end, _)| *end < at)) {
+            return;
+        }
+        let Some(end) = self.ends.get(at).filter(|_| !rows.is_empty()) else {
+            self.found.push(chosen.join(" && "));
+            return;
+        };
+        let wanted = |row: &[(usize, Head)]| row.iter().find(|(e, _)| *e == at).map(|(_, head)| *head);
+        let mut same: Option<bool> = None;
+        for head in end.heads(self.types) {
+            let named = rows.iter().any(|row| wanted(row) == Some(head));
+            // Whether a head that no case names is covered does not depend on which one it is.
+            if !named && same == Some(true) {
+                continue;
+            }
+            let left: Vec<&[(usize, Head)]> =
+                rows.iter().copied().filter(|row| wanted(row).is_none_or(|wants| wants == head)).collect();
+            let before = self.found.len();
+            chosen.push(end.head_text(self.types, head));
+            self.end(at + 1, &left, chosen);
+            chosen.pop();
+            if !named {
+                same = Some(self.found.len() == before && self.steps < MOST_STEPS);
+            }
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use crate::checker::Checker;
 use crate::codes;
+use crate::contracts::Side;
 use crate::infer::Reach;
 use crate::tree::*;
 use crate::types::*;
@@ -122,6 +123,10 @@ impl Checker<'_> {
                 other => other,
             };
             ty = self.types().pointer(Pointer { bounds, ..p });
+        }
+        if let Some(end) = self.program.types.as_endpoint(ty) {
+            // Which state the value is in, the path tells.
+            ty = self.types().intern(TyKind::Endpoint(Endpoint { state: None, ..end }));
         }
         let span = e.span;
         self.check_read(&e);
@@ -466,6 +471,7 @@ impl Checker<'_> {
                 let e = self.looked(e);
                 self.convert(Conv::PtrToInt, e, to)
             }
+            (TyKind::Endpoint(x), TyKind::Endpoint(y)) if self.end_fits(x, y) => e,
             (TyKind::NullPtr, TyKind::NullPtr) => e,
             (_, TyKind::Record(id)) if why == Why::Arg && self.transparent.contains(&id) => {
                 self.transparent_argument(e, id, to, why)
@@ -476,6 +482,13 @@ impl Checker<'_> {
                 self.error_node(span)
             }
         }
+    }
+
+    /// Whether an endpoint serves as another type, as far as its state allows: an exporter's end, as that of a contract that its own
+    /// extends.
+    fn end_fits(&self, from: Endpoint, to: Endpoint) -> bool {
+        let extends = from.side == Side::Exp && self.program.types.contract_extends(from.contract, to.contract);
+        from.side == to.side && (from.contract == to.contract || extends)
     }
 
     /// An argument for a transparent union: a union whose member of the argument's type is set.

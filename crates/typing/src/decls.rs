@@ -203,6 +203,9 @@ impl Checker<'_> {
             self.declare_function(name, &declared, &decl.specs, &d.declarator, place, false);
             return;
         }
+        if self.missing_state(declared.ty.ty, name.span) || self.static_end(declared.ty.ty, name.span) {
+            return self.poison(Some(name));
+        }
         self.declare_global(name, &declared, decl, d, place);
     }
 

@@ -350,6 +350,7 @@ impl Checker<'_> {
     pub(crate) fn static_local(&mut self, name: ast::Ident, ty: Qty, decl: &ast::Decl, d: &ast::InitDeclarator) {
         self.check_redeclared(name);
         self.reject_counted_tail(ty.ty, name.span);
+        self.static_end(ty.ty, name.span);
         self.check_static_regions(ty.ty, name.span);
         if !self.type_params.is_empty() {
             self.error_help(

@@ -132,6 +132,9 @@ impl Checker<'_> {
         let place = Place { role: Role::Field, foreign: false, trusted: false };
         let base = self.base_type(&name.specs, Place { role: Role::Typedef, ..place });
         let written = self.declare_type(base, &name.declarator, Place { role: Role::Typedef, ..place }).ty.ty;
+        if self.missing_state(written, name.span) {
+            return self.program.types.common.error;
+        }
         self.settle(written, Place { role, ..place })
     }
 
@@ -510,6 +513,9 @@ impl Checker<'_> {
                     format!("a field cannot have the incomplete type `{text}`"),
                     "a pointer to it can be a field",
                 );
+                ty = Qty::plain(self.program.types.common.error);
+            }
+            if self.missing_state(ty.ty, span) {
                 ty = Qty::plain(self.program.types.common.error);
             }
             let width = field.width.as_ref().and_then(|w| self.bit_width(w, ty.ty));

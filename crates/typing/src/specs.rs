@@ -104,6 +104,7 @@ impl Checker<'_> {
                 );
                 Qty::plain(c.error)
             }
+            ast::TypeSpec::Endpoint(spec) => Qty::plain(self.endpoint_type(spec, place)),
             ast::TypeSpec::Unsupported(word) if is_handle(word.name.as_str()) => {
                 Qty::plain(self.handle_type(word.name))
             }
@@ -678,7 +679,10 @@ impl Checker<'_> {
         let names: Vec<Option<ast::Ident>> = list.params.iter().map(|p| p.declarator.name).collect();
         let outer = self.siblings.replace(Siblings::Params(names.iter().map(|n| n.map(|n| n.name)).collect()));
         self.open_prototype();
-        let ret = Qty { ty: self.settle(ret.ty, Place { role: Role::Global, ..place }), ..ret };
+        let mut ret = Qty { ty: self.settle(ret.ty, Place { role: Role::Global, ..place }), ..ret };
+        if self.missing_state(ret.ty, list.span) {
+            ret.ty = self.program.types.common.error;
+        }
         let mut params = vec![];
         for param in &list.params {
             let place = Place { role: Role::Param, ..place };
@@ -713,7 +717,9 @@ impl Checker<'_> {
             // Only C keeps such a promise: in Leeward the parameter is a string, whose zero ends it.
             let at_most = attr("at_most").filter(|_| place.trusted).and_then(|a| parameter(&names, a.args.first()));
             let optional = attr("optional").is_some();
-            params.push(ParamTy { ty, consume: param.consume.is_some(), optional, at_most, becomes: None });
+            let becomes = self.becoming(param, ty);
+            let ty = if self.missing_state(ty, param.span) { self.program.types.common.error } else { ty };
+            params.push(ParamTy { ty, consume: param.consume.is_some(), optional, at_most, becomes });
         }
         let counts: Vec<bool> =
             params.iter().map(|p| self.program.types.as_int(p.ty).is_some() || self.is_error(p.ty)).collect();

@@ -168,9 +168,29 @@ impl Checker<'_> {
             ast::StmtKind::Cursor(name, place) => self.cursor_stmt(*name, place, span),
             ast::StmtKind::Open { reap, name, key } => self.open_stmt(*reap, *name, key, span),
             ast::StmtKind::Unpack { place, regions, bindings } => self.unpack_stmt(place, regions, bindings, span),
-            ast::StmtKind::Unsupported(word, name) => {
+            ast::StmtKind::Channel { contract, state, importer, exporter } => {
+                let kind = self.channel_stmt(*contract, *state, *importer, *exporter);
+                self.not_lowered(kind, "channel", span)
+            }
+            ast::StmtKind::Send(end, message, args) => {
+                let kind = self.send_stmt(end, *message, args, span);
+                self.not_lowered(kind, "send", span)
+            }
+            ast::StmtKind::Receive(pattern) => {
+                let kind = self.receive_stmt(pattern);
+                self.not_lowered(kind, "receive", span)
+            }
+            ast::StmtKind::SwitchReceive(head, cases) => {
+                let kind = self.select_stmt(*head, cases);
+                self.not_lowered(kind, "switch receive", *head)
+            }
+            ast::StmtKind::SwitchState(end, _) => {
+                self.value(end);
+                self.later(Symbol::new("switch (state d)"), span);
+                StmtKind::Empty
+            }
+            ast::StmtKind::Unsupported(word) => {
                 self.later(*word, span);
-                self.poison(*name);
                 StmtKind::Empty
             }
         };

@@ -343,13 +343,7 @@ fn may_complete(types: &TypeStore, stmt: &Stmt) -> bool {
         StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::GotoComputed(_) => {
             false
         }
-        StmtKind::Block(block) => {
-            let mut runs_on = true;
-            for stmt in &block.stmts {
-                runs_on = (runs_on || has_label(stmt)) && may_complete(types, stmt);
-            }
-            runs_on
-        }
+        StmtKind::Block(block) => block_completes(types, block),
         StmtKind::If(_, then, other) => {
             may_complete(types, then) || other.as_ref().is_none_or(|other| may_complete(types, other))
         }
@@ -366,6 +360,9 @@ fn may_complete(types: &TypeStore, stmt: &Stmt) -> bool {
         | StmtKind::Default(body)
         | StmtKind::Label(_, body) => may_complete(types, body),
         StmtKind::Expr(e) => !never_returns(types, e),
+        StmtKind::Select { .. } => {
+            clauses(stmt).any(|b| block_completes(types, b) || b.stmts.iter().any(|s| breaks(s, false)))
+        }
         StmtKind::Empty
         | StmtKind::Declare(..)
         | StmtKind::Defer(_)
@@ -378,8 +375,29 @@ fn may_complete(types: &TypeStore, stmt: &Stmt) -> bool {
         | StmtKind::Arena(..)
         | StmtKind::Open(..)
         | StmtKind::Cursor(..)
-        | StmtKind::Unpack { .. } => true,
+        | StmtKind::Unpack { .. }
+        | StmtKind::Channel { .. }
+        | StmtKind::Send { .. }
+        | StmtKind::Receive { .. } => true,
     }
+}
+
+/// Whether control may run off the end of a block.
+pub(crate) fn block_completes(types: &TypeStore, block: &Block) -> bool {
+    let mut runs_on = true;
+    for stmt in &block.stmts {
+        runs_on = (runs_on || has_label(stmt)) && may_complete(types, stmt);
+    }
+    runs_on
+}
+
+/// The bodies of the cases of a `switch receive`.
+fn clauses(stmt: &Stmt) -> impl Iterator<Item = &Block> {
+    let (cases, default) = match &stmt.kind {
+        StmtKind::Select { cases, default, .. } => (cases.as_slice(), default.as_ref()),
+        _ => (&[][..], None),
+    };
+    cases.iter().map(|case| &case.body).chain(default)
 }
 
 fn is_empty(stmt: &Stmt) -> bool {
@@ -411,6 +429,7 @@ fn children(stmt: &Stmt) -> Vec<&Stmt> {
         | StmtKind::CaseMember(_, _, body)
         | StmtKind::Default(body)
         | StmtKind::Label(_, body) => vec![body],
+        StmtKind::Select { .. } => clauses(stmt).flat_map(|block| &block.stmts).collect(),
         _ => vec![],
     }
 }
@@ -420,7 +439,7 @@ fn is_loop(stmt: &Stmt) -> bool {
 }
 
 fn is_switch(stmt: &Stmt) -> bool {
-    matches!(stmt.kind, StmtKind::Switch(..) | StmtKind::SwitchTagged(..))
+    matches!(stmt.kind, StmtKind::Switch(..) | StmtKind::SwitchTagged(..) | StmtKind::Select { .. })
 }
 
 /// Whether a label stands in the statement, so that it is reached although what is before it never ends.

@@ -2,6 +2,7 @@
 //!
 //! In the body of a generic, types mention `TyKind::Param`; lowering makes generic MIR, instances are made from that.
 
+use crate::contracts::{ContractId, Head, MessageId, StateId};
 use crate::types::{FormatTy, KeyKind, Qty, RecordId, Region, Ty, TypeStore};
 use source::{Span, Symbol};
 use std::rc::Rc;
@@ -395,6 +396,77 @@ pub enum StmtKind {
         /// Moves the parts out.
         moves: bool,
     },
+    /// `channel C:STATE (c, d);`: the ends are locals of the rest of the block.
+    Channel {
+        /// What the ends speak.
+        contract: ContractId,
+        /// Both begin in it.
+        state: StateId,
+        /// The importer's end.
+        imp: LocalId,
+        /// The exporter's.
+        exp: LocalId,
+    },
+    /// `send d.M(args);`
+    Send {
+        /// The place of the end, which keeps it.
+        end: Expr,
+        /// The message.
+        message: MessageId,
+        /// A value for each argument; what is owned goes with the message.
+        args: Vec<Expr>,
+    },
+    /// `receive d.M(x);`: waits for the message; a fault if another comes, or the other end is closed.
+    Receive {
+        /// The place of the end, which keeps it.
+        end: Expr,
+        /// The message.
+        message: MessageId,
+        /// A local for each argument, which lives in the rest of the block.
+        binds: Vec<LocalId>,
+    },
+    /// `switch receive`: a `break` in a body leaves it, and so does its end.
+    Select {
+        /// The words.
+        head: Span,
+        /// The cases, in the order in which they are tried.
+        cases: Vec<ReceiveCase>,
+        /// `default`: no case can be taken any more, whatever comes.
+        default: Option<Block>,
+    },
+}
+
+/// A case of `switch receive`.
+#[derive(Clone, Debug)]
+pub struct ReceiveCase {
+    /// From its word to its `:`.
+    pub span: Span,
+    /// When it is taken.
+    pub on: ReceiveOn,
+    /// What is done; the locals that it binds live in it.
+    pub body: Block,
+}
+
+/// When a case of `switch receive` is taken.
+#[derive(Clone, Debug)]
+pub enum ReceiveOn {
+    /// All these heads are there; each end once.
+    Messages(Vec<Conjunct>),
+    /// So many milliseconds (`int`) have gone by.
+    After(Expr),
+}
+
+/// One end and what must stand at the head of its queue.
+#[derive(Clone, Debug)]
+pub struct Conjunct {
+    /// The place of the end, which keeps it.
+    pub end: Expr,
+    /// What is wanted.
+    pub head: Head,
+    /// A local for each argument of the message.
+    pub binds: Vec<LocalId>,
+    /// Where.
+    pub span: Span,
 }
 
 /// Inline assembly.

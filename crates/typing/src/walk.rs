@@ -1,6 +1,6 @@
 //! Walks over the typed tree, and what an initialiser does with its own variable.
 
-use crate::tree::{self, AllocSize, Callee, Expr, ExprKind, Init, LocalId, Stmt, StmtKind};
+use crate::tree::{self, AllocSize, Callee, Expr, ExprKind, Init, LocalId, ReceiveOn, Stmt, StmtKind};
 use source::Span;
 
 /// The local that a place is (a part of), without going through a pointer.
@@ -111,7 +111,22 @@ pub fn stmt_children<'a>(s: &'a Stmt, f: &mut dyn FnMut(Part<'a>)) {
     use StmtKind::*;
     match &s.kind {
         Empty | Break | Continue | Goto(_) | Return(None) | Declare(_, None) | Arena(..) => {}
-        Open(_, e, _) | Cursor(_, e) | Unpack { place: e, .. } => f(Part::Expr(e)),
+        Channel { .. } => {}
+        Open(_, e, _) | Cursor(_, e) | Unpack { place: e, .. } | Receive { end: e, .. } => f(Part::Expr(e)),
+        Send { end, args, .. } => {
+            f(Part::Expr(end));
+            args.iter().for_each(|e| f(Part::Expr(e)));
+        }
+        Select { cases, default, .. } => {
+            for case in cases {
+                match &case.on {
+                    ReceiveOn::Messages(list) => list.iter().for_each(|c| f(Part::Expr(&c.end))),
+                    ReceiveOn::After(e) => f(Part::Expr(e)),
+                }
+                case.body.stmts.iter().for_each(|s| f(Part::Stmt(s)));
+            }
+            default.iter().flat_map(|b| &b.stmts).for_each(|s| f(Part::Stmt(s)));
+        }
         Expr(e) | Return(Some(e)) | GotoComputed(e) | VaStart(e) | VaEnd(e) => f(Part::Expr(e)),
         Declare(_, Some(init)) => init_children(init, &mut |e| f(Part::Expr(e))),
         Block(b) => b.stmts.iter().for_each(|s| f(Part::Stmt(s))),

@@ -296,7 +296,7 @@ impl Parser<'_> {
     }
 
     /// `(...)` of a function.
-    fn parameters(&mut self) -> Parsed<ParamList> {
+    pub(super) fn parameters(&mut self) -> Parsed<ParamList> {
         self.names.enter();
         let list = self.parameter_list();
         self.names.leave();

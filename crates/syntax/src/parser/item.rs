@@ -105,6 +105,9 @@ impl Parser<'_> {
         if matches!(self.kind(0), Kind::Asm | Kind::UAsm) {
             return Ok(Some((ItemKind::Asm(self.file_asm()?), false)));
         }
+        if self.starts_contract() {
+            return Ok(Some((ItemKind::Contract(self.contract()?), false)));
+        }
         if let Some(word) = self.later_item() {
             return Ok(Some((ItemKind::Unsupported(word), false)));
         }

@@ -5,6 +5,8 @@
 //! is limited.
 
 mod attributes;
+mod channel;
+mod contract;
 mod declaration;
 mod declarator;
 mod expression;

@@ -328,7 +328,10 @@ impl Parser<'_> {
 
     fn named_type(&mut self, kind: Kind) -> Parsed<TypeSpec> {
         if kind != Kind::Ident || matches!(self.kind_of_name(self.at), None | Some(NameKind::Contract)) {
-            if self.contract_type_at(self.at) || (kind != Kind::Ident) || self.kind_of_name(self.at).is_some() {
+            if self.contract_type_at(self.at) || self.kind_of_name(self.at).is_some() {
+                return self.endpoint_type();
+            }
+            if kind != Kind::Ident {
                 return self.later_type();
             }
             return Ok(self.unknown_type());

@@ -42,7 +42,7 @@ impl Parser<'_> {
         }
     }
 
-    fn block_item(&mut self, stmts: &mut Vec<Stmt>) {
+    pub(super) fn block_item(&mut self, stmts: &mut Vec<Stmt>) {
         let from = self.at;
         let lo = self.here();
         if self.at(Kind::LabelWord) {
@@ -54,11 +54,7 @@ impl Parser<'_> {
             return;
         }
         match self.statement_or_declaration() {
-            Ok(stmt) => {
-                let extra = self.later_names(&stmt);
-                stmts.push(stmt);
-                stmts.extend(extra);
-            }
+            Ok(stmt) => stmts.push(stmt),
             Err(Stop) => {
                 self.recover(from);
                 let span = self.since(lo);
@@ -74,7 +70,7 @@ impl Parser<'_> {
     }
 
     /// A statement where no declaration may stand.
-    fn statement(&mut self) -> Parsed<Stmt> {
+    pub(super) fn statement(&mut self) -> Parsed<Stmt> {
         self.deeper(|p| p.labelled(false))
     }
 
@@ -217,7 +213,8 @@ impl Parser<'_> {
             }
             Kind::Do => return self.do_while(),
             Kind::For => return self.for_loop(),
-            Kind::Switch if self.raw(1) == Kind::Receive => self.later_switch()?,
+            Kind::Switch if self.raw(1) == Kind::Receive => self.switch_receive()?,
+            Kind::Switch if self.starts_switch_state() => self.switch_state()?,
             Kind::Switch => {
                 self.advance();
                 let value = self.condition()?;
@@ -256,6 +253,9 @@ impl Parser<'_> {
             }
             _ => {
                 if let Some(kind) = self.ownership_statement()? {
+                    return Ok(kind);
+                }
+                if let Some(kind) = self.channel_statement()? {
                     return Ok(kind);
                 }
                 if let Some(kind) = self.later_statement()? {

@@ -1,6 +1,7 @@
 //! `--emit ast`: the tree as indented text. Items and statements have a line each; types read from the name outwards;
 //! expressions are in prefix form.
 
+mod channel;
 mod expression;
 mod types;
 
@@ -50,6 +51,7 @@ impl Printer {
             ItemKind::Function(function) => self.function(foreign, function),
             ItemKind::StaticAssert(assert) => self.static_assert(assert),
             ItemKind::Asm(text) => self.line(format!("asm {:?}", String::from_utf8_lossy(text))),
+            ItemKind::Contract(contract) => self.contract(contract),
             ItemKind::Unsupported(word) => self.line(format!("unsupported {word}")),
         }
     }
@@ -193,6 +195,7 @@ impl Printer {
             StmtKind::Case(..) | StmtKind::CaseMember { .. } | StmtKind::Default(_) | StmtKind::Label(..) => {
                 self.labels(stmt);
             }
+            _ if self.channel_stmt(&stmt.kind) => {}
             _ => self.jump_or_special(&stmt.kind),
         }
     }
@@ -232,10 +235,7 @@ impl Printer {
                 let all: Vec<String> = regions.chain(bindings).collect();
                 self.line(format!("unpack {} as {{{}}}", expr(place), all.join(", ")));
             }
-            StmtKind::Unsupported(word, name) => {
-                let name = name.map_or(String::new(), |n| format!(" {}", n.name));
-                self.line(format!("unsupported {word}{name}"));
-            }
+            StmtKind::Unsupported(word) => self.line(format!("unsupported {word}")),
             _ => {}
         }
     }

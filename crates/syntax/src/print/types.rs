@@ -72,7 +72,7 @@ fn array_text(array: &ArrayDerived) -> String {
     text
 }
 
-fn param_list(list: &ParamList) -> String {
+pub(super) fn param_list(list: &ParamList) -> String {
     let mut params: Vec<String> = list
         .params
         .iter()
@@ -175,6 +175,12 @@ fn type_spec(ty: &TypeSpec) -> String {
             format!("{word}<@{}>", region.name)
         }
         TypeSpec::Handle(reap, _) => super::handle_word(*reap).to_string(),
+        TypeSpec::Endpoint(endpoint) => {
+            let side = if endpoint.exporter { "exp" } else { "imp" };
+            let state = endpoint.state.map_or(String::new(), |s| format!(":{}", s.name));
+            let becomes = endpoint.becomes.map_or(String::new(), |s| format!(" -> {}", s.name));
+            format!("{}.{side}{state}{becomes}", endpoint.contract.name)
+        }
         TypeSpec::Unsupported(word) => format!("unsupported {}", word.name),
         TypeSpec::Missing => "(no type)".to_string(),
     }

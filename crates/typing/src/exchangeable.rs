@@ -1,0 +1,40 @@
+//! Exchangeable types: whose values may move to another process (docs/reference/contracts.md).
+
+use crate::types::{ArrayLen, KeyKind, RecordId, Region, Ty, TyKind, TypeStore};
+
+impl TypeStore {
+    /// Whether values of the type may move to another process: nothing that belongs to one process can be reached from them.
+    pub fn is_exchangeable(&self, ty: Ty) -> bool {
+        self.not_exchangeable(ty).is_none()
+    }
+
+    /// A part of the type whose values belong to one process; none if the type is exchangeable.
+    pub fn not_exchangeable(&self, ty: Ty) -> Option<Ty> {
+        self.unfit(ty, &mut vec![])
+    }
+
+    /// `seen`: records that are looked at already; types of lists mention themselves.
+    fn unfit(&self, ty: Ty, seen: &mut Vec<RecordId>) -> Option<Ty> {
+        match self.kind(ty) {
+            TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Complex(_) | TyKind::Enum(_) | TyKind::Error => {
+                None
+            }
+            TyKind::Ptr(p) if p.region == Region::Exchange && !p.raw => self.unfit(p.target.ty, seen),
+            TyKind::Key(KeyKind::Exchange, _) => None,
+            TyKind::Endpoint(endpoint) => match self.contract(endpoint.contract) {
+                Some(contract) if !contract.local => None,
+                _ => Some(ty),
+            },
+            TyKind::Array { len: ArrayLen::Variable(_), .. } => Some(ty),
+            TyKind::Array { elem, .. } => self.unfit(elem.ty, seen),
+            TyKind::Record(id) if seen.contains(id) => None,
+            TyKind::Record(id) => {
+                seen.push(*id);
+                // Of an incomplete struct nobody knows what it holds.
+                let Some(fields) = &self.record(*id).fields else { return Some(ty) };
+                fields.iter().find_map(|f| self.unfit(f.ty.ty, seen))
+            }
+            _ => Some(ty),
+        }
+    }
+}
