@@ -14,6 +14,8 @@ usage: lee COMMAND ...
   cc ...               stand in for gcc, in Makefiles and CMake (also as 'lee-cc')
   advise FILES         small heap allocations of C that need not be, and patches
   explain [CODE]       the page of an error code, or the list of all
+  explain-contract FILE [NAME]
+                       the state machine of a contract
   help [COMMAND]       this text, or a command's options
   --version            the version
 
@@ -143,6 +145,18 @@ pub const EXPLAIN: &str = "\
 usage: lee explain [CODE]
 
 Prints the page of an error code (L0101), or the list of all codes.
+";
+
+/// `lee explain-contract`.
+pub const CONTRACT: &str = "\
+usage: lee explain-contract [--dot | --svg] [OPTIONS] FILE [NAME]
+
+Prints the messages and states of the contract NAME, or the names of all contracts that FILE and the headers that it includes declare.
+
+  --dot                       a graph for Graphviz
+  --svg                       a picture
+  -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR
+                              for the preprocessor
 ";
 
 /// The options of a command.

@@ -6,6 +6,7 @@ pub mod cache;
 pub mod cc;
 pub mod cc_report;
 pub mod commands;
+mod contracts;
 pub mod failure;
 pub mod hash;
 pub mod help;

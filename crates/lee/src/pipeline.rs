@@ -85,6 +85,24 @@ pub fn compile(
     compile_tree(unit, map, settings, sink, timer)
 }
 
+/// The types that the unit declares.
+pub fn types(map: &SourceMap, settings: &Settings, sink: &mut Sink) -> typing::TypeStore {
+    let mut parsing = ParseOptions::new(settings.dialect);
+    parsing.library_dir = settings.library.clone();
+    let unit = syntax::parse(map, parsing, sink);
+    typing::check(&unit, map, &typing_options(settings), sink).types
+}
+
+fn typing_options(settings: &Settings) -> typing::Options {
+    typing::Options {
+        plain_c: settings.dialect == Dialect::C,
+        gnu89_inline: settings.gnu89_inline,
+        free_shared: settings.free_shared,
+        advice: settings.advice.clone(),
+        library: settings.library.clone().filter(|_| settings.dialect == Dialect::Leeward),
+    }
+}
+
 /// From the syntax tree on.
 fn compile_tree(
     unit: syntax::ast::Unit,
@@ -99,13 +117,7 @@ fn compile_tree(
         return Ok(Some(Product::Text(syntax::print::print_own(&unit))));
     }
 
-    let types = typing::Options {
-        plain_c: plain,
-        gnu89_inline: settings.gnu89_inline,
-        free_shared: settings.free_shared,
-        advice: settings.advice.clone(),
-        library: settings.library.clone().filter(|_| settings.dialect == Dialect::Leeward),
-    };
+    let types = typing_options(settings);
     let tree = timer.pass("check types", || typing::check(&unit, map, &types, sink));
     if until == Until::Types {
         return Ok(Some(Product::Text(typing::print::print(&tree, map))));

@@ -51,6 +51,17 @@ impl Session {
         }
     }
 
+    /// The types of a file, with its contracts; fails if there were errors.
+    pub fn types(&self, file: &Path) -> Outcome<typing::TypeStore> {
+        let mut sink = Sink::default();
+        let map = self.preprocess(file, &[], &mut sink)?;
+        let types = pipeline::types(&map, &self.settings(Until::Checked, file), &mut sink);
+        match report::diagnostics(&self.options, &map, &sink)? {
+            false => Ok(types),
+            true => Err(Failure::reported()),
+        }
+    }
+
     /// What the passes are told.
     pub fn settings(&self, until: Until, file: &Path) -> Settings {
         Settings {

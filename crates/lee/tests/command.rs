@@ -314,6 +314,33 @@ fn stages_can_be_printed() {
 }
 
 #[test]
+fn contracts_are_explained() {
+    let folder = fresh("contracts");
+    let text =
+        "contract Ping { in message Ask(int n); out message Reply(int n); state READY { Ask? -> Reply! -> READY; } }\n";
+    write(&folder, "ping.lh", text);
+    write(
+        &folder,
+        "a.lee",
+        "#include \"ping.lh\"\nlocal contract Other { out message Bye(); state A { Bye! -> B; } state B { } }\n",
+    );
+    let explain = |words: &[&str]| lee_in(&folder, &[&["explain-contract"], words].concat());
+    assert_eq!(explain(&["a.lee"]).expect(0).out, "Ping\nOther\n");
+    let shown = explain(&["a.lee", "Ping"]).expect(0).out;
+    assert!(shown.starts_with("contract Ping\n") && shown.contains("Reply! -> READY"), "{shown}");
+    assert_eq!(explain(&["ping.lh", "Ping"]).expect(0).out, shown);
+    assert!(explain(&["--dot", "a.lee", "Other"]).expect(0).out.starts_with("digraph \"Other\" {"));
+    let picture = explain(&["--svg", "a.lee", "Other"]).expect(0).out;
+    assert!(picture.starts_with("<svg ") && picture.contains(">Bye!</text>"), "{picture}");
+    assert_eq!(explain(&["a.lee", "None"]).expect(1).out, "");
+    let drivers = support::root().join("examples/drivers/contracts.lh");
+    let names = explain(&[drivers.to_str().expect("a path")]).expect(0).out;
+    assert_eq!(names.lines().count(), 10, "{names}");
+    explain(&[]).expect(2);
+    explain(&["--help"]).expect(0);
+}
+
+#[test]
 fn build_mixes_sources_and_objects() {
     let folder = fresh("build");
     write(&folder, "main.lee", "#include <stdio.h>\nint half(int x);\ntrusted int third(int x);\nint main(void) { printf(\"%d\\n\", half(10) + third(9)); return 0; }\n");

@@ -58,6 +58,10 @@ impl Checker<'_> {
         self.check_redeclared(name);
         let local = self.new_local(Some(name.name), Qty::plain(ty), name.span, false);
         self.scopes.declare(name.name, Entity::Local(local), name.span);
+        if let Some(f) = &mut self.f {
+            // A pattern names all arguments, wanted or not; an endpoint that nobody uses is lost, which is told elsewhere.
+            f.used.insert(local);
+        }
         local
     }
 

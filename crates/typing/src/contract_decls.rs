@@ -26,16 +26,18 @@ impl Checker<'_> {
                 );
                 continue;
             }
-            let base = def.extends.and_then(|name| self.base_contract(name, def.local));
-            let base = base.and_then(|id| self.program.types.contract(id).map(|c| (id, c)));
+            let base_id = def.extends.and_then(|name| self.base_contract(name, def.local));
+            let base = base_id.and_then(|id| self.program.types.contract(id).map(|c| (id, c)));
             let expanded = machine::expand(def, base);
             let id = ContractId(self.program.types.contracts.len() as u32);
             self.program.types.contracts.push(expanded.contract);
             self.contract_ids.insert(def.name.name, id);
-            if !expanded.reports.is_empty() {
+            let lost = def.extends.is_some() && base_id.is_none();
+            if lost || !expanded.reports.is_empty() {
                 self.broken_contracts.push(id);
             }
-            for report in expanded.reports {
+            // Without the contract that it extends, much of this one is not known.
+            for report in expanded.reports.into_iter().filter(|_| !lost) {
                 self.report(report);
             }
         }
@@ -163,7 +165,7 @@ impl Checker<'_> {
             let part_text = self.show(part);
             let mut message = format!("an argument of a message is exchangeable, and `{text}` is not");
             if part != ty {
-                message += &format!(": it holds {}", with_article(&format!("`{part_text}`")));
+                message += &format!(": it holds {}", with_article(&part_text));
             }
             let help = match self.kind(part) {
                 TyKind::Ptr(_) => "send a block of the exchange heap: `T *@exchange p`, `T *fat @exchange items`".to_string(),

@@ -216,7 +216,9 @@ impl TypeStore {
         if p.nonnull {
             words.push("nonnull".into());
         }
-        words.extend(own_word(p.own));
+        // A block of the exchange heap has one owner, whatever is written.
+        let implied = p.own == Own::Unique && p.region == Region::Exchange;
+        words.extend(own_word(p.own).filter(|_| !implied));
         // One that a prototype has not numbered yet has no name.
         let free = matches!(p.region, Region::Bound(crate::regions::FREE, _));
         if !free

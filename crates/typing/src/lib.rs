@@ -17,6 +17,8 @@ pub mod codes;
 mod consteval;
 mod container;
 mod contract_decls;
+#[cfg(test)]
+mod contract_tests;
 pub mod contracts;
 mod convert;
 mod counts;
