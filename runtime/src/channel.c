@@ -192,6 +192,16 @@ void lee_channels_end(struct lee_process *process) {
         lee_channel_close(process->endpoints);
 }
 
+void lee_channels_scan(const struct lee_process *process, struct lee_marker *marker) {
+    for (const struct lee_endpoint *end = process->endpoints; end != NULL; end = end->next) {
+        const struct channel *channel = end->channel;
+        for (uint32_t i = 0; channel->contract->local && i < end->held; i++) {
+            const unsigned char *place = place_of(end, i);
+            lee_mark_words(marker, place + NUMBER_BYTES, place + channel->stride);
+        }
+    }
+}
+
 void lee_channel_give(struct lee_endpoint *end, struct lee_pid *to) {
     struct lee_process *process = lee_process_of(to);
     if (process == NULL) {

@@ -93,6 +93,8 @@ void lee_files_begin(struct lee_process *process) __attribute__((weak));
 void lee_files_end(struct lee_process *process) __attribute__((weak));
 /* channel.c: closes the ends of channels that a process has. */
 void lee_channels_end(struct lee_process *process) __attribute__((weak));
+/* channel.c: marks what messages of local contracts hold that are on their way to the process. */
+void lee_channels_scan(const struct lee_process *process, struct lee_marker *marker) __attribute__((weak));
 /* A process returns: all that it printed is written, however long that takes. */
 void lee_files_return(void) __attribute__((weak));
 void lee_opened_end(void) __attribute__((weak));

@@ -219,8 +219,8 @@ impl Unit<'_> {
         let _ = writeln!(
             out,
             "static const struct lee_contract {name} = {{ \"{}\", {{ {to_importer}, {to_exporter} }}, sizeof(union {name}_bytes), {count}, \
-             {title_table}, {owned_table} }};",
-            contract.name
+             {title_table}, {owned_table}, {} }};",
+            contract.name, contract.local
         );
         name
     }

@@ -30,6 +30,7 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("library/try_without_memory", "LEE_MEMORY: a heap that is full until it is collected"),
     ("run/acquire_after_allocation", "custodians"),
     ("run/attributes_obeyed", "functions that run before main"),
+    ("run/channels", "channels"),
     ("run/custodian_closes", "custodians"),
     ("run/custodian_finalizers", "custodians"),
     ("run/custodian_holds_others", "custodians"),

@@ -8,6 +8,7 @@ mod alloc;
 mod assign;
 mod builder;
 mod call;
+mod channels;
 mod control;
 mod effects;
 mod emptied;

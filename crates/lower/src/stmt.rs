@@ -125,8 +125,10 @@ impl<'t> Lower<'t, '_> {
             Tree::Open(handle, key, region) => self.open(*handle, key, *region),
             Tree::Cursor(cursor, place) => self.cursor(*cursor, place),
             Tree::Unpack { place, regions, bindings, moves } => self.unpack(place, regions, bindings, *moves),
-            // Typing refuses them as long as they are not lowered.
-            Tree::Channel { .. } | Tree::Send { .. } | Tree::Receive { .. } | Tree::Select { .. } => {}
+            Tree::Channel { contract, state, imp, exp } => self.channel(*contract, *state, *imp, *exp),
+            Tree::Send { end, message, args } => self.send(end, *message, args),
+            Tree::Receive { end, message, binds } => self.receive(end, *message, binds),
+            Tree::Select { head, cases, default } => self.select(*head, cases, default.as_ref()),
             Tree::VaStart(e) => {
                 let place = self.place(e, Use::Read).place;
                 self.emit(StmtKind::VaStart(place));

@@ -309,14 +309,7 @@ pub enum SelectCase {
     After(Operand),
 }
 
-/// What stands at the head of an end's queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Head {
-    /// The message.
-    Message(MessageId),
-    /// Nothing, and nothing will: the other end is closed.
-    Closed,
-}
+pub use typing::contracts::Head;
 
 /// Inline assembly with places and operands.
 #[derive(Clone, Debug)]

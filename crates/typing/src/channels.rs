@@ -40,14 +40,6 @@ impl Checker<'_> {
         StmtKind::Channel { contract: id, state, imp, exp }
     }
 
-    /// Statements that are checked and not lowered yet.
-    pub(crate) fn not_lowered(&mut self, kind: StmtKind, word: &str, span: Span) -> StmtKind {
-        if !matches!(kind, StmtKind::Empty) {
-            self.later(Symbol::new(word), span);
-        }
-        kind
-    }
-
     fn new_end(&mut self, name: ast::Ident, end: Endpoint) -> LocalId {
         let ty = self.types().intern(TyKind::Endpoint(end));
         self.bind(name, ty)

@@ -169,21 +169,11 @@ impl Checker<'_> {
             ast::StmtKind::Open { reap, name, key } => self.open_stmt(*reap, *name, key, span),
             ast::StmtKind::Unpack { place, regions, bindings } => self.unpack_stmt(place, regions, bindings, span),
             ast::StmtKind::Channel { contract, state, importer, exporter } => {
-                let kind = self.channel_stmt(*contract, *state, *importer, *exporter);
-                self.not_lowered(kind, "channel", span)
+                self.channel_stmt(*contract, *state, *importer, *exporter)
             }
-            ast::StmtKind::Send(end, message, args) => {
-                let kind = self.send_stmt(end, *message, args, span);
-                self.not_lowered(kind, "send", span)
-            }
-            ast::StmtKind::Receive(pattern) => {
-                let kind = self.receive_stmt(pattern);
-                self.not_lowered(kind, "receive", span)
-            }
-            ast::StmtKind::SwitchReceive(head, cases) => {
-                let kind = self.select_stmt(*head, cases);
-                self.not_lowered(kind, "switch receive", *head)
-            }
+            ast::StmtKind::Send(end, message, args) => self.send_stmt(end, *message, args, span),
+            ast::StmtKind::Receive(pattern) => self.receive_stmt(pattern),
+            ast::StmtKind::SwitchReceive(head, cases) => self.select_stmt(*head, cases),
             ast::StmtKind::SwitchState(end, _) => {
                 self.value(end);
                 self.later(Symbol::new("switch (state d)"), span);
@@ -470,7 +460,10 @@ impl Checker<'_> {
                 self.note_swapped(id, &value);
             }
         }
-        if !self.program.types.same_modulo_regions(a.ty.ty, b.ty.ty) && !self.is_error(a.ty.ty) {
+        // The states of two endpoints are for `flow` to compare.
+        let end = |ty| self.program.types.as_endpoint(ty).map(|end| (end.contract, end.side));
+        let ends = end(a.ty.ty).is_some() && end(a.ty.ty) == end(b.ty.ty);
+        if !ends && !self.program.types.same_modulo_regions(a.ty.ty, b.ty.ty) && !self.is_error(a.ty.ty) {
             let (x, y) = (self.show(a.ty.ty), self.show(b.ty.ty));
             self.error(
                 codes::TYPE,

@@ -32,6 +32,7 @@ struct lee_contract {
     const char *const *titles; /* of the messages, from number 1 on at place 0; for faults */
     /* Likewise: how what the arguments of each message own ends (lee/owned.h); null if they own nothing, or no message's do. */
     const struct lee_owned *const *owned;
+    bool local; /* messages may carry pointers into the heap: both ends are always in one process */
 };
 
 /* What may stand at the head of an end's queue instead of a message. */

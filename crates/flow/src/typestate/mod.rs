@@ -55,6 +55,8 @@ pub(crate) struct Typestate<'a> {
     numbers: FxHashMap<Local, usize>,
     /// Temporaries that an end is lent to a call in.
     lent: FxHashMap<Local, Place>,
+    /// Temporaries that an end is moved through on its way, for reports.
+    moved: FxHashMap<Local, Place>,
 }
 
 /// Checks one body. Variables in `reported` get no report.
@@ -92,7 +94,7 @@ impl<'a> Typestate<'a> {
                 numbers.insert(Local(n as u32), numbers.len());
             }
         }
-        let mut lent = FxHashMap::default();
+        let (mut lent, mut moved) = (FxHashMap::default(), FxHashMap::default());
         for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
             if let StmtKind::Assign(dest, Rvalue::Borrow(BorrowKind::Lend, of, _)) = &stmt.kind {
                 if let Some(temp) = dest.as_local().filter(|l| numbers.contains_key(l)) {
@@ -100,7 +102,13 @@ impl<'a> Typestate<'a> {
                 }
             }
         }
-        Typestate { program, body, numbers, lent }
+        for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+            if let StmtKind::Assign(dest, Rvalue::Use(Operand::Move(from))) = &stmt.kind {
+                let temp = dest.as_local().filter(|l| numbers.contains_key(l) && is_temp(body, *l));
+                moved.extend(temp.map(|temp| (temp, from.clone())));
+            }
+        }
+        Typestate { program, body, numbers, lent, moved }
     }
 
     /// Whether there is anything to check: a body may move ends from field to field without a local.
@@ -128,6 +136,12 @@ impl<'a> Typestate<'a> {
             Some(of) => self.variable(of),
             None => Some((local, *self.numbers.get(&local)?)),
         }
+    }
+
+    /// The place in the words of the program: what a temporary was moved from.
+    pub fn named<'p>(&'p self, place: &'p Place) -> &'p Place {
+        let source = place.as_local().and_then(|local| self.moved.get(&local).or_else(|| self.lent.get(&local)));
+        source.unwrap_or(place)
     }
 
     /// What the end at a place may be like.
@@ -441,6 +455,10 @@ impl Analysis for Typestate<'_> {
     fn statement(&self, state: &mut State, _at: Point, stmt: &Stmt) {
         self.step(state, stmt, &mut |_| {});
     }
+}
+
+fn is_temp(body: &Body, local: Local) -> bool {
+    body.locals.get(local.0 as usize).is_some_and(|decl| decl.kind == LocalKind::Temp)
 }
 
 /// What a type says.

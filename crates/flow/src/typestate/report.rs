@@ -9,9 +9,6 @@ use super::{sender, At, Typestate};
 use crate::codes::{MISSING_CASE, STATE};
 use crate::names::place_name;
 
-/// Combinations of heads, by end.
-pub(super) type Missing = Vec<Vec<Head>>;
-
 /// A mistake.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
@@ -38,7 +35,7 @@ impl Finding {
         message: impl FnOnce(&str, &str) -> String,
     ) -> Finding {
         let name = name_of(t, place);
-        let local = t.variable(place).map(|(local, _)| local);
+        let local = t.variable(t.named(place)).map(|(local, _)| local);
         let (words, can) = match t.end_at(place).and_then(|end| Some((end, t.contract(end)?))) {
             Some((end, contract)) => (words(contract, at), can_do(contract, end.side, at, &name)),
             None => (String::new(), String::new()),
@@ -104,13 +101,9 @@ impl Finding {
         )
     }
 
-    pub(super) fn missing(t: &Typestate, span: Span, ends: &[&Place], missing: Missing) -> Finding {
-        let text = |heads: &Vec<Head>| {
-            let each = ends.iter().zip(heads).map(|(place, head)| format!("{}()", head_text(t, place, *head)));
-            each.collect::<Vec<_>>().join(" && ")
-        };
-        let all: Vec<String> = missing.iter().map(|heads| format!("`{}`", text(heads))).collect();
-        let first = missing.first().map_or(String::new(), text);
+    pub(super) fn missing(span: Span, missing: &[String]) -> Finding {
+        let all: Vec<String> = missing.iter().map(|heads| format!("`{heads}`")).collect();
+        let first = missing.first().map_or("", String::as_str);
         Finding {
             missing: true,
             ..Finding::new(
@@ -118,18 +111,6 @@ impl Finding {
                 None,
                 format!("no case can be taken for {}", all.join(", ")),
                 format!("add `case {first}:`, or a `default`"),
-            )
-        }
-    }
-
-    pub(super) fn too_many(span: Span) -> Finding {
-        Finding {
-            missing: true,
-            ..Finding::new(
-                span,
-                None,
-                "there are too many combinations of messages to see that a case can be taken for each".to_string(),
-                "add a `default`, or wait for fewer ends at once".to_string(),
             )
         }
     }
@@ -177,8 +158,12 @@ pub(super) fn diagnostic(t: &Typestate, finding: &Finding) -> Diagnostic {
 }
 
 fn name_of(t: &Typestate, place: &Place) -> String {
-    let place = t.variable(place).map_or(place.clone(), |(local, _)| Place::local(local));
-    place_name(t.program, t.body, &place).map_or("the endpoint".to_string(), |name| format!("`{name}`"))
+    place_name(t.program, t.body, t.named(place)).map_or("the endpoint".to_string(), |name| format!("`{name}`"))
+}
+
+/// The same without quotes.
+pub(super) fn bare_name(t: &Typestate, place: &Place) -> String {
+    name_of(t, place).trim_matches('`').to_string()
 }
 
 fn message_name(t: &Typestate, place: &Place, message: MessageId) -> String {
@@ -187,8 +172,7 @@ fn message_name(t: &Typestate, place: &Place, message: MessageId) -> String {
 }
 
 fn head_text(t: &Typestate, place: &Place, head: Head) -> String {
-    let name = name_of(t, place);
-    let name = name.trim_matches('`');
+    let name = bare_name(t, place);
     match head {
         Head::Message(message) => format!("{name}.{}", message_name(t, place, message)),
         Head::Closed => format!("{name}.closed"),

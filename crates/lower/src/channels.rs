@@ -1,0 +1,117 @@
+//! Channels: `channel`, `send`, `receive`, `switch receive`.
+
+use crate::builder::{Frame, Lower};
+use crate::place::Use;
+use mir::ir::*;
+use source::Span;
+use typing::contracts::{ContractId, MessageId, StateId};
+use typing::tree::{self, Expr, LocalId, ReceiveCase, ReceiveOn};
+
+impl<'t> Lower<'t, '_> {
+    /// `channel C:STATE (imp, exp);`
+    pub fn channel(&mut self, contract: ContractId, state: StateId, imp: LocalId, exp: LocalId) {
+        let (imp, exp) = (self.local(imp), self.local(exp));
+        self.declare_live(imp);
+        self.declare_live(exp);
+        self.emit(StmtKind::ChannelNew { contract, state, imp: Place::local(imp), exp: Place::local(exp) });
+    }
+
+    /// `send end.M(args);`
+    pub fn send(&mut self, end: &'t Expr, message: MessageId, args: &'t [Expr]) {
+        let mut values = vec![];
+        for (i, arg) in args.iter().enumerate() {
+            let later: Vec<&Expr> = args.iter().skip(i + 1).collect();
+            values.push(self.operand_before(arg, &later));
+        }
+        let end = self.place(end, Use::Read).place;
+        self.emit(StmtKind::Send { end, message, args: values });
+    }
+
+    /// `receive end.M(x);`
+    pub fn receive(&mut self, end: &'t Expr, message: MessageId, binds: &[LocalId]) {
+        let end = self.place(end, Use::Read).place;
+        self.take_message(end, Head::Message(message), binds, true);
+    }
+
+    fn take_message(&mut self, end: Place, head: Head, binds: &[LocalId], waits: bool) {
+        let mut places = vec![];
+        for &bind in binds {
+            let local = self.local(bind);
+            self.declare_live(local);
+            places.push(Place::local(local));
+        }
+        let locals: Vec<Local> = places.iter().filter_map(Place::as_local).collect();
+        self.emit(StmtKind::Receive { end, head, binds: places, waits });
+        // Only now there is something in their slots.
+        locals.into_iter().for_each(|local| self.keep_slots(local));
+    }
+
+    /// `switch receive`: a wait, a jump to the case that can be taken, and in front of its body what it takes.
+    pub fn select(&mut self, words: Span, cases: &'t [ReceiveCase], default: Option<&'t tree::Block>) {
+        let outer = self.enter(words, self.is_unsafe);
+        let mut waited = vec![];
+        let mut bodies = vec![];
+        for case in cases {
+            let saved = self.enter(case.span, self.is_unsafe);
+            match &case.on {
+                ReceiveOn::Messages(conjuncts) => {
+                    let heads: Vec<(Place, Head)> =
+                        conjuncts.iter().map(|c| (self.place(&c.end, Use::Read).place, c.head)).collect();
+                    waited.push(SelectCase::Heads(heads));
+                    bodies.push(case);
+                }
+                ReceiveOn::After(_) => {}
+            }
+            self.leave(saved);
+        }
+        // The runtime numbers the time behind all others.
+        for case in cases {
+            if let ReceiveOn::After(time) = &case.on {
+                let time = self.operand(time);
+                waited.push(SelectCase::After(time));
+                bodies.push(case);
+            }
+        }
+        let int = self.common().int;
+        let dest = self.temp(int);
+        let heads = waited.clone();
+        let has_default = default.is_some();
+        self.emit(StmtKind::Select { dest: Place::local(dest), cases: waited, has_default });
+        self.leave(outer);
+        let head = self.current;
+        let exit = self.new_block();
+        self.frames.push(Frame { on_break: exit, on_continue: None, live: self.live });
+        let mut edges = vec![];
+        for (n, (case, on)) in bodies.into_iter().zip(heads).enumerate() {
+            let block = self.new_block();
+            self.start(block);
+            edges.push((n as i128, n as i128, block));
+            let scope = self.open_scope(case.body.span);
+            if let (SelectCase::Heads(heads), ReceiveOn::Messages(conjuncts)) = (on, &case.on) {
+                for ((end, head), conjunct) in heads.into_iter().zip(conjuncts) {
+                    let saved = self.enter(conjunct.span, self.is_unsafe);
+                    self.take_message(end, head, &conjunct.binds, false);
+                    self.leave(saved);
+                }
+            }
+            self.block_stmts(&case.body);
+            self.close_scope(scope);
+            self.goto_and_start(exit, exit);
+        }
+        let otherwise = self.new_block();
+        self.start(otherwise);
+        match default {
+            Some(body) => {
+                let scope = self.open_scope(body.span);
+                self.block_stmts(body);
+                self.close_scope(scope);
+                self.goto_and_start(exit, exit);
+            }
+            None => self.set_term(TermKind::Unreachable),
+        }
+        self.frames.pop();
+        self.start(head);
+        self.set_term(TermKind::Switch(Operand::local(dest), edges, otherwise));
+        self.start(exit);
+    }
+}
