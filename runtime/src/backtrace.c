@@ -193,8 +193,13 @@ __attribute__((no_sanitize("address"))) static bool gave_up_frame(uintptr_t star
 #endif
 }
 
-/* The start of the function that `frame` is in, 0 if not known. A part that was split off a function has none: it
- * relies on the frame that the rest has made. */
+/* Whether the C compiler split this off a function (`f.cold`, `f.part.0`): it relies on the frame that the rest has made. What else
+ * follows a dot is of the symbol's own: types of a generic, a digest. */
+static bool is_part(const char *function) {
+    return strstr(function, ".cold") != NULL || strstr(function, ".part.") != NULL;
+}
+
+/* The start of the function that `frame` is in, 0 if not known; a part that was split off has none. */
 static uintptr_t function_start(const struct lee_frame *frame) {
     struct lee_location location;
     const struct lee_object *object = locate(frame, &location);
@@ -202,19 +207,19 @@ static uintptr_t function_start(const struct lee_frame *frame) {
         return 0;
     lee_image_find_functions(&object->image, &location, 1);
     uintptr_t length = location.address - location.function_start, pc = frame->pc - frame->pc_is_a_return;
-    if (location.function == NULL || strchr(location.function, '.') != NULL || !lee_objects_has_code(pc, length))
+    if (location.function == NULL || is_part(location.function) || !lee_objects_has_code(pc, length))
         return 0;
     return pc - length;
 }
 
-/* Whether `frame` is in a part of a function of the runtime that the compiler put elsewhere (`.cold`, `.part.0`). */
+/* Whether `frame` is in a part of a function of the runtime that the compiler put elsewhere. */
 static bool is_runtime_part(const struct lee_frame *frame) {
     struct lee_location location;
     const struct lee_object *object = locate(frame, &location);
     if (object == NULL)
         return false;
     lee_image_find_functions(&object->image, &location, 1);
-    return location.function != NULL && strncmp(location.function, "lee_", 4) == 0 && strchr(location.function, '.') != NULL;
+    return location.function != NULL && strncmp(location.function, "lee_", 4) == 0 && is_part(location.function);
 }
 
 /* A function that was compiled without a frame pointer: the runtime's own may be, depending on flags. What was split off of it does
@@ -356,13 +361,6 @@ static bool is_inlined_start(struct lee_location *location) {
     return true;
 }
 
-/* Whether a function is the program's `main`, or a part that the C compiler split off it (`lee_main.cold`). */
-static bool is_program_main(const char *function) {
-    static const char name[] = "lee_main";
-    size_t length = sizeof name - 1;
-    return function != NULL && strncmp(function, name, length) == 0 && (function[length] == '\0' || function[length] == '.');
-}
-
 /* What the runtime calls (libc's code, for the most part) is no more the program's than the runtime is: what stands before a call of
  * the runtime is hidden with it. So is code without a name, which says nothing. */
 static void hide_callees(struct lee_call *calls, size_t count) {
@@ -379,7 +377,7 @@ static void hide_callees(struct lee_call *calls, size_t count) {
         calls[i].runtime = true;
 }
 
-/* The program's `main` gets its name back. The runtime's functions are known by their names, and those without the prefix by being in a file beside this one. */
+/* The runtime's functions are known by their names, and those without the prefix by being in a file beside this one. */
 static void mark_runtime(struct lee_call *calls, size_t count) {
     struct lee_frame here = {.pc = (uintptr_t)lee_backtrace};
     struct lee_location own;
@@ -388,8 +386,6 @@ static void mark_runtime(struct lee_call *calls, size_t count) {
         lee_lines_find(&object->image, &own, 1);
     for (size_t i = 0; i < count; i++) {
         struct lee_location *location = &calls[i].location;
-        if (is_program_main(location->function))
-            location->function = "main"; /* the program's own, which C's `main` calls */
         if (is_inlined_start(location))
             continue;
         /* Code of the program without a line is the runtime's, or of a library that is linked in, where the program itself has lines. */

@@ -51,12 +51,34 @@ static _Noreturn void end(void) {
     _exit(FAULT_STATUS);
 }
 
-static void add_place(struct lee_text *line, const char *directory, const char *file, unsigned number) {
+/* The length of the path of the library's headers with which `path` begins; they lie beside the runtime's sources, in a cache. */
+static size_t library_length(const struct lee_text *path) {
+    static const char own[] = __FILE__, from_root[] = "runtime/src/report.c", headers[] = "library/include/";
+    if (sizeof own <= sizeof from_root)
+        return 0;
+    size_t root = sizeof own - sizeof from_root, length = root + sizeof headers - 1;
+    bool within = path->length > length && memcmp(path->bytes, own, root) == 0 &&
+                  memcmp(path->bytes + root, headers, sizeof headers - 1) == 0;
+    return within ? length : 0;
+}
+
+static void set_path(struct lee_text *path, const char *directory, const char *file) {
+    path->length = 0;
     if (directory != NULL) {
-        lee_text_string(line, directory);
-        lee_text_string(line, "/");
+        lee_text_string(path, directory);
+        lee_text_string(path, "/");
     }
-    lee_text_string(line, file == NULL ? "?" : file);
+    lee_text_string(path, file == NULL ? "?" : file);
+}
+
+/* A header of the library is shown as it is included: `<lee/vec.lh>`. */
+static void add_place(struct lee_text *line, const char *directory, const char *file, unsigned number) {
+    static struct lee_text path;
+    set_path(&path, directory, file);
+    size_t library = library_length(&path);
+    lee_text_string(line, library == 0 ? "" : "<");
+    lee_text_span(line, path.bytes + library, path.length - library);
+    lee_text_string(line, library == 0 ? "" : ">");
     if (number != 0) {
         lee_text_string(line, ":");
         lee_text_unsigned(line, number);
@@ -143,11 +165,21 @@ static void print_repeats(size_t repeats) {
     lee_text_write(&line);
 }
 
+/* Whether a call that is not shown is the library's, not the runtime's. */
+static bool is_library(const struct lee_call *call) {
+    const char *file = call->location.file;
+    size_t length = file == NULL ? 0 : strlen(file);
+    return length > 2 && strcmp(file + length - 2, ".c") != 0;
+}
+
 /* The check knows its place better than the tables do: optimisers merge and move the calls that report. */
 static void place_first_call(void) {
     size_t first = 0;
-    while (first < call_count && calls[first].runtime)
+    while (first < call_count && calls[first].runtime) {
+        if (is_library(&calls[first])) /* the check is in a function that is not shown */
+            return;
         first++;
+    }
     if (first == call_count || report.site.file == NULL)
         return;
     calls[first].location.directory = NULL;

@@ -1,4 +1,4 @@
-//! Functions: prototypes, definitions, and the `main` of C.
+//! Functions: prototypes, definitions, and what runs before `main`.
 
 use crate::body::Emitter;
 use crate::ctype::{members, suffixes, Consts};
@@ -36,8 +36,7 @@ pub fn prototypes(unit: &mut Unit) -> String {
         if f.noreturn {
             attributes.push_str(" __attribute__((noreturn))");
         }
-        let label = if storage.contains("static") { String::new() } else { name.label_text() };
-        let _ = writeln!(out, "{storage}{head}{label}{attributes};");
+        let _ = writeln!(out, "{storage}{head}{}{attributes};", name.label_text());
     }
     out
 }
@@ -259,42 +258,12 @@ fn label_tables(unit: &mut Unit, func: &FuncRef) -> Vec<String> {
     out
 }
 
-/// C's `main`, if the program's is here.
-pub fn main_wrapper(unit: &mut Unit) -> String {
-    let Some(func) = unit.reach.functions.iter().find(|f| unit.is_main(f)).cloned() else { return String::new() };
-    let f = unit.func_ty(&func);
-    let mut args: Vec<String> = vec![];
-    for (n, param) in f.params.iter().enumerate() {
-        match n {
-            0 => args.push("argc".into()),
-            1 => args.extend(vector(unit, param.ty, "argv", "argv + argc + 1")),
-            _ => args.extend(vector(unit, param.ty, "envp", "envp")),
-        }
-    }
-    let envp = if f.params.len() > 2 { ", char **envp" } else { "" };
-    let call = format!("lee_main({})", args.join(", "));
-    let result = match unit.types.kind(f.ret) {
-        TyKind::Void => format!("{call}; return 0;"),
-        _ => format!("return {call};"),
-    };
-    // On the line of the program's own `main`, which the C compiler may put into this one.
-    let span = unit.program.functions.get(func.func.0 as usize).map_or(source::Span::NONE, |f| f.span);
-    let line = match unit.locator.at(span) {
-        Some(at) => {
-            let file = unit.locator.files.get(at.file as usize).map_or("", |f| f.as_str());
-            format!("#line {} \"{}\"\n", at.line, crate::names::escape(file.as_bytes()))
-        }
-        None => String::new(),
-    };
-    format!("\n{line}int main(int argc, char **argv{envp}) {{ lee_start(argc, argv); {result} }}\n")
-}
-
-/// An argument vector as the words that the parameter wants.
-fn vector(unit: &Unit, ty: Ty, name: &str, end: &str) -> Vec<String> {
-    match unit.types.words(ty) {
-        3 => vec![name.into(), name.into(), end.into()],
-        2 => vec![name.into(), "NULL".into()],
-        _ => vec![name.into()],
+/// What readies the runtime before the program's `main`, which is C's: faults are reported, stacks may overflow from its first
+/// instruction on.
+pub fn start(unit: &Unit) -> &'static str {
+    match unit.reach.functions.iter().any(|f| unit.is_main(f)) {
+        true => "\n__attribute__((constructor(102))) static void lee__start(void) { lee_start(0, NULL); }\n",
+        false => "",
     }
 }
 

@@ -155,6 +155,7 @@ typedef long ptrdiff_t, intptr_t;
 
 /// Warnings about what programs may well do, and what machine-made code looks like.
 pub const PRAGMAS: &str = "#pragma GCC diagnostic ignored \"-Wpragmas\"
+#pragma GCC diagnostic ignored \"-Wmain\"
 #pragma GCC diagnostic ignored \"-Wtype-limits\"
 #pragma GCC diagnostic ignored \"-Waddress\"
 #pragma GCC diagnostic ignored \"-Wformat\"

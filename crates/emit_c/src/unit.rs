@@ -152,7 +152,6 @@ impl<'a> Unit<'a> {
     pub fn emit(mut self) -> String {
         if !self.options.plain {
             self.idents.take("main");
-            self.idents.take("lee_main");
         }
         self.name_everything();
         let mut code = Lines::default();
@@ -164,7 +163,7 @@ impl<'a> Unit<'a> {
         let no_table = self.options.plain || self.options.no_gc;
         let large = if no_table { String::new() } else { globals::large(&mut self) };
         let hooks = bodies::hooks(&mut self);
-        let wrapper = bodies::main_wrapper(&mut self);
+        let start = bodies::start(&self);
         let markers = if self.options.plain { String::new() } else { link::markers(&mut self) };
         let types = records::definitions(&mut self.c, &mut self.idents);
         let layouts = if self.options.plain { records::layouts(&mut self.c) } else { String::new() };
@@ -228,7 +227,7 @@ impl<'a> Unit<'a> {
         out.push_str(&listed);
         out.push_str(&large);
         out.push_str(&hooks);
-        out.push_str(&wrapper);
+        out.push_str(start);
         out.push_str(&markers);
         out
     }
@@ -260,21 +259,24 @@ impl<'a> Unit<'a> {
     fn name_function(&mut self, func: &FuncRef, function: &Function) -> Name {
         let text = function.name.as_str();
         if self.is_main(func) {
-            return Name { ident: "lee_main".into(), label: None };
+            return Name { ident: "main".into(), label: None };
         }
         if !func.args.is_empty() {
+            // What follows a dot in a symbol is not shown in backtraces.
             let args: Vec<String> = func.args.iter().map(|&a| self.c.mangle(a)).collect();
-            let short = format!("{text}__{}", args.join("__"));
-            let ident = self.idents.claim(&short);
-            if function.linkage == Linkage::Internal {
-                return Name { ident, label: None };
-            }
-            let label = format!("{}.{:016x}", sanitize(&short), self.instance_digest(func));
+            let args = sanitize(&args.join("__"));
+            let ident = self.idents.claim(&format!("{text}__{args}"));
+            let label = match function.linkage {
+                Linkage::Internal => format!("{}.{ident}", sanitize(text)),
+                _ => format!("{}.{args}.{:016x}", sanitize(text), self.instance_digest(func)),
+            };
             return Name { ident, label: Some(label) };
         }
         match function.linkage {
             Linkage::Internal if is_builtin(text) && !self.options.plain => {
-                Name { ident: self.idents.claim(&format!("{text}__1")), label: None }
+                let ident = self.idents.claim(&format!("{text}__1"));
+                let label = Some(format!("{text}.{ident}"));
+                Name { ident, label }
             }
             Linkage::Internal => Name { ident: self.idents.claim(text), label: None },
             Linkage::Shared if function.trust == Trust::Checked && function.symbol.is_none() => {

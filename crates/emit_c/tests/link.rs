@@ -195,7 +195,7 @@ int main(void) { int n = 0; return first(&n) - second(&n); }\n";
         assert_eq!(status, Some(0), "{errors}");
         let (symbols, _) = support::run(Command::new("nm").arg(dir.join("linked")));
         let count = |part: &str| symbols.lines().filter(|l| l.contains(part)).count();
-        assert_eq!((count(" id__int."), count(" lee_type_")), (1, 1), "{symbols}");
+        assert_eq!((count(" id.int."), count(" lee_type_")), (1, 1), "{symbols}");
         assert_eq!(support::run(&mut Command::new(dir.join("linked"))).1, Some(0));
     }
     std::fs::remove_dir_all(dir).unwrap();

@@ -165,7 +165,7 @@ mod tests {
         let end = "collect2: error: ld returned 1 exit status\n";
         for place in ["/tmp/x/<stdin>:3", "/tmp/x/-:3"] {
             let said = format!(
-                "/usr/bin/ld: /tmp/lee-1/0.o: in function `lee_main':\n{place}: undefined reference to `half'\n{end}"
+                "/usr/bin/ld: /tmp/lee-1/0.o: in function `main':\n{place}: undefined reference to `half'\n{end}"
             );
             assert_eq!(explained(&said, &made), "user.lee:3: error: `half` is used here, and no file defines it\n");
         }
