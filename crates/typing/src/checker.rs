@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::contracts::{ContractId, StateId};
 use crate::function::FnCtx;
-use crate::region_names::Protos;
+use crate::region_names::{Protos, VariableName};
 use crate::scope::{Entity, GenericParam, GenericRecord, Scopes};
 use crate::specs::Siblings;
 use crate::tree::*;
@@ -73,6 +73,8 @@ pub struct Checker<'a> {
     pub(crate) packing: Vec<(Ty, Vec<Region>)>,
     /// Region variables of the prototype that is being read.
     pub(crate) protos: Protos,
+    /// The names that the first prototype of a function gives its region variables.
+    pub(crate) region_names: FxHashMap<FuncId, Vec<VariableName>>,
     /// The function at hand.
     pub(crate) f: Option<FnCtx>,
     /// Static locals by declaration, so that inference rounds make them once.
@@ -121,6 +123,7 @@ impl<'a> Checker<'a> {
             generics_of: FxHashMap::default(),
             packing: vec![],
             protos: Protos::default(),
+            region_names: FxHashMap::default(),
             f: None,
             statics: FxHashMap::default(),
             local_records: FxHashMap::default(),
@@ -169,7 +172,17 @@ impl<'a> Checker<'a> {
 
     /// A type as text.
     pub(crate) fn show(&self, ty: Ty) -> String {
-        let mut text = self.program.types.show(ty);
+        self.name_regions(self.program.types.show(ty))
+    }
+
+    /// The type of a function as text, with the region names of its prototype.
+    pub(crate) fn show_function(&self, ty: Ty, names: &[VariableName]) -> String {
+        let names: Vec<_> = names.iter().map(|name| name.map(|(name, _)| name)).collect();
+        self.name_regions(self.program.types.show_function(ty, &names))
+    }
+
+    /// Replaces numbers of regions by the names that they have here.
+    fn name_regions(&self, mut text: String) -> String {
         let regions = self.f.as_ref().map(|f| f.regions.as_slice()).unwrap_or_default();
         for (n, region) in regions.iter().enumerate().rev() {
             let spelled = format!("@body{n}");

@@ -381,6 +381,9 @@ impl Checker<'_> {
             allows: Default::default(),
             span: name.span,
         });
+        if declared.regions.iter().any(Option::is_some) {
+            self.region_names.insert(id, declared.regions.clone());
+        }
         if !self.type_params.is_empty() {
             self.generics_of.insert(id, self.type_params.clone());
         }
@@ -445,17 +448,18 @@ impl Checker<'_> {
         let known = function.ty;
         let (has_body, old_linkage) = (function.body.is_some(), function.linkage);
         if known != ty && !self.compatible_declarations(known, ty) && !self.is_error(ty) && !self.is_error(known) {
-            let (a, b) = (self.show(known), self.show(ty));
+            let names = self.region_names.get(&old).cloned().unwrap_or_default();
+            let (a, b) = (self.show_function(known, &names), self.show_function(ty, &declared.regions));
             // A part that is an error has been reported.
             if a.contains('?') || b.contains('?') {
                 return Some(old);
             }
-            let message = match a == b {
-                true if self.same_but_bounds(known, ty) => {
-                    format!("`{}` is declared with other bounds of its parameters (`generic <...>`) before", name.name)
-                }
-                true => format!("`{}` is declared as `{b}` before too, with other regions", name.name),
-                false => format!("`{}` is declared as `{b}` here and as `{a}` before", name.name),
+            let message = if self.same_but_bounds(known, ty) {
+                format!("`{}` is declared with other bounds of its parameters (`generic <...>`) before", name.name)
+            } else if a == b {
+                format!("`{}` is declared as `{b}` before too, with other regions", name.name)
+            } else {
+                format!("`{}` is declared as `{b}` here and as `{a}` before", name.name)
             };
             self.report(Diagnostic::error(codes::CONFLICT, name.span, message).label(old_span, "declared here"));
         }
@@ -486,7 +490,8 @@ impl Checker<'_> {
     fn same_but_bounds(&self, a: Ty, b: Ty) -> bool {
         match (self.kind(a), self.kind(b)) {
             (TyKind::Func(a), TyKind::Func(b)) => {
-                a.ret == b.ret && a.params.iter().map(|p| p.ty).eq(b.params.iter().map(|p| p.ty))
+                let bounds = a.outlives != b.outlives || a.owns_in != b.owns_in;
+                bounds && a.ret == b.ret && a.params.iter().map(|p| p.ty).eq(b.params.iter().map(|p| p.ty))
             }
             _ => false,
         }

@@ -1,5 +1,7 @@
 //! Types as a programmer would write them.
 
+use source::Symbol;
+
 use crate::types::*;
 
 impl IntKind {
@@ -75,11 +77,7 @@ impl TypeStore {
                     }
                     words.push_str(quals.trim_end());
                 }
-                let space = if words.len() > 1 && inner.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
-                    " "
-                } else {
-                    ""
-                };
+                let space = if words.len() > 1 && !inner.is_empty() { " " } else { "" };
                 let inner = format!("{words}{space}{inner}");
                 match self.kind(p.target.ty) {
                     TyKind::Func(_) | TyKind::Array { .. } => self.declare(p.target, format!("({inner})")),
@@ -95,27 +93,7 @@ impl TypeStore {
                 let word = if *terminated { " null_terminated" } else { "" };
                 self.declare(*elem, format!("{inner}[{size}]{word}"))
             }
-            TyKind::Func(f) => {
-                let mut params: Vec<String> = f
-                    .params
-                    .iter()
-                    .map(|p| {
-                        format!(
-                            "{}{}{}{}",
-                            p.at_most.map_or(String::new(), |n| format!("[[lee::at_most(parameter {})]] ", n + 1)),
-                            if p.consume { "consume " } else { "" },
-                            self.show_becoming(p),
-                            self.heap_word(p.ty)
-                        )
-                    })
-                    .collect();
-                if f.variadic {
-                    params.push("...".into());
-                }
-                let params = if params.is_empty() { "void".into() } else { params.join(", ") };
-                let whole = self.declare(Qty::plain(f.ret), format!("{inner}({params})"));
-                name_variables(whole, f.regions)
-            }
+            TyKind::Func(f) => self.declare_function(f, &inner, &[]),
             kind => {
                 let base = format!("{quals}{}", self.base_name(kind));
                 if inner.is_empty() {
@@ -142,6 +120,29 @@ impl TypeStore {
         let Some(contract) = self.contract(endpoint.contract) else { return "endpoint".into() };
         let state = endpoint.state.map_or(String::new(), |state| format!(":{}", contract.state_text(state)));
         format!("{}.{}{state}", contract.name, endpoint.side.word())
+    }
+
+    /// The type of a function whose prototype gives its region variables these names.
+    pub fn show_function(&self, ty: Ty, regions: &[Option<Symbol>]) -> String {
+        match self.kind(ty) {
+            TyKind::Func(f) => self.declare_function(f, "", regions),
+            _ => self.show(ty),
+        }
+    }
+
+    fn declare_function(&self, f: &FuncTy, inner: &str, regions: &[Option<Symbol>]) -> String {
+        let param = |p: &ParamTy| {
+            let at_most = p.at_most.map_or(String::new(), |n| format!("[[lee::at_most(parameter {})]] ", n + 1));
+            let consume = if p.consume { "consume " } else { "" };
+            format!("{at_most}{consume}{}{}", self.show_becoming(p), self.heap_word(p.ty))
+        };
+        let mut params: Vec<String> = f.params.iter().map(param).collect();
+        if f.variadic {
+            params.push("...".into());
+        }
+        let params = if params.is_empty() { "void".into() } else { params.join(", ") };
+        let whole = self.declare(Qty::plain(f.ret), format!("{inner}({params})"));
+        name_variables(whole, f.regions, regions)
     }
 
     /// ` @heap` behind a parameter that takes heap pointers only.
@@ -246,16 +247,20 @@ impl TypeStore {
     }
 }
 
-/// The region variables of a function type that stand in several places, as letters; others are not worth a word.
-fn name_variables(mut text: String, regions: u32) -> String {
+/// Writes the region variables of a function type: by their names, and as letters where they have none and stand in several places.
+/// Others are not worth a word.
+fn name_variables(mut text: String, regions: u32, names: &[Option<Symbol>]) -> String {
+    let named = |n: u32| names.get(n as usize).copied().flatten();
+    let taken = |c: &char| (0..regions).any(|n| named(n).is_some_and(|name| name.as_str() == c.to_string()));
+    let letters: Vec<char> = ('a'..='z').filter(|c| !taken(c)).collect();
     for n in (0..regions).rev() {
         let spelled = format!("@bound0.{n}");
-        if text.matches(&spelled).count() > 1 {
-            let letter = char::from(b'a' + (n % 26) as u8);
-            text = text.replace(&spelled, &format!("@{letter}"));
-        } else {
-            text = text.replace(&format!(" {spelled}"), "").replace(&spelled, "");
-        }
+        let letter = letters.get(n as usize % letters.len().max(1)).filter(|_| text.matches(&spelled).count() > 1);
+        text = match (named(n), letter) {
+            (Some(name), _) => text.replace(&spelled, &format!("@{name}")),
+            (None, Some(letter)) => text.replace(&spelled, &format!("@{letter}")),
+            (None, None) => text.replace(&format!(" {spelled}"), "").replace(&spelled, ""),
+        };
     }
     // What is left belongs to the function type around.
     text.replace("@bound1.", "@bound0.")

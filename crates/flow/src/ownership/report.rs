@@ -249,7 +249,7 @@ impl Words<'_, '_> {
 
     fn local_name(&self, local: Local) -> String {
         let decl = self.ownership.body.locals.get(local.0 as usize);
-        decl.and_then(|d| d.name).map_or("a variable".into(), |n| format!("`{n}`"))
+        decl.and_then(|d| d.name).map_or("a temporary object".into(), |n| format!("`{n}`"))
     }
 
     /// What releases a value of the path's type.
@@ -510,16 +510,19 @@ impl Words<'_, '_> {
         let name = self.local_name(local);
         let holder = self.holder_name(by.holder);
         let lent = self.address_site(local, by);
-        let message =
-            format!("the address of {name} does not outlive {holder}, which is used after the block of {name}");
-        let mut d = Diagnostic::error(OUTLIVES, lent, message).label(span, format!("the block of {name} ends here"));
+        let decl = self.ownership.body.locals.get(local.0 as usize);
+        let temporary = decl.is_none_or(|d| d.name.is_none());
+        let block = if temporary { "its block".to_string() } else { format!("the block of {name}") };
+        let message = format!("the address of {name} does not outlive {holder}, which is used after {block}");
+        let mut d = Diagnostic::error(OUTLIVES, lent, message).label(span, format!("{block} ends here"));
         if let Some(used) = self.next_use(by) {
             d = d.label(used, format!("{holder} is used here, after that"));
         }
-        if let Some(decl) = self.ownership.body.locals.get(local.0 as usize) {
-            d = d.label(decl.span, "declared here");
+        if let Some(decl) = decl {
+            d = d.label(decl.span, if temporary { "made here" } else { "declared here" });
         }
-        d.help(format!("declare {name} in the block of {holder}, or allocate it: `new`, `malloc`"))
+        let declare = if temporary { "declare a variable for it".to_string() } else { format!("declare {name}") };
+        d.help(format!("{declare} in the block of {holder}, or allocate it: `new`, `malloc`"))
     }
 
     /// The last statement before the end of the block, in the order of the source, that takes the address.

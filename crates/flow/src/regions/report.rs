@@ -212,7 +212,7 @@ impl Words<'_, '_> {
             }
             Problem::Kept { origin, region, exact: true, keeper } => self.wrong_region(span, *origin, *region, *keeper),
             Problem::Outer(origin, local) => {
-                let to = self.name(*local).unwrap_or("a variable".into());
+                let to = self.name(*local).unwrap_or("a temporary object".into());
                 let message = format!(
                     "{} {} not outlive {to}, which is declared outside its block",
                     self.what(*origin),
@@ -351,7 +351,7 @@ impl Words<'_, '_> {
 
     fn kept(&self, origin: OriginId, region: OriginId, keeper: Keeper) -> String {
         let (what, does) = (self.what(origin), self.does(origin));
-        let named = |l: Local| self.name(l).unwrap_or("a variable".into());
+        let named = |l: Local| self.name(l).unwrap_or("a temporary object".into());
         let wants_heap = region == HEAP;
         match keeper {
             Keeper::Return if wants_heap => format!("{what} {does} not outlive the function: it is returned"),

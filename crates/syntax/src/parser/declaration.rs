@@ -84,7 +84,11 @@ impl Parser<'_> {
 
     /// To the `,` or `;` behind a broken initialiser, if one follows on the way.
     fn skip_initializer(&mut self, from: usize) {
-        let mut index = self.at.max(from);
+        // The mistake may be inside brackets, whose commas separate no declarators.
+        let mut index = from;
+        while index < self.at {
+            index = self.behind_closed(index).unwrap_or(index + 1);
+        }
         loop {
             match self.token_at(index).kind {
                 Kind::Semi | Kind::Comma | Kind::Eof | Kind::RBrace => break,

@@ -429,6 +429,28 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Index behind the bracket that closes the one at `index`, if they pair up and no `;` says that one is missing.
+    fn behind_closed(&self, index: usize) -> Option<usize> {
+        let mut open = vec![];
+        let mut index = index;
+        loop {
+            match self.token_at(index).kind {
+                kind @ (Kind::LParen | Kind::LBracket | Kind::LBrace) => open.push(kind),
+                Kind::RParen if open.pop() != Some(Kind::LParen) => return None,
+                Kind::RBracket if open.pop() != Some(Kind::LBracket) => return None,
+                Kind::RBrace if open.pop() != Some(Kind::LBrace) => return None,
+                // Those of a statement expression, `({ ... })`, stand in braces inside parentheses.
+                Kind::Semi if open.len() < 2 || open.last() != Some(&Kind::LBrace) => return None,
+                Kind::Eof => return None,
+                _ => {}
+            }
+            index += 1;
+            if open.is_empty() {
+                return Some(index);
+            }
+        }
+    }
+
     /// Behind a mistake: past the next `;` of this block, or before its `}`, or before a statement that starts a line.
     fn recover(&mut self, from: usize) {
         if self.at == from && !matches!(self.raw(0), Kind::RBrace | Kind::Semi | Kind::LBrace) {
