@@ -1,4 +1,4 @@
-"""Charts of bench/record, drawn by matplotlib (`pip install matplotlib`, or Debian's python3-matplotlib)."""
+"""Charts of bench/record, drawn by matplotlib (Debian's python3-matplotlib, which `./dev setup` installs)."""
 
 import common
 
@@ -6,8 +6,8 @@ try:
     import matplotlib
     from matplotlib.figure import Figure
 except ImportError:
-    common.fail("matplotlib draws the charts and is not installed: 'apt-get install python3-matplotlib', or 'pip install matplotlib'"
-                " in a virtual environment whose python3 runs this command")
+    common.fail("matplotlib draws the charts and is not installed: './dev setup' installs it for /usr/bin/python3; elsewhere"
+                " 'pip install matplotlib', and run 'python3 bench/record'")
 
 # Text as outlines: the same width whatever fonts a reader has, so that nothing is cut off. The same figures give the same file.
 matplotlib.rcParams.update({"svg.fonttype": "path", "svg.hashsalt": "leeward", "font.family": "DejaVu Sans", "font.size": 9})

@@ -24,7 +24,7 @@ export LEE_TEST_GCC LEE_TEST_CLANG LEE_TEST_CC
 
 # The tools, each with the Debian package that brings it; `has` knows when it is there.
 tools=(gcc:gcc clang:clang-19 sanitizers:libclang-rt-19-dev make:make cmake:cmake gdb:gdb valgrind:valgrind python3:python3
-    zlib:zlib1g-dev sqlite:libsqlite3-dev words:wamerican csmith:csmith csmith.h:libcsmith-dev)
+    zlib:zlib1g-dev sqlite:libsqlite3-dev words:wamerican csmith:csmith csmith.h:libcsmith-dev matplotlib:python3-matplotlib)
 
 # sanitizes COMPILER [LIST]: whether it can build and run a program under the sanitizers.
 sanitizes() {
@@ -48,6 +48,7 @@ has() {
         zlib) header zlib.h ;;
         sqlite) header sqlite3.h ;;
         words) [ -e /usr/share/dict/words ] ;;
+        matplotlib) /usr/bin/python3 -c 'import matplotlib' 2>/dev/null ;;
         csmith.h) [ -n "$(csmith_header)" ] ;;
         *) command -v "$1" >/dev/null ;;
     esac
