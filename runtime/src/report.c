@@ -51,15 +51,20 @@ static _Noreturn void end(void) {
     _exit(FAULT_STATUS);
 }
 
-/* The length of the path of the library's headers with which `path` begins; they lie beside the runtime's sources, in a cache. */
+/* How much of `path` leads to the folder of the library's headers, 0 if it does not lead there. The folder lies beside the runtime's
+ * sources, in a cache; paths are as they were told to the compiler, relative ones too, so its own name and that around it must do. */
 static size_t library_length(const struct lee_text *path) {
     static const char own[] = __FILE__, from_root[] = "runtime/src/report.c", headers[] = "library/include/";
-    if (sizeof own <= sizeof from_root)
-        return 0;
-    size_t root = sizeof own - sizeof from_root, length = root + sizeof headers - 1;
-    bool within = path->length > length && memcmp(path->bytes, own, root) == 0 &&
-                  memcmp(path->bytes + root, headers, sizeof headers - 1) == 0;
-    return within ? length : 0;
+    size_t root = sizeof own > sizeof from_root ? sizeof own - sizeof from_root : 0, name = root;
+    while (name > 0 && (name == root || own[name - 1] != '/'))
+        name--;
+    size_t length = root - name + sizeof headers - 1;
+    for (size_t at = 0; root != 0 && at + length <= path->length; at++) {
+        if (memcmp(path->bytes + at, own + name, root - name) == 0 &&
+            memcmp(path->bytes + at + root - name, headers, sizeof headers - 1) == 0)
+            return at + length;
+    }
+    return 0;
 }
 
 static void set_path(struct lee_text *path, const char *directory, const char *file) {
