@@ -1,16 +1,19 @@
 /* account.c: who is charged for what a collection marks.
  *
- * Promises: each custodian is charged for the objects that its tasks reach, and for its tasks' stacks and arenas; the charges of all
- * custodians, each object counted once, add up to the live bytes that sweeping counts. What no task reaches (globals, roots of the
- * runtime) is the first custodian's; what only a finalizer queue holds its custodian's.
+ * Promises: each custodian is charged for the objects that its tasks reach, and for its tasks'
+ * stacks and arenas; the charges of all custodians, each object counted once, add up to the live
+ * bytes that sweeping counts. What no task reaches (globals, roots of the runtime) is the first
+ * custodian's; what only a finalizer queue holds its custodian's.
  *
- * Blame the child: custodians are marked in post-order, children before parents, and an object is charged to the first that reaches
- * it (Wick, Flatt, Hsieh, "Reachability-Based Memory Accounting", 2002). The marker counts bytes only meanwhile; the first
- * custodian comes last and gets what is left, so its part costs nothing. Precise: account_precise.c.
+ * Blame the child: custodians are marked in post-order, children before parents, and an object is
+ * charged to the first that reaches it (Wick, Flatt, Hsieh, "Reachability-Based Memory Accounting",
+ * 2002). The marker counts bytes only meanwhile; the first custodian comes last and gets what is
+ * left, so its part costs nothing. Precise: account_precise.c.
  *
- * A collection accounts if it is asked to or if somebody is near a limit, as far as is known: by what was charged at the last accounting
- * and handed out since. What others made and somebody came to hold is not in that; so each third collection accounts if somebody's limit
- * is below all that lives. */
+ * A collection accounts if it is asked to or if somebody is near a limit, as far as is known: by
+ * what was charged at the last accounting and handed out since. What others made and somebody came
+ * to hold is not in that; so each third collection accounts if somebody's limit is below all that
+ * lives. */
 #include "custodian.h"
 
 #ifndef LEE_NO_GC
@@ -102,8 +105,9 @@ void lee_tasks_scan(struct lee_heap *heap, struct lee_marker *marker) {
         scan_tasks(heap, at, marker);
 }
 
-/* Marks from a custodian's tasks, or with null from what is nobody's. With `record` the words are written down first, and marked
- * from there: the stack would not be the same when it is read again. */
+/* Marks from a custodian's tasks, or with null from what is nobody's. With `record` the words are
+ * written down first, and marked from there: the stack would not be the same when it is read
+ * again. */
 static void mark_from(struct lee_heap *heap, struct lee_custodian *custodian, struct lee_marker *marker,
                       struct record *record) {
     size_t before = record->words == NULL ? 0 : record->words->bytes;

@@ -1,9 +1,11 @@
 /* account_bounded.c: what one custodian reaches, at a cost in proportion to its limit.
  *
- * Promises: touches neither the collector's mark bits nor any object (but gives back what tasks' stacks do not use any more); reads at most what is reached before the trace stops, and one
- * object more; of what may come into finalizer queues, all is looked at. Uses memory of its own in proportion to what it finds. The count is what the
- * custodian and all below it are charged under the precise policy, or more (of what may come into a queue, some may have other holders, too); so at least what
- * they are charged under any. */
+ * Promises: touches neither the collector's mark bits nor any object (but gives back what tasks'
+ * stacks do not use any more); reads at most what is reached before the trace stops, and one object
+ * more; of what may come into finalizer queues, all is looked at. Uses memory of its own in
+ * proportion to what it finds. The count is what the custodian and all below it are charged under
+ * the precise policy, or more (of what may come into a queue, some may have other holders, too); so
+ * at least what they are charged under any. */
 #include "custodian.h"
 
 #ifndef LEE_NO_GC

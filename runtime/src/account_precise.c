@@ -1,17 +1,20 @@
 /* account_precise.c: the precise policy: the set of custodians that reach each object.
  *
- * Promises: an object that several custodians reach is charged in full to each of them, and once to those above them. Solving is in
- * account_solve.c.
+ * Promises: an object that several custodians reach is charged in full to each of them, and once to
+ * those above them. Solving is in account_solve.c.
  *
- * Custodians mark in post-order. What one marks is its *segment*: it holds all of it, and whoever else reaches some of it reaches what
- * that points to. A block says who holds its objects, as a number, as long as that is one segment; from the second on, each object has a
- * number of its own. So an object costs what blame-the-child costs and a comparison. An object that is marked already and another
- * segment's is *noted*, once for each segment that it was met from.
+ * Custodians mark in post-order. What one marks is its *segment*: it holds all of it, and whoever
+ * else reaches some of it reaches what that points to. A block says who holds its objects, as a
+ * number, as long as that is one segment; from the second on, each object has a number of its own.
+ * So an object costs what blame-the-child costs and a comparison. An object that is marked already
+ * and another segment's is *noted*, once for each segment that it was met from.
  *
- * Objects behind which much was found to be shared are *gates* in the next collections. A gate is marked before marking begins, so it
- * is met as what is shared is; when that happens first, what it reaches and nobody marked yet becomes a segment of its own, before
- * anything else is marked. All who meet a gate hold its segment as a whole: that takes a note of the two segments, whatever their
- * sizes. So as long as the same objects are shared through the same gates, each object is visited once. */
+ * Objects behind which much was found to be shared are *gates* in the next collections. A gate is
+ * marked before marking begins, so it is met as what is shared is; when that happens first, what it
+ * reaches and nobody marked yet becomes a segment of its own, before anything else is marked. All
+ * who meet a gate hold its segment as a whole: that takes a note of the two segments, whatever
+ * their sizes. So as long as the same objects are shared through the same gates, each object is
+ * visited once. */
 #include "precise.h"
 
 #ifndef LEE_NO_GC

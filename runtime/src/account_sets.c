@@ -1,5 +1,5 @@
-/* account_sets.c: see sets.h. Sets are bit vectors behind each other; those of two and more custodians are found again by a hash
- * of their members. */
+/* account_sets.c: see sets.h. Sets are bit vectors behind each other; those of two and more
+ * custodians are found again by a hash of their members. */
 #include "sets.h"
 
 #ifndef LEE_NO_GC

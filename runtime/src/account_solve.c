@@ -1,14 +1,17 @@
 /* account_solve.c: who holds each object, from what marking by the precise policy wrote down.
  *
- * Promises: what account_precise.c does; however objects are shared, each is visited five times at most after it was marked, the last two
- * of them slowly.
+ * Promises: what account_precise.c does; however objects are shared, each is visited five times at
+ * most after it was marked, the last two of them slowly.
  *
- * First segments: whoever holds one holds those whose gates it met. That needs no look at objects. Then notes: if those who hold the
- * segment from which an object was noted do not all hold the object, they come to hold all that it reaches, in a pass as fast as marking (after Wick,
- * Flatt and Hsieh, "Reachability-Based Memory Accounting", 2002), which stops where they do and at gates; if it stopped at a gate, all of this
- * is done again. That may visit an object as often as there are custodians. When visits exceed twice the objects of the heap the rest is
- * done over strongly connected components (path-based: Gabow, "Path-based depth-first search for strong and biconnected components", 2000):
- * all members of one have the same set, and components that are taken in topological order are final when their turn comes. */
+ * First segments: whoever holds one holds those whose gates it met. That needs no look at objects.
+ * Then notes: if those who hold the segment from which an object was noted do not all hold the
+ * object, they come to hold all that it reaches, in a pass as fast as marking (after Wick, Flatt
+ * and Hsieh, "Reachability-Based Memory Accounting", 2002), which stops where they do and at gates;
+ * if it stopped at a gate, all of this is done again. That may visit an object as often as there
+ * are custodians. When visits exceed twice the objects of the heap the rest is done over strongly
+ * connected components (path-based: Gabow, "Path-based depth-first search for strong and
+ * biconnected components", 2000): all members of one have the same set, and components that are
+ * taken in topological order are final when their turn comes. */
 #include "account_solve.h"
 
 #ifndef LEE_NO_GC
@@ -111,8 +114,9 @@ static uint32_t wider(uint32_t before, uint32_t set) {
     return fresh;
 }
 
-/* Makes sets whole: whoever holds a segment holds those behind the gates that were met from there. Each round goes through the edges in
- * both directions: they are in the order in which segments were found. */
+/* Makes sets whole: whoever holds a segment holds those behind the gates that were met from there.
+ * Each round goes through the edges in both directions: they are in the order in which segments
+ * were found. */
 static void close_segments(void) {
     size_t edges = lee_precise.edges.bytes / sizeof(struct lee_edge), words = lee_set_words();
     const struct lee_edge *edge = lee_precise.edges.data;
@@ -164,8 +168,8 @@ static void sort(struct work *work, size_t count, bool by_mark) {
     }
 }
 
-/* What is still to be done: what many segments noted is there once, with all who hold them, and work of the same set follows each
- * other, so that one pass does for all. */
+/* What is still to be done: what many segments noted is there once, with all who hold them, and
+ * work of the same set follows each other, so that one pass does for all. */
 static void find_work(struct lee_vector *vector) {
     const struct lee_note *notes = lee_precise.notes.data;
     size_t count = lee_precise.notes.bytes / sizeof *notes, kept = 0;
@@ -354,7 +358,8 @@ static void enter(struct search *search, uint64_t mark) {
     each_child(mark, add_child);
 }
 
-/* All that the object reaches is known. If no way leads from there to an earlier object, its component is complete. */
+/* All that the object reaches is known. If no way leads from there to an earlier object, its
+ * component is complete. */
 static void leave(struct search *search, uint64_t mark) {
     if (*last_of(&search->firsts) != number_of(mark))
         return;
@@ -399,7 +404,8 @@ static void charge_child(void *context, uintptr_t word) {
         widen(mark, solver.set);
 }
 
-/* Components come out of the search behind all that they reach; so from the end, each is final when its turn comes. */
+/* Components come out of the search behind all that they reach; so from the end, each is final when
+ * its turn comes. */
 static void charge_components(const struct search *search) {
     const uint64_t *marks = search->marks.data;
     size_t end = search->marks.bytes / sizeof *marks;

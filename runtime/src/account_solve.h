@@ -1,4 +1,5 @@
-/* account_solve.h: between the two parts of the precise policy: what marking wrote down, and who holds what in the end. */
+/* account_solve.h: between the two parts of the precise policy: what marking wrote down, and who
+ * holds what in the end. */
 #ifndef LEE_SRC_ACCOUNT_SOLVE_H
 #define LEE_SRC_ACCOUNT_SOLVE_H
 

@@ -1,9 +1,10 @@
 /* arena.c: arenas, and the pages that arenas and reaps are made of.
  *
- * Promises: what lee/arena.h says. Pages come from the heap of the process (lee/pages.h): the first is the smallest there is, each
- * further one twice as large, up to MAX_PAGE_BYTES. An object that would waste much of a page gets one of its own, behind the one
- * that is being filled. First pages are kept for the next arena, a few for each thread: programs that make small arenas in
- * loops touch the same memory again.
+ * Promises: what lee/arena.h says. Pages come from the heap of the process (lee/pages.h): the first
+ * is the smallest there is, each further one twice as large, up to MAX_PAGE_BYTES. An object that
+ * would waste much of a page gets one of its own, behind the one that is being filled. First pages
+ * are kept for the next arena, a few for each thread: programs that make small arenas in loops
+ * touch the same memory again.
  *
  * The arenas that have pages are on a list, so that the collector finds what they point to. */
 #include "arena.h"

@@ -32,8 +32,9 @@ static inline unsigned char *lee_arena_page_end(struct lee_arena_page *page) {
 /* False if the size cannot be that of an object. */
 bool lee_arena_array_size(int64_t count, size_t elem_size, size_t extra, size_t *size);
 
-/* The words of a page that may be objects'. Of the page being filled, the rest was never written, or is what a page's last user
- * left. A key's arena lies in its own page; what it is linked to is nothing that it reaches. */
+/* The words of a page that may be objects'. Of the page being filled, the rest was never written,
+ * or is what a page's last user left. A key's arena lies in its own page; what it is linked to is
+ * nothing that it reaches. */
 struct lee_arena_part {
     uintptr_t start, end;
 };
@@ -54,14 +55,16 @@ struct lee_marker;
 /* Marks what its objects point to, word by word. */
 void lee_arena_scan(const struct lee_arena *arena, struct lee_marker *marker);
 
-/* keys.c: for the collector. The key whose address a word is, null if it is none; what its arena takes; all marks away; and the end of
- * those that were not found, of which it returns the number. Under AddressSanitizer no key is ever found dead. */
+/* keys.c: for the collector. The key whose address a word is, null if it is none; what its arena
+ * takes; all marks away; and the end of those that were not found, of which it returns the number.
+ * Under AddressSanitizer no key is ever found dead. */
 extern const struct lee_layout lee_layout_key;
 struct lee_arena *lee_key_at(uintptr_t word);
 size_t lee_key_bytes(const struct lee_arena *key);
 /* Returns how many there are. */
 size_t lee_keys_unmark(struct lee_heap *heap);
-/* The addresses of those that are marked, and their number; and the same back into marks, later and in another process. */
+/* The addresses of those that are marked, and their number; and the same back into marks, later and
+ * in another process. */
 size_t lee_keys_found(struct lee_heap *heap, uintptr_t *found);
 void lee_keys_adopt(struct lee_heap *heap, const uintptr_t *found, size_t count);
 /* A dead object held a counted key: one holder less, if the key was found. Null is nothing. */
@@ -79,8 +82,9 @@ void lee_arena_drop_page(struct lee_arena *arena, struct lee_arena_page *page);
 /* An object in a block of malloc's, with a page header directly in front of it. */
 void *lee_arena_block(struct lee_arena *arena, size_t size, size_t align);
 #else
-/* A further page for an object that needs `bytes`, the page's header included. It is the newest, unless the object takes so much
- * of it that the one before goes on being filled. Null when there is no memory. */
+/* A further page for an object that needs `bytes`, the page's header included. It is the newest,
+ * unless the object takes so much of it that the one before goes on being filled. Null when there
+ * is no memory. */
 struct lee_arena_page *lee_arena_grow(struct lee_arena *arena, size_t bytes);
 #endif
 

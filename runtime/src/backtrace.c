@@ -1,9 +1,10 @@
 /* backtrace.c: see backtrace.h.
  *
- * Emitted code and the runtime keep frame pointers, so the walk is the chain of them. libc does not: where its code
- * stands between (a callback of a library function, a trap inside one) the words of the stack are searched for the
- * next address that follows a call instruction of the program. What a call left behind earlier may be found so in its
- * stead; a backtrace is a hint there, while the place of an explicit check always comes from the check itself. */
+ * Emitted code and the runtime keep frame pointers, so the walk is the chain of them. libc does
+ * not: where its code stands between (a callback of a library function, a trap inside one) the
+ * words of the stack are searched for the next address that follows a call instruction of the
+ * program. What a call left behind earlier may be found so in its stead; a backtrace is a hint
+ * there, while the place of an explicit check always comes from the check itself. */
 #define _GNU_SOURCE
 #include "backtrace.h"
 
@@ -193,8 +194,9 @@ __attribute__((no_sanitize("address"))) static bool gave_up_frame(uintptr_t star
 #endif
 }
 
-/* Whether the C compiler split this off a function (`f.cold`, `f.part.0`): it relies on the frame that the rest has made. What else
- * follows a dot is of the symbol's own: types of a generic, a digest. */
+/* Whether the C compiler split this off a function (`f.cold`, `f.part.0`): it relies on the frame
+ * that the rest has made. What else follows a dot is of the symbol's own: types of a generic, a
+ * digest. */
 static bool is_part(const char *function) {
     return strstr(function, ".cold") != NULL || strstr(function, ".part.") != NULL;
 }
@@ -222,8 +224,8 @@ static bool is_runtime_part(const struct lee_frame *frame) {
     return location.function != NULL && strncmp(location.function, "lee_", 4) == 0 && is_part(location.function);
 }
 
-/* A function that was compiled without a frame pointer: the runtime's own may be, depending on flags. What was split off of it does
- * not say; it is compiled as this function is. */
+/* A function that was compiled without a frame pointer: the runtime's own may be, depending on
+ * flags. What was split off of it does not say; it is compiled as this function is. */
 static bool keeps_no_frame(const struct lee_frame *frame) {
     enum { PROLOGUE = 32 }; /* bytes */
     if (is_runtime_part(frame))
@@ -232,9 +234,9 @@ static bool keeps_no_frame(const struct lee_frame *frame) {
     return start != 0 && !makes_frame(start, frame->pc);
 }
 
-/* Finds the caller of a function that trapped before it made its frame, or after it gave it up; the chain of frame
- * pointers lacks that caller. A call of a null pointer is the case in which there is no function at all: there the
- * frame of the call takes the place of the trap's. */
+/* Finds the caller of a function that trapped before it made its frame, or after it gave it up; the
+ * chain of frame pointers lacks that caller. A call of a null pointer is the case in which there is
+ * no function at all: there the frame of the call takes the place of the trap's. */
 static bool find_trap_caller(struct stack *stack, struct lee_frame *frame, struct lee_frame *caller) {
     bool nowhere = !lee_objects_has_code(frame->pc, 0);
     uintptr_t at = 0, start = nowhere ? 0 : function_start(frame);
@@ -250,8 +252,8 @@ static bool find_trap_caller(struct stack *stack, struct lee_frame *frame, struc
     return !nowhere;
 }
 
-/* Whether `frame` is of the program's own code. A line is not known for code of libc that is linked into the program;
- * of a program without any lines all counts as its own. */
+/* Whether `frame` is of the program's own code. A line is not known for code of libc that is linked
+ * into the program; of a program without any lines all counts as its own. */
 static bool is_own(const struct lee_frame *frame) {
     struct lee_location location;
     const struct lee_object *object = locate(frame, &location);
@@ -348,8 +350,8 @@ static bool same_directory(const struct lee_location *a, const struct lee_locati
     return strcmp(of_a, of_b) == 0 && length_a == length_b && memcmp(a->file, b->file, length_a) == 0;
 }
 
-/* Where a task begins, `lee__start_2_work`, stands in no source file; what the C compiler put there of `work` does. True if it is that:
- * the call gets the name. */
+/* Where a task begins, `lee__start_2_work`, stands in no source file; what the C compiler put there
+ * of `work` does. True if it is that: the call gets the name. */
 static bool is_inlined_start(struct lee_location *location) {
     static const char prefix[] = "lee__start_";
     if (location->function == NULL || strncmp(location->function, prefix, sizeof prefix - 1) != 0 || location->file == NULL ||
@@ -361,8 +363,9 @@ static bool is_inlined_start(struct lee_location *location) {
     return true;
 }
 
-/* What the runtime calls (libc's code, for the most part) is no more the program's than the runtime is: what stands before a call of
- * the runtime is hidden with it. So is code without a name, which says nothing. */
+/* What the runtime calls (libc's code, for the most part) is no more the program's than the runtime
+ * is: what stands before a call of the runtime is hidden with it. So is code without a name, which
+ * says nothing. */
 static void hide_callees(struct lee_call *calls, size_t count) {
     size_t hidden = 0, own = 0;
     while (own < count && (calls[own].runtime || calls[own].location.file == NULL))
@@ -377,7 +380,8 @@ static void hide_callees(struct lee_call *calls, size_t count) {
         calls[i].runtime = true;
 }
 
-/* The runtime's functions are known by their names, and those without the prefix by being in a file beside this one. */
+/* The runtime's functions are known by their names, and those without the prefix by being in a file
+ * beside this one. */
 static void mark_runtime(struct lee_call *calls, size_t count) {
     struct lee_frame here = {.pc = (uintptr_t)lee_backtrace};
     struct lee_location own;
@@ -388,7 +392,8 @@ static void mark_runtime(struct lee_call *calls, size_t count) {
         struct lee_location *location = &calls[i].location;
         if (is_inlined_start(location))
             continue;
-        /* Code of the program without a line is the runtime's, or of a library that is linked in, where the program itself has lines. */
+        /* Code of the program without a line is the runtime's, or of a library that is linked in,
+         * where the program itself has lines. */
         bool unlined = location->file == NULL && calls[i].program && calls[i].lined;
         calls[i].runtime = unlined || (location->function != NULL && strncmp(location->function, "lee_", 4) == 0) ||
                            (same_directory(location, &own) && strstr(location->file, ".lee") == NULL);

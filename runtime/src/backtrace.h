@@ -1,7 +1,8 @@
 /* backtrace.h: which calls led to a place, with function names, files and lines.
  *
- * Promises: allocates nothing (files are mapped), reads only memory that is mapped, ends on any stack, however
- * damaged. Fit for signal handlers. Not for two threads at once: the report sees to that. */
+ * Promises: allocates nothing (files are mapped), reads only memory that is mapped, ends on any
+ * stack, however damaged. Fit for signal handlers. Not for two threads at once: the report sees to
+ * that. */
 #ifndef LEE_BACKTRACE_H
 #define LEE_BACKTRACE_H
 

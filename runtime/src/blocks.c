@@ -1,8 +1,9 @@
 /* blocks.c: the blocks of 64 KB of a heap.
  *
- * Promises: a block that is handed out is charged; its mark bits are clear. A free block that may be resident (dirty, or in
- * a huge page) stays charged until its memory went back, so the limit is one of what the system really gave. Blocks that
- * were used before come first: they cost no page fault. */
+ * Promises: a block that is handed out is charged; its mark bits are clear. A free block that may
+ * be resident (dirty, or in a huge page) stays charged until its memory went back, so the limit is
+ * one of what the system really gave. Blocks that were used before come first: they cost no page
+ * fault. */
 #include "heap.h"
 #include "poison.h"
 #include "small.h"

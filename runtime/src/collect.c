@@ -1,8 +1,9 @@
 /* collect.c: a collection, from beginning to end, and when there is one.
  *
- * The order: what the last collection left is swept; marks are cleared; roots, then all that they reach, are marked; finalizer
- * queues take what died and mark it again; weak references to the dead become null; dead owners release what they own; only
- * then blocks are given back and cells become free, lazily. */
+ * The order: what the last collection left is swept; marks are cleared; roots, then all that they
+ * reach, are marked; finalizer queues take what died and mark it again; weak references to the dead
+ * become null; dead owners release what they own; only then blocks are given back and cells become
+ * free, lazily. */
 #define _GNU_SOURCE
 #include "collect.h"
 
@@ -65,16 +66,18 @@ void lee_marks_clear(struct lee_heap *heap) {
     }
 }
 
-/* `fresh` bytes were handed out since the marking before, which left `old` bytes. When at least half of them
- * live, the program is building something: collections find little, each marks what the ones before marked, so the next one
- * is put off twice as long. A program that lets go of what it allocates gets the usual budget at once. */
+/* `fresh` bytes were handed out since the marking before, which left `old` bytes. When at least
+ * half of them live, the program is building something: collections find little, each marks what
+ * the ones before marked, so the next one is put off twice as long. A program that lets go of what
+ * it allocates gets the usual budget at once. */
 static void set_budget(struct lee_heap *heap, size_t fresh, size_t old) {
     size_t live = heap->live_marked, budget = live / 100 * lee_heap_settings.grow_percent;
     if (live > old && live - old >= fresh / 2 && budget <= SIZE_MAX / 2)
         budget *= 2;
     if (budget < lee_heap_settings.least_budget)
         budget = lee_heap_settings.least_budget;
-    /* Memory that is there is used first, up to twice as much: what a program held at its peak saves it collections. */
+    /* Memory that is there is used first, up to twice as much: what a program held at its peak
+     * saves it collections. */
     size_t there = heap->blocks_free_dirty * LEE_BLOCK_BYTES;
     if (budget < there)
         budget = there / 2 < budget ? there : 2 * budget;
@@ -277,8 +280,8 @@ static void verify_snapshot(struct lee_heap *heap) {
         lee_fault_message(NULL, wrong);
 }
 
-/* False if the collection has to be one that stops: a weak reference gave away what the snapshot did not find, and since then it may be
- * anywhere. Nothing was swept by then. */
+/* False if the collection has to be one that stops: a weak reference gave away what the snapshot
+ * did not find, and since then it may be anywhere. Nothing was swept by then. */
 static bool adopt(struct lee_heap *heap) {
     lee_snapshot_adopt(heap);
     heap->counts.mark_last = lee_snapshot_mark_time();
@@ -300,7 +303,8 @@ static bool adopt(struct lee_heap *heap) {
     return true;
 }
 
-/* Ends the collection if the snapshot's marks are there; `wait`: if need be when they are. True if it has ended. */
+/* Ends the collection if the snapshot's marks are there; `wait`: if need be when they are. True if
+ * it has ended. */
 static bool take_over(struct lee_heap *heap, bool wait) {
     if (heap->disposing > 0)
         return false;

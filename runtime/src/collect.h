@@ -10,7 +10,8 @@ struct lee_span {
     uintptr_t start, end;
     const struct lee_layout *layout; /* null: any word may be a pointer */
 };
-/* Adds the `lee_span`s of global data and of this thread's own. False if there is no memory. Takes the loader's lock. */
+/* Adds the `lee_span`s of global data and of this thread's own. False if there is no memory. Takes
+ * the loader's lock. */
 bool lee_roots_find_globals(struct lee_vector *spans);
 /* Of these: the running stack with the registers; and what belongs to no task. */
 void lee_roots_scan_stack(struct lee_heap *heap, struct lee_marker *marker);
@@ -29,7 +30,8 @@ void lee_finalizers_process(struct lee_heap *heap, struct lee_marker *marker);
 /* Whether something is in the queue. */
 bool lee_finalizer_filled(const struct lee_finalizer_queue *queue);
 void lee_weak_process(struct lee_heap *heap);
-/* The number of the last snapshot; and whether, since it was begun, a weak reference gave away what it found dead. */
+/* The number of the last snapshot; and whether, since it was begun, a weak reference gave away what
+ * it found dead. */
 extern size_t lee_weak_watch;
 bool lee_weak_conflict(struct lee_heap *heap);
 
@@ -39,11 +41,11 @@ void lee_owners_process(struct lee_heap *heap);
 /* collect.c: no object is marked any more. Keys have marks of their own. */
 void lee_marks_clear(struct lee_heap *heap);
 
-/* verify.c: traces the heap again in another way from the recorded roots. The first difference to the mark bits, or
- * null. `more`: more may be marked. */
+/* verify.c: traces the heap again in another way from the recorded roots. The first difference to
+ * the mark bits, or null. `more`: more may be marked. */
 const char *lee_heap_verify_marks(struct lee_heap *heap, const struct lee_vector *roots, bool more);
-/* sum.c: behind an accounting, whether what lives is what is charged, and what the page allocator charged is held. `only`: the heap is the
- * only one. The first thing wrong, or null. */
+/* sum.c: behind an accounting, whether what lives is what is charged, and what the page allocator
+ * charged is held. `only`: the heap is the only one. The first thing wrong, or null. */
 const char *lee_heap_verify_sum(struct lee_heap *heap, bool only);
 /* While a snapshot is taken over: whether each cell that was freed since was found by it, or is younger. */
 const char *lee_heap_verify_free(struct lee_heap *heap);

@@ -1,7 +1,8 @@
 /* container.c: from a member to its struct.
  *
- * Promises: what lee/container.h says. The list is a treap by address; objects on it do not overlap, and an object's priority is a hash
- * of its address, so its depth is about twice the logarithm. It belongs to the thread that runs Leeward code, as heaps do. */
+ * Promises: what lee/container.h says. The list is a treap by address; objects on it do not
+ * overlap, and an object's priority is a hash of its address, so its depth is about twice the
+ * logarithm. It belongs to the thread that runs Leeward code, as heaps do. */
 #include "container.h"
 
 #include "heap.h"
@@ -80,7 +81,8 @@ void *lee_list_in_arena(void *block, size_t bytes, const struct lee_container *t
     return block;
 }
 
-/* Whether one of the elements in `bytes` bytes has a `want` at the offset, itself or in one of its parts, which overlap in unions. */
+/* Whether one of the elements in `bytes` bytes has a `want` at the offset, itself or in one of its
+ * parts, which overlap in unions. */
 static bool holds(const struct lee_container *type, size_t bytes, size_t offset, const struct lee_container *want) {
     if (type->flexible && bytes > type->bytes)
         bytes = type->bytes;

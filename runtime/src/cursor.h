@@ -1,8 +1,8 @@
 /* cursor.h: reading binary data that may be damaged.
  *
- * Promises: no read outside [at, end). A read that does not fit gives 0, and moves the cursor to its end and marks it
- * as failed, so that a reader may check once after several reads. Both targets are little-endian, and so is what
- * they read here. */
+ * Promises: no read outside [at, end). A read that does not fit gives 0, and moves the cursor to
+ * its end and marks it as failed, so that a reader may check once after several reads. Both targets
+ * are little-endian, and so is what they read here. */
 #ifndef LEE_CURSOR_H
 #define LEE_CURSOR_H
 

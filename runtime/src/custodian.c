@@ -1,8 +1,9 @@
 /* custodian.c: the tree of custodians, what they may hold, and their end.
  *
- * Promises: `settled + fresh` of a custodian never is less than what its tasks got since the last accounting and what they were
- * charged then. Nobody is shut down because of memory before an accounting said so, or before it made accountings follow
- * each other too fast (a sixteenth of its limit apart). Shutting down stops tasks; their memory is found by the collector. */
+ * Promises: `settled + fresh` of a custodian never is less than what its tasks got since the last
+ * accounting and what they were charged then. Nobody is shut down because of memory before an
+ * accounting said so, or before it made accountings follow each other too fast (a sixteenth of its
+ * limit apart). Shutting down stops tasks; their memory is found by the collector. */
 #include "custodian.h"
 
 #include <lee/heap.h>
@@ -45,7 +46,8 @@ static void unlink_child(struct lee_custodian *custodian) {
         custodian->next->previous = custodian->previous;
 }
 
-/* Dead: no task, no child that lives, no reference. Parents and neighbours that die with it are still what they were. */
+/* Dead: no task, no child that lives, no reference. Parents and neighbours that die with it are
+ * still what they were. */
 static void drop(void *object, size_t bytes) {
     (void)bytes;
     unlink_child(object);
@@ -309,7 +311,8 @@ static size_t left_to(const struct lee_custodian *custodian) {
     return least;
 }
 
-/* The most that somebody below `custodian`, or it itself, requires. Only asked when somebody has a requirement at all. */
+/* The most that somebody below `custodian`, or it itself, requires. Only asked when somebody has a
+ * requirement at all. */
 static size_t required_below(struct lee_custodian *custodian) {
     size_t most = 0;
     if (accounts_self()->requirements == 0)
@@ -324,8 +327,8 @@ static size_t required_below(struct lee_custodian *custodian) {
     }
 }
 
-/* What `bytes` more would break: a limit of `of` (null: nothing), or a requirement of so many bytes below it. Else how much is left to
- * the nearest limit. */
+/* What `bytes` more would break: a limit of `of` (null: nothing), or a requirement of so many bytes
+ * below it. Else how much is left to the nearest limit. */
 static struct breach find_breach(size_t bytes) {
     struct breach breach = {NULL, 0, SIZE_MAX};
     for (struct lee_custodian *at = lee_task_self()->custodian; at != NULL; at = at->parent) {
@@ -374,8 +377,9 @@ static void condemn(struct lee_custodian *victim, bool *any, bool *self) {
     *any = true;
 }
 
-/* Shuts down every victim whose limit or requirement is broken after an accounting, and those of `fast`, which made accountings follow
- * each other too quickly (or is null). All of them: a child that somebody put in front of itself goes with it. */
+/* Shuts down every victim whose limit or requirement is broken after an accounting, and those of
+ * `fast`, which made accountings follow each other too quickly (or is null). All of them: a child
+ * that somebody put in front of itself goes with it. */
 static bool judge(size_t bytes, const struct breach *fast, bool *self) {
     bool any = false;
     for (struct lee_custodian *at = lee_custodian_deepest(&accounts_self()->first); at != NULL; at = lee_custodian_after(at)) {
@@ -397,7 +401,8 @@ static bool judge(size_t bytes, const struct breach *fast, bool *self) {
     return any;
 }
 
-/* Whether so little was handed out to the custodian since it last asked for an accounting that it lives on accountings. */
+/* Whether so little was handed out to the custodian since it last asked for an accounting that it
+ * lives on accountings. */
 static bool thrashes(struct lee_custodian *custodian) {
     size_t limit = custodian->least_limit < lee_memory_limit() ? custodian->least_limit : lee_memory_limit();
     bool fast = custodian->was_forced && custodian->handed - custodian->forced < limit / THRASHING;
@@ -406,7 +411,8 @@ static bool thrashes(struct lee_custodian *custodian) {
     return fast;
 }
 
-/* A trace from the custodian's own roots: what it reaches is at least what it is charged, under both policies. */
+/* A trace from the custodian's own roots: what it reaches is at least what it is charged, under
+ * both policies. */
 static bool settle_alone(struct lee_heap *heap, struct lee_custodian *custodian, size_t bytes) {
     size_t most = custodian->least_limit;
     if (custodian->parent == NULL || most == SIZE_MAX || bytes > most)
@@ -490,7 +496,8 @@ bool lee_custodian_starved(struct lee_heap *heap) {
 void lee_custodian_switch(struct lee_heap *heap, struct lee_custodian *from, struct lee_custodian *to) {
     if (!lee_accounts_of(heap)->limited)
         return;
-    /* `from` is the running task's still. Cells that it was handed and did not use go back: they are not `to`'s. */
+    /* `from` is the running task's still. Cells that it was handed and did not use go back: they
+     * are not `to`'s. */
     (void)from;
     lee_bins_flush(heap);
     if (heap->credit_given - heap->inline_part.free_credit > FREED_MOST)

@@ -8,14 +8,16 @@
 #include "mark.h"
 #include "task.h"
 
-/* If `custodian` (whose list it is in) holds more than `bytes`, or cannot get them, `victim` goes. An object of the heap. */
+/* If `custodian` (whose list it is in) holds more than `bytes`, or cannot get them, `victim` goes.
+ * An object of the heap. */
 struct lee_limit {
     struct lee_limit *next;
     struct lee_custodian *victim;
     size_t bytes;
 };
 
-/* An object of the heap, or the first one. Its children do not keep it from its end by being listed here, but by their `parent`. */
+/* An object of the heap, or the first one. Its children do not keep it from its end by being listed
+ * here, but by their `parent`. */
 struct lee_custodian {
     struct lee_custodian *parent, *child, *next, *previous;
     struct lee_task *tasks;
@@ -53,13 +55,16 @@ struct lee_accounts {
 void lee_custodian_begin(struct lee_accounts *accounts, struct lee_task *task);
 void lee_custodian_add(struct lee_heap *heap, struct lee_task *task);
 void lee_custodian_remove(struct lee_task *task);
-/* The running task is about to wait: its custodian pays for what its stack took meanwhile. May collect, and may not return. */
+/* The running task is about to wait: its custodian pays for what its stack took meanwhile. May
+ * collect, and may not return. */
 void lee_custodian_note_stack(struct lee_heap *heap, struct lee_task *task);
-/* Looks at the stacks of the tasks that ran, so that custodians are charged for what these took. False if there were none. */
+/* Looks at the stacks of the tasks that ran, so that custodians are charged for what these took.
+ * False if there were none. */
 bool lee_custodians_see_stacks(struct lee_accounts *accounts);
 /* Another task runs, of another custodian. */
 void lee_custodian_switch(struct lee_heap *heap, struct lee_custodian *from, struct lee_custodian *to);
-/* `bytes` are to be handed out to the running task, and somebody may have something against it. May collect, and may not return. */
+/* `bytes` are to be handed out to the running task, and somebody may have something against it. May
+ * collect, and may not return. */
 void lee_custodian_check(struct lee_heap *heap, size_t bytes);
 /* The running task's custodian was shut down: ends it, now or in its next allocation. */
 void lee_custodian_end_if_shut(struct lee_heap *heap);
@@ -93,8 +98,9 @@ void lee_finalizers_each(struct lee_heap *heap, const struct lee_custodian *top,
 
 /* account.c */
 
-/* Marks all that can be reached, and charges it. `words`: where the words of the roots go, for a second trace, or null. False if there
- * was no memory for all of them; those that are missing are not marked. */
+/* Marks all that can be reached, and charges it. `words`: where the words of the roots go, for a
+ * second trace, or null. False if there was no memory for all of them; those that are missing are
+ * not marked. */
 bool lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct lee_vector *words);
 /* The bytes of the stacks and arenas of a custodian's own tasks. */
 size_t lee_tasks_bytes(const struct lee_custodian *custodian);
@@ -113,8 +119,9 @@ void lee_account_collect(struct lee_heap *heap);
 /* Of the process whose heap it is. */
 struct lee_accounts *lee_accounts_of(const struct lee_heap *heap);
 
-/* account_bounded.c: the bytes that the tasks of `custodian` and below reach; stops, with something larger than `most`, as soon as it
- * is more than that. SIZE_MAX if there is no memory to find out. */
+/* account_bounded.c: the bytes that the tasks of `custodian` and below reach; stops, with something
+ * larger than `most`, as soon as it is more than that. SIZE_MAX if there is no memory to find
+ * out. */
 size_t lee_account_reached(struct lee_heap *heap, struct lee_custodian *custodian, size_t most);
 
 #endif

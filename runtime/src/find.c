@@ -1,6 +1,7 @@
 /* find.c: the object that a word points into, found by division and the block's description.
  *
- * Promises: shares no code with the marker, whose answers it checks, but `lee_small_find`; needs no collector. */
+ * Promises: shares no code with the marker, whose answers it checks, but `lee_small_find`; needs no
+ * collector. */
 #include "arena.h"
 #include "heap.h"
 #include "poison.h"

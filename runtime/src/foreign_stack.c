@@ -1,9 +1,11 @@
 /* foreign_stack.c: stacks for foreign functions, and the switch to them.
  *
- * Promises: what lee/foreign.h says. A thread needs one such stack, unless a callback from C waits: its task keeps the stack that C's
- * frames lie on until they have returned, and other tasks take further ones. Below a stack lies so much address space without memory
- * that no frame that C code makes at once reaches beyond it; it takes no memory, and where addresses are limited it is less. A stack keeps
- * what C touched of it for the next call. AddressSanitizer knows nothing of these stacks: under it foreign functions stay on the task's. */
+ * Promises: what lee/foreign.h says. A thread needs one such stack, unless a callback from C waits:
+ * its task keeps the stack that C's frames lie on until they have returned, and other tasks take
+ * further ones. Below a stack lies so much address space without memory that no frame that C code
+ * makes at once reaches beyond it; it takes no memory, and where addresses are limited it is less.
+ * A stack keeps what C touched of it for the next call. AddressSanitizer knows nothing of these
+ * stacks: under it foreign functions stay on the task's. */
 #include "foreign_stack.h"
 
 #include <lee/fault.h>
@@ -112,8 +114,8 @@ const struct lee_foreign_stack *lee_foreign_stack_find(uintptr_t address) {
     return NULL;
 }
 
-/* Calls `function(argument)` with the stack pointer `high`; `*left` gets its own, where the caller's frame pointer and the place to
- * return to lie. */
+/* Calls `function(argument)` with the stack pointer `high`; `*left` gets its own, where the
+ * caller's frame pointer and the place to return to lie. */
 void lee_foreign_switch(void (*function)(void *), void *argument, uintptr_t high, uintptr_t *left);
 
 #if defined(__x86_64__)

@@ -8,7 +8,8 @@
 /* One of them. */
 struct lee_foreign_stack {
     uintptr_t guard, low, high;
-    /* Where the task's own stack was left: there lie the frame pointer of the caller and the place to return to. 0: not in use. */
+    /* Where the task's own stack was left: there lie the frame pointer of the caller and the place
+     * to return to. 0: not in use. */
     uintptr_t left;
 };
 

@@ -1,7 +1,8 @@
 /* globals.c: see lee/globals.h.
  *
- * Promises: what is added is cut out of the writable data that the collector reads. Without memory for the sorted table, or when
- * two units name the same address with different sizes, more is read than need be, never less. */
+ * Promises: what is added is cut out of the writable data that the collector reads. Without memory
+ * for the sorted table, or when two units name the same address with different sizes, more is read
+ * than need be, never less. */
 #include "collect.h"
 
 #include <lee/globals.h>

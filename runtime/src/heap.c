@@ -82,8 +82,9 @@ void *lee_heap_alloc_array_typed(const struct lee_site *site, int64_t count, siz
     return lee_heap_alloc_typed(site, size, layout);
 }
 
-/* A cell without a header ends where the next one begins. All that is left of an array may be a pointer just past it, which
- * must still be the array's: so there is a byte more, unless a hidden zero is there already. */
+/* A cell without a header ends where the next one begins. All that is left of an array may be a
+ * pointer just past it, which must still be the array's: so there is a byte more, unless a hidden
+ * zero is there already. */
 void *lee_heap_try_alloc_array_plain(int64_t count, size_t elem_size, size_t extra) {
     size_t size;
     return array_size(count, elem_size, extra == 0 ? 1 : extra, &size) ? lee_heap_try_alloc_plain(size) : NULL;

@@ -1,9 +1,10 @@
 /* huge.h: whether the next unit of a heap should be a huge page.
  *
- * A huge page comes zeroed in 0.2 to 0.5 ms, which the misses of its 512 small pages repay. On a machine that has to find or
- * make the memory first (a virtual machine whose host gives memory at the first touch, or compaction) it takes several
- * milliseconds, more than small pages would. So the first touch of each is timed: when several in a row are slow, the
- * heap goes on with small pages and tries again later, ever more rarely.
+ * A huge page comes zeroed in 0.2 to 0.5 ms, which the misses of its 512 small pages repay. On a
+ * machine that has to find or make the memory first (a virtual machine whose host gives memory at
+ * the first touch, or compaction) it takes several milliseconds, more than small pages would. So
+ * the first touch of each is timed: when several in a row are slow, the heap goes on with small
+ * pages and tries again later, ever more rarely.
  *
  * Promises: pure; what it is told is all it knows. */
 #ifndef LEE_HUGE_H

@@ -1,7 +1,7 @@
 /* image.h: a program file (ELF64), as much of it as a backtrace needs.
  *
- * Promises: works on any bytes, also damaged ones, without reading outside them; allocates nothing. What is missing
- * or damaged is found as empty. */
+ * Promises: works on any bytes, also damaged ones, without reading outside them; allocates nothing.
+ * What is missing or damaged is found as empty. */
 #ifndef LEE_IMAGE_H
 #define LEE_IMAGE_H
 
@@ -33,7 +33,8 @@ struct lee_location {
 /* False if these bytes are no ELF64 file of this machine's byte order. The image refers to `data`. */
 bool lee_image_parse(struct lee_image *image, const uint8_t *data, size_t size);
 
-/* The address that the byte at `offset` of the file has, before loading. False if no segment is loaded from there. */
+/* The address that the byte at `offset` of the file has, before loading. False if no segment is
+ * loaded from there. */
 bool lee_image_address(const struct lee_image *image, uint64_t offset, uint64_t *address);
 
 /* Whether code is loaded at `address`. */

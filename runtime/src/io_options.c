@@ -1,6 +1,6 @@
-/* getopt, getopt_long: libc's, kept from the ways in which it can be led out of bounds. It keeps a position in `argv`
- * between calls and believes what the program assigns to optind; and a list of long options ends where an empty one
- * stands, which the program may forget. */
+/* getopt, getopt_long: libc's, kept from the ways in which it can be led out of bounds. It keeps a
+ * position in `argv` between calls and believes what the program assigns to optind; and a list of
+ * long options ends where an empty one stands, which the program may forget. */
 #define _GNU_SOURCE
 
 #include "io_library.h"
@@ -26,8 +26,9 @@ int *lee_optopt(void) {
     return &optopt;
 }
 
-/* Starts over where the arguments are not those of the last call: the kept position is not one in them. What the program assigned
- * to optind is brought back to the end: libc moves words up to there. */
+/* Starts over where the arguments are not those of the last call: the kept position is not one in
+ * them. What the program assigned to optind is brought back to the end: libc moves words up to
+ * there. */
 static void prepare(int argc, char *const *argv) {
     static char *const *last_argv;
     static int last_argc;

@@ -1,5 +1,5 @@
-/* Dates as text, and as objects: libc's gmtime, localtime, asctime and ctime return memory that their next call
- * overwrites; here each call has its own. */
+/* Dates as text, and as objects: libc's gmtime, localtime, asctime and ctime return memory that
+ * their next call overwrites; here each call has its own. */
 #define _GNU_SOURCE
 
 #include "io_library.h"

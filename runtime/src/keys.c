@@ -1,9 +1,10 @@
 /* keys.c: dynamic arenas and reaps.
  *
- * Promises: what lee/arena.h says of keys. A key is the address of an arena that lies in its own first page. To the collector it is
- * an object like others: reached through a word that is exactly its address, wherever that lies (so also in another arena, or on
- * the stack of a function that has it open), and then its pages are scanned. A key that is not reached is freed with all that
- * lies in its arena: nobody can open it any more. So cycles through keys die. */
+ * Promises: what lee/arena.h says of keys. A key is the address of an arena that lies in its own
+ * first page. To the collector it is an object like others: reached through a word that is exactly
+ * its address, wherever that lies (so also in another arena, or on the stack of a function that has
+ * it open), and then its pages are scanned. A key that is not reached is freed with all that lies
+ * in its arena: nobody can open it any more. So cycles through keys die. */
 #define _GNU_SOURCE
 #include "arena.h"
 
@@ -42,7 +43,8 @@ struct lee_arena *lee_key_at(uintptr_t word) {
     return NULL;
 }
 #else
-/* No program can read it or guess it, so whatever it writes into its arenas, no word but a key's address is taken for one. */
+/* No program can read it or guess it, so whatever it writes into its arenas, no word but a key's
+ * address is taken for one. */
 static _Atomic(uintptr_t) secret;
 
 static uintptr_t secret_number(void) {
@@ -166,7 +168,8 @@ size_t lee_keys_found(struct lee_heap *heap, uintptr_t *found) {
     return count;
 }
 
-/* A key that was freed meanwhile is none any more; one that has its place since is younger, and marked already. */
+/* A key that was freed meanwhile is none any more; one that has its place since is younger, and
+ * marked already. */
 void lee_keys_adopt(struct lee_heap *heap, const uintptr_t *found, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct lee_chunk *chunk = lee_chunk_of(found[i]);

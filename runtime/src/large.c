@@ -1,7 +1,9 @@
-/* large.c: objects that are larger than a cell: up to 1 MB in blocks of one unit, beyond that in units of their own.
+/* large.c: objects that are larger than a cell: up to 1 MB in blocks of one unit, beyond that in
+ * units of their own.
  *
- * Promises: the object is zeroed if that was asked for; its header and size stand beside it, its mark bit is the first of its
- * first block. Freed memory can be used again at once; that of units goes back to the system at once. */
+ * Promises: the object is zeroed if that was asked for; its header and size stand beside it, its
+ * mark bit is the first of its first block. Freed memory can be used again at once; that of units
+ * goes back to the system at once. */
 #include "heap.h"
 #include "poison.h"
 #include "system.h"
@@ -29,7 +31,8 @@ struct lee_block *lee_large_find(struct lee_chunk *chunk, uintptr_t word) {
     }
 }
 
-/* In units: the pages that the object touches. In blocks: all of them; what is just past the object is still its own. */
+/* In units: the pages that the object touches. In blocks: all of them; what is just past the object
+ * is still its own. */
 size_t lee_large_charge(size_t bytes) {
     return bytes <= IN_BLOCKS_MOST ? (bytes / LEE_BLOCK_BYTES + 1) * LEE_BLOCK_BYTES : (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
 }

@@ -1,5 +1,5 @@
-/* line_table.c: see line_table.h. The names of opcodes and forms are those of the DWARF 5 standard, sections 6.2
- * and 7.5. */
+/* line_table.c: see line_table.h. The names of opcodes and forms are those of the DWARF 5 standard,
+ * sections 6.2 and 7.5. */
 #include "line_table.h"
 
 enum {
@@ -223,8 +223,8 @@ static bool in_header(const struct unit *unit, uint64_t file) {
     return false;
 }
 
-/* Takes the next unit off the section. False at its end, or where not even the length of a unit can be read; a unit
- * of an unknown kind has an empty program. */
+/* Takes the next unit off the section. False at its end, or where not even the length of a unit can
+ * be read; a unit of an unknown kind has an empty program. */
 static bool next_unit(struct unit *unit, const struct lee_image *image, struct lee_cursor *section) {
     *unit = (struct unit){.image = image, .offset_size = 4, .address_size = 8};
     if (lee_cursor_left(section) == 0)

@@ -7,9 +7,9 @@
 
 #include "image.h"
 
-/* Fills in `directory`, `file`, `line` and `column` of all locations whose address a line is known for, in one pass
- * over the table. Lines of the inline checks in lee/lee.h do not count: the line before them does, if it is the same
- * function's; so the functions are to be found first. */
+/* Fills in `directory`, `file`, `line` and `column` of all locations whose address a line is known
+ * for, in one pass over the table. Lines of the inline checks in lee/lee.h do not count: the line
+ * before them does, if it is the same function's; so the functions are to be found first. */
 void lee_lines_find(const struct lee_image *image, struct lee_location *locations, size_t count);
 
 #endif

@@ -18,8 +18,8 @@ struct lee_mapping {
 /* Calls `visit` for each mapping, in the order of addresses, until it returns false. */
 void lee_maps_each(bool (*visit)(const struct lee_mapping *mapping, void *context), void *context);
 
-/* The first mapping that ends beyond `address`: the one that holds it, if one does, else the next higher one. False
- * if there is none. */
+/* The first mapping that ends beyond `address`: the one that holds it, if one does, else the next
+ * higher one. False if there is none. */
 bool lee_maps_find(uintptr_t address, struct lee_mapping *found);
 
 #endif

@@ -302,8 +302,8 @@ static void push_one(void *context, uintptr_t word) {
         marker->observe(marker->observer, word);
         return;
     }
-    /* While recovering, only what must be marked is pushed: so an overflow then means that a stack full of objects was
-     * found, and the walks come to an end. */
+    /* While recovering, only what must be marked is pushed: so an overflow then means that a stack
+     * full of objects was found, and the walks come to an end. */
     if (marker->recovering && !is_news(marker->heap, word))
         return;
     if (word - marker->lowest < marker->span && (marker->depth < marker->room || make_room(marker, 1)))
@@ -351,8 +351,8 @@ static __attribute__((noinline)) void visit_large(struct lee_marker *marker, uin
     visit_slowly(marker, object, block->header, block->bytes);
 }
 
-/* Pushes what an object of kind `words` points to; returns the new depth. What is no pointer into a heap (null, static data, numbers)
- * is pushed too, and overwritten: that takes no branch. */
+/* Pushes what an object of kind `words` points to; returns the new depth. What is no pointer into a
+ * heap (null, static data, numbers) is pushed too, and overwritten: that takes no branch. */
 LEE_UNCHECKED_INLINE size_t read_words(const struct lee_layout *layout, uintptr_t object, size_t bytes, uintptr_t *stack, size_t depth,
                                        uintptr_t lowest, uintptr_t span) {
     size_t element = layout->bytes;
@@ -431,8 +431,9 @@ static __attribute__((noinline)) bool classify_small(struct lee_heap *heap, stru
     return at != 0;
 }
 
-/* The two loads of the page table, then one for the block's class: whether the word, which is below 2^48, points into an
- * object. Where that begins is not computed: half of the words point to what is marked. */
+/* The two loads of the page table, then one for the block's class: whether the word, which is below
+ * 2^48, points into an object. Where that begins is not computed: half of the words point to what
+ * is marked. */
 static inline __attribute__((always_inline)) bool classify(struct lee_heap *heap, _Atomic(uintptr_t) *table, uintptr_t word,
                                                            struct lee_found *found) {
     uintptr_t value = atomic_load_explicit(&table[word >> LEE_CHUNK_SHIFT], LEE_DEPENDENT_LOAD);
@@ -452,7 +453,8 @@ static inline __attribute__((always_inline)) bool classify(struct lee_heap *heap
     return true;
 }
 
-/* An object that custodians come to hold; false if they did, or the object is a handle, through which nothing is reached. */
+/* An object that custodians come to hold; false if they did, or the object is a handle, through
+ * which nothing is reached. */
 LEE_UNCHECKED_INLINE bool spread(struct lee_marker *marker, const struct lee_found *found, uintptr_t object, unsigned code) {
     uint32_t *own = lee_found_holder(found->mark);
     uint32_t before = own != NULL ? *own : lee_precise_holder(found->mark);
@@ -474,10 +476,11 @@ LEE_UNCHECKED_INLINE bool spread(struct lee_marker *marker, const struct lee_fou
     return true;
 }
 
-/* Marks go in batches, in rounds of three steps, each a function of its own for the sake of registers. A round takes a batch of words
- * off the stack, classifies them and asks for their marks; reads the objects that the round before found to be new; and then tests and
- * sets the marks, and asks for the objects that are new. So memory has a batch's time to come, only what is new is asked for, and
- * whether an object is new decides no branch. */
+/* Marks go in batches, in rounds of three steps, each a function of its own for the sake of
+ * registers. A round takes a batch of words off the stack, classifies them and asks for their
+ * marks; reads the objects that the round before found to be new; and then tests and sets the
+ * marks, and asks for the objects that are new. So memory has a batch's time to come, only what is
+ * new is asked for, and whether an object is new decides no branch. */
 
 /* The first step: those of `count` words that point to something, the last one first. */
 LEE_UNCHECKED_INLINE unsigned classify_each(struct lee_heap *heap, const uintptr_t *words, size_t count, struct lee_found *asked,
@@ -499,8 +502,8 @@ LEE_UNCHECKED static __attribute__((noinline)) unsigned classify_batch(struct le
     return classify_each(heap, words, count, asked, true);
 }
 
-/* Of an object whose start the word is. Of what is not new, memory that is at hand: chosen so that no compiler makes a branch of it, which
- * would be guessed wrong each second time. */
+/* Of an object whose start the word is. Of what is not new, memory that is at hand: chosen so that
+ * no compiler makes a branch of it, which would be guessed wrong each second time. */
 LEE_UNCHECKED_INLINE void prefetch_header(const struct lee_found *found, bool is_fresh, const struct lee_found *near) {
     uintptr_t header = found->word - LEE_HEADER_BYTES, at_hand = (uintptr_t)near;
     __builtin_prefetch((const void *)(at_hand ^ ((at_hand ^ header) & -(uintptr_t)is_fresh)));
@@ -535,8 +538,8 @@ LEE_UNCHECKED static __attribute__((noinline)) unsigned mark_batch(const struct 
 
 enum { FRESH_SHIFT = CODE_SHIFT - 1 }; /* in the mark of an object whose holder is to be looked at: it is new */
 
-/* The same while objects get holders. Those in blocks that are not the marker's alone are put into `others`: calls would cost
- * registers here. */
+/* The same while objects get holders. Those in blocks that are not the marker's alone are put into
+ * `others`: calls would cost registers here. */
 LEE_UNCHECKED_INLINE unsigned mark_each_held(struct lee_marker *marker, const struct lee_found *asked, unsigned count,
                                              struct lee_found *fresh) {
     struct lee_found *next = fresh;
@@ -586,7 +589,8 @@ LEE_UNCHECKED_INLINE uintptr_t *part(const struct lee_marker *marker, bool parts
     return marker->stack + base;
 }
 
-/* All of it. What the second step touches is in locals: stores to the stack could be to anything, as far as the compiler knows. */
+/* All of it. What the second step touches is in locals: stores to the stack could be to anything,
+ * as far as the compiler knows. */
 LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool batches, enum lee_counting counting) {
     const bool parts = counting == LEE_COUNT_SETS, counted = parts || counting == LEE_COUNT_MARKED;
     struct lee_found asked[LEE_MARK_BATCH], fresh[LEE_MARK_BATCH];
@@ -810,8 +814,9 @@ void lee_mark_word(struct lee_marker *marker, uintptr_t word) {
     push_one(marker, word);
 }
 
-/* What is just past an object may be all that is left of a pointer into it. Between typed objects lies a header, which counts to the one
- * in front, and large objects have a byte to spare: only plain cells touch. */
+/* What is just past an object may be all that is left of a pointer into it. Between typed objects
+ * lies a header, which counts to the one in front, and large objects have a byte to spare: only
+ * plain cells touch. */
 LEE_UNCHECKED_INLINE bool ends_cells(struct lee_chunk *chunk, uintptr_t word) {
     const struct lee_cell_info *info = &lee_cell_info[lee_code_at(chunk, lee_block_index(word))];
     return info->count != 0 && info->family == LEE_PLAIN;
@@ -840,8 +845,8 @@ LEE_UNCHECKED static void mark_range(struct lee_marker *marker, const void *star
     }
 }
 
-/* Memcheck would report each word that has no value yet: it is told that copies have one. The words themselves stay as they are,
- * so that it still reports what the program reads. */
+/* Memcheck would report each word that has no value yet: it is told that copies have one. The words
+ * themselves stay as they are, so that it still reports what the program reads. */
 static __attribute__((noinline)) void mark_copies(struct lee_marker *marker, const char *start, const char *end) {
     char copy[256 + 7] __attribute__((aligned(8)));
     for (; start + 8 <= end; start += 256) {

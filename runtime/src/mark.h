@@ -1,7 +1,8 @@
 /* mark.h: the marker. COLLECTOR.md has the why.
  *
- * Promises: needs no memory to finish: when the stack cannot grow, what does not fit is found again by walking the marked
- * objects. Calls no code but the `trace` functions of layouts and the `scan` functions of roots. */
+ * Promises: needs no memory to finish: when the stack cannot grow, what does not fit is found again
+ * by walking the marked objects. Calls no code but the `trace` functions of layouts and the `scan`
+ * functions of roots. */
 #ifndef LEE_SRC_MARK_H
 #define LEE_SRC_MARK_H
 
@@ -76,14 +77,15 @@ void lee_marker_make_room(struct lee_marker *marker);
 void lee_marker_drain(struct lee_marker *marker);
 void lee_marker_end(struct lee_marker *marker);
 
-/* As `lee_mark_contents`, for large objects outside the heap, of roots only: drains the stack meanwhile, for what does not fit on it
- * is found again in marked objects, not in roots. */
+/* As `lee_mark_contents`, for large objects outside the heap, of roots only: drains the stack
+ * meanwhile, for what does not fit on it is found again in marked objects, not in roots. */
 void lee_mark_root(struct lee_marker *marker, const void *object, size_t bytes, const struct lee_layout *layout);
 
 /* Whether the object that `word` points into is marked; true for what is not in the heap. */
 bool lee_is_marked(struct lee_heap *heap, uintptr_t word);
 
-/* The number of an object's mark bit, counted from address 0, with the code of its block in the top byte. 0 if the word points into none. */
+/* The number of an object's mark bit, counted from address 0, with the code of its block in the top
+ * byte. 0 if the word points into none. */
 uint64_t lee_mark_of(struct lee_heap *heap, uintptr_t word);
 bool lee_mark_is_set(uint64_t mark);
 void lee_mark_set(uint64_t mark, bool set);

@@ -1,10 +1,11 @@
 /* mend.h: huge pages that a snapshot broke are put together again.
  *
- * What parent or child writes to while both have a huge page makes 512 small pages of it, which the next copy of the process would have
- * to enter into its tables one by one. Between two snapshots the kernel is asked to make them whole, unit by unit. COLLECTOR.md has
- * the figures.
+ * What parent or child writes to while both have a huge page makes 512 small pages of it, which the
+ * next copy of the process would have to enter into its tables one by one. Between two snapshots
+ * the kernel is asked to make them whole, unit by unit. COLLECTOR.md has the figures.
  *
- * Promises: contents and charges stay as they are; it takes no more than a small part of the processor's time, set in mend.c. */
+ * Promises: contents and charges stay as they are; it takes no more than a small part of the
+ * processor's time, set in mend.c. */
 #ifndef LEE_SRC_MEND_H
 #define LEE_SRC_MEND_H
 

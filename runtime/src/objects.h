@@ -1,7 +1,7 @@
 /* objects.h: the program and the shared libraries that are loaded, as files.
  *
- * Promises: allocates nothing; maps files read-only when they are first asked for and keeps them mapped. Fit for signal
- * handlers. Not for two threads at once. */
+ * Promises: allocates nothing; maps files read-only when they are first asked for and keeps them
+ * mapped. Fit for signal handlers. Not for two threads at once. */
 #ifndef LEE_OBJECTS_H
 #define LEE_OBJECTS_H
 
@@ -17,8 +17,8 @@ struct lee_object {
 /* Learns what code is mapped now. Comes first. */
 void lee_objects_refresh(void);
 
-/* The object that holds the code at `pc`, and its address in the file. Null if `pc` is in no code that came from a
- * file. */
+/* The object that holds the code at `pc`, and its address in the file. Null if `pc` is in no code
+ * that came from a file. */
 const struct lee_object *lee_objects_find(uintptr_t pc, uint64_t *address);
 
 /* Whether `pc` is in code that may be read, with `before` bytes of code in front of it. */

@@ -1,7 +1,8 @@
 /* opened.h: what is open and belongs to a custodian (directories, descriptors).
  *
- * Promises: an entry is closed once: by hand, when nothing reaches its object, or when its custodian is shut down. The list keeps
- * nothing alive; the layout of an entry's object names its custodian. */
+ * Promises: an entry is closed once: by hand, when nothing reaches its object, or when its
+ * custodian is shut down. The list keeps nothing alive; the layout of an entry's object names its
+ * custodian. */
 #ifndef LEE_SRC_OPENED_H
 #define LEE_SRC_OPENED_H
 

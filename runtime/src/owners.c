@@ -1,8 +1,8 @@
 /* owners.c: dead objects release what they own outside the heap.
  *
- * Promises: each drop action is called once, after marking and before anything is swept, so it may look at whatever its
- * object points to, and ask whether that lives. Objects with drop actions lie in blocks of their own: the others are not
- * looked at. */
+ * Promises: each drop action is called once, after marking and before anything is swept, so it may
+ * look at whatever its object points to, and ask whether that lives. Objects with drop actions lie
+ * in blocks of their own: the others are not looked at. */
 #include "collect.h"
 #include "poison.h"
 #include "small.h"

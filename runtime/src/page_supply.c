@@ -1,6 +1,6 @@
-/* page_supply.c: see lee/pages.h. 4 to 32 KB are cut from blocks and kept on lists by size; 64 KB to 1 MB are blocks; beyond
- * that come units. Whole blocks and units go back to the heap at once, the small sizes when `lee_pages_trim` finds their
- * block empty. */
+/* page_supply.c: see lee/pages.h. 4 to 32 KB are cut from blocks and kept on lists by size; 64 KB
+ * to 1 MB are blocks; beyond that come units. Whole blocks and units go back to the heap at once,
+ * the small sizes when `lee_pages_trim` finds their block empty. */
 #include "heap.h"
 #include "poison.h"
 #include "system.h"

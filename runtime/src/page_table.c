@@ -15,8 +15,9 @@ _Static_assert(sizeof(struct lee_chunk) <= DESCRIPTION_ALIGNMENT, "a description
 _Atomic(uintptr_t) *lee_page_table;
 bool lee_page_table_taint;
 
-/* Sorted, apart. Readers find the count last, so an entry is complete when it is seen; an insertion in front of others
- * moves them, which is why `add_static` is for the start of the program and for loading libraries. */
+/* Sorted, apart. Readers find the count last, so an entry is complete when it is seen; an insertion
+ * in front of others moves them, which is why `add_static` is for the start of the program and for
+ * loading libraries. */
 static struct static_range {
     uintptr_t start, end;
 } static_ranges[STATIC_RANGES];

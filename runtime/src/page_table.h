@@ -1,10 +1,12 @@
 /* page_table.h: what any word is, in two loads.
  *
- * Promises: a reader needs no lock. The table has an entry for each window of 256 MB of the address space. An entry
- * without a meaning may get one; an entry with a meaning keeps it for the life of the program, so a value that was read
- * is never wrong later. Behind an entry that is ours stands a description of the window, which never goes away either.
- * What it says of a unit changes only while the unit belongs to nobody, or by its owner: so a heap that finds its own
- * name there may trust the rest, and one that finds another name has nothing to do with the word. PAGES.md has the why. */
+ * Promises: a reader needs no lock. The table has an entry for each window of 256 MB of the address
+ * space. An entry without a meaning may get one; an entry with a meaning keeps it for the life of
+ * the program, so a value that was read is never wrong later. Behind an entry that is ours stands a
+ * description of the window, which never goes away either. What it says of a unit changes only
+ * while the unit belongs to nobody, or by its owner: so a heap that finds its own name there may
+ * trust the rest, and one that finds another name has nothing to do with the word. PAGES.md has the
+ * why. */
 #ifndef LEE_PAGE_TABLE_H
 #define LEE_PAGE_TABLE_H
 
@@ -120,8 +122,9 @@ extern _Atomic(uintptr_t) *lee_page_table;
 #define LEE_DEPENDENT_LOAD memory_order_relaxed
 #endif
 
-/* The first load. Every later read goes through the pointer that it returns, so hardware keeps the order and a relaxed
- * load will do (C11's consume is made an acquire by compilers). Null for what is not ours. */
+/* The first load. Every later read goes through the pointer that it returns, so hardware keeps the
+ * order and a relaxed load will do (C11's consume is made an acquire by compilers). Null for what
+ * is not ours. */
 static inline struct lee_chunk *lee_chunk_of(uintptr_t word) {
     if (word >> LEE_ADDRESS_BITS != 0)
         return NULL;
@@ -188,16 +191,18 @@ static inline void lee_unit_unlink(struct lee_unit **list, struct lee_unit *unit
 
 enum lee_word_kind { LEE_WORD_FOREIGN, LEE_WORD_STATIC, LEE_WORD_OURS };
 
-/* What a word is. In the debugging mode `lee_page_table_taint` it writes down that a window was taken for foreign, by
- * compare and exchange; a later claim of that window is then reported by `lee_page_table_claim`. */
+/* What a word is. In the debugging mode `lee_page_table_taint` it writes down that a window was
+ * taken for foreign, by compare and exchange; a later claim of that window is then reported by
+ * `lee_page_table_claim`. */
 enum lee_word_kind lee_word_kind(uintptr_t word);
 extern bool lee_page_table_taint;
 
 /* Makes the table, when it is first called. False if there is no memory. */
 bool lee_page_table_start(void);
 
-/* The description of the window that holds `address`, made if there is none. `*tainted` says whether a reader took the
- * window for foreign before. Null if there is no memory. Only under the page allocator's lock. */
+/* The description of the window that holds `address`, made if there is none. `*tainted` says
+ * whether a reader took the window for foreign before. Null if there is no memory. Only under the
+ * page allocator's lock. */
 struct lee_chunk *lee_page_table_claim(uintptr_t address, bool *tainted);
 
 /* Static data: words in these ranges are known. Called at start, and for libraries that are loaded later. */

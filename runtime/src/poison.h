@@ -1,7 +1,8 @@
 /* poison.h: what AddressSanitizer and valgrind are told of memory that is not in use.
  *
- * Under AddressSanitizer every free cell, block and unit is poisoned, and so are headers and what a cell is larger than its
- * object. The runtime's own look at such memory is in functions marked LEE_UNCHECKED. */
+ * Under AddressSanitizer every free cell, block and unit is poisoned, and so are headers and what a
+ * cell is larger than its object. The runtime's own look at such memory is in functions marked
+ * LEE_UNCHECKED. */
 #ifndef LEE_POISON_H
 #define LEE_POISON_H
 

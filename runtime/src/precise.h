@@ -1,4 +1,5 @@
-/* precise.h: who reaches each object, while a collection accounts by the precise policy. See account_precise.c. */
+/* precise.h: who reaches each object, while a collection accounts by the precise policy. See
+ * account_precise.c. */
 #ifndef LEE_SRC_PRECISE_H
 #define LEE_SRC_PRECISE_H
 
@@ -8,8 +9,8 @@
 
 struct lee_custodian;
 
-/* Each object that is marked meanwhile has a *holder*, a number. A block has one for all of its objects, or LEE_HOLDER_EACH and above it
- * where in `lee_holders` they have their own. */
+/* Each object that is marked meanwhile has a *holder*, a number. A block has one for all of its
+ * objects, or LEE_HOLDER_EACH and above it where in `lee_holders` they have their own. */
 enum { LEE_HOLDERS_UNIT = 16 }; /* what places there are multiples of */
 #define LEE_HOLDER_EACH ((uint32_t)1 << 31)
 #define LEE_HOLDER_NONE (LEE_HOLDER_EACH - 1)
@@ -29,7 +30,8 @@ static inline uint32_t *lee_own_holder(uint32_t holder, uint64_t mark) {
 bool lee_precise_begin(struct lee_heap *heap, struct lee_custodian *first);
 /* A custodian below the first begins to mark. */
 void lee_precise_custodian(struct lee_custodian *custodian, struct lee_marker *marker);
-/* What a handle refers to: it is not reached through the handle, and marked when the custodian has marked all else. */
+/* What a handle refers to: it is not reached through the handle, and marked when the custodian has
+ * marked all else. */
 void lee_precise_put_off(struct lee_marker *marker, uintptr_t word);
 /* The custodian has marked all but what was put off. */
 void lee_precise_marked(struct lee_marker *marker);
@@ -44,20 +46,22 @@ static inline uint32_t *lee_found_holder(uint64_t mark) {
 uint32_t lee_precise_holder(uint64_t mark);
 /* False if there was no memory for it: the object keeps the one that it has. */
 bool lee_precise_set_holder(uint64_t mark, uint32_t holder);
-/* Makes a place for the object alone in `lee_holders`, if it has none; gives its number. 0 if there is no memory. */
+/* Makes a place for the object alone in `lee_holders`, if it has none; gives its number. 0 if there
+ * is no memory. */
 size_t lee_precise_place(uint64_t mark);
 
 /* mark.c calls these. An object was marked before, by somebody else or as a gate. */
 void lee_precise_meet(struct lee_marker *marker, uint64_t mark, uintptr_t word);
-/* There are gates that were met for the first time: goes through one of them. All that was marked so far has been read, or lies on the
- * stack. Gives the gate. */
+/* There are gates that were met for the first time: goes through one of them. All that was marked
+ * so far has been read, or lies on the stack. Gives the gate. */
 uint64_t lee_precise_enter(struct lee_marker *marker, uintptr_t *word);
 /* All that was behind the gate is marked. False if nobody had to wait for it. */
 bool lee_precise_leave(struct lee_marker *marker);
 /* The marker lost words, and will look for them in what is marked: gates that nobody met are not. */
 void lee_precise_close_gates(void);
 
-/* While a set of custodians comes to hold more: what becomes of a holder, and the bytes of the objects that went over. */
+/* While a set of custodians comes to hold more: what becomes of a holder, and the bytes of the
+ * objects that went over. */
 struct lee_widened {
     uint32_t before, after; /* `after` is one more; 0: no entry */
     size_t bytes;
@@ -67,7 +71,8 @@ extern struct lee_widened lee_widened[LEE_WIDENED];
 /* The entry of a holder that has none. */
 struct lee_widened *lee_precise_widen(uint32_t before);
 
-/* Finds all sets. When there was no memory for it, or the marker lost words, what is known is between what the two policies charge. */
+/* Finds all sets. When there was no memory for it, or the marker lost words, what is known is
+ * between what the two policies charge. */
 void lee_precise_solve(struct lee_heap *heap, struct lee_marker *marker);
 /* For tests: components at once. */
 extern bool lee_precise_quick;

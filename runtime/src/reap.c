@@ -1,10 +1,12 @@
 /* reap.c: arenas whose blocks can be given back one by one.
  *
- * Promises: what lee/arena.h says. A page is a row of blocks without gaps. A block begins with a word that holds its size (a
- * multiple of 16, this word included) and flags; blocks begin 8 bytes behind a multiple of 16, so that objects are aligned.
- * A free block repeats its size in its last word, and the block behind it knows that it is free: so neighbours are joined when a
- * block is freed (Knuth's boundary tags). What is freed beside the unused rest of the page being filled becomes part of that
- * rest. Free blocks are in lists by size: exact ones for small sizes, by powers of two for the others. */
+ * Promises: what lee/arena.h says. A page is a row of blocks without gaps. A block begins with a
+ * word that holds its size (a multiple of 16, this word included) and flags; blocks begin 8 bytes
+ * behind a multiple of 16, so that objects are aligned. A free block repeats its size in its last
+ * word, and the block behind it knows that it is free: so neighbours are joined when a block is
+ * freed (Knuth's boundary tags). What is freed beside the unused rest of the page being filled
+ * becomes part of that rest. Free blocks are in lists by size: exact ones for small sizes, by
+ * powers of two for the others. */
 #include "arena.h"
 
 #include "container.h"
@@ -127,7 +129,8 @@ static struct block *find(struct lee_arena_bins *bins, size_t bytes) {
     return block;
 }
 
-/* The rest of the page that was being filled: a free block if it is large enough for one, else a used one that nobody has. */
+/* The rest of the page that was being filled: a free block if it is large enough for one, else a
+ * used one that nobody has. */
 static void close_page(struct lee_arena *reap) {
     size_t left = (size_t)(reap->end - reap->next);
     if (reap->next == NULL || left == 0)

@@ -1,12 +1,14 @@
 /* report.c: the one way out of the program for a fault.
  *
- * Promises: what report.h says. Nothing here allocates or waits for a lock. The steps are numbered; a fault inside
- * one of them (a damaged stack, a program file that was cut short, a damaged output file) comes back here through
- * the signal handler and the report goes on with the next step, so the message itself is always printed.
+ * Promises: what report.h says. Nothing here allocates or waits for a lock. The steps are numbered;
+ * a fault inside one of them (a damaged stack, a program file that was cut short, a damaged output
+ * file) comes back here through the signal handler and the report goes on with the next step, so
+ * the message itself is always printed.
  *
- * The status is given by `_exit(134)`, not by dying of SIGABRT: a shell shows the same number, and neither a core
- * file is written nor a program's own handler of SIGABRT run. A debugger is the exception: under one the program
- * raises SIGABRT, so that the debugger stops at the place of the fault. */
+ * The status is given by `_exit(134)`, not by dying of SIGABRT: a shell shows the same number, and
+ * neither a core file is written nor a program's own handler of SIGABRT run. A debugger is the
+ * exception: under one the program raises SIGABRT, so that the debugger stops at the place of the
+ * fault. */
 #define _GNU_SOURCE
 #include "report.h"
 
@@ -51,8 +53,9 @@ static _Noreturn void end(void) {
     _exit(FAULT_STATUS);
 }
 
-/* How much of `path` leads to the folder of the library's headers, 0 if it does not lead there. The folder lies beside the runtime's
- * sources, in a cache; paths are as they were told to the compiler, relative ones too, so its own name and that around it must do. */
+/* How much of `path` leads to the folder of the library's headers, 0 if it does not lead there. The
+ * folder lies beside the runtime's sources, in a cache; paths are as they were told to the
+ * compiler, relative ones too, so its own name and that around it must do. */
 static size_t library_length(const struct lee_text *path) {
     static const char own[] = __FILE__, from_root[] = "runtime/src/report.c", headers[] = "library/include/";
     size_t root = sizeof own > sizeof from_root ? sizeof own - sizeof from_root : 0, name = root;
@@ -192,7 +195,8 @@ static void place_first_call(void) {
     calls[first].location.line = report.site.line;
 }
 
-/* What calls `main`: libc's start. It is there to see when the call of a function was the last that `main` did. */
+/* What calls `main`: libc's start. It is there to see when the call of a function was the last that
+ * `main` did. */
 static bool is_before_main(const struct lee_call *call) {
     const char *function = call->location.function;
     return call->location.file == NULL && (!call->program || (function != NULL && strcmp(function, "_start") == 0));

@@ -18,8 +18,8 @@ struct lee_frame {
     bool pc_is_a_return; /* pc follows a call; else it is the instruction that trapped */
 };
 
-/* The frame that called the function in which this stands. Asking for the frame's address makes the compiler keep a
- * frame pointer in that function, whatever the flags. */
+/* The frame that called the function in which this stands. Asking for the frame's address makes the
+ * compiler keep a frame pointer in that function, whatever the flags. */
 #define LEE_CALLER                                                                                                     \
     ((struct lee_frame){                                                                                               \
         .pc = (uintptr_t)__builtin_return_address(0),                                                                  \
@@ -28,11 +28,12 @@ struct lee_frame {
         .pc_is_a_return = true,                                                                                        \
     })
 
-/* Writes out open files, prints `FILE:LINE:COLUMN: fault: MESSAGE` and a backtrace, ends the program with status
+/* Writes out open files, prints `FILE:LINE:COLUMN: fault: MESSAGE` and a backtrace, ends the
+ * program with status
  * 134. Without a site the place is that of the first frame of the program's own code.
  *
- * Called again by the same thread, because the report itself faulted, it goes on with the next step of the first
- * report. Another thread that calls it meanwhile waits for the end. */
+ * Called again by the same thread, because the report itself faulted, it goes on with the next step
+ * of the first report. Another thread that calls it meanwhile waits for the end. */
 _Noreturn void lee_report(const struct lee_site *site, const struct lee_text *message, struct lee_frame frame);
 
 #endif

@@ -1,8 +1,9 @@
 /* roots.c: where a program holds pointers into its heap.
  *
- * The stack of the thread that runs the process, from here to its end, and the registers, which are spilled into a frame
- * first: conservatively. The writable data of the program and its libraries, and their thread-locals: word by word, save the
- * large variables that emitted code names (globals.c). And whatever was added with `lee_root_add`. */
+ * The stack of the thread that runs the process, from here to its end, and the registers, which are
+ * spilled into a frame first: conservatively. The writable data of the program and its libraries,
+ * and their thread-locals: word by word, save the large variables that emitted code names
+ * (globals.c). And whatever was added with `lee_root_add`. */
 #define _GNU_SOURCE
 #include <link.h>
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /* scanf and its kin over our files and over strings: a scanner of its own, because libc's reads libc's files.
  *
- * As C says: an item is the longest run of characters that is a prefix of what the conversion accepts; the first
- * character after it stays unread; at most one character is ever given back. A `%s` or `%[` without a width has
- * no bound to be checked against, and `%n`, `%m` and wide characters have no checked type: the compiler refuses
- * them, and so does this. */
+ * As C says: an item is the longest run of characters that is a prefix of what the conversion
+ * accepts; the first character after it stays unread; at most one character is ever given back. A
+ * `%s` or `%[` without a width has no bound to be checked against, and `%n`, `%m` and wide
+ * characters have no checked type: the compiler refuses them, and so does this. */
 #include "io_file.h"
 
 #include <inttypes.h>

@@ -1,7 +1,8 @@
 /* sets.h: sets of custodians, each kept once, while a collection accounts by the precise policy.
  *
- * Promises: two sets with the same members have the same number. Whoever is in a set, those above it are too, all but the first
- * custodian. When there is no memory, `lee_sets_lost` says so from then on, and results are any sets. */
+ * Promises: two sets with the same members have the same number. Whoever is in a set, those above
+ * it are too, all but the first custodian. When there is no memory, `lee_sets_lost` says so from
+ * then on, and results are any sets. */
 #ifndef LEE_SRC_SETS_H
 #define LEE_SRC_SETS_H
 

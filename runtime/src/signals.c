@@ -1,12 +1,12 @@
 /* signals.c: from signals of the processor to faults.
  *
- * Promises: a trap in the program's own code, or in a library function that it called, becomes a fault at the source
- * line where it happened. A signal that somebody sent, and a trap in foreign code that has a handler of its own, go
- * where they would have gone without the runtime.
+ * Promises: a trap in the program's own code, or in a library function that it called, becomes a
+ * fault at the source line where it happened. A signal that somebody sent, and a trap in foreign
+ * code that has a handler of its own, go where they would have gone without the runtime.
  *
- * What a trap means is told from the address and from what is mapped around it; nothing has to be known of the
- * stack beforehand, so it holds for threads that foreign code made, too (of these only overflow needs an alternate
- * stack, and without one ends the program by the signal itself). */
+ * What a trap means is told from the address and from what is mapped around it; nothing has to be
+ * known of the stack beforehand, so it holds for threads that foreign code made, too (of these only
+ * overflow needs an alternate stack, and without one ends the program by the signal itself). */
 #define _GNU_SOURCE
 #include "foreign_stack.h"
 #include "signals.h"
@@ -52,7 +52,8 @@ static struct lee_frame trapped_frame(const void *context) {
 #endif
 }
 
-/* The stack grows downwards, so overflow is a trap close below what is mapped of it, with the stack pointer near. */
+/* The stack grows downwards, so overflow is a trap close below what is mapped of it, with the stack
+ * pointer near. */
 static bool is_overflow(uintptr_t address, uintptr_t sp) {
     static struct lee_mapping mapping;
     uintptr_t apart = address > sp ? address - sp : sp - address;
@@ -119,8 +120,8 @@ static bool is_function(const struct sigaction *action) {
            ((action->sa_flags & SA_SIGINFO) || (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN));
 }
 
-/* As if the runtime were not there. Without a handler the default action is put back; a trap then happens again as
- * soon as this one returns, and a signal that somebody sent is sent once more. */
+/* As if the runtime were not there. Without a handler the default action is put back; a trap then
+ * happens again as soon as this one returns, and a signal that somebody sent is sent once more. */
 static void pass_on(int signal, siginfo_t *info, void *context) {
     struct sigaction *action = handler_before(signal);
     if (is_function(action)) {
@@ -152,7 +153,8 @@ static bool is_ours(const struct lee_frame *frame) {
 static void handle(int signal, siginfo_t *info, void *context) {
     static struct lee_text text;
     struct lee_frame frame = trapped_frame(context);
-    /* SIGTRAP is a debugger's too: only a trap instruction counts, which some compilers use for unreachable code. */
+    /* SIGTRAP is a debugger's too: only a trap instruction counts, which some compilers use for
+     * unreachable code. */
     bool sent = info->si_code <= 0 || (signal == SIGTRAP && info->si_code != SI_KERNEL && info->si_code != TRAP_BRKPT);
     if (sent || (is_function(handler_before(signal)) && !is_ours(&frame))) {
         pass_on(signal, info, context);

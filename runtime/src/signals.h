@@ -2,9 +2,9 @@
 #ifndef LEE_SIGNALS_H
 #define LEE_SIGNALS_H
 
-/* Installs the handlers, and for the calling thread a stack of its own for them, on which they also run when the
- * thread's stack has overflowed. Handlers that were installed before are kept: what happens outside the program's own
- * code goes to them. */
+/* Installs the handlers, and for the calling thread a stack of its own for them, on which they also
+ * run when the thread's stack has overflowed. Handlers that were installed before are kept: what
+ * happens outside the program's own code goes to them. */
 void lee_signals_install(void);
 
 #endif

@@ -1,9 +1,10 @@
 /* small.h: pages of 4 KB with cells of all classes, the first memory of each heap. PAGES.md has the why.
  *
- * Promises: pages come from units that all heaps share (of kind LEE_UNIT_SMALL, whose owner is LEE_SHARED); any thread may take and give
- * them. What is known of a page stands at its own end, where no cell is: who owns it, where its cells are, which are marked. A heap that
- * finds its name there may trust the rest, as in the unit table. A cell in such a page is like any other: its bin takes it back when it is
- * freed, its header says what it holds. */
+ * Promises: pages come from units that all heaps share (of kind LEE_UNIT_SMALL, whose owner is
+ * LEE_SHARED); any thread may take and give them. What is known of a page stands at its own end,
+ * where no cell is: who owns it, where its cells are, which are marked. A heap that finds its name
+ * there may trust the rest, as in the unit table. A cell in such a page is like any other: its bin
+ * takes it back when it is freed, its header says what it holds. */
 #ifndef LEE_SRC_SMALL_H
 #define LEE_SRC_SMALL_H
 
@@ -16,8 +17,9 @@ enum {
     LEE_SMALL_MORE = 0xff       /* in `map`: belongs to the object in front */
 };
 
-/* The end of a page. An object begins at a multiple of 16 bytes; its header, if it has one, lies in the place before. Behind a cell without
- * a header one more place is its own, so that nothing touches it, and what is just past any object is the object's. */
+/* The end of a page. An object begins at a multiple of 16 bytes; its header, if it has one, lies in
+ * the place before. Behind a cell without a header one more place is its own, so that nothing
+ * touches it, and what is just past any object is the object's. */
 struct lee_small {
     uint8_t map[LEE_SMALL_CELLS]; /* of each place: the code of the cell whose object begins there, LEE_SMALL_MORE, or LEE_CODE_NONE */
     uint16_t from;                /* where the search for free places goes on */
@@ -53,7 +55,8 @@ static inline bool lee_small_marked(const struct lee_small_cell *cell) {
     return (cell->page->marks[cell->at / 64] >> cell->at % 64 & 1) != 0;
 }
 
-/* The place of the object that a word points into, in a window of ours but in no unit of the heap's; 0, where none is, if there is none. */
+/* The place of the object that a word points into, in a window of ours but in no unit of the
+ * heap's; 0, where none is, if there is none. */
 static inline unsigned lee_small_place(const struct lee_heap *heap, struct lee_chunk *chunk, uintptr_t word) {
     const struct lee_small *page = lee_small_of(word);
     unsigned at = (unsigned)(word & (LEE_PAGE_BYTES - 1)) / 16;
@@ -75,7 +78,8 @@ size_t lee_small_charged(const struct lee_heap *heap);
 
 /* The cell that a word points into, allocated or not; false if the word is not in a page of the heap's. */
 bool lee_small_find(struct lee_heap *heap, uintptr_t word, struct lee_small_cell *cell);
-/* The code of the cell of an object that is known to be in such a page; LEE_CODE_NONE if no object starts there. */
+/* The code of the cell of an object that is known to be in such a page; LEE_CODE_NONE if no object
+ * starts there. */
 unsigned lee_small_code(uintptr_t object);
 /* The next cell of the heap; `*cell` is zeroed before the first. */
 bool lee_small_next(struct lee_heap *heap, struct lee_small_cell *cell);

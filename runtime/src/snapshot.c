@@ -43,7 +43,8 @@ enum { SANITIZED = true };
 enum { SANITIZED = false };
 #endif
 
-/* What parent and child share. Behind it lie the marks of all units, a byte for each large object, and the keys found. */
+/* What parent and child share. Behind it lie the marks of all units, a byte for each large object,
+ * and the keys found. */
 struct shared {
     atomic_uint done;
     uint64_t mark_time;
@@ -132,7 +133,8 @@ static void wipe(struct lee_chunk *chunk, bool hidden) {
         chunk->wiped = hidden;
 }
 
-/* Makes the copy smaller, or undoes that: in between nobody else may copy this process, and nothing may change. */
+/* Makes the copy smaller, or undoes that: in between nobody else may copy this process, and nothing
+ * may change. */
 static void hide(struct lee_heap *heap, bool hidden) {
     struct range range = {0, 0};
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
@@ -183,7 +185,8 @@ bool lee_snapshot_wanted(struct lee_heap *heap, uint64_t rest) {
 
 /* --- before the child is made -------------------------------------------------------------------------------------- */
 
-/* As many bytes that are shared, of zeros or of an earlier snapshot. With some more, which nobody touches, for a heap that grows. */
+/* As many bytes that are shared, of zeros or of an earlier snapshot. With some more, which nobody
+ * touches, for a heap that grows. */
 static bool share(size_t bytes) {
     bool fits = snapshot.shared != NULL && bytes <= snapshot.bytes && snapshot.bytes / SHARED_PART <= bytes;
     if (fits && snapshot.parent == getpid())
@@ -197,7 +200,8 @@ static bool share(size_t bytes) {
 
 /* --- the child ----------------------------------------------------------------------------------------------------- */
 
-/* Other threads do not exist here, and what they had locked stays so: nothing may be called that takes a lock. */
+/* Other threads do not exist here, and what they had locked stays so: nothing may be called that
+ * takes a lock. */
 static _Noreturn void mark_and_end(struct lee_heap *heap, struct lee_marker *marker) {
     struct shared *shared = snapshot.shared;
     lee_system_be_copy(snapshot.parent);
@@ -227,7 +231,8 @@ static _Noreturn void mark_and_end(struct lee_heap *heap, struct lee_marker *mar
 
 /* --- the parent ---------------------------------------------------------------------------------------------------- */
 
-/* Numbers what there is, in the order in which the child will find it. From here on blocks that are taken are younger. */
+/* Numbers what there is, in the order in which the child will find it. From here on blocks that are
+ * taken are younger. */
 static void number_units(struct lee_heap *heap) {
     size_t slot = 0;
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
@@ -247,7 +252,8 @@ static void number_units(struct lee_heap *heap) {
     snapshot.large = slot;
 }
 
-/* Whether it has ended; `how` as for waitpid. A child of somebody who copied this process is not ours to wait for. */
+/* Whether it has ended; `how` as for waitpid. A child of somebody who copied this process is not
+ * ours to wait for. */
 static bool ended(int how) {
     int status, found;
     if (snapshot.child == 0)

@@ -1,8 +1,9 @@
 /* snapshot.h: marking beside the program, in a copy of its process. COLLECTOR.md, "Pauses", has the why.
  *
- * Promises: from `lee_snapshot_begin` to `lee_snapshot_end` the process has one child, which no signal announces and no `wait` but one
- * for clones sees; it holds no descriptors, dies with its parent and writes nothing but its part of a shared mapping. Whatever happens
- * to it, the heap is whole: its marks are only looked at when all of them are there. */
+ * Promises: from `lee_snapshot_begin` to `lee_snapshot_end` the process has one child, which no
+ * signal announces and no `wait` but one for clones sees; it holds no descriptors, dies with its
+ * parent and writes nothing but its part of a shared mapping. Whatever happens to it, the heap is
+ * whole: its marks are only looked at when all of them are there. */
 #ifndef LEE_SRC_SNAPSHOT_H
 #define LEE_SRC_SNAPSHOT_H
 
@@ -14,7 +15,8 @@ enum { LEE_SNAPSHOT_NEVER, LEE_SNAPSHOT_USUAL, LEE_SNAPSHOT_ALWAYS };
 /* Whether the next collection should be one, when the last one ended so many nanoseconds ago. */
 bool lee_snapshot_wanted(struct lee_heap *heap, uint64_t rest);
 
-/* Makes the child. What the last collection left is swept, no bin has cells. False if there is no child; nothing has happened then. */
+/* Makes the child. What the last collection left is swept, no bin has cells. False if there is no
+ * child; nothing has happened then. */
 bool lee_snapshot_begin(struct lee_heap *heap);
 
 /* What became of it. `wait`: until it is not running any more. */

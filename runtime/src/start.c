@@ -38,7 +38,8 @@ static void read_memory_limit(void) {
 }
 
 #ifdef LEE_ASAN
-/* Frames must lie on the stack: the collector reads it, and tasks switch it. What ASAN_OPTIONS says counts more. */
+/* Frames must lie on the stack: the collector reads it, and tasks switch it. What ASAN_OPTIONS says
+ * counts more. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
     return "detect_stack_use_after_return=0";

@@ -90,8 +90,8 @@ size_t lee_strlcat(char *d, const char *s, size_t n) {
     return length + more;
 }
 
-/* A new string object with `length` characters of `s`. Its view has room for the zero, as in C; the hidden zero comes
- * after that. */
+/* A new string object with `length` characters of `s`. Its view has room for the zero, as in C; the
+ * hidden zero comes after that. */
 static char *new_string(const char *s, size_t length, char **ret_lo, char **ret_hi) {
     char *copy = lee_heap_alloc_array(NULL, (int64_t)length + 1, 1, 1);
     memcpy(copy, s, length);
@@ -147,7 +147,8 @@ char *lee_strsep(char **s, const char *delimiters) {
     return start;
 }
 
-/* libc has constants for the errors that it knows; for others it needs a buffer, and the answer a string of its own. */
+/* libc has constants for the errors that it knows; for others it needs a buffer, and the answer a
+ * string of its own. */
 const char *lee_strerror(int number) {
     char own[64], *lo, *hi;
     const char *text = strerror_r(number, own, sizeof own);

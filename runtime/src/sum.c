@@ -1,8 +1,9 @@
 /* sum.c: whether all memory has somebody to answer for it.
  *
- * Promises: shares no counter with whom it checks. What the page allocator charged is counted anew, block by block: cells that live, cells that
- * do not, ends of blocks, pages of arenas, free pages and blocks, pages of 4 KB, stacks. What lives must be what custodians were charged
- * for, each object once. After an accounting, when the blocks of the dead have been given back. */
+ * Promises: shares no counter with whom it checks. What the page allocator charged is counted anew,
+ * block by block: cells that live, cells that do not, ends of blocks, pages of arenas, free pages
+ * and blocks, pages of 4 KB, stacks. What lives must be what custodians were charged for, each
+ * object once. After an accounting, when the blocks of the dead have been given back. */
 #include "collect.h"
 
 #ifndef LEE_NO_GC

@@ -1,11 +1,13 @@
 /* sweep.c: what marking left, made into cells again.
  *
- * After a collection a block's mark bits say which of its cells live. Nothing is swept at once: a bin that needs cells looks
- * for the next run of dead ones in its current block, zeroes it and bumps through it; then goes to the next unswept block.
- * Runs beat lists: zeroing goes at memory speed, and cells are handed out side by side.
+ * After a collection a block's mark bits say which of its cells live. Nothing is swept at once: a
+ * bin that needs cells looks for the next run of dead ones in its current block, zeroes it and
+ * bumps through it; then goes to the next unswept block. Runs beat lists: zeroing goes at memory
+ * speed, and cells are handed out side by side.
  *
- * Promises: blocks in which nothing lives are found without touching them and can be used by any class at once. Before the
- * next marking `lee_sweep_finish` clears the headers of the dead, so a word that happens to point at one is dropped. */
+ * Promises: blocks in which nothing lives are found without touching them and can be used by any
+ * class at once. Before the next marking `lee_sweep_finish` clears the headers of the dead, so a
+ * word that happens to point at one is dropped. */
 #include "heap.h"
 #include "mend.h"
 #include "poison.h"
@@ -205,8 +207,8 @@ void lee_sweep_finish(struct lee_heap *heap) {
     }
 }
 
-/* The cells of a block that live. Counted bytewise, 16 words at a time: the processor's own instruction is not on every
- * x86-64, and a call for each word is slower. */
+/* The cells of a block that live. Counted bytewise, 16 words at a time: the processor's own
+ * instruction is not on every x86-64, and a call for each word is slower. */
 static size_t count_marks(struct lee_chunk *chunk, size_t number) {
     const uint64_t *marks = marks_of(chunk, number), ones = 0x0101010101010101u;
     size_t count = 0;
@@ -228,8 +230,8 @@ static void count_large(struct lee_heap *heap, const struct lee_block *block) {
     heap->counts.live_bytes += lee_large_charge(block->bytes);
 }
 
-/* LEE_GC_STRESS: what died is overwritten at once, so that whoever still uses it sees it. Afterwards its header is that of
- * a free cell. */
+/* LEE_GC_STRESS: what died is overwritten at once, so that whoever still uses it sees it.
+ * Afterwards its header is that of a free cell. */
 LEE_UNCHECKED static void scribble(struct lee_chunk *chunk, size_t number) {
     const struct lee_cell_info *info = info_of(chunk, number);
     uintptr_t base = first_cell(chunk, number, info);

@@ -129,7 +129,8 @@ void *lee_system_share(size_t bytes) {
     return start;
 }
 
-/* A new process may be put on its maker's processor, and run there first: then it goes, before anything else, to the others. */
+/* A new process may be put on its maker's processor, and run there first: then it goes, before
+ * anything else, to the others. */
 static void leave(int processor) {
     cpu_set_t set;
     if (processor < 0 || processor >= CPU_SETSIZE || sched_getaffinity(0, sizeof set, &set) != 0)
@@ -138,8 +139,9 @@ static void leave(int processor) {
     (void)!sched_setaffinity(0, sizeof set, &set); /* it stays if there is no other */
 }
 
-/* Not fork: no signal at the end, no handlers of pthread_atfork. The table of descriptors is shared until the copy gets one of its own,
- * an empty one: else what the parent closes (a pipe, a socket, a lock) would stay open until the copy runs. */
+/* Not fork: no signal at the end, no handlers of pthread_atfork. The table of descriptors is shared
+ * until the copy gets one of its own, an empty one: else what the parent closes (a pipe, a socket,
+ * a lock) would stay open until the copy runs. */
 int lee_system_copy(void) {
     if (lee_system_fails())
         return -1;
@@ -275,7 +277,8 @@ static bool lists(const char *list, const char *controller) {
 
 struct lee_system_places lee_system_places = {"/sys/fs/cgroup", "/proc/self/cgroup"};
 
-/* The least that `of_group` says of the program's control groups for a controller, of both versions, and of those above them. */
+/* The least that `of_group` says of the program's control groups for a controller, of both
+ * versions, and of those above them. */
 static size_t control_groups_least(const char *controller, size_t (*of_group)(const char *folder)) {
     char groups[4096], folder[PATH_BYTES];
     if (!read_start(lee_system_places.list, groups, sizeof groups))

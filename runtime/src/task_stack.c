@@ -1,11 +1,12 @@
 /* task_stack.c: the stacks of tasks.
  *
- * Promises: a stack is a slot of LEE_STACK_BYTES in a reserved range; only pages that were touched take memory, and LEE_STACK_CHARGE of
- * it counts against the program's limit. Custodians pay for all. The slot's lowest pages are a guard: what would leave the stack traps there. A few slots that
- * were given back keep their memory for the next task, the others lose it at once.
+ * Promises: a stack is a slot of LEE_STACK_BYTES in a reserved range; only pages that were touched
+ * take memory, and LEE_STACK_CHARGE of it counts against the program's limit. Custodians pay for
+ * all. The slot's lowest pages are a guard: what would leave the stack traps there. A few slots
+ * that were given back keep their memory for the next task, the others lose it at once.
  *
- * Guards are made by MADV_GUARD_INSTALL, which needs no mapping of its own, where the kernel has it; else by mprotect, which the
- * kernel allows some ten thousand times. */
+ * Guards are made by MADV_GUARD_INSTALL, which needs no mapping of its own, where the kernel has
+ * it; else by mprotect, which the kernel allows some ten thousand times. */
 #define _GNU_SOURCE
 #include "task.h"
 
@@ -29,7 +30,8 @@ enum {
     ADVICE_GUARD_INSTALL = 102 /* Linux 6.13 */
 };
 
-/* Written by one thread at a time under `lock`; read by signal handlers: entries are complete before they are counted. */
+/* Written by one thread at a time under `lock`; read by signal handlers: entries are complete
+ * before they are counted. */
 static struct {
     uintptr_t start, end;
 } ranges[RANGES_MOST];
@@ -37,7 +39,8 @@ static atomic_int range_count;
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 static uintptr_t fresh, fresh_end; /* slots of the last range that were never used */
 
-/* A free slot has the next one's top in its highest word, and in the one below how much of it is to be cleared. */
+/* A free slot has the next one's top in its highest word, and in the one below how much of it is to
+ * be cleared. */
 static uintptr_t warm, cold;
 static size_t warm_count;
 

@@ -1,8 +1,9 @@
 /* task_switch.c: from one stack to another.
  *
- * Promises: what task.h says of `lee_switch`. Only what a callee must keep is saved: the compiler saved the rest around the call. The
- * return is a jump: the processor's guess of where `ret` goes would be wrong each time. Floating-point modes are those of
- * the thread: programs cannot change them. */
+ * Promises: what task.h says of `lee_switch`. Only what a callee must keep is saved: the compiler
+ * saved the rest around the call. The return is a jump: the processor's guess of where `ret` goes
+ * would be wrong each time. Floating-point modes are those of the thread: programs cannot change
+ * them. */
 #include "task.h"
 
 #if defined(__x86_64__)

@@ -1,4 +1,5 @@
-/* text.h: building a message without memory from anywhere: for reports of faults, also inside signal handlers.
+/* text.h: building a message without memory from anywhere: for reports of faults, also inside
+ * signal handlers.
  *
  * Promises: never writes beyond its bytes; what does not fit is cut off. */
 #ifndef LEE_TEXT_H

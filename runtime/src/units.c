@@ -1,6 +1,7 @@
-/* units.c: see units.h. Free ranges are nodes of two skip lists, one by address (to join neighbours), one by size and
- * address (to find the best fit). The nodes lie in the description of the window in which the range begins, so the
- * allocator allocates nothing for itself and a failure of the system finds it whole. */
+/* units.c: see units.h. Free ranges are nodes of two skip lists, one by address (to join
+ * neighbours), one by size and address (to find the best fit). The nodes lie in the description of
+ * the window in which the range begins, so the allocator allocates nothing for itself and a failure
+ * of the system finds it whole. */
 #define _GNU_SOURCE
 #include "units.h"
 
@@ -152,7 +153,8 @@ static void describe(uintptr_t address, struct lee_heap *owner, enum lee_unit_ki
 /* Address space for at least `bytes`: near what is there, whole windows where possible. */
 static uintptr_t reserve(size_t *bytes, size_t least) {
     if (next_hint == 0) {
-        /* Far from where the system puts mappings, so that the next chunk is free too; not the same place in each run. */
+        /* Far from where the system puts mappings, so that the next chunk is free too; not the same
+         * place in each run. */
         const unsigned char *random = (const unsigned char *)getauxval(AT_RANDOM);
         size_t at = random == NULL ? 0 : random[0] | (size_t)random[1] << 8 | (size_t)(random[2] & 3) << 16;
         next_hint = ((uintptr_t)1 << 44) + at * LEE_CHUNK_BYTES;

@@ -1,11 +1,13 @@
 /* units.h: the page allocator: units of 2 MB, shared by all heaps.
  *
- * Promises: any thread may call these; they take one lock. Units come from reservations of 256 MB, contiguous with
- * earlier ones where possible, best fit: the smallest free range that holds the request, the lowest of those. What is
- * given back is joined with its neighbours and used again before anything is reserved; address space never goes back.
- * Failure of the system is a null, after what is free and dirty went back and smaller reservations were tried.
+ * Promises: any thread may call these; they take one lock. Units come from reservations of 256 MB,
+ * contiguous with earlier ones where possible, best fit: the smallest free range that holds the
+ * request, the lowest of those. What is given back is joined with its neighbours and used again
+ * before anything is reserved; address space never goes back. Failure of the system is a null,
+ * after what is free and dirty went back and smaller reservations were tried.
  *
- * Memory is charged apart from address space: `lee_memory_charge` stands for what may be resident. */
+ * Memory is charged apart from address space: `lee_memory_charge` stands for what may be
+ * resident. */
 #ifndef LEE_UNITS_H
 #define LEE_UNITS_H
 

@@ -1,6 +1,8 @@
-/* valgrind.h: asking valgrind, if the program runs under it. Elsewhere a request is a few instructions that do nothing.
+/* valgrind.h: asking valgrind, if the program runs under it. Elsewhere a request is a few
+ * instructions that do nothing.
  *
- * The instructions and numbers are valgrind's interface ("The Client Request mechanism" in its manual), which does not change. */
+ * The instructions and numbers are valgrind's interface ("The Client Request mechanism" in its
+ * manual), which does not change. */
 #ifndef LEE_VALGRIND_H
 #define LEE_VALGRIND_H
 

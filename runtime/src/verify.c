@@ -1,8 +1,9 @@
 /* verify.c: the collector's conscience.
  *
- * The second trace shares no code with the marker but the reading of layouts: it finds objects by walking the unit lists and
- * dividing, keeps them in a hash set, and follows them breadth first. Afterwards each cell's mark bit must say what the set
- * says. Slow, and needs memory for the set; when there is none it says nothing. */
+ * The second trace shares no code with the marker but the reading of layouts: it finds objects by
+ * walking the unit lists and dividing, keeps them in a hash set, and follows them breadth first.
+ * Afterwards each cell's mark bit must say what the set says. Slow, and needs memory for the set;
+ * when there is none it says nothing. */
 #include "arena.h"
 #include "collect.h"
 #include "poison.h"
@@ -86,7 +87,8 @@ static void follow(struct seen *seen) {
         struct lee_object object;
         if (!lee_object_find(seen->heap, ((uintptr_t *)seen->order.data)[i], &object))
             continue;
-        /* What an arena's pages hold behind its objects is from whoever had them before, and may have been dead at the snapshot. */
+        /* What an arena's pages hold behind its objects is from whoever had them before, and may
+         * have been dead at the snapshot. */
         if (!seen->more || lee_header_layout(object.header) != &lee_layout_key)
             lee_layout_each(lee_header_layout(object.header), object.start, object.start + object.bytes, see, seen, &observer);
     }

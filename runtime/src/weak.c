@@ -1,9 +1,11 @@
 /* weak.c: weak references and finalizer queues.
  *
- * Promises: what lee/collect.h says. In a collection queues come first, since what they hand out lives; then weak references.
- * The list of weak references and that of what may come into queues lead through cells, which pay for them, by words that no marker
- * reads: so they keep nothing alive. A collection takes what is dead off both before anything is swept. Nothing is allocated while it runs: the node
- * that carries an object into its queue is made when the object is added. */
+ * Promises: what lee/collect.h says. In a collection queues come first, since what they hand out
+ * lives; then weak references. The list of weak references and that of what may come into queues
+ * lead through cells, which pay for them, by words that no marker reads: so they keep nothing
+ * alive. A collection takes what is dead off both before anything is swept. Nothing is allocated
+ * while it runs: the node that carries an object into its queue is made when the object is
+ * added. */
 #include <lee/fault.h>
 
 #include "collect.h"
@@ -149,8 +151,8 @@ void *lee_finalizer_take(struct lee_finalizer_queue *queue) {
     return object;
 }
 
-/* Chooses what is found dead, and whose queue lives. All that die in one collection die together: an object that is kept only because
- * another one is, is handed out too. */
+/* Chooses what is found dead, and whose queue lives. All that die in one collection die together:
+ * an object that is kept only because another one is, is handed out too. */
 static bool hand_out(struct lee_heap *heap) {
     bool any = false;
     for (struct lee_finalizer *entry = heap->finalizers.first; entry != NULL; entry = entry->other) {
@@ -203,8 +205,8 @@ static void mark_entries(struct lee_heap *heap, struct lee_marker *marker, bool 
     lee_marker_drain(marker);
 }
 
-/* The same, and whoever has a queue pays for what nobody else reaches: children before their parents, the first custodian, which is charged
- * what is left, last. */
+/* The same, and whoever has a queue pays for what nobody else reaches: children before their
+ * parents, the first custodian, which is charged what is left, last. */
 static void mark_and_charge(struct lee_heap *heap, struct lee_marker *marker, bool chosen) {
     for (struct lee_finalizer *entry = heap->finalizers.first; entry != NULL; entry = entry->other) {
         if ((entry->object != 0) == chosen) {

@@ -1,12 +1,14 @@
 /* Arenas and reaps: memory that is given back all at once, in a reap also block by block.
  *
- * Promises: memory is zeroed and aligned as asked (at least to 8 bytes, in a reap to 16), size 0 gives an address of its own;
- * sizes, negative counts and products that are too large count as memory that is not there: `try` gives null then, the
- * others fault. An arena is for one task at a time: no locks.
+ * Promises: memory is zeroed and aligned as asked (at least to 8 bytes, in a reap to 16), size 0
+ * gives an address of its own; sizes, negative counts and products that are too large count as
+ * memory that is not there: `try` gives null then, the others fault. An arena is for one task at a
+ * time: no locks.
  *
- * An arena that is declared lies on the stack of its block and takes its first page with its first object, so an empty one
- * costs a few stores. A key is the address of an arena that lies in its own first page. Under AddressSanitizer each object is
- * a block of malloc's, so that its neighbours and what comes after its end are found out. */
+ * An arena that is declared lies on the stack of its block and takes its first page with its first
+ * object, so an empty one costs a few stores. A key is the address of an arena that lies in its own
+ * first page. Under AddressSanitizer each object is a block of malloc's, so that its neighbours and
+ * what comes after its end are found out. */
 #ifndef LEE_ARENA_H
 #define LEE_ARENA_H
 

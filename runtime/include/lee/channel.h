@@ -1,9 +1,11 @@
 /* Channels, as emitted code calls them.
  *
- * Promises: a channel has two ends, each of which belongs to one process at a time. A send copies the arguments of a message into a place
- * that was there before: it never waits, fails or allocates, since the contract bounds how many messages can be on their way. What was
- * sent is received in that order, also after the sender closed its end or ended. What the arguments of a message own goes with it: while it is
- * on its way it belongs to no process, and what is never received is released when the end that it was sent to is closed. */
+ * Promises: a channel has two ends, each of which belongs to one process at a time. A send copies
+ * the arguments of a message into a place that was there before: it never waits, fails or
+ * allocates, since the contract bounds how many messages can be on their way. What was sent is
+ * received in that order, also after the sender closed its end or ended. What the arguments of a
+ * message own goes with it: while it is on its way it belongs to no process, and what is never
+ * received is released when the end that it was sent to is closed. */
 #ifndef LEE_CHANNEL_H
 #define LEE_CHANNEL_H
 
@@ -30,7 +32,8 @@ struct lee_contract {
     uint32_t bytes;            /* of the arguments of the largest message */
     uint32_t messages;         /* how many it has */
     const char *const *titles; /* of the messages, from number 1 on at place 0; for faults */
-    /* Likewise: how what the arguments of each message own ends (lee/owned.h); null if they own nothing, or no message's do. */
+    /* Likewise: how what the arguments of each message own ends (lee/owned.h); null if they own
+     * nothing, or no message's do. */
     const struct lee_owned *const *owned;
     bool local; /* messages may carry pointers into the heap: both ends are always in one process */
 };
@@ -44,7 +47,8 @@ enum {
 /* A new channel, whose ends belong to the running process. Faults if there is no memory. */
 void lee_channel_make(const struct lee_site *site, const struct lee_contract *contract, struct lee_endpoint *ends[2]);
 
-/* Moves an end of the running process to another, which was just spawned; to one that has ended, that closes it. */
+/* Moves an end of the running process to another, which was just spawned; to one that has ended,
+ * that closes it. */
 void lee_channel_give(struct lee_endpoint *end, struct lee_pid *to);
 
 /* Closes an end: messages that it did not receive are dropped. Null is nothing. */
@@ -62,13 +66,15 @@ void lee_channel_take(struct lee_endpoint *end, int32_t message, void *arguments
 /* Waits for the message and takes it. A fault if another one comes, or the other end is closed. */
 void lee_channel_receive(const struct lee_site *site, struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes);
 
-/* Waits until a case can be taken, and gives its number: the first such one. Case `c` wants `patterns[c * count + e]` at the head of
- * `ends[e]`: the number of a message, LEE_CLOSED, or LEE_EMPTY for whatever is there. Takes nothing. When no case can ever be taken any
- * more: -1 if there is a `default`, else a fault. */
+/* Waits until a case can be taken, and gives its number: the first such one. Case `c` wants
+ * `patterns[c * count + e]` at the head of `ends[e]`: the number of a message, LEE_CLOSED, or
+ * LEE_EMPTY for whatever is there. Takes nothing. When no case can ever be taken any more: -1 if
+ * there is a `default`, else a fault. */
 int lee_channel_select(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
                        unsigned cases, bool has_default);
 
-/* The same, for so many milliseconds at most; not more than 0: does not wait. Then it gives the number of cases. */
+/* The same, for so many milliseconds at most; not more than 0: does not wait. Then it gives the
+ * number of cases. */
 int lee_channel_select_for(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
                            unsigned cases, bool has_default, int64_t milliseconds);
 

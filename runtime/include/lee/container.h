@@ -1,8 +1,9 @@
 /* Containers: from a member to the struct that holds it (`container_of`).
  *
- * Promises: `lee_check_container` returns only if a live object of the type lies where the member says. Objects of the heap
- * are found by their layout, others (globals, locals, what lies in arenas) are on a list from the moment they can be pointed to
- * until they end. Only objects of types that some `container_of` of the program names are listed, or get a layout that they would
+ * Promises: `lee_check_container` returns only if a live object of the type lies where the member
+ * says. Objects of the heap are found by their layout, others (globals, locals, what lies in
+ * arenas) are on a list from the moment they can be pointed to until they end. Only objects of
+ * types that some `container_of` of the program names are listed, or get a layout that they would
  * not have otherwise: `lee_contained_*` is a weak symbol that is there only then. */
 #ifndef LEE_CONTAINER_H
 #define LEE_CONTAINER_H
@@ -21,7 +22,8 @@ struct lee_part {
     const struct lee_container *type;
 };
 
-/* A struct type with structs or unions in it; a union type, of which only the members are listed that always are there. Weak constants, compared by digest. */
+/* A struct type with structs or unions in it; a union type, of which only the members are listed
+ * that always are there. Weak constants, compared by digest. */
 struct lee_container {
     uint64_t digest;
     size_t bytes;
@@ -49,8 +51,8 @@ LEE_INLINE void lee_unlist_local(struct lee_listed *entry) {
         lee_unlist(entry);
 }
 
-/* A block of an arena that has room for the entry behind the object's `bytes` bytes; null stays null. It is taken off the list when
- * its memory goes. */
+/* A block of an arena that has room for the entry behind the object's `bytes` bytes; null stays
+ * null. It is taken off the list when its memory goes. */
 void *lee_list_in_arena(void *block, size_t bytes, const struct lee_container *type);
 
 #ifdef __cplusplus

@@ -1,9 +1,10 @@
-/* Custodians: who pays for memory, and what is shut down when it gets too much. docs/reference/custodians.md is about programs,
- * ACCOUNTING.md about the accounts.
+/* Custodians: who pays for memory, and what is shut down when it gets too much.
+ * docs/reference/custodians.md is about programs, ACCOUNTING.md about the accounts.
  *
- * Promises: a custodian is an object of the collected heap; it lives while something refers to it, while it has tasks, and while a
- * custodian below it lives. Null stands for the custodian that the caller entered. Bytes that are negative or too large to be
- * memory count as no limit, or as more than there can be. */
+ * Promises: a custodian is an object of the collected heap; it lives while something refers to it,
+ * while it has tasks, and while a custodian below it lives. Null stands for the custodian that the
+ * caller entered. Bytes that are negative or too large to be memory count as no limit, or as more
+ * than there can be. */
 #ifndef LEE_CUSTODIAN_H
 #define LEE_CUSTODIAN_H
 
@@ -31,7 +32,8 @@ struct lee_custodian *lee_custodian_enter(struct lee_custodian *custodian);
 /* Ends its tasks and those of all custodians below it. May not return: if the caller is one of them. */
 void lee_custodian_shutdown(struct lee_custodian *custodian);
 bool lee_custodian_is_shut(struct lee_custodian *custodian);
-/* If `custodian` holds more than `bytes`, `victim` is shut down. Another call with the same victim replaces the limit. */
+/* If `custodian` holds more than `bytes`, `victim` is shut down. Another call with the same victim
+ * replaces the limit. */
 void lee_custodian_limit(struct lee_custodian *custodian, int64_t bytes, struct lee_custodian *victim);
 /* If `custodian` could not get `bytes` more, `victim` is shut down. */
 void lee_custodian_require(struct lee_custodian *custodian, int64_t bytes, struct lee_custodian *victim);

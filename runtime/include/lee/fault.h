@@ -28,8 +28,8 @@ struct lee_type;
 
 /* `index 10 out of bounds for length 4` */
 LEE_FAULT void lee_fault_index(const struct lee_site *site, int64_t index, uint64_t length);
-/* `null pointer` if `lo` is null, else `access at element offset N out of bounds for length L`; `size` is that
- * of one element in bytes. */
+/* `null pointer` if `lo` is null, else `access at element offset N out of bounds for length L`;
+ * `size` is that of one element in bytes. */
 LEE_FAULT void lee_fault_pointer(const struct lee_site *site, const void *p, const void *lo, const void *hi, size_t size);
 /* `W elements wanted, out of bounds for length L` */
 LEE_FAULT void lee_fault_range(const struct lee_site *site, uint64_t want, uint64_t have);
@@ -53,8 +53,8 @@ LEE_FAULT void lee_fault_tag(const struct lee_site *site, const char *want, cons
 LEE_FAULT void lee_fault_count(const struct lee_site *site, int64_t want, int64_t have);
 /* `count A * B does not fit in 64 bits`; `operation` is one of `+ - * /`. */
 LEE_FAULT void lee_fault_count_value(const struct lee_site *site, int64_t a, char operation, int64_t b);
-/* `cast: ...`: `bytes` bytes at `p` are viewed as elements of `size` bytes aligned to `align`. The message says
- * whether the size or the alignment does not fit. */
+/* `cast: ...`: `bytes` bytes at `p` are viewed as elements of `size` bytes aligned to `align`. The
+ * message says whether the size or the alignment does not fit. */
 LEE_FAULT void lee_fault_cast(const struct lee_site *site, const void *p, uint64_t bytes, uint64_t size, uint64_t align);
 /* `out of memory (N bytes)` */
 LEE_FAULT void lee_fault_memory(const struct lee_site *site, size_t bytes);
@@ -69,9 +69,9 @@ LEE_FAULT void lee_fault_closed(const struct lee_site *site);
 /* Any other message, for the runtime and the library. */
 LEE_FAULT void lee_fault_message(const struct lee_site *site, const char *message);
 
-/* Set by the runtime's input and output to a function that writes out all open output files. It is called once,
- * before the report, possibly in a signal handler: it must not wait for locks (a file that is locked is skipped)
- * and may itself fault, which ends the flushing but not the report. */
+/* Set by the runtime's input and output to a function that writes out all open output files. It is
+ * called once, before the report, possibly in a signal handler: it must not wait for locks (a file
+ * that is locked is skipped) and may itself fault, which ends the flushing but not the report. */
 extern void (*lee_fault_flush)(void);
 
 /* What emitted `main` calls before anything else: installs the handlers that turn a null access, a write to a

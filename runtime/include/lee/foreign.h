@@ -1,7 +1,9 @@
-/* Calls of functions that nobody compiled for small stacks, as emitted code makes them. docs/internals/abi.md, "Foreign calls".
+/* Calls of functions that nobody compiled for small stacks, as emitted code makes them.
+ * docs/internals/abi.md, "Foreign calls".
  *
- * Promises: a task's stack is small and has a guard of a few pages, which a function without stack probes can step over (glibc's printf
- * takes 80 KB at once). So what C compiled runs on a large stack of the thread's. */
+ * Promises: a task's stack is small and has a guard of a few pages, which a function without stack
+ * probes can step over (glibc's printf takes 80 KB at once). So what C compiled runs on a large
+ * stack of the thread's. */
 #ifndef LEE_FOREIGN_H
 #define LEE_FOREIGN_H
 

@@ -1,8 +1,8 @@
 /* Globals: what emitted code knows of its large static variables.
  *
- * Promises (of whoever adds them): each is a variable of static storage and of the size given, and its words that can hold a
- * pointer to the collected heap are those of the layout, of which it is an array; without a layout it has none. Static data that
- * nobody adds is read word by word. */
+ * Promises (of whoever adds them): each is a variable of static storage and of the size given, and
+ * its words that can hold a pointer to the collected heap are those of the layout, of which it is
+ * an array; without a layout it has none. Static data that nobody adds is read word by word. */
 #ifndef LEE_GLOBALS_H
 #define LEE_GLOBALS_H
 

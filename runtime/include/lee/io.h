@@ -1,13 +1,15 @@
 /* Input and output: the C functions behind the library's <stdio.h>, <dirent.h> and their kin.
  *
- * Promises: a `struct lee_file` and a `struct lee_dir` stay what they are for the life of the program, closed or
- * not, so a stale pointer to one is never a pointer to something else: its use is the fault `use of a closed file`.
- * A null one is the fault `null pointer`. Output is written out at `exit`, at a return of `main` and at a fault.
- * A file is used by one thread at a time. Apart from that, each function does what C or POSIX says of the one
- * whose name follows `lee_io_`; differences stand here. No function writes through its pointers beyond what its
- * type in library/include states.
+ * Promises: a `struct lee_file` and a `struct lee_dir` stay what they are for the life of the
+ * program, closed or not, so a stale pointer to one is never a pointer to something else: its use
+ * is the fault `use of a closed file`. A null one is the fault `null pointer`. Output is written
+ * out at `exit`, at a return of `main` and at a fault. A file is used by one thread at a time.
+ * Apart from that, each function does what C or POSIX says of the one whose name follows `lee_io_`;
+ * differences stand here. No function writes through its pointers beyond what its type in
+ * library/include states.
  *
- * A string object that a function makes comes back as address, lower and upper bound (docs/internals/abi.md). */
+ * A string object that a function makes comes back as address, lower and upper bound
+ * (docs/internals/abi.md). */
 #ifndef LEE_IO_H
 #define LEE_IO_H
 
@@ -83,12 +85,13 @@ int lee_io_puts(const char *s);
 /* `*line` is a string object that grows by being replaced; the collector has the old one. */
 ssize_t lee_io_getline(struct lee_io_string *line, size_t *capacity, struct lee_file *f);
 ssize_t lee_io_getdelim(struct lee_io_string *line, size_t *capacity, int delimiter, struct lee_file *f);
-/* Reads up to `n` bytes, or up to and with the delimiter; how many were read. Fewer without it: the end, or an error. */
+/* Reads up to `n` bytes, or up to and with the delimiter; how many were read. Fewer without it: the
+ * end, or an error. */
 size_t lee_io_take(char *to, size_t n, int delimiter, struct lee_file *f);
 void lee_io_perror(const char *s);
 
-/* Formats (io_format.c); what a format asks for was compared with the arguments by the compiler. The result may
- * overlap the arguments: it is then what it would be if it did not. */
+/* Formats (io_format.c); what a format asks for was compared with the arguments by the compiler.
+ * The result may overlap the arguments: it is then what it would be if it did not. */
 int lee_io_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int lee_io_fprintf(struct lee_file *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int lee_io_dprintf(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -118,9 +121,10 @@ int lee_dir_fd(struct lee_dir *d);
 void lee_dir_rewind(struct lee_dir *d);
 
 #ifdef LEE_IO_INLINE
-/* The short ways of the four functions that loops over bytes are made of, for code that defines LEE_IO_INLINE: a
- * comparison and a move where it is called. The functions themselves are what else happens. These are the first
- * members of a `struct lee_file`; runtime/src/io_file.h says what they mean. A null file traps at the first load. */
+/* The short ways of the four functions that loops over bytes are made of, for code that defines
+ * LEE_IO_INLINE: a comparison and a move where it is called. The functions themselves are what else
+ * happens. These are the first members of a `struct lee_file`; runtime/src/io_file.h says what they
+ * mean. A null file traps at the first load. */
 struct lee_file_ends {
     unsigned char *rpos, *rend, *wpos, *wend;
 };
@@ -143,9 +147,9 @@ LEE_IO_SHORT int lee_io_put_short(int c, struct lee_file *f) {
 #define lee_io_putchar(c) lee_io_put_short(c, lee_io_standard_output)
 #endif
 
-/* The rest of C's library, where libc's own functions could write or read out of bounds or hand out memory that it
- * takes back. A `fat` parameter is address, lower and upper bound; what does not fit is a fault, whose place is that
- * of the caller in emitted code. Arguments may overlap. */
+/* The rest of C's library, where libc's own functions could write or read out of bounds or hand out
+ * memory that it takes back. A `fat` parameter is address, lower and upper bound; what does not fit
+ * is a fault, whose place is that of the caller in emitted code. Arguments may overlap. */
 
 /* Strings (strings.c) */
 char *lee_strcpy(char *d, char *lo, char *hi, const char *s);

@@ -1,10 +1,11 @@
 /* Layouts: where the pointers of a type are, as the collector wants to know it.
  *
- * Promises (of whoever makes one, usually the compiler): a layout is a constant, aligned to 8 bytes, below 2^48. Every
- * word of the type that can hold a pointer to the collected heap is named by it, save words that only repeat what another
- * named word keeps alive: of a `fat` pointer only the lower bound is named, of a typed `void *` only the address.
- * A named word may hold anything: what is no pointer into the heap is ignored. So a union without a tag simply names the
- * words of all its members. docs/internals/abi.md has the rules of emission. */
+ * Promises (of whoever makes one, usually the compiler): a layout is a constant, aligned to 8
+ * bytes, below 2^48. Every word of the type that can hold a pointer to the collected heap is named
+ * by it, save words that only repeat what another named word keeps alive: of a `fat` pointer only
+ * the lower bound is named, of a typed `void *` only the address. A named word may hold anything:
+ * what is no pointer into the heap is ignored. So a union without a tag simply names the words of
+ * all its members. docs/internals/abi.md has the rules of emission. */
 #ifndef LEE_LAYOUT_H
 #define LEE_LAYOUT_H
 
@@ -27,7 +28,8 @@ enum lee_layout_kind {
     LEE_LAYOUT_TRACED        /* `trace` tells */
 };
 
-/* Words that are only there while a tag has a value: the named words of `layout`, from byte `offset` of the element on. */
+/* Words that are only there while a tag has a value: the named words of `layout`, from byte
+ * `offset` of the element on. */
 struct lee_variant {
     uint32_t tag_offset;
     uint32_t tag_bytes; /* 1, 2, 4 or 8 */
@@ -46,9 +48,9 @@ struct lee_layout {
     const struct lee_variant *variants;
     const struct lee_layout *rest;
     void (*trace)(struct lee_marker *marker, const void *object, size_t bytes);
-    /* Called once, when the collector finds the object dead (never for one that is freed), before anything is swept:
-     * releases what it owns outside the heap. May not allocate, and may use what the object points to in the heap only
-     * as `lee_is_marked` allows. */
+    /* Called once, when the collector finds the object dead (never for one that is freed), before
+     * anything is swept: releases what it owns outside the heap. May not allocate, and may use what
+     * the object points to in the heap only as `lee_is_marked` allows. */
     void (*drop)(void *object, size_t bytes);
     const char *name; /* for reports; may be null */
     uint32_t align; /* if more than 16: the elements begin at `lee_align` of the object */

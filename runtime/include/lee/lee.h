@@ -1,12 +1,12 @@
 /* What emitted C includes: the layouts and checks that compiled code and the runtime agree on.
  *
- * Promises: no header of libc beyond <stddef.h> and <stdint.h> (none of which libc provides), so it costs a
- * compiler next to nothing; compiles as C11 and later with gcc 10 and clang 14. docs/internals/abi.md says what
- * the values look like; this file and crates/emit_c follow it.
+ * Promises: no header of libc beyond <stddef.h> and <stdint.h> (none of which libc provides), so it
+ * costs a compiler next to nothing; compiles as C11 and later with gcc 10 and clang 14.
+ * docs/internals/abi.md says what the values look like; this file and crates/emit_c follow it.
  *
- * The inline checks are one comparison on the good path. They are `artificial`: a debugger steps over them and
- * shows the line that they stand in. They compare addresses as numbers, because the pointers that they look at
- * may be out of bounds, which C does not let one compare. */
+ * The inline checks are one comparison on the good path. They are `artificial`: a debugger steps
+ * over them and shows the line that they stand in. They compare addresses as numbers, because the
+ * pointers that they look at may be out of bounds, which C does not let one compare. */
 #ifndef LEE_LEE_H
 #define LEE_LEE_H
 
@@ -28,8 +28,8 @@ extern "C" {
 
 struct lee_owned;
 
-/* What a `void *` remembers of the object it was made from. Weak constants: one type may have several, so they
- * are compared by address first, then by digest. */
+/* What a `void *` remembers of the object it was made from. Weak constants: one type may have
+ * several, so they are compared by address first, then by digest. */
 struct lee_type {
     uint64_t digest;  /* of the full type with every qualifier: equal digests, equal types */
     size_t size;      /* bytes, 0 for functions */
@@ -51,7 +51,8 @@ LEE_INLINE uint64_t lee_check_index_unsigned(const struct lee_site *site, uint64
     return index;
 }
 
-/* An access to `bytes` bytes at `p`, a pointer with the bounds `lo` and `hi` whose elements have `size` bytes. */
+/* An access to `bytes` bytes at `p`, a pointer with the bounds `lo` and `hi` whose elements have
+ * `size` bytes. */
 LEE_INLINE void lee_check_pointer(const struct lee_site *site, const void *p, const void *lo, const void *hi, size_t bytes,
                                   size_t size) {
     size_t have = (size_t)((uintptr_t)hi - (uintptr_t)lo);
@@ -67,14 +68,15 @@ LEE_INLINE void *lee_check_null(const struct lee_site *site, const void *p) {
     return (void *)(uintptr_t)p;
 }
 
-/* A count that may only shrink, or that says how many elements a pointer must have. A negative one counts as 0. */
+/* A count that may only shrink, or that says how many elements a pointer must have. A negative one
+ * counts as 0. */
 LEE_INLINE void lee_check_count(const struct lee_site *site, int64_t want, int64_t have) {
     if (LEE_UNLIKELY(want > have && want > 0))
         lee_fault_count(site, want, have);
 }
 
-/* `want` elements of `size` bytes from `p` on, which has the bounds `lo` and `hi`. A `want` that is not positive
- * asks for nothing. */
+/* `want` elements of `size` bytes from `p` on, which has the bounds `lo` and `hi`. A `want` that is
+ * not positive asks for nothing. */
 LEE_INLINE void lee_check_range(const struct lee_site *site, int64_t want, const void *p, const void *lo, const void *hi,
                                 size_t size) {
     size_t have = (size_t)((uintptr_t)hi - (uintptr_t)lo);
@@ -98,14 +100,14 @@ LEE_INLINE void *lee_check_type(const struct lee_site *site, const void *p, cons
     return (void *)(uintptr_t)p;
 }
 
-/* The characters before the terminator; 0 for null. `s + lee_strlen(s)` is the upper bound of a string that is
- * made `fat`. */
+/* The characters before the terminator; 0 for null. `s + lee_strlen(s)` is the upper bound of a
+ * string that is made `fat`. */
 LEE_INLINE size_t lee_strlen(const char *s) {
     return s == NULL ? 0 : __builtin_strlen(s);
 }
 
-/* A pointer with bounds used as a null_terminated one: there must be a zero from `p` on, before `hi`. Null stays
- * null. A string object needs no such check, its zero is at `hi`. */
+/* A pointer with bounds used as a null_terminated one: there must be a zero from `p` on, before
+ * `hi`. Null stays null. A string object needs no such check, its zero is at `hi`. */
 LEE_INLINE const char *lee_check_string(const struct lee_site *site, const char *p, const char *lo, const char *hi) {
     size_t have = (size_t)((uintptr_t)hi - (uintptr_t)lo);
     size_t at = (size_t)((uintptr_t)p - (uintptr_t)lo);

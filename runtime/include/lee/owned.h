@@ -2,8 +2,8 @@
  *
  * Promises: the depth of what is freed does not matter, no call here recurses. Null owns nothing.
  *
- * A counted object has its count in the word in front of its first byte, and another word in front of that, which keeps it
- * aligned to 16 bytes. */
+ * A counted object has its count in the word in front of its first byte, and another word in front
+ * of that, which keeps it aligned to 16 bytes. */
 #ifndef LEE_OWNED_H
 #define LEE_OWNED_H
 
@@ -41,8 +41,8 @@ LEE_INLINE const struct lee_owned *lee_owned_of(const struct lee_type *type) {
 void lee_push(struct lee_work *work, void *object, const struct lee_owned *owned);
 void lee_push_key(struct lee_work *work, struct lee_arena *key, uint8_t counted);
 
-/* From the drop action of a layout: the collector found `bytes` bytes of elements dead. Counts that they held are taken back; what they
- * owned alone is dead itself. */
+/* From the drop action of a layout: the collector found `bytes` bytes of elements dead. Counts that
+ * they held are taken back; what they owned alone is dead itself. */
 void lee_dead(void *place, size_t bytes, const struct lee_owned *owned);
 
 /* Frees what an owned pointer holds, deeply: in the heap, or block by block in a reap. */
@@ -60,8 +60,9 @@ LEE_INLINE void *lee_counted(void *block) {
     return (unsigned char *)block + LEE_COUNT_BYTES;
 }
 
-/* An object aligned to more than 16 bytes, in a block that has `align` bytes more than it. How far it is from the block's start stands
- * two words in front of it; the word between is for a count. Null stays null. */
+/* An object aligned to more than 16 bytes, in a block that has `align` bytes more than it. How far
+ * it is from the block's start stands two words in front of it; the word between is for a count.
+ * Null stays null. */
 LEE_INLINE void *lee_align(void *block, size_t align) {
     if (block == NULL)
         return NULL;

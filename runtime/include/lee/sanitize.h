@@ -1,5 +1,5 @@
-/* What AddressSanitizer is told of memory that it does not manage: cells of the heap, and objects that the compiler put into a
- * frame instead. Without it nothing is done. */
+/* What AddressSanitizer is told of memory that it does not manage: cells of the heap, and objects
+ * that the compiler put into a frame instead. Without it nothing is done. */
 #ifndef LEE_SANITIZE_H
 #define LEE_SANITIZE_H
 
