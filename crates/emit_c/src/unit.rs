@@ -180,6 +180,9 @@ impl<'a> Unit<'a> {
             }
             if self.channels.used {
                 out.push_str("#include \"lee/channel.h\"\n");
+            } else if !self.types.contracts.is_empty() {
+                // Types of parameters and fields may name it.
+                out.push_str("struct lee_endpoint;\n");
             }
             if !self.foreign.is_empty() {
                 out.push_str("#include \"lee/foreign.h\"\n");

@@ -134,6 +134,32 @@ fn two_layouts_of_one_record_do_not_link() {
     }
 }
 
+/// What two files say to each other over a channel: the digest covers the contract with those that it extends and mentions.
+#[test]
+fn two_contracts_of_one_name_do_not_link() {
+    let folder = fresh("link-contract");
+    let contracts =
+        "contract Base { out message Refused(); out message REPLIED(); state START { Refused! -> END; REPLIED! -> END; } state END { } }
+contract Events { out message Event(KIND n); in message Seen(); state READY { Event! -> Seen? -> READY; } }
+contract Ping extends Base {
+    in message Ask(Events.exp:READY e);
+    out message Reply(int n);
+    state START { Reply! -> READY; }
+    state READY { Ask? -> (Reply! | REPLIED!) -> READY; }
+}
+";
+    let text = |kind: &str, replied: &str| contracts.replace("KIND", kind).replace("REPLIED", replied);
+    let user = "void serve(consume Ping.exp:READY e);\nvoid forward(consume Ping.exp:READY e) { serve(e); }\nint main(void) { return 0; }\n";
+    let maker = "void serve(consume Ping.exp:READY e) { free(e); }\n";
+    fs::write(folder.join("user.lee"), text("int", "Other") + user).expect("written");
+    let words = ["build", "-o", "x", "user.lee", "maker.lee"];
+    for (kind, replied, fits) in [("int", "Other", true), ("long", "Other", false), ("int", "Another", false)] {
+        fs::write(folder.join("maker.lee"), text(kind, replied) + maker).expect("written");
+        let ran = lee_in(&folder, &words).expect(i32::from(!fits));
+        assert_eq!(ran.err.contains("`serve`"), !fits, "{}", ran.err);
+    }
+}
+
 #[test]
 fn a_c_function_needs_a_trusted_declaration() {
     let folder = fresh("link-trusted");
