@@ -98,9 +98,10 @@ impl Parts {
     }
 }
 
-/// Scalars, pointers, generic values, and aggregates with a `nonnull` part.
+/// Scalars, pointers, endpoints, generic values, and aggregates with a `nonnull` part.
 fn is_tracked(types: &TypeStore, ty: Ty) -> bool {
-    mir::ty::is_scalar(types, ty) || matches!(types.kind(ty), TyKind::Param(_)) || must_not_be_zero(types, ty)
+    let whole = matches!(types.kind(ty), TyKind::Param(_) | TyKind::Endpoint(_));
+    whole || mir::ty::is_scalar(types, ty) || must_not_be_zero(types, ty)
 }
 
 /// Whether zero bytes are no value of the type. They are one of each type parameter: no type argument has a `nonnull` part

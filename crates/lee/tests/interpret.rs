@@ -24,6 +24,7 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("fault/custodian_require_own", "custodians"),
     ("fault/descriptor_closed", "descriptors"),
     ("fault/directory_of_custodian", "custodians"),
+    ("fault/endpoint_null", "channels"),
     ("fault/finalizer_deadlock", "finalizers"),
     ("fault/finalizer_of_parent", "finalizers"),
     ("library/owners_freed_in_reaps", "compares the addresses of freed memory, which the oracle never uses again"),
