@@ -13,6 +13,7 @@ pub mod removal;
 pub mod repeated;
 pub mod report;
 pub mod stack;
+pub mod steady;
 pub mod thin;
 pub mod uses;
 pub mod versions;

@@ -1,15 +1,21 @@
-//! Innermost counted loops: `for (i = start; i < end; i += step)` around whatever does not change `i` or `end`.
+//! Innermost loops, and how often they turn: `for (i = start; i < end; i += step)`, `while (n-- > 0)`, `for (; p < end; p++)`.
 
 use crate::uses::{self, At, Writes};
+use flow::ranges::terms::int_range;
 use mir::cfg::{Cfg, Dominators};
 use mir::ir::*;
-use typing::types::Ty;
+use typing::types::{Ty, TyKind};
 
 /// Loops with more than this are not copied.
-const MOST_BLOCKS: usize = 14;
-const MOST_STATEMENTS: usize = 90;
+const MOST_BLOCKS: usize = 20;
+const MOST_STATEMENTS: usize = 200;
+/// Nor are nests of loops with more than this.
+const MOST_NEST_BLOCKS: usize = 48;
+const MOST_NEST_STATEMENTS: usize = 400;
+/// A counter or pointer moves by at most this in a turn.
+pub const MOST_STEP: i128 = 4096;
 
-/// What the test at the head says.
+/// What the test at the head of a counted loop says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Until {
     /// `i < end`
@@ -20,25 +26,71 @@ pub enum Until {
     Not,
 }
 
-/// A counted loop.
+/// An innermost loop.
 #[derive(Clone, Debug)]
 pub struct Loop {
-    /// Where it is entered; its terminator leaves.
+    /// Where it is entered.
     pub head: usize,
     /// All blocks, sorted.
     pub blocks: Vec<usize>,
-    /// What is counted, and in which type.
-    pub counter: Local,
-    /// Its type.
+    /// The block that goes back to the head; of `Open` loops one of them.
+    pub latch: usize,
+    /// How often it turns, at most: what is in it may leave it earlier.
+    pub turns: Turns,
+}
+
+/// What says how often a loop turns. The test stands at the head, which it leaves if the test fails.
+#[derive(Clone, Debug)]
+pub enum Turns {
+    /// `i < end`, `i += step`
+    Up(Counter),
+    /// `n >= least`, `n -= step`
+    Down(Countdown),
+    /// `p < end`, `p += step`
+    Climb(Climb),
+    /// Nothing that is followed.
+    Open,
+}
+
+/// A counter that grows.
+#[derive(Clone, Debug)]
+pub struct Counter {
+    /// What is counted.
+    pub local: Local,
+    /// Its type, in which it is compared.
     pub ty: Ty,
     /// The other side of the test, as the head reads it.
     pub end: Operand,
     /// How the two compare.
     pub until: Until,
-    /// By how much `counter` grows, at the end of each turn.
-    pub step: i128,
+    /// By how much it grows, at the end of each turn: a positive constant, or an unwritten local of the same type.
+    pub step: Operand,
     /// Where it grows.
     pub growth: At,
+}
+
+/// A counter that shrinks, by the same in every turn.
+#[derive(Clone, Debug)]
+pub struct Countdown {
+    /// What is counted.
+    pub local: Local,
+    /// Its type.
+    pub ty: Ty,
+    /// A turn begins if the counter is at least this at the head. Where the counter is below, less `step`, is a number of its type.
+    pub least: i128,
+    /// By how much it shrinks.
+    pub step: i128,
+}
+
+/// A pointer that grows until it reaches another.
+#[derive(Clone, Debug)]
+pub struct Climb {
+    /// The pointer.
+    pub pointer: Local,
+    /// The other one.
+    pub end: Operand,
+    /// `Below` or `Not`.
+    pub until: Until,
 }
 
 impl Loop {
@@ -47,30 +99,29 @@ impl Loop {
         self.blocks.binary_search(&block).is_ok()
     }
 
-    /// Whether the statement runs only between the start of a turn and the growth.
-    fn is_before_growth(&self, at: At) -> bool {
-        self.contains(at.block) && (at.block != self.growth.block || at.stmt < self.growth.stmt)
+    /// The counter that grows, if there is one.
+    pub fn counter(&self) -> Option<&Counter> {
+        match &self.turns {
+            Turns::Up(counter) => Some(counter),
+            _ => None,
+        }
     }
 
-    /// Whether the statement runs only between a test that held and the growth: `counter` is then in the loop's range.
+    /// Whether the statement runs only between the start of a turn and the growth of the counter.
+    fn is_before_growth(&self, at: At) -> bool {
+        let grown = self.counter().map(|c| c.growth);
+        self.contains(at.block) && grown.is_none_or(|g| at.block != g.block || at.stmt < g.stmt)
+    }
+
+    /// Whether the statement runs only between a test that held and the growth: a counter is then in the loop's range.
     pub fn is_inside(&self, at: At) -> bool {
-        self.contains(at.block)
-            && at.block != self.head
-            && (at.block != self.growth.block || at.stmt < self.growth.stmt)
+        (at.block != self.head || matches!(self.turns, Turns::Open)) && self.is_before_growth(at)
     }
 }
 
-/// All innermost counted loops of a body.
-pub fn find(body: &Body, cfg: &Cfg, dominators: &Dominators) -> Vec<Loop> {
-    let mut natural: Vec<(usize, Vec<usize>, Vec<usize>)> = vec![];
-    for &head in cfg.reverse_postorder() {
-        let latches: Vec<BlockId> =
-            cfg.predecessors(head).iter().copied().filter(|&p| dominators.dominates(head, p)).collect();
-        if !latches.is_empty() {
-            let blocks = members(cfg, head, &latches);
-            natural.push((head.0 as usize, blocks, latches.iter().map(|l| l.0 as usize).collect()));
-        }
-    }
+/// All innermost loops of a body that are small enough to be copied.
+pub fn find(program: &Program, body: &Body, cfg: &Cfg, dominators: &Dominators) -> Vec<Loop> {
+    let natural = natural_loops(cfg, dominators);
     let heads: Vec<usize> = natural.iter().map(|n| n.0).collect();
     let mut found = vec![];
     for (head, blocks, latches) in natural {
@@ -79,8 +130,43 @@ pub fn find(body: &Body, cfg: &Cfg, dominators: &Dominators) -> Vec<Loop> {
         if !innermost || head == 0 || blocks.len() > MOST_BLOCKS || statements > MOST_STATEMENTS {
             continue;
         }
-        if let [latch] = latches.as_slice() {
-            found.extend(counted(body, head, blocks, *latch));
+        let Some(&latch) = latches.first() else { continue };
+        let turns = match latches.len() {
+            1 => turns(program, body, dominators, (head, &blocks, latch)).unwrap_or(Turns::Open),
+            _ => Turns::Open,
+        };
+        found.push(Loop { head, latch, blocks, turns });
+    }
+    found
+}
+
+/// The outermost loops of a body with others in them, if they are small enough to be copied.
+pub fn nests(body: &Body, cfg: &Cfg, dominators: &Dominators) -> Vec<Loop> {
+    let all = natural_loops(cfg, dominators);
+    let holds = |outer: &(usize, Vec<usize>, Vec<usize>), head: usize| outer.0 != head && outer.1.binary_search(&head).is_ok();
+    let mut found = vec![];
+    for nest in &all {
+        let (head, blocks, latches) = nest;
+        let statements: usize = blocks.iter().filter_map(|&b| body.blocks.get(b)).map(|b| b.stmts.len()).sum();
+        let outermost = all.iter().all(|other| !holds(other, *head));
+        let has_others = all.iter().any(|other| holds(nest, other.0));
+        let small = blocks.len() <= MOST_NEST_BLOCKS && statements <= MOST_NEST_STATEMENTS;
+        if let (true, true, true, true, Some(&latch)) = (outermost, has_others, small, *head != 0, latches.first()) {
+            found.push(Loop { head: *head, blocks: blocks.clone(), latch, turns: Turns::Open });
+        }
+    }
+    found
+}
+
+/// Head, blocks and latches of each natural loop; the blocks sorted.
+fn natural_loops(cfg: &Cfg, dominators: &Dominators) -> Vec<(usize, Vec<usize>, Vec<usize>)> {
+    let mut found = vec![];
+    for &head in cfg.reverse_postorder() {
+        let latches: Vec<BlockId> =
+            cfg.predecessors(head).iter().copied().filter(|&p| dominators.dominates(head, p)).collect();
+        if !latches.is_empty() {
+            let blocks = members(cfg, head, &latches);
+            found.push((head.0 as usize, blocks, latches.iter().map(|l| l.0 as usize).collect()));
         }
     }
     found
@@ -88,15 +174,7 @@ pub fn find(body: &Body, cfg: &Cfg, dominators: &Dominators) -> Vec<Loop> {
 
 /// The blocks of each natural loop, sorted.
 pub fn natural(cfg: &Cfg, dominators: &Dominators) -> Vec<Vec<usize>> {
-    let mut found = vec![];
-    for &head in cfg.reverse_postorder() {
-        let latches: Vec<BlockId> =
-            cfg.predecessors(head).iter().copied().filter(|&p| dominators.dominates(head, p)).collect();
-        if !latches.is_empty() {
-            found.push(members(cfg, head, &latches));
-        }
-    }
-    found
+    natural_loops(cfg, dominators).into_iter().map(|l| l.1).collect()
 }
 
 fn members(cfg: &Cfg, head: BlockId, latches: &[BlockId]) -> Vec<usize> {
@@ -129,15 +207,13 @@ pub fn is_unwritten(body: &Body, blocks: &[usize], local: Local) -> bool {
     clean
 }
 
-/// Whether the operand has one value as long as the loop runs.
-pub fn is_invariant(body: &Body, blocks: &[usize], operand: &Operand) -> bool {
-    match operand {
-        Operand::Const(_) => true,
-        _ => uses::whole(operand).is_some_and(|l| is_unwritten(body, blocks, l)),
-    }
-}
-
-fn counted(body: &Body, head: usize, blocks: Vec<usize>, latch: usize) -> Option<Loop> {
+/// What the head's test says about the number of turns.
+fn turns(
+    program: &Program,
+    body: &Body,
+    dominators: &Dominators,
+    (head, blocks, latch): (usize, &[usize], usize),
+) -> Option<Turns> {
     let block = body.blocks.get(head)?;
     let TermKind::If(condition, yes, no) = &block.term.kind else { return None };
     let inside = |b: &BlockId| blocks.binary_search(&(b.0 as usize)).is_ok();
@@ -146,49 +222,141 @@ fn counted(body: &Body, head: usize, blocks: Vec<usize>, latch: usize) -> Option
         (false, true) => false,
         _ => return None,
     };
+    if latch == head || !matches!(body.blocks.get(latch)?.term.kind, TermKind::Goto(_)) {
+        return None;
+    }
     let tested = uses::whole(condition)?;
-    let (op, a, b, ty) = block.stmts.iter().rev().find_map(|s| match &s.kind {
-        StmtKind::Assign(place, Rvalue::Binary(op, a, b, ty)) if place.as_local() == Some(tested) => {
-            Some((*op, a.clone(), b.clone(), *ty))
+    let compared = written_once(body, head, tested).and_then(|stmt| match &block.stmts.get(stmt)?.kind {
+        StmtKind::Assign(_, Rvalue::Binary(op, a, b, ty)) if mir::ty::is_comparison(*op) => {
+            Some((*op, a.clone(), b.clone(), *ty, stmt))
         }
         _ => None,
-    })?;
-    let once = block.stmts.iter().filter(|s| {
-        let mut writes = false;
-        uses::written(&s.kind, &mut |l| writes |= l == tested);
-        writes
     });
-    if once.count() != 1 {
+    let (op, a, b, ty, at) = match compared {
+        Some(compared) => compared,
+        // The number itself: until it is 0.
+        None => {
+            let ty = body.locals.get(tested.0 as usize)?.ty.ty;
+            (BinOp::Ne, condition.clone(), Operand::Const(Const::Int(0, ty)), ty, block.stmts.len())
+        }
+    };
+    let op = if holds { op } else { negated(op)? };
+    let sides = [(op, &a, &b), (mirrored(op), &b, &a)];
+    let followed = |(op, a, b): (BinOp, &Operand, &Operand)| -> Option<Turns> {
+        if matches!(program.types.kind(ty), TyKind::Ptr(_)) {
+            return climb(body, blocks, op, a, b).map(Turns::Climb);
+        }
+        int_range(&program.types, ty)?;
+        up(body, blocks, latch, (op, a, b, ty))
+            .map(Turns::Up)
+            .or_else(|| down(program, body, dominators, (head, blocks, latch), (op, a, b, ty), at).map(Turns::Down))
+    };
+    let found = sides.into_iter().find_map(followed);
+    found
+}
+
+/// The number of the only statement of the block that writes the local.
+fn written_once(body: &Body, block: usize, local: Local) -> Option<usize> {
+    let mut found = None;
+    for (n, s) in body.blocks.get(block)?.stmts.iter().enumerate() {
+        let mut writes = false;
+        uses::written(&s.kind, &mut |l| writes |= l == local);
+        if writes && found.replace(n).is_some() {
+            return None;
+        }
+    }
+    found
+}
+
+/// A local that only statements which name it change.
+fn is_own(body: &Body, local: Local) -> bool {
+    let decl = body.locals.get(local.0 as usize);
+    decl.is_some_and(|d| !d.address_taken && !d.ty.quals.is_volatile && !d.ty.quals.is_atomic)
+}
+
+fn up(body: &Body, blocks: &[usize], latch: usize, (op, a, b, ty): (BinOp, &Operand, &Operand, Ty)) -> Option<Counter> {
+    let until = match op {
+        BinOp::Lt => Until::Below,
+        BinOp::Le => Until::UpTo,
+        BinOp::Ne => Until::Not,
+        _ => return None,
+    };
+    let local = uses::whole(a).filter(|&l| is_own(body, l))?;
+    let (growth, step) = change(body, blocks, local, ty)?;
+    let plain = match &step {
+        Operand::Const(Const::Int(n, _)) => *n == 1 || *n > 1 && until != Until::Not,
+        _ => until != Until::Not,
+    };
+    (growth.block == latch && plain).then(|| Counter { local, ty, end: b.clone(), until, step, growth })
+}
+
+/// `at`: where the head's test reads the counter.
+fn down(
+    program: &Program,
+    body: &Body,
+    dominators: &Dominators,
+    (head, blocks, latch): (usize, &[usize], usize),
+    (op, a, b, ty): (BinOp, &Operand, &Operand, Ty),
+    at: usize,
+) -> Option<Countdown> {
+    let Operand::Const(Const::Int(bound, _)) = b else { return None };
+    let least = match op {
+        BinOp::Gt => bound + 1,
+        BinOp::Ge => *bound,
+        BinOp::Ne if *bound == 0 => 1,
+        _ => return None,
+    };
+    let read = uses::whole(a).filter(|&l| is_own(body, l))?;
+    // `n-- > 0` compares a copy.
+    let copied = written_once(body, head, read).and_then(|n| match &body.blocks.get(head)?.stmts.get(n)?.kind {
+        StmtKind::Assign(place, Rvalue::Use(from)) if n < at && place.as_local() == Some(read) => {
+            Some((uses::whole(from)?, n))
+        }
+        _ => None,
+    });
+    let (local, read_at) = copied.unwrap_or((read, at));
+    let same_type = body.locals.get(local.0 as usize)?.ty.ty == ty;
+    if !same_type || !is_own(body, local) || copied.is_some() && !is_unwritten_but(body, blocks, read, head) {
         return None;
     }
-    let (counter, end, until) = [(op, &a, &b), (mirrored(op), &b, &a)].into_iter().find_map(|(op, a, b)| {
-        let until = match (op, holds) {
-            (BinOp::Lt, true) | (BinOp::Ge, false) => Until::Below,
-            (BinOp::Le, true) | (BinOp::Gt, false) => Until::UpTo,
-            (BinOp::Ne, true) | (BinOp::Eq, false) => Until::Not,
-            _ => return None,
-        };
-        let counter = uses::whole(a)?;
-        growth(body, &blocks, counter, ty).is_some().then(|| (counter, b.clone(), until))
-    })?;
-    let decl = body.locals.get(counter.0 as usize)?;
-    if decl.address_taken
-        || decl.ty.quals.is_volatile
-        || body.blocks.get(latch)?.term.kind.single_target() != Some(head)
-    {
+    let (shrinks, by) = change(body, blocks, local, ty)?;
+    let Operand::Const(Const::Int(by, _)) = by else { return None };
+    let step = -by;
+    let always = dominators.dominates(BlockId(shrinks.block as u32), BlockId(latch as u32));
+    let range = int_range(&program.types, ty)?;
+    if step < 1 || !always || op == BinOp::Ne && step != 1 || least - step < range.lo || least + step > range.hi {
         return None;
     }
-    let (growth, step) = growth(body, &blocks, counter, ty)?;
-    let plain = step == 1 || until != Until::Not;
-    (growth.block == latch && latch != head && plain).then_some(Loop {
-        head,
-        blocks,
-        counter,
-        ty,
-        end,
-        until,
-        step,
-        growth,
+    let first = shrinks.block == head && shrinks.stmt < read_at;
+    Some(Countdown { local, ty, least: if first { least + step } else { least }, step })
+}
+
+/// Whether only the block writes the local, of these.
+fn is_unwritten_but(body: &Body, blocks: &[usize], local: Local, but: usize) -> bool {
+    let rest: Vec<usize> = blocks.iter().copied().filter(|&b| b != but).collect();
+    is_unwritten(body, &rest, local)
+}
+
+fn climb(body: &Body, blocks: &[usize], op: BinOp, a: &Operand, b: &Operand) -> Option<Climb> {
+    let until = match op {
+        BinOp::Lt => Until::Below,
+        BinOp::Ne => Until::Not,
+        _ => return None,
+    };
+    let pointer = uses::whole(a).filter(|&l| is_own(body, l) && !is_unwritten(body, blocks, l))?;
+    let end = uses::whole(b).filter(|&l| is_unwritten(body, blocks, l))?;
+    (pointer != end).then(|| Climb { pointer, end: b.clone(), until })
+}
+
+fn negated(op: BinOp) -> Option<BinOp> {
+    Some(match op {
+        BinOp::Lt => BinOp::Ge,
+        BinOp::Ge => BinOp::Lt,
+        BinOp::Le => BinOp::Gt,
+        BinOp::Gt => BinOp::Le,
+        BinOp::Eq => BinOp::Ne,
+        BinOp::Ne => BinOp::Eq,
+        _ => return None,
     })
 }
 
@@ -202,8 +370,9 @@ fn mirrored(op: BinOp) -> BinOp {
     }
 }
 
-/// The only write of the counter in the loop, `i = i + constant`.
-fn growth(body: &Body, blocks: &[usize], counter: Local, ty: Ty) -> Option<(At, i128)> {
+/// The only write of the counter in the loop, `i = i + constant`, `i = i - constant`, `i = i + unwritten`: where, and by how much it grows. The
+/// sum may be made of a copy, as in `n--`.
+fn change(body: &Body, blocks: &[usize], counter: Local, ty: Ty) -> Option<(At, Operand)> {
     let mut found = None;
     for &block in blocks {
         for (stmt, s) in body.blocks.get(block)?.stmts.iter().enumerate() {
@@ -212,19 +381,43 @@ fn growth(body: &Body, blocks: &[usize], counter: Local, ty: Ty) -> Option<(At, 
             if !writes {
                 continue;
             }
-            let StmtKind::Assign(_, Rvalue::Binary(BinOp::Add, a, b, own)) = &s.kind else { return None };
-            let by = match (uses::whole(a), b, a, uses::whole(b)) {
-                (Some(l), Operand::Const(Const::Int(n, _)), _, _) if l == counter => *n,
-                (_, _, Operand::Const(Const::Int(n, _)), Some(l)) if l == counter => *n,
+            let StmtKind::Assign(_, Rvalue::Binary(op, a, b, own)) = &s.kind else { return None };
+            let at = At { block, stmt };
+            let is_counter = |o: &Operand| uses::whole(o).is_some_and(|l| l == counter || is_copy(body, at, l, counter));
+            let by = match op {
+                BinOp::Add if is_counter(a) => b,
+                BinOp::Add if is_counter(b) => a,
+                BinOp::Sub if is_counter(a) && matches!(b, Operand::Const(_)) => b,
                 _ => return None,
             };
-            if found.is_some() || *own != ty || !(1..=4096).contains(&by) {
+            let by = match by {
+                Operand::Const(Const::Int(n, _)) if (1..=MOST_STEP).contains(&n.abs()) => {
+                    Operand::Const(Const::Int(if *op == BinOp::Sub { -n } else { *n }, ty))
+                }
+                other => other.clone(),
+            };
+            let steady = match &by {
+                Operand::Const(Const::Int(n, _)) => n.abs() <= MOST_STEP,
+                Operand::Const(_) => false,
+                other => uses::whole(other).is_some_and(|l| {
+                    is_unwritten(body, blocks, l) && body.locals.get(l.0 as usize).is_some_and(|d| d.ty.ty == ty)
+                }),
+            };
+            if found.is_some() || *own != ty || !steady {
                 return None;
             }
-            found = Some((At { block, stmt }, by));
+            found = Some((at, by));
         }
     }
     found
+}
+
+/// Whether the local is a copy of the counter that was made in front of the statement in its block.
+fn is_copy(body: &Body, at: At, local: Local, counter: Local) -> bool {
+    let made = written_once(body, at.block, local).filter(|&n| n < at.stmt);
+    let value = made.and_then(|n| body.blocks.get(at.block)?.stmts.get(n));
+    is_own(body, local)
+        && matches!(value.map(|s| &s.kind), Some(StmtKind::Assign(_, Rvalue::Use(from))) if uses::whole(from) == Some(counter))
 }
 
 /// Whether `writes` knows the local to be assigned once, in the loop, in front of the statement on every way there.
@@ -243,18 +436,4 @@ pub fn computed_before(
         dominators.dominates(BlockId(def.block as u32), BlockId(at.block as u32))
     };
     (before && l.is_before_growth(def)).then_some(def)
-}
-
-/// Terminators with one target.
-trait SingleTarget {
-    fn single_target(&self) -> Option<usize>;
-}
-
-impl SingleTarget for TermKind {
-    fn single_target(&self) -> Option<usize> {
-        match self {
-            TermKind::Goto(to) => Some(to.0 as usize),
-            _ => None,
-        }
-    }
 }

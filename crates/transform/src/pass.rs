@@ -1,6 +1,7 @@
 //! The transforms, in order.
 
 use crate::report::Report;
+use crate::steady::Guarded;
 use crate::stack::{self, Recursion};
 use crate::{counted, emptied, near, removal, repeated, thin, versions};
 use flow::ranges::Summaries;
@@ -53,13 +54,14 @@ pub fn run(program: &mut Program, options: Options) -> Report {
     let mut work: Vec<&mut Body> =
         bodies.iter_mut().chain(&mut instances).filter(|body| emitted(program, body)).collect();
     let mut summaries = Summaries::default();
+    let mut guarded = if options.versions { Guarded::of(&program.types) } else { Guarded::default() };
     for n in callees_first(&work) {
         let Some(body) = work.get_mut(n) else { continue };
         let thin = thin::warnings(program, body);
         counted::run(program, body);
         let wanted = may_be_called(program, body);
         let first = report.remaining.len();
-        removal::run(program, body, &mut summaries, options.explain && wanted, &mut report);
+        removal::run(program, body, &mut summaries, (options.explain && wanted, options.versions), &mut report);
         for warning in thin {
             if report.warnings.iter().all(|known| known.span != warning.span) {
                 report.warnings.push(warning);
@@ -68,8 +70,9 @@ pub fn run(program: &mut Program, options: Options) -> Report {
         report.removed += repeated::run(program, body, &mut report.remaining, first);
         if options.versions {
             near::run(program, body);
+            guarded.note(body);
             let own = report.remaining.get_mut(first..).unwrap_or(&mut []);
-            report.versions += versions::run(program, body, own);
+            report.versions += versions::run(program, body, &guarded, own);
         }
     }
     // Callees came first, readers begin at the top.

@@ -14,6 +14,8 @@ use mir::ir::*;
 enum Verdict {
     Gone,
     Cheaper { may_be_null: bool, may_be_negative: bool },
+    /// Arithmetic of counts that passes no end.
+    Plain,
 }
 
 /// A function's name as the source has it, with its type arguments.
@@ -26,10 +28,18 @@ fn shown_name(program: &Program, body: &Body) -> String {
     }
 }
 
-/// Removes checks, says of the others why they remain if `explain`, and notes what the function returns.
-pub fn run(program: &Program, body: &mut Body, summaries: &mut Summaries, explain: bool, report: &mut Report) {
+/// Removes checks, says of the others why they remain if `explain`, and notes what the function returns. Arithmetic of counts becomes plain
+/// if `release`.
+pub fn run(
+    program: &Program,
+    body: &mut Body,
+    summaries: &mut Summaries,
+    (explain, release): (bool, bool),
+    report: &mut Report,
+) {
     let any = |test: fn(&StmtKind) -> bool| body.blocks.iter().flat_map(|b| &b.stmts).any(|s| test(&s.kind));
-    let checks = any(may_go) || explain && any(|k| matches!(k, StmtKind::Check(_)));
+    let counts = release && any(|k| matches!(k, StmtKind::Assign(_, Rvalue::CountArith(..))));
+    let checks = any(may_go) || counts || explain && any(|k| matches!(k, StmtKind::Check(_)));
     let nulls = known_null::may_have(body);
     let summary = Summaries::wants(program, body);
     if !checks && !summary && !nulls {
@@ -49,6 +59,9 @@ pub fn run(program: &Program, body: &mut Body, summaries: &mut Summaries, explai
             ranges.visit(&mut |at, view, item| {
                 if nulls && known.last().is_none_or(|k| k.0.block != at.block) {
                     known.extend(known_null::check(program, body, &view, item).map(|check| (at, check)));
+                }
+                if let (Item::Stmt(Stmt { kind: StmtKind::Assign(_, Rvalue::CountArith(op, a, b)), .. }), true) = (item, release) {
+                    verdicts.extend(fits(&view, *op, a, b).then_some((at, Verdict::Plain)));
                 }
                 let Item::Stmt(Stmt { kind: StmtKind::Check(check), span, .. }) = item else { return };
                 let verdict = judge(program, body, &view, check);
@@ -80,6 +93,11 @@ pub fn run(program: &Program, body: &mut Body, summaries: &mut Summaries, explai
                 e.may_be_null = may_be_null;
                 e.may_be_negative = may_be_negative;
             }
+            (Verdict::Plain, StmtKind::Assign(_, value)) => {
+                if let Rvalue::CountArith(op, a, b) = value {
+                    *value = Rvalue::Binary(*op, a.clone(), b.clone(), program.types.common.long);
+                }
+            }
             _ => {}
         }
     }
@@ -88,6 +106,19 @@ pub fn run(program: &Program, body: &mut Body, summaries: &mut Summaries, explai
             block.stmts.insert(at.stmt.min(block.stmts.len()), check);
         }
     }
+}
+
+/// Whether the result is a number of 64 bits, with a sign.
+fn fits(view: &View, op: BinOp, a: &Operand, b: &Operand) -> bool {
+    let (Some(a), Some(b)) = (view.value(a), view.value(b)) else { return false };
+    let ends = |f: fn(i128, i128) -> i128| [f(a.lo, b.lo), f(a.lo, b.hi), f(a.hi, b.lo), f(a.hi, b.hi)];
+    let ends = match op {
+        BinOp::Add => ends(|a, b| a + b),
+        BinOp::Sub => ends(|a, b| a - b),
+        BinOp::Mul => ends(|a, b| a * b),
+        _ => return false,
+    };
+    ends.iter().all(|&n| i64::try_from(n).is_ok())
 }
 
 /// Whether ranges can tell anything about the statement.

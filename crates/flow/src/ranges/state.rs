@@ -86,11 +86,18 @@ impl State {
         }
     }
 
-    /// Takes a term out of the differences.
+    /// Takes a term out of the differences. What is known of its range is left to those that it is near.
     fn eliminate(&mut self, term: Term, types: &[Range]) {
+        let own = self.range(term, types);
         let below: Vec<(Term, i128)> = self.differences.iter().filter(|d| d.1 == term).map(|d| (d.0, d.2)).collect();
         let above: Vec<(Term, i128)> = self.differences.iter().filter(|d| d.0 == term).map(|d| (d.1, d.2)).collect();
         self.differences.retain(|d| d.0 != term && d.1 != term);
+        for &(a, c) in &below {
+            self.tighten(a, |r| r.at_most(own.hi.saturating_add(c)), types);
+        }
+        for &(b, d) in &above {
+            self.tighten(b, |r| r.at_least(own.lo.saturating_sub(d)), types);
+        }
         if below.len() * above.len() > MOST_PAIRS {
             return;
         }
@@ -100,6 +107,13 @@ impl State {
                     self.note(a, b, c + d);
                 }
             }
+        }
+    }
+
+    fn tighten(&mut self, term: Term, to: impl Fn(Range) -> Option<Range>, types: &[Range]) {
+        let known = self.range(term, types);
+        if let Some(range) = to(known).filter(|&r| r != known) {
+            self.set_range(term, range, types);
         }
     }
 

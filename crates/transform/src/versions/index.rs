@@ -1,0 +1,486 @@
+//! Indices that grow with the counter, and what a loop must be tested for so that they stay within their bounds.
+
+use crate::loops::{self, Counter, Loop};
+use crate::steady::Steady;
+use crate::uses::{self, At, Writes};
+use flow::ranges::terms::int_range;
+use mir::cfg::Dominators;
+use mir::ir::*;
+use typing::types::{RecordKind, Ty, TypeStore};
+
+/// Expressions are followed so deep.
+const DEPTH: u32 = 12;
+
+/// An expression that can be computed in front of the loop, for the first turn or the last.
+#[derive(Clone, Debug)]
+pub enum Node {
+    /// A constant or an unwritten local.
+    Leaf(Operand),
+    /// A place in memory that nothing in the loop changes. If it is behind a pointer, the local, which must not be null.
+    Load(Place, Option<Local>),
+    /// An element `base[index]` of this type, one that nothing in the loop changes: of so many, or if the head reads it, where its check was
+    /// proven, of enough.
+    Element(Box<[Node; 2]>, Option<Box<Node>>, Ty),
+    /// The counter.
+    Counter,
+    /// Arithmetic in a type.
+    Binary(BinOp, Box<Node>, Box<Node>, Ty),
+    /// Arithmetic of counts, of operands that are narrower than the result if so flagged.
+    Count(BinOp, Box<Node>, Box<Node>, bool),
+    /// A conversion.
+    Numeric(Box<Node>, Ty),
+}
+
+impl Node {
+    /// Without conversions around it: numbers that grow keep their values in these.
+    pub fn inner(&self) -> &Node {
+        match self {
+            Node::Numeric(a, _) => a.inner(),
+            other => other,
+        }
+    }
+
+    /// The pointers that are looked through.
+    pub fn pointers(&self, found: &mut Vec<Local>) {
+        match self {
+            Node::Leaf(_) | Node::Counter => {}
+            Node::Load(_, pointer) => found.extend(pointer),
+            Node::Element(parts, count, _) => {
+                parts.iter().chain(count.as_deref()).for_each(|part| part.pointers(found));
+            }
+            Node::Binary(_, a, b, _) | Node::Count(_, a, b, _) => {
+                a.pointers(found);
+                b.pointers(found);
+            }
+            Node::Numeric(a, _) => a.pointers(found),
+        }
+    }
+
+    /// Whether it reads memory.
+    pub fn loads(&self) -> bool {
+        match self {
+            Node::Leaf(_) | Node::Counter => false,
+            Node::Load(..) | Node::Element(..) => true,
+            Node::Binary(_, a, b, _) | Node::Count(_, a, b, _) => a.loads() || b.loads(),
+            Node::Numeric(a, _) => a.loads(),
+        }
+    }
+}
+
+/// By how much an expression grows with each turn of step 1.
+#[derive(Clone, Debug)]
+pub enum Slope {
+    /// Not at all.
+    None,
+    /// By a small number.
+    Small(i128),
+    /// By a value that is not known to be small.
+    Factor(Box<Node>),
+}
+
+impl Slope {
+    /// Whether it is the same in all turns.
+    pub fn is_none(&self) -> bool {
+        matches!(self, Slope::None)
+    }
+}
+
+/// Something that must hold in front of the loop.
+#[derive(Clone, Debug)]
+pub enum Test {
+    /// The expression in the first turn is at most what it is in the last, in its own type.
+    Grows(Node, Ty),
+    /// The first value is at least 0.
+    Positive(Node, Ty),
+    /// The last value, as a number of the unsigned type of 64 bits, is less than the count.
+    Less(Node, Ty, Node),
+    /// The first value is at least 0, and with all steps added to it less than the count and no more than its type has; of a counter of at
+    /// most 32 bits.
+    Range(Node, Slope, Ty, Node),
+    /// Turns are few enough for factors.
+    FewTurns,
+    /// The factor is small.
+    SmallFactor(Node),
+    /// The steps add up to less than a type of 32 bits has numbers.
+    Span(Slope),
+    /// The pointer is not null.
+    NotNull(Node),
+    /// The count is not negative.
+    Count(Node),
+    /// What the pointer climbs to, with all that it moves, lies within its bounds: the most that it moves in a turn, and the
+    /// element that is furthest from where it stands at the start of a turn.
+    Reach(Local, i128, i128),
+}
+
+/// An index of fewer than 64 bits that the tests keep from wrapping, and how it grows.
+#[derive(Clone, Debug)]
+pub struct Index {
+    /// The index.
+    pub node: Node,
+    /// How it grows.
+    pub slope: Slope,
+}
+
+/// Looks at one loop.
+pub struct Planner<'a> {
+    /// The program without the body.
+    pub program: &'a Program,
+    /// The body.
+    pub body: &'a Body,
+    /// Its writes.
+    pub writes: &'a Writes,
+    /// Its dominators.
+    pub dominators: &'a Dominators,
+    /// The loop.
+    pub l: &'a Loop,
+    /// What the loop does to memory.
+    pub steady: Steady<'a>,
+    /// Arithmetic of counts on the way to what was followed.
+    pub counted: std::cell::RefCell<Vec<At>>,
+}
+
+/// Index, count, and for pointers their base with what may be wrong with it.
+pub struct Bounds<'a> {
+    /// The index.
+    pub index: &'a Operand,
+    /// The count.
+    pub count: &'a Operand,
+    /// The check, if it has a base.
+    pub element: Option<&'a ElementCheck>,
+}
+
+impl Planner<'_> {
+    fn types(&self) -> &TypeStore {
+        &self.program.types
+    }
+
+    /// What a check compares.
+    pub fn bounds_of<'b>(&'b self, kind: &'b StmtKind) -> Option<Bounds<'b>> {
+        match kind {
+            StmtKind::Check(Check::Index(index, count)) => Some(Bounds { index, count, element: None }),
+            StmtKind::Check(Check::Element(e)) => {
+                Some(Bounds { index: &e.index, count: &e.count, element: Some(e.as_ref()) })
+            }
+            StmtKind::Check(Check::Near(element, left)) => {
+                let (_, value) = self.writes.single(self.body, uses::whole(element)?)?;
+                let Rvalue::Offset(_, index) = value else { return None };
+                Some(Bounds { index, count: left, element: None })
+            }
+            _ => None,
+        }
+    }
+
+    /// The end of the counter.
+    pub fn end(&self) -> Option<Node> {
+        let counter = self.l.counter()?;
+        let head = At { block: self.l.head, stmt: self.body.blocks.get(self.l.head)?.stmts.len() };
+        let (node, slope) = self.follow(&counter.end, head, DEPTH, &mut vec![])?;
+        (slope.is_none()).then_some(node)
+    }
+
+    /// The value of an operand that is the same in all turns.
+    pub fn fixed(&self, operand: &Operand, at: At) -> Option<Node> {
+        let (node, slope) = self.follow(operand, at, DEPTH, &mut vec![])?;
+        (slope.is_none()).then_some(node)
+    }
+
+    /// What must hold so that the check at the statement passes in all turns.
+    pub fn tests(&self, bounds: &Bounds, at: At) -> Option<(Vec<Test>, Index)> {
+        let mut tests = vec![];
+        let count = self.fixed(bounds.count, at)?;
+        let narrow = |ty: Ty| int_range(self.types(), ty).is_some_and(|r| r.hi - r.lo <= u32::MAX.into());
+        let small = self.l.counter().is_some_and(|c| narrow(c.ty));
+        let (index, index_at) = if small { self.unwidened(bounds.index, at) } else { (bounds.index.clone(), at) };
+        let (node, slope) = self.follow(&index, index_at, DEPTH, &mut tests)?;
+        let ty = mir::ty::operand_ty(self.program, self.body, &index).ok()?;
+        let range = int_range(self.types(), ty)?;
+        if small && !slope.is_none() {
+            if let Slope::Factor(by) = &slope {
+                tests.push(Test::SmallFactor(by.as_ref().clone()));
+            }
+            if let Slope::Small(n) = slope {
+                (n < 1 << 16).then_some(())?;
+            }
+            tests.push(Test::Range(node.clone(), slope.clone(), ty, count.clone()));
+        } else {
+            self.level(&node, &slope, ty, &mut tests)?;
+            if range.lo < 0 {
+                // A conversion to a signed number of the same bits keeps the order if what is converted ends below the count.
+                tests.push(Test::Positive(node.clone(), ty));
+            }
+            tests.push(Test::Less(node.clone(), ty, count.clone()));
+        }
+        if let Some(e) = bounds.element {
+            if e.may_be_null {
+                tests.push(Test::NotNull(self.fixed(&e.base, at)?));
+            }
+            if e.may_be_negative {
+                tests.push(Test::Count(count.clone()));
+            }
+        }
+        Some((tests, Index { node, slope }))
+    }
+
+    /// What an index was before it was converted to types that have all its values from 0 up.
+    fn unwidened(&self, operand: &Operand, at: At) -> (Operand, At) {
+        let inner = || {
+            let local = uses::whole(operand)?;
+            let def = loops::computed_before(self.body, self.writes, self.dominators, self.l, local, at)?;
+            let (_, Rvalue::Numeric(from, to)) = self.writes.single(self.body, local)? else { return None };
+            let ty = mir::ty::operand_ty(self.program, self.body, from).ok()?;
+            let wider = int_range(self.types(), *to)?.hi >= int_range(self.types(), ty)?.hi;
+            wider.then(|| (from.clone(), def))
+        };
+        match inner() {
+            Some((from, def)) => self.unwidened(&from, def),
+            None => (operand.clone(), at),
+        }
+    }
+
+    /// Base and count of a check that stays, if they are the same in all turns, lie in memory, and need more than a comparison.
+    pub fn eased(&self, e: &ElementCheck, at: At) -> Option<(Node, Node)> {
+        if !e.may_be_null && !e.may_be_negative {
+            return None;
+        }
+        let (base, count) = (self.fixed(&e.base, at)?, self.fixed(&e.count, at)?);
+        (base.loads() && count.loads()).then_some((base, count))
+    }
+
+    /// The index that an operand is, if it grows and fewer than 64 bits may wrap around on the way to it.
+    pub fn narrow(&self, operand: &Operand, at: At) -> Option<Index> {
+        let (node, slope) = self.follow(operand, at, DEPTH, &mut vec![])?;
+        (!slope.is_none() && self.may_wrap(&node)).then_some(Index { node, slope })
+    }
+
+    fn may_wrap(&self, node: &Node) -> bool {
+        match node {
+            Node::Binary(_, a, b, ty) => {
+                let narrow = int_range(self.types(), *ty).is_some_and(|r| r.hi - r.lo <= u32::MAX.into());
+                narrow || self.may_wrap(a) || self.may_wrap(b)
+            }
+            Node::Numeric(a, _) => self.may_wrap(a),
+            _ => false,
+        }
+    }
+
+    /// The expression that an operand holds at a statement, and how it grows. `tests`: what conversions on the way ask for.
+    fn follow(&self, operand: &Operand, at: At, depth: u32, tests: &mut Vec<Test>) -> Option<(Node, Slope)> {
+        if depth == 0 {
+            return None;
+        }
+        if matches!(operand, Operand::Const(_)) {
+            return Some((Node::Leaf(operand.clone()), Slope::None));
+        }
+        let Some(local) = uses::whole(operand) else {
+            return Some((self.load(operand.place()?, at, depth)?, Slope::None));
+        };
+        if self.l.counter().is_some_and(|c| c.local == local) {
+            return Some((Node::Counter, Slope::Small(1)));
+        }
+        if loops::is_unwritten(self.body, &self.l.blocks, local) {
+            return Some((Node::Leaf(operand.clone()), Slope::None));
+        }
+        let def = loops::computed_before(self.body, self.writes, self.dominators, self.l, local, at)?;
+        let (_, value) = self.writes.single(self.body, local)?;
+        match value {
+            Rvalue::Use(a) => self.follow(a, def, depth - 1, tests),
+            Rvalue::Numeric(a, ty) => {
+                let from = mir::ty::operand_ty(self.program, self.body, a).ok()?;
+                let (node, slope) = self.follow(a, def, depth - 1, tests)?;
+                int_range(self.types(), *ty)?;
+                self.convert(&node, &slope, from, *ty, tests)?;
+                Some((Node::Numeric(Box::new(node), *ty), slope))
+            }
+            Rvalue::Binary(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul), a, b, ty) => {
+                int_range(self.types(), *ty)?;
+                let (x, sx) = self.follow(a, def, depth - 1, tests)?;
+                let (y, sy) = self.follow(b, def, depth - 1, tests)?;
+                let slope = combined(*op, (&x, sx), (&y, sy))?;
+                Some((Node::Binary(*op, Box::new(x), Box::new(y), *ty), slope))
+            }
+            Rvalue::CountArith(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul), a, b) => {
+                let (x, y) = (self.fixed_at(a, def, depth)?, self.fixed_at(b, def, depth)?);
+                let narrow = self.is_narrow(&x) && self.is_narrow(&y);
+                self.counted.borrow_mut().push(def);
+                Some((Node::Count(*op, Box::new(x), Box::new(y), narrow), Slope::None))
+            }
+            _ => None,
+        }
+    }
+
+    fn fixed_at(&self, operand: &Operand, at: At, depth: u32) -> Option<Node> {
+        let (node, slope) = self.follow(operand, at, depth - 1, &mut vec![])?;
+        (slope.is_none()).then_some(node)
+    }
+
+    /// Whether a count is a number that `int` has: a product of two is one of 64 bits.
+    fn is_narrow(&self, node: &Node) -> bool {
+        let int = flow::ranges::Range::new(i32::MIN.into(), i32::MAX.into());
+        let small = |ty: Ty| int_range(self.types(), ty).is_some_and(|r| int.covers(r));
+        match node {
+            Node::Leaf(Operand::Const(Const::Int(n, _))) => n.unsigned_abs() < 1 << 31,
+            Node::Leaf(operand) => mir::ty::operand_ty(self.program, self.body, operand).is_ok_and(small),
+            Node::Load(place, _) => mir::ty::place_ty(self.program, self.body, place).is_ok_and(|q| small(q.ty)),
+            Node::Numeric(from, ty) => small(*ty) || self.is_narrow(from),
+            _ => false,
+        }
+    }
+
+    /// A place that is read in front of the loop instead: what nothing in the loop changes, behind one pointer at most.
+    fn load(&self, place: &Place, at: At, depth: u32) -> Option<Node> {
+        let qty = mir::ty::place_ty(self.program, self.body, place).ok()?;
+        let one_word = int_range(self.types(), qty.ty).is_some() || self.types().as_pointer(qty.ty).is_some();
+        if !one_word || self.types().words(qty.ty) != 1 || qty.quals.is_volatile || qty.quals.is_atomic {
+            return None;
+        }
+        let stmt = self.body.blocks.get(at.block)?.stmts.get(at.stmt)?;
+        if stmt.is_unsafe || matches!(place.base, PlaceBase::Str(_)) {
+            return None;
+        }
+        if place.proj.as_slice() == [Proj::Deref] {
+            if let Some(element) = self.element(place, qty.ty, at, depth) {
+                return Some(element);
+            }
+        }
+        for (n, step) in place.proj.iter().enumerate() {
+            let record = mir::ty::prefix_ty(self.program, self.body, place, n).ok()?.ty;
+            match step {
+                Proj::Deref if n == 0 => {}
+                Proj::Field(field) => {
+                    let record = self.types().record(self.types().as_record(record)?);
+                    let plain = record.fields.as_ref()?.get(*field as usize)?.width.is_none();
+                    (record.kind == RecordKind::Struct && plain).then_some(())?;
+                }
+                _ => return None,
+            }
+        }
+        let behind = place.proj.first() == Some(&Proj::Deref);
+        match place.base {
+            PlaceBase::Local(local) => {
+                let decl = self.body.locals.get(local.0 as usize)?;
+                if behind {
+                    // Whose bounds say nothing is no address to begin with.
+                    let thin = self.types().words(decl.ty.ty) == 1;
+                    (thin && loops::is_unwritten(self.body, &self.l.blocks, local)).then_some(())?;
+                }
+            }
+            _ if behind => return None,
+            _ => {}
+        }
+        let begins = |s: &Stmt| matches!(s.kind, StmtKind::StorageLive(l) | StmtKind::StorageDead(l) if Some(l) == place.base_local());
+        if self.l.blocks.iter().filter_map(|&b| self.body.blocks.get(b)).any(|b| b.stmts.iter().any(begins)) {
+            return None;
+        }
+        let null = place.base_local().filter(|_| behind);
+        self.steady.holds(place).then(|| Node::Load(place.clone(), null))
+    }
+
+    /// What a statement reads behind one of the pointers, none of them null, if it is the same in all turns.
+    pub fn steady_read(&self, kind: &StmtKind, at: At, pointers: &[Local]) -> Option<Node> {
+        let StmtKind::Assign(_, Rvalue::Use(Operand::Copy(place)) | Rvalue::Numeric(Operand::Copy(place), _)) = kind else {
+            return None;
+        };
+        let node = self.load(place, at, DEPTH)?;
+        matches!(&node, Node::Load(_, Some(pointer)) if pointers.contains(pointer)).then_some(node)
+    }
+
+    /// An element whose check stands in the loop, too.
+    fn element(&self, place: &Place, ty: Ty, at: At, depth: u32) -> Option<Node> {
+        let address = place.base_local()?;
+        let def = loops::computed_before(self.body, self.writes, self.dominators, self.l, address, at)?;
+        let (_, Rvalue::Offset(base, index)) = self.writes.single(self.body, address)? else { return None };
+        // Only what the loop stores nowhere: this is no field.
+        self.steady.holds(place).then_some(())?;
+        let stmts = &self.body.blocks.get(def.block)?.stmts;
+        let check = stmts.iter().enumerate().find_map(|(n, s)| match &s.kind {
+            StmtKind::Check(Check::Element(e)) if e.base == *base && e.index == *index => Some((n, e)),
+            _ => None,
+        });
+        let count = match check {
+            Some((stmt, e)) => Some(Box::new(self.fixed_at(&e.count, At { block: def.block, stmt }, depth)?)),
+            // The head runs next in any case.
+            None if def.block == self.l.head && at.block == self.l.head => None,
+            None => return None,
+        };
+        let base = self.fixed_at(base, def, depth)?;
+        let index = self.fixed_at(index, def, depth)?;
+        Some(Node::Element(Box::new([base, index]), count, ty))
+    }
+
+    /// What a conversion of something that grows asks for: that it goes up and passes no end of its own type, and that the
+    /// new type has its values.
+    fn convert(&self, node: &Node, slope: &Slope, from: Ty, to: Ty, tests: &mut Vec<Test>) -> Option<()> {
+        let (have, want) = (int_range(self.types(), from)?, int_range(self.types(), to)?);
+        if slope.is_none() {
+            return Some(());
+        }
+        self.level(node, slope, from, tests)?;
+        if want.covers(have) {
+            return Some(());
+        }
+        let bits = |r: flow::ranges::Range| r.hi - r.lo;
+        if have.lo < 0 && want.lo == 0 && bits(have) <= bits(want) {
+            // From a signed type to an unsigned one that is not smaller.
+            tests.push(Test::Positive(node.clone(), from));
+            return Some(());
+        }
+        // From an unsigned type of 64 bits to the signed one: the sequence stays in order as long as it ends below the count, which
+        // is a signed number; that its first number is not negative is asked of the result.
+        (have.lo == 0 && bits(have) == bits(want)).then_some(())
+    }
+
+    /// The sequence goes up within its type.
+    fn level(&self, node: &Node, slope: &Slope, ty: Ty, tests: &mut Vec<Test>) -> Option<()> {
+        if slope.is_none() {
+            return Some(());
+        }
+        let Counter { ty: counter, .. } = self.l.counter()?;
+        let (range, counter) = (int_range(self.types(), ty)?, int_range(self.types(), *counter)?);
+        let is_wide = range.hi - range.lo > u32::MAX.into();
+        let is_32 = range.hi - range.lo == u32::MAX.into();
+        match slope {
+            Slope::Small(1) if range.hi - range.lo >= counter.hi - counter.lo => {}
+            Slope::Small(n) if is_wide && *n < 1 << 16 => {
+                if counter.hi - counter.lo > u32::MAX.into() {
+                    tests.push(Test::FewTurns);
+                }
+            }
+            Slope::Factor(by) if is_wide || is_32 => {
+                tests.push(Test::FewTurns);
+                tests.push(Test::SmallFactor(by.as_ref().clone()));
+                if is_32 {
+                    tests.push(Test::Span(slope.clone()));
+                }
+            }
+            Slope::Small(n) if is_32 && *n < 1 << 16 => {
+                tests.push(Test::FewTurns);
+                tests.push(Test::Span(slope.clone()));
+            }
+            _ => return None,
+        }
+        if !matches!(node, Node::Counter) {
+            tests.push(Test::Grows(node.clone(), ty));
+        }
+        Some(())
+    }
+}
+
+fn combined(op: BinOp, (x, sx): (&Node, Slope), (y, sy): (&Node, Slope)) -> Option<Slope> {
+    match (op, sx, sy) {
+        (_, Slope::None, Slope::None) => Some(Slope::None),
+        (BinOp::Add | BinOp::Sub, s, Slope::None) | (BinOp::Add, Slope::None, s) => Some(s),
+        (BinOp::Add, Slope::Small(a), Slope::Small(b)) => Some(Slope::Small(a + b)),
+        (BinOp::Mul, Slope::Small(n), Slope::None) => scaled(n, y),
+        (BinOp::Mul, Slope::None, Slope::Small(n)) => scaled(n, x),
+        _ => None,
+    }
+}
+
+fn scaled(n: i128, by: &Node) -> Option<Slope> {
+    match by {
+        Node::Leaf(Operand::Const(Const::Int(k, _))) if (1..1 << 16).contains(k) => Some(Slope::Small(n * k)),
+        Node::Leaf(Operand::Const(_)) => None,
+        by if n == 1 => Some(Slope::Factor(Box::new(by.clone()))),
+        _ => None,
+    }
+}

@@ -1,0 +1,699 @@
+//! Writes the test in front of a loop, and the copy behind it.
+
+use super::index::{Index, Node, Slope, Test};
+use super::Plan;
+use crate::counted::new_temp;
+use crate::loops::{Climb, Countdown, Counter, Loop, Turns, Until};
+use crate::uses::At;
+use flow::ranges::terms::int_range;
+use mir::ir::*;
+use rustc_hash::FxHashMap;
+use source::Span;
+use typing::types::{Pointer, Ty};
+
+/// Loops that count up by fewer than this run as they were: the test would cost more than it saves.
+const FEW_TURNS: i128 = 3;
+/// The same for other loops, in turns.
+const FEW_STEPS: i128 = 4;
+/// Factors, and turns where a factor is not known, are below this: a product of two is far from the end of 64 bits.
+const SMALL: i128 = 1 << 31;
+
+/// Puts the test in front of the loop, and a copy without the plan's checks behind it.
+pub fn apply(program: &mut Program, body: &mut Body, l: &Loop, plan: Plan) {
+    let head = BlockId(l.head as u32);
+    let span = body.blocks.get(l.head).map_or(Span::NONE, |b| b.term.span);
+    let first = new_block(body, head, span);
+    enter_through(body, l, first);
+    let mut builder = Builder {
+        program,
+        body,
+        l,
+        span,
+        current: first,
+        slow: head,
+        last: None,
+        known: FxHashMap::default(),
+        loaded: vec![],
+    };
+    builder.turns(&plan);
+    let mut seen: Vec<String> = vec![];
+    let mut tests = plan.tests;
+    // Short ones first.
+    tests.sort_by_key(|t| !matches!(t, Test::FewTurns));
+    for test in tests {
+        let text = format!("{test:?}");
+        if !seen.contains(&text) {
+            seen.push(text);
+            builder.test(test);
+        }
+    }
+    let mut edits = Edits::default();
+    edits.nothing = plan.dropped;
+    edits.plain = plan.counted;
+    for eased in plan.eased {
+        let (base, count) = (builder.node(&eased.base, None), builder.node(&eased.count, None));
+        edits.eased.push((eased.at, base, count));
+    }
+    for node in &plan.read {
+        builder.node(node, None);
+    }
+    let far = (!plan.rebased.is_empty()).then(|| builder.distance());
+    let starts: Vec<Straight> = plan.rebased.iter().map(|index| builder.straight(index)).collect();
+    if let (Some(far), Some(counter)) = (far, l.counter()) {
+        for (at, operand, n) in plan.uses {
+            edits.indices.extend(starts.get(n).map(|s| (at, operand, s.clone())));
+        }
+        let step = match &counter.step {
+            Operand::Const(Const::Int(n, _)) => Operand::Const(Const::Int(*n, builder.program.types.common.long)),
+            step => {
+                let long = builder.program.types.common.long;
+                builder.emit(Rvalue::Numeric(step.clone(), long), long)
+            }
+        };
+        edits.growth = Some((counter.growth, far, step));
+    }
+    edits.loaded = std::mem::take(&mut builder.loaded);
+    if let (Some(counter), Some(end)) = (l.counter(), plan.end.filter(Node::loads)) {
+        edits.end = Some((l.head, counter.end.clone(), builder.node(&end, None)));
+    }
+    let (from, long) = (builder.current, builder.program.types.common.long);
+    let fast = copy_loop(body, l, &edits, long);
+    set_goto(body, from, fast, span);
+}
+
+/// An index as a number of 64 bits: its first value, and by how much it grows with the counter.
+#[derive(Clone)]
+struct Straight {
+    first: Operand,
+    by: Operand,
+}
+
+/// What the copy has otherwise.
+#[derive(Default)]
+struct Edits {
+    /// Checks that are gone.
+    nothing: Vec<At>,
+    /// Arithmetic of counts that passes no end.
+    plain: Vec<At>,
+    /// Checks with a base that is not null and a count that is not negative.
+    eased: Vec<(At, Operand, Operand)>,
+    /// Indices that are computed in 64 bits.
+    indices: Vec<(At, Operand, Straight)>,
+    /// Where the counter grows, by how much, and what counts beside it.
+    growth: Option<(At, Local, Operand)>,
+    /// In which block the counter is compared with what, and what that is all the time.
+    end: Option<(usize, Operand, Operand)>,
+    /// Places that are read in front of the loop.
+    loaded: Vec<(Place, Local)>,
+}
+
+fn new_block(body: &mut Body, to: BlockId, span: Span) -> usize {
+    body.blocks.push(Block { stmts: vec![], term: Terminator { kind: TermKind::Goto(to), span } });
+    body.blocks.len() - 1
+}
+
+fn set_goto(body: &mut Body, block: usize, to: BlockId, span: Span) {
+    if let Some(block) = body.blocks.get_mut(block) {
+        block.term = Terminator { kind: TermKind::Goto(to), span };
+    }
+}
+
+/// Sends every way into the loop through `first`.
+fn enter_through(body: &mut Body, l: &Loop, first: usize) {
+    let (head, first_id) = (BlockId(l.head as u32), BlockId(first as u32));
+    for (n, block) in body.blocks.iter_mut().enumerate() {
+        if n == first || l.contains(n) {
+            continue;
+        }
+        retarget(&mut block.term.kind, &mut |to| if to == head { first_id } else { to });
+    }
+}
+
+fn retarget(term: &mut TermKind, to: &mut dyn FnMut(BlockId) -> BlockId) {
+    match term {
+        TermKind::Goto(b) => *b = to(*b),
+        TermKind::If(_, yes, no) => {
+            *yes = to(*yes);
+            *no = to(*no);
+        }
+        TermKind::Switch(_, arms, other) => {
+            arms.iter_mut().for_each(|arm| arm.2 = to(arm.2));
+            *other = to(*other);
+        }
+        TermKind::Return(_) | TermKind::MissingReturn | TermKind::Unreachable | TermKind::GotoComputed(_) => {}
+    }
+}
+
+/// Copies the loop with the edits; gives the copy's head. Temporaries of the loop's own get twins, so that each is still assigned once.
+fn copy_loop(body: &mut Body, l: &Loop, edits: &Edits, long: Ty) -> BlockId {
+    let start = body.blocks.len();
+    let twins = twins(body, l);
+    let place_of = |n: usize| l.blocks.iter().position(|&b| b == n).map(|at| BlockId((start + at) as u32));
+    for &n in &l.blocks {
+        let Some(original) = body.blocks.get(n).cloned() else { continue };
+        let mut block = Block { stmts: vec![], term: original.term };
+        for (stmt, mut s) in original.stmts.into_iter().enumerate() {
+            let at = At { block: n, stmt };
+            edit(body, edits, at, &mut s, &mut block.stmts, long);
+            if let StmtKind::StorageLive(local) | StmtKind::StorageDead(local) = &mut s.kind {
+                *local = twins.get(local).copied().unwrap_or(*local);
+            }
+            mir::visit_mut::stmt_places(&mut s.kind, &mut |place| rename(place, &twins));
+            let span = s.span;
+            block.stmts.push(s);
+            if let Some((_, far, step)) = edits.growth.as_ref().filter(|g| g.0 == at) {
+                let sum = Rvalue::Binary(BinOp::Add, Operand::local(*far), step.clone(), long);
+                block.stmts.push(Stmt { kind: StmtKind::Assign(Place::local(*far), sum), span, is_unsafe: false });
+            }
+        }
+        mir::visit_mut::term_places(&mut block.term.kind, &mut |place| rename(place, &twins));
+        retarget(&mut block.term.kind, &mut |to| place_of(to.0 as usize).unwrap_or(to));
+        body.blocks.push(block);
+    }
+    place_of(l.head).unwrap_or(BlockId(l.head as u32))
+}
+
+/// Changes a statement of the copy; what has to stand in front of it goes to `before`.
+fn edit(body: &mut Body, edits: &Edits, at: At, s: &mut Stmt, before: &mut Vec<Stmt>, long: Ty) {
+    if edits.nothing.contains(&at) {
+        s.kind = StmtKind::Nop;
+        return;
+    }
+    if let (StmtKind::Assign(_, value), true) = (&mut s.kind, edits.plain.contains(&at)) {
+        if let Rvalue::CountArith(op, a, b) = value {
+            *value = Rvalue::Binary(*op, a.clone(), b.clone(), long);
+        }
+    }
+    if let StmtKind::Check(Check::Element(e)) = &mut s.kind {
+        if let Some((_, base, count)) = edits.eased.iter().find(|e| e.0 == at) {
+            e.base = base.clone();
+            e.count = count.clone();
+            e.may_be_null = false;
+            e.may_be_negative = false;
+        }
+    }
+    if let (StmtKind::Assign(_, Rvalue::Binary(_, a, b, _)), Some((head, old, new))) = (&mut s.kind, &edits.end) {
+        for side in [a, b].into_iter().filter(|side| at.block == *head && *side == old) {
+            *side = new.clone();
+        }
+    }
+    for (_, operand, straight) in edits.indices.iter().filter(|i| i.0 == at) {
+        let Some((_, far, _)) = &edits.growth else { continue };
+        let mut emit = |op, a, b| {
+            let local = new_temp(body, long, s.span);
+            let kind = StmtKind::Assign(Place::local(local), Rvalue::Binary(op, a, b, long));
+            before.push(Stmt { kind, span: s.span, is_unsafe: false });
+            Operand::local(local)
+        };
+        let grown = match &straight.by {
+            Operand::Const(Const::Int(1, _)) => Operand::local(*far),
+            by => emit(BinOp::Mul, Operand::local(*far), by.clone()),
+        };
+        let index = emit(BinOp::Add, straight.first.clone(), grown);
+        replace_index(&mut s.kind, operand, &index);
+    }
+    let takes_address = matches!(&s.kind, StmtKind::Assign(_, Rvalue::AddrOf(_) | Rvalue::Borrow(..)));
+    if !edits.loaded.is_empty() && !takes_address {
+        mir::visit_mut::stmt_places(&mut s.kind, &mut |place| {
+            if let Some((_, local)) = edits.loaded.iter().find(|(from, _)| from == place) {
+                *place = Place::local(*local);
+            }
+        });
+    }
+}
+
+/// Puts an index in the place of another where the statement goes to an element.
+fn replace_index(kind: &mut StmtKind, old: &Operand, new: &Operand) {
+    if let StmtKind::Assign(_, Rvalue::Offset(_, index)) = kind {
+        if index == old {
+            *index = new.clone();
+        }
+    }
+    mir::visit_mut::stmt_places(kind, &mut |place| {
+        for step in &mut place.proj {
+            if let Proj::Index(index) = step {
+                if index == old {
+                    *index = new.clone();
+                }
+            }
+        }
+    });
+}
+
+fn rename(place: &mut Place, twins: &FxHashMap<Local, Local>) {
+    if let PlaceBase::Local(local) = place.base {
+        place.base = PlaceBase::Local(twins.get(&local).copied().unwrap_or(local));
+    }
+}
+
+fn twins(body: &mut Body, l: &Loop) -> FxHashMap<Local, Local> {
+    let mut inside: FxHashMap<Local, bool> = FxHashMap::default();
+    for (n, block) in body.blocks.iter().enumerate() {
+        let own = l.contains(n);
+        let mut see = |place: &Place| {
+            if let PlaceBase::Local(local) = place.base {
+                let entry = inside.entry(local).or_insert(true);
+                *entry &= own;
+            }
+        };
+        block.stmts.iter().for_each(|s| mir::visit::stmt_places(&s.kind, &mut |p, _| see(p)));
+        mir::visit::term_places(&block.term.kind, &mut |p, _| see(p));
+    }
+    let mut own: Vec<Local> = inside.into_iter().filter(|(_, own)| *own).map(|(local, _)| local).collect();
+    own.sort_unstable();
+    let mut twins = FxHashMap::default();
+    for local in own {
+        let Some(decl) = body.locals.get(local.0 as usize).filter(|d| d.kind == LocalKind::Temp).cloned() else {
+            continue;
+        };
+        let twin = Local(body.locals.len() as u32);
+        body.locals.push(decl);
+        twins.insert(local, twin);
+    }
+    twins
+}
+
+struct Builder<'a> {
+    program: &'a mut Program,
+    body: &'a mut Body,
+    l: &'a Loop,
+    span: Span,
+    current: usize,
+    slow: BlockId,
+    /// The counter in the last turn.
+    last: Option<Operand>,
+    /// What was computed, by the text of its expression.
+    known: FxHashMap<String, Operand>,
+    loaded: Vec<(Place, Local)>,
+}
+
+impl Builder<'_> {
+    fn emit(&mut self, value: Rvalue, ty: Ty) -> Operand {
+        let local = new_temp(self.body, ty, self.span);
+        self.assign(local, value);
+        Operand::local(local)
+    }
+
+    fn assign(&mut self, local: Local, value: Rvalue) {
+        let kind = StmtKind::Assign(Place::local(local), value);
+        if let Some(block) = self.body.blocks.get_mut(self.current) {
+            block.stmts.push(Stmt { kind, span: self.span, is_unsafe: false });
+        }
+    }
+
+    fn compare(&mut self, op: BinOp, a: Operand, b: Operand, ty: Ty) -> Operand {
+        let int = self.program.types.common.int;
+        self.emit(Rvalue::Binary(op, a, b, ty), int)
+    }
+
+    fn ulong(&self) -> Ty {
+        self.program.types.common.ulong
+    }
+
+    fn number(&self, n: i128) -> Operand {
+        Operand::Const(Const::Int(n, self.ulong()))
+    }
+
+    /// Goes on only if the condition holds.
+    fn ask(&mut self, condition: Operand) {
+        let slow = self.slow;
+        let next = new_block(self.body, slow, self.span);
+        if let Some(block) = self.body.blocks.get_mut(self.current) {
+            block.term.kind = TermKind::If(condition, BlockId(next as u32), slow);
+        }
+        self.current = next;
+    }
+
+    fn ask_comparison(&mut self, op: BinOp, a: Operand, b: Operand, ty: Ty) {
+        let condition = self.compare(op, a, b, ty);
+        self.ask(condition);
+    }
+
+    /// Asks that the loop is worth it, and computes what the other tests need: the counter's last value, or how many turns follow the first.
+    fn turns(&mut self, plan: &Plan) {
+        let l = self.l;
+        let (least, after_first) = match (&l.turns, &plan.end) {
+            (Turns::Up(counter), Some(end)) => (FEW_TURNS, self.count_up(counter, end)),
+            (Turns::Down(down), _) => (FEW_STEPS - 1, self.count_down(down)),
+            (Turns::Climb(climb), _) => match plan.climb {
+                Some(by) => (FEW_STEPS - 1, self.climb(climb, by)),
+                None => return,
+            },
+            _ => return,
+        };
+        let (few, ulong) = (self.number(least), self.ulong());
+        self.ask_comparison(BinOp::Ge, after_first.clone(), few, ulong);
+        let turns = match l.counter() {
+            Some(Counter { step: Operand::Const(Const::Int(step, _)), .. }) if *step > 1 => self.divided(after_first, *step),
+            _ => after_first,
+        };
+        self.known.insert("turns".into(), turns);
+    }
+
+    fn divided(&mut self, n: Operand, by: i128) -> Operand {
+        let (by, ulong) = (self.number(by), self.ulong());
+        self.emit(Rvalue::Binary(BinOp::Div, n, by, ulong), ulong)
+    }
+
+    /// Asks that the counter has a last value in its type; gives how far that is from the first.
+    fn count_up(&mut self, counter: &Counter, end: &Node) -> Operand {
+        let ty = counter.ty;
+        let start = Operand::local(counter.local);
+        let Some(range) = int_range(&self.program.types, ty) else { return self.number(0) };
+        let constant = |n: i128| Operand::Const(Const::Int(n, ty));
+        let end = self.node(end, None);
+        // Growth behind the last turn passes no end of the type.
+        let room = match (&counter.step, counter.until) {
+            (Operand::Const(Const::Int(step, _)), Until::Below) => constant(range.hi - (step - 1)),
+            (Operand::Const(Const::Int(step, _)), Until::UpTo) => constant(range.hi - step),
+            (_, Until::Not) => constant(range.hi),
+            (step, _) => {
+                self.ask_comparison(BinOp::Ge, step.clone(), constant(1), ty);
+                self.emit(Rvalue::Binary(BinOp::Sub, constant(range.hi), step.clone(), ty), ty)
+            }
+        };
+        if !matches!(room, Operand::Const(Const::Int(n, _)) if n == range.hi) {
+            self.ask_comparison(BinOp::Le, end.clone(), room, ty);
+        }
+        let last = match counter.until {
+            Until::UpTo => end.clone(),
+            Until::Below | Until::Not => self.emit(Rvalue::Binary(BinOp::Sub, end.clone(), constant(1), ty), ty),
+        };
+        self.last = Some(last.clone());
+        // Without a turn nothing matters, but the number of turns must be one.
+        self.ask_comparison(BinOp::Lt, start.clone(), end, ty);
+        let turns = self.emit(Rvalue::Binary(BinOp::Sub, last, start, ty), ty);
+        self.unsigned(turns, ty)
+    }
+
+    /// Asks that there is a turn; gives how many follow it.
+    fn count_down(&mut self, down: &Countdown) -> Operand {
+        let ty = down.ty;
+        let start = Operand::local(down.local);
+        let least = Operand::Const(Const::Int(down.least, ty));
+        self.ask_comparison(BinOp::Ge, start.clone(), least.clone(), ty);
+        let above = self.emit(Rvalue::Binary(BinOp::Sub, start, least, ty), ty);
+        let above = self.unsigned(above, ty);
+        if down.step > 1 {
+            return self.divided(above, down.step);
+        }
+        above
+    }
+
+    /// Asks that there is a turn; gives how many follow it, if each moves the pointer by so many elements at least.
+    fn climb(&mut self, climb: &Climb, by: i128) -> Operand {
+        let ulong = self.ulong();
+        let size = self.element_size(climb.pointer);
+        let (from, to) = (self.address(&Operand::local(climb.pointer)), self.address(&climb.end));
+        self.ask_comparison(BinOp::Lt, from.clone(), to.clone(), ulong);
+        let bytes = self.emit(Rvalue::Binary(BinOp::Sub, to, from, ulong), ulong);
+        let Some(size) = size else { return self.number(0) };
+        if climb.until == Until::Not && size > 1 {
+            let size = self.number(size);
+            let rest = self.emit(Rvalue::Binary(BinOp::Rem, bytes.clone(), size, ulong), ulong);
+            let zero = self.number(0);
+            self.ask_comparison(BinOp::Eq, rest, zero, ulong);
+        }
+        let one = self.number(1);
+        let below = self.emit(Rvalue::Binary(BinOp::Sub, bytes, one, ulong), ulong);
+        match size * by {
+            1 => below,
+            step => self.divided(below, step),
+        }
+    }
+
+    /// The size of what the pointer points to; none if it has none.
+    fn element_size(&self, pointer: Local) -> Option<i128> {
+        let types = &self.program.types;
+        let target = types.as_pointer(self.body.locals.get(pointer.0 as usize)?.ty.ty)?.target.ty;
+        types.layout(target).map(|l| i128::from(l.size)).filter(|&size| size > 0)
+    }
+
+    /// The address of a pointer, as a number.
+    fn address(&mut self, pointer: &Operand) -> Operand {
+        let ulong = self.ulong();
+        let ty = pointer.place().and_then(Place::as_local).and_then(|l| self.body.locals.get(l.0 as usize)).map(|d| d.ty.ty);
+        let Some(pointer_ty) = ty.and_then(|ty| self.program.types.as_pointer(ty)) else { return self.number(0) };
+        let thin = Pointer { bounds: typing::types::Bounds::Thin, nonnull: false, ..pointer_ty };
+        let thin = self.program.types.pointer(thin);
+        let word = match ty.map(|ty| self.program.types.words(ty)) {
+            Some(3) => self.emit(Rvalue::Part(pointer.clone(), Part::Ptr, thin), thin),
+            _ => pointer.clone(),
+        };
+        self.emit(Rvalue::Bits(word, ulong), ulong)
+    }
+
+    /// As a number of 64 bits without a sign. Of a signed difference of two numbers in order: first without its sign, so that none
+    /// is lost.
+    fn unsigned(&mut self, value: Operand, ty: Ty) -> Operand {
+        let types = &self.program.types;
+        let (ulong, uint) = (types.common.ulong, types.common.uint);
+        let narrow = int_range(types, ty).is_some_and(|r| r.hi - r.lo <= u32::MAX.into());
+        let value = if narrow { self.emit(Rvalue::Numeric(value, uint), uint) } else { value };
+        self.emit(Rvalue::Numeric(value, ulong), ulong)
+    }
+
+    /// The value of an expression with the counter at `at`.
+    fn node(&mut self, node: &Node, at: Option<&Operand>) -> Operand {
+        match node {
+            Node::Leaf(operand) => return operand.clone(),
+            Node::Counter => return at.cloned().unwrap_or_else(|| self.number(0)),
+            _ => {}
+        }
+        let text = format!("{node:?} {at:?}");
+        if let Some(known) = self.known.get(&text) {
+            return known.clone();
+        }
+        let value = match node {
+            Node::Leaf(operand) => operand.clone(),
+            Node::Counter => self.number(0),
+            Node::Load(place, null) => self.load(place, *null),
+            Node::Element(parts, count, ty) => self.element(parts, count.as_deref(), *ty),
+            Node::Binary(op, a, b, ty) => {
+                let (a, b) = (self.node(a, at), self.node(b, at));
+                self.emit(Rvalue::Binary(*op, a, b, *ty), *ty)
+            }
+            Node::Count(op, a, b, narrow) => {
+                let (a, b) = (self.node(a, at), self.node(b, at));
+                if !narrow {
+                    self.ask_small(a.clone());
+                    self.ask_small(b.clone());
+                }
+                let long = self.program.types.common.long;
+                self.emit(Rvalue::Binary(*op, a, b, long), long)
+            }
+            Node::Numeric(a, ty) => {
+                let a = self.node(a, at);
+                self.emit(Rvalue::Numeric(a, *ty), *ty)
+            }
+        };
+        self.known.insert(text, value.clone());
+        value
+    }
+
+    /// Asks that the number is from 0 to less than 2^31.
+    fn ask_small(&mut self, value: Operand) {
+        let (ulong, small) = (self.ulong(), self.number(SMALL));
+        let value = self.emit(Rvalue::Numeric(value, ulong), ulong);
+        self.ask_comparison(BinOp::Lt, value, small, ulong);
+    }
+
+    fn ask_not_null(&mut self, pointer: Operand) {
+        let text = format!("not null {pointer:?}");
+        if self.known.insert(text, pointer.clone()).is_none() {
+            let int = self.program.types.common.int;
+            let condition = self.emit(Rvalue::Truth(pointer), int);
+            self.ask(condition);
+        }
+    }
+
+    fn load(&mut self, place: &Place, null: Option<Local>) -> Operand {
+        if let Some(pointer) = null {
+            self.ask_not_null(Operand::local(pointer));
+        }
+        let Ok(qty) = mir::ty::place_ty(self.program, self.body, place) else { return self.number(0) };
+        let value = self.emit(Rvalue::Use(Operand::Copy(place.clone())), qty.ty);
+        self.loaded.extend(value.place().and_then(Place::as_local).map(|local| (place.clone(), local)));
+        value
+    }
+
+    fn element(&mut self, [base, index]: &[Node; 2], count: Option<&Node>, ty: Ty) -> Operand {
+        let (long, ulong) = (self.program.types.common.long, self.ulong());
+        let (base, index) = (self.node(base, None), self.node(index, None));
+        let index = self.emit(Rvalue::Numeric(index, long), long);
+        if let Some(count) = count {
+            let count = self.node(count, None);
+            self.ask_not_null(base.clone());
+            self.ask_comparison(BinOp::Ge, count.clone(), Operand::Const(Const::Int(0, long)), long);
+            let wide = self.emit(Rvalue::Numeric(index.clone(), ulong), ulong);
+            let count = self.emit(Rvalue::Numeric(count, ulong), ulong);
+            self.ask_comparison(BinOp::Lt, wide, count, ulong);
+        }
+        let base_ty = mir::ty::operand_ty(self.program, self.body, &base).unwrap_or(long);
+        let address = self.emit(Rvalue::Offset(base, index), base_ty);
+        let Some(address) = address.place().and_then(Place::as_local) else { return self.number(0) };
+        let place = Place { base: PlaceBase::Local(address), proj: vec![Proj::Deref] };
+        self.emit(Rvalue::Use(Operand::Copy(place)), ty)
+    }
+
+    /// The variable that counts the distance from the first turn.
+    fn distance(&mut self) -> Local {
+        let long = self.program.types.common.long;
+        let local = new_temp(self.body, long, self.span);
+        if let Some(decl) = self.body.locals.get_mut(local.0 as usize) {
+            decl.kind = LocalKind::Var;
+        }
+        self.assign(local, Rvalue::Use(Operand::Const(Const::Int(0, long))));
+        local
+    }
+
+    fn straight(&mut self, index: &Index) -> Straight {
+        let long = self.program.types.common.long;
+        let start = self.l.counter().map(|c| Operand::local(c.local));
+        let first = self.node(&index.node, start.as_ref());
+        let first = self.emit(Rvalue::Numeric(first, long), long);
+        let by = match &index.slope {
+            Slope::None => Operand::Const(Const::Int(0, long)),
+            Slope::Small(n) => Operand::Const(Const::Int(*n, long)),
+            Slope::Factor(by) => {
+                let by = self.node(by, None);
+                self.emit(Rvalue::Numeric(by, long), long)
+            }
+        };
+        Straight { first, by }
+    }
+
+    fn test(&mut self, test: Test) {
+        let ulong = self.ulong();
+        let start = self.l.counter().map(|c| Operand::local(c.local));
+        let last = self.last.clone();
+        match test {
+            Test::Grows(node, ty) => {
+                let (a, b) = (self.node(&node, start.as_ref()), self.node(&node, last.as_ref()));
+                self.ask_comparison(BinOp::Le, a, b, ty);
+            }
+            Test::Positive(node, ty) => {
+                let a = self.node(&node, start.as_ref());
+                self.ask_comparison(BinOp::Ge, a, Operand::Const(Const::Int(0, ty)), ty);
+            }
+            Test::Less(node, ty, count) => {
+                let b = self.node(&node, last.as_ref());
+                let b = if ty == ulong { b } else { self.emit(Rvalue::Numeric(b, ulong), ulong) };
+                let count = match self.node(&count, None) {
+                    Operand::Const(Const::Int(n, _)) => self.number(n),
+                    count => self.emit(Rvalue::Numeric(count, ulong), ulong),
+                };
+                self.ask_comparison(BinOp::Lt, b, count, ulong);
+            }
+            Test::Range(node, slope, ty, count) => self.range(&node, &slope, ty, &count),
+            Test::FewTurns => {
+                let Some((turns, small)) = self.distance_to_last().map(|t| (t, self.number(SMALL))) else { return };
+                self.ask_comparison(BinOp::Lt, turns, small, ulong);
+            }
+            Test::SmallFactor(by) => {
+                let by = self.node(&by, None);
+                self.ask_small(by);
+            }
+            Test::Span(slope) => {
+                let Some(turns) = self.distance_to_last() else { return };
+                let by = match slope {
+                    Slope::None => return,
+                    Slope::Small(n) => self.number(n),
+                    Slope::Factor(by) => {
+                        let by = self.node(&by, None);
+                        self.emit(Rvalue::Numeric(by, ulong), ulong)
+                    }
+                };
+                let span = self.emit(Rvalue::Binary(BinOp::Mul, turns, by, ulong), ulong);
+                let numbers = self.number(1 << 32);
+                self.ask_comparison(BinOp::Lt, span, numbers, ulong);
+            }
+            Test::NotNull(pointer) => {
+                let pointer = self.node(&pointer, None);
+                self.ask_not_null(pointer);
+            }
+            Test::Count(count) => {
+                let long = self.program.types.common.long;
+                let count = self.node(&count, None);
+                self.ask_comparison(BinOp::Ge, count, Operand::Const(Const::Int(0, long)), long);
+            }
+            Test::Reach(pointer, by, furthest) => self.reach(pointer, by, furthest),
+        }
+    }
+
+    /// The counter has at most 32 bits, a step less than 32: no sum of these passes 64.
+    fn range(&mut self, node: &Node, slope: &Slope, ty: Ty, count: &Node) {
+        let (long, ulong) = (self.program.types.common.long, self.ulong());
+        let Some(range) = int_range(&self.program.types, ty) else { return };
+        let start = self.l.counter().map(|c| Operand::local(c.local));
+        let Some(turns) = self.distance_to_last() else { return };
+        let first = self.node(node, start.as_ref());
+        let first = self.emit(Rvalue::Numeric(first, long), long);
+        if range.lo < 0 || range.hi > i64::MAX.into() {
+            self.ask_comparison(BinOp::Ge, first.clone(), Operand::Const(Const::Int(0, long)), long);
+        }
+        let first = self.emit(Rvalue::Numeric(first, ulong), ulong);
+        let grown = match slope {
+            Slope::None => return,
+            Slope::Small(1) => turns,
+            Slope::Small(n) => {
+                let by = self.number(*n);
+                self.emit(Rvalue::Binary(BinOp::Mul, turns, by, ulong), ulong)
+            }
+            Slope::Factor(by) => {
+                let by = self.node(by, None);
+                let by = self.emit(Rvalue::Numeric(by, ulong), ulong);
+                self.emit(Rvalue::Binary(BinOp::Mul, turns, by, ulong), ulong)
+            }
+        };
+        let last = self.emit(Rvalue::Binary(BinOp::Add, first, grown, ulong), ulong);
+        let count = match self.node(count, None) {
+            Operand::Const(Const::Int(n, _)) => self.number(n),
+            count => self.emit(Rvalue::Numeric(count, ulong), ulong),
+        };
+        if !matches!(count, Operand::Const(Const::Int(n, _)) if n <= range.hi + 1) && range.hi <= u32::MAX.into() {
+            let most = self.number(range.hi);
+            self.ask_comparison(BinOp::Le, last.clone(), most, ulong);
+        }
+        self.ask_comparison(BinOp::Lt, last, count, ulong);
+    }
+
+    /// How far the counter goes, as a number without a sign.
+    fn distance_to_last(&mut self) -> Option<Operand> {
+        let counter = self.l.counter()?;
+        let (start, last, ty) = (Operand::local(counter.local), self.last.clone()?, counter.ty);
+        let turns = self.emit(Rvalue::Binary(BinOp::Sub, last, start, ty), ty);
+        Some(self.unsigned(turns, ty))
+    }
+
+    fn reach(&mut self, pointer: Local, by: i128, furthest: i128) {
+        let ulong = self.ulong();
+        let Some(turns) = self.known.get("turns").cloned() else { return };
+        let text = format!("remaining {pointer:?}");
+        let left = match self.known.get(&text) {
+            Some(left) => left.clone(),
+            None => self.emit(Rvalue::Remaining(Operand::local(pointer)), ulong),
+        };
+        self.known.insert(text, left.clone());
+        let small = self.number(SMALL);
+        if by > 0 && self.known.insert("few turns".into(), turns.clone()).is_none() {
+            self.ask_comparison(BinOp::Lt, turns.clone(), small, ulong);
+        }
+        let moved = match by {
+            0 => self.number(0),
+            1 => turns,
+            by => {
+                let by = self.number(by);
+                self.emit(Rvalue::Binary(BinOp::Mul, turns, by, ulong), ulong)
+            }
+        };
+        let reached = match furthest {
+            0 => moved,
+            far => {
+                let far = self.number(far);
+                self.emit(Rvalue::Binary(BinOp::Add, moved, far, ulong), ulong)
+            }
+        };
+        self.ask_comparison(BinOp::Lt, reached, left, ulong);
+    }
+}
