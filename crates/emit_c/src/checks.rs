@@ -186,7 +186,10 @@ impl Emitter<'_, '_> {
         let (i, n) = (self.value_twice(&check.index), self.value_twice(&check.count));
         let constant = matches!(check.index, Operand::Const(_));
         let index = if kind.size() == 8 && kind.signed() || constant { i.clone() } else { i.cast("int64_t") };
-        let mut condition = format!("{} >= {}", index.cast("size_t").text, n.cast("size_t").text);
+        let mut condition = match check.is_below {
+            true => format!("{} < 0", i.at(Level::Unary)),
+            false => format!("{} >= {}", index.cast("size_t").text, n.cast("size_t").text),
+        };
         if check.may_be_negative {
             condition.push_str(&format!(" || {} < 0", n.at(Level::Unary)));
         }

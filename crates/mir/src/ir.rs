@@ -610,6 +610,8 @@ pub struct ElementCheck {
     pub may_be_null: bool,
     /// The count may be negative, which is none.
     pub may_be_negative: bool,
+    /// The index is less than the count, but may be negative.
+    pub is_below: bool,
 }
 
 /// Static obligations.

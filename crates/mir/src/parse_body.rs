@@ -870,16 +870,17 @@ impl Parser<'_> {
         let index = self.operand()?;
         self.want(",")?;
         let count = self.operand()?;
-        let (mut may_be_null, mut may_be_negative) = (false, false);
+        let (mut may_be_null, mut may_be_negative, mut is_below) = (false, false, false);
         while self.take(",") {
             match self.word()? {
                 "null" => may_be_null = true,
                 "negative" => may_be_negative = true,
-                _ => return self.error("expected `null` or `negative`"),
+                "below" => is_below = true,
+                _ => return self.error("expected `null`, `negative` or `below`"),
             }
         }
         self.want(")")?;
-        Ok(Check::Element(Box::new(ElementCheck { base, index, count, may_be_null, may_be_negative })))
+        Ok(Check::Element(Box::new(ElementCheck { base, index, count, may_be_null, may_be_negative, is_below })))
     }
 }
 

@@ -468,7 +468,8 @@ impl Printer<'_> {
             Check::Element(e) => {
                 let flag = |set: bool, word: &'static str| if set { word } else { "" };
                 let (null, negative) = (flag(e.may_be_null, ", null"), flag(e.may_be_negative, ", negative"));
-                format!("element({}, {}, {}{null}{negative})", op(&e.base), op(&e.index), op(&e.count))
+                let below = flag(e.is_below, ", below");
+                format!("element({}, {}, {}{null}{negative}{below})", op(&e.base), op(&e.index), op(&e.count))
             }
             Check::Near(p, left) => format!("near({}, {})", op(p), op(left)),
             Check::Within(p) => format!("within({})", op(p)),

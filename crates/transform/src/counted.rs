@@ -434,6 +434,7 @@ fn rewrite(
                     count: short.count.clone(),
                     may_be_null: short.may_be_null,
                     may_be_negative: short.may_be_negative,
+                    is_below: false,
                 })));
             }
             continue;

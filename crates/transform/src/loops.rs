@@ -143,7 +143,8 @@ pub fn find(program: &Program, body: &Body, cfg: &Cfg, dominators: &Dominators) 
 /// The outermost loops of a body with others in them, if they are small enough to be copied.
 pub fn nests(body: &Body, cfg: &Cfg, dominators: &Dominators) -> Vec<Loop> {
     let all = natural_loops(cfg, dominators);
-    let holds = |outer: &(usize, Vec<usize>, Vec<usize>), head: usize| outer.0 != head && outer.1.binary_search(&head).is_ok();
+    let holds =
+        |outer: &(usize, Vec<usize>, Vec<usize>), head: usize| outer.0 != head && outer.1.binary_search(&head).is_ok();
     let mut found = vec![];
     for nest in &all {
         let (head, blocks, latches) = nest;
@@ -241,7 +242,6 @@ fn turns(
         }
     };
     let op = if holds { op } else { negated(op)? };
-    let sides = [(op, &a, &b), (mirrored(op), &b, &a)];
     let followed = |(op, a, b): (BinOp, &Operand, &Operand)| -> Option<Turns> {
         if matches!(program.types.kind(ty), TyKind::Ptr(_)) {
             return climb(body, blocks, op, a, b).map(Turns::Climb);
@@ -251,8 +251,7 @@ fn turns(
             .map(Turns::Up)
             .or_else(|| down(program, body, dominators, (head, blocks, latch), (op, a, b, ty), at).map(Turns::Down))
     };
-    let found = sides.into_iter().find_map(followed);
-    found
+    followed((op, &a, &b)).or_else(|| followed((mirrored(op), &b, &a)))
 }
 
 /// The number of the only statement of the block that writes the local.
@@ -383,7 +382,8 @@ fn change(body: &Body, blocks: &[usize], counter: Local, ty: Ty) -> Option<(At, 
             }
             let StmtKind::Assign(_, Rvalue::Binary(op, a, b, own)) = &s.kind else { return None };
             let at = At { block, stmt };
-            let is_counter = |o: &Operand| uses::whole(o).is_some_and(|l| l == counter || is_copy(body, at, l, counter));
+            let is_counter =
+                |o: &Operand| uses::whole(o).is_some_and(|l| l == counter || is_copy(body, at, l, counter));
             let by = match op {
                 BinOp::Add if is_counter(a) => b,
                 BinOp::Add if is_counter(b) => a,

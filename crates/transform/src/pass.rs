@@ -1,8 +1,8 @@
 //! The transforms, in order.
 
 use crate::report::Report;
-use crate::steady::Guarded;
 use crate::stack::{self, Recursion};
+use crate::steady::Guarded;
 use crate::{counted, emptied, near, removal, repeated, thin, versions};
 use flow::ranges::Summaries;
 use mir::bits::BitSet;
@@ -70,7 +70,7 @@ pub fn run(program: &mut Program, options: Options) -> Report {
         report.removed += repeated::run(program, body, &mut report.remaining, first);
         if options.versions {
             near::run(program, body);
-            guarded.note(body);
+            guarded.note(program, body);
             let own = report.remaining.get_mut(first..).unwrap_or(&mut []);
             report.versions += versions::run(program, body, &guarded, own);
         }

@@ -13,7 +13,11 @@ use mir::ir::*;
 /// What is to be done with a check.
 enum Verdict {
     Gone,
-    Cheaper { may_be_null: bool, may_be_negative: bool },
+    Cheaper {
+        may_be_null: bool,
+        may_be_negative: bool,
+        is_below: bool,
+    },
     /// Arithmetic of counts that passes no end.
     Plain,
 }
@@ -60,7 +64,9 @@ pub fn run(
                 if nulls && known.last().is_none_or(|k| k.0.block != at.block) {
                     known.extend(known_null::check(program, body, &view, item).map(|check| (at, check)));
                 }
-                if let (Item::Stmt(Stmt { kind: StmtKind::Assign(_, Rvalue::CountArith(op, a, b)), .. }), true) = (item, release) {
+                if let (Item::Stmt(Stmt { kind: StmtKind::Assign(_, Rvalue::CountArith(op, a, b)), .. }), true) =
+                    (item, release)
+                {
                     verdicts.extend(fits(&view, *op, a, b).then_some((at, Verdict::Plain)));
                 }
                 let Item::Stmt(Stmt { kind: StmtKind::Check(check), span, .. }) = item else { return };
@@ -89,9 +95,10 @@ pub fn run(
                 *kind = StmtKind::Nop;
                 report.removed += 1;
             }
-            (Verdict::Cheaper { may_be_null, may_be_negative }, StmtKind::Check(Check::Element(e))) => {
+            (Verdict::Cheaper { may_be_null, may_be_negative, is_below }, StmtKind::Check(Check::Element(e))) => {
                 e.may_be_null = may_be_null;
                 e.may_be_negative = may_be_negative;
+                e.is_below = is_below;
             }
             (Verdict::Plain, StmtKind::Assign(_, value)) => {
                 if let Rvalue::CountArith(op, a, b) = value {
@@ -145,8 +152,12 @@ fn judge(program: &Program, body: &Body, view: &View, check: &Check) -> Option<V
             if !may_be_null && view.is_within(&e.index, &e.count) {
                 return Some(Verdict::Gone);
             }
-            let cheaper = may_be_null != e.may_be_null || may_be_negative != e.may_be_negative;
-            cheaper.then_some(Verdict::Cheaper { may_be_null, may_be_negative })
+            // Then a count below 0 would make a negative index.
+            let is_below =
+                view.difference(&e.index, &e.count).is_some_and(|d| d < 0) && is_signed(program, body, &e.index);
+            let may_be_negative = may_be_negative && !is_below;
+            let cheaper = may_be_null != e.may_be_null || may_be_negative != e.may_be_negative || is_below;
+            cheaper.then_some(Verdict::Cheaper { may_be_null, may_be_negative, is_below })
         }
         Check::Divide(a, b) => divides(program, body, view, a, b).then_some(Verdict::Gone),
         Check::Enough { want, have } => {
@@ -167,6 +178,12 @@ fn judge(program: &Program, body: &Body, view: &View, check: &Check) -> Option<V
         }
         _ => None,
     }
+}
+
+/// Whether it is a number of a signed type of its own: a test for a negative one sees it.
+fn is_signed(program: &Program, body: &Body, operand: &Operand) -> bool {
+    let ty = mir::ty::operand_ty(program, body, operand).ok();
+    ty.and_then(|ty| program.types.as_int(ty)).is_some_and(|kind| kind.signed())
 }
 
 fn divides(program: &Program, body: &Body, view: &View, a: &Operand, b: &Operand) -> bool {

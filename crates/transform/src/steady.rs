@@ -7,7 +7,7 @@
 use crate::uses;
 use mir::ir::*;
 use rustc_hash::FxHashSet;
-use typing::tree::FuncRef;
+use typing::tree::{FuncRef, Linkage};
 use typing::types::*;
 
 /// The fields that count, or are counted, by record and number.
@@ -38,8 +38,12 @@ impl Guarded {
         guarded
     }
 
-    /// Notes whether the function changes no memory; those that it calls were noted.
-    pub fn note(&mut self, body: &Body) {
+    /// Notes whether the function changes no memory; those that it calls were noted. One that other objects see might be replaced by theirs.
+    pub fn note(&mut self, program: &Program, body: &Body) {
+        let function = program.functions.get(body.func.func.0 as usize);
+        if body.unchecked || function.is_none_or(|f| f.linkage != Linkage::Internal) {
+            return;
+        }
         let stmts = || body.blocks.iter().flat_map(|b| &b.stmts);
         let quiet = stmts().all(|s| {
             let own = |places: Vec<&Place>| places.iter().all(|p| p.local_part().is_some());
@@ -103,7 +107,7 @@ impl<'a> Steady<'a> {
         let mut written = Some(vec![]);
         for block in blocks.iter().filter_map(|&b| body.blocks.get(b)) {
             for stmt in &block.stmts {
-                written = written.and_then(|mut all: Vec<&Place>| {
+                written = written.filter(|_| !stmt.is_unsafe).and_then(|mut all: Vec<&Place>| {
                     all.extend(writes(&stmt.kind, &guarded.quiet)?);
                     Some(all)
                 });

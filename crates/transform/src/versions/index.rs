@@ -377,7 +377,8 @@ impl Planner<'_> {
 
     /// What a statement reads behind one of the pointers, none of them null, if it is the same in all turns.
     pub fn steady_read(&self, kind: &StmtKind, at: At, pointers: &[Local]) -> Option<Node> {
-        let StmtKind::Assign(_, Rvalue::Use(Operand::Copy(place)) | Rvalue::Numeric(Operand::Copy(place), _)) = kind else {
+        let StmtKind::Assign(_, Rvalue::Use(Operand::Copy(place)) | Rvalue::Numeric(Operand::Copy(place), _)) = kind
+        else {
             return None;
         };
         let node = self.load(place, at, DEPTH)?;

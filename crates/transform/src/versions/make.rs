@@ -47,9 +47,7 @@ pub fn apply(program: &mut Program, body: &mut Body, l: &Loop, plan: Plan) {
             builder.test(test);
         }
     }
-    let mut edits = Edits::default();
-    edits.nothing = plan.dropped;
-    edits.plain = plan.counted;
+    let mut edits = Edits { nothing: plan.dropped, plain: plan.counted, ..Edits::default() };
     for eased in plan.eased {
         let (base, count) = (builder.node(&eased.base, None), builder.node(&eased.count, None));
         edits.eased.push((eased.at, base, count));
@@ -344,7 +342,9 @@ impl Builder<'_> {
         let (few, ulong) = (self.number(least), self.ulong());
         self.ask_comparison(BinOp::Ge, after_first.clone(), few, ulong);
         let turns = match l.counter() {
-            Some(Counter { step: Operand::Const(Const::Int(step, _)), .. }) if *step > 1 => self.divided(after_first, *step),
+            Some(Counter { step: Operand::Const(Const::Int(step, _)), .. }) if *step > 1 => {
+                self.divided(after_first, *step)
+            }
             _ => after_first,
         };
         self.known.insert("turns".into(), turns);
@@ -432,7 +432,8 @@ impl Builder<'_> {
     /// The address of a pointer, as a number.
     fn address(&mut self, pointer: &Operand) -> Operand {
         let ulong = self.ulong();
-        let ty = pointer.place().and_then(Place::as_local).and_then(|l| self.body.locals.get(l.0 as usize)).map(|d| d.ty.ty);
+        let ty =
+            pointer.place().and_then(Place::as_local).and_then(|l| self.body.locals.get(l.0 as usize)).map(|d| d.ty.ty);
         let Some(pointer_ty) = ty.and_then(|ty| self.program.types.as_pointer(ty)) else { return self.number(0) };
         let thin = Pointer { bounds: typing::types::Bounds::Thin, nonnull: false, ..pointer_ty };
         let thin = self.program.types.pointer(thin);

@@ -127,7 +127,11 @@ fn plan(
     let statements = || {
         let blocks = l.blocks.iter();
         blocks.filter_map(|&block| Some((block, body.blocks.get(block)?))).flat_map(|(block, data)| {
-            data.stmts.iter().enumerate().map(move |(stmt, s)| (At { block, stmt }, s)).filter(|(at, _)| l.is_inside(*at))
+            data.stmts
+                .iter()
+                .enumerate()
+                .map(move |(stmt, s)| (At { block, stmt }, s))
+                .filter(|(at, _)| l.is_inside(*at))
         })
     };
     let mut indices: Vec<Index> = vec![];
@@ -171,19 +175,17 @@ fn plan(
     if !pointers.is_empty() {
         plan.read.extend(statements().filter_map(|(at, s)| planner.steady_read(&s.kind, at, &pointers)));
     }
-    for (at, s) in statements() {
-        for operand in elements(&s.kind) {
-            let Some(index) = planner.narrow(&operand, at) else { continue };
-            let same = |other: &Index| format!("{:?}", other.node.inner()) == format!("{:?}", index.node.inner());
-            if !indices.iter().any(same) {
-                continue;
-            }
-            let n = plan.rebased.iter().position(same).unwrap_or_else(|| {
-                plan.rebased.push(index);
-                plan.rebased.len() - 1
-            });
-            plan.uses.push((at, operand, n));
+    for (at, operand) in statements().flat_map(|(at, s)| elements(&s.kind).into_iter().map(move |o| (at, o))) {
+        let Some(index) = planner.narrow(&operand, at) else { continue };
+        let same = |other: &Index| format!("{:?}", other.node.inner()) == format!("{:?}", index.node.inner());
+        if !indices.iter().any(same) {
+            continue;
         }
+        let n = plan.rebased.iter().position(same).unwrap_or_else(|| {
+            plan.rebased.push(index);
+            plan.rebased.len() - 1
+        });
+        plan.uses.push((at, operand, n));
     }
     Some(plan)
 }

@@ -42,7 +42,14 @@ struct Walker<'a> {
 }
 
 /// Follows the pointers through a turn.
-pub fn run(program: &Program, body: &Body, writes: &Writes, cfg: &Cfg, dominators: &Dominators, l: &Loop) -> Option<Walk> {
+pub fn run(
+    program: &Program,
+    body: &Body,
+    writes: &Writes,
+    cfg: &Cfg,
+    dominators: &Dominators,
+    l: &Loop,
+) -> Option<Walk> {
     if matches!(l.turns, Turns::Open) {
         return None;
     }
@@ -148,11 +155,9 @@ impl Walker<'_> {
         let Some(local) = place.local_part() else { return };
         let moved = match value {
             Rvalue::Use(from) => uses::whole(from).and_then(|from| self.place_of(state, from, at, dominators)),
-            Rvalue::Offset(from, Operand::Const(Const::Int(by, _))) if by.abs() <= MOST_STEP => {
-                uses::whole(from).and_then(|from| self.place_of(state, from, at, dominators)).map(|(p, m)| {
-                    (p, Moved { least: m.least.saturating_add(*by), most: m.most.saturating_add(*by) })
-                })
-            }
+            Rvalue::Offset(from, Operand::Const(Const::Int(by, _))) if by.abs() <= MOST_STEP => uses::whole(from)
+                .and_then(|from| self.place_of(state, from, at, dominators))
+                .map(|(p, m)| (p, Moved { least: m.least.saturating_add(*by), most: m.most.saturating_add(*by) })),
             _ => None,
         };
         match (place.as_local(), moved) {
