@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
     int n = 1000 * (argc > 1 ? atoi(argv[1]) : 3000);
     struct heap h = { 0 };
     uint32_t seed = 11, sum = 0;
-    for (int i = 0; i < 5000; i++) {
+    for (int i = 0; i < 4000 + n / 3000; i++) {
         seed = seed * 1664525 + 1013904223;
         heap_push(&h, (struct event){ (int)(seed >> 12), i });
     }

@@ -159,7 +159,8 @@ fn plan(
         plan.tests.extend(walk.reach.into_iter().map(|(pointer, (by, furthest))| Test::Reach(pointer, by, furthest)));
     }
     let enough = match l.turns {
-        Turns::Open => !plan.eased.is_empty(),
+        // One alone gains less than the tests cost where turns are few, as in loops over words or blanks.
+        Turns::Open => plan.eased.len() >= 2,
         Turns::Climb(_) => plan.climb.is_some() && !plan.dropped.is_empty(),
         Turns::Up(_) | Turns::Down(_) => !plan.dropped.is_empty() || !plan.eased.is_empty(),
     };
