@@ -78,8 +78,10 @@ LEE_UNCHECKED static void *take(struct lee_bin *bin, size_t bytes) {
 
 void *lee_cell_slow(enum lee_family family, unsigned class_) {
     struct lee_heap *heap = lee_heap_self();
-    if (heap == NULL)
-        return NULL;
+    return heap == NULL ? NULL : lee_cell_refill(heap, family, class_);
+}
+
+void *lee_cell_refill(struct lee_heap *heap, unsigned family, unsigned class_) {
     lee_heap_stress(heap);
     struct lee_bin *bin = &heap->inline_part.bins[family][class_];
     size_t bytes = lee_class_bytes(class_);

@@ -14,22 +14,6 @@
 #include "dispose.h"
 #include "heap.h"
 
-enum { FEW = 64 };
-
-struct item {
-    void *object;
-    const struct lee_owned *owned;
-};
-
-struct lee_work {
-    enum lee_walk walk;
-    struct lee_arena *reap; /* null: the heap */
-    struct item *items;
-    size_t count, room;
-    size_t page_bytes; /* of `items`, if they lie in pages */
-    struct item few[FEW];
-};
-
 const struct lee_owned lee_owned_plain = {1, NULL, 0, 0, NULL, 0, 0};
 const struct lee_owned lee_owned_counted = {1, NULL, 0, 0, NULL, 1, 0};
 
@@ -60,7 +44,7 @@ static void give_items(struct lee_work *work) {
 static void grow(struct lee_work *work) {
     size_t got;
     bool zeroed;
-    struct item *more = lee_pages_take(lee_heap_self(), 2 * work->room * sizeof *more, &got, &zeroed);
+    struct lee_work_item *more = lee_pages_take(lee_heap_self(), 2 * work->room * sizeof *more, &got, &zeroed);
     if (more == NULL)
         lee_fault_memory(NULL, 2 * work->room * sizeof *more);
     memcpy(more, work->items, work->count * sizeof *more);
@@ -101,11 +85,10 @@ void lee_push(struct lee_work *work, void *object, const struct lee_owned *owned
     }
     if (work->count == work->room)
         grow(work);
-    work->items[work->count++] = (struct item){object, owned};
+    work->items[work->count++] = (struct lee_work_item){object, owned};
 }
 
-/* Pushes what `bytes` bytes of elements own. */
-static void push_parts(struct lee_work *work, void *place, size_t bytes, const struct lee_owned *owned) {
+void lee_push_parts(struct lee_work *work, void *place, size_t bytes, const struct lee_owned *owned) {
     unsigned char *element = place;
     if (owned->tail_drop != NULL) {
         size_t more = bytes > owned->tail ? (bytes - owned->tail) / owned->tail_size : 0;
@@ -124,16 +107,17 @@ static void begin(struct lee_work *work, struct lee_arena *reap) {
     if (heap != NULL)
         heap->disposing++;
     work->walk = LEE_WALK_RELEASE;
+    work->nested = false;
     work->reap = reap;
     work->items = work->few;
     work->count = 0;
-    work->room = FEW;
+    work->room = LEE_WORK_FEW;
 }
 
 static void run(struct lee_work *work) {
     while (work->count > 0) {
-        struct item item = work->items[--work->count];
-        push_parts(work, item.object, block_size(work, item.object, item.owned), item.owned);
+        struct lee_work_item item = work->items[--work->count];
+        lee_push_parts(work, item.object, block_size(work, item.object, item.owned), item.owned);
         free_block(work, item.object, item.owned);
     }
     give_items(work);
@@ -146,7 +130,8 @@ static void run(struct lee_work *work) {
 void lee_dead(void *place, size_t bytes, const struct lee_owned *owned) {
     struct lee_work work;
     work.walk = LEE_WALK_DEAD;
-    push_parts(&work, place, bytes, owned);
+    work.nested = false;
+    lee_push_parts(&work, place, bytes, owned);
 }
 
 void lee_dispose(void *object, const struct lee_owned *owned) {
@@ -166,12 +151,13 @@ void lee_dispose_in(struct lee_arena *reap, void *object, const struct lee_owned
 void lee_dispose_parts(void *place, size_t bytes, const struct lee_owned *owned) {
     struct lee_work work;
     begin(&work, NULL);
-    push_parts(&work, place, bytes, owned);
+    lee_push_parts(&work, place, bytes, owned);
     run(&work);
 }
 
 void lee_walk_parts(enum lee_walk walk, void *place, size_t bytes, const struct lee_owned *owned) {
     struct lee_work work;
     work.walk = walk;
-    push_parts(&work, place, bytes, owned);
+    work.nested = false;
+    lee_push_parts(&work, place, bytes, owned);
 }

@@ -5,6 +5,7 @@
 
 #include <lee/owned.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum lee_walk {
@@ -13,6 +14,30 @@ enum lee_walk {
     LEE_WALK_LEAVE,   /* it goes on its way in a message, and leaves the lists of the running process */
     LEE_WALK_ARRIVE   /* it was received, and joins them */
 };
+
+enum { LEE_WORK_FEW = 64 };
+
+struct lee_work_item {
+    void *object;
+    const struct lee_owned *owned;
+};
+
+struct lee_exchange_block;
+
+/* A walk. */
+struct lee_work {
+    enum lee_walk walk;
+    bool nested;                       /* `blocks` are looked at by whoever began this (exchange.c) */
+    struct lee_exchange_block *blocks; /* of the exchange heap, whose parts are still to be looked at; by `links.next` */
+    struct lee_arena *reap;            /* null: the heap */
+    struct lee_work_item *items;
+    size_t count, room;
+    size_t page_bytes; /* of `items`, if they lie in pages */
+    struct lee_work_item few[LEE_WORK_FEW];
+};
+
+/* Pushes what `bytes` bytes of elements own. */
+void lee_push_parts(struct lee_work *work, void *place, size_t bytes, const struct lee_owned *owned);
 
 enum lee_walk lee_walk_of(const struct lee_work *work);
 

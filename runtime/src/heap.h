@@ -195,6 +195,9 @@ size_t lee_large_charge(size_t bytes);
 struct lee_block *lee_large_find(struct lee_chunk *chunk, uintptr_t word);
 uintptr_t lee_large_start(struct lee_block *block);
 
+/* cells.c: a cell when the heap's bin has none at hand. Null if there is no memory. */
+void *lee_cell_refill(struct lee_heap *heap, unsigned family, unsigned class_);
+
 /* sweep.c */
 bool lee_bin_refill(struct lee_heap *heap, unsigned family, unsigned class_);
 /* Sweeps what is left of the last collection: afterwards no dead cell looks allocated. */

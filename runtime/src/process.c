@@ -32,6 +32,7 @@ void lee_process_scan(const struct lee_process *process, struct lee_marker *mark
 
 struct lee_process *lee_process_begin(void) {
     own.hidden_pids = ~(uintptr_t)0;
+    own.blocks.next = own.blocks.previous = &own.blocks;
 #ifndef LEE_NO_GC
     lee_tasks_begin(&own);
 #endif

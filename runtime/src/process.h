@@ -7,6 +7,7 @@
 #define LEE_SRC_PROCESS_H
 
 #include "custodian.h"
+#include "exchange.h"
 #include "io_file.h"
 #include "task.h"
 
@@ -48,6 +49,7 @@ struct lee_process {
         void *copy;     /* null: it has none */
     } globals;
     struct lee_endpoint *endpoints;    /* its ends of channels (channel.c) */
+    struct lee_exchange_links blocks;  /* head of the ring of its blocks of the exchange heap (exchange.c) */
     struct lee_process_record *record; /* what others know of it */
     uintptr_t last_high, last_lowest;  /* once it has ended: the stack that it ended on, if that is not its first task's */
 #ifndef LEE_NO_GC

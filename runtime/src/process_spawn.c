@@ -132,6 +132,8 @@ static void release(struct lee_process *process, bool standing) {
     process->tasks.running = &process->tasks.first; /* others lie in the heap */
     if (lee_channels_end != NULL)
         lee_channels_end(process);
+    if (lee_exchange_end != NULL)
+        lee_exchange_end(process);
     if (lee_files_end != NULL)
         lee_files_end(process);
     if (lee_opened_end != NULL)
@@ -258,6 +260,7 @@ static struct lee_process *make(int (*entry)(void *), const void *arguments, siz
     memset(beginning, 0, sizeof *beginning);
     process->high = high;
     process->lists.hidden_files = process->lists.hidden_opened = process->hidden_pids = ~(uintptr_t)0;
+    process->blocks.next = process->blocks.previous = &process->blocks;
     process->tasks.first.low = low;
     process->tasks.first.high = place; /* what lies above are no words of the stack */
     beginning->entry = entry;

@@ -5,6 +5,7 @@ use crate::lines::{At, Lines};
 use crate::locals::Held;
 use crate::names::{escape, NameSet};
 use crate::pending::{Effect, Pending, Uses};
+use crate::rvalues::Value;
 use crate::unit::Unit;
 use mir::ir::*;
 use rustc_hash::FxHashMap;
@@ -268,7 +269,14 @@ impl<'u, 'a> Emitter<'u, 'a> {
                 return;
             }
         }
-        let value = self.rvalue(value);
+        let value = match value {
+            Rvalue::Alloc { elem, count, extra, fallible, handle: None, counted: false, .. }
+                if self.is_exchange(place) =>
+            {
+                Value::effect(self.alloc_exchange(*elem, count, extra.as_ref(), *fallible))
+            }
+            value => self.rvalue(value),
+        };
         if unread.is_some() && value.pure {
             return;
         }
@@ -279,6 +287,12 @@ impl<'u, 'a> Emitter<'u, 'a> {
             return;
         }
         self.store(place, value.words, value.pure);
+    }
+
+    /// Whether the place holds an owned pointer into the exchange heap.
+    fn is_exchange(&self, place: &Place) -> bool {
+        let ty = mir::ty::place_ty(self.unit.program, self.body, place).map(|q| q.ty);
+        ty.is_ok_and(|ty| self.unit.types.as_pointer(ty).is_some_and(|p| p.region == Region::Exchange))
     }
 
     /// The words as the type's words.

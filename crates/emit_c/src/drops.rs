@@ -30,6 +30,8 @@ pub struct Drops {
     dead: usize,
     /// Whether something of lee/owned.h is used.
     pub used: bool,
+    /// Whether something of lee/exchange.h is used.
+    pub exchanges: bool,
 }
 
 impl Drops {
@@ -169,6 +171,11 @@ impl Unit<'_> {
         match self.types.kind(ty).clone() {
             TyKind::Ptr(p) if self.frees(&p, ends) => {
                 let address = if whole && self.types.words(ty) > 1 { format!("{at}.p") } else { at.to_string() };
+                if p.region == Region::Exchange {
+                    self.drops.exchanges = true;
+                    let _ = write!(out, "lee_push_block(work, {address}); ");
+                    return;
+                }
                 let owned = match (self.types.is_typed_void(&p), whole) {
                     (true, true) => format!("lee_owned_of({at}.ty)"),
                     (true, false) => format!("lee_owned_of({at}__ty)"),

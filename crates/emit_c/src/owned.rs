@@ -74,7 +74,7 @@ impl Emitter<'_, '_> {
     /// A cursor points at the place. What a slot holds is taken out for the cursor's life: whoever else looks at the slot meanwhile, by
     /// another way or in another task, finds nothing there, not what was freed through the cursor.
     pub fn cursor_begin(&mut self, cursor: Local, of: &Place) {
-        if !is_slot(of) {
+        if !self.is_slot(of) {
             let value = self.rvalue(&Rvalue::AddrOf(of.clone()));
             self.store_words(&Place::local(cursor), value.words);
             return;
@@ -95,7 +95,7 @@ impl Emitter<'_, '_> {
         let body = self.body;
         for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
             let StmtKind::CursorBegin(cursor, of) = &stmt.kind else { continue };
-            if is_slot(of) {
+            if self.is_slot(of) {
                 if let Ok(qty) = mir::ty::place_ty(self.unit.program, body, of) {
                     self.taken_names(*cursor, qty.ty);
                 }
@@ -129,6 +129,30 @@ impl Emitter<'_, '_> {
         self.push(&format!(
             "if ({slot} != NULL) {{ {drop}__builtin_memcpy({slot}, &{content}, sizeof {content}); {slot} = NULL; }}"
         ));
+    }
+
+    /// Whether others can reach what a cursor works on. The exchange heap is reached by owners only.
+    fn is_slot(&self, of: &Place) -> bool {
+        let is_cursor = |local: Local| {
+            let mut stmts = self.body.blocks.iter().flat_map(|b| &b.stmts);
+            stmts.any(|s| matches!(&s.kind, StmtKind::CursorBegin(cursor, _) if *cursor == local))
+        };
+        let exchange = |n: usize| {
+            let ty = mir::ty::prefix_ty(self.unit.program, self.body, of, n).map(|q| q.ty);
+            let pointer = ty.ok().and_then(|ty| self.unit.types.as_pointer(ty));
+            pointer.is_some_and(|p| p.region == Region::Exchange && p.own == Own::Unique && p.bounds == Bounds::Thin)
+        };
+        let last = of.proj.len().wrapping_sub(1);
+        let exposed = of.proj.last() == Some(&Proj::Deref) && exchange(last);
+        let own_way = |(n, step): (usize, &Proj)| match step {
+            Proj::Field(_) => true,
+            Proj::Deref => exchange(n) || n == 0 && of.base_local().is_some_and(is_cursor),
+            Proj::Index(_) => false,
+        };
+        match exposed {
+            true => matches!(of.base, PlaceBase::Global(_)) || !of.proj.iter().enumerate().all(own_way),
+            false => matches!(of.base, PlaceBase::Global(_)) || of.proj.iter().any(|s| !matches!(s, Proj::Field(_))),
+        }
     }
 
     /// A slot is lent by its address, all else by its value.
@@ -227,6 +251,30 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// A block of the exchange heap: its header says what it owns.
+    pub fn alloc_exchange(&mut self, elem: Ty, count: &Operand, extra: Option<&Operand>, fallible: bool) -> Ex {
+        self.unit.drops.exchanges = true;
+        let size = Ex { level: Level::Unary, ..Ex::atom(self.unit.c.sizeof_text(elem)) };
+        let owned = Ex::atom(self.unit.parts(elem, Ends::Heap));
+        let one = matches!(count, Operand::Const(Const::Int(1, _)));
+        let (count, extra) = (self.value(count), extra.map(|e| self.value(e)));
+        let site = (!fallible).then(|| Ex::atom(self.unit.site(self.span)));
+        let name = match (one && extra.is_none(), fallible) {
+            (true, false) => "lee_exchange_new",
+            (true, true) => "lee_exchange_try_new",
+            (false, false) => "lee_exchange_new_array",
+            (false, true) => "lee_exchange_try_new_array",
+        };
+        let extra = extra.unwrap_or_else(|| Ex::atom("0"));
+        let mut args: Vec<&Ex> = site.iter().collect();
+        match one && name.ends_with("new") {
+            true => args.push(&size),
+            false => args.extend([&count, &size, &extra]),
+        }
+        args.push(&owned);
+        Ex::call(name, &args).of_pointer("void *".into())
+    }
+
     /// Memory from an arena or a reap for objects that `container_of` asks for: with an entry of the list behind them. None if it does
     /// not, or if the objects own something: then only pointers of `@heap` are asked.
     fn alloc_listed(&mut self, elem: Ty, site: &Ex, handle: &Operand, (count, size): (&Ex, &Ex)) -> Option<Ex> {
@@ -291,6 +339,10 @@ impl Emitter<'_, '_> {
         }
         if !self.unit.frees(pointer, Ends::Heap) {
             return None;
+        }
+        if pointer.region == Region::Exchange {
+            self.unit.drops.exchanges = true;
+            return Some(format!("lee_exchange_free({address});"));
         }
         let how = self.unit.owned(pointer, Ends::Heap);
         Some(match how.as_str() {
@@ -360,9 +412,4 @@ fn end_key(kind: KeyKind, key: &str) -> String {
 /// `(T)` of `sizeof(T)`; of what has no size, `(char)`.
 fn size_operand(size: &Ex) -> &str {
     size.text.strip_prefix("sizeof").unwrap_or("(char)")
-}
-
-/// Whether others can reach what a cursor works on.
-fn is_slot(of: &Place) -> bool {
-    matches!(of.base, PlaceBase::Global(_)) || of.proj.iter().any(|s| !matches!(s, Proj::Field(_)))
 }

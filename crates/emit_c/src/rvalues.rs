@@ -22,7 +22,7 @@ impl Value {
         Value { words: vec![word], pure: true }
     }
 
-    fn effect(word: Ex) -> Value {
+    pub fn effect(word: Ex) -> Value {
         Value { words: vec![word], pure: false }
     }
 }

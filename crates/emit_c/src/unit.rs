@@ -174,7 +174,11 @@ impl<'a> Unit<'a> {
             out.push_str(PLAIN);
         } else {
             out.push_str("#include \"lee/lee.h\"\n");
-            out.push_str(if self.drops.used { "#include \"lee/owned.h\"\n\n" } else { "\n" });
+            out.push_str(match (self.drops.exchanges, self.drops.used) {
+                (true, _) => "#include \"lee/exchange.h\"\n\n",
+                (false, true) => "#include \"lee/owned.h\"\n\n",
+                (false, false) => "\n",
+            });
             if !self.starts.is_empty() {
                 out.push_str("#include \"lee/task.h\"\n");
             }

@@ -82,7 +82,7 @@ impl Look<'_> {
         let Some(p) = self.program.types.as_pointer(from) else { return };
         let in_heap = match p.region {
             Region::Heap => true,
-            Region::Infer(n) => self.body.infer_owes.get(n as usize) == Some(&true),
+            Region::Infer(n) => self.body.infer_owes.get(n as usize) == Some(&Some(Region::Heap)),
             _ => false,
         };
         if p.own.is_owned() && in_heap && self.shared(to).is_some() {

@@ -95,7 +95,7 @@ fn check_body(program: &Program, body: &mut Body, sink: &mut Sink, report: &mut 
         }
     }
     let regions = report.timed("regions", || regions::run(program, body, sink, &mut reported));
-    body.infer_owes = (0..body.infer_regions).map(|n| regions.region_owes(Region::Infer(n))).collect();
+    body.infer_owes = (0..body.infer_regions).map(|n| regions.heap_of(Region::Infer(n))).collect();
     let how = ownership::Options { leaks_are_warnings: options.leaks_are_warnings };
     report.timed("ownership", || ownership::run(program, body, &regions, how, sink, &mut reported));
     report.timed("typestate", || typestate::run(program, body, sink, &mut reported));

@@ -1,6 +1,6 @@
 //! Regions leave MIR, once they are checked: behind the analyses, in front of instances and emission.
 //!
-//! What is left: of an owned pointer, and of a record that owns, whether it is in a heap or elsewhere (`Region::Var`), because what
+//! What is left: of an owned pointer, and of a record that owns, in which heap it is, or that it is elsewhere (`Region::Var`), because what
 //! is in an arena is not freed. All other regions become `@heap`, so that types and instances that differ in them are one. The types of
 //! functions keep theirs, which are part of the digests that objects are linked by; C's records are those of the erased types.
 //!
@@ -96,15 +96,15 @@ fn erase_init(types: &mut TypeStore, init: &mut ConstInit) {
 }
 
 /// The region of something owned: freed when its owner ends, or not.
-fn end_of(region: Region, owes: &[bool]) -> Region {
+fn end_of(region: Region, owes: &[Option<Region>]) -> Region {
     match region {
         Region::Heap | Region::Exchange => region,
-        Region::Infer(n) if owes.get(n as usize) == Some(&true) => Region::Heap,
+        Region::Infer(n) => owes.get(n as usize).copied().flatten().unwrap_or(Region::Var),
         _ => Region::Var,
     }
 }
 
-fn reduce(types: &mut TypeStore, ty: Ty, owes: &[bool]) -> Ty {
+fn reduce(types: &mut TypeStore, ty: Ty, owes: &[Option<Region>]) -> Ty {
     match types.kind(ty).clone() {
         TyKind::Ptr(p) if p.own.is_owned() || matches!(p.own, Own::Param(_)) => {
             let target = Qty { ty: reduce(types, p.target.ty, owes), ..p.target };
@@ -126,7 +126,7 @@ fn reduce(types: &mut TypeStore, ty: Ty, owes: &[bool]) -> Ty {
     }
 }
 
-fn reduce_record(types: &mut TypeStore, ty: Ty, id: RecordId, owes: &[bool]) -> Ty {
+fn reduce_record(types: &mut TypeStore, ty: Ty, id: RecordId, owes: &[Option<Region>]) -> Ty {
     if !types.owns(ty) && !types.record(id).args.iter().any(|&arg| types.mentions_param(arg)) {
         return types.erase_regions(ty);
     }

@@ -60,8 +60,9 @@ pub struct Body {
     pub regions: Vec<BodyRegion>,
     /// Number of regions to solve (`Region::Infer`).
     pub infer_regions: u32,
-    /// By region to solve: whether what is owned in it is in a heap, and so owes its release. Filled in by the analysis of regions.
-    pub infer_owes: Vec<bool>,
+    /// By region to solve: the heap (`@heap`, `@exchange`) that what is owned in it is in, and so owes its release. Filled in by the
+    /// analysis of regions.
+    pub infer_owes: Vec<Option<Region>>,
     /// Labels whose address is taken (`&&l`, plain C). If any is, all labels of the function are here, by `LabelId`.
     pub address_labels: Vec<(Symbol, BlockId)>,
     /// The declaration.

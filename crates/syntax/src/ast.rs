@@ -777,6 +777,15 @@ pub enum StmtKind {
     Borrow(Ident, Expr),
     /// `cursor pp = &place;`: the name and all behind `=`.
     Cursor(Ident, Expr),
+    /// `expose (p) { ... }`, `expose (s = &v[i]) { ... }`
+    Expose {
+        /// The name of the element.
+        name: Option<Ident>,
+        /// The block's owner, or the address of the element.
+        value: Expr,
+        /// What is done with it.
+        body: Box<Stmt>,
+    },
     /// `open arena h = k;`, `open reap h = k;`
     Open {
         /// `reap`
@@ -814,8 +823,6 @@ pub enum StmtKind {
     SwitchReceive(Span, Vec<ReceiveCase>),
     /// `switch (state d) ...`
     SwitchState(Expr, Box<Stmt>),
-    /// A statement of Leeward that a later issue brings (`expose ...`): its word. Its tokens were skipped.
-    Unsupported(Symbol),
 }
 
 /// GNU inline assembly.

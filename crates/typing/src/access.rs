@@ -89,12 +89,21 @@ impl Checker<'_> {
             ty.quals.is_volatile |= at.ty.quals.is_volatile;
             at = self.place_node(ExprKind::Field(at, n), ty, span);
             at = self.seen(at);
+            if !self.check_exposed(&at, span) {
+                return self.error_node(span);
+            }
         }
         at
     }
 
     pub(crate) fn arrow(&mut self, base: &ast::Expr, member: ast::Ident, span: Span) -> Expr {
+        if let Some(f) = &mut self.f {
+            f.through_cursor = matches!(base.kind, ast::ExprKind::Ident(_));
+        }
         let base = self.value(base);
+        if let Some(f) = &mut self.f {
+            f.through_cursor = false;
+        }
         let base = self.looked(base);
         if self.is_error(base.ty.ty) {
             return base;
@@ -132,6 +141,7 @@ impl Checker<'_> {
             return self.error_node(span);
         }
         let base = self.looked(base);
+        let base = self.exposed_pointer(base);
         let place = self.place_node(ExprKind::Deref(base), p.target, span);
         self.seen(place)
     }
@@ -209,7 +219,8 @@ impl Checker<'_> {
             }
         }
         let place = self.place_node(ExprKind::IndexArray(base, index), elem, span);
-        self.seen(place)
+        let place = self.seen(place);
+        self.exposed_slot(place)
     }
 
     pub(crate) fn index_pointer(&mut self, base: Expr, p: Pointer, index: Expr, span: Span) -> Expr {
@@ -234,7 +245,12 @@ impl Checker<'_> {
             self.need_bounds(&base);
         }
         let place = self.place_node(ExprKind::IndexPointer(base, index), p.target, span);
-        self.seen(place)
+        let place = self.seen(place);
+        let place = self.exposed_slot(place);
+        if !self.check_exposed(&place, span) {
+            return self.error_node(span);
+        }
+        place
     }
 
     /// Reports indexing or arithmetic on a thin pointer.

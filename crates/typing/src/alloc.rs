@@ -430,7 +430,12 @@ impl Checker<'_> {
                     return self.error_node(span);
                 }
                 out.count = Some(self.promote(count));
-                self.block_bounds(elem, false)
+                // A block that is sent has no hidden zero.
+                if region == Region::Exchange {
+                    Bounds::Fat
+                } else {
+                    self.block_bounds(elem, false)
+                }
             }
             ast::NewForm::Flexible(items) => match flexible {
                 Some(record) => {
@@ -469,15 +474,15 @@ impl Checker<'_> {
     fn check_owned_parts(&mut self, elem: Ty, region: Region, span: Span) -> bool {
         let text = self.show(elem);
         match region {
-            Region::Heap => true,
+            Region::Heap => self.check_no_exchange(elem, span, "an object of the heap"),
             Region::Exchange => {
                 let fits = self.program.types.is_exchangeable(elem);
                 if !fits {
                     self.error_help(
-                        codes::REGION,
+                        codes::EXCHANGE,
                         span,
                         format!("`{text}` is not exchangeable: it can reach memory that belongs to one process"),
-                        "blocks of the exchange heap hold plain data, `@exchange` pointers and exchange keys",
+                        "blocks of the exchange heap hold plain data and `@exchange` pointers",
                     );
                 }
                 fits
@@ -571,7 +576,7 @@ fn take(value: &mut Expr, wanted: &dyn Fn(&Expr) -> bool) {
 }
 
 /// Whether two places are the same, whenever they are evaluated: no call and no assignment stands in them.
-fn same_place(a: &Expr, b: &Expr) -> bool {
+pub(crate) fn same_place(a: &Expr, b: &Expr) -> bool {
     match (&*a.kind, &*b.kind) {
         (ExprKind::Local(x), ExprKind::Local(y)) => x == y,
         (ExprKind::Global(x), ExprKind::Global(y)) => x == y,

@@ -49,5 +49,6 @@ codes! {
     TASK = "L0237" "a task that is given what it may not have";
     CONTRACT = "L0240" "a contract that breaks a rule";
     CHANNEL = "L0241" "a message or an endpoint used in a way that its contract does not allow";
+    EXCHANGE = "L0242" "a block of the exchange heap used as only its owner may";
     SUSPICIOUS = "L0233" "legal, but probably not what was meant";
 }

@@ -143,6 +143,9 @@ impl Checker<'_> {
             return self.node(ExprKind::Borrow(BorrowKind::View, e), ty, span);
         }
         if self.tracked() && self.program.types.owns(ty) {
+            if !self.check_whole(&e) {
+                return self.error_node(span);
+            }
             return self.node(ExprKind::Move(e), ty, span);
         }
         self.node(ExprKind::Load(e), ty, span)

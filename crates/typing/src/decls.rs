@@ -588,6 +588,7 @@ impl Checker<'_> {
         if trust == Trust::Exported && !internal {
             self.check_exported_name(name);
         }
+        self.check_no_exchange(ty.ty, name.span, "a global or static");
         let id = self.global_entry(name, ty, trust, linkage, decl, d);
         // Whatever a file of C defines for others is part of it.
         self.program.globals[id.0 as usize].used |= defined && self.options.plain_c;

@@ -1,6 +1,6 @@
 //! Exchangeable types: whose values may move to another process (docs/reference/contracts.md).
 
-use crate::types::{ArrayLen, KeyKind, RecordId, Region, Ty, TyKind, TypeStore};
+use crate::types::{ArrayLen, Own, RecordId, Region, Ty, TyKind, TypeStore};
 
 impl TypeStore {
     /// Whether values of the type may move to another process: nothing that belongs to one process can be reached from them.
@@ -19,8 +19,9 @@ impl TypeStore {
             TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Complex(_) | TyKind::Enum(_) | TyKind::Error => {
                 None
             }
-            TyKind::Ptr(p) if p.region == Region::Exchange && !p.raw => self.unfit(p.target.ty, seen),
-            TyKind::Key(KeyKind::Exchange, _) => None,
+            TyKind::Ptr(p) if p.region == Region::Exchange && p.own == Own::Unique && !p.raw => {
+                self.unfit(p.target.ty, seen)
+            }
             TyKind::Endpoint(endpoint) => match self.contract(endpoint.contract) {
                 Some(contract) if !contract.local => None,
                 _ => Some(ty),

@@ -430,7 +430,7 @@ impl Checker<'_> {
         let expected = if self.is_error(place.ty.ty) { None } else { Some(place.ty.ty) };
         let value = self.expr_expecting(value, expected);
         let value = self.rvalue(value);
-        if self.guarded_place(&place) {
+        if self.guarded_place(&place) || !self.check_whole(&place) {
             return self.error_node(span);
         }
         let mut why = Why::Store;

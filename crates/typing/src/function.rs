@@ -81,6 +81,10 @@ pub struct FnCtx {
     pub infer_regions: u32,
     /// Cursors: read through only.
     pub cursors: FxHashSet<LocalId>,
+    /// What `expose` opens around the code at hand, innermost last.
+    pub exposed: Vec<crate::exchange::Exposed>,
+    /// The operand of an `expose` that is being checked.
+    pub exposing: Option<Span>,
     /// A cursor may be read now: it is dereferenced.
     pub through_cursor: bool,
     /// Parameters that are not `consume`: what they own is lent.

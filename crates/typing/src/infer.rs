@@ -214,7 +214,15 @@ impl Checker<'_> {
             }),
             _ => None,
         };
+        // Losing a block of the exchange heap is always a mistake, so whoever takes a new one owns it.
+        let exchange = self.program.types.as_pointer(value.ty.ty).is_some_and(|p| p.region == Region::Exchange);
         let Some(state) = self.inferred_mut(local) else { return };
+        if exchange && own == Own::Unique && !path && !state.given && state.own {
+            state.owned.get_or_insert(own);
+            state.given = true;
+            self.owner_found();
+            return;
+        }
         let before = (state.owned, state.viewed, state.not_view);
         match own {
             Own::Unique | Own::Rc => {

@@ -746,6 +746,7 @@ impl Checker<'_> {
 
     /// Reports a static or global whose type mentions a region that ends before it does.
     pub(crate) fn check_static_regions(&mut self, ty: Ty, span: Span) {
+        self.check_no_exchange(ty, span, "a global or static");
         if self.mentions_outside(ty, &|r| matches!(r, Region::Body(_) | Region::Infer(_))) {
             self.error_help(
                 codes::REGION,

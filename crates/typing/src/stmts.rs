@@ -166,6 +166,7 @@ impl Checker<'_> {
             ast::StmtKind::Arena { reap, names } => return self.arena_stmt(*reap, names, span),
             ast::StmtKind::Borrow(name, value) => return self.borrow_stmt(*name, value, span),
             ast::StmtKind::Cursor(name, place) => self.cursor_stmt(*name, place, span),
+            ast::StmtKind::Expose { name, value, body } => self.expose_stmt(*name, value, body, span),
             ast::StmtKind::Open { reap, name, key } => self.open_stmt(*reap, *name, key, span),
             ast::StmtKind::Unpack { place, regions, bindings } => self.unpack_stmt(place, regions, bindings, span),
             ast::StmtKind::Channel { contract, state, importer, exporter } => {
@@ -177,10 +178,6 @@ impl Checker<'_> {
             ast::StmtKind::SwitchState(end, _) => {
                 self.value(end);
                 self.later(Symbol::new("switch (state d)"), span);
-                StmtKind::Empty
-            }
-            ast::StmtKind::Unsupported(word) => {
-                self.later(*word, span);
                 StmtKind::Empty
             }
         };
@@ -443,7 +440,7 @@ impl Checker<'_> {
                 return StmtKind::Empty;
             }
         }
-        if self.guarded_place(&a) || self.guarded_place(&b) {
+        if self.guarded_place(&a) || self.guarded_place(&b) || !self.check_whole(&a) || !self.check_whole(&b) {
             return StmtKind::Empty;
         }
         // An exchange is a read and a write that nothing else sees.

@@ -89,9 +89,8 @@ void *lee_cell_slow(enum lee_family family, unsigned class_);
 /* What `lee_cell_free` calls when much was freed. */
 void lee_heap_credit_used(struct lee_heap_bins *heap);
 
-/* A zeroed cell. With constant arguments everything folds. `zero`: the bytes that must be zero. */
-LEE_CELL_INLINE void *lee_cell_take(enum lee_family family, unsigned class_, size_t bytes, size_t zero) {
-    struct lee_bin *bin = &lee_self->bins[family][class_];
+/* A zeroed cell of a bin, null if it has none at hand. With constant arguments everything folds. `zero`: the bytes that must be zero. */
+LEE_CELL_INLINE void *lee_bin_take(struct lee_bin *bin, size_t bytes, size_t zero) {
     uintptr_t cell = bin->free;
     if (cell != 0) {
         LEE_CELL_OPEN(cell, bytes);
@@ -101,12 +100,19 @@ LEE_CELL_INLINE void *lee_cell_take(enum lee_family family, unsigned class_, siz
         return (void *)cell;
     }
     cell = bin->bump;
-    if (__builtin_expect(cell != bin->limit, 1)) {
-        bin->bump = cell + bytes;
-        LEE_CELL_OPEN(cell, bytes);
-        return (void *)cell;
-    }
-    return lee_cell_slow(family, class_);
+    if (__builtin_expect(cell == bin->limit, 0))
+        return NULL;
+    if (cell == 0)
+        __builtin_unreachable(); /* only an empty bin has none: saves callers a test */
+    bin->bump = cell + bytes;
+    LEE_CELL_OPEN(cell, bytes);
+    return (void *)cell;
+}
+
+/* The same of the process's heap, with the slow path behind it. */
+LEE_CELL_INLINE void *lee_cell_take(enum lee_family family, unsigned class_, size_t bytes, size_t zero) {
+    void *cell = lee_bin_take(&lee_self->bins[family][class_], bytes, zero);
+    return __builtin_expect(cell != NULL, 1) ? cell : lee_cell_slow(family, class_);
 }
 
 /* An object of at most LEE_CELL_MOST - 8 bytes with the layout. `aligned`: to 16 bytes instead of 8. Null if there is

@@ -560,10 +560,19 @@ impl Ownership<'_> {
 
     fn cursor(&self, s: &mut State, at: Point, cursor: Local, place: &Place, span: Span, report: Report) {
         self.through(s, at, place, span, report);
-        let mut bits = OWNED;
+        let mut content = Brought::unknown(OWNED);
         if let Some(found) = self.find(place).filter(|f| f.exact) {
             self.here(s, found.node, span, report);
-            bits = s.of(found.node) & (OWNED | NULL);
+            let bits = s.of(found.node) & (OWNED | NULL);
+            if self.program.types.as_pointer(self.paths.nodes[found.node].ty).is_some() {
+                content = Brought::unknown(bits);
+            } else {
+                // The parts of a struct are what they were.
+                content = s.brought(&self.paths, found.node);
+                content.bits = if bits == 0 { OWNED } else { bits };
+                let gone = |part: &&mut (Vec<_>, u8, bool)| part.1 & (OWNED | NULL) == 0 || part.1 & MOVED != 0;
+                content.parts.iter_mut().filter(gone).for_each(|part| part.1 = OWNED);
+            }
         }
         match cursor_over(self.program, self.body, &self.resolver, place) {
             Over::Path => {}
@@ -587,8 +596,8 @@ impl Ownership<'_> {
             }
             _ => self.lend(s, at, BorrowKind::Slot, place, span, report),
         }
-        if let Some(&content) = self.paths.root(cursor).and_then(|root| self.paths.nodes[root].children.first()) {
-            s.set(&self.paths, content, if bits == 0 { OWNED } else { bits }, 0);
+        if let Some(&node) = self.paths.root(cursor).and_then(|root| self.paths.nodes[root].children.first()) {
+            s.receive(&self.paths, node, &content);
         }
     }
 
@@ -611,6 +620,7 @@ impl Ownership<'_> {
         if let Some(root) = self.paths.root(local) {
             if let Some(place) = self.cursors.get(&local) {
                 self.advance(s, root, span, report);
+                self.cursor_ends(s, at, local, span, report);
                 if let Some(found) = self.find(place).filter(|f| f.exact) {
                     s.set(&self.paths, found.node, OWNED, 0);
                 }

@@ -6,7 +6,7 @@ use source::Span;
 use typing::tree::BorrowKind;
 
 use super::effects::Report;
-use super::paths::{Found, NodeId};
+use super::paths::{cursor_over, Found, NodeId, Over};
 use super::report::{Finding, Verb};
 use super::state::{State, Test, MOVED};
 use super::Ownership;
@@ -42,10 +42,49 @@ impl Ownership<'_> {
     fn active<'s>(&'s self, s: &'s State, at: Point) -> impl Iterator<Item = InForce<'s>> + 's {
         self.live.held(s).into_iter().filter_map(move |number| {
             let loan = self.regions.loans.get(number).filter(|loan| loan.at != at)?;
-            let node = self.lent.get(number).copied().flatten()?;
+            let node = self.lent_now(s, self.lent.get(number).copied().flatten()?)?;
             let holder = self.live.holder(s, number, at)?;
             Some(InForce { loan, node, by: Lent { number, holder, at } })
         })
+    }
+
+    /// What is lent below a cursor that has ended is lent below what the cursor went over.
+    fn lent_now(&self, s: &State, mut node: NodeId) -> Option<NodeId> {
+        // A cursor over what another one is at begins later: each step leads to an earlier one.
+        for _ in 0..=self.cursors.len() {
+            let root = self.paths.nodes[node].root;
+            if !self.cursors.contains_key(&root) || s.live.contains(root.0 as usize) {
+                return Some(node);
+            }
+            node = self.cursor_path(root)?;
+        }
+        None
+    }
+
+    /// The owned path that a cursor goes over; none if it is a slot.
+    fn cursor_path(&self, cursor: Local) -> Option<NodeId> {
+        let place = self.cursors.get(&cursor)?;
+        match cursor_over(self.program, self.body, &self.resolver, place) {
+            Over::Path => self.find(place).map(|f| f.node),
+            _ => None,
+        }
+    }
+
+    /// A cursor ends: what lies in a slot is lent no longer.
+    pub fn cursor_ends(&self, s: &State, at: Point, cursor: Local, span: Span, report: Report) {
+        if self.cursor_path(cursor).is_some() {
+            return;
+        }
+        for number in self.live.held(s) {
+            let node = self.lent.get(number).copied().flatten();
+            if node.is_none_or(|node| self.paths.nodes[node].root != cursor) {
+                continue;
+            }
+            if let Some(holder) = self.live.holder(s, number, at).filter(|&holder| holder != cursor) {
+                report(Finding::slot_left(span, Lent { number, holder, at }));
+                return;
+            }
+        }
     }
 
     fn overlap(&self, a: NodeId, b: NodeId) -> bool {

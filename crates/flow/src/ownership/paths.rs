@@ -7,6 +7,8 @@ use mir::visit::{stmt_places, term_places};
 use rustc_hash::FxHashMap;
 use typing::types::{Bounds, KeyKind, Own, Pointer, RecordKind, Region, Ty, TyKind, TypeStore};
 
+use crate::regions::Regions;
+
 /// Number of a path.
 pub(crate) type NodeId = usize;
 
@@ -324,6 +326,24 @@ impl Paths {
         })
     }
 
+    /// Of the cursor of `expose (p)`: what `p` is.
+    fn exposed_name(&self, program: &Program, body: &Body, cursor: Local) -> Option<String> {
+        let mut stmts = body.blocks.iter().flat_map(|b| &b.stmts);
+        let over = stmts.find_map(|stmt| match &stmt.kind {
+            StmtKind::CursorBegin(local, place) if *local == cursor => Some(place),
+            _ => None,
+        })?;
+        let (Proj::Deref, way) = over.proj.split_last()? else { return None };
+        let pointer = Place { base: over.base, proj: way.to_vec() };
+        let found = self.find(&program.types, &pointer).filter(|f| f.exact)?;
+        // Cursors lie in each other: their places are shorter each time.
+        if self.nodes[found.node].root == cursor {
+            return None;
+        }
+        let name = self.name(program, body, found.node);
+        Some(name.trim_matches('`').to_string())
+    }
+
     /// The node in the words of the program.
     pub fn name(&self, program: &Program, body: &Body, node: NodeId) -> String {
         let mut text = body
@@ -331,6 +351,9 @@ impl Paths {
             .get(self.nodes[node].root.0 as usize)
             .and_then(|d| d.name)
             .map_or(String::new(), |n| n.to_string());
+        let exposed = if text.is_empty() { self.exposed_name(program, body, self.nodes[node].root) } else { None };
+        let is_exposed = exposed.is_some();
+        text = exposed.unwrap_or(text);
         if text.is_empty() {
             return String::new();
         }
@@ -342,8 +365,10 @@ impl Paths {
         }
         chain.reverse();
         let mut pointer = false;
-        for n in chain.into_iter().skip(1) {
+        for (steps, n) in chain.into_iter().enumerate().skip(1) {
             match self.nodes[n].step {
+                // The cursor's own.
+                Some(Step::Deref) if is_exposed && steps == 1 => {}
                 Some(Step::Deref) if pointer => text = format!("(*{text})"),
                 Some(Step::Deref) => {}
                 Some(Step::Field(field)) => {
@@ -433,14 +458,14 @@ pub(crate) fn owes_release(types: &TypeStore, ty: Ty) -> bool {
 }
 
 /// Whether losing a value of the type is an error whatever the options say: exchange blocks and keys, ends of channels.
-pub(crate) fn is_strict(types: &TypeStore, ty: Ty) -> bool {
+pub(crate) fn is_strict(types: &TypeStore, regions: &Regions, ty: Ty) -> bool {
     match types.kind(ty) {
-        TyKind::Ptr(p) => p.region == Region::Exchange,
+        TyKind::Ptr(p) => regions.heap_of(p.region) == Some(Region::Exchange),
         TyKind::Key(kind, _) => *kind == KeyKind::Exchange,
         TyKind::Endpoint(_) => true,
         TyKind::Record(r) => {
             let fields = types.records.get(r.0 as usize).and_then(|record| record.fields.clone());
-            fields.is_some_and(|fields| fields.iter().any(|f| is_strict(types, f.ty.ty)))
+            fields.is_some_and(|fields| fields.iter().any(|f| is_strict(types, regions, f.ty.ty)))
         }
         _ => false,
     }

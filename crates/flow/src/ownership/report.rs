@@ -115,6 +115,8 @@ pub(crate) enum Kind {
         by: Span,
     },
     SlotKept(Local),
+    /// What a cursor over a slot was at is used behind its block.
+    SlotLeft(Lent),
     Copied,
     SwapInside,
 }
@@ -144,6 +146,9 @@ impl Finding {
     }
     pub fn ended(span: Span, local: Local, by: Lent) -> Finding {
         Finding { span, kind: Kind::Ended { local, by } }
+    }
+    pub fn slot_left(span: Span, by: Lent) -> Finding {
+        Finding { span, kind: Kind::SlotLeft(by) }
     }
     pub fn leak(span: Span, node: NodeId, lost: Lost, some: bool, at: Point) -> Finding {
         Finding { span, kind: Kind::Leak { node, lost, some, at } }
@@ -234,7 +239,7 @@ impl Words<'_, '_> {
             Kind::Slot { place, .. } | Kind::Peeked { place, .. } | Kind::LentSlot { place, .. } => {
                 self.ownership.paths.find(&self.ownership.program.types, place).map(|f| f.node)
             }
-            Kind::SlotKept(_) | Kind::Copied | Kind::SwapInside | Kind::Ended { .. } => None,
+            Kind::SlotKept(_) | Kind::SlotLeft(_) | Kind::Copied | Kind::SwapInside | Kind::Ended { .. } => None,
         }
     }
 
@@ -355,6 +360,7 @@ impl Words<'_, '_> {
                 "the value of an assignment was moved: what was assigned owns it, and nothing else can",
             )
             .help("write two statements: `y = x; z = y;`"),
+            Kind::SlotLeft(by) => self.slot_left(span, *by),
             Kind::SlotKept(local) => Diagnostic::error(
                 SLOT,
                 span,
@@ -471,9 +477,13 @@ impl Words<'_, '_> {
 
     fn not_whole(&self, span: Span, node: NodeId, part: NodeId, site: u32, verb: Verb) -> Diagnostic {
         let (whole, part) = (self.name(node), self.name(part));
+        let root = self.ownership.paths.nodes[node].root;
+        let over = self.ownership.cursors.get(&root);
+        let is_exposed = over.is_some_and(|place| matches!(place.proj.last(), Some(Proj::Deref | Proj::Index(_))));
         let message = match verb {
             Verb::Freed => format!("{part} was moved on some paths, so {whole} cannot be freed here"),
             Verb::Exit => format!("{part} was moved out of what is lent, and is not whole again here"),
+            Verb::Advanced if is_exposed => format!("{part} was moved, and is not whole again where its `expose` ends"),
             Verb::Advanced => format!("{part} was moved, and the cursor leaves it"),
             verb => format!("{part} was moved, so {whole} is not whole and cannot be {}", verb.word()),
         };
@@ -506,6 +516,19 @@ impl Words<'_, '_> {
     }
 
     /// A pointer outlives the block of the local that it points into.
+    fn slot_left(&self, span: Span, by: Lent) -> Diagnostic {
+        let holder = self.holder_name(by.holder);
+        let site = self.ownership.regions.loans.get(by.number);
+        let message = format!(
+            "{holder} is used after the block that gives the slot back its content, which others may free then"
+        );
+        let mut d = Diagnostic::error(LENT, site.map_or(span, |s| s.span), message).label(span, "the block ends here");
+        if let Some(used) = self.next_use(by) {
+            d = d.label(used, format!("{holder} is used here, after that"));
+        }
+        d.help("use it in the block")
+    }
+
     fn ended(&self, span: Span, local: Local, by: Lent) -> Diagnostic {
         let name = self.local_name(local);
         let holder = self.holder_name(by.holder);
@@ -594,7 +617,10 @@ impl Words<'_, '_> {
     fn lent(&self, span: Span, name: &str, by: Lent, verb: Verb) -> Diagnostic {
         let site = self.ownership.regions.loans.get(by.number);
         let (kind, form) = site.map_or((BorrowKind::Shared, Form::Borrow), |l| (l.kind, l.form));
+        // A cursor over a whole block.
+        let exposed = site.is_some_and(|l| l.place.proj.last() == Some(&Proj::Deref));
         let state = match (form, kind) {
+            (Form::Cursor, _) if exposed => "it is exposed",
             (Form::Cursor, _) => "a cursor walks over it",
             (Form::Unpack, _) => "it is unpacked",
             (Form::Look, _) => "the expression still uses it",
@@ -605,7 +631,14 @@ impl Words<'_, '_> {
         };
         let mut d = Diagnostic::error(LENT, span, format!("{name} is lent, and is {} while {state}", verb.word()));
         if let Some(site) = site {
-            d = d.label(site.span, if form == Form::Look { "used here" } else { "lent here" });
+            d = d.label(
+                site.span,
+                match form {
+                    Form::Look => "used here",
+                    Form::Cursor if exposed => "exposed here",
+                    _ => "lent here",
+                },
+            );
         }
         let named = self.ownership.body.locals.get(by.holder.0 as usize).is_some_and(|d| d.name.is_some());
         let holder = self.holder_name(by.holder);
@@ -614,6 +647,7 @@ impl Words<'_, '_> {
             d = d.label(used, format!("{holder} is used here, so it is lent until then"));
         }
         match (form, verb) {
+            (Form::Cursor, _) if exposed => d.help("do this in front of the `expose`, or behind its block"),
             (Form::Cursor | Form::Unpack | Form::Open, _) => {
                 d.note(format!("it is lent until the block of {holder} ends")).help("do this before it is lent, or after that block")
             }
@@ -632,7 +666,8 @@ impl Words<'_, '_> {
         let decl = self.ownership.body.locals.get(root.0 as usize);
         let mut lost = lost;
         let mut some = some;
-        if let Some(unnamed) = decl.filter(|d| d.name.is_none() && lost != Lost::Dropped) {
+        let is_cursor = self.ownership.cursors.contains_key(&root);
+        if let Some(unnamed) = decl.filter(|d| d.name.is_none() && lost != Lost::Dropped && !is_cursor) {
             (place, lost, some) = (unnamed.span, Lost::Dropped, false);
         }
         let mut message = match lost {
@@ -661,7 +696,7 @@ impl Words<'_, '_> {
         let func = self.ownership.body.func.func;
         let function = self.ownership.program.functions.get(func.0 as usize);
         let allowed = options.leaks_are_warnings || function.is_some_and(|f| f.allows.leaks);
-        if allowed && !is_strict(types, self.ownership.paths.nodes[node].ty) {
+        if allowed && !is_strict(types, self.ownership.regions, self.ownership.paths.nodes[node].ty) {
             d.level = Level::Warning;
         }
         if let Some(decl) = decl.filter(|d| d.name.is_some()) {

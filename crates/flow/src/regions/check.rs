@@ -43,8 +43,7 @@ fn demanded(solver: &Solver, demand: &Demand, found: &mut Vec<Finding>) {
     let allowed = demand.allowed.map_or(vec![], |r| origins_of(solver, r));
     for origin in origins_of(solver, demand.source) {
         let holds = if demand.exact {
-            origin == demand.region
-                || demand.keeper == Keeper::Dispose && origin <= super::origins::EXCHANGE && demand.region == HEAP
+            origin == demand.region || demand.keeper == Keeper::Dispose && origin <= EXCHANGE && demand.region == HEAP
         } else {
             solver.origins.outlives(origin, demand.region) || allowed.contains(&origin)
         };
@@ -67,7 +66,7 @@ fn owned_in(solver: &Solver, found: &mut Vec<Finding>) {
     for owned in &solver.owned_in {
         let regions = origins_of(solver, owned.region);
         for origin in origins_of(solver, owned.part) {
-            let wrong = |&&r: &&OriginId| r != origin && !(origin == EXCHANGE && r == HEAP);
+            let wrong = |&&r: &&OriginId| r != origin;
             if let Some(&region) = regions.iter().find(wrong) {
                 let problem = Problem::Kept { origin, region, exact: true, keeper: Keeper::Owner };
                 found.push(Finding { span: owned.span, problem });
@@ -114,7 +113,7 @@ fn packs(solver: &Solver, found: &mut Vec<Finding>) {
         }
     }
     for &(region, span) in &solver.owners {
-        if origins_of(solver, region).iter().any(|&o| o <= super::origins::EXCHANGE) {
+        if origins_of(solver, region).iter().any(|&o| o <= EXCHANGE) {
             found.push(Finding { span, problem: Problem::HiddenOwner });
         }
     }

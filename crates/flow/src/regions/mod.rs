@@ -70,8 +70,8 @@ pub struct Regions {
     pub loan_at: FxHashMap<Point, usize>,
     /// By local: the outermost pointer may point into the heap or the exchange heap, so it owes its release.
     owes: BitSet,
-    /// By region to be solved: the same.
-    owes_infer: BitSet,
+    /// By region to be solved: the heap that an owned pointer's target is in.
+    owes_infer: Vec<Option<Region>>,
 }
 
 impl Regions {
@@ -82,10 +82,15 @@ impl Regions {
 
     /// Whether an owned pointer of this region must be released.
     pub fn region_owes(&self, region: Region) -> bool {
+        self.heap_of(region).is_some()
+    }
+
+    /// The heap that what an owned pointer of this region points to is in; `None`: an arena, a reap.
+    pub fn heap_of(&self, region: Region) -> Option<Region> {
         match region {
-            Region::Heap | Region::Exchange => true,
-            Region::Infer(n) => self.owes_infer.contains(n as usize),
-            _ => false,
+            Region::Heap | Region::Exchange => Some(region),
+            Region::Infer(n) => self.owes_infer.get(n as usize).copied().flatten(),
+            _ => None,
         }
     }
 }
@@ -117,12 +122,7 @@ fn collect(solver: &mut Solver) -> Regions {
             owes.insert(n);
         }
     }
-    let mut owes_infer = BitSet::empty(body.infer_regions as usize);
-    for n in 0..body.infer_regions as usize {
-        if may_owe(solver, Ref::Node(n)) {
-            owes_infer.insert(n);
-        }
-    }
+    let owes_infer = (0..body.infer_regions as usize).map(|n| heap_in(solver, n)).collect();
     let holders = holders(solver);
     let loans = solver
         .origins
@@ -149,6 +149,15 @@ fn may_owe(solver: &Solver, region: Ref) -> bool {
     };
     // A pointer without origins is null, or comes from a mistake.
     set.is_some_and(|set| set.contains(HEAP) || set.contains(origins::EXCHANGE))
+}
+
+/// The heap that what is owned in a region to be solved is in. Owned pointers keep their exact region, so it is one of them.
+fn heap_in(solver: &Solver, node: usize) -> Option<Region> {
+    let set = solver.sets.get(node)?;
+    match set.contains(origins::EXCHANGE) {
+        true => Some(Region::Exchange),
+        false => set.contains(HEAP).then_some(Region::Heap),
+    }
 }
 
 /// By loan: the locals whose types mention it, or the named region that it is for.

@@ -168,7 +168,16 @@ impl<'a> Origins<'a> {
                         }
                     }
                     StmtKind::CursorBegin(_, place) => match cursor_over(program, body, &resolver, place) {
-                        Over::Slot(Some(path)) => drop(lend(BorrowKind::Shared, &path, Form::Borrow)),
+                        Over::Slot(Some(path)) => {
+                            // Of a vector of the exchange heap one element at a time is exposed.
+                            let pointer = mir::ty::place_ty(program, body, &path).ok();
+                            let pointer = pointer.and_then(|q| program.types.as_pointer(q.ty));
+                            let kind = match pointer.is_some_and(|p| p.region == Region::Exchange) {
+                                true => BorrowKind::Lend,
+                                false => BorrowKind::Shared,
+                            };
+                            lend(kind, &path, Form::Borrow);
+                        }
                         _ => drop(lend(BorrowKind::Slot, place, Form::Cursor)),
                     },
                     // What owns nothing is copied out.
@@ -378,7 +387,8 @@ impl<'a> Origins<'a> {
                 RegionKind::ParamKey | RegionKind::Dynamic => !self.is_exchange_arena(n),
                 _ => true,
             },
-            Origin::Exchange => false,
+            // What is lent of a block ends with the loan, which goes along.
+            Origin::Exchange => region.decl.kind == RegionKind::Loan,
             Origin::Odd(_) => lexical,
             Origin::Local(local) => lexical && self.encloses(self.scope_of(local), region.scope),
             Origin::Loan(loan) => {

@@ -279,14 +279,14 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// An object may own only into its own region (of the heap: also exchange blocks and keys).
+    /// An object may own only into its own region (of the heap: also keys).
     pub(super) fn owned_parts(&mut self, elem: Ty, region: Ref, span: Span) {
         let mut parts = vec![];
         each_owned(&self.program.types, elem, 0, &mut |owned| parts.push(owned));
         let heap = region == Ref::Fixed(HEAP);
         for owned in parts {
             let (source, keeper) = match owned {
-                Owned::Pointer(Region::Exchange) | Owned::Key if heap => continue,
+                Owned::Key if heap => continue,
                 Owned::Pointer(r) => (self.map((r, 0), Env::Body), Keeper::Object),
                 // Only what is exchanged holds ends of channels: what else dies, dies in its heap.
                 Owned::Endpoint => (Ref::Fixed(EXCHANGE), Keeper::Object),

@@ -94,18 +94,4 @@ impl Parser<'_> {
         }
         Ok(Some(ExprKind::Unsupported(name)))
     }
-
-    /// Statements that begin with a word of a later stage.
-    pub(super) fn later_statement(&mut self) -> Parsed<Option<StmtKind>> {
-        let word = self.raw(0);
-        if !self.leeward || word != Kind::Expose || self.kind_of_name(self.at).is_some() {
-            return Ok(None);
-        }
-        if self.raw(1) != Kind::LParen || self.token_at(self.behind_brackets(self.at + 1)).kind != Kind::LBrace {
-            return Ok(None);
-        }
-        let token = self.token();
-        self.skip_to_body();
-        Ok(Some(StmtKind::Unsupported(token.name)))
-    }
 }

@@ -6,7 +6,7 @@ use crate::scope::NameKind;
 use crate::token::Kind;
 
 impl Parser<'_> {
-    /// `arena r;`, `reap r;`, `borrow b = x;`, `cursor pp = &place;`, `open arena h = k;`, `unpack p as {...};`
+    /// `arena r;`, `reap r;`, `borrow b = x;`, `cursor pp = &place;`, `open arena h = k;`, `unpack p as {...};`, `expose (p) { ... }`
     pub(super) fn ownership_statement(&mut self) -> Parsed<Option<StmtKind>> {
         let word = self.raw(0);
         if !self.leeward || !word.is_leeward_word() {
@@ -40,6 +40,15 @@ impl Parser<'_> {
                 self.declare(name.name, NameKind::Ordinary);
                 StmtKind::Open { reap, name, key }
             }
+            Kind::Expose
+                if self.raw(1) == Kind::LParen
+                    && self.token_at(self.behind_brackets(self.at + 1)).kind == Kind::LBrace =>
+            {
+                self.names.enter();
+                let kind = self.expose();
+                self.names.leave();
+                return kind.map(Some);
+            }
             Kind::Unpack if named || matches!(self.raw(1), Kind::Star | Kind::LParen) => self.unpack()?,
             _ => return Ok(None),
         };
@@ -59,6 +68,24 @@ impl Parser<'_> {
         let name = self.name(what)?;
         self.declare(name.name, NameKind::Ordinary);
         Ok(name)
+    }
+
+    /// `expose (p) { ... }`, `expose (s = &v[i]) { ... }`
+    fn expose(&mut self) -> Parsed<StmtKind> {
+        self.advance();
+        let open = self.expect(Kind::LParen)?;
+        let mut name = None;
+        if self.is_name(0) && self.raw(1) == Kind::Eq {
+            name = Some(self.name("the name of what is exposed")?);
+            self.advance();
+        }
+        let value = self.assignment()?;
+        self.close(Kind::RParen, open)?;
+        if let Some(name) = name {
+            self.declare(name.name, NameKind::Ordinary);
+        }
+        let body = Box::new(self.statement()?);
+        Ok(StmtKind::Expose { name, value, body })
     }
 
     fn arena(&mut self, word: Kind) -> Parsed<StmtKind> {

@@ -258,9 +258,6 @@ impl Parser<'_> {
                 if let Some(kind) = self.channel_statement()? {
                     return Ok(kind);
                 }
-                if let Some(kind) = self.later_statement()? {
-                    return Ok(kind);
-                }
                 if self.starts_declaration(self.at) || self.starts_unknown_declaration() {
                     return self.declaration_statement(declarations);
                 }

@@ -226,6 +226,11 @@ impl Printer {
             }
             StmtKind::Borrow(name, value) => self.line(format!("borrow {} = {}", name.name, expr(value))),
             StmtKind::Cursor(name, place) => self.line(format!("cursor {} = {}", name.name, expr(place))),
+            StmtKind::Expose { name, value, body } => {
+                let name = name.map_or(String::new(), |n| format!("{} = ", n.name));
+                self.line(format!("expose {name}{}", expr(value)));
+                self.nested(|p| p.stmt(body));
+            }
             StmtKind::Open { reap, name, key } => {
                 self.line(format!("open {} {} = {}", handle_word(*reap), name.name, expr(key)));
             }
@@ -235,7 +240,6 @@ impl Printer {
                 let all: Vec<String> = regions.chain(bindings).collect();
                 self.line(format!("unpack {} as {{{}}}", expr(place), all.join(", ")));
             }
-            StmtKind::Unsupported(word) => self.line(format!("unsupported {word}")),
             _ => {}
         }
     }

@@ -72,7 +72,7 @@ fn freed(program: &Program, body: &Body, stmt: &Stmt) -> Option<(Ty, Ty)> {
     let TyKind::Ptr(p) = program.types.kind(ty) else { return None };
     let in_heap = match p.region {
         Region::Heap => true,
-        Region::Infer(n) => body.infer_owes.get(n as usize) == Some(&true),
+        Region::Infer(n) => body.infer_owes.get(n as usize) == Some(&Some(Region::Heap)),
         _ => false,
     };
     let plain = p.own == Own::Unique && p.bounds == Bounds::Thin && in_heap && !stmt.is_unsafe;

@@ -1,0 +1,210 @@
+/* exchange.c: the exchange heap.
+ *
+ * Promises: what lee/exchange.h says. Blocks are cells of a heap that is no process's and is never collected: other heaps find its name, not
+ * theirs, in the page table, and leave its words alone. In front of each block stand its size, what its elements own, and its place in the
+ * ring of its process; a block of a message is a ring of its own. So moving it is two stores into its neighbours.
+ *
+ * What a block owns is followed without memory: blocks that are still to be looked at are on no ring, and hang on each other. */
+#include <lee/exchange.h>
+#include <lee/heap.h>
+
+#include "dispose.h"
+#include "exchange.h"
+#include "heap.h"
+#include "process.h"
+
+static _Thread_local struct lee_heap *exchange __attribute__((tls_model("initial-exec")));
+
+static struct lee_exchange_block *block_of(const void *object) {
+    return (struct lee_exchange_block *)(uintptr_t)object - 1;
+}
+
+static void link_before(struct lee_exchange_links *links, struct lee_exchange_links *next) {
+    links->next = next;
+    links->previous = next->previous;
+    next->previous->next = links;
+    next->previous = links;
+}
+
+static void unlink_from(struct lee_exchange_links *links) {
+    links->next->previous = links->previous;
+    links->previous->next = links->next;
+}
+
+/* --- allocation ------------------------------------------------------------------------------------------------------- */
+
+static struct lee_heap *begin(void) {
+    struct lee_heap *heap = lee_heap_new();
+    if (heap == NULL)
+        return NULL;
+    heap->enabled = false;
+    heap->stress = LEE_STRESS_NEVER;
+    return exchange = heap;
+}
+
+static void *take(struct lee_heap *heap, size_t bytes) {
+    if (bytes <= LEE_CELL_MOST)
+        return lee_cell_refill(heap, LEE_PLAIN, lee_class_of_aligned(bytes));
+    return lee_large_take(heap, bytes, (uintptr_t)&lee_layout_plain | LEE_HEADER_ALLOCATED, true);
+}
+
+/* There is none at hand. What the process's own heap has no use for may be what is missing. */
+static __attribute__((noinline)) void *take_slowly(size_t bytes) {
+    struct lee_heap *heap = exchange != NULL ? exchange : begin();
+    void *cell = heap == NULL ? NULL : take(heap, bytes);
+    struct lee_heap *own = cell == NULL ? lee_heap_self() : NULL;
+    if (own == NULL || !lee_heap_may_collect(own) || own->collecting || own->disposing > 0)
+        return cell;
+    lee_heap_collect(own);
+    lee_blocks_release(own, 0);
+    heap = exchange != NULL ? exchange : begin();
+    return heap == NULL ? NULL : take(heap, bytes);
+}
+
+void *lee_exchange_try_new(size_t size, const struct lee_owned *owned) {
+    size_t bytes = size + sizeof(struct lee_exchange_block);
+    if (__builtin_expect(size > (size_t)PTRDIFF_MAX - sizeof(struct lee_exchange_block), 0))
+        return NULL;
+    struct lee_process *process = lee_process_self();
+    struct lee_exchange_block *block = NULL;
+    if (__builtin_expect(bytes <= LEE_CELL_MOST && exchange != NULL, 1)) {
+        unsigned class_ = lee_class_of_aligned(bytes);
+        size_t cell_bytes = lee_class_bytes(class_);
+        block = lee_bin_take(&exchange->inline_part.bins[LEE_PLAIN][class_], cell_bytes, cell_bytes);
+    }
+    if (__builtin_expect(block == NULL, 0) && (block = take_slowly(bytes)) == NULL)
+        return NULL;
+    if (bytes <= LEE_CELL_MOST) {
+        size_t cell_bytes = lee_class_bytes(lee_class_of_aligned(bytes));
+        LEE_CELL_CLOSE(block, cell_bytes);
+        LEE_CELL_OPEN(block, bytes);
+        (void)cell_bytes;
+    }
+    block->size = size;
+    block->owned = owned;
+    link_before(&block->links, &process->blocks);
+    return block + 1;
+}
+
+void *lee_exchange_new(const struct lee_site *site, size_t size, const struct lee_owned *owned) {
+    void *block = lee_exchange_try_new(size, owned);
+    if (__builtin_expect(block == NULL, 0))
+        lee_fault_memory(site, size);
+    return block;
+}
+
+/* SIZE_MAX, which no block has, for what cannot be. */
+static size_t array_bytes(int64_t count, size_t elem_size, size_t extra) {
+    size_t size;
+    if (count < 0 || __builtin_mul_overflow((uint64_t)count, elem_size, &size) || __builtin_add_overflow(size, extra, &size))
+        return SIZE_MAX;
+    return size;
+}
+
+void *lee_exchange_try_new_array(int64_t count, size_t elem_size, size_t extra, const struct lee_owned *owned) {
+    return lee_exchange_try_new(array_bytes(count, elem_size, extra), owned);
+}
+
+void *lee_exchange_new_array(const struct lee_site *site, int64_t count, size_t elem_size, size_t extra, const struct lee_owned *owned) {
+    void *block = lee_exchange_try_new_array(count, elem_size, extra, owned);
+    if (__builtin_expect(block == NULL, 0))
+        lee_fault_memory_array(site, count, elem_size);
+    return block;
+}
+
+size_t lee_exchange_size(const void *block) {
+    return block == NULL ? 0 : block_of(block)->size;
+}
+
+static void release(struct lee_exchange_block *block) {
+    size_t bytes = block->size + sizeof *block;
+    if (__builtin_expect(bytes > LEE_CELL_MOST, 0)) {
+        lee_large_free(exchange, block);
+        return;
+    }
+    struct lee_heap_bins *bins = &exchange->inline_part;
+    unsigned class_ = lee_class_of_aligned(bytes);
+    lee_cell_put(block, bins, &bins->bins[LEE_PLAIN][class_], lee_class_bytes(class_));
+}
+
+/* --- what blocks own ---------------------------------------------------------------------------------------------------- */
+
+static bool owns(const struct lee_exchange_block *block) {
+    return block->owned->drop != NULL || block->owned->tail_drop != NULL;
+}
+
+/* Takes a block off its ring, and what it owns along, block by block. */
+static void follow(struct lee_work *work) {
+    struct lee_process *process = lee_process_self();
+    work->nested = true;
+    while (work->blocks != NULL) {
+        struct lee_exchange_block *block = work->blocks;
+        work->blocks = (struct lee_exchange_block *)block->links.next;
+        lee_push_parts(work, block + 1, block->size, block->owned);
+        if (work->walk == LEE_WALK_LEAVE)
+            block->links.next = block->links.previous = &block->links;
+        else if (work->walk == LEE_WALK_ARRIVE)
+            link_before(&block->links, &process->blocks);
+        else
+            release(block);
+    }
+}
+
+static void pass(void *object, enum lee_walk walk) {
+    if (object == NULL)
+        return;
+    struct lee_exchange_block *block = block_of(object);
+    unlink_from(&block->links);
+    if (__builtin_expect(owns(block), 0)) {
+        struct lee_work work;
+        work.walk = walk;
+        work.reap = NULL;
+        block->links.next = NULL;
+        work.blocks = block;
+        follow(&work);
+    } else if (walk == LEE_WALK_LEAVE) {
+        block->links.next = block->links.previous = &block->links;
+    } else if (walk == LEE_WALK_ARRIVE) {
+        link_before(&block->links, &lee_process_self()->blocks);
+    } else {
+        release(block);
+    }
+}
+
+/* From whoever follows blocks already, the block waits for its turn. */
+void lee_push_block(struct lee_work *work, void *object) {
+    enum lee_walk walk = work->walk == LEE_WALK_DEAD ? LEE_WALK_RELEASE : work->walk;
+    if (object == NULL)
+        return;
+    if (!work->nested) {
+        pass(object, walk);
+        return;
+    }
+    struct lee_exchange_block *block = block_of(object);
+    unlink_from(&block->links);
+    block->links.next = (struct lee_exchange_links *)work->blocks;
+    work->blocks = block;
+}
+
+void lee_exchange_free(void *block) {
+    pass(block, LEE_WALK_RELEASE);
+}
+
+void lee_exchange_give(void *block) {
+    pass(block, LEE_WALK_LEAVE);
+}
+
+void lee_exchange_take(void *block) {
+    pass(block, LEE_WALK_ARRIVE);
+}
+
+/* --- the end of a process ------------------------------------------------------------------------------------------------- */
+
+void lee_exchange_end(struct lee_process *process) {
+    struct lee_exchange_links *next;
+    for (struct lee_exchange_links *at = process->blocks.next; at != &process->blocks; at = next) {
+        next = at->next;
+        release((struct lee_exchange_block *)at);
+    }
+    process->blocks.next = process->blocks.previous = &process->blocks;
+}

@@ -1,0 +1,25 @@
+/* exchange.h: blocks of the exchange heap as other parts of the runtime see them. */
+#ifndef LEE_SRC_EXCHANGE_H
+#define LEE_SRC_EXCHANGE_H
+
+#include <stddef.h>
+
+/* A ring of blocks: those of a process, or one block that is a message's. */
+struct lee_exchange_links {
+    struct lee_exchange_links *next, *previous;
+};
+
+/* In front of each block. */
+struct lee_exchange_block {
+    struct lee_exchange_links links; /* first, so that links are blocks */
+    size_t size;
+    const struct lee_owned *owned;
+};
+_Static_assert(sizeof(struct lee_exchange_block) == 32, "what lies behind is aligned to 16 bytes");
+
+struct lee_process;
+
+/* Frees all blocks of a process, one by one, without following what they own. Its ends of channels are closed already. */
+void lee_exchange_end(struct lee_process *process) __attribute__((weak));
+
+#endif
