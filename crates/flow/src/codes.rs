@@ -33,5 +33,18 @@ pub const STATE: Code = Code { id: "L0512", title: "wrong state of an endpoint" 
 pub const MISSING_CASE: Code = Code { id: "L0513", title: "missing case of a receive" };
 
 /// All codes of this crate.
-pub const ALL: &[Code] =
-    &[UNINITIALISED, MISSING_RETURN, MAY_BE_NULL, OUTLIVES, REGION, NOT_LIVE, MOVED, LEAK, LENT, SLOT, NO_GC];
+pub const ALL: &[Code] = &[
+    UNINITIALISED,
+    MISSING_RETURN,
+    MAY_BE_NULL,
+    OUTLIVES,
+    REGION,
+    NOT_LIVE,
+    MOVED,
+    LEAK,
+    LENT,
+    SLOT,
+    NO_GC,
+    STATE,
+    MISSING_CASE,
+];

@@ -98,10 +98,11 @@ impl Parts {
     }
 }
 
-/// Scalars, pointers, endpoints, generic values, and aggregates with a `nonnull` part.
+/// Scalars, pointers, ends of channels, generic values, and aggregates with a `nonnull` part.
 fn is_tracked(types: &TypeStore, ty: Ty) -> bool {
-    let whole = matches!(types.kind(ty), TyKind::Param(_) | TyKind::Endpoint(_));
-    whole || mir::ty::is_scalar(types, ty) || must_not_be_zero(types, ty)
+    mir::ty::is_scalar(types, ty)
+        || matches!(types.kind(ty), TyKind::Param(_) | TyKind::Endpoint(_))
+        || must_not_be_zero(types, ty)
 }
 
 /// Whether zero bytes are no value of the type. They are one of each type parameter: no type argument has a `nonnull` part

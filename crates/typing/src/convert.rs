@@ -573,7 +573,10 @@ impl Checker<'_> {
     fn functions_differ_in_regions(&self, a: &FuncTy, b: &FuncTy) -> bool {
         let fits = |x: Ty, y: Ty| self.program.types.same_modulo_regions(x, y);
         a.params.len() == b.params.len()
-            && a.params.iter().zip(&b.params).all(|(x, y)| x.consume == y.consume && fits(x.ty, y.ty))
+            && a.params
+                .iter()
+                .zip(&b.params)
+                .all(|(x, y)| x.consume == y.consume && x.becomes == y.becomes && fits(x.ty, y.ty))
             && fits(a.ret, b.ret)
             && !(self.regions_agree(a, b) && self.regions_agree(b, a))
     }
@@ -892,7 +895,7 @@ impl Checker<'_> {
             && a.params.iter().zip(&b.params).all(|(x, y)| {
                 // Who reads a whole string is not called with less.
                 let reads = y.at_most.is_none() || x.at_most == y.at_most;
-                x.consume == y.consume && reads && self.parameter_takes(x.ty, y.ty)
+                x.consume == y.consume && x.becomes == y.becomes && reads && self.parameter_takes(x.ty, y.ty)
             })
             && self.regions_agree(a, b)
     }

@@ -506,7 +506,10 @@ impl Checker<'_> {
                     && a.abi == b.abi
                     && a.outlives == b.outlives
                     && a.owns_in == b.owns_in
-                    && a.params.iter().map(|p| (p.ty, p.consume)).eq(b.params.iter().map(|p| (p.ty, p.consume)))
+                    && a.params
+                        .iter()
+                        .map(|p| (p.ty, p.consume, p.becomes))
+                        .eq(b.params.iter().map(|p| (p.ty, p.consume, p.becomes)))
             }
             _ => false,
         }
