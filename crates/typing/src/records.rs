@@ -162,9 +162,6 @@ impl Checker<'_> {
             (_, TyKind::Error) => true,
             (GenericParam::Type(p), kind) if !matches!(kind, TyKind::RegionArg(_) | TyKind::OwnArg(_)) => {
                 let p = *p;
-                if self.missing_state(arg, span) {
-                    return false;
-                }
                 return self.check_type_argument(arg, &p, span);
             }
             (GenericParam::Own(_), TyKind::OwnArg(_)) | (GenericParam::Region(_), TyKind::RegionArg(_)) => true,
