@@ -208,8 +208,12 @@ void lee_channel_give(struct lee_endpoint *end, struct lee_pid *to) {
         lee_channel_close(end);
         return;
     }
+    lee_channel_hand(end, process);
+}
+
+void lee_channel_hand(struct lee_endpoint *end, struct lee_process *to) {
     unlink_end(end);
-    link_end(end, process);
+    link_end(end, to);
 }
 
 /* --- messages ------------------------------------------------------------------------------------------------------------ */

@@ -18,6 +18,7 @@
 
 #include "collect.h"
 #include "system.h"
+#include "text.h"
 #include "units.h"
 
 #if defined(__x86_64__)
@@ -29,7 +30,10 @@ enum { GAP = LEE_GLOBALS_ALIGN, HWCAP2_FSGSBASE = 2 };
 /* The linker's, of sections that need not be there. */
 extern char __start_lee_globals[] __attribute__((weak)), __stop_lee_globals[] __attribute__((weak));
 extern char __start_lee_globals_zero[] __attribute__((weak)), __stop_lee_globals_zero[] __attribute__((weak));
-extern void *const __start_lee_global_addresses[] __attribute__((weak)), *const __stop_lee_global_addresses[] __attribute__((weak));
+extern const struct lee_variable_address __start_lee_global_addresses[] __attribute__((weak));
+extern const struct lee_variable_address __stop_lee_global_addresses[] __attribute__((weak));
+/* Names of the files whose variables all processes would share. */
+extern const char __start_lee_one_process[] __attribute__((weak)), __stop_lee_one_process[] __attribute__((weak));
 
 _Thread_local intptr_t lee_delta __attribute__((tls_model("initial-exec")));
 
@@ -46,7 +50,30 @@ static uintptr_t address(const void *p) {
     return word;
 }
 
+/* Whether a linked address lies in the sections. */
+static bool is_copied(uintptr_t at) {
+    uintptr_t data = address(__start_lee_globals), zero = address(__start_lee_globals_zero);
+    return at - data < address(__stop_lee_globals) - data || at - zero < address(__stop_lee_globals_zero) - zero;
+}
+
+void *lee_variable_find(const volatile void *linked) {
+    uintptr_t at = (uintptr_t)linked;
+    return (void *)(is_copied(at) ? at + (uintptr_t)lee_delta : at);
+}
+
+/* All processes would share the variables of `file`. */
+_Noreturn static void refuse(const char *file) {
+    struct lee_text text = {.length = 0};
+    lee_text_string(&text, "error: this program spawns processes, and ");
+    lee_text_string(&text, file);
+    lee_text_string(&text, " was compiled for programs of one process; compile it with --processes\n");
+    lee_text_write(&text);
+    _exit(2);
+}
+
 __attribute__((constructor(101))) static void keep_first_values(void) {
+    if (__start_lee_one_process != __stop_lee_one_process)
+        refuse(__start_lee_one_process);
     uintptr_t start = address(__start_lee_globals), end = address(__stop_lee_globals);
     uintptr_t zero = address(__start_lee_globals_zero), zero_end = address(__stop_lee_globals_zero);
     if (start == end)
@@ -103,8 +130,13 @@ bool lee_globals_make(struct lee_process *process, uintptr_t place) {
     uintptr_t delta = (uintptr_t)process->globals.delta;
     if (globals.data > 0)
         memcpy((void *)(address(__start_lee_globals) + delta), globals.image, globals.data);
-    for (void *const *word = __start_lee_global_addresses; address(word) < address(__stop_lee_global_addresses); word++)
-        *(uintptr_t *)((uintptr_t)*word + delta) += delta;
+    const struct lee_variable_address *entry = __start_lee_global_addresses;
+    for (; address(entry) < address(__stop_lee_global_addresses); entry++) {
+        uintptr_t word = (uintptr_t)entry->word;
+        /* A word may be named more than once, so its first value comes from the image. */
+        if (is_copied((uintptr_t)entry->base))
+            *(uintptr_t *)(word + delta) = *(uintptr_t *)(globals.image + (word - address(__start_lee_globals))) + delta;
+    }
     return true;
 }
 

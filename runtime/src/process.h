@@ -97,6 +97,9 @@ void lee_files_end(struct lee_process *process) __attribute__((weak));
 void lee_channels_end(struct lee_process *process) __attribute__((weak));
 /* channel.c: marks what messages of local contracts hold that are on their way to the process. */
 void lee_channels_scan(const struct lee_process *process, struct lee_marker *marker) __attribute__((weak));
+/* channel.c: an end goes from the running process to one that was just made. Linked wherever there is an end. */
+void lee_channel_hand(struct lee_endpoint *end, struct lee_process *to) __attribute__((weak));
+void lee_channel_close(struct lee_endpoint *end) __attribute__((weak));
 /* A process returns: all that it printed is written, however long that takes. */
 void lee_files_return(void) __attribute__((weak));
 void lee_opened_end(void) __attribute__((weak));

@@ -10,6 +10,7 @@
 
 #ifndef LEE_NO_GC
 
+#include <lee/channel.h>
 #include <lee/heap.h>
 #include <lee/layout.h>
 #include <lee/lee.h>
@@ -17,6 +18,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collect.h"
 #include "channel_list.h"
@@ -47,6 +49,9 @@ struct beginning {
     struct lee_process process;
     int (*entry)(void *);
     void *arguments;
+    /* Of the arguments, what the process has not taken yet: records of processes. */
+    const struct lee_handed *handed;
+    size_t handed_count;
 };
 
 /* --- records ------------------------------------------------------------------------------------------------------- */
@@ -110,6 +115,73 @@ static void drop_pid(void *object, size_t bytes) {
 /* Not scanned: a record is in no heap. */
 static const struct lee_layout pid_layout = {.bytes = sizeof(struct lee_pid), .drop = drop_pid, .name = "pid"};
 
+/* --- arguments -------------------------------------------------------------------------------------------------------- */
+
+static void *word_at(const void *arguments, const struct lee_handed *handed) {
+    void *word;
+    memcpy(&word, (const char *)arguments + handed->offset, sizeof word);
+    return word;
+}
+
+static void set_word(void *arguments, const struct lee_handed *handed, void *word) {
+    memcpy((char *)arguments + handed->offset, &word, sizeof word);
+}
+
+/* Gives what its spawner handed to a process that was just made: until it runs, a `pid` is the record, counted. */
+static void hand_over(struct beginning *beginning, const struct lee_handed *handed, size_t count) {
+    beginning->handed = handed;
+    beginning->handed_count = count;
+    for (size_t i = 0; i < count; i++) {
+        void *word = word_at(beginning->arguments, &handed[i]);
+        if (word == NULL)
+            continue;
+        if (handed[i].kind == LEE_HANDED_ENDPOINT) {
+            lee_channel_hand(word, &beginning->process);
+            continue;
+        }
+        struct lee_process_record *record = ((struct lee_pid *)word)->record;
+        record->count++;
+        set_word(beginning->arguments, &handed[i], record);
+    }
+}
+
+/* Nothing was spawned: what would have been moved ends. */
+static void drop_handed(const void *arguments, const struct lee_handed *handed, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (handed[i].kind == LEE_HANDED_ENDPOINT)
+            lee_channel_close(word_at(arguments, &handed[i]));
+}
+
+/* What a process that ended before it began had been given. */
+static void drop_untaken(struct beginning *beginning) {
+    for (; beginning->handed_count > 0; beginning->handed++, beginning->handed_count--)
+        if (beginning->handed->kind == LEE_HANDED_PID)
+            release_record(word_at(beginning->arguments, beginning->handed));
+}
+
+/* The object of this process for another. There is one for each, so that equal ones are equal pointers. */
+static struct lee_pid *pid_of(struct lee_process_record *record) {
+    for (struct lee_pid *pid = first_pid(); pid != NULL; pid = pid->next) {
+        if (pid->record == record) {
+            release_record(record);
+            return pid;
+        }
+    }
+    struct lee_pid *pid = lee_heap_alloc_typed(NULL, sizeof *pid, &pid_layout);
+    pid->record = record;
+    link_pid(pid);
+    return pid;
+}
+
+/* The process that begins takes what it was given. */
+static void take_handed(struct beginning *beginning) {
+    for (; beginning->handed_count > 0; beginning->handed++, beginning->handed_count--) {
+        struct lee_process_record *record = word_at(beginning->arguments, beginning->handed);
+        if (beginning->handed->kind == LEE_HANDED_PID && record != NULL)
+            set_word(beginning->arguments, beginning->handed, pid_of(record));
+    }
+}
+
 /* --- the end --------------------------------------------------------------------------------------------------------- */
 
 static void say_ended(struct lee_process *process) {
@@ -138,6 +210,7 @@ static void release(struct lee_process *process, bool standing) {
         lee_files_end(process);
     if (lee_opened_end != NULL)
         lee_opened_end();
+    drop_untaken((struct beginning *)(void *)process);
     while (first_pid() != NULL)
         drop_pid(first_pid(), sizeof(struct lee_pid));
     if (process->heap != NULL)
@@ -202,6 +275,19 @@ _Noreturn void lee_exit(int status) {
     lee_process_end(LEE_EXITED, status, NULL, 0);
 }
 
+_Noreturn void lee_exit_now(int status) {
+    if (!lee_process_is_spawned())
+        _exit(status);
+    lee_process_end(LEE_EXITED, status, NULL, 0);
+}
+
+_Noreturn void lee_abort(void) {
+    static const char message[] = "aborted";
+    if (!lee_process_is_spawned())
+        abort();
+    lee_process_end(LEE_FAULTED, 0, message, sizeof message - 1);
+}
+
 struct lee_process *lee_process_of(struct lee_pid *pid) {
     if (pid == NULL)
         lee_fault_null(NULL);
@@ -242,6 +328,7 @@ struct lee_process_end lee_process_wait(struct lee_pid *pid) {
 static void begin(void) {
     struct beginning *beginning = (struct beginning *)(void *)lee_process;
     lee_task_arrive();
+    take_handed(beginning);
     int status = beginning->entry(beginning->arguments);
     if (lee_files_return != NULL)
         lee_files_return();
@@ -280,33 +367,36 @@ static struct lee_process *make(int (*entry)(void *), const void *arguments, siz
     return process;
 }
 
-struct lee_pid *lee_process_try_spawn(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes) {
-    (void)site;
+struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes,
+                                       const struct lee_handed *handed, size_t count, bool question) {
     lee_process_self();
     struct lee_pid *pid = lee_heap_try_alloc_typed(sizeof *pid, &pid_layout);
-    if (pid == NULL || bytes > ARGUMENTS_MOST)
-        return NULL;
-    struct lee_process_record *record = new_record();
+    struct lee_process_record *record = pid == NULL || bytes > ARGUMENTS_MOST ? NULL : new_record();
     struct lee_process *process = record == NULL ? NULL : make(entry, arguments, bytes);
     if (process == NULL) {
         free(record);
+        drop_handed(arguments, handed, count);
+        if (!question)
+            lee_fault_memory(site, LEE_STACK_BYTES);
         return NULL;
     }
     lee_processes_used = true;
     record->count = 2;
     record->process = process;
     process->record = record;
+    hand_over((struct beginning *)(void *)process, handed, count);
     pid->record = record;
     link_pid(pid);
     lee_process_link(process);
     return pid;
 }
 
+struct lee_pid *lee_process_try_spawn(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes) {
+    return lee_process_spawn_with(site, entry, arguments, bytes, NULL, 0, true);
+}
+
 struct lee_pid *lee_process_spawn(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes) {
-    struct lee_pid *pid = lee_process_try_spawn(site, entry, arguments, bytes);
-    if (pid == NULL)
-        lee_fault_memory(site, LEE_STACK_BYTES);
-    return pid;
+    return lee_process_spawn_with(site, entry, arguments, bytes, NULL, 0, false);
 }
 
 #endif

@@ -52,7 +52,7 @@ static bool is_list(const struct node *node, size_t length) {
 static int counter LEE_IN_GLOBALS = 7;
 static int zeroed LEE_IN_GLOBALS_ZERO;
 static int *to_counter LEE_IN_GLOBALS = &counter;
-LEE_VARIABLE_ADDRESS(to_counter);
+LEE_VARIABLE_ADDRESS(to_counter_address, to_counter, counter);
 static struct node *rooted LEE_IN_GLOBALS_ZERO;
 
 static int use_globals(void *argument) {

@@ -57,7 +57,7 @@ impl Context<'_> {
                     _ => None,
                 }
             }
-            Callee::Start(_) => None,
+            Callee::Start(_) | Callee::Spawn(..) => None,
         }
     }
 

@@ -13,13 +13,14 @@ impl Emitter<'_, '_> {
     pub fn call(&mut self, dest: Option<&Place>, callee: &Callee, args: &[Operand], ty: Ty) {
         let signature = self.unit.signature(ty);
         let consts = match callee {
-            Callee::Direct(func) | Callee::Start(func) => self.unit.prototype_consts(func),
+            Callee::Direct(func) | Callee::Start(func) | Callee::Spawn(func, _) => self.unit.prototype_consts(func),
             _ => Consts::Drop,
         };
         let function = match callee {
             Callee::Direct(func) => self.unit.function_name(func).ident,
             Callee::Builtin(name) => name.to_string(),
             Callee::Start(_) => "lee_task_start".into(),
+            Callee::Spawn(..) => "lee_process_spawn".into(),
             Callee::Pointer(operand) => {
                 let value = self.value(operand);
                 let cast = self.unit.c.cast(self.operand_ty(operand));
@@ -40,6 +41,7 @@ impl Emitter<'_, '_> {
         words.splice(named..named, outs.iter().map(|name| format!("&{name}")));
         let text = match callee {
             Callee::Start(func) => self.start(func, &words),
+            Callee::Spawn(func, question) => self.spawn(func, *question, &words),
             Callee::Direct(_) | Callee::Builtin(_) | Callee::Pointer(_) => {
                 let through = signature.as_ref().and_then(|s| self.foreign(callee, &function, args, s, consts));
                 let words = words.join(", ");

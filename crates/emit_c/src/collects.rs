@@ -73,9 +73,9 @@ impl Quiet {
             StmtKind::Call { callee: Callee::Builtin(_), .. } => Collects::No,
             StmtKind::Call { callee: Callee::Pointer(_), .. } => Collects::InC,
             StmtKind::Call { callee: Callee::Direct(func), .. } => self.call(program, func),
-            StmtKind::Call { callee: Callee::Start(_), .. } => Collects::Yes,
             // Others run meanwhile.
             kind if kind.waits() => Collects::Yes,
+            StmtKind::Call { callee: Callee::Start(_) | Callee::Spawn(..), .. } => Collects::Yes,
             _ => Collects::No,
         }
     }

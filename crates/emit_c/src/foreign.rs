@@ -159,7 +159,7 @@ impl Emitter<'_, '_> {
         let mut types = vec![];
         let by_pointer = match callee {
             Callee::Pointer(operand) => Some(self.operand_ty(operand)),
-            Callee::Direct(_) | Callee::Builtin(_) | Callee::Start(_) => None,
+            Callee::Direct(_) | Callee::Builtin(_) | Callee::Start(_) | Callee::Spawn(..) => None,
         };
         let mut add = |emitter: &mut Self, ty: Ty, word: usize, star: &str, consts| {
             let name = format!("{star}a{}", types.len());
@@ -248,7 +248,7 @@ impl Emitter<'_, '_> {
                     && !small
             }
             Callee::Pointer(_) => signature.abi == Abi::C,
-            Callee::Builtin(_) | Callee::Start(_) => false,
+            Callee::Builtin(_) | Callee::Start(_) | Callee::Spawn(..) => false,
         }
     }
 }

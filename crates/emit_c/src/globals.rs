@@ -5,6 +5,7 @@ use crate::ctype::Consts;
 use crate::inits;
 use crate::lines::Lines;
 use crate::unit::Unit;
+use crate::variables::Reached;
 use std::fmt::Write;
 use typing::tree::{ConstInit, Global, GlobalId, Linkage};
 use typing::types::*;
@@ -22,12 +23,14 @@ pub fn declarations(unit: &mut Unit) -> String {
         if global.init.is_none() || global.linkage != Linkage::Internal {
             let text = object_text(unit, id, global);
             let label = unit.global_name(id).label_text();
-            let attributes = attributes(global);
+            let attributes = attributes(global, unit.reached(id) == Reached::Own);
             let _ = writeln!(out, "extern {text}{label}{attributes};");
         } else if completes(unit, global) {
             let text = object_text(unit, id, global);
-            let attributes = attributes(global);
-            let _ = writeln!(out, "static {text}{attributes};");
+            let zero = matches!(global.init, None | Some(ConstInit::Zero));
+            let section = unit.section_of(id, zero);
+            let attributes = attributes(global, !section.is_empty());
+            let _ = writeln!(out, "static {text}{section}{attributes};");
         }
     }
     out
@@ -123,12 +126,17 @@ pub fn definition_text(unit: &mut Unit, id: GlobalId, global: &Global) -> String
     if unit.options.debug {
         unit.c.need_shown(global.ty.ty);
     }
-    let attributes = attributes(global);
+    let zero = matches!(global.init, None | Some(ConstInit::Zero));
+    let section = unit.section_of(id, zero);
+    let attributes = attributes(global, !section.is_empty());
+    let name = unit.global_name(id).ident;
+    unit.begin_initialiser(id, &name);
     let value = match &global.init {
-        None | Some(ConstInit::Zero) => String::new(),
-        Some(init) => format!(" = {}", inits::object(unit, init, global.ty.ty)),
+        Some(init) if !zero => format!(" = {}", inits::object(unit, init, global.ty.ty)),
+        _ => String::new(),
     };
-    format!("{storage}{object}{attributes}{value};")
+    let listed = unit.end_initialiser();
+    format!("{storage}{object}{section}{attributes}{value};{listed}")
 }
 
 /// A tentative definition needs a complete type; one inside a function has no declaration.
@@ -139,22 +147,26 @@ fn completes(unit: &Unit, global: &Global) -> bool {
 fn object_text(unit: &mut Unit, id: GlobalId, global: &Global) -> String {
     let name = unit.global_name(id).ident;
     // The definition of a constant goes to read-only memory; what is volatile or atomic stays writable.
-    let constant = !global.ty.quals.is_volatile && !global.ty.quals.is_atomic && global.init.is_some();
+    let constant = !global.ty.quals.is_volatile
+        && !global.ty.quals.is_atomic
+        && global.init.is_some()
+        && unit.reached(id) == Reached::Name;
     let text = unit.c.object(global.ty, &name, if constant { Consts::Outer } else { Consts::Drop });
     unit.c.need(global.ty.ty);
-    if global.thread_local {
+    if unit.is_thread_local(global) {
         format!("__thread {text}")
     } else {
         text
     }
 }
 
-fn attributes(global: &Global) -> String {
+/// `moved`: it lies in a section that was chosen for it.
+fn attributes(global: &Global, moved: bool) -> String {
     let mut out = String::new();
     if let Some(align) = global.align {
         let _ = write!(out, " __attribute__((aligned({align})))");
     }
-    for attr in &global.attrs {
+    for attr in global.attrs.iter().filter(|attr| !(moved && attr.contains("section"))) {
         let _ = if attr.starts_with("__attribute__") {
             write!(out, " {attr}")
         } else {

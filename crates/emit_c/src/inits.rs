@@ -1,6 +1,6 @@
 //! Constant initialisers.
 
-use crate::ctype::suffixes;
+use crate::ctype::{members, suffixes};
 use crate::exprs::{float_text, int_text, Ex, Level};
 use crate::unit::{string_value, Unit};
 use std::fmt::Write;
@@ -9,6 +9,11 @@ use typing::types::*;
 
 /// The initialiser of an object in memory.
 pub fn object(unit: &mut Unit, init: &ConstInit, ty: Ty) -> String {
+    let suffixes: Vec<String> = match members(unit.types.words(ty)) {
+        [] => vec![String::new()],
+        all => all.iter().map(|member| format!(".{member}")).collect(),
+    };
+    unit.list_addresses(init, &suffixes);
     let words = words(unit, init, ty);
     match words.as_slice() {
         [one] => one.clone(),
@@ -161,7 +166,8 @@ fn array(unit: &mut Unit, parts: &[(u64, ConstInit)], elem: Ty) -> String {
         if *at != next {
             let _ = write!(out, "[{at}] = ");
         }
-        out.push_str(&object(unit, init, elem));
+        let text = unit.inside(&format!("[{at}]"), |unit| object(unit, init, elem));
+        out.push_str(&text);
         next = at + 1;
         written += 1;
     }
@@ -190,9 +196,11 @@ fn fields(unit: &mut Unit, parts: &[(u64, ConstInit)], id: RecordId, items: &mut
 }
 
 fn member(unit: &mut Unit, name: &str, init: &ConstInit, ty: Ty, items: &mut Vec<String>) {
-    let words = words(unit, init, ty);
-    let suffixes = [""].into_iter().chain(suffixes(unit.types.words(ty)).iter().copied());
-    items.extend(suffixes.zip(words).map(|(suffix, word)| format!(".{name}{suffix} = {word}")));
+    let suffixes: Vec<&str> = [""].into_iter().chain(suffixes(unit.types.words(ty)).iter().copied()).collect();
+    let places: Vec<String> = suffixes.iter().map(|suffix| format!(".{name}{suffix}")).collect();
+    unit.list_addresses(init, &places);
+    let words = unit.inside(&format!(".{name}"), |unit| words(unit, init, ty));
+    items.extend(suffixes.into_iter().zip(words).map(|(suffix, word)| format!(".{name}{suffix} = {word}")));
 }
 
 fn tagged(unit: &mut Unit, number: u32, value: &ConstInit, ty: Ty) -> String {
@@ -203,7 +211,7 @@ fn tagged(unit: &mut Unit, number: u32, value: &ConstInit, ty: Ty) -> String {
     if let Some(field) =
         field.filter(|f| *value != ConstInit::Zero && !matches!(unit.types.kind(f.ty.ty), TyKind::Void))
     {
-        member(unit, &name, value, field.ty.ty, &mut items);
+        unit.inside(".u", |unit| member(unit, &name, value, field.ty.ty, &mut items));
     }
     if items.is_empty() {
         format!("{{ .tag = {number} }}")

@@ -32,6 +32,7 @@ mod records;
 mod rvalues;
 mod starts;
 mod unit;
+mod variables;
 
 pub use digest::{digest, type_text};
 pub use header::header;
@@ -41,11 +42,12 @@ pub use header::header;
 pub struct Options {
     /// Keep what only a debugger looks at: definitions of records that code only passes pointers of.
     pub debug: bool,
-    /// One process, for a library in a C program: globals are plain C globals, as they are in every mode until processes have
-    /// globals of their own.
+    /// One process, for a library in a C program.
     pub single: bool,
     /// Plain C: names are C's own, nothing of the runtime is used, no digests.
     pub plain: bool,
+    /// The program has several processes, each with mutable variables of its own.
+    pub processes: bool,
     /// No collector: nothing is done for one.
     pub no_gc: bool,
     /// The source's name, for the comment on top.

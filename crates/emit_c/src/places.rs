@@ -3,6 +3,7 @@
 use crate::body::Emitter;
 use crate::ctype::{members, suffixes};
 use crate::exprs::{float_text, int_text, Deps, Ex, Level};
+use crate::variables::Reached;
 use mir::ir::*;
 use std::rc::Rc;
 use typing::types::*;
@@ -138,9 +139,14 @@ impl<'a> Emitter<'_, 'a> {
 
     fn global_place(&mut self, id: typing::tree::GlobalId) -> Loc {
         let Some(global) = self.unit.program.globals.get(id.0 as usize) else { return self.nowhere() };
-        let name = self.unit.global_name(id);
+        let name = self.unit.global_name(id).ident;
+        let form = match self.unit.reached(id) {
+            Reached::Name => Form::Direct(name),
+            Reached::Own => Form::Behind(format!("LEE_VARIABLE_AT({name})")),
+            Reached::Found => Form::Behind(format!("LEE_VARIABLE_FOUND({name})")),
+        };
         Loc {
-            form: Form::Direct(name.ident),
+            form,
             split: Split::Members,
             ty: global.ty,
             deps: Deps { memory: true, trap: false, locals: vec![] },

@@ -153,6 +153,9 @@ typedef unsigned long size_t, uintptr_t;
 typedef long ptrdiff_t, intptr_t;
 ";
 
+/// How a program of several processes reaches its variables.
+pub const DELTA: &str = include_str!("../../../runtime/include/lee/delta.h");
+
 /// Warnings about what programs may well do, and what machine-made code looks like.
 pub const PRAGMAS: &str = "#pragma GCC diagnostic ignored \"-Wpragmas\"
 #pragma GCC diagnostic ignored \"-Wmain\"

@@ -179,7 +179,7 @@ pub fn visit<'b>(body: &'b Body, see: &mut dyn FnMut(Part<'b>)) {
             if let StmtKind::Call { callee, ty, .. } = &stmt.kind {
                 match callee {
                     Callee::Direct(func) => see(Part::Call(func, *ty)),
-                    Callee::Start(func) => see(Part::Func(func)),
+                    Callee::Start(func) | Callee::Spawn(func, _) => see(Part::Func(func)),
                     Callee::Builtin(_) | Callee::Pointer(_) => {}
                 }
             }

@@ -1,11 +1,12 @@
-//! What a new task begins with: for each function that a `start` names, a struct of the words of its arguments, which the runtime
-//! copies onto the task's stack, and a function that takes them from there and calls.
+//! What a new task or process begins with: for each function that a `start` or `spawn` names, a struct of the words of its arguments, which the runtime
+//! copies onto the new stack, and a function that takes them from there and calls.
 
 use crate::body::Emitter;
 use crate::ctype::{suffixes, Consts};
 use crate::unit::Unit;
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
+use typing::handed::Handed;
 use typing::tree::FuncRef;
 use typing::types::*;
 
@@ -14,7 +15,16 @@ use typing::types::*;
 pub struct Starts {
     names: FxHashMap<FuncRef, String>,
     text: String,
+    /// Some of them are of processes.
+    spawns: bool,
+    /// How many of a process's arguments are handed over one by one.
+    handed: FxHashMap<String, usize>,
 }
+
+/// Of `lee/process.h`, whose other functions have checked types of their own in `lee/process.lh`.
+const SPAWNS: &str = "struct lee_handed { int kind; unsigned offset; };
+struct lee_pid *lee_process_spawn_with(const struct lee_site *, int (*)(void *), const void *, size_t, const struct lee_handed *, size_t, bool);
+";
 
 impl Starts {
     /// Whether no task is started.
@@ -27,7 +37,8 @@ impl Starts {
         if self.is_empty() {
             String::new()
         } else {
-            format!("#line 1 \"<start>\"\n{}", self.text)
+            let spawns = if self.spawns { SPAWNS } else { "" };
+            format!("#line 1 \"<start>\"\n{spawns}{}", self.text)
         }
     }
 }
@@ -35,25 +46,75 @@ impl Starts {
 impl Emitter<'_, '_> {
     /// The call that starts a task with the words of the function's arguments.
     pub fn start(&mut self, func: &FuncRef, words: &[String]) -> String {
-        let name = self.unit.start_name(func);
+        let name = self.unit.start_name(func, false);
+        self.begin("lee_task_start", &name, words, "")
+    }
+
+    /// The call that makes a process.
+    pub fn spawn(&mut self, func: &FuncRef, question: bool, words: &[String]) -> String {
+        let name = self.unit.start_name(func, true);
+        let handed = match self.unit.starts.handed.get(&name) {
+            Some(count) => format!("{name}__handed, {count}"),
+            None => "NULL, 0".to_string(),
+        };
+        self.begin("lee_process_spawn_with", &name, words, &format!(", {handed}, {question}"))
+    }
+
+    fn begin(&mut self, function: &str, name: &str, words: &[String], rest: &str) -> String {
         let site = self.unit.site(self.span);
         if words.is_empty() {
-            return format!("lee_task_start({site}, {name}, NULL, 0)");
+            return format!("{function}({site}, {name}, NULL, 0{rest})");
         }
         let words = words.join(", ");
-        format!("lee_task_start({site}, {name}, &(struct {name}){{ {words} }}, sizeof(struct {name}))")
+        format!("{function}({site}, {name}, &(struct {name}){{ {words} }}, sizeof(struct {name}){rest})")
     }
 }
 
 impl Unit<'_> {
+    /// What of a process's arguments is more than bytes: for each its kind and offset.
+    fn handed(&mut self, name: &str, signature: &FuncTy) -> Vec<String> {
+        let types = self.types;
+        let mut found = vec![];
+        let mut word = 0;
+        for param in &signature.params {
+            types.each_handed(param.ty, &mut vec![], &mut |path, what| {
+                found.push((param.ty, word, path.to_vec(), what))
+            });
+            word += types.words(param.ty);
+        }
+        let entry = |(mut ty, word, path, what): (Ty, u32, Vec<u32>, Handed)| {
+            let mut place = format!("a{word}");
+            for n in path {
+                let Some(id) = types.as_record(ty) else { break };
+                let Some(field) = types.record(id).fields.as_ref().and_then(|fields| fields.get(n as usize)) else {
+                    break;
+                };
+                let member = self.c.field_names(id).get(n as usize).cloned().unwrap_or_default();
+                ty = field.ty.ty;
+                if !member.is_empty() {
+                    place.push('.');
+                    place.push_str(&member);
+                }
+            }
+            let kind = match what {
+                Handed::Endpoint => 0,
+                Handed::Pid => 1,
+            };
+            format!("{{ {kind}, __builtin_offsetof(struct {name}, {place}) }}")
+        };
+        found.into_iter().map(entry).collect()
+    }
+
     /// The function that a task which calls `func` begins with; the struct of its arguments has the same name.
-    fn start_name(&mut self, func: &FuncRef) -> String {
+    fn start_name(&mut self, func: &FuncRef, spawned: bool) -> String {
         if let Some(name) = self.starts.names.get(func) {
             return name.clone();
         }
         let (signature, consts, called) = (self.func_ty(func), self.prototype_consts(func), self.function_name(func));
         // Reports take the function's name from here, when it was inlined.
-        let name = format!("lee__start_{}_{}", self.starts.names.len(), called.ident);
+        let word = if spawned { "spawn" } else { "start" };
+        let name = format!("lee__{word}_{}_{}", self.starts.names.len(), called.ident);
+        self.starts.spawns |= spawned;
         self.starts.names.insert(func.clone(), name.clone());
         let (mut fields, mut words) = (String::new(), vec![]);
         for param in &signature.params {
@@ -70,17 +131,28 @@ impl Unit<'_> {
             let _ = write!(results, "{}; ", self.c.word(Qty::plain(signature.ret), n + 1, &result, Consts::Drop));
             words.push(format!("&{result}"));
         }
+        let handed = if spawned { self.handed(&name, &signature) } else { vec![] };
         let arguments = if fields.is_empty() {
             String::new()
         } else {
             let _ = writeln!(self.starts.text, "struct {name} {{ {fields}}};");
             format!("const struct {name} *at = arguments; ")
         };
+        if !handed.is_empty() {
+            let list = handed.join(", ");
+            let _ = writeln!(self.starts.text, "static const struct lee_handed {name}__handed[] = {{ {list} }};");
+            self.starts.handed.insert(name.clone(), handed.len());
+        }
         let ident = called.ident;
         let words = words.join(", ");
+        let (result, call) = match (spawned, self.types.kind(signature.ret)) {
+            (false, _) => ("void", format!("(void){ident}({words});")),
+            (true, TyKind::Void) => ("int", format!("{ident}({words}); return 0;")),
+            (true, _) => ("int", format!("return {ident}({words});")),
+        };
         let _ = writeln!(
             self.starts.text,
-            "static void {name}(void *arguments) {{ (void)arguments; {arguments}{results}(void){ident}({words}); }}"
+            "static {result} {name}(void *arguments) {{ (void)arguments; {arguments}{results}{call} }}"
         );
         name
     }

@@ -5,7 +5,7 @@ use crate::digest;
 use crate::drops::Ends;
 use crate::lines::{At, Lines, Locator};
 use crate::names::{escape, is_builtin, is_free_in_plain, is_identifier, is_reserved, sanitize, NameSet};
-use crate::prelude::{Helper, PLAIN, PRAGMAS};
+use crate::prelude::{Helper, DELTA, PLAIN, PRAGMAS};
 use crate::reach::{self, Reach};
 use crate::{bodies, globals, layouts, link, records, Options};
 use mir::ir::{Body, Program, TermKind};
@@ -90,6 +90,8 @@ pub struct Unit<'a> {
     pub starts: crate::starts::Starts,
     /// Contracts that channels are made of.
     pub channels: crate::channels::Channels,
+    /// The variables that each process has its own of.
+    pub variables: crate::variables::Variables,
     /// What foreign calls go through.
     pub foreign: crate::foreign::Foreign,
     /// Names of the layouts that are used.
@@ -141,6 +143,10 @@ impl<'a> Unit<'a> {
             drops: crate::drops::Drops::default(),
             starts: crate::starts::Starts::default(),
             channels: crate::channels::Channels::default(),
+            variables: match options.processes {
+                true => crate::variables::Variables::new(&program.globals, &program.types),
+                false => Default::default(),
+            },
             foreign: crate::foreign::Foreign::default(),
             layouts: FxHashMap::default(),
             loose_layouts: FxHashMap::default(),
@@ -196,6 +202,9 @@ impl<'a> Unit<'a> {
             }
             out.push_str(PRAGMAS);
         }
+        if self.options.processes {
+            out.push_str(DELTA);
+        }
         let words = |ty| matches!(self.types.kind(ty), TyKind::Float(k) if *k != k.standard());
         if self.types.all().any(words) {
             out.push_str(FLOATS);
@@ -236,6 +245,7 @@ impl<'a> Unit<'a> {
         out.push_str(&hooks);
         out.push_str(start);
         out.push_str(&markers);
+        out.push_str(&self.one_process());
         out
     }
 
@@ -286,12 +296,28 @@ impl<'a> Unit<'a> {
                 Name { ident, label }
             }
             Linkage::Internal => Name { ident: self.idents.claim(text), label: None },
+            Linkage::External if self.ends_process(func, function).is_some() => {
+                let label = self.ends_process(func, function).map(str::to_string);
+                Name { ident: self.idents.claim(&format!("{text}__1")), label }
+            }
             Linkage::Shared if function.trust == Trust::Checked && function.symbol.is_none() => {
                 let ident = self.idents.claim(text);
                 let label = format!("{}.{:016x}", sanitize(text), digest::link_digest(self.types, function.ty));
                 Name { ident, label: Some(label) }
             }
             _ => self.external_name(function.name, function.symbol, function.trust == Trust::Checked),
+        }
+    }
+
+    /// What ends the process in place of a function of C that ends the program.
+    fn ends_process(&self, func: &FuncRef, function: &Function) -> Option<&'static str> {
+        let c = matches!(function.trust, Trust::Trusted | Trust::Foreign) && !self.bodies.contains_key(func);
+        match function.symbol.unwrap_or(function.name).as_str() {
+            _ if !c || !self.options.processes => None,
+            "exit" => Some("lee_exit"),
+            "_exit" | "_Exit" => Some("lee_exit_now"),
+            "abort" => Some("lee_abort"),
+            _ => None,
         }
     }
 

@@ -55,6 +55,9 @@ impl Look<'_> {
             StmtKind::Call { callee: Callee::Start(_), .. } => {
                 self.report_collected(stmt.span, "a task is an object of the collected heap")
             }
+            StmtKind::Call { callee: Callee::Spawn(..), .. } => {
+                self.report_collected(stmt.span, "a process has a collected heap")
+            }
             StmtKind::Call { callee: Callee::Direct(f), .. } if self.is_custodian(f.func.0 as usize) => {
                 self.report_collected(stmt.span, "custodians charge what the collector finds")
             }

@@ -111,6 +111,7 @@ impl Compiler<'_, '_> {
             },
             StmtKind::Call { dest, callee, args, ty } => {
                 let callee = match callee {
+                    ir::Callee::Spawn(..) => return Stmt::Unsupported("a process"),
                     ir::Callee::Direct(f) => Callee::Direct(f.clone()),
                     ir::Callee::Pointer(op) => Callee::Pointer(self.op(op)),
                     ir::Callee::Builtin(name) => Callee::Builtin(*name),

@@ -356,7 +356,7 @@ impl Fuzz {
             Err(_) => Verdict::Failed(self.last_panic.lock().expect("the slot").clone()),
             Ok((Err(bug), _)) => Verdict::Failed(bug),
             Ok((Ok(None), false)) => Verdict::Failed("rejected without an error".to_string()),
-            Ok((Ok(Some(Product::C(c))), _)) => self.compiles(&c),
+            Ok((Ok(Some(Product::C(c, _))), _)) => self.compiles(&c),
             Ok(_) => Verdict::Fine,
         }
     }

@@ -93,7 +93,7 @@ fn check(session: Session) -> Outcome<i32> {
     for file in session.options.files() {
         let until = session.options.emit.map_or(Until::Checked, until);
         match session.compile(file, until, &[]) {
-            Ok(Product::Text(text) | Product::C(text)) => report::output(&text)?,
+            Ok(Product::Text(text) | Product::C(text, _)) => report::output(&text)?,
             Ok(Product::Nothing) => {}
             Err(failure) => {
                 if !failure.message.is_empty() {
@@ -148,17 +148,22 @@ fn run(session: Session) -> Outcome<i32> {
 
 /// Compiles and links everything the options name.
 fn make(session: &Session, scratch: &Scratch, program: &Path) -> Outcome<()> {
+    session.expect_processes(session.options.files().map(|file| file.as_path()));
     let mut words: Vec<OsString> = vec![];
     let mut compiling = vec![];
     let mut made = vec![];
     let mut problem = None;
+    let mut spawns = false;
     for (number, item) in session.options.items.iter().enumerate() {
         match item {
             Item::Link(word) => words.push(word.clone()),
             Item::File(file) if is_leeward(file) => {
                 let object = scratch.file(&format!("{number}.o"));
                 match session.compile(file, Until::C, &[]) {
-                    Ok(Product::C(c)) => compiling.push(object::start(session, c, file, "-c", object.as_os_str())?),
+                    Ok(Product::C(c, does)) => {
+                        spawns |= does;
+                        compiling.push(object::start(session, c, file, "-c", object.as_os_str())?);
+                    }
                     Ok(_) => {}
                     // The other files may have errors of their own to show.
                     Err(failure) => problem = problem.or(Some(failure)),
@@ -181,6 +186,10 @@ fn make(session: &Session, scratch: &Scratch, program: &Path) -> Outcome<()> {
     }
     if let Some(failure) = problem {
         return Err(failure);
+    }
+    if spawns && !session.processes.get() && session.options.files().count() > 1 {
+        session.processes.set(true);
+        return make(session, scratch, program);
     }
     let variant = session.options.variant();
     let mut line: Vec<OsString> = session.options.profile.flags().iter().map(OsString::from).collect();
@@ -243,7 +252,7 @@ fn emit_files(session: &Session, emit: Emit) -> Outcome<i32> {
     let mut all = String::new();
     for file in session.options.files().filter(|f| is_leeward(f)) {
         match session.compile(file, until(emit), &[])? {
-            Product::Text(text) | Product::C(text) => all.push_str(&text),
+            Product::Text(text) | Product::C(text, _) => all.push_str(&text),
             Product::Nothing => {}
         }
     }

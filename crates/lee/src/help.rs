@@ -61,6 +61,7 @@ Without -o it is called as the first source.
                               makes and frees itself lie on the stack; 0: none do
   --stack-notes               say of each unique object where it lies, and why
   --single                    for use inside a C program
+  --processes                 for use in a program that spawns processes
   --no-gc                     without the collector: no shared heap objects
   -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR
                               for the preprocessor
@@ -89,6 +90,7 @@ Reports errors and warnings; - is Leeward on standard input. The status is 1 if 
                               makes and frees itself lie on the stack; 0: none do
   --stack-notes               say of each unique object where it lies, and why
   --single                    for use inside a C program
+  --processes                 for use in a program that spawns processes
   --no-gc                     without the collector: no shared heap objects
   -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR
                               for the preprocessor
@@ -109,6 +111,7 @@ Compiles .lee and .c files and hands everything else to the C compiler: -c -o -S
 -isystem -M... -shared -static -pthread -x -Wl,... @FILE and what else gcc knows. Use it as CC in Makefiles and as
 CMAKE_C_COMPILER (a link called 'lee-cc' is 'lee cc'). LEE_CC names the C compiler.
 
+  --processes                 the object is for a program that spawns processes
   --c-through=mir|cc|only     .c files: through MIR and, where that cannot be, through the C compiler (mir, the default);
                               the C compiler alone (cc); MIR alone (only). LEE_C_THROUGH says the same for all commands
 LEE_C_REPORT names a file that gets a line for each .c file: which way it went, and how many of its functions through MIR.

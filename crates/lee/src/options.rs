@@ -90,6 +90,8 @@ pub struct Options {
     pub steps: Option<u64>,
     /// `--single`
     pub single: bool,
+    /// `--processes`
+    pub processes: bool,
     /// `--no-gc`
     pub no_gc: bool,
     /// `-I`, `-D`, `-U`, `-include`, `-isystem`, as the preprocessor takes them.
@@ -260,6 +262,7 @@ fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser)
             options.steps = Some(steps);
         }
         "--single" => options.single = true,
+        "--processes" => options.processes = true,
         "--no-gc" => options.no_gc = true,
         "--color" => {
             options.color =

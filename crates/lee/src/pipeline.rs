@@ -53,6 +53,8 @@ pub struct Settings {
     pub stack_notes: bool,
     /// One process, for use inside a C program.
     pub single: bool,
+    /// Each process has its own variables, whether or not this file spawns any.
+    pub processes: bool,
     /// The file's name.
     pub source_name: String,
     /// GNU's older rules for `inline`.
@@ -68,8 +70,8 @@ pub enum Product {
     Nothing,
     /// Text that `--emit` asked for.
     Text(String),
-    /// C.
-    C(String),
+    /// C. True: it spawns processes, so all of the program is compiled for them.
+    C(String, bool),
 }
 
 /// Takes a unit through the passes. `None` if errors were reported; `Err` if the compiler contradicts itself.
@@ -168,8 +170,10 @@ fn compile_tree(
     }
 
     let (debug, single, no_gc) = (settings.debug, settings.single, settings.no_gc);
-    let options = emit_c::Options { debug, single, plain, no_gc, source_name: settings.source_name.clone() };
-    Ok(Some(Product::C(timer.pass("emit C", || emit_c::emit(&mir, map, &options)))))
+    let spawns = mir.spawns();
+    let processes = settings.processes || spawns;
+    let options = emit_c::Options { debug, single, processes, plain, no_gc, source_name: settings.source_name.clone() };
+    Ok(Some(Product::C(timer.pass("emit C", || emit_c::emit(&mir, map, &options)), spawns)))
 }
 
 /// From the typed tree to MIR with its instances, as the back ends get it. `regions`: they stay, for people to read. `bypass`: what the
@@ -272,7 +276,7 @@ pub fn plain(map: &SourceMap, settings: &Settings, sink: &mut Sink, timer: &mut 
         return Plain { c: None, functions, problem: Some(format!("`{pragma}` is the C compiler's alone")) };
     }
     match compile_tree(unit, map, settings, sink, timer) {
-        Ok(Some(Product::C(c))) => Plain { c: Some(c), functions, problem: None },
+        Ok(Some(Product::C(c, _))) => Plain { c: Some(c), functions, problem: None },
         Ok(_) => Plain { c: None, functions, problem: None },
         Err(bug) => Plain { c: None, functions, problem: Some(bug) },
     }

@@ -166,6 +166,11 @@ fn fall_back(session: &Session, job: &Job, functions: usize, why: &str) -> Outco
     if job.through == Through::Only {
         return Err(Failure::error(format!("{}: {why}", job.file.display())));
     }
+    if session.processes.get() {
+        let file = job.file.display();
+        let why = format!("{file}: all processes would share its variables, as it goes to the C compiler: {why}");
+        return Err(Failure::error(why));
+    }
     by_cc(session, job)?;
     cc_report::fallback(job.file, functions, why);
     if !session.options.no_warnings && functions > 0 {

@@ -8,6 +8,7 @@ use crate::report;
 use crate::timing::Timer;
 use crate::toolchain::{Compiler, Family, Profile};
 use source::{Sink, SourceMap};
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -22,13 +23,16 @@ pub struct Session {
     pub compiler: Compiler,
     /// The user's choices.
     pub options: Options,
+    /// The program has several processes, so each file is compiled with variables of its own for each.
+    pub processes: Cell<bool>,
 }
 
 impl Session {
     /// Finds what is needed.
     pub fn new(options: Options) -> Outcome<Session> {
         let compiler = Compiler::find(options.cc.as_deref())?;
-        Ok(Session { home: Home::open()?, compiler, options })
+        let processes = Cell::new(options.processes);
+        Ok(Session { home: Home::open()?, compiler, options, processes })
     }
 
     /// Compiles `file` up to `until`, prints what was found, and fails if there were errors. `dependencies` are options of the
@@ -62,6 +66,17 @@ impl Session {
         }
     }
 
+    /// Whether the text of one of the files has the word `spawn`, so that all are compiled for several processes at once. A file
+    /// may spawn without that, by a macro or a header: then the others are compiled again.
+    pub fn expect_processes<'f>(&self, files: impl Iterator<Item = &'f Path>) {
+        let spawns = |file: &Path| std::fs::read(file).is_ok_and(|text| text.windows(5).any(|word| word == b"spawn"));
+        let files: Vec<&Path> = files.collect();
+        // One file says it itself.
+        if files.len() > 1 && files.iter().any(|file| file.extension().is_some_and(|e| e == "lee") && spawns(file)) {
+            self.processes.set(true);
+        }
+    }
+
     /// What the passes are told.
     pub fn settings(&self, until: Until, file: &Path) -> Settings {
         Settings {
@@ -75,6 +90,7 @@ impl Session {
             verify: self.options.verify,
             debug: self.options.profile == Profile::Debug,
             single: self.options.single,
+            processes: self.processes.get(),
             remove_checks: !self.options.keep_checks,
             stack_promote: self.options.stack_promote.unwrap_or(STACK_PROMOTE),
             stack_notes: self.options.stack_notes,

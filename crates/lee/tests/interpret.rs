@@ -15,6 +15,7 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("attack/count_group_shut_down", "custodians"),
     ("attack/dead_owner_moved_count", "custodians"),
     ("attack/library_arguments", "starts itself again by execv"),
+    ("attack/process_shares_memory", "processes"),
     ("fault/closed_by_custodian", "custodians"),
     ("fault/constructor_overflow", "functions that run before main"),
     ("fault/custodian_limit_own", "custodians"),
@@ -41,6 +42,9 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("run/dead_owners_counts", "compares the addresses of freed memory, which the oracle never uses again"),
     ("run/descriptors", "descriptors"),
     ("run/finalizer_wait", "finalizers"),
+    ("run/process_faults", "processes"),
+    ("run/processes", "processes"),
+    ("run/processes_many", "processes"),
     ("run/release_never_waits", "custodians"),
 ];
 

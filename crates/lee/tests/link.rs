@@ -52,6 +52,38 @@ fn an_extern_declaration_defines_an_inline_function() {
     run(&mut Command::new(folder.join("program"))).expect(0);
 }
 
+/// Processes of a program of several files, one of them of C, each with variables of its own; an object that was compiled for
+/// programs of one process is found out.
+#[test]
+fn processes_of_several_files() {
+    let folder = fresh("link-processes");
+    for file in ["main.lee", "other.lee", "counter.c"] {
+        fs::copy(root().join("tests/processes").join(file), folder.join(file)).expect("copied");
+    }
+    let wanted = "2027\n2040\n2053\n77\n2 2 50\n";
+    let sources = ["main.lee", "other.lee", "counter.c"];
+    for options in
+        [&["build"][..], &["build", "--release"], &["build", "--sanitize", "address,undefined"], &["cc", "-O1"]]
+    {
+        lee_in(&folder, &[options, &["-o", "program"], &sources].concat()).expect(0);
+        assert_eq!(run(&mut Command::new(folder.join("program"))).expect(0).out, wanted, "{options:?}");
+    }
+    lee_in(&folder, &["cc", "-c", "main.lee", "other.lee"]).expect(0);
+    lee_in(&folder, &["cc", "--processes", "-c", "counter.c"]).expect(0);
+    let objects = ["cc", "-o", "program", "main.o", "other.o", "counter.o"];
+    lee_in(&folder, &objects).expect(0);
+    let ran = run(&mut Command::new(folder.join("program"))).expect(2);
+    assert!(ran.err.contains("other.lee was compiled for programs of one process"), "{}", ran.err);
+    lee_in(&folder, &["cc", "--processes", "-c", "other.lee"]).expect(0);
+    lee_in(&folder, &objects).expect(0);
+    assert_eq!(run(&mut Command::new(folder.join("program"))).expect(0).out, wanted);
+    // As it stands, the C compiler would give all processes the same variables.
+    fs::write(folder.join("counter.c"), "#pragma strange\nint c_next(void) { static int n; return ++n; }\n")
+        .expect("written");
+    let ran = lee_in(&folder, &[&["build", "-o", "program"], &sources[..]].concat()).expect(1);
+    assert!(ran.err.contains("all processes would share its variables"), "{}", ran.err);
+}
+
 #[test]
 fn by_make() {
     if tools::skipped_without("make", "by_make") {

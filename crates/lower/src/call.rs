@@ -56,6 +56,7 @@ impl<'t> Lower<'t, '_> {
                 (Callee::Direct(f.clone()), ty, None)
             }
             tree::Callee::Start(f) => (Callee::Start(f.clone()), through, None),
+            tree::Callee::Spawn(f, question) => (Callee::Spawn(f.clone(), *question), through, None),
             tree::Callee::Pointer(p) => {
                 let op = self.operand(p);
                 let op = if args.iter().any(effects::has_effects) { self.freeze(op) } else { op };

@@ -185,7 +185,7 @@ impl Visitor<'_> {
             StmtKind::Call { dest, callee, args, ty } => {
                 dest.iter_mut().for_each(|p| self.place(p));
                 match callee {
-                    Callee::Direct(f) | Callee::Start(f) => (self.func)(f),
+                    Callee::Direct(f) | Callee::Start(f) | Callee::Spawn(f, _) => (self.func)(f),
                     Callee::Pointer(op) => self.operand(op),
                     Callee::Builtin(_) => {}
                 }

@@ -161,6 +161,7 @@ impl Maker {
             old_style: false,
             allows: Default::default(),
             body,
+            is_process: false,
             used: true,
             span: span(),
         });

@@ -341,6 +341,18 @@ pub enum Callee {
     /// A function that a new task calls: `start f(a)`. The call's type has the function's parameters, every region of which is
     /// `@heap`, and a pointer to the task as its result.
     Start(FuncRef),
+    /// A function that a new process calls: `spawn f(a)`, `spawn? f(a)` (true). The call's type has the function's parameters and a
+    /// `pid` as its result.
+    Spawn(FuncRef, bool),
+}
+
+impl Program {
+    /// Whether it spawns processes.
+    pub fn spawns(&self) -> bool {
+        let stmts = self.bodies.iter().flat_map(|body| &body.blocks).flat_map(|block| &block.stmts);
+        let spawn = |stmt: &Stmt| matches!(stmt.kind, StmtKind::Call { callee: Callee::Spawn(..), .. });
+        stmts.into_iter().any(spawn)
+    }
 }
 
 impl Callee {

@@ -507,6 +507,7 @@ impl Parser<'_> {
             old_style: false,
             allows: Default::default(),
             body: None,
+            is_process: false,
             used: true,
             span: Span::NONE,
         };

@@ -439,6 +439,9 @@ impl Parser<'_> {
             Callee::Builtin(self.quoted()?)
         } else if self.mark_behind_word() != b'#' && self.take_word("start") {
             Callee::Start(self.func_ref()?)
+        } else if self.mark_behind_word() != b'#' && self.take_word("spawn") {
+            let question = self.take("?");
+            Callee::Spawn(self.func_ref()?, question)
         } else {
             Callee::Direct(self.func_ref()?)
         };

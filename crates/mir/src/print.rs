@@ -361,6 +361,9 @@ impl Printer<'_> {
                     Callee::Pointer(operand) => format!("*{}", self.operand(operand)),
                     Callee::Builtin(name) => format!("builtin {}", quoted_name(*name)),
                     Callee::Start(func) => format!("start {}", func_text(self.program, func)),
+                    Callee::Spawn(func, question) => {
+                        format!("spawn{} {}", if *question { "?" } else { "" }, func_text(self.program, func))
+                    }
                 };
                 format!("{dest}call {callee}({}): {}", self.operands(args), self.ty(*ty))
             }

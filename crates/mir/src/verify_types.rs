@@ -561,7 +561,7 @@ impl<'a> Verifier<'a> {
 
     fn call(&mut self, dest: Option<&Place>, callee: &Callee, args: &[Operand], ty: Ty) {
         match callee {
-            Callee::Direct(func) | Callee::Start(func) => self.func_ref(func),
+            Callee::Direct(func) | Callee::Start(func) | Callee::Spawn(func, _) => self.func_ref(func),
             Callee::Pointer(operand) => {
                 self.want(operand, "a function pointer", |this, ty| {
                     this.pointer(ty).is_some_and(|p| matches!(this.kind(p.target.ty), TyKind::Func(_)))
@@ -575,7 +575,7 @@ impl<'a> Verifier<'a> {
             }
             return;
         };
-        if let Callee::Direct(direct) | Callee::Start(direct) = callee {
+        if let Callee::Direct(direct) | Callee::Start(direct) | Callee::Spawn(direct, _) = callee {
             self.same_arity(direct, func);
         }
         if !func.unprototyped {

@@ -54,8 +54,6 @@ pub enum ItemKind {
     Asm(Vec<u8>),
     /// `contract C { ... }`, `local contract C { ... }`
     Contract(ContractDef),
-    /// A construct of Leeward that a later issue brings (`process`): its word. Its tokens were skipped.
-    Unsupported(Symbol),
 }
 
 /// `contract NAME extends BASE { ... }`
@@ -312,6 +310,8 @@ pub struct DeclSpecs {
     pub noreturn: bool,
     /// `alignas(...)`.
     pub alignas: Vec<AlignAs>,
+    /// `process`: the function is what a process does.
+    pub process: bool,
     /// The type.
     pub ty: TypeSpec,
     /// Qualifiers of the base type.
@@ -1028,6 +1028,8 @@ pub enum ExprKind {
     Lengthof(Box<Expr>),
     /// `start f(a, b)`: the call that a new task makes.
     Start(Box<Expr>),
+    /// `spawn f(a, b)`, or `spawn? f(a, b)` (true): the call that a new process makes.
+    Spawn(Box<Expr>, bool),
     /// `container_of(p, T, m)`
     ContainerOf(Box<Expr>, Box<TypeName>, Ident),
     /// `unsafe(e)`

@@ -433,7 +433,8 @@ fn leeward_expressions() {
     expression("malloc?(n) ? a : b", "(? (call? malloc n) a b)");
     expression("lengthof(p) + unsafe(*q)", "(+ (lengthof p) (unsafe (* q)))");
     expression("container_of(p, struct s, m)->n", "(-> (container_of p <struct s> m) n)");
-    expression("x = spawn worker(s)", "(= x (unsupported spawn))");
+    expression("x = spawn worker(s)", "(= x (spawn (call worker s)))");
+    expression("x = spawn? worker(s)", "(= x (spawn? (call worker s)))");
 }
 
 #[test]
@@ -569,7 +570,7 @@ function f: function() returning void
 fn later_constructs_are_one_node_each() {
     lee(
         "process void w(int c) { } void f(void) { expose (p) { p = 1; } pid t = start g(1); }",
-        "unsupported process
+        "function process w: function(c: int) returning void
 function f: function() returning void
   unsupported expose
   declare t: unsupported pid = (start (call g 1))",

@@ -239,7 +239,6 @@ impl<'a> Checker<'a> {
                 self.program.asm.push(text.clone());
             }
             ast::ItemKind::Contract(def) => self.contract_item(def),
-            ast::ItemKind::Unsupported(word) => self.later(*word, item.span),
         }
     }
 

@@ -47,6 +47,7 @@ codes! {
     OWNERSHIP = "L0235" "an ownership that does not fit";
     FREE_SHARED = "L0236" "free of a pointer that is shared";
     TASK = "L0237" "a task that is given what it may not have";
+    PROCESS = "L0238" "a process that is given what it may not have";
     CONTRACT = "L0240" "a contract that breaks a rule";
     CHANNEL = "L0241" "a message or an endpoint used in a way that its contract does not allow";
     EXCHANGE = "L0242" "a block of the exchange heap used as only its owner may";

@@ -34,6 +34,7 @@ impl Checker<'_> {
         let place = Place { role, foreign, trusted: decl.trusted };
         let base = self.base_type(&decl.specs, place);
         if decl.declarators.is_empty() {
+            self.refuse_process(&decl.specs);
             self.check_empty_decl(decl);
         }
         for declarator in &decl.declarators {
@@ -183,6 +184,9 @@ impl Checker<'_> {
             return self.inferred_global(decl, d, name);
         }
         let mut declared = self.declare_type(base, &d.declarator, place);
+        if place.role == Role::Typedef || !matches!(self.kind(declared.ty.ty), TyKind::Func(_)) {
+            self.refuse_process(&decl.specs);
+        }
         if place.role == Role::Typedef {
             let attrs = || decl.specs.attrs.iter().chain(&d.declarator.attrs);
             if attrs().any(|a| a.name.as_str() == "transparent_union") {
@@ -291,6 +295,9 @@ impl Checker<'_> {
             return self.declare_c_function(name, declared, specs, declarator, defined);
         }
         let mut ty = declared.ty.ty;
+        if specs.process {
+            ty = self.process_type(name, ty, place);
+        }
         if name.name.as_str() == "main" && !place.foreign && self.scopes.depth() <= 2 {
             ty = self.main_type(ty, name.span);
         }
@@ -345,6 +352,12 @@ impl Checker<'_> {
                 if let Some(function) = checked {
                     function.inline.declare(specs.inline, is_extern, gnu, defined, at_file);
                 }
+                if self.program.functions[id.0 as usize].is_process != specs.process {
+                    let message = format!("one declaration of `{}` says `process`, and another does not", name.name);
+                    self.report(
+                        Diagnostic::error(codes::CONFLICT, name.span, message).label(old_span, "declared here"),
+                    );
+                }
                 return id;
             }
         } else if let Some((other, span)) = self.scopes.lookup_file(name.name) {
@@ -375,6 +388,7 @@ impl Checker<'_> {
             attrs: attribute_texts(&specs.attrs, &declarator.attrs, false),
             param_names: declared.params.iter().map(|n| n.map(|n| n.name)).collect(),
             body: None,
+            is_process: specs.process,
             used: name.name.as_str() == "main",
             inline,
             old_style: false,

@@ -63,6 +63,11 @@ impl TypeStore {
     fn declare(&self, qty: Qty, inner: String) -> String {
         let quals = self.quals(qty.quals);
         match self.kind(qty.ty) {
+            // Its pointer is what the language calls by a name.
+            TyKind::Ptr(p) if self.is_pid(qty.ty) => {
+                let words = if p.nonnull { "pid nonnull" } else { "pid" };
+                format!("{quals}{words}{}", if inner.is_empty() { String::new() } else { format!(" {inner}") })
+            }
             TyKind::Ptr(p) => {
                 let mut words = String::from("*");
                 for word in self.pointer_words(p) {

@@ -10,30 +10,36 @@ impl TypeStore {
 
     /// A part of the type whose values belong to one process; none if the type is exchangeable.
     pub fn not_exchangeable(&self, ty: Ty) -> Option<Ty> {
-        self.unfit(ty, &mut vec![])
+        self.unfit(ty, false, &mut vec![])
+    }
+
+    /// The same of what a process is given when it is spawned, to which `pid`s may belong.
+    pub fn not_given(&self, ty: Ty) -> Option<Ty> {
+        self.unfit(ty, true, &mut vec![])
     }
 
     /// `seen`: records that are looked at already; types of lists mention themselves.
-    fn unfit(&self, ty: Ty, seen: &mut Vec<RecordId>) -> Option<Ty> {
+    fn unfit(&self, ty: Ty, pids: bool, seen: &mut Vec<RecordId>) -> Option<Ty> {
         match self.kind(ty) {
             TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Complex(_) | TyKind::Enum(_) | TyKind::Error => {
                 None
             }
+            TyKind::Ptr(_) if pids && self.is_pid(ty) => None,
             TyKind::Ptr(p) if p.region == Region::Exchange && p.own == Own::Unique && !p.raw => {
-                self.unfit(p.target.ty, seen)
+                self.unfit(p.target.ty, pids, seen)
             }
             TyKind::Endpoint(endpoint) => match self.contract(endpoint.contract) {
                 Some(contract) if !contract.local => None,
                 _ => Some(ty),
             },
             TyKind::Array { len: ArrayLen::Variable(_), .. } => Some(ty),
-            TyKind::Array { elem, .. } => self.unfit(elem.ty, seen),
+            TyKind::Array { elem, .. } => self.unfit(elem.ty, pids, seen),
             TyKind::Record(id) if seen.contains(id) => None,
             TyKind::Record(id) => {
                 seen.push(*id);
                 // Of an incomplete struct nobody knows what it holds.
                 let Some(fields) = &self.record(*id).fields else { return Some(ty) };
-                fields.iter().find_map(|f| self.unfit(f.ty.ty, seen))
+                fields.iter().find_map(|f| self.unfit(f.ty.ty, pids, seen))
             }
             _ => Some(ty),
         }

@@ -178,6 +178,7 @@ impl Checker<'_> {
             ast::ExprKind::New(new) => self.new_expr(new, span),
             ast::ExprKind::Lengthof(inner) => self.length_of(inner, span),
             ast::ExprKind::Start(call) => self.start(call, span),
+            ast::ExprKind::Spawn(call, question) => self.spawn(call, *question, span),
             ast::ExprKind::ContainerOf(p, ty, member) => self.container_of(p, ty, *member, span),
             ast::ExprKind::Unsafe(inner) => {
                 if let Some(f) = &mut self.f {

@@ -164,6 +164,9 @@ impl Checker<'_> {
         let function = &mut self.program.functions[id.0 as usize];
         function.used = true;
         let (ty, trust, name, generic) = (function.ty, function.trust, function.name, function.type_params);
+        if function.is_process {
+            return self.refuse_process_name(name, span);
+        }
         let internal = name.as_str() == crate::format::WITHIN && trust == Trust::Trusted;
         if (trust == Trust::Foreign || internal) && self.checked() {
             self.foreign_use(name, span);

@@ -84,6 +84,7 @@ impl Checker<'_> {
             attrs: vec![],
             param_names: vec![],
             body: None,
+            is_process: false,
             used: true,
             inline: Inlining::default(),
             old_style: false,
@@ -117,6 +118,10 @@ impl Checker<'_> {
         let function = &mut self.program.functions[id.0 as usize];
         function.used = true;
         let (ty, trust, generic) = (function.ty, function.trust, function.type_params);
+        let is_process = function.is_process;
+        if is_process {
+            return self.refuse_process_name(name, callee.span);
+        }
         if trust != Trust::Checked {
             return self.start_refused(
                 callee.span,

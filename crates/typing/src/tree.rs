@@ -92,6 +92,8 @@ pub struct Function {
     pub param_names: Vec<Option<Symbol>>,
     /// The body, if it is defined here.
     pub body: Option<Box<Body>>,
+    /// Declared with `process`: it is spawned, not called.
+    pub is_process: bool,
     /// Whether anything in the unit uses it.
     pub used: bool,
     /// What `inline` says about it (plain C).
@@ -674,6 +676,9 @@ pub enum Callee {
     Pointer(Expr),
     /// A function that a new task calls; the type called through has the task as its result.
     Start(FuncRef),
+    /// A function that a new process calls; the type called through has the process as its result. True: it is null where
+    /// there is no room.
+    Spawn(FuncRef, bool),
 }
 
 /// How an owned path is lent.

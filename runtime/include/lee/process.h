@@ -37,6 +37,21 @@ struct lee_process_end {
 struct lee_pid *lee_process_spawn(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes);
 struct lee_pid *lee_process_try_spawn(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes);
 
+/* What of the arguments is more than bytes. Each is a word at an offset of the arguments. */
+enum lee_handed_kind {
+    LEE_HANDED_ENDPOINT, /* an end of a channel: it becomes the new process's */
+    LEE_HANDED_PID       /* a process, or null: the new process gets an object of its own for it */
+};
+struct lee_handed {
+    enum lee_handed_kind kind;
+    unsigned offset; /* rising */
+};
+
+/* The same with such arguments, in one step: no process exists that does not have them. Where there is no memory, ends of channels are
+ * closed. `handed` is constant. `question`: null, not a fault, where there is no memory. */
+struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes,
+                                       const struct lee_handed *handed, size_t count, bool question);
+
 /* Ends the process now, unless it has ended. A process may kill itself; the first one faults then. */
 void lee_process_kill(struct lee_pid *pid);
 
@@ -45,6 +60,9 @@ struct lee_process_end lee_process_wait(struct lee_pid *pid);
 
 /* C's `exit`: ends the program in the first process, the process in any other. */
 _Noreturn void lee_exit(int status);
+/* C's `_exit` and `abort`, likewise. */
+_Noreturn void lee_exit_now(int status);
+_Noreturn void lee_abort(void);
 
 #ifdef __cplusplus
 }

@@ -269,7 +269,7 @@ pub fn returns_twice(program: &Program, body: &Body) -> bool {
     let named = |callee: &Callee| match callee {
         Callee::Direct(f) => program.functions.get(f.func.0 as usize).map(|f| f.name),
         Callee::Builtin(name) => Some(*name),
-        Callee::Pointer(_) | Callee::Start(_) => None,
+        Callee::Pointer(_) | Callee::Start(_) | Callee::Spawn(..) => None,
     };
     let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
     let mut callees = stmts.filter_map(|s| match &s.kind {

@@ -139,7 +139,7 @@ impl<'a> Solver<'a> {
     /// Type arguments: `T: heap` wants the heap in every region, `T: move` in what it owns, which is released without a handle;
     /// `T: move @r` wants what an object in `@r` may own.
     fn type_arguments(&mut self, callee: &Callee, func: &FuncTy, env: Env, span: Span) {
-        let (Callee::Direct(f) | Callee::Start(f)) = callee else { return };
+        let (Callee::Direct(f) | Callee::Start(f) | Callee::Spawn(f, _)) = callee else { return };
         let types = &self.program.types;
         let declared = self.program.functions.get(f.func.0 as usize).and_then(|f| types.as_func(f.ty));
         let Some(declared) = declared.filter(|_| !f.args.is_empty()) else { return };

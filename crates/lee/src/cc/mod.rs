@@ -23,13 +23,14 @@ pub fn main(words: Vec<OsString>) -> Outcome<i32> {
         return if words.is_empty() { Err(Failure::usage("no input files")) } else { Ok(0) };
     }
     let (words, through) = chosen_way(words)?;
+    let (processes, words): (Vec<_>, Vec<_>) = words.into_iter().partition(|word| word == "--processes");
     let mut line = arguments::parse(words)?;
     if through != Through::Cc && matches!(line.stop, Stop::Link | Stop::Object | Stop::Assembly) {
         line.find_plain();
     }
     let leeward = line.arguments.iter().any(|a| matches!(a, Argument::Leeward(_) | Argument::PlainC(_)));
     let links = line.stop == Stop::Link && line.has_inputs() && !line.has_word(&["-r", "-nostdlib", "-nodefaultlibs"]);
-    let session = Session::new(options(&line)?)?;
+    let session = Session::new(Options { processes: !processes.is_empty(), ..options(&line)? })?;
     match (leeward, links) {
         (false, false) => hand_on(&session, &line),
         (_, true) => link_program(&session, &line, through),
@@ -61,6 +62,11 @@ impl Line {
             matches!(a, Argument::Preprocessor(_) | Argument::Code(_) | Argument::Warning(_) | Argument::Other(_))
         });
         kept.flat_map(|a| a.words()).collect()
+    }
+
+    /// Files that Leeward compiles.
+    fn sources(&self) -> usize {
+        self.arguments.iter().filter(|a| matches!(a, Argument::Leeward(_) | Argument::PlainC(_))).count()
     }
 
     fn has_word(&self, names: &[&str]) -> bool {
@@ -151,6 +157,10 @@ fn hand_on(session: &Session, line: &Line) -> Outcome<i32> {
 
 /// Compiles the `.lee` files and puts their objects in their place on the linker's line.
 fn link_program(session: &Session, line: &Line, through: Through) -> Outcome<i32> {
+    session.expect_processes(line.arguments.iter().filter_map(|argument| match argument {
+        Argument::Leeward(file) | Argument::PlainC(file) => Some(file.as_path()),
+        _ => None,
+    }));
     let scratch = Scratch::new()?;
     let mut words: Vec<OsString> = vec![];
     let mut compiling = vec![];
@@ -186,8 +196,15 @@ fn link_program(session: &Session, line: &Line, through: Through) -> Outcome<i32
             other => words.extend(other.words()),
         }
     }
-    for child in compiling {
+    let all = session.processes.get();
+    let mut spawns = false;
+    for (child, does) in compiling {
         child.finish()?;
+        spawns |= does;
+    }
+    if spawns && !all && line.sources() > 1 {
+        session.processes.set(true);
+        return link_program(session, line, through);
     }
     words.extend(link::runtime_words(session, &line.variant())?);
     link::link(session, &words, &made)?;
@@ -239,7 +256,7 @@ fn each_file(session: &Session, line: &Line, through: Through) -> Outcome<i32> {
             }
         }
     }
-    for child in compiling {
+    for (child, _) in compiling {
         child.finish()?;
     }
     let others = line.arguments.iter().any(|a| matches!(a, Argument::Input(_)));
@@ -266,16 +283,19 @@ fn plain_c(
     plain::compile(session, &job)
 }
 
+/// Starts to compile a file of Leeward. Also gives whether it spawns processes.
 fn start(
     session: &Session,
     file: &Path,
     kind: &str,
     output: &OsStr,
     dependencies: &dependencies::Request,
-) -> Outcome<object::Compiling> {
-    let Product::C(c) = session.compile(file, Until::C, &dependencies.words)? else { return Err(Failure::reported()) };
+) -> Outcome<(object::Compiling, bool)> {
+    let Product::C(c, spawns) = session.compile(file, Until::C, &dependencies.words)? else {
+        return Err(Failure::reported());
+    };
     dependencies.clean(&session.home.root)?;
-    object::start(session, c, file, kind, output)
+    Ok((object::start(session, c, file, kind, output)?, spawns))
 }
 
 /// `-E`, `-M`, `-MM`.

@@ -390,6 +390,7 @@ impl DeclSpecs {
             constexpr: false,
             inline: false,
             noreturn: false,
+            process: false,
             alignas: vec![],
             ty: TypeSpec::Missing,
             quals: Quals::default(),

@@ -108,9 +108,6 @@ impl Parser<'_> {
         if self.starts_contract() {
             return Ok(Some((ItemKind::Contract(self.contract()?), false)));
         }
-        if let Some(word) = self.later_item() {
-            return Ok(Some((ItemKind::Unsupported(word), false)));
-        }
         if self.starts_prefix() {
             self.names.enter();
             self.generic_scope = true;
@@ -196,7 +193,12 @@ impl Parser<'_> {
 
     fn external_declaration(&mut self, mut prefix: Prefix) -> Parsed<ItemKind> {
         let lo = prefix.generics.as_ref().map_or(self.here(), |g| g.span);
+        let process = self.at(Kind::Process) && self.starts_declaration(self.at + 1);
+        if process {
+            self.advance();
+        }
         let mut specs = self.specifiers()?;
+        specs.process = process;
         specs.noreturn |= prefix.attrs.iter().any(is_noreturn);
         specs.attrs.splice(0..0, std::mem::take(&mut prefix.attrs));
         if self.at(Kind::Semi) {

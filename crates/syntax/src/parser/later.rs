@@ -2,33 +2,9 @@
 
 use super::{Parsed, Parser};
 use crate::ast::*;
-use crate::scope::NameKind;
 use crate::token::Kind;
-use source::Symbol;
 
 impl Parser<'_> {
-    /// `process` at file level; returns the word.
-    pub(super) fn later_item(&mut self) -> Option<Symbol> {
-        match self.kind(0) {
-            Kind::Process if self.starts_declaration(self.at + 1) => Some(self.process()),
-            _ => None,
-        }
-    }
-
-    fn process(&mut self) -> Symbol {
-        let word = self.advance().name;
-        let mut index = self.at;
-        while !matches!(self.token_at(index).kind, Kind::LParen | Kind::LBrace | Kind::Semi | Kind::Eof) {
-            index += 1;
-        }
-        if let Some(before) = index.checked_sub(1).filter(|&i| self.is_name_at(i)) {
-            let name = self.token_at(before).name;
-            self.declare(name, NameKind::Ordinary);
-        }
-        self.skip_to_body();
-        word
-    }
-
     /// Behind the next `{ ... }` or `;`.
     fn skip_to_body(&mut self) {
         loop {
@@ -57,6 +33,8 @@ impl Parser<'_> {
         }
         let next = self.token_at(index + 1).kind;
         match kind {
+            // `pid (*f)(int)`
+            Kind::Pid if next == Kind::LParen => self.token_at(index + 2).kind == Kind::Star,
             Kind::Pid | Kind::Task | Kind::Custodian | Kind::Arena | Kind::Reap => {
                 next == Kind::Star
                     || self.is_name_at(index + 1)
@@ -81,17 +59,17 @@ impl Parser<'_> {
     }
 
     /// `spawn f(...)`, `spawn? f(...)`, `start f(...)`
-    pub(super) fn later_expression(&mut self, word: Kind) -> Parsed<Option<ExprKind>> {
+    pub(super) fn start_or_spawn(&mut self, word: Kind) -> Parsed<Option<ExprKind>> {
         let question = usize::from(word == Kind::Spawn && self.raw(1) == Kind::Question);
         if !matches!(word, Kind::Spawn | Kind::Start) || !self.is_name(1 + question) {
             return Ok(None);
         }
-        let name = self.advance().name;
+        self.advance();
         self.at += question;
-        let call = self.unary()?;
-        if word == Kind::Start {
-            return Ok(Some(ExprKind::Start(Box::new(call))));
-        }
-        Ok(Some(ExprKind::Unsupported(name)))
+        let call = Box::new(self.unary()?);
+        Ok(Some(match word {
+            Kind::Start => ExprKind::Start(call),
+            _ => ExprKind::Spawn(call, question > 0),
+        }))
     }
 }

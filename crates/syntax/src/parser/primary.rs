@@ -170,7 +170,7 @@ impl Parser<'_> {
                 self.close(Kind::RParen, open)?;
                 Ok(ExprKind::ContainerOf(Box::new(pointer), Box::new(ty), member))
             }
-            _ => match self.later_expression(word)? {
+            _ => match self.start_or_spawn(word)? {
                 Some(kind) => Ok(kind),
                 None => self.named(),
             },

@@ -115,6 +115,7 @@ impl Parser<'_> {
             constexpr: false,
             inline: false,
             noreturn: false,
+            process: false,
             alignas: vec![],
             ty: TypeSpec::Missing,
             quals: Quals::default(),

@@ -71,6 +71,8 @@ fn special(e: &Expr) -> String {
         ExprKind::New(new) => new_expr(new),
         ExprKind::Lengthof(a) => format!("(lengthof {})", expr(a)),
         ExprKind::Start(call) => format!("(start {})", expr(call)),
+        ExprKind::Spawn(call, false) => format!("(spawn {})", expr(call)),
+        ExprKind::Spawn(call, true) => format!("(spawn? {})", expr(call)),
         ExprKind::ContainerOf(p, ty, m) => format!("(container_of {} <{}> {})", expr(p), type_name(ty), m.name),
         ExprKind::Unsafe(a) => format!("(unsafe {})", expr(a)),
         ExprKind::Unsupported(word) => format!("(unsupported {word})"),

@@ -52,7 +52,6 @@ impl Printer {
             ItemKind::StaticAssert(assert) => self.static_assert(assert),
             ItemKind::Asm(text) => self.line(format!("asm {:?}", String::from_utf8_lossy(text))),
             ItemKind::Contract(contract) => self.contract(contract),
-            ItemKind::Unsupported(word) => self.line(format!("unsupported {word}")),
         }
     }
 

@@ -125,6 +125,7 @@ pub(super) fn specs_extra(specs: &DeclSpecs) -> String {
         (specs.constexpr, "constexpr "),
         (specs.inline, "inline "),
         (specs.noreturn, "noreturn "),
+        (specs.process, "process "),
     ] {
         if set {
             text.push_str(word);
