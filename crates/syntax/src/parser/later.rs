@@ -5,27 +5,6 @@ use crate::ast::*;
 use crate::token::Kind;
 
 impl Parser<'_> {
-    /// Behind the next `{ ... }` or `;`.
-    fn skip_to_body(&mut self) {
-        loop {
-            match self.raw(0) {
-                Kind::LBrace => {
-                    self.at = self.behind_brackets(self.at);
-                    return;
-                }
-                Kind::LParen | Kind::LBracket => self.at = self.behind_brackets(self.at),
-                Kind::Semi => {
-                    self.advance();
-                    return;
-                }
-                Kind::Eof | Kind::RBrace => return,
-                _ => {
-                    self.advance();
-                }
-            }
-        }
-    }
-
     /// Whether a predeclared type of a later stage stands at `index`: followed by what only a type has behind it.
     pub(super) fn later_type_at(&self, index: usize, kind: Kind) -> bool {
         if !kind.is_later_type() {
