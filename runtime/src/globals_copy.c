@@ -72,7 +72,7 @@ _Noreturn static void refuse(const char *file) {
 }
 
 __attribute__((constructor(101))) static void keep_first_values(void) {
-    if (__start_lee_one_process != __stop_lee_one_process)
+    if (address(__start_lee_one_process) != address(__stop_lee_one_process))
         refuse(__start_lee_one_process);
     uintptr_t start = address(__start_lee_globals), end = address(__stop_lee_globals);
     uintptr_t zero = address(__start_lee_globals_zero), zero_end = address(__stop_lee_globals_zero);
