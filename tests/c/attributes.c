@@ -1,3 +1,4 @@
+//@ flags: -std=gnu2x
 //@ out: 2 3 3 7 2 0
 //@ out: 8 1 1
 //@ out: 12 15
