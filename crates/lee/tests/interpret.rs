@@ -48,6 +48,21 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("run/processes", "processes"),
     ("run/processes_many", "processes"),
     ("run/release_never_waits", "custodians"),
+    ("rules/s01_accept", "channels"),
+    ("rules/s02_accept", "channels"),
+    ("rules/s03_accept", "channels"),
+    ("rules/s04_accept", "channels"),
+    ("rules/s05_accept", "channels"),
+    ("rules/s06_accept", "channels"),
+    ("rules/s07_accept", "channels"),
+    ("rules/s08_accept", "channels"),
+    ("rules/w01_accept", "channels"),
+    ("rules/w02_accept", "channels"),
+    ("rules/w03_accept", "channels"),
+    ("rules/w04_accept", "channels"),
+    ("rules/w05_accept", "channels"),
+    ("rules/w06_accept", "channels"),
+    ("rules/w07_accept", "channels"),
 ];
 
 /// Statements that a program runs at most.
