@@ -567,12 +567,26 @@ function f: function() returning void
 }
 
 #[test]
+fn expose_has_a_name_or_none() {
+    lee(
+        "void f(void) { expose (p) { p = 1; } expose (s = &v[2]) { s = 1; } expose (q); }",
+        "function f: function() returning void
+  expose p
+    block
+      (= p 1)
+  expose s = (& (index v 2))
+    block
+      (= s 1)
+  (call expose q)",
+    );
+}
+
+#[test]
 fn later_constructs_are_one_node_each() {
     lee(
-        "process void w(int c) { } void f(void) { expose (p) { p = 1; } pid t = start g(1); }",
+        "process void w(int c) { } void f(void) { pid t = start g(1); }",
         "function process w: function(c: int) returning void
 function f: function() returning void
-  unsupported expose
   declare t: unsupported pid = (start (call g 1))",
     );
     lee("generic <T> void f(weak<T> *w, cell<struct list<T>> *c, task *t);", "generic <T> declare f: function(w: pointer to unsupported weak, c: pointer to unsupported cell, t: pointer to unsupported task) returning void");
