@@ -21,9 +21,8 @@ static const struct lee_contract pings = {.name = "Pings", .places = {1, 1}, .by
 static const struct lee_contract numbers = {.name = "Numbers", .places = {64, 3}, .bytes = 24, .messages = 3, .titles = titles};
 
 static struct lee_pid *spawn_with(int (*entry)(void *), struct lee_endpoint *end) {
-    struct lee_pid *pid = lee_process_spawn(NULL, entry, &end, sizeof end);
-    lee_channel_give(end, pid);
-    return pid;
+    static const struct lee_handed handed[] = {{LEE_HANDED_ENDPOINT, 0}};
+    return lee_process_spawn_with(NULL, entry, &end, sizeof end, handed, 1, false);
 }
 
 static int answers(void *argument) {

@@ -296,12 +296,51 @@ static void test_waits(void) {
     CHECK(errno == 5);
 }
 
+struct handed {
+    int number;
+    struct lee_pid *first, *none, *same, *other;
+};
+static const struct lee_handed handed[] = {{LEE_HANDED_PID, offsetof(struct handed, first)},
+                                           {LEE_HANDED_PID, offsetof(struct handed, none)},
+                                           {LEE_HANDED_PID, offsetof(struct handed, same)},
+                                           {LEE_HANDED_PID, offsetof(struct handed, other)}};
+
+static int takes(void *argument) {
+    struct handed *given = argument;
+    if (given->none != NULL || given->first != given->same || given->first == given->other)
+        return -1;
+    list(10000); /* collected: the pids lie on the stack */
+    return lee_process_wait(given->first).status * 100 + lee_process_wait(given->other).status + given->number;
+}
+
+static int three(void *argument) {
+    (void)argument;
+    lee_task_yield();
+    return 3;
+}
+
+/* Processes are given others, and let them go when they end before they began. */
+static void test_handed(void) {
+    for (int round = 0; round < 2000; round++) {
+        struct lee_pid *first = lee_process_spawn(NULL, three, NULL, 0), *other = lee_process_spawn(NULL, three, NULL, 0);
+        struct handed given = {.number = 1000, .first = first, .same = first, .other = other};
+        struct lee_pid *pid = lee_process_spawn_with(NULL, takes, &given, sizeof given, handed, 4, round % 2 == 0);
+        if (round % 3 == 0)
+            lee_process_kill(pid);
+        struct lee_process_end end = lee_process_wait(pid);
+        CHECK(round % 3 == 0 ? end.how == LEE_KILLED : end.status == 1303);
+        lee_process_kill(first);
+        lee_process_kill(other);
+    }
+}
+
 int main(void) {
     lee_start(0, NULL);
     test_globals();
     test_heaps();
     test_waits();
     test_ends();
+    test_handed();
     test_many();
     return check_end();
 }
