@@ -4,6 +4,6 @@
 
 #include_next <poll.h>
 
-trusted int poll(struct pollfd *counted_by(n) fds, nfds_t n, int timeout);
+trusted int poll(struct pollfd *counted_by(n) fds, nfds_t n, int timeout) __asm__("lee_poll");
 
 #endif

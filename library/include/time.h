@@ -21,11 +21,11 @@
 [[lee::leaf]] [[lee::into(s)]] trusted char *asctime_r(const struct tm *tm, char *counted_by(26) s) __asm__("lee_asctime_r");
 [[lee::leaf]] [[lee::into(s)]] trusted char *ctime_r(const time_t *t, char *counted_by(26) s) __asm__("lee_ctime_r");
 
-[[lee::leaf]] trusted int nanosleep(const struct timespec *wanted, struct timespec *left);
+trusted int nanosleep(const struct timespec *wanted, struct timespec *left) __asm__("lee_nanosleep");
 [[lee::leaf]] trusted int clock_gettime(clockid_t clock, struct timespec *now);
 [[lee::leaf]] trusted int clock_getres(clockid_t clock, struct timespec *resolution);
 [[lee::leaf]] trusted int clock_settime(clockid_t clock, const struct timespec *now);
-[[lee::leaf]] trusted int clock_nanosleep(clockid_t clock, int flags, const struct timespec *wanted, struct timespec *left);
+trusted int clock_nanosleep(clockid_t clock, int flags, const struct timespec *wanted, struct timespec *left) __asm__("lee_clock_nanosleep");
 [[lee::leaf]] trusted int timespec_get(struct timespec *now, int base);
 
 #endif

@@ -5,15 +5,15 @@
 #include_next <unistd.h>
 
 /* Descriptors */
-[[lee::leaf]] trusted ssize_t read(int fd, void *counted_by(n) p, size_t n);
-[[lee::leaf]] trusted ssize_t write(int fd, const void *counted_by(n) p, size_t n);
+trusted ssize_t read(int fd, void *counted_by(n) p, size_t n) __asm__("lee_read");
+trusted ssize_t write(int fd, const void *counted_by(n) p, size_t n) __asm__("lee_write");
 [[lee::leaf]] trusted ssize_t pread(int fd, void *counted_by(n) p, size_t n, off_t offset);
 [[lee::leaf]] trusted ssize_t pwrite(int fd, const void *counted_by(n) p, size_t n, off_t offset);
-[[lee::leaf]] trusted int close(int fd);
+[[lee::leaf]] trusted int close(int fd) __asm__("lee_close");
 [[lee::leaf]] trusted off_t lseek(int fd, off_t offset, int whence);
-[[lee::leaf]] trusted int dup(int fd);
-[[lee::leaf]] trusted int dup2(int fd, int to);
-[[lee::leaf]] trusted int pipe(int fds[2]);
+[[lee::leaf]] trusted int dup(int fd) __asm__("lee_dup");
+[[lee::leaf]] trusted int dup2(int fd, int to) __asm__("lee_dup2");
+[[lee::leaf]] trusted int pipe(int fds[2]) __asm__("lee_pipe");
 [[lee::leaf]] trusted int isatty(int fd);
 [[lee::leaf]] trusted int fsync(int fd);
 [[lee::leaf]] trusted int fdatasync(int fd);
@@ -61,10 +61,10 @@ trusted void _exit(int status) __attribute__((noreturn));
 [[lee::leaf]] trusted int setgid(gid_t group);
 [[lee::leaf]] trusted int getgroups(int n, gid_t *counted_by(n) groups);
 [[lee::leaf]] trusted int nice(int by);
-[[lee::leaf]] trusted unsigned sleep(unsigned seconds);
-[[lee::leaf]] trusted int usleep(useconds_t microseconds);
+trusted unsigned sleep(unsigned seconds) __asm__("lee_sleep");
+trusted int usleep(useconds_t microseconds) __asm__("lee_usleep");
 [[lee::leaf]] trusted unsigned alarm(unsigned seconds);
-[[lee::leaf]] trusted int pause(void);
+trusted int pause(void) __asm__("lee_pause");
 [[lee::leaf]] trusted int gethostname(char *counted_by(n) name, size_t n);
 [[lee::leaf]] trusted int getlogin_r(char *counted_by(n) name, size_t n);
 [[lee::leaf]] trusted int getentropy(void *counted_by(n) p, size_t n);

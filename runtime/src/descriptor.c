@@ -12,7 +12,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "fds.h"
 #include "io_file.h"
+#include "io_library.h"
+#include "io_wait.h"
 #include "opened.h"
 
 struct lee_descriptor {
@@ -79,29 +82,32 @@ int lee_descriptor_fd(const struct lee_descriptor *d) {
 
 int lee_descriptor_close(struct lee_descriptor *d) {
     lee_descriptor_fd(d);
-    return close(take_out(d));
+    return lee_fd_close(take_out(d));
 }
 
 struct lee_descriptor *lee_descriptor_socket(int domain, int type, int protocol) {
     struct lee_descriptor *d = make();
-    int fd = socket(domain, type | SOCK_CLOEXEC, protocol);
+    int fd = lee_socket(domain, type | SOCK_CLOEXEC, protocol);
     if (fd < 0 && lee_heap_close_files())
-        fd = socket(domain, type | SOCK_CLOEXEC, protocol);
+        fd = lee_socket(domain, type | SOCK_CLOEXEC, protocol);
     return begin(d, fd);
 }
 
+/* While it waits, `from` may be closed: the number is not asked for again. */
 struct lee_descriptor *lee_descriptor_accept(const struct lee_descriptor *from) {
+    int number = lee_descriptor_fd(from);
     struct lee_descriptor *d = make();
-    int fd = accept4(lee_descriptor_fd(from), NULL, NULL, SOCK_CLOEXEC);
-    if (fd < 0 && lee_heap_close_files())
-        fd = accept4(lee_descriptor_fd(from), NULL, NULL, SOCK_CLOEXEC);
+    number = lee_descriptor_fd(from); /* `make` may have closed it */
+    int fd = lee_accept_waiting(number, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE) && lee_heap_close_files())
+        fd = lee_accept_waiting(lee_descriptor_fd(from), NULL, NULL, SOCK_CLOEXEC);
     return begin(d, fd);
 }
 
 ssize_t lee_descriptor_read(const struct lee_descriptor *d, void *p, size_t n) {
-    return read(lee_descriptor_fd(d), p, n);
+    return lee_read(lee_descriptor_fd(d), p, n);
 }
 
 ssize_t lee_descriptor_write(const struct lee_descriptor *d, const void *p, size_t n) {
-    return write(lee_descriptor_fd(d), p, n);
+    return lee_write(lee_descriptor_fd(d), p, n);
 }

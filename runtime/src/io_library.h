@@ -1,13 +1,15 @@
 /* The functions that only library/include names (in its __asm__ labels) and that need types of the system: what
- * io_system.c, io_time.c, io_net.c, io_options.c, io_signal.c and io_error.c promise. A `fat` argument is address,
+ * the files of each part promise. A `fat` argument is address,
  * lower and upper bound; a new string object is its address, the bounds go through the last two parameters. */
 #ifndef LEE_IO_LIBRARY_H
 #define LEE_IO_LIBRARY_H
 
 #include <lee/io.h>
 
+#include <poll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 #include <time.h>
 
 struct addrinfo;
@@ -26,9 +28,35 @@ int lee_openat(int directory, const char *path, int flags, ...);
 int lee_execv(const char *path, char *const *argv, char *const *lo, char *const *hi);
 int lee_execvp(const char *file, char *const *argv, char *const *lo, char *const *hi);
 int lee_atexit(void (*function)(void));
-int lee_fcntl(int fd, int command, ...);
 int lee_gettimeofday(struct timeval *now, void *zone);
+
+/* Making and closing descriptors (io_fds.c) */
+int lee_socket(int domain, int type, int protocol);
+int lee_socketpair(int domain, int type, int protocol, int fds[2]);
+int lee_pipe(int fds[2]);
+int lee_dup(int fd);
+int lee_dup2(int fd, int to);
+int lee_close(int fd);
+int lee_fcntl(int fd, int command, ...);
+
+/* Reading and writing by tasks (io_wait.c) */
+ssize_t lee_read(int fd, void *p, size_t n);
+ssize_t lee_write(int fd, const void *p, size_t n);
+ssize_t lee_recv(int fd, void *p, size_t n, int flags);
+ssize_t lee_send(int fd, const void *p, size_t n, int flags);
+ssize_t lee_sendto(int fd, const void *p, size_t n, int flags, const void *address, socklen_t length);
+int lee_connect(int fd, const void *address, socklen_t length);
+
+/* Waiting by tasks (io_sleep.c) */
+unsigned lee_sleep(unsigned seconds);
+int lee_usleep(useconds_t microseconds);
+int lee_nanosleep(const struct timespec *wanted, struct timespec *left);
+int lee_clock_nanosleep(clockid_t clock, int flags, const struct timespec *wanted, struct timespec *left);
+int lee_pause(void);
+int lee_poll(struct pollfd *fds, nfds_t n, int timeout);
 int lee_select(int count, fd_set *readable, fd_set *writable, fd_set *exceptional, struct timeval *timeout);
+pid_t lee_waitpid(pid_t child, int *status, int options);
+pid_t lee_wait(int *status);
 
 /* Dates (io_time.c) */
 struct tm *lee_gmtime(const time_t *t);

@@ -2,7 +2,9 @@
  * program claims. getaddrinfo's list is copied to the heap, so that freeaddrinfo has nothing to invalidate. */
 #define _GNU_SOURCE
 
+#include "fds.h"
 #include "io_library.h"
+#include "io_wait.h"
 
 #include <lee/foreign.h>
 #include <lee/heap.h>
@@ -25,7 +27,7 @@ static socklen_t room_for(const char *p, const char *lo, const char *hi, const s
 
 int lee_accept4(int fd, char *address, char *lo, char *hi, socklen_t *length, int flags) {
     socklen_t room = room_for(address, lo, hi, length);
-    int result = accept4(fd, address != NULL && length != NULL ? (struct sockaddr *)address : NULL, &room, flags);
+    int result = lee_accept_waiting(fd, address != NULL && length != NULL ? (struct sockaddr *)address : NULL, &room, flags);
     if (result >= 0 && address != NULL && length != NULL)
         *length = room;
     return result;
@@ -54,7 +56,7 @@ int lee_getpeername(int fd, char *address, char *lo, char *hi, socklen_t *length
 ssize_t lee_recvfrom(int fd, void *buffer, size_t n, int flags, char *address, char *lo, char *hi, socklen_t *length) {
     socklen_t room = room_for(address, lo, hi, length);
     bool wanted = address != NULL && length != NULL;
-    ssize_t got = recvfrom(fd, buffer, n, flags, wanted ? (struct sockaddr *)address : NULL, wanted ? &room : NULL);
+    ssize_t got = lee_receive(fd, buffer, n, flags, wanted ? (struct sockaddr *)address : NULL, wanted ? &room : NULL);
     if (got >= 0 && wanted)
         *length = room;
     return got;
@@ -94,6 +96,8 @@ int lee_setsockopt(int fd, int level, int name, const void *value, socklen_t len
         errno = ENOPROTOOPT;
         return -1;
     }
+    if (level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO))
+        lee_fd_add_kind(fd, LEE_FD_TIMES);
     return setsockopt(fd, level, name, value, length);
 }
 

@@ -4,6 +4,7 @@
  * nobody reads, or a socket that lingers, must not hold that someone up. What the program wanted written for sure it flushes or closes
  * itself. */
 #define _GNU_SOURCE
+#include "fds.h"
 #include "io_file.h"
 
 #include <errno.h>
@@ -55,5 +56,5 @@ void io_write_now(int fd, const unsigned char *p, size_t n) {
 void io_close_now(int fd) {
     struct linger none = {0, 0};
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none); /* of what is no socket, nothing */
-    close(fd);
+    lee_fd_close(fd);
 }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 
 #include "io_library.h"
+#include "reactor.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -11,6 +12,7 @@ static atomic_int caught[_NSIG];
 
 static void note(int number) {
     atomic_fetch_add_explicit(&caught[number], 1, memory_order_relaxed);
+    lee_reactor_signal();
 }
 
 /* Signals that mean a fault are the runtime's. */

@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/select.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -88,27 +87,6 @@ int lee_openat(int directory, const char *path, int flags, ...) {
     return fd;
 }
 
-/* The commands whose argument is a number, or that have none. The others read or write through a pointer whose type
- * depends on the command. */
-int lee_fcntl(int fd, int command, ...) {
-    va_list args;
-    va_start(args, command);
-    int argument = 0;
-    switch (command) {
-    case F_DUPFD: case F_DUPFD_CLOEXEC: case F_SETFD: case F_SETFL: case F_SETOWN: case F_SETPIPE_SZ:
-        argument = va_arg(args, int);
-        break;
-    case F_GETFD: case F_GETFL: case F_GETOWN: case F_GETPIPE_SZ:
-        break;
-    default:
-        va_end(args);
-        errno = EINVAL;
-        return -1;
-    }
-    va_end(args);
-    return fcntl(fd, command, argument);
-}
-
 /* How many arguments there are in front of the null pointer that ends them. */
 static size_t count_arguments(char *const *argv, char *const *lo, char *const *hi) {
     if (argv == NULL)
@@ -159,13 +137,4 @@ int lee_atexit(void (*function)(void)) {
 int lee_gettimeofday(struct timeval *now, void *zone) {
     (void)zone;
     return gettimeofday(now, NULL);
-}
-
-/* A set has FD_SETSIZE members, and the kernel goes by the number it is told. */
-int lee_select(int count, fd_set *readable, fd_set *writable, fd_set *exceptional, struct timeval *timeout) {
-    if (count > FD_SETSIZE) {
-        errno = EINVAL;
-        return -1;
-    }
-    return select(count, readable, writable, exceptional, timeout);
 }

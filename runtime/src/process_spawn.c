@@ -381,6 +381,7 @@ struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)
         return NULL;
     }
     lee_processes_used = true;
+    lee_task_used();
     record->count = 2;
     record->process = process;
     process->record = record;

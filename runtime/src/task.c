@@ -16,8 +16,10 @@
 #include "collect.h"
 #include "custodian.h"
 #include "foreign_stack.h"
+#include "io_wait.h"
 #include "poison.h"
 #include "process.h"
+#include "reactor.h"
 #include "report.h"
 #include "system.h"
 #include "units.h"
@@ -35,11 +37,16 @@ static _Thread_local struct {
     void (*arrived)(struct lee_process *over);
     struct lee_process *head, *tail; /* that can run, without the one that runs */
     struct lee_process *spawned;     /* all but the thread's own */
+    int turns;                       /* until the reactor is looked at although others can run */
 #ifdef LEE_ASAN
     const void *bottom; /* of the stack that the thread began with */
     size_t size;
 #endif
 } worker;
+
+enum { TURNS = 64 };
+
+_Thread_local bool lee_tasks_used __attribute__((tls_model("initial-exec")));
 
 static void trace(struct lee_marker *marker, const void *object, size_t bytes) {
     const struct lee_task *task = object;
@@ -248,8 +255,10 @@ static inline void enter_task(struct lee_process *process, struct lee_task *to) 
 static void run(struct lee_task *to, bool for_ever) {
     struct lee_process *process = lee_process;
     struct lee_task *from = process->tasks.running;
-    if (from == to)
+    if (from == to) { /* resumed before anybody else could run */
+        to->state = LEE_TASK_RUNNING;
         return;
+    }
     uintptr_t here = from->foreign != NULL ? from->foreign->left : (uintptr_t)__builtin_frame_address(0);
     if (here < from->lowest)
         from->lowest = here;
@@ -285,21 +294,25 @@ static void name_task(struct lee_text *text, const struct lee_task *task) {
     }
 }
 
-/* Everybody waits, and each for one task: from any on, the way leads into a circle. */
+/* One on the circle that those who wait lead into; null if somebody there waits for something else than a task. */
+static const struct lee_task *find_circle(const struct lee_task *task) {
+    const struct lee_task *slow = task, *quick = task;
+    do {
+        slow = slow->waits_for;
+        for (int i = 0; i < 2 && quick != NULL; i++)
+            quick = quick->waits_for;
+    } while (quick != NULL && slow != quick);
+    return quick;
+}
+
 static _Noreturn void deadlock(const struct lee_task *task) {
     enum { NAMED = 4 };
     struct lee_text text = {.length = 0};
-    const struct lee_task *slow = task, *quick = task;
-    for (const struct lee_task *at = task; at != NULL && lee_processes_used; at = at->waits_for) {
-        if (at->outside != NULL || at->queue != NULL) {
-            lee_text_string(&text, "deadlock: every task of every process waits");
-            lee_report(NULL, &text, LEE_CALLER);
-        }
+    const struct lee_task *on = find_circle(task), *slow = on;
+    if (on == NULL) {
+        lee_text_string(&text, lee_processes_used ? "deadlock: every task of every process waits" : "deadlock: every task waits");
+        lee_report(NULL, &text, LEE_CALLER);
     }
-    do {
-        slow = slow->waits_for;
-        quick = quick->waits_for->waits_for;
-    } while (slow != quick);
     lee_text_string(&text, "deadlock: every task waits; ");
     name_task(&text, slow);
     unsigned length = 0;
@@ -309,7 +322,7 @@ static _Noreturn void deadlock(const struct lee_task *task) {
             lee_text_string(&text, length == 1 ? " waits for " : ", which waits for ");
             name_task(&text, slow);
         }
-    } while (slow != quick);
+    } while (slow != on);
     if (length > NAMED)
         lee_text_string(&text, ", and so on");
     lee_report(NULL, &text, LEE_CALLER);
@@ -347,25 +360,43 @@ static struct lee_task *next_outside(void) {
     return first_ready(&process->tasks);
 }
 
+/* Those who wait in the reactor get their turn, too, while others can always run. */
+static void look_in_turn(void) {
+    worker.turns = TURNS;
+    if (lee_reactor_has_waits())
+        lee_reactor_look(false);
+}
+
 static __attribute__((noinline)) struct lee_task *next_slowly(struct lee_task *waiting) {
     struct lee_process *process = waiting->process;
+    if (--worker.turns <= 0)
+        look_in_turn();
     for (;;) {
         if (process->tasks.head != NULL)
             return first_ready(&process->tasks);
         if (worker.head != NULL)
             return next_outside();
+        if (lee_reactor_has_waits()) {
+            lee_reactor_look(false);
+            if (process->tasks.head != NULL || worker.head != NULL)
+                continue;
+        }
         bool woken = wake_queued(process);
         for (struct lee_process *other = worker.spawned; other != NULL && !woken; other = other->next)
             woken = wake_queued(other);
-        if (!woken)
+        if (woken)
+            continue;
+        if (!lee_reactor_has_waits())
             deadlock(waiting);
+        lee_reactor_look(true);
     }
 }
 
 /* Who runs next, after a task of the running process that does not. */
 static inline struct lee_task *next_of(struct lee_task *waiting) {
     struct lee_tasks *tasks = &waiting->process->tasks;
-    return __builtin_expect(tasks->head != NULL, 1) ? first_ready(tasks) : next_slowly(waiting);
+    bool quickly = tasks->head != NULL && --worker.turns > 0;
+    return __builtin_expect(quickly, 1) ? first_ready(tasks) : next_slowly(waiting);
 }
 
 /* --- beginning and end --------------------------------------------------------------------------------------------- */
@@ -421,6 +452,7 @@ void *lee_task_start(const struct lee_site *site, void (*entry)(void *), const v
         if (!give_stack(task, arguments, bytes))
             lee_fault_memory(site, LEE_STACK_BYTES);
     }
+    lee_task_used();
     push(task);
     lee_custodian_add(heap, task);
     return task;
@@ -510,6 +542,8 @@ void lee_task_yield(void) {
         lee_task_end(true);
     lee_custodian_note_stack(lee_heap_self(), self); /* may end the other tasks */
     struct lee_process *process = self->process;
+    if (--worker.turns <= 0 || (worker.head == NULL && process->tasks.head == NULL))
+        look_in_turn();
     bool others = worker.head != NULL; /* processes take turns, and in each its tasks */
     if (!others && process->tasks.head == NULL)
         return;
@@ -533,7 +567,7 @@ void lee_task_wait(const struct lee_finalizer_queue *queue) {
         if (lee_finalizer_filled(queue))
             return;
         tasks->asked = true;
-        if (tasks->head == NULL && !lee_processes_used) {
+        if (tasks->head == NULL && !lee_processes_used && !lee_reactor_has_waits()) {
             struct lee_text text = {.length = 0};
             lee_text_string(&text, "deadlock: every task waits; ");
             name_task(&text, self);
@@ -563,6 +597,22 @@ void lee_task_wake(const struct lee_finalizer_queue *queue) {
         task->queue = NULL;
         push(task);
     }
+}
+
+void lee_task_used(void) {
+    if (!lee_tasks_used) {
+        lee_tasks_used = true;
+        if (lee_io_tasks_begin != NULL)
+            lee_io_tasks_begin();
+    }
+}
+
+void lee_task_may_wait(void) {
+    struct lee_task *self = lee_task_self();
+    if (self->custodian->shut)
+        lee_task_end(true);
+    if (self->process->accounts.limited)
+        lee_custodian_note_stack(lee_heap_self(), self);
 }
 
 void lee_task_park(void *outside, void (*leave)(struct lee_task *task)) {

@@ -62,6 +62,10 @@ void lee_tasks_begin(struct lee_process *process);
 struct lee_layout;
 bool lee_is_task(const struct lee_layout *layout);
 
+/* There are several from here on. */
+void lee_task_used(void);
+/* What comes before every wait: a task whose custodian was shut down ends here. */
+void lee_task_may_wait(void);
 /* Waits until somebody calls `resume`, perhaps of another process. `leave` is called if the task is ended meanwhile. */
 void lee_task_park(void *outside, void (*leave)(struct lee_task *task));
 void lee_task_resume(struct lee_task *task);

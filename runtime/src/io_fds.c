@@ -1,0 +1,90 @@
+/* io_fds.c: C's calls that make and close descriptors, as safe code makes them: those the runtime gets to know (fds.h). */
+#define _GNU_SOURCE
+
+#include "fds.h"
+#include "io_library.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static unsigned blocks_unless(int nonblocking) {
+    return nonblocking ? 0 : LEE_FD_BLOCKS;
+}
+
+int lee_socket(int domain, int type, int protocol) {
+    return lee_fd_made(socket(domain, type, protocol), LEE_FD_SOCKET | blocks_unless(type & SOCK_NONBLOCK));
+}
+
+int lee_socketpair(int domain, int type, int protocol, int fds[2]) {
+    int result = socketpair(domain, type, protocol, fds);
+    for (int i = 0; i < 2 && result == 0; i++)
+        lee_fd_made(fds[i], LEE_FD_SOCKET | blocks_unless(type & SOCK_NONBLOCK));
+    return result;
+}
+
+int lee_pipe(int fds[2]) {
+    int result = pipe(fds);
+    for (int i = 0; i < 2 && result == 0; i++)
+        lee_fd_made(fds[i], LEE_FD_FILE | LEE_FD_BLOCKS);
+    return result;
+}
+
+/* Its open file is shared with `fd`: what is changed by the one is so for the other. */
+static int made_from(int fd, int made) {
+    lee_fd_forget_blocking(fd);
+    return lee_fd_made(made, lee_fd_kind(fd));
+}
+
+/* The runtime's own descriptors are not there for the program. */
+static bool is_kept(int fd) {
+    if (!lee_fd_is_kept(fd))
+        return false;
+    errno = EBADF;
+    return true;
+}
+
+int lee_dup(int fd) {
+    return is_kept(fd) ? -1 : made_from(fd, dup(fd));
+}
+
+int lee_dup2(int fd, int to) {
+    if (is_kept(to) || is_kept(fd))
+        return -1;
+    if (fd == to || fcntl(fd, F_GETFD) < 0)
+        return dup2(fd, to);
+    lee_fd_closes(to);
+    return made_from(fd, dup2(fd, to));
+}
+
+int lee_close(int fd) {
+    return is_kept(fd) ? -1 : lee_fd_close(fd);
+}
+
+/* The commands whose argument is a number, or that have none. The others read or write through a pointer whose type
+ * depends on the command. */
+int lee_fcntl(int fd, int command, ...) {
+    va_list args;
+    va_start(args, command);
+    int argument = 0;
+    switch (command) {
+    case F_DUPFD: case F_DUPFD_CLOEXEC: case F_SETFD: case F_SETFL: case F_SETOWN: case F_SETPIPE_SZ:
+        argument = va_arg(args, int);
+        break;
+    case F_GETFD: case F_GETFL: case F_GETOWN: case F_GETPIPE_SZ:
+        break;
+    default:
+        va_end(args);
+        errno = EINVAL;
+        return -1;
+    }
+    va_end(args);
+    int result = fcntl(fd, command, argument);
+    if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
+        return made_from(fd, result);
+    if (command == F_SETFL && result == 0)
+        lee_fd_forget_blocking(fd);
+    return result;
+}

@@ -1,0 +1,364 @@
+/* io_wait.c: C's calls that read, write, accept and connect, as safe code makes them.
+ *
+ * Promises: each does what the function of its name does. In a program with several tasks a call that has to wait lets the others run
+ * meanwhile; in one with a single task it is the system's call. No descriptor's O_NONBLOCK is changed (of a socket that connects, for as
+ * long as that call takes): programs that share the open file would see it. A socket is asked not to wait for one call (MSG_DONTWAIT), a
+ * pipe likewise (RWF_NOWAIT); what knows neither (a terminal) is read when poll says so. A disk is waited for. Where a write finds
+ * nobody to read, that is EPIPE; for the standard output of the first process it is C's SIGPIPE. */
+#define _GNU_SOURCE
+
+#include "io_wait.h"
+
+#include "fds.h"
+#include "io_library.h"
+#include "reactor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#ifndef LEE_NO_GC
+
+#include "process.h"
+
+/* One call, until it is over. */
+struct call {
+    int fd;
+    short events;
+    unsigned kind;
+    int64_t deadline;
+    const struct lee_left *left;
+    bool asked; /* whether and how long to wait */
+    bool plain; /* it cannot be waited for: the system's call waits */
+};
+
+static struct call begin(int fd, short events, const struct lee_left *left) {
+    return (struct call){.fd = fd, .events = events, .kind = lee_fd_kind(fd), .deadline = LEE_FOR_EVER, .left = left};
+}
+
+/* SO_RCVTIMEO and SO_SNDTIMEO; of what is no socket, none. */
+static int64_t deadline_of(int fd, short events) {
+    struct timeval time = {0, 0};
+    socklen_t length = sizeof time;
+    if (getsockopt(fd, SOL_SOCKET, events & POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO, &time, &length) != 0 ||
+        (time.tv_sec == 0 && time.tv_usec == 0))
+        return LEE_FOR_EVER;
+    int64_t nanoseconds;
+    if (__builtin_mul_overflow((int64_t)time.tv_sec, 1000000000, &nanoseconds))
+        return INT64_MAX;
+    return lee_deadline(nanoseconds + (int64_t)time.tv_usec * 1000);
+}
+
+/* Whether the program wants the call to wait. */
+static bool may_wait(struct call *call) {
+    if (call->asked)
+        return true;
+    call->asked = true;
+    if ((call->kind & LEE_FD_BLOCKS) == 0) {
+        int flags = fcntl(call->fd, F_GETFL);
+        if (flags < 0)
+            return false;
+        if (flags & O_NONBLOCK) {
+            errno = EAGAIN;
+            return false;
+        }
+    }
+    if (call->kind == 0 || call->kind & LEE_FD_TIMES)
+        call->deadline = deadline_of(call->fd, call->events);
+    return true;
+}
+
+/* The call failed. If that was for having to wait, waits; whether it is to be tried again. */
+static bool again(struct call *call) {
+    if ((errno != EAGAIN && errno != EWOULDBLOCK) || call->plain || !may_wait(call))
+        return false;
+    switch (lee_wait_left(call->fd, call->events, call->deadline, call->left)) {
+    case LEE_WOKEN_READY:
+        return true;
+    case LEE_WOKEN_TIME:
+        errno = EAGAIN;
+        return false;
+    case LEE_WOKEN_SIGNAL:
+        errno = EINTR;
+        return false;
+    case LEE_WOKEN_CLOSED:
+        errno = EBADF;
+        return false;
+    default:
+        call->plain = true;
+        return true;
+    }
+}
+
+static bool is_ready(int fd, short events) {
+    struct pollfd state = {.fd = fd, .events = events};
+    if (poll(&state, 1, 0) != 0)
+        return true;
+    errno = EAGAIN;
+    return false;
+}
+
+/* Whether the last call said that it does not know RWF_NOWAIT here. */
+static bool knows_no_flag(void) {
+    return errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL;
+}
+
+static ssize_t read_now(struct call *call, void *p, size_t n) {
+    if (call->plain || n == 0)
+        return read(call->fd, p, n);
+    if (!(call->kind & LEE_FD_FILE)) {
+        ssize_t got = recv(call->fd, p, n, MSG_DONTWAIT);
+        if (got >= 0 || errno != ENOTSOCK)
+            return got;
+        call->kind |= LEE_FD_FILE;
+    }
+    struct iovec piece = {p, n};
+    ssize_t got = preadv2(call->fd, &piece, 1, -1, RWF_NOWAIT);
+    if (got >= 0 || !knows_no_flag())
+        return got;
+    return is_ready(call->fd, POLLIN) ? read(call->fd, p, n) : -1;
+}
+
+static ssize_t write_now(struct call *call, const void *p, size_t n) {
+    if (call->plain || n == 0)
+        return write(call->fd, p, n);
+    if (!(call->kind & LEE_FD_FILE)) {
+        ssize_t put = send(call->fd, p, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (put >= 0 || errno != ENOTSOCK)
+            return put;
+        call->kind |= LEE_FD_FILE;
+    }
+    struct iovec piece = {(void *)(uintptr_t)p, n};
+    ssize_t put = pwritev2(call->fd, &piece, 1, -1, RWF_NOWAIT);
+    if (put >= 0 || !knows_no_flag())
+        return put;
+    /* A pipe that poll calls writable takes that much. */
+    return is_ready(call->fd, POLLOUT) ? write(call->fd, p, n < PIPE_BUF ? n : PIPE_BUF) : -1;
+}
+
+static ssize_t read_waiting(int fd, void *p, size_t n, const struct lee_left *left) {
+    struct call call = begin(fd, POLLIN, left);
+    ssize_t got;
+    do
+        got = read_now(&call, p, n);
+    while (got < 0 && again(&call));
+    return got;
+}
+
+/* All of it, as the system's call does where it may wait. */
+static ssize_t write_waiting(int fd, const void *p, size_t n, const struct lee_left *left) {
+    struct call call = begin(fd, POLLOUT, left);
+    size_t done = 0;
+    for (;;) {
+        ssize_t put = write_now(&call, (const char *)p + done, n - done);
+        if (put >= 0) {
+            done += (size_t)put;
+            if (done >= n || put == 0)
+                return (ssize_t)done;
+        } else if (!again(&call)) {
+            return done > 0 ? (ssize_t)done : -1;
+        }
+    }
+}
+
+ssize_t lee_read_left(int fd, void *p, size_t n, const struct lee_left *left) {
+    return LEE_SUSPENDS ? read_waiting(fd, p, n, left) : read(fd, p, n);
+}
+
+/* As much as there is room for, at least a byte. */
+ssize_t lee_write_left(int fd, const void *p, size_t n, const struct lee_left *left) {
+    if (!LEE_SUSPENDS)
+        return write(fd, p, n);
+    struct call call = begin(fd, POLLOUT, left);
+    ssize_t put;
+    do
+        put = write_now(&call, p, n);
+    while (put < 0 && again(&call));
+    return put;
+}
+
+static ssize_t receive_waiting(int fd, void *p, size_t n, int flags, struct sockaddr *address, socklen_t *length) {
+    struct call call = begin(fd, POLLIN, NULL);
+    bool all = (flags & MSG_WAITALL) != 0 && (flags & MSG_PEEK) == 0;
+    size_t done = 0;
+    for (;;) {
+        ssize_t got = recvfrom(fd, (char *)p + done, n - done, call.plain ? flags : flags | MSG_DONTWAIT, address, length);
+        if (got >= 0) {
+            done += (size_t)got;
+            if (!all || got == 0 || done >= n)
+                return (ssize_t)done;
+            errno = EAGAIN;
+        }
+        if (!again(&call))
+            return done > 0 ? (ssize_t)done : -1;
+    }
+}
+
+static ssize_t send_waiting(int fd, const void *p, size_t n, int flags, const struct sockaddr *address, socklen_t length) {
+    struct call call = begin(fd, POLLOUT, NULL);
+    size_t done = 0;
+    for (;;) {
+        ssize_t put = sendto(fd, (const char *)p + done, n - done, call.plain ? flags : flags | MSG_DONTWAIT | MSG_NOSIGNAL, address, length);
+        if (put >= 0) {
+            done += (size_t)put;
+            if (done >= n || put == 0)
+                return (ssize_t)done;
+        } else if (!again(&call)) {
+            return done > 0 ? (ssize_t)done : -1;
+        }
+    }
+}
+
+static int accept_waiting(int fd, struct sockaddr *address, socklen_t *length, int flags) {
+    struct call call = begin(fd, POLLIN, NULL);
+    socklen_t room = length != NULL ? *length : 0;
+    int made;
+    do {
+        if (length != NULL)
+            *length = room;
+        made = call.plain || is_ready(fd, POLLIN) ? accept4(fd, address, length, flags) : -1;
+    } while (made < 0 && again(&call));
+    return made;
+}
+
+/* A local socket whose server has no room for the moment is not told of by the system. */
+static bool wait_a_moment(void) {
+    if (lee_wait_any(NULL, 0, lee_deadline(1000000)) != LEE_WOKEN_SIGNAL)
+        return true;
+    errno = EINTR;
+    return false;
+}
+
+static int connect_waiting(int fd, const void *address, socklen_t length) {
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || flags & O_NONBLOCK)
+        return connect(fd, address, length);
+    struct call call = begin(fd, POLLOUT, NULL);
+    for (;;) {
+        fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+        int result = connect(fd, address, length), why = errno;
+        fcntl(fd, F_SETFL, flags);
+        errno = why;
+        if (result == 0 || (why != EINPROGRESS && why != EAGAIN))
+            return result;
+        if (why == EINPROGRESS)
+            break;
+        if (!wait_a_moment())
+            return -1;
+    }
+    struct pollfd state = {.fd = fd, .events = POLLOUT};
+    while (poll(&state, 1, 0) == 0) {
+        errno = EAGAIN;
+        if (!again(&call))
+            return -1;
+        if (call.plain && poll(&state, 1, -1) < 0)
+            return -1;
+    }
+    int why = 0;
+    socklen_t size = sizeof why;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &size) != 0)
+        return -1;
+    errno = why != 0 ? why : errno;
+    return why != 0 ? -1 : 0;
+}
+
+/* --- SIGPIPE ------------------------------------------------------------------------------------------------------------ */
+
+static void let_be(int number) {
+    (void)number;
+}
+
+/* A handler that does nothing: the write fails with EPIPE. Programs that this one starts have the system's default again. */
+void lee_io_tasks_begin(void) {
+    struct sigaction before;
+    if (sigaction(SIGPIPE, NULL, &before) == 0 && before.sa_handler == SIG_DFL) {
+        struct sigaction quiet = {.sa_handler = let_be, .sa_flags = SA_RESTART};
+        sigaction(SIGPIPE, &quiet, NULL);
+    }
+}
+
+void lee_io_broken(int fd) {
+    struct sigaction now;
+    if (!LEE_SUSPENDS || fd != STDOUT_FILENO || errno != EPIPE || lee_process_is_spawned())
+        return;
+    if (sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == let_be) {
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+        errno = EPIPE;
+    }
+}
+
+#else
+
+ssize_t lee_read_left(int fd, void *p, size_t n, const struct lee_left *left) {
+    (void)left;
+    return read(fd, p, n);
+}
+
+ssize_t lee_write_left(int fd, const void *p, size_t n, const struct lee_left *left) {
+    (void)left;
+    return write(fd, p, n);
+}
+
+void lee_io_broken(int fd) {
+    (void)fd;
+}
+
+#define read_waiting(fd, p, n, left) read(fd, p, n)
+#define write_waiting(fd, p, n, left) write(fd, p, n)
+#define receive_waiting recvfrom
+#define send_waiting sendto
+#define accept_waiting accept4
+#define connect_waiting connect
+
+#endif
+
+/* --- C's names ------------------------------------------------------------------------------------------------------------ */
+
+ssize_t lee_read(int fd, void *p, size_t n) {
+    return LEE_SUSPENDS ? read_waiting(fd, p, n, NULL) : read(fd, p, n);
+}
+
+ssize_t lee_write(int fd, const void *p, size_t n) {
+    if (!LEE_SUSPENDS)
+        return write(fd, p, n);
+    ssize_t put = write_waiting(fd, p, n, NULL);
+    if (put < 0)
+        lee_io_broken(fd);
+    return put;
+}
+
+ssize_t lee_receive(int fd, void *p, size_t n, int flags, struct sockaddr *address, socklen_t *length) {
+    if (!LEE_SUSPENDS || flags & (MSG_DONTWAIT | MSG_ERRQUEUE))
+        return recvfrom(fd, p, n, flags, address, length);
+    return receive_waiting(fd, p, n, flags, address, length);
+}
+
+ssize_t lee_recv(int fd, void *p, size_t n, int flags) {
+    return lee_receive(fd, p, n, flags, NULL, NULL);
+}
+
+ssize_t lee_sendto(int fd, const void *p, size_t n, int flags, const void *address, socklen_t length) {
+    if (!LEE_SUSPENDS || flags & MSG_DONTWAIT)
+        return sendto(fd, p, n, LEE_SUSPENDS ? flags | MSG_NOSIGNAL : flags, address, length);
+    return send_waiting(fd, p, n, flags, address, length);
+}
+
+ssize_t lee_send(int fd, const void *p, size_t n, int flags) {
+    return lee_sendto(fd, p, n, flags, NULL, 0);
+}
+
+int lee_accept_waiting(int fd, struct sockaddr *address, socklen_t *length, int flags) {
+    int made = LEE_SUSPENDS ? accept_waiting(fd, address, length, flags) : accept4(fd, address, length, flags);
+    return lee_fd_made(made, LEE_FD_SOCKET | (flags & SOCK_NONBLOCK ? 0 : LEE_FD_BLOCKS));
+}
+
+int lee_connect(int fd, const void *address, socklen_t length) {
+    return LEE_SUSPENDS ? connect_waiting(fd, address, length) : connect(fd, address, length);
+}

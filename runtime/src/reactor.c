@@ -1,0 +1,491 @@
+/* reactor.c: see reactor.h.
+ *
+ * Descriptors are registered edge-triggered: a task tries first, and waits when the system says that it would have to. One that
+ * the program's own calls made and close (fds.h) stays registered; what becomes of others the runtime does not see, so each wait registers
+ * those anew, which also tells of what happened before. Timers are in a pairing heap (Fredman, Sedgewick, Sleator, Tarjan,
+ * "The pairing heap", 1986), whose nodes are the waits themselves. */
+#define _GNU_SOURCE
+#include "reactor.h"
+
+#include <errno.h>
+#include <time.h>
+
+int64_t lee_clock(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t lee_deadline(int64_t nanoseconds) {
+    int64_t at;
+    return __builtin_add_overflow(lee_clock(), nanoseconds > 0 ? nanoseconds : 0, &at) ? INT64_MAX : at;
+}
+
+#ifndef LEE_NO_GC
+
+#include <lee/fault.h>
+#include <lee/heap.h>
+
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "fds.h"
+#include "process.h"
+#include "task.h"
+
+enum {
+    EVENTS = 64, /* that one look fetches */
+    WATCHES_LEAST = 64,
+    NANOSECONDS = 1000000000
+};
+
+/* Lies on the stack of the task that waits. */
+struct lee_wait {
+    struct lee_wait *next, *previous; /* of all, oldest first */
+    struct lee_task *task;
+    struct lee_watcher *watchers;
+    size_t count;
+    struct lee_timer timer;
+    const struct lee_left *left;
+    const bool *done;
+    enum lee_woken woken;
+};
+
+/* By its number: who waits for a descriptor, and for what epoll has it. */
+struct watch {
+    struct lee_watcher *first, *last;
+    uint32_t registered; /* events; 0: none */
+    uint32_t generation; /* of the descriptor that was registered; 0: nobody knows which one that was */
+};
+
+struct lee_reactor {
+    int epoll, bell; /* -1: none yet */
+    struct watch *watches;
+    size_t watch_count;
+    struct lee_timer *timers; /* the earliest */
+    uint64_t order;
+    struct lee_wait *first, *last;
+    bool coarse; /* the system counts milliseconds only */
+};
+
+static _Thread_local struct lee_reactor reactor = {.epoll = -1, .bell = -1};
+
+/* Of the reactor that was made first: signals are the program's. */
+static atomic_int signal_bell = -1;
+static atomic_bool signalled;
+
+/* --- timers ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_before(const struct lee_timer *a, const struct lee_timer *b) {
+    return a->at < b->at || (a->at == b->at && a->order < b->order);
+}
+
+static struct lee_timer *merge(struct lee_timer *a, struct lee_timer *b) {
+    if (a == NULL || b == NULL)
+        return a != NULL ? a : b;
+    if (is_before(b, a)) {
+        struct lee_timer *later = a;
+        a = b;
+        b = later;
+    }
+    b->previous = a;
+    b->next = a->child;
+    if (b->next != NULL)
+        b->next->previous = b;
+    a->child = b;
+    return a;
+}
+
+/* One heap of a row of siblings: pairs from the left, then these from the right. */
+static struct lee_timer *merge_row(struct lee_timer *row) {
+    struct lee_timer *pairs = NULL, *all = NULL;
+    while (row != NULL) {
+        struct lee_timer *a = row, *b = a->next;
+        row = b != NULL ? b->next : NULL;
+        a->next = a->previous = NULL;
+        if (b != NULL)
+            b->next = b->previous = NULL;
+        a = merge(a, b);
+        a->next = pairs;
+        pairs = a;
+    }
+    while (pairs != NULL) {
+        struct lee_timer *pair = pairs;
+        pairs = pair->next;
+        pair->next = NULL;
+        all = merge(all, pair);
+    }
+    return all;
+}
+
+void lee_timer_set(struct lee_timer *timer, int64_t at, void (*fire)(struct lee_timer *timer)) {
+    *timer = (struct lee_timer){.at = at, .order = ++reactor.order, .fire = fire, .set = true};
+    reactor.timers = merge(reactor.timers, timer);
+}
+
+void lee_timer_clear(struct lee_timer *timer) {
+    if (!timer->set)
+        return;
+    timer->set = false;
+    struct lee_timer *below = merge_row(timer->child);
+    if (timer == reactor.timers) {
+        reactor.timers = below;
+        return;
+    }
+    if (timer->previous->child == timer)
+        timer->previous->child = timer->next;
+    else
+        timer->previous->next = timer->next;
+    if (timer->next != NULL)
+        timer->next->previous = timer->previous;
+    reactor.timers = merge(reactor.timers, below);
+}
+
+static void fire_timers(void) {
+    if (reactor.timers == NULL)
+        return;
+    int64_t now = lee_clock();
+    while (reactor.timers != NULL && reactor.timers->at <= now) {
+        struct lee_timer *timer = reactor.timers;
+        lee_timer_clear(timer);
+        timer->fire(timer);
+    }
+}
+
+/* --- the system's part ------------------------------------------------------------------------------------------------- */
+
+static bool add_bell(void) {
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = reactor.bell};
+    return epoll_ctl(reactor.epoll, EPOLL_CTL_ADD, reactor.bell, &event) == 0;
+}
+
+static bool have_epoll(void) {
+    if (reactor.epoll >= 0)
+        return true;
+    reactor.epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (reactor.epoll < 0 && lee_heap_close_files())
+        reactor.epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (reactor.epoll < 0)
+        return false;
+    reactor.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (reactor.bell < 0 || !add_bell()) {
+        close(reactor.bell);
+        close(reactor.epoll);
+        reactor.epoll = reactor.bell = -1;
+        return false;
+    }
+    lee_fd_keep(reactor.epoll);
+    lee_fd_keep(reactor.bell);
+    int none = -1;
+    atomic_compare_exchange_strong(&signal_bell, &none, reactor.bell);
+    return true;
+}
+
+/* The place of a descriptor; null if there is no memory for it. */
+static struct watch *watch_of(int fd) {
+    size_t count = reactor.watch_count;
+    if ((size_t)fd < count)
+        return &reactor.watches[fd];
+    count = count == 0 ? WATCHES_LEAST : count;
+    while (count <= (size_t)fd)
+        count *= 2;
+    struct watch *grown = realloc(reactor.watches, count * sizeof *grown);
+    if (grown == NULL)
+        return NULL;
+    memset(grown + reactor.watch_count, 0, (count - reactor.watch_count) * sizeof *grown);
+    reactor.watches = grown;
+    reactor.watch_count = count;
+    return &grown[fd];
+}
+
+/* Has epoll tell of the events; 0, or an errno. */
+static int arm(int fd, uint32_t events) {
+    struct watch *watch = watch_of(fd);
+    if (watch == NULL)
+        return ENOMEM;
+    uint32_t generation = lee_fd_generation(fd), wanted = events | EPOLLIN | EPOLLRDHUP | EPOLLET;
+    bool same = generation != 0 && generation == watch->generation;
+    if (same && (watch->registered & wanted) == wanted)
+        return 0;
+    if (same || watch->first != NULL)
+        wanted |= watch->registered;
+    struct epoll_event event = {.events = wanted, .data.fd = fd};
+    bool known = watch->registered != 0;
+    if (epoll_ctl(reactor.epoll, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) != 0) {
+        if (errno != (known ? ENOENT : EEXIST) || epoll_ctl(reactor.epoll, known ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) != 0)
+            return errno;
+    }
+    watch->registered = wanted;
+    watch->generation = generation;
+    return 0;
+}
+
+static int fetch(struct epoll_event *events, int64_t timeout) {
+    if (reactor.epoll < 0) { /* only times */
+        struct timespec left = {timeout / NANOSECONDS, timeout % NANOSECONDS};
+        return ppoll(NULL, 0, timeout < 0 ? NULL : &left, NULL);
+    }
+#ifdef SYS_epoll_pwait2
+    if (!reactor.coarse && timeout > 0) {
+        struct timespec left = {timeout / NANOSECONDS, timeout % NANOSECONDS};
+        long got = syscall(SYS_epoll_pwait2, reactor.epoll, events, EVENTS, &left, NULL, (size_t)0);
+        if (got >= 0 || errno != ENOSYS)
+            return (int)got;
+        reactor.coarse = true;
+    }
+#endif
+    int64_t milliseconds = timeout / 1000000 + (timeout > 0 && timeout % 1000000 != 0);
+    int most = milliseconds > INT32_MAX ? INT32_MAX : (int)milliseconds;
+    return epoll_wait(reactor.epoll, events, EVENTS, timeout < 0 ? -1 : most);
+}
+
+/* --- waking -------------------------------------------------------------------------------------------------------------- */
+
+static void unlink_watcher(struct lee_watcher *watcher) {
+    if (!watcher->linked)
+        return;
+    watcher->linked = false;
+    struct watch *watch = &reactor.watches[watcher->fd];
+    if (watcher->previous != NULL)
+        watcher->previous->next = watcher->next;
+    else
+        watch->first = watcher->next;
+    if (watcher->next != NULL)
+        watcher->next->previous = watcher->previous;
+    else
+        watch->last = watcher->previous;
+}
+
+static void link_watcher(struct lee_watcher *watcher) {
+    struct watch *watch = &reactor.watches[watcher->fd];
+    watcher->linked = true;
+    watcher->next = NULL;
+    watcher->previous = watch->last;
+    if (watch->last != NULL)
+        watch->last->next = watcher;
+    else
+        watch->first = watcher;
+    watch->last = watcher;
+}
+
+/* Takes the wait off all lists. */
+static void detach(struct lee_wait *wait) {
+    for (size_t i = 0; i < wait->count; i++)
+        unlink_watcher(&wait->watchers[i]);
+    lee_timer_clear(&wait->timer);
+    if (wait->previous != NULL)
+        wait->previous->next = wait->next;
+    else
+        reactor.first = wait->next;
+    if (wait->next != NULL)
+        wait->next->previous = wait->previous;
+    else
+        reactor.last = wait->previous;
+}
+
+static void wake(struct lee_wait *wait, enum lee_woken woken) {
+    detach(wait);
+    wait->woken = woken;
+    lee_task_resume(wait->task);
+}
+
+static void wake_by_time(struct lee_timer *timer) {
+    wake((struct lee_wait *)(void *)((char *)timer - offsetof(struct lee_wait, timer)), LEE_WOKEN_TIME);
+}
+
+/* The events that end a wait for `events`. */
+static bool concerns(short events, uint32_t happened) {
+    uint32_t always = EPOLLERR | EPOLLHUP;
+    if (events & POLLIN)
+        always |= EPOLLRDHUP;
+    return (happened & ((uint32_t)events | always)) != 0;
+}
+
+static void tell(int fd, uint32_t happened) {
+    if ((size_t)fd >= reactor.watch_count)
+        return;
+    struct lee_watcher *next;
+    for (struct lee_watcher *at = reactor.watches[fd].first; at != NULL; at = next) {
+        next = at->next;
+        while (next != NULL && next->wait == at->wait) /* that one goes along */
+            next = next->next;
+        if (concerns(at->events, happened))
+            wake(at->wait, LEE_WOKEN_READY);
+    }
+}
+
+static void tell_done(void) {
+    struct lee_wait *next;
+    for (struct lee_wait *at = reactor.first; at != NULL; at = next) {
+        next = at->next;
+        if (at->done != NULL && __atomic_load_n(at->done, __ATOMIC_ACQUIRE))
+            wake(at, LEE_WOKEN_READY);
+    }
+}
+
+/* Signals are the business of the thread's own process. */
+static void tell_signal(void) {
+    struct lee_wait *next;
+    for (struct lee_wait *at = reactor.first; at != NULL; at = next) {
+        next = at->next;
+        if (at->task->process->high == 0 && at->done == NULL)
+            wake(at, LEE_WOKEN_SIGNAL);
+    }
+}
+
+static void hear_bell(void) {
+    uint64_t rings;
+    while (read(reactor.bell, &rings, sizeof rings) < 0 && errno == EINTR)
+        ;
+    tell_done();
+}
+
+void lee_reactor_look(bool block) {
+    struct epoll_event events[EVENTS];
+    int error = errno;
+    int64_t timeout = 0;
+    if (block) {
+        timeout = LEE_FOR_EVER;
+        if (reactor.timers != NULL) {
+            int64_t now = lee_clock();
+            timeout = reactor.timers->at > now ? reactor.timers->at - now : 0;
+        }
+    }
+    int count = fetch(events, timeout);
+    if (count < 0 && errno != EINTR)
+        lee_fault_message(NULL, "C code closed the descriptor with which the runtime waits");
+    for (int i = 0; i < count; i++) {
+        if (events[i].data.fd == reactor.bell)
+            hear_bell();
+        else
+            tell(events[i].data.fd, events[i].events);
+    }
+    fire_timers();
+    if (atomic_load_explicit(&signalled, memory_order_relaxed) && atomic_load(&signal_bell) == reactor.bell) {
+        atomic_store(&signalled, false);
+        tell_signal();
+    }
+    errno = error;
+}
+
+bool lee_reactor_has_waits(void) {
+    return reactor.first != NULL || reactor.timers != NULL;
+}
+
+void lee_reactor_signal(void) {
+    int error = errno, bell = atomic_load(&signal_bell);
+    uint64_t one = 1;
+    atomic_store(&signalled, true);
+    if (bell >= 0 && write(bell, &one, sizeof one) < 0)
+        errno = error; /* it rings already */
+    errno = error;
+}
+
+struct lee_reactor *lee_reactor_self(void) {
+    return have_epoll() ? &reactor : NULL;
+}
+
+void lee_reactor_call(struct lee_reactor *called) {
+    uint64_t one = 1;
+    while (write(called->bell, &one, sizeof one) < 0 && errno == EINTR)
+        ;
+}
+
+void lee_reactor_closes(int fd) {
+    if (fd < 0 || (size_t)fd >= reactor.watch_count)
+        return;
+    struct watch *watch = &reactor.watches[fd];
+    while (watch->first != NULL)
+        wake(watch->first->wait, LEE_WOKEN_CLOSED);
+    watch->generation = 0;
+}
+
+/* --- waiting --------------------------------------------------------------------------------------------------------------- */
+
+static void leave(struct lee_task *task) {
+    struct lee_wait *wait = task->outside;
+    detach(wait);
+    task->outside = NULL;
+    task->leave = NULL;
+    if (wait->left != NULL)
+        wait->left->run(wait->left->context);
+}
+
+static enum lee_woken park(struct lee_wait *wait, int64_t deadline) {
+    wait->task = lee_task_self();
+    wait->next = NULL;
+    wait->previous = reactor.last;
+    if (reactor.last != NULL)
+        reactor.last->next = wait;
+    else
+        reactor.first = wait;
+    reactor.last = wait;
+    if (deadline != LEE_FOR_EVER)
+        lee_timer_set(&wait->timer, deadline, wake_by_time);
+    lee_task_park(wait, leave);
+    return wait->woken;
+}
+
+/* What was linked so far is not waited for after all. */
+static enum lee_woken refuse(struct lee_wait *wait, int why) {
+    for (size_t i = 0; i < wait->count; i++)
+        unlink_watcher(&wait->watchers[i]);
+    switch (why) {
+    case EBADF: return LEE_WOKEN_CLOSED;
+    case EPERM: return LEE_NOT_WATCHED;
+    default: return LEE_NO_ROOM;
+    }
+}
+
+static enum lee_woken wait_any(struct lee_watcher *watchers, size_t count, int64_t deadline, const struct lee_left *left) {
+    struct lee_wait wait = {.watchers = watchers, .count = count, .left = left};
+    lee_task_may_wait();
+    if (count > 0 && !have_epoll())
+        return LEE_NO_ROOM;
+    for (size_t i = 0; i < count; i++)
+        watchers[i].linked = false;
+    for (size_t i = 0; i < count; i++) {
+        int why = watchers[i].fd < 0 ? EBADF : arm(watchers[i].fd, (uint32_t)watchers[i].events);
+        if (why != 0)
+            return refuse(&wait, why);
+        watchers[i].wait = &wait;
+        link_watcher(&watchers[i]);
+    }
+    return park(&wait, deadline);
+}
+
+enum lee_woken lee_wait_any(struct lee_watcher *watchers, size_t count, int64_t deadline) {
+    return wait_any(watchers, count, deadline, NULL);
+}
+
+enum lee_woken lee_wait_left(int fd, short events, int64_t deadline, const struct lee_left *left) {
+    struct lee_watcher watcher = {.fd = fd, .events = events};
+    return wait_any(&watcher, 1, deadline, left);
+}
+
+enum lee_woken lee_wait_for(int fd, short events, int64_t deadline) {
+    return lee_wait_left(fd, events, deadline, NULL);
+}
+
+void lee_wait_done(const bool *done, const struct lee_left *left) {
+    struct lee_wait wait = {.left = left, .done = done};
+    if (!__atomic_load_n(done, __ATOMIC_ACQUIRE))
+        park(&wait, LEE_FOR_EVER);
+}
+
+#else
+
+void lee_reactor_closes(int fd) {
+    (void)fd;
+}
+
+void lee_reactor_signal(void) {}
+
+#endif

@@ -1,0 +1,622 @@
+/* Tasks that wait for descriptors, times and signals: the others run meanwhile, and whoever is ended while waiting leaves nothing behind. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <lee/collect.h>
+#include <lee/custodian.h>
+#include <lee/fault.h>
+#include <lee/heap.h>
+#include <lee/lee.h>
+#include <lee/process.h>
+#include <lee/task.h>
+
+#include "../src/fds.h"
+#include "../src/io_library.h"
+#include "../src/reactor.h"
+#include "check.h"
+
+struct lee_descriptor *lee_descriptor_of(int fd);
+int lee_descriptor_fd(const struct lee_descriptor *d);
+int lee_descriptor_close(struct lee_descriptor *d);
+ssize_t lee_descriptor_read(const struct lee_descriptor *d, void *p, size_t n);
+ssize_t lee_descriptor_write(const struct lee_descriptor *d, const void *p, size_t n);
+
+enum { MILLISECOND = 1000000 };
+
+static int count_descriptors(void) {
+    DIR *dir = opendir("/proc/self/fd");
+    int count = 0;
+    while (readdir(dir) != NULL)
+        count++;
+    closedir(dir);
+    return count;
+}
+
+static void *start(void (*entry)(void *), const void *argument, size_t bytes) {
+    return lee_task_start(NULL, entry, argument, bytes);
+}
+
+
+/* --- one task ------------------------------------------------------------------------------------------------------ */
+
+static void test_alone(void) {
+    int ends[2], before = count_descriptors();
+    char c = 0;
+    CHECK(lee_pipe(ends) == 0);
+    CHECK(lee_write(ends[1], "x", 1) == 1);
+    CHECK(lee_read(ends[0], &c, 1) == 1 && c == 'x');
+    CHECK(lee_usleep(1000) == 0);
+    CHECK(lee_close(ends[0]) == 0 && lee_close(ends[1]) == 0);
+    CHECK(count_descriptors() == before);
+    CHECK(!lee_reactor_has_waits());
+}
+
+/* --- times ----------------------------------------------------------------------------------------------------------- */
+
+static int order[64], ordered;
+
+struct sleeper {
+    int milliseconds, name;
+};
+
+static void sleep_and_note(void *argument) {
+    struct sleeper *sleeper = argument;
+    CHECK(lee_usleep((useconds_t)sleeper->milliseconds * 1000) == 0);
+    order[ordered++] = sleeper->name;
+}
+
+static void test_sleep_order(void) {
+    static const struct sleeper sleepers[] = {{60, 3}, {20, 1}, {40, 2}, {0, 0}, {80, 4}};
+    void *tasks[5];
+    int64_t begin = lee_clock();
+    ordered = 0;
+    for (int i = 0; i < 5; i++)
+        tasks[i] = start(sleep_and_note, &sleepers[i], sizeof sleepers[i]);
+    for (int i = 0; i < 5; i++)
+        lee_task_join(tasks[i]);
+    CHECK(ordered == 5);
+    for (int i = 0; i < 5; i++)
+        CHECK(order[i] == i);
+    CHECK(lee_clock() - begin >= 80 * MILLISECOND);
+}
+
+enum { TIMERS = 5000 };
+static struct lee_timer timers[TIMERS];
+static int fired;
+static int64_t last_at;
+static uint64_t last_order;
+
+static void note_fired(struct lee_timer *timer) {
+    CHECK(timer->at > last_at || (timer->at == last_at && timer->order > last_order));
+    last_at = timer->at;
+    last_order = timer->order;
+    fired++;
+}
+
+/* Set and cleared at random; what is left fires in the order of its times, and of setting for equal ones. */
+static void test_timers(void) {
+    int64_t now = lee_clock();
+    int left = 0;
+    for (int i = 0; i < TIMERS * 4; i++) {
+        struct lee_timer *timer = &timers[random_number() % TIMERS];
+        if (timer->set)
+            lee_timer_clear(timer);
+        else
+            lee_timer_set(timer, now - (int64_t)(random_number() % 2000), note_fired);
+    }
+    for (int i = 0; i < TIMERS; i++)
+        left += timers[i].set;
+    fired = 0;
+    last_at = 0;
+    lee_reactor_look(false);
+    CHECK(fired == left && left > 0);
+    CHECK(!lee_reactor_has_waits());
+}
+
+/* --- pipes ------------------------------------------------------------------------------------------------------------- */
+
+enum { STREAM = 1 << 20 };
+
+struct pipe_job {
+    int fd;
+    size_t bytes, seen;
+};
+
+static unsigned char byte_at(size_t n) {
+    return (unsigned char)(n * 7 + n / 251);
+}
+
+static void produce(void *argument) {
+    struct pipe_job *job = *(struct pipe_job **)argument;
+    unsigned char *all = malloc(STREAM);
+    for (size_t i = 0; i < STREAM; i++)
+        all[i] = byte_at(i);
+    CHECK(lee_write(job->fd, all, STREAM) == STREAM);
+    CHECK(lee_close(job->fd) == 0);
+    free(all);
+}
+
+static void consume(void *argument) {
+    struct pipe_job *job = *(struct pipe_job **)argument;
+    unsigned char piece[1000];
+    ssize_t got;
+    while ((got = lee_read(job->fd, piece, 1 + random_number() % sizeof piece)) > 0) {
+        bool same = true;
+        for (ssize_t i = 0; i < got; i++)
+            same = same && piece[i] == byte_at(job->seen + (size_t)i);
+        CHECK(same);
+        job->seen += (size_t)got;
+    }
+    CHECK(got == 0);
+    CHECK(lee_close(job->fd) == 0);
+}
+
+static void pump(int from, int to) {
+    struct pipe_job in = {.fd = to}, out = {.fd = from}, *pin = &in, *pout = &out;
+    int flags = fcntl(from, F_GETFL);
+    void *reader = start(consume, &pout, sizeof pout), *writer = start(produce, &pin, sizeof pin);
+    lee_task_yield();
+    CHECK(fcntl(from, F_GETFL) == flags);
+    lee_task_join(writer);
+    lee_task_join(reader);
+    CHECK(out.seen == STREAM);
+    CHECK(!lee_reactor_has_waits());
+}
+
+static void test_pipe(void) {
+    int ends[2];
+    CHECK(lee_pipe(ends) == 0);
+    pump(ends[0], ends[1]);
+    CHECK(pipe(ends) == 0); /* the runtime does not know these */
+    pump(ends[0], ends[1]);
+    CHECK(lee_socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    pump(ends[0], ends[1]);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    pump(ends[0], ends[1]);
+}
+
+/* --- ends ---------------------------------------------------------------------------------------------------------------- */
+
+struct read_job {
+    int fd;
+    ssize_t got;
+    int error;
+    bool over;
+};
+
+static void read_one(void *argument) {
+    struct read_job *job = *(struct read_job **)argument;
+    char c;
+    errno = 0;
+    job->got = lee_read(job->fd, &c, 1);
+    job->error = errno;
+    job->over = true;
+}
+
+static void *start_reader(struct read_job *job, int fd) {
+    *job = (struct read_job){.fd = fd};
+    void *task = start(read_one, &job, sizeof job);
+    lee_usleep(1000); /* it waits now */
+    CHECK(!job->over);
+    return task;
+}
+
+static void test_ends(void) {
+    struct read_job job;
+    int ends[2];
+    /* the other end is closed */
+    CHECK(lee_pipe(ends) == 0);
+    void *task = start_reader(&job, ends[0]);
+    lee_close(ends[1]);
+    lee_task_join(task);
+    CHECK(job.got == 0);
+    /* it is closed itself, while somebody waits */
+    CHECK(lee_pipe(ends + 0) == 0);
+    task = start_reader(&job, ends[0]);
+    lee_close(ends[0]);
+    lee_task_join(task);
+    CHECK(job.got == -1 && job.error == EBADF);
+    /* nobody reads */
+    CHECK(lee_write(ends[1], "x", 1) == -1 && errno == EPIPE);
+    lee_close(ends[1]);
+    CHECK(lee_socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    lee_close(ends[0]);
+    CHECK(lee_write(ends[1], "x", 1) == -1 && errno == EPIPE);
+    CHECK(lee_send(ends[1], "x", 1, 0) == -1 && errno == EPIPE);
+    lee_close(ends[1]);
+    /* it is replaced by another */
+    int other[2];
+    CHECK(lee_pipe(ends) == 0 && lee_pipe(other) == 0);
+    task = start_reader(&job, ends[0]);
+    CHECK(lee_dup2(other[0], ends[0]) == ends[0]);
+    lee_task_join(task);
+    CHECK(job.got == -1 && job.error == EBADF);
+    for (int i = 0; i < 2; i++)
+        lee_close(ends[i]), lee_close(other[i]);
+    /* those that must not wait do not */
+    CHECK(lee_pipe(ends) == 0);
+    char c;
+    CHECK(lee_fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0);
+    CHECK(lee_read(ends[0], &c, 1) == -1 && errno == EAGAIN);
+    CHECK(lee_fcntl(ends[0], F_SETFL, 0) == 0);
+    task = start_reader(&job, ends[0]);
+    CHECK(lee_write(ends[1], "x", 1) == 1);
+    lee_task_join(task);
+    CHECK(job.got == 1);
+    lee_close(ends[0]);
+    lee_close(ends[1]);
+    /* a time is set */
+    CHECK(lee_socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    struct timeval time = {0, 20000};
+    CHECK(lee_setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time) == 0);
+    CHECK(lee_recv(ends[0], &c, 1, 0) == -1 && errno == EAGAIN);
+    CHECK(lee_recv(ends[0], &c, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN);
+    lee_close(ends[0]);
+    lee_close(ends[1]);
+    CHECK(lee_read(ends[0], &c, 1) == -1 && errno == EBADF);
+    /* a file of a disk */
+    int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    CHECK(lee_read(file, &c, 1) == 1 && c == 0x7f);
+    close(file);
+    CHECK(!lee_reactor_has_waits());
+}
+
+/* --- TCP ------------------------------------------------------------------------------------------------------------------- */
+
+static int listen_on(struct sockaddr_in *address) {
+    int fd = lee_socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    socklen_t length = sizeof *address;
+    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    if (bind(fd, (struct sockaddr *)address, sizeof *address) != 0 || listen(fd, 1024) != 0)
+        abort();
+    getsockname(fd, (struct sockaddr *)address, &length);
+    return fd;
+}
+
+static void echo(void *argument) {
+    int fd = *(int *)argument;
+    char piece[256];
+    ssize_t got;
+    while ((got = lee_read(fd, piece, sizeof piece)) > 0) {
+        if (lee_write(fd, piece, (size_t)got) != got)
+            break;
+    }
+    lee_close(fd);
+}
+
+struct server {
+    int fd, clients;
+};
+
+static void serve(void *argument) {
+    struct server *server = argument;
+    for (int i = 0; i < server->clients; i++) {
+        int fd = lee_accept4(server->fd, NULL, NULL, NULL, NULL, SOCK_CLOEXEC);
+        CHECK(fd >= 0);
+        start(echo, &fd, sizeof fd);
+    }
+    lee_close(server->fd);
+}
+
+struct client {
+    struct sockaddr_in address;
+    int number;
+    int *good;
+};
+
+static void ask(void *argument) {
+    struct client *client = argument;
+    int fd = lee_socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(lee_connect(fd, &client->address, sizeof client->address) == 0);
+    CHECK((fcntl(fd, F_GETFL) & O_NONBLOCK) == 0);
+    bool same = true;
+    for (int i = 0; i < 20; i++) {
+        char text[32], back[32] = "";
+        size_t length = (size_t)snprintf(text, sizeof text, "%d asks %d", client->number, i);
+        same = same && lee_write(fd, text, length) == (ssize_t)length;
+        same = same && lee_recv(fd, back, length, MSG_WAITALL) == (ssize_t)length && strcmp(text, back) == 0;
+    }
+    *client->good += same;
+    lee_close(fd);
+}
+
+static void test_tcp(void) {
+    enum { CLIENTS = 50 };
+    struct client client = {.good = &(int){0}};
+    struct server server = {.clients = CLIENTS};
+    void *tasks[CLIENTS];
+    server.fd = listen_on(&client.address);
+    start(serve, &server, sizeof server);
+    for (client.number = 0; client.number < CLIENTS; client.number++)
+        tasks[client.number] = start(ask, &client, sizeof client);
+    for (int i = 0; i < CLIENTS; i++)
+        lee_task_join(tasks[i]);
+    CHECK(*client.good == CLIENTS);
+    for (int i = 0; i < 10000 && lee_reactor_has_waits(); i++)
+        lee_usleep(1000);
+    /* nobody listens there any more */
+    int fd = lee_socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(lee_connect(fd, &client.address, sizeof client.address) == -1 && errno == ECONNREFUSED);
+    lee_close(fd);
+    /* a peer that resets */
+    server.fd = listen_on(&client.address);
+    fd = lee_socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(lee_connect(fd, &client.address, sizeof client.address) == 0);
+    int there = lee_accept(server.fd, NULL, NULL, NULL, NULL);
+    struct linger none = {1, 0};
+    struct read_job job;
+    void *task = start_reader(&job, fd);
+    setsockopt(there, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+    lee_close(there);
+    lee_task_join(task);
+    CHECK(job.got == -1 && job.error == ECONNRESET);
+    lee_close(fd);
+    lee_close(server.fd);
+}
+
+/* --- several at once ---------------------------------------------------------------------------------------------------------- */
+
+static void write_later(void *argument) {
+    int fd = *(int *)argument;
+    lee_usleep(5000);
+    CHECK(lee_write(fd, "x", 1) == 1);
+}
+
+static void test_poll(void) {
+    enum { MANY = 20 };
+    int ends[MANY][2];
+    struct pollfd fds[MANY + 1];
+    for (int i = 0; i < MANY; i++) {
+        CHECK(lee_pipe(ends[i]) == 0);
+        fds[i] = (struct pollfd){.fd = ends[i][0], .events = POLLIN};
+    }
+    fds[MANY] = (struct pollfd){.fd = -1};
+    CHECK(lee_poll(fds, MANY + 1, 5) == 0);
+    void *task = start(write_later, &ends[13][1], sizeof(int));
+    CHECK(lee_poll(fds, MANY + 1, -1) == 1 && fds[13].revents == POLLIN && fds[12].revents == 0);
+    lee_task_join(task);
+    fd_set set;
+    struct timeval time = {5, 0};
+    FD_ZERO(&set);
+    FD_SET(ends[3][0], &set);
+    FD_SET(ends[4][0], &set);
+    task = start(write_later, &ends[3][1], sizeof(int));
+    CHECK(lee_select(FD_SETSIZE, &set, NULL, NULL, &time) == 1);
+    CHECK(FD_ISSET(ends[3][0], &set) && !FD_ISSET(ends[4][0], &set) && time.tv_sec == 4);
+    lee_task_join(task);
+    time = (struct timeval){0, 3000};
+    FD_ZERO(&set);
+    FD_SET(ends[5][0], &set);
+    CHECK(lee_select(FD_SETSIZE, &set, NULL, NULL, &time) == 0 && !FD_ISSET(ends[5][0], &set) && time.tv_usec == 0);
+    FD_SET(1000, &set);
+    CHECK(lee_select(FD_SETSIZE, &set, NULL, NULL, NULL) == -1 && errno == EBADF);
+    for (int i = 0; i < MANY; i++)
+        lee_close(ends[i][0]), lee_close(ends[i][1]);
+    CHECK(lee_poll(fds, 1, -1) == 1 && fds[0].revents == POLLNVAL);
+    CHECK(!lee_reactor_has_waits());
+}
+
+/* --- signals, children ----------------------------------------------------------------------------------------------------------- */
+
+static void test_signals(void) {
+    struct read_job job;
+    int ends[2];
+    CHECK(lee_pipe(ends) == 0);
+    CHECK(lee_signal_catch(SIGALRM) == 0);
+    void *task = start_reader(&job, ends[0]);
+    struct itimerval soon = {.it_value = {0, 10000}};
+    setitimer(ITIMER_REAL, &soon, NULL);
+    lee_task_join(task);
+    CHECK(job.got == -1 && job.error == EINTR);
+    CHECK(lee_signal_caught(SIGALRM) == 1);
+    setitimer(ITIMER_REAL, &soon, NULL);
+    unsigned left = lee_sleep(100);
+    CHECK(left >= 99 && left <= 100);
+    CHECK(lee_signal_caught(SIGALRM) == 1);
+    lee_signal_default(SIGALRM);
+    lee_close(ends[0]);
+    lee_close(ends[1]);
+    pid_t child = fork();
+    if (child == 0) {
+        usleep(10000);
+        _exit(7);
+    }
+    int status = 0;
+    static const struct sleeper sleeper = {1, 0};
+    ordered = 0;
+    start(sleep_and_note, &sleeper, sizeof sleeper);
+    CHECK(lee_waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    CHECK(ordered == 1);
+}
+
+/* --- the end of those who wait ------------------------------------------------------------------------------------------------------ */
+
+struct echo_job {
+    struct lee_descriptor *descriptor;
+    int *open;
+};
+
+static void echo_descriptor(void *argument) {
+    struct echo_job *job = argument;
+    char piece[16];
+    ssize_t got;
+    ++*job->open;
+    while ((got = lee_descriptor_read(job->descriptor, piece, sizeof piece)) > 0)
+        lee_descriptor_write(job->descriptor, piece, (size_t)got);
+    --*job->open;
+    lee_descriptor_close(job->descriptor);
+}
+
+/* Many connections, with a task each; half of them are ended while they wait, by their custodian. Nothing is left of any. */
+static void test_many(void) {
+    int most = UNDER_ASAN ? 500 : 10000;
+    struct rlimit files;
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    if (files.rlim_cur != RLIM_INFINITY && (rlim_t)most > (files.rlim_cur - 100) / 2)
+        most = (int)((files.rlim_cur - 100) / 2);
+    int *here = calloc((size_t)most, sizeof *here), open = 0, before = count_descriptors();
+    struct lee_custodian *doomed = lee_custodian_new(NULL);
+    for (int i = 0; i < most; i++) {
+        int ends[2];
+        if (lee_socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+            abort();
+        here[i] = ends[0];
+        struct lee_custodian *outer = lee_custodian_enter(i % 2 == 0 ? doomed : NULL);
+        struct echo_job job = {lee_descriptor_of(ends[1]), &open};
+        start(echo_descriptor, &job, sizeof job);
+        lee_custodian_enter(outer);
+    }
+    lee_task_yield();
+    CHECK(open == most);
+    int answered = 0, ended = 0;
+    char c;
+    for (int i = 0; i < most; i++)
+        CHECK(lee_write(here[i], "x", 1) == 1);
+    for (int i = 0; i < most; i++)
+        answered += lee_read(here[i], &c, 1) == 1 && c == 'x';
+    CHECK(answered == most);
+    /* some have something to read when they end, most wait */
+    for (int i = 0; i < most; i += 3)
+        CHECK(lee_write(here[i], "y", 1) == 1);
+    lee_custodian_shutdown(doomed);
+    for (int i = 0; i < most; i++) {
+        errno = 0;
+        ssize_t got = i % 3 == 0 || i % 2 == 0 ? lee_read(here[i], &c, 1) : 2;
+        if (i % 2 == 0)
+            ended += got == 0 || (got == -1 && errno == ECONNRESET);
+        else if (i % 3 == 0)
+            CHECK(got == 1 && c == 'y');
+    }
+    CHECK(ended == (most + 1) / 2);
+    for (int i = 0; i < most; i++)
+        lee_close(here[i]);
+    for (int i = 0; i < 10000 && open > (most + 1) / 2; i++)
+        lee_usleep(1000);
+    CHECK(!lee_reactor_has_waits());
+    CHECK(open == (most + 1) / 2); /* those did not come to an end of their own */
+    CHECK(count_descriptors() == before);
+    free(here);
+}
+
+static int read_in_process(void *argument) {
+    int fd = *(int *)argument;
+    char c;
+    return (int)lee_read(fd, &c, 1);
+}
+
+static int sleep_in_process(void *argument) {
+    (void)argument;
+    while (lee_usleep(1000) == 0)
+        ;
+    return 0;
+}
+
+static void test_kill(void) {
+    int ends[2];
+    CHECK(lee_pipe(ends) == 0);
+    struct lee_pid *pids[20];
+    for (int i = 0; i < 20; i++)
+        pids[i] = lee_process_spawn(NULL, i % 2 == 0 ? read_in_process : sleep_in_process, &ends[0], sizeof ends[0]);
+    lee_usleep(3000);
+    CHECK(lee_reactor_has_waits());
+    for (int i = 1; i < 20; i++)
+        lee_process_kill(pids[i]);
+    CHECK(lee_write(ends[1], "x", 1) == 1);
+    struct lee_process_end end = lee_process_wait(pids[0]);
+    CHECK(end.how == LEE_RETURNED && end.status == 1);
+    CHECK(!lee_reactor_has_waits());
+    lee_close(ends[0]);
+    lee_close(ends[1]);
+}
+
+/* Others are served although some could always run. */
+static bool told;
+
+static void tell(void *argument) {
+    int fd = *(int *)argument;
+    char c;
+    CHECK(lee_read(fd, &c, 1) == 1);
+    told = true;
+}
+
+static void spin(void *argument) {
+    (void)argument;
+    while (!told)
+        lee_task_yield();
+}
+
+static void test_fair(void) {
+    int ends[2];
+    CHECK(lee_pipe(ends) == 0);
+    told = false;
+    void *tasks[3] = {start(tell, &ends[0], sizeof(int)), start(spin, NULL, 0), start(spin, NULL, 0)};
+    lee_task_yield();
+    CHECK(lee_write(ends[1], "x", 1) == 1);
+    for (int i = 0; i < 3; i++)
+        lee_task_join(tasks[i]);
+    lee_close(ends[0]);
+    lee_close(ends[1]);
+}
+
+/* --- deadlock ----------------------------------------------------------------------------------------------------------------------- */
+
+static void *joined;
+
+static void join_first(void *argument) {
+    (void)argument;
+    lee_usleep(1000);
+    lee_task_join(joined);
+}
+
+static void run_deadlock(void *argument) {
+    (void)argument;
+    joined = start(join_first, NULL, 0);
+    lee_task_join(joined);
+}
+
+static void run_no_deadlock(void *argument) {
+    (void)argument;
+    static const struct sleeper sleeper = {20, 0};
+    joined = start(join_first, NULL, 0); /* waits for itself, for ever */
+    lee_task_join(start(sleep_and_note, &sleeper, sizeof sleeper));
+    _exit(3);
+}
+
+static void test_deadlock(void) {
+    struct child child;
+    run_child(&child, run_deadlock, NULL);
+    CHECK(child.status == 134);
+    check_holds("deadlock", child.output, "deadlock: every task waits; task");
+    run_child(&child, run_no_deadlock, NULL);
+    CHECK(child.status == 3);
+}
+
+int main(int argc, char **argv) {
+    lee_start(argc, argv);
+    lee_heap_self();
+    test_alone();
+    test_deadlock();
+    test_sleep_order();
+    test_timers();
+    test_pipe();
+    test_ends();
+    test_tcp();
+    test_poll();
+    test_signals();
+    test_fair();
+    test_many();
+    test_kill();
+    return check_end();
+}
