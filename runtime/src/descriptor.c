@@ -69,7 +69,11 @@ static struct lee_descriptor *begin(struct lee_descriptor *d, int fd) {
 }
 
 struct lee_descriptor *lee_descriptor_of(int fd) {
-    return fd < 0 ? NULL : begin(make(), fd);
+    if (fd < 0 || lee_fd_is_kept(fd)) {
+        errno = fd < 0 ? errno : EBADF;
+        return NULL;
+    }
+    return begin(make(), fd);
 }
 
 int lee_descriptor_fd(const struct lee_descriptor *d) {

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 
 #include "custodian.h"
+#include "fds.h"
 #include "io_file.h"
 #include "process.h"
 
@@ -169,7 +170,9 @@ struct lee_file *lee_io_fdopen(int fd, const char *mode) {
     unsigned flags;
     if (io_mode(mode, &flags) < 0)
         return NULL;
-    int have = fcntl(fd, F_GETFL);
+    int have = lee_fd_is_kept(fd) ? -1 : fcntl(fd, F_GETFL);
+    if (lee_fd_is_kept(fd))
+        errno = EBADF;
     if (have < 0)
         return NULL;
     int access = have & O_ACCMODE;

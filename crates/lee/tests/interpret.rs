@@ -64,6 +64,9 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("rules/w05_accept", "channels"),
     ("rules/w06_accept", "channels"),
     ("rules/w07_accept", "channels"),
+    ("run/waiting_echo", "sockets"),
+    ("run/waiting_pipe", "tasks that wait for descriptors"),
+    ("run/waiting_times", "tasks that wait for times and signals"),
 ];
 
 /// Statements that a program runs at most.
