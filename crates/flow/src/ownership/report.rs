@@ -374,7 +374,7 @@ impl Words<'_, '_> {
     fn peeked(&self, span: Span, place: &Place, by: Span) -> Diagnostic {
         let d = self.slot(span, place, Verb::Borrowed);
         if by.lo <= span.lo && span.hi <= by.hi {
-            return d.note("only C functions that call nothing back (`[[lee::leaf]]`) take what a slot holds");
+            return d.note("only C functions that call nothing back and let no other task run (`[[lee::leaf]]`) take what a slot holds");
         }
         d.label(by, "this may empty the slot first: do it before, and keep what it gives in a local")
     }
