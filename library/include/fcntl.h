@@ -6,9 +6,9 @@
 
 [[lee::leaf]] trusted int open(const char *path, int flags, ...) __asm__("lee_open");
 [[lee::leaf]] trusted int openat(int directory, const char *path, int flags, ...) __asm__("lee_openat");
-[[lee::leaf]] trusted int creat(const char *path, mode_t mode);
+[[lee::leaf]] trusted int creat(const char *path, mode_t mode) __asm__("lee_creat");
 [[lee::leaf]] trusted int fcntl(int fd, int command, ...) __asm__("lee_fcntl");
-[[lee::leaf]] trusted int posix_fadvise(int fd, off_t offset, off_t length, int advice);
-[[lee::leaf]] trusted int posix_fallocate(int fd, off_t offset, off_t length);
+[[lee::leaf]] trusted int posix_fadvise(int fd, off_t offset, off_t length, int advice) __asm__("lee_posix_fadvise");
+[[lee::leaf]] trusted int posix_fallocate(int fd, off_t offset, off_t length) __asm__("lee_posix_fallocate");
 
 #endif

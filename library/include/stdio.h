@@ -47,71 +47,71 @@ typedef struct lee_io_position { long offset; } fpos_t;
 /* Opening and closing */
 [[lee::leaf]] trusted FILE *fopen(const char *path, const char *mode) __asm__("lee_io_fopen");
 [[lee::leaf]] trusted FILE *fdopen(int fd, const char *mode) __asm__("lee_io_fdopen");
-[[lee::leaf]] trusted FILE *freopen(const char *path, const char *mode, FILE *f) __asm__("lee_io_freopen");
+[[lee::leaf]] [[lee::waits]] trusted FILE *freopen(const char *path, const char *mode, FILE *f) __asm__("lee_io_freopen");
 [[lee::leaf]] trusted FILE *tmpfile(void) __asm__("lee_io_tmpfile");
-[[lee::leaf]] trusted int fclose(FILE *f) __asm__("lee_io_fclose");
-[[lee::leaf]] trusted int fflush(FILE *f) __asm__("lee_io_fflush");
-[[lee::leaf]] trusted int setvbuf(FILE *f, [[lee::optional]] char *counted_by(size) buffer, int mode, size_t size) __asm__("lee_io_setvbuf");
-[[lee::leaf]] trusted void setbuf(FILE *f, char *buffer) __asm__("lee_io_setbuf");
-[[lee::leaf]] trusted void setlinebuf(FILE *f) __asm__("lee_io_setlinebuf");
+[[lee::leaf]] [[lee::waits]] trusted int fclose(FILE *f) __asm__("lee_io_fclose");
+[[lee::leaf]] [[lee::waits]] trusted int fflush(FILE *f) __asm__("lee_io_fflush");
+[[lee::leaf]] [[lee::waits]] trusted int setvbuf(FILE *f, [[lee::optional]] char *counted_by(size) buffer, int mode, size_t size) __asm__("lee_io_setvbuf");
+[[lee::leaf]] [[lee::waits]] trusted void setbuf(FILE *f, char *buffer) __asm__("lee_io_setbuf");
+[[lee::leaf]] [[lee::waits]] trusted void setlinebuf(FILE *f) __asm__("lee_io_setlinebuf");
 [[lee::leaf]] trusted int fileno(FILE *f) __asm__("lee_io_fileno");
 [[lee::leaf]] trusted FILE *popen(const char *command, const char *mode) __asm__("lee_io_popen");
-[[lee::leaf]] trusted int pclose(FILE *f) __asm__("lee_io_pclose");
+[[lee::leaf]] [[lee::waits]] trusted int pclose(FILE *f) __asm__("lee_io_pclose");
 [[lee::leaf]] trusted int remove(const char *path);
 [[lee::leaf]] trusted int rename(const char *from, const char *to);
 
 /* Position and state */
-[[lee::leaf]] trusted int fseek(FILE *f, long offset, int whence) __asm__("lee_io_fseek");
-[[lee::leaf]] trusted int fseeko(FILE *f, off_t offset, int whence) __asm__("lee_io_fseeko");
-[[lee::leaf]] trusted long ftell(FILE *f) __asm__("lee_io_ftell");
-[[lee::leaf]] trusted off_t ftello(FILE *f) __asm__("lee_io_ftello");
-[[lee::leaf]] trusted void rewind(FILE *f) __asm__("lee_io_rewind");
-[[lee::leaf]] trusted int fgetpos(FILE *f, fpos_t *position) __asm__("lee_io_fgetpos");
-[[lee::leaf]] trusted int fsetpos(FILE *f, const fpos_t *position) __asm__("lee_io_fsetpos");
+[[lee::leaf]] [[lee::waits]] trusted int fseek(FILE *f, long offset, int whence) __asm__("lee_io_fseek");
+[[lee::leaf]] [[lee::waits]] trusted int fseeko(FILE *f, off_t offset, int whence) __asm__("lee_io_fseeko");
+[[lee::leaf]] [[lee::waits]] trusted long ftell(FILE *f) __asm__("lee_io_ftell");
+[[lee::leaf]] [[lee::waits]] trusted off_t ftello(FILE *f) __asm__("lee_io_ftello");
+[[lee::leaf]] [[lee::waits]] trusted void rewind(FILE *f) __asm__("lee_io_rewind");
+[[lee::leaf]] [[lee::waits]] trusted int fgetpos(FILE *f, fpos_t *position) __asm__("lee_io_fgetpos");
+[[lee::leaf]] [[lee::waits]] trusted int fsetpos(FILE *f, const fpos_t *position) __asm__("lee_io_fsetpos");
 [[lee::leaf]] trusted int feof(FILE *f) __asm__("lee_io_feof");
 [[lee::leaf]] trusted int ferror(FILE *f) __asm__("lee_io_ferror");
 [[lee::leaf]] trusted void clearerr(FILE *f) __asm__("lee_io_clearerr");
 
 /* Bytes and lines */
-[[lee::leaf]] trusted int fgetc(FILE *f) __asm__("lee_io_getc");
-[[lee::leaf]] trusted int getc(FILE *f) __asm__("lee_io_getc");
-[[lee::leaf]] trusted int getc_unlocked(FILE *f) __asm__("lee_io_getc");
-[[lee::leaf]] trusted int getchar(void) __asm__("lee_io_getchar");
-[[lee::leaf]] trusted int getchar_unlocked(void) __asm__("lee_io_getchar");
-[[lee::leaf]] trusted int ungetc(int c, FILE *f) __asm__("lee_io_ungetc");
-[[lee::leaf]] trusted int fputc(int c, FILE *f) __asm__("lee_io_putc");
-[[lee::leaf]] trusted int putc(int c, FILE *f) __asm__("lee_io_putc");
-[[lee::leaf]] trusted int putc_unlocked(int c, FILE *f) __asm__("lee_io_putc");
-[[lee::leaf]] trusted int putchar(int c) __asm__("lee_io_putchar");
-[[lee::leaf]] trusted int putchar_unlocked(int c) __asm__("lee_io_putchar");
-[[lee::leaf]] trusted size_t fread(void *counted_by(size * count) p, size_t size, size_t count, FILE *f) __asm__("lee_io_fread");
-[[lee::leaf]] trusted size_t fwrite(const void *counted_by(size * count) p, size_t size, size_t count, FILE *f) __asm__("lee_io_fwrite");
-[[lee::leaf]] [[lee::into(s)]] [[lee::terminates(s)]] trusted char *fgets(char *counted_by(n) s, int n, FILE *f) __asm__("lee_io_fgets");
-[[lee::leaf]] trusted int fputs(const char *s, FILE *f) __asm__("lee_io_fputs");
-[[lee::leaf]] trusted int puts(const char *s) __asm__("lee_io_puts");
-[[lee::leaf]] trusted ssize_t getline(char *unique fat null_terminated *line, size_t *capacity, FILE *f) __asm__("lee_io_getline");
-[[lee::leaf]] trusted ssize_t getdelim(char *unique fat null_terminated *line, size_t *capacity, int delimiter, FILE *f)
+[[lee::leaf]] [[lee::waits]] trusted int fgetc(FILE *f) __asm__("lee_io_getc");
+[[lee::leaf]] [[lee::waits]] trusted int getc(FILE *f) __asm__("lee_io_getc");
+[[lee::leaf]] [[lee::waits]] trusted int getc_unlocked(FILE *f) __asm__("lee_io_getc");
+[[lee::leaf]] [[lee::waits]] trusted int getchar(void) __asm__("lee_io_getchar");
+[[lee::leaf]] [[lee::waits]] trusted int getchar_unlocked(void) __asm__("lee_io_getchar");
+[[lee::leaf]] [[lee::waits]] trusted int ungetc(int c, FILE *f) __asm__("lee_io_ungetc");
+[[lee::leaf]] [[lee::waits]] trusted int fputc(int c, FILE *f) __asm__("lee_io_putc");
+[[lee::leaf]] [[lee::waits]] trusted int putc(int c, FILE *f) __asm__("lee_io_putc");
+[[lee::leaf]] [[lee::waits]] trusted int putc_unlocked(int c, FILE *f) __asm__("lee_io_putc");
+[[lee::leaf]] [[lee::waits]] trusted int putchar(int c) __asm__("lee_io_putchar");
+[[lee::leaf]] [[lee::waits]] trusted int putchar_unlocked(int c) __asm__("lee_io_putchar");
+trusted size_t fread(void *counted_by(size * count) p, size_t size, size_t count, FILE *f) __asm__("lee_io_fread");
+[[lee::leaf]] [[lee::waits]] trusted size_t fwrite(const void *counted_by(size * count) p, size_t size, size_t count, FILE *f) __asm__("lee_io_fwrite");
+[[lee::into(s)]] [[lee::terminates(s)]] trusted char *fgets(char *counted_by(n) s, int n, FILE *f) __asm__("lee_io_fgets");
+[[lee::leaf]] [[lee::waits]] trusted int fputs(const char *s, FILE *f) __asm__("lee_io_fputs");
+[[lee::leaf]] [[lee::waits]] trusted int puts(const char *s) __asm__("lee_io_puts");
+trusted ssize_t getline(char *unique fat null_terminated *line, size_t *capacity, FILE *f) __asm__("lee_io_getline");
+trusted ssize_t getdelim(char *unique fat null_terminated *line, size_t *capacity, int delimiter, FILE *f)
     __asm__("lee_io_getdelim");
 [[lee::leaf]] trusted void perror(const char *s) __asm__("lee_io_perror");
 
 /* Formats */
-[[lee::leaf]] trusted int printf(const char *format, ...) __asm__("lee_io_printf") __attribute__((format(printf, 1, 2)));
-[[lee::leaf]] trusted int fprintf(FILE *f, const char *format, ...) __asm__("lee_io_fprintf") __attribute__((format(printf, 2, 3)));
-[[lee::leaf]] trusted int dprintf(int fd, const char *format, ...) __asm__("lee_io_dprintf") __attribute__((format(printf, 2, 3)));
+[[lee::leaf]] [[lee::waits]] trusted int printf(const char *format, ...) __asm__("lee_io_printf") __attribute__((format(printf, 1, 2)));
+[[lee::leaf]] [[lee::waits]] trusted int fprintf(FILE *f, const char *format, ...) __asm__("lee_io_fprintf") __attribute__((format(printf, 2, 3)));
+[[lee::leaf]] [[lee::waits]] trusted int dprintf(int fd, const char *format, ...) __asm__("lee_io_dprintf") __attribute__((format(printf, 2, 3)));
 [[lee::leaf]] [[lee::terminates(s)]] trusted int snprintf(char *counted_by(n) s, size_t n, const char *format, ...)
     __asm__("lee_io_snprintf") __attribute__((format(printf, 3, 4)));
-[[lee::leaf]] trusted int vprintf(const char *format, va_list args) __asm__("lee_io_vprintf") __attribute__((format(printf, 1, 0)));
-[[lee::leaf]] trusted int vfprintf(FILE *f, const char *format, va_list args)
+[[lee::leaf]] [[lee::waits]] trusted int vprintf(const char *format, va_list args) __asm__("lee_io_vprintf") __attribute__((format(printf, 1, 0)));
+[[lee::leaf]] [[lee::waits]] trusted int vfprintf(FILE *f, const char *format, va_list args)
     __asm__("lee_io_vfprintf") __attribute__((format(printf, 2, 0)));
-[[lee::leaf]] trusted int vdprintf(int fd, const char *format, va_list args)
+[[lee::leaf]] [[lee::waits]] trusted int vdprintf(int fd, const char *format, va_list args)
     __asm__("lee_io_vdprintf") __attribute__((format(printf, 2, 0)));
 [[lee::leaf]] [[lee::terminates(s)]] trusted int vsnprintf(char *counted_by(n) s, size_t n, const char *format, va_list args)
     __asm__("lee_io_vsnprintf") __attribute__((format(printf, 3, 0)));
-[[lee::leaf]] trusted int scanf(const char *format, ...) __asm__("lee_io_scanf") __attribute__((format(scanf, 1, 2)));
-[[lee::leaf]] trusted int fscanf(FILE *f, const char *format, ...) __asm__("lee_io_fscanf") __attribute__((format(scanf, 2, 3)));
+trusted int scanf(const char *format, ...) __asm__("lee_io_scanf") __attribute__((format(scanf, 1, 2)));
+trusted int fscanf(FILE *f, const char *format, ...) __asm__("lee_io_fscanf") __attribute__((format(scanf, 2, 3)));
 [[lee::leaf]] trusted int sscanf(const char *s, const char *format, ...) __asm__("lee_io_sscanf") __attribute__((format(scanf, 2, 3)));
-[[lee::leaf]] trusted int vscanf(const char *format, va_list args) __asm__("lee_io_vscanf") __attribute__((format(scanf, 1, 0)));
-[[lee::leaf]] trusted int vfscanf(FILE *f, const char *format, va_list args)
+trusted int vscanf(const char *format, va_list args) __asm__("lee_io_vscanf") __attribute__((format(scanf, 1, 0)));
+trusted int vfscanf(FILE *f, const char *format, va_list args)
     __asm__("lee_io_vfscanf") __attribute__((format(scanf, 2, 0)));
 [[lee::leaf]] trusted int vsscanf(const char *s, const char *format, va_list args)
     __asm__("lee_io_vsscanf") __attribute__((format(scanf, 2, 0)));

@@ -4,10 +4,10 @@
 
 #include_next <termios.h>
 
-trusted int tcgetattr(int fd, struct termios *settings);
-trusted int tcsetattr(int fd, int when, const struct termios *settings);
-trusted int tcflush(int fd, int queue);
-trusted int tcdrain(int fd);
+trusted int tcgetattr(int fd, struct termios *settings) __asm__("lee_tcgetattr");
+trusted int tcsetattr(int fd, int when, const struct termios *settings) __asm__("lee_tcsetattr");
+trusted int tcflush(int fd, int queue) __asm__("lee_tcflush");
+trusted int tcdrain(int fd) __asm__("lee_tcdrain");
 trusted void cfmakeraw(struct termios *settings);
 trusted speed_t cfgetospeed(const struct termios *settings);
 trusted int cfsetspeed(struct termios *settings, speed_t speed);

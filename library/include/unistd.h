@@ -7,38 +7,38 @@
 /* Descriptors */
 trusted ssize_t read(int fd, void *counted_by(n) p, size_t n) __asm__("lee_read");
 trusted ssize_t write(int fd, const void *counted_by(n) p, size_t n) __asm__("lee_write");
-[[lee::leaf]] trusted ssize_t pread(int fd, void *counted_by(n) p, size_t n, off_t offset);
-[[lee::leaf]] trusted ssize_t pwrite(int fd, const void *counted_by(n) p, size_t n, off_t offset);
+[[lee::leaf]] trusted ssize_t pread(int fd, void *counted_by(n) p, size_t n, off_t offset) __asm__("lee_pread");
+[[lee::leaf]] trusted ssize_t pwrite(int fd, const void *counted_by(n) p, size_t n, off_t offset) __asm__("lee_pwrite");
 [[lee::leaf]] trusted int close(int fd) __asm__("lee_close");
-[[lee::leaf]] trusted off_t lseek(int fd, off_t offset, int whence);
+[[lee::leaf]] trusted off_t lseek(int fd, off_t offset, int whence) __asm__("lee_lseek");
 [[lee::leaf]] trusted int dup(int fd) __asm__("lee_dup");
 [[lee::leaf]] trusted int dup2(int fd, int to) __asm__("lee_dup2");
 [[lee::leaf]] trusted int pipe(int fds[2]) __asm__("lee_pipe");
-[[lee::leaf]] trusted int isatty(int fd);
-[[lee::leaf]] trusted int fsync(int fd);
-[[lee::leaf]] trusted int fdatasync(int fd);
+[[lee::leaf]] trusted int isatty(int fd) __asm__("lee_isatty");
+[[lee::leaf]] trusted int fsync(int fd) __asm__("lee_fsync");
+[[lee::leaf]] trusted int fdatasync(int fd) __asm__("lee_fdatasync");
 [[lee::leaf]] trusted void sync(void);
-[[lee::leaf]] trusted int ftruncate(int fd, off_t length);
-[[lee::leaf]] trusted int lockf(int fd, int command, off_t length);
-[[lee::leaf]] trusted int ttyname_r(int fd, char *counted_by(n) name, size_t n);
+[[lee::leaf]] trusted int ftruncate(int fd, off_t length) __asm__("lee_ftruncate");
+[[lee::leaf]] trusted int lockf(int fd, int command, off_t length) __asm__("lee_lockf");
+[[lee::leaf]] trusted int ttyname_r(int fd, char *counted_by(n) name, size_t n) __asm__("lee_ttyname_r");
 
 /* Names */
 [[lee::leaf]] trusted int access(const char *path, int mode);
-[[lee::leaf]] trusted int faccessat(int directory, const char *path, int mode, int flags);
+[[lee::leaf]] trusted int faccessat(int directory, const char *path, int mode, int flags) __asm__("lee_faccessat");
 [[lee::leaf]] trusted int truncate(const char *path, off_t length);
 [[lee::leaf]] trusted int unlink(const char *path);
-[[lee::leaf]] trusted int unlinkat(int directory, const char *path, int flags);
+[[lee::leaf]] trusted int unlinkat(int directory, const char *path, int flags) __asm__("lee_unlinkat");
 [[lee::leaf]] trusted int rmdir(const char *path);
 [[lee::leaf]] trusted int link(const char *from, const char *to);
 [[lee::leaf]] trusted int symlink(const char *target, const char *path);
 [[lee::leaf]] trusted ssize_t readlink(const char *path, char *counted_by(n) target, size_t n);
-[[lee::leaf]] trusted ssize_t readlinkat(int directory, const char *path, char *counted_by(n) target, size_t n);
+[[lee::leaf]] trusted ssize_t readlinkat(int directory, const char *path, char *counted_by(n) target, size_t n) __asm__("lee_readlinkat");
 [[lee::leaf]] trusted int chown(const char *path, uid_t owner, gid_t group);
-[[lee::leaf]] trusted int fchown(int fd, uid_t owner, gid_t group);
+[[lee::leaf]] trusted int fchown(int fd, uid_t owner, gid_t group) __asm__("lee_fchown");
 [[lee::leaf]] trusted int lchown(const char *path, uid_t owner, gid_t group);
 [[lee::leaf]] trusted char *fat null_terminated getcwd([[lee::optional]] char *counted_by(n) path, size_t n) __asm__("lee_getcwd");
 [[lee::leaf]] trusted long pathconf(const char *path, int name);
-[[lee::leaf]] trusted long fpathconf(int fd, int name);
+[[lee::leaf]] trusted long fpathconf(int fd, int name) __asm__("lee_fpathconf");
 
 /* This program, and time */
 trusted void _exit(int status) __attribute__((noreturn));

@@ -3,6 +3,7 @@
  * Promises: what <lee/descriptor.lh> says. A descriptor is closed once: by hand, when nothing reaches its object, or when its custodian is
  * shut down; its use after that is a fault. */
 #define _GNU_SOURCE
+#include <lee/descriptor.h>
 #include <lee/fault.h>
 #include <lee/heap.h>
 #include <lee/layout.h>
@@ -10,7 +11,6 @@
 #include <errno.h>
 #include <stddef.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "fds.h"
 #include "io_file.h"
@@ -69,11 +69,7 @@ static struct lee_descriptor *begin(struct lee_descriptor *d, int fd) {
 }
 
 struct lee_descriptor *lee_descriptor_of(int fd) {
-    if (fd < 0 || lee_fd_is_kept(fd)) {
-        errno = fd < 0 ? errno : EBADF;
-        return NULL;
-    }
-    return begin(make(), fd);
+    return fd < 0 || !lee_fd_is_mine_to_close(fd) ? NULL : begin(make(), fd);
 }
 
 int lee_descriptor_fd(const struct lee_descriptor *d) {
@@ -114,4 +110,22 @@ ssize_t lee_descriptor_read(const struct lee_descriptor *d, void *p, size_t n) {
 
 ssize_t lee_descriptor_write(const struct lee_descriptor *d, const void *p, size_t n) {
     return lee_write(lee_descriptor_fd(d), p, n);
+}
+
+struct lee_descriptor_sent lee_descriptor_give(struct lee_descriptor *d) {
+    int fd = lee_descriptor_fd(d);
+    take_out(d);
+    return (struct lee_descriptor_sent){fd, lee_fd_send(fd)};
+}
+
+struct lee_descriptor *lee_descriptor_take(struct lee_descriptor_sent sent) {
+    struct lee_descriptor *d = make();
+    bool there = lee_fd_receive(sent.fd, sent.generation);
+    errno = there ? errno : EBADF;
+    return begin(d, there ? sent.fd : -1);
+}
+
+void lee_descriptor_lose(struct lee_descriptor_sent sent) {
+    if (lee_fd_receive(sent.fd, sent.generation))
+        io_close_now(sent.fd);
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fds.h"
 #include "opened.h"
 
 struct lee_dir {
@@ -26,6 +27,7 @@ static int shut(struct lee_dir *d) {
     DIR *open = d->open;
     lee_opened_remove(&d->opened);
     d->open = NULL;
+    lee_fd_closes(dirfd(open));
     return closedir(open);
 }
 
@@ -60,6 +62,7 @@ static struct lee_dir *begin(struct lee_dir *d, DIR *open) {
         errno = why;
         return NULL;
     }
+    lee_fd_note(dirfd(open));
     lee_opened_add(&d->opened, shut_entry);
     d->open = open;
     return d;
@@ -85,7 +88,7 @@ struct lee_dir *lee_dir_open(const char *path) {
 
 struct lee_dir *lee_dir_fdopen(int fd) {
     struct lee_dir *d = make();
-    return begin(d, fdopendir(fd));
+    return begin(d, lee_fd_is_mine_to_close(fd) ? fdopendir(fd) : NULL);
 }
 
 struct dirent *lee_dir_read(struct lee_dir *d) {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "io_file.h"
+#include "process.h"
 #include "reactor.h"
 
 enum {
@@ -18,7 +20,13 @@ enum {
 struct fd {
     _Atomic uint32_t generation; /* 0: not known */
     _Atomic uint32_t kind;
+    struct lee_process *_Atomic owner; /* that was spawned; null: the first one */
+    int next, previous;                /* of the same owner, plus 1; 0: none */
 };
+
+/* Of a descriptor that is on its way. */
+static struct lee_process nobody;
+bool lee_fds_guarded;
 
 static struct fd *_Atomic parts[PARTS];
 static _Atomic uint32_t last_generation;
@@ -42,10 +50,41 @@ static struct fd *place(int fd) {
     return find(fd);
 }
 
+static struct lee_process *owner_of(const struct fd *known) {
+    return atomic_load_explicit(&known->owner, memory_order_relaxed);
+}
+
+/* It is nobody's on any list. */
+static void disown(struct fd *known) {
+    struct lee_process *owner = owner_of(known);
+    if (owner == NULL || owner == &nobody)
+        return;
+    if (known->previous != 0)
+        find(known->previous - 1)->next = known->next;
+    else
+        owner->first_fd = known->next;
+    if (known->next != 0)
+        find(known->next - 1)->previous = known->previous;
+}
+
+static void own(struct fd *known, int fd) {
+    struct lee_process *owner = lee_process_is_spawned() ? lee_process : NULL;
+    disown(known);
+    atomic_store_explicit(&known->owner, owner, memory_order_relaxed);
+    if (owner == NULL)
+        return;
+    known->previous = 0;
+    known->next = owner->first_fd;
+    if (known->next != 0)
+        find(known->next - 1)->previous = fd + 1;
+    owner->first_fd = fd + 1;
+}
+
 int lee_fd_made(int fd, unsigned kind) {
     int error = errno;
     struct fd *known = place(fd);
     if (known != NULL) {
+        own(known, fd);
         uint32_t generation;
         do
             generation = atomic_fetch_add_explicit(&last_generation, 1, memory_order_relaxed) + 1;
@@ -62,6 +101,8 @@ void lee_fd_closes(int fd) {
     lee_reactor_closes(fd);
     if (known == NULL)
         return;
+    disown(known);
+    atomic_store_explicit(&known->owner, NULL, memory_order_relaxed);
     atomic_store_explicit(&known->generation, 0, memory_order_relaxed);
     atomic_store_explicit(&known->kind, 0, memory_order_relaxed);
 }
@@ -73,10 +114,53 @@ int lee_fd_close(int fd) {
 
 void lee_fd_keep(int fd) {
     lee_fd_made(fd, KEPT);
+    struct fd *known = find(fd);
+    if (known != NULL) { /* whichever process was the first to wait */
+        disown(known);
+        atomic_store_explicit(&known->owner, NULL, memory_order_relaxed);
+    }
+    lee_fds_guarded = true;
 }
 
-bool lee_fd_is_kept(int fd) {
-    return (lee_fd_kind(fd) & KEPT) != 0;
+bool lee_fd_is_mine_slowly(int fd, bool strictly) {
+    const struct fd *known = find(fd);
+    struct lee_process *owner = known != NULL ? owner_of(known) : NULL, *self = lee_process_is_spawned() ? lee_process : NULL;
+    bool kept = (lee_fd_kind(fd) & KEPT) != 0;
+    if (!kept && (owner == self || (owner == NULL && !strictly && fd >= 0 && fd <= STDERR_FILENO)))
+        return true;
+    errno = EBADF;
+    return false;
+}
+
+void lee_fd_note(int fd) {
+    if (lee_fd_generation(fd) == 0 || (lee_fds_guarded && !lee_fd_is_mine_slowly(fd, true)))
+        lee_fd_made(fd, 0);
+}
+
+uint32_t lee_fd_send(int fd) {
+    struct fd *known = place(fd);
+    if (known == NULL)
+        return 0;
+    if (lee_fd_generation(fd) == 0)
+        lee_fd_made(fd, 0);
+    lee_reactor_closes(fd); /* who waits for it here goes on */
+    disown(known);
+    atomic_store_explicit(&known->owner, &nobody, memory_order_relaxed);
+    lee_fds_guarded = true;
+    return lee_fd_generation(fd);
+}
+
+bool lee_fd_receive(int fd, uint32_t generation) {
+    struct fd *known = find(fd);
+    if (known == NULL || generation == 0 || lee_fd_generation(fd) != generation || owner_of(known) != &nobody)
+        return false;
+    own(known, fd);
+    return true;
+}
+
+void lee_fds_end(struct lee_process *process) {
+    while (process->first_fd != 0)
+        io_close_now(process->first_fd - 1);
 }
 
 uint32_t lee_fd_generation(int fd) {

@@ -1,7 +1,9 @@
-/* fds.h: what the runtime knows of the descriptors that the program's own calls made.
+/* fds.h: what the runtime knows of the descriptors that the program's own calls made, and whose they are.
  *
  * Promises: a descriptor that was noted as made keeps its generation until it is closed by a call of the program's; no two that had
- * the same number have the same generation. What C code opens, and what the program was started with, is not known. Any thread may ask. */
+ * the same number have the same generation. What C code opens, and what the program was started with, is not known, and is the first
+ * process's; a process that was spawned has what it made or was given, and the use of the standard three. When it ends, its descriptors are
+ * closed, and no others. Any thread may ask. */
 #ifndef LEE_SRC_FDS_H
 #define LEE_SRC_FDS_H
 
@@ -23,7 +25,22 @@ void lee_fd_closes(int fd);
 int lee_fd_close(int fd);
 /* The runtime keeps it for itself: no call of the program's closes it. */
 void lee_fd_keep(int fd);
-bool lee_fd_is_kept(int fd);
+/* Whether the running process may use it, or (`strictly`) also close it; else EBADF. Of a program of one process it has all but those
+ * that the runtime keeps. */
+bool lee_fd_is_mine_slowly(int fd, bool strictly);
+extern bool lee_fds_guarded; /* some are not everybody's */
+static inline bool lee_fd_is_mine(int fd) {
+    return __builtin_expect(!lee_fds_guarded, 1) || lee_fd_is_mine_slowly(fd, false);
+}
+static inline bool lee_fd_is_mine_to_close(int fd) {
+    return __builtin_expect(!lee_fds_guarded, 1) || lee_fd_is_mine_slowly(fd, true);
+}
+/* Something of the library's opened it: it is noted unless it is known. */
+void lee_fd_note(int fd);
+/* It is no process's until another one takes it. */
+uint32_t lee_fd_send(int fd);
+/* Whether it is still the one that was sent; then it is the running process's. */
+bool lee_fd_receive(int fd, uint32_t generation);
 /* 0: it is not known. */
 uint32_t lee_fd_generation(int fd);
 unsigned lee_fd_kind(int fd);

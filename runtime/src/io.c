@@ -8,7 +8,9 @@
 #include "custodian.h"
 #include "fds.h"
 #include "io_file.h"
+#include "io_wait.h"
 #include "process.h"
+#include "reactor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -89,6 +91,85 @@ struct lee_file *lee_io_stderr(void) {
     return lee_io_standard_input + 2;
 }
 
+/* --- calls that wait -------------------------------------------------------------------------------------------------- */
+
+/* Standard error is written at once, whoever waits for it: `warn` and others say one message in pieces. */
+static bool suspends(const struct lee_file *f) {
+    return LEE_SUSPENDS && f != lee_io_standard_input + 2;
+}
+
+static void begin_use(struct io_use *use, struct lee_file *f) {
+    *use = (struct io_use){f, f->rpos, f->rend, f->wpos, f->wend, 0};
+    f->rpos = f->rend = f->wpos = f->wend = NULL;
+    f->use = use;
+}
+
+/* The file is what it was, without what was written; unless it was closed. */
+static void end_use(void *context) {
+    struct io_use *use = context;
+    struct lee_file *f = use->f;
+    f->use = NULL;
+    if (f->flags & IO_OPEN) {
+        if (use->out != 0) {
+            size_t held = (size_t)(use->wpos - f->buffer) - use->out;
+            memmove(f->buffer, f->buffer + use->out, held);
+            use->wpos = f->buffer + held;
+        }
+        f->rpos = use->rpos;
+        f->rend = use->rend;
+        f->wpos = use->wpos;
+        f->wend = use->wend;
+    }
+#ifndef LEE_NO_GC
+    struct lee_task *next;
+    for (struct lee_task *task = f->waiting; task != NULL; task = next) {
+        next = task->outside_next;
+        task->outside_next = NULL;
+        lee_task_resume(task);
+    }
+    f->waiting = NULL;
+#endif
+}
+
+#ifndef LEE_NO_GC
+static void stop_claiming(struct lee_task *task) {
+    struct lee_file *f = task->outside;
+    struct lee_task **link = &f->waiting;
+    while (*link != task)
+        link = &(*link)->outside_next;
+    *link = task->outside_next;
+    task->outside_next = NULL;
+    task->outside = NULL;
+    task->leave = NULL;
+}
+
+void io_claim_slowly(struct lee_file *f) {
+    while (f->use != NULL) {
+        lee_task_may_wait();
+        struct lee_task **link = &f->waiting;
+        while (*link != NULL)
+            link = &(*link)->outside_next;
+        *link = lee_task_self();
+        (*link)->outside_next = NULL;
+        lee_task_park(f, stop_claiming);
+        io_check(f);
+    }
+}
+#else
+void io_claim_slowly(struct lee_file *f) {
+    (void)f;
+}
+#endif
+
+/* The task in the middle of a call does not go on. */
+static void stop_use(struct lee_file *f) {
+    if (f->use == NULL)
+        return;
+    struct io_use *use = f->use;
+    f->waiting = NULL;
+    end_use(use);
+}
+
 static void unlink_file(struct lee_file *f) {
     if (f->previous != NULL)
         f->previous->next = f->next;
@@ -115,6 +196,7 @@ struct lee_file *io_begin(struct lee_file *f, int fd, unsigned flags) {
         errno = why;
         return NULL;
     }
+    lee_fd_note(fd);
     f->fd = fd;
     f->flags = flags | IO_OPEN;
     f->custodian = lee_custodian_current != NULL ? lee_custodian_current() : NULL;
@@ -161,7 +243,7 @@ struct lee_file *lee_io_fopen(const char *path, const char *mode) {
     unsigned flags;
     int how = io_mode(mode, &flags);
     struct lee_file *f = how < 0 ? NULL : io_make();
-    return f == NULL ? NULL : io_begin(f, open_retrying(path, how), flags);
+    return f == NULL ? NULL : io_begin(f, lee_fd_made(open_retrying(path, how), LEE_FD_FILE | LEE_FD_BLOCKS), flags);
 }
 
 struct lee_file *lee_io_fdopen(int fd, const char *mode) {
@@ -170,9 +252,7 @@ struct lee_file *lee_io_fdopen(int fd, const char *mode) {
     unsigned flags;
     if (io_mode(mode, &flags) < 0)
         return NULL;
-    int have = lee_fd_is_kept(fd) ? -1 : fcntl(fd, F_GETFL);
-    if (lee_fd_is_kept(fd))
-        errno = EBADF;
+    int have = lee_fd_is_mine_to_close(fd) ? fcntl(fd, F_GETFL) : -1;
     if (have < 0)
         return NULL;
     int access = have & O_ACCMODE;
@@ -190,17 +270,22 @@ struct lee_file *lee_io_freopen(const char *path, const char *mode, struct lee_f
     if (mode == NULL)
         lee_fault_null(NULL);
     io_check(f);
+    io_claim(f);
     unsigned flags;
     int how = io_mode(mode, &flags);
     int fd = -1;
     io_flush(f);
+    io_check(f);
     if (how >= 0 && path == NULL)
         errno = EINVAL; /* a new mode for the same file needs a name that the system does not give */
     else if (how >= 0)
         fd = open_retrying(path, how);
     if (fd >= 0 && fd != f->fd) {
+        lee_fd_closes(f->fd);
         int moved = dup3(fd, f->fd, how & O_CLOEXEC);
         int why = errno;
+        if (moved >= 0)
+            lee_fd_note(moved);
         close(fd);
         errno = why;
         fd = moved;
@@ -293,6 +378,9 @@ bool io_start_reading(struct lee_file *f) {
     io_check(f);
     if (IO_LIKELY(f->rpos != NULL))
         return true;
+    io_claim(f);
+    if (f->rpos != NULL)
+        return true;
     if (!(f->flags & IO_READ)) {
         errno = EBADF;
         f->flags |= IO_ERROR;
@@ -308,6 +396,9 @@ bool io_start_reading(struct lee_file *f) {
 bool io_start_writing(struct lee_file *f) {
     io_check(f);
     if (IO_LIKELY(f->wpos != NULL))
+        return true;
+    io_claim(f);
+    if (f->wpos != NULL)
         return true;
     if (!(f->flags & IO_WRITE)) {
         errno = EBADF;
@@ -336,12 +427,20 @@ size_t io_read_direct(struct lee_file *f, void *p, size_t n) {
         return 0;
     flush_before_reading();
     ssize_t got;
+    struct io_use use;
+    const struct lee_left left = {end_use, &use};
+    bool suspends = LEE_SUSPENDS;
+    if (suspends)
+        begin_use(&use, f);
     do
-        got = read(f->fd, p, n < SSIZE_MAX ? n : SSIZE_MAX);
+        got = lee_read_left(f->fd, p, n < SSIZE_MAX ? n : SSIZE_MAX, &left);
     while (got < 0 && errno == EINTR);
+    if (suspends)
+        end_use(&use);
     if (got > 0)
         return (size_t)got;
-    f->flags |= got == 0 ? IO_EOF : IO_ERROR;
+    if (f->flags & IO_OPEN)
+        f->flags |= got == 0 ? IO_EOF : IO_ERROR;
     return 0;
 }
 
@@ -349,31 +448,46 @@ bool io_fill(struct lee_file *f) {
     if (f->rpos != f->rend)
         return true;
     size_t got = io_read_direct(f, f->buffer, f->mode == LEE_IO_NONE && f->flags & IO_DECIDED ? 1 : IO_BUFFER);
+    if (!(f->flags & IO_OPEN)) /* closed while it waited */
+        return false;
     f->rpos = f->buffer;
     f->rend = f->buffer + got;
     return got != 0;
 }
 
-/* Writes `n` bytes at `p` to the descriptor; returns how many got out. */
-static size_t write_out(struct lee_file *f, const unsigned char *p, size_t n) {
-    size_t done = 0;
-    while (done < n) {
-        ssize_t put = write(f->fd, p + done, n - done);
+/* Writes `n` bytes at `p` to the descriptor; returns how many got out. `*out` says so too, while it is under way. */
+static size_t write_out(struct lee_file *f, const unsigned char *p, size_t n, size_t *out, const struct lee_left *left) {
+    while (*out < n) {
+        ssize_t put = left != NULL ? lee_write_left(f->fd, p + *out, n - *out, left) : write(f->fd, p + *out, n - *out);
         if (put >= 0) {
-            done += (size_t)put;
+            *out += (size_t)put;
         } else if (errno != EINTR) {
-            f->flags |= IO_ERROR;
+            lee_io_broken(f->fd);
+            f->flags |= f->flags & IO_OPEN ? IO_ERROR : 0;
             break;
         }
     }
-    return done;
+    return *out;
+}
+
+/* The same while others run. `held`: it is what the buffer holds. */
+static size_t write_waiting(struct lee_file *f, const unsigned char *p, size_t n, bool held) {
+    struct io_use use;
+    const struct lee_left left = {end_use, &use};
+    size_t direct = 0;
+    begin_use(&use, f);
+    size_t out = write_out(f, p, n, held ? &use.out : &direct, &left);
+    end_use(&use);
+    return out;
 }
 
 bool io_flush(struct lee_file *f) {
     if (f->wpos == NULL)
         return true;
-    size_t held = (size_t)(f->wpos - f->buffer);
-    size_t out = write_out(f, f->buffer, held);
+    size_t held = (size_t)(f->wpos - f->buffer), out = 0;
+    if (suspends(f))
+        return write_waiting(f, f->buffer, held, true) == held && f->flags & IO_OPEN;
+    write_out(f, f->buffer, held, &out, NULL);
     memmove(f->buffer, f->buffer + out, held - out);
     f->wpos = f->buffer + (held - out);
     return out == held;
@@ -391,15 +505,16 @@ static size_t write_buffered(struct lee_file *f, const unsigned char *p, size_t 
     if (n > room) {
         if (!io_flush(f))
             return 0;
+        size_t out = 0;
         if (n >= IO_BUFFER)
-            return write_out(f, p, n);
+            return suspends(f) ? write_waiting(f, p, n, false) : write_out(f, p, n, &out, NULL);
     }
     memcpy(f->wpos, p, n);
     f->wpos += n;
     return n;
 }
 
-size_t io_write(struct lee_file *f, const unsigned char *p, size_t n) {
+static size_t write_by_mode(struct lee_file *f, const unsigned char *p, size_t n) {
     if (f->mode == LEE_IO_FULL)
         return write_buffered(f, p, n);
     size_t now = f->mode == LEE_IO_NONE ? n : whole_lines(p, n);
@@ -408,6 +523,31 @@ size_t io_write(struct lee_file *f, const unsigned char *p, size_t n) {
     if (write_buffered(f, p, now) != now || !io_flush(f))
         return 0;
     return now + write_buffered(f, p + now, n - now);
+}
+
+/* Whether something may have to be written out before all of `p` is in the buffer. */
+static bool may_flush_before(const struct lee_file *f, const unsigned char *p, size_t n) {
+    return n > (size_t)(f->buffer + IO_BUFFER - f->wpos) || (f->mode == LEE_IO_LINE && whole_lines(p, n) != 0);
+}
+
+unsigned char *io_copy(struct lee_file *f, const void *p, size_t n) {
+    unsigned char *own = lee_heap_try_alloc_plain(n);
+    if (own == NULL || !(f->flags & IO_OPEN)) { /* that allocation may shut its custodian down */
+        errno = own == NULL ? ENOMEM : EBADF;
+        return NULL;
+    }
+    return memcpy(own, p, n);
+}
+
+size_t io_write(struct lee_file *f, const unsigned char *p, size_t n) {
+    if (!suspends(f) || !may_flush_before(f, p, n))
+        return write_by_mode(f, p, n);
+    unsigned char *own = io_copy(f, p, n);
+    if (own == NULL)
+        return 0;
+    size_t put = write_by_mode(f, own, n);
+    lee_heap_free(own);
+    return put;
 }
 
 bool io_finish(struct lee_file *f) {
@@ -450,8 +590,9 @@ static void leave_child(struct lee_file *f) {
 
 int lee_io_fclose(struct lee_file *f) {
     io_check(f);
+    io_claim(f);
     bool good = io_finish(f);
-    int why = errno, closed = close(f->fd);
+    int why = errno, closed = lee_fd_close(f->fd);
     int close_error = errno;
     leave_child(f);
     errno = close_error;
@@ -514,6 +655,7 @@ void lee_files_shut(void) {
 int lee_io_fflush(struct lee_file *f) {
     if (f != NULL) {
         io_check(f);
+        io_claim(f);
         if (f->rpos != NULL) {
             drop_read_ahead(f);
             return 0;
@@ -523,7 +665,7 @@ int lee_io_fflush(struct lee_file *f) {
     bool good = true;
     for (int i = 0; i < 3; i++)
         good &= io_flush(lee_io_standard_input + i);
-    for (f = first_file(); f != NULL; f = f->next)
+    for (f = first_file(); f != NULL; f = f->flags & IO_OPEN ? f->next : first_file()) /* closed while it waited: once more */
         good &= io_flush(f);
     return good ? 0 : IO_END;
 }
@@ -531,6 +673,7 @@ int lee_io_fflush(struct lee_file *f) {
 int lee_io_setvbuf(struct lee_file *f, char *buffer, int mode, size_t size) {
     (void)buffer, (void)size;
     io_check(f);
+    io_claim(f);
     if (mode != LEE_IO_FULL && mode != LEE_IO_LINE && mode != LEE_IO_NONE) {
         errno = EINVAL;
         return IO_END;
@@ -574,6 +717,7 @@ void lee_io_clearerr(struct lee_file *f) {
 
 off_t lee_io_ftello(struct lee_file *f) {
     io_check(f);
+    io_claim(f);
     off_t held = f->wpos != NULL ? f->wpos - f->buffer : 0;
     off_t at = lseek(f->fd, 0, f->flags & IO_APPEND && held != 0 ? SEEK_END : SEEK_CUR);
     if (at < 0)
@@ -588,6 +732,7 @@ long lee_io_ftell(struct lee_file *f) {
 
 int lee_io_fseeko(struct lee_file *f, off_t offset, int whence) {
     io_check(f);
+    io_claim(f);
     if (!io_flush(f))
         return -1;
     if (whence == SEEK_CUR && f->rpos != NULL && __builtin_sub_overflow(offset, f->rend - f->rpos, &offset)) {
@@ -622,8 +767,24 @@ int lee_io_fsetpos(struct lee_file *f, const struct lee_io_position *position) {
     return lee_io_fseeko(f, position->offset, SEEK_SET);
 }
 
-static void flush_for_fault(void) {
+/* Nobody goes on any more: what tasks were in the middle of is written first, and what waits, waits here. */
+static void flush_last(void) {
+#ifndef LEE_NO_GC
+    bool used = lee_tasks_used;
+    lee_tasks_used = false;
+    for (int i = 0; i < 3; i++)
+        stop_use(lee_io_standard_input + i);
+    for (struct lee_file *f = first_file(); f != NULL; f = f->next)
+        stop_use(f);
+#endif
     lee_io_fflush(NULL);
+#ifndef LEE_NO_GC
+    lee_tasks_used = used;
+#endif
+}
+
+static void flush_for_fault(void) {
+    flush_last();
 }
 
 __attribute__((constructor(101))) static void install_flush(void) {
@@ -633,7 +794,7 @@ __attribute__((constructor(101))) static void install_flush(void) {
 /* Runs after the functions that the program gave to atexit. Standard input goes back to where the program stopped
  * reading, for the next reader of the same file. */
 __attribute__((destructor)) static void flush_at_exit(void) {
-    lee_io_fflush(NULL);
+    flush_last();
     if (lee_io_standard_input->rpos != NULL)
         drop_read_ahead(lee_io_standard_input);
 }

@@ -38,21 +38,17 @@ static int made_from(int fd, int made) {
     return lee_fd_made(made, lee_fd_kind(fd));
 }
 
-/* The runtime's own descriptors are not there for the program. */
-static bool is_kept(int fd) {
-    if (!lee_fd_is_kept(fd))
-        return false;
-    errno = EBADF;
-    return true;
-}
-
 int lee_dup(int fd) {
-    return is_kept(fd) ? -1 : made_from(fd, dup(fd));
+    return lee_fd_is_mine(fd) ? made_from(fd, dup(fd)) : -1;
 }
 
 int lee_dup2(int fd, int to) {
-    if (is_kept(to) || is_kept(fd))
+    if (!lee_fd_is_mine(fd))
         return -1;
+    if (lee_fds_guarded && !lee_fd_is_mine_slowly(to, true) && fcntl(to, F_GETFD) >= 0) { /* somebody else has that */
+        errno = EBADF;
+        return -1;
+    }
     if (fd == to || fcntl(fd, F_GETFD) < 0)
         return dup2(fd, to);
     lee_fd_closes(to);
@@ -60,7 +56,7 @@ int lee_dup2(int fd, int to) {
 }
 
 int lee_close(int fd) {
-    return is_kept(fd) ? -1 : lee_fd_close(fd);
+    return lee_fd_is_mine_to_close(fd) ? lee_fd_close(fd) : -1;
 }
 
 /* The commands whose argument is a number, or that have none. The others read or write through a pointer whose type
@@ -81,6 +77,8 @@ int lee_fcntl(int fd, int command, ...) {
         return -1;
     }
     va_end(args);
+    if (!lee_fd_is_mine(fd))
+        return -1;
     int result = fcntl(fd, command, argument);
     if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
         return made_from(fd, result);

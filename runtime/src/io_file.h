@@ -41,7 +41,23 @@ struct lee_file {
     pid_t child;   /* of popen, else 0 */
     struct lee_file *next, *previous; /* among the open files; not for the standard ones */
     struct lee_custodian *custodian;  /* that closes it when it is shut down; null: none */
+    struct io_use *use;       /* a task is in the middle of a call that waits; null: none is */
+    struct lee_task *waiting; /* for the end of that */
 };
+
+/* Such a call, on the stack of its task. Meanwhile the file is idle for everybody else. */
+struct io_use {
+    struct lee_file *f;
+    unsigned char *rpos, *rend, *wpos, *wend; /* what they are in truth */
+    size_t out;                               /* bytes of the buffer that were written */
+};
+
+/* Waits until no other task is in the middle of a call. */
+void io_claim_slowly(struct lee_file *f);
+static inline void io_claim(struct lee_file *f) {
+    if (IO_UNLIKELY(f->use != NULL))
+        io_claim_slowly(f);
+}
 
 /* Faults unless `f` is an open file. */
 static inline void io_check(const struct lee_file *f) {
@@ -81,7 +97,11 @@ size_t io_read_direct(struct lee_file *f, void *p, size_t n);
 /* Writes out what the buffer holds. After a failure the rest stays in the buffer. */
 bool io_flush(struct lee_file *f);
 
-/* Appends `n` bytes; returns how many were taken. The file is writing. */
+/* A copy of the bytes, to be freed; null and errno if there is no memory, or the file was closed meanwhile. What an argument points to may be freed
+ * by others as soon as the task waits (`[[lee::waits]]`), so it is copied before that. */
+unsigned char *io_copy(struct lee_file *f, const void *p, size_t n);
+
+/* Appends `n` bytes; returns how many were taken. The file is writing. `p` is not read any more once the task has waited. */
 size_t io_write(struct lee_file *f, const unsigned char *p, size_t n);
 
 /* Looks whether commands of popen that nobody waits for have ended. */

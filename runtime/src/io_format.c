@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "io_file.h"
+#include "io_library.h"
 
 #include <errno.h>
 #include <lee/foreign.h>
@@ -141,11 +142,13 @@ static void free_text(struct text *t) {
 }
 
 int lee_io_vfprintf(struct lee_file *f, const char *format, va_list args) {
-    if (!io_start_writing(f))
+    io_check(f);
+    bool later = f->use != NULL; /* another task is in the middle of a call: what the arguments point to is read before this one waits */
+    if (!later && !io_start_writing(f))
         return -1;
     if (format == NULL)
         lee_fault_null(NULL);
-    size_t room = f->mode == LEE_IO_FULL ? (size_t)(f->wend - f->wpos) : 0;
+    size_t room = !later && f->mode == LEE_IO_FULL ? (size_t)(f->wend - f->wpos) : 0;
     va_list again;
     va_copy(again, args);
     if (room > 256) { /* else it is not worth the try */
@@ -160,6 +163,10 @@ int lee_io_vfprintf(struct lee_file *f, const char *format, va_list args) {
     struct text t;
     format_text(&t, format, again);
     va_end(again);
+    if (later && !io_start_writing(f)) {
+        free_text(&t);
+        return -1;
+    }
     if (t.length >= 0 && io_write(f, (unsigned char *)t.at, (size_t)t.length) != (size_t)t.length)
         t.length = -1;
     free_text(&t);
@@ -190,7 +197,7 @@ int lee_io_vdprintf(int fd, const char *format, va_list args) {
     struct text t;
     format_text(&t, format, args);
     for (int done = 0; done < t.length;) {
-        ssize_t put = write(fd, t.at + done, (size_t)(t.length - done));
+        ssize_t put = lee_write(fd, t.at + done, (size_t)(t.length - done));
         if (put >= 0)
             done += (int)put;
         else if (errno != EINTR)

@@ -23,6 +23,7 @@ char *lee_getenv(const char *name, char **ret_lo, char **ret_hi);
 char *lee_secure_getenv(const char *name, char **ret_lo, char **ret_hi);
 char *lee_realpath(const char *path, char *resolved, char *lo, char *hi, char **ret_lo, char **ret_hi);
 char *lee_getcwd(char *buffer, size_t size, char **ret_lo, char **ret_hi);
+int lee_creat(const char *path, mode_t mode);
 int lee_open(const char *path, int flags, ...);
 int lee_openat(int directory, const char *path, int flags, ...);
 int lee_execv(const char *path, char *const *argv, char *const *lo, char *const *hi);
@@ -49,7 +50,7 @@ int lee_connect(int fd, const void *address, socklen_t length);
 
 /* Waiting by tasks (io_sleep.c) */
 unsigned lee_sleep(unsigned seconds);
-int lee_usleep(useconds_t microseconds);
+int lee_usleep(unsigned microseconds);
 int lee_nanosleep(const struct timespec *wanted, struct timespec *left);
 int lee_clock_nanosleep(clockid_t clock, int flags, const struct timespec *wanted, struct timespec *left);
 int lee_pause(void);

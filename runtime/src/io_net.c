@@ -39,7 +39,7 @@ int lee_accept(int fd, char *address, char *lo, char *hi, socklen_t *length) {
 
 int lee_getsockname(int fd, char *address, char *lo, char *hi, socklen_t *length) {
     socklen_t room = room_for(address, lo, hi, length);
-    int result = getsockname(fd, (struct sockaddr *)address, &room);
+    int result = !lee_fd_is_mine(fd) ? -1 : getsockname(fd, (struct sockaddr *)address, &room);
     if (result == 0 && length != NULL)
         *length = room;
     return result;
@@ -47,7 +47,7 @@ int lee_getsockname(int fd, char *address, char *lo, char *hi, socklen_t *length
 
 int lee_getpeername(int fd, char *address, char *lo, char *hi, socklen_t *length) {
     socklen_t room = room_for(address, lo, hi, length);
-    int result = getpeername(fd, (struct sockaddr *)address, &room);
+    int result = !lee_fd_is_mine(fd) ? -1 : getpeername(fd, (struct sockaddr *)address, &room);
     if (result == 0 && length != NULL)
         *length = room;
     return result;
@@ -85,7 +85,7 @@ int lee_getsockopt(int fd, int level, int name, char *value, char *lo, char *hi,
         errno = ENOPROTOOPT;
         return -1;
     }
-    int result = getsockopt(fd, level, name, value, &room);
+    int result = !lee_fd_is_mine(fd) ? -1 : getsockopt(fd, level, name, value, &room);
     if (result == 0 && length != NULL)
         *length = room;
     return result;
@@ -96,6 +96,8 @@ int lee_setsockopt(int fd, int level, int name, const void *value, socklen_t len
         errno = ENOPROTOOPT;
         return -1;
     }
+    if (!lee_fd_is_mine(fd))
+        return -1;
     if (level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO))
         lee_fd_add_kind(fd, LEE_FD_TIMES);
     return setsockopt(fd, level, name, value, length);

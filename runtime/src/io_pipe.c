@@ -2,7 +2,9 @@
  * that may have several threads. */
 #define _GNU_SOURCE
 
+#include "fds.h"
 #include "io_file.h"
+#include "io_library.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,13 +54,14 @@ struct lee_file *lee_io_popen(const char *command, const char *mode) {
         return f;
     }
     io_finish(f);
-    close(ours);
+    lee_fd_close(ours);
     errno = why;
     return NULL;
 }
 
 int lee_io_pclose(struct lee_file *f) {
     io_check(f);
+    io_claim(f);
     pid_t child = f->child;
     f->child = 0;
     lee_io_fclose(f);
@@ -67,7 +70,7 @@ int lee_io_pclose(struct lee_file *f) {
         return -1;
     }
     int status;
-    while (waitpid(child, &status, 0) < 0)
+    while (lee_waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
             return -1;
     return status;

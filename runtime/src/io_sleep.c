@@ -3,6 +3,7 @@
  * Promises: as io_wait.c: each does what the function of its name does, and lets other tasks run while it waits. */
 #define _GNU_SOURCE
 
+#include "fds.h"
 #include "io_library.h"
 #include "reactor.h"
 
@@ -11,6 +12,12 @@
 #include <sys/select.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { FDS_MOST = 1 << 20 }; /* that a program can have open */
+
+static bool is_in(int fd, const fd_set *set) {
+    return set != NULL && FD_ISSET(fd, set);
+}
 
 #ifndef LEE_NO_GC
 
@@ -112,10 +119,6 @@ static int poll_waiting(struct pollfd *fds, nfds_t n, int timeout) {
         if (more == 0 || (more < 0 && errno != EBADF)) /* poll itself tells of one that is closed */
             return more;
     }
-}
-
-static bool is_in(int fd, const fd_set *set) {
-    return set != NULL && FD_ISSET(fd, set);
 }
 
 static int select_waiting(int count, fd_set *readable, fd_set *writable, fd_set *exceptional, struct timeval *timeout) {
@@ -242,7 +245,35 @@ int lee_pause(void) {
     return pause();
 }
 
+/* Of one that is another process's it says what it says of one that is not open. */
+static bool has_others(struct pollfd *fds, nfds_t n) {
+    if (!lee_fds_guarded || n > FDS_MOST)
+        return false;
+    int error = errno, others = 0;
+    for (nfds_t i = 0; i < n; i++)
+        others += fds[i].fd >= 0 && !lee_fd_is_mine(fds[i].fd);
+    errno = error;
+    return others > 0;
+}
+
+/* Those are told of at once, so there is no waiting. */
+static int poll_with_others(struct pollfd *fds, nfds_t n) {
+    int count = 0;
+    for (nfds_t i = 0; i < n; i++) {
+        if (fds[i].fd >= 0 && !lee_fd_is_mine(fds[i].fd)) {
+            fds[i].revents = POLLNVAL;
+            count++;
+        } else {
+            int ready = poll(&fds[i], 1, 0);
+            count += ready > 0;
+        }
+    }
+    return count;
+}
+
 int lee_poll(struct pollfd *fds, nfds_t n, int timeout) {
+    if (has_others(fds, n))
+        return poll_with_others(fds, n);
     return LEE_SUSPENDS && timeout != 0 ? poll_waiting(fds, n, timeout) : poll(fds, n, timeout);
 }
 
@@ -251,6 +282,10 @@ int lee_select(int count, fd_set *readable, fd_set *writable, fd_set *exceptiona
     if (count > FD_SETSIZE) {
         errno = EINVAL;
         return -1;
+    }
+    for (int fd = 0; lee_fds_guarded && fd < count; fd++) {
+        if ((is_in(fd, readable) || is_in(fd, writable) || is_in(fd, exceptional)) && !lee_fd_is_mine(fd))
+            return -1;
     }
     if (!LEE_SUSPENDS)
         return select(count, readable, writable, exceptional, timeout);

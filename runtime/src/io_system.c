@@ -2,6 +2,7 @@
  * whose size is not given. Each does what the function of its name does, within what its checked type allows. */
 #define _GNU_SOURCE
 
+#include "fds.h"
 #include "io_library.h"
 
 #include <lee/heap.h>
@@ -71,20 +72,24 @@ static mode_t creation_mode(int flags, va_list args) {
     return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(args, mode_t) : 0;
 }
 
+int lee_creat(const char *path, mode_t mode) {
+    return lee_fd_made(creat(path, mode), LEE_FD_FILE | LEE_FD_BLOCKS);
+}
+
 int lee_open(const char *path, int flags, ...) {
     va_list args;
     va_start(args, flags);
     int fd = open(path, flags, creation_mode(flags, args));
     va_end(args);
-    return fd;
+    return lee_fd_made(fd, LEE_FD_FILE | (flags & O_NONBLOCK ? 0 : LEE_FD_BLOCKS));
 }
 
 int lee_openat(int directory, const char *path, int flags, ...) {
     va_list args;
     va_start(args, flags);
-    int fd = openat(directory, path, flags, creation_mode(flags, args));
+    int fd = directory == AT_FDCWD || lee_fd_is_mine(directory) ? openat(directory, path, flags, creation_mode(flags, args)) : -1;
     va_end(args);
-    return fd;
+    return lee_fd_made(fd, LEE_FD_FILE | (flags & O_NONBLOCK ? 0 : LEE_FD_BLOCKS));
 }
 
 /* How many arguments there are in front of the null pointer that ends them. */

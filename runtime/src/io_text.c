@@ -111,6 +111,16 @@ size_t lee_io_fread(void *p, size_t size, size_t count, struct lee_file *f) {
     return bytes == 0 ? 0 : read_slowly(f, p, bytes) / size;
 }
 
+/* Another task is in the middle of a call. */
+static SLOW size_t write_later(struct lee_file *f, const void *p, size_t bytes) {
+    unsigned char *own = io_copy(f, p, bytes);
+    if (own == NULL)
+        return 0;
+    size_t put = io_start_writing(f) ? io_write(f, own, bytes) : 0;
+    lee_heap_free(own);
+    return put;
+}
+
 size_t lee_io_fwrite(const void *p, size_t size, size_t count, struct lee_file *f) {
     if (IO_UNLIKELY(f == NULL))
         lee_fault_null(NULL);
@@ -120,6 +130,9 @@ size_t lee_io_fwrite(const void *p, size_t size, size_t count, struct lee_file *
         f->wpos += bytes;
         return count;
     }
+    io_check(f);
+    if (IO_UNLIKELY(f->use != NULL) && bytes != 0)
+        return write_later(f, p, bytes) / size;
     if (!io_start_writing(f) || bytes == 0)
         return 0;
     return io_write(f, p, bytes) / size;

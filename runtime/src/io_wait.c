@@ -322,10 +322,14 @@ void lee_io_broken(int fd) {
 /* --- C's names ------------------------------------------------------------------------------------------------------------ */
 
 ssize_t lee_read(int fd, void *p, size_t n) {
+    if (!lee_fd_is_mine(fd))
+        return -1;
     return LEE_SUSPENDS ? read_waiting(fd, p, n, NULL) : read(fd, p, n);
 }
 
 ssize_t lee_write(int fd, const void *p, size_t n) {
+    if (!lee_fd_is_mine(fd))
+        return -1;
     if (!LEE_SUSPENDS)
         return write(fd, p, n);
     ssize_t put = write_waiting(fd, p, n, NULL);
@@ -335,6 +339,8 @@ ssize_t lee_write(int fd, const void *p, size_t n) {
 }
 
 ssize_t lee_receive(int fd, void *p, size_t n, int flags, struct sockaddr *address, socklen_t *length) {
+    if (!lee_fd_is_mine(fd))
+        return -1;
     if (!LEE_SUSPENDS || flags & (MSG_DONTWAIT | MSG_ERRQUEUE))
         return recvfrom(fd, p, n, flags, address, length);
     return receive_waiting(fd, p, n, flags, address, length);
@@ -345,6 +351,8 @@ ssize_t lee_recv(int fd, void *p, size_t n, int flags) {
 }
 
 ssize_t lee_sendto(int fd, const void *p, size_t n, int flags, const void *address, socklen_t length) {
+    if (!lee_fd_is_mine(fd))
+        return -1;
     if (!LEE_SUSPENDS || flags & MSG_DONTWAIT)
         return sendto(fd, p, n, LEE_SUSPENDS ? flags | MSG_NOSIGNAL : flags, address, length);
     return send_waiting(fd, p, n, flags, address, length);
@@ -355,10 +363,14 @@ ssize_t lee_send(int fd, const void *p, size_t n, int flags) {
 }
 
 int lee_accept_waiting(int fd, struct sockaddr *address, socklen_t *length, int flags) {
+    if (!lee_fd_is_mine(fd))
+        return -1;
     int made = LEE_SUSPENDS ? accept_waiting(fd, address, length, flags) : accept4(fd, address, length, flags);
     return lee_fd_made(made, LEE_FD_SOCKET | (flags & SOCK_NONBLOCK ? 0 : LEE_FD_BLOCKS));
 }
 
 int lee_connect(int fd, const void *address, socklen_t length) {
+    if (!lee_fd_is_mine(fd))
+        return -1;
     return LEE_SUSPENDS ? connect_waiting(fd, address, length) : connect(fd, address, length);
 }

@@ -48,6 +48,7 @@ struct lee_process {
         intptr_t delta; /* its variable of static storage is so far from the linked one */
         void *copy;     /* null: it has none */
     } globals;
+    int first_fd;                      /* its descriptors (fds.c): the first one's number, plus 1 */
     struct lee_endpoint *endpoints;    /* its ends of channels (channel.c) */
     struct lee_exchange_links blocks;  /* head of the ring of its blocks of the exchange heap (exchange.c) */
     struct lee_process_record *record; /* what others know of it */
@@ -93,6 +94,8 @@ void lee_globals_enter(struct lee_process *process) __attribute__((weak));
  * printed written, as far as nobody has to be waited for. */
 void lee_files_begin(struct lee_process *process) __attribute__((weak));
 void lee_files_end(struct lee_process *process) __attribute__((weak));
+/* fds.c: closes the descriptors that a process has. */
+void lee_fds_end(struct lee_process *process) __attribute__((weak));
 /* channel.c: closes the ends of channels that a process has. */
 void lee_channels_end(struct lee_process *process) __attribute__((weak));
 /* channel.c: marks what messages of local contracts hold that are on their way to the process. */

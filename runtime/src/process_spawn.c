@@ -22,6 +22,7 @@
 
 #include "collect.h"
 #include "channel_list.h"
+#include "fds.h"
 #include "globals_copy.h"
 #include "opened.h"
 #include "poison.h"
@@ -211,6 +212,8 @@ static void release(struct lee_process *process, bool standing) {
     if (lee_opened_end != NULL)
         lee_opened_end();
     drop_untaken((struct beginning *)(void *)process);
+    if (lee_fds_end != NULL)
+        lee_fds_end(process);
     while (first_pid() != NULL)
         drop_pid(first_pid(), sizeof(struct lee_pid));
     if (process->heap != NULL)
@@ -380,7 +383,7 @@ struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)
             lee_fault_memory(site, LEE_STACK_BYTES);
         return NULL;
     }
-    lee_processes_used = true;
+    lee_processes_used = lee_fds_guarded = true;
     lee_task_used();
     record->count = 2;
     record->process = process;

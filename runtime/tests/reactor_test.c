@@ -14,6 +14,7 @@
 
 #include <lee/collect.h>
 #include <lee/custodian.h>
+#include <lee/descriptor.h>
 #include <lee/fault.h>
 #include <lee/heap.h>
 #include <lee/lee.h>
@@ -22,6 +23,7 @@
 
 #include "../src/fds.h"
 #include "../src/io_library.h"
+#include "../src/io_owned.h"
 #include "../src/reactor.h"
 #include "check.h"
 
@@ -511,9 +513,9 @@ static void test_many(void) {
 }
 
 static int read_in_process(void *argument) {
-    int fd = *(int *)argument;
+    struct lee_descriptor *d = lee_descriptor_take(*(struct lee_descriptor_sent *)argument);
     char c;
-    return (int)lee_read(fd, &c, 1);
+    return (int)lee_descriptor_read(d, &c, 1);
 }
 
 static int sleep_in_process(void *argument) {
@@ -523,27 +525,210 @@ static int sleep_in_process(void *argument) {
     return 0;
 }
 
+static struct lee_descriptor_sent send_copy(int fd) {
+    return lee_descriptor_give(lee_descriptor_of(lee_dup(fd)));
+}
+
 static void test_kill(void) {
-    int ends[2];
+    int ends[2], before = count_descriptors();
     CHECK(lee_pipe(ends) == 0);
     struct lee_pid *pids[20];
-    for (int i = 0; i < 20; i++)
-        pids[i] = lee_process_spawn(NULL, i % 2 == 0 ? read_in_process : sleep_in_process, &ends[0], sizeof ends[0]);
+    for (int i = 0; i < 20; i++) {
+        struct lee_descriptor_sent sent = send_copy(ends[0]);
+        pids[i] = lee_process_spawn(NULL, i % 2 == 0 ? read_in_process : sleep_in_process, &sent, sizeof sent);
+        if (i % 2 != 0)
+            lee_descriptor_lose(sent);
+    }
     lee_usleep(3000);
     CHECK(lee_reactor_has_waits());
     for (int i = 1; i < 20; i++)
         lee_process_kill(pids[i]);
+    CHECK(count_descriptors() == before + 3);
     CHECK(lee_write(ends[1], "x", 1) == 1);
     struct lee_process_end end = lee_process_wait(pids[0]);
     CHECK(end.how == LEE_RETURNED && end.status == 1);
     CHECK(!lee_reactor_has_waits());
     lee_close(ends[0]);
     lee_close(ends[1]);
+    CHECK(count_descriptors() == before);
+}
+
+/* --- whose descriptors are whose ------------------------------------------------------------------------------------------ */
+
+struct owned {
+    int of_main, own, standard;
+    struct lee_descriptor_sent sent;
+    bool go_on;
+};
+
+static int use_descriptors(void *argument) {
+    struct owned *with = *(struct owned **)argument;
+    struct pollfd fds = {.fd = with->of_main, .events = POLLIN};
+    fd_set set;
+    struct timeval none = {0, 0};
+    int ends[2], wrong = 0;
+    char c;
+    FD_ZERO(&set);
+    FD_SET(with->of_main, &set);
+#define IS_NOT_MINE(call) errno = 0, wrong += !((call) == -1 && errno == EBADF)
+    IS_NOT_MINE(lee_read(with->of_main, &c, 1));
+    IS_NOT_MINE(lee_write(with->of_main, "x", 1));
+    IS_NOT_MINE(lee_recv(with->of_main, &c, 1, 0));
+    IS_NOT_MINE(lee_send(with->of_main, "x", 1, 0));
+    IS_NOT_MINE(lee_close(with->of_main));
+    IS_NOT_MINE(lee_dup(with->of_main));
+    IS_NOT_MINE(lee_dup2(STDIN_FILENO, with->of_main));
+    IS_NOT_MINE(lee_close(STDIN_FILENO));
+    IS_NOT_MINE(lee_fcntl(with->of_main, F_GETFL));
+    IS_NOT_MINE(lee_lseek(with->of_main, 0, SEEK_CUR));
+    IS_NOT_MINE(lee_select(with->of_main + 1, &set, NULL, NULL, &none));
+    wrong += lee_descriptor_of(with->of_main) != NULL || lee_io_fdopen(with->of_main, "r") != NULL;
+    wrong += lee_poll(&fds, 1, -1) != 1 || fds.revents != POLLNVAL;
+    wrong += lee_fcntl(STDIN_FILENO, F_GETFD) < 0;
+    wrong += lee_pipe(ends) != 0 || lee_write(ends[1], "y", 1) != 1;
+    with->own = ends[0];
+    struct lee_descriptor *given = lee_descriptor_take(with->sent);
+    wrong += given == NULL || lee_descriptor_write(given, "z", 1) != 1;
+    wrong += lee_descriptor_take(with->sent) != NULL;
+    while (!with->go_on)
+        lee_task_yield();
+    return wrong;
+}
+
+static void test_owners(void) {
+    int ends[2], more[2], before = count_descriptors();
+    char c = 0;
+    CHECK(lee_pipe(ends) == 0 && lee_pipe(more) == 0);
+    struct owned with = {.of_main = ends[0], .own = -1}, *to = &with;
+    struct lee_descriptor *given = lee_descriptor_of(ends[1]);
+    with.sent = lee_descriptor_give(given);
+    CHECK(lee_write(ends[1], "x", 1) == -1 && errno == EBADF); /* nobody's */
+    struct lee_pid *pid = lee_process_spawn(NULL, use_descriptors, &to, sizeof to);
+    lee_task_yield();
+    CHECK(lee_read(ends[0], &c, 1) == 1 && c == 'z');
+    CHECK(with.own >= 0 && lee_read(with.own, &c, 1) == -1 && errno == EBADF);
+    CHECK(lee_close(with.own) == -1 && errno == EBADF);
+    CHECK(lee_write(ends[1], "x", 1) == -1 && errno == EBADF); /* the process's */
+    with.go_on = true;
+    struct lee_process_end end = lee_process_wait(pid);
+    CHECK(end.how == LEE_RETURNED && end.status == 0);
+    CHECK(lee_read(ends[0], &c, 1) == 0); /* its end of the pipe was closed */
+    with.go_on = false;
+    given = lee_descriptor_of(more[1]);
+    with.sent = lee_descriptor_give(given);
+    pid = lee_process_spawn(NULL, use_descriptors, &to, sizeof to);
+    lee_task_yield();
+    lee_process_kill(pid);
+    CHECK(lee_read(more[0], &c, 1) == 1 && lee_read(more[0], &c, 1) == 0);
+    lee_close(ends[0]);
+    lee_close(more[0]);
+    CHECK(count_descriptors() == before);
+}
+
+static bool told;
+
+/* --- files over pipes ------------------------------------------------------------------------------------------------- */
+
+enum { LINES = 20000 };
+
+struct lines {
+    struct lee_file *file;
+    int name;
+};
+
+static void write_lines(void *argument) {
+    struct lines *to = argument;
+    for (int i = 0; i < LINES; i++)
+        CHECK(lee_io_fprintf(to->file, "line %d of %d\n", i, to->name) > 0);
+    CHECK(lee_io_fflush(to->file) == 0);
+}
+
+/* Two write whole lines into one pipe, a third reads them. */
+static void test_lines(void) {
+    int ends[2], next[2] = {0, 0}, wrong = 0;
+    CHECK(lee_pipe(ends) == 0);
+    struct lee_file *out = lee_io_fdopen(ends[1], "w"), *in = lee_io_fdopen(ends[0], "r");
+    struct lines to[2] = {{out, 0}, {out, 1}};
+    void *tasks[2] = {start(write_lines, &to[0], sizeof to[0]), start(write_lines, &to[1], sizeof to[1])};
+    char line[64];
+    for (int i = 0; i < 2 * LINES; i++) {
+        int number = -1, name = 0;
+        if (lee_io_fgets(line, sizeof line, in) == NULL || sscanf(line, "line %d of %d\n", &number, &name) != 2 || number != next[name & 1]++)
+            wrong++;
+    }
+    CHECK(wrong == 0);
+    for (int i = 0; i < 2; i++)
+        lee_task_join(tasks[i]);
+    CHECK(lee_io_fclose(out) == 0);
+    CHECK(lee_io_fgets(line, sizeof line, in) == NULL && lee_io_feof(in));
+    CHECK(lee_io_fclose(in) == 0);
+}
+
+static void write_much(void *argument) {
+    struct lee_file *out = *(struct lee_file **)argument;
+    unsigned char *all = malloc(STREAM);
+    for (size_t i = 0; i < STREAM; i++)
+        all[i] = byte_at(i);
+    CHECK(lee_io_fwrite(all, 1, STREAM, out) == STREAM);
+    free(all);
+    CHECK(lee_io_fclose(out) == 0);
+}
+
+static void test_much(void) {
+    int ends[2], wrong = 0;
+    CHECK(lee_pipe(ends) == 0);
+    struct lee_file *out = lee_io_fdopen(ends[1], "w"), *in = lee_io_fdopen(ends[0], "r");
+    void *task = start(write_much, &out, sizeof out);
+    for (size_t i = 0; i < STREAM; i++)
+        wrong += lee_io_getc(in) != byte_at(i);
+    CHECK(wrong == 0 && lee_io_getc(in) == -1);
+    lee_task_join(task);
+    CHECK(lee_io_fclose(in) == 0);
+}
+
+static void read_line(void *argument) {
+    char line[16] = "";
+    struct lee_file *in = *(struct lee_file **)argument;
+    CHECK(lee_io_fgets(line, sizeof line, in) != NULL && strcmp(line, "one\n") == 0);
+    told = true;
+}
+
+static void read_for_ever(void *argument) {
+    char line[16];
+    lee_io_fgets(line, sizeof line, *(struct lee_file **)argument);
+    CHECK(false);
+}
+
+static void close_file(void *argument) {
+    CHECK(lee_io_fclose(*(struct lee_file **)argument) == 0);
+    CHECK(told);
+}
+
+/* Who uses or closes a file that another task reads from waits for that; who is ended while reading leaves the file to others. */
+static void test_in_use(void) {
+    int ends[2];
+    CHECK(lee_pipe(ends) == 0);
+    struct lee_file *in = lee_io_fdopen(ends[0], "r");
+    struct lee_custodian *doomed = lee_custodian_new(NULL), *outer = lee_custodian_enter(doomed);
+    start(read_for_ever, &in, sizeof in);
+    lee_custodian_enter(outer);
+    lee_task_yield();
+    told = false;
+    void *reader = start(read_line, &in, sizeof in);
+    lee_task_yield();
+    void *closer = start(close_file, &in, sizeof in);
+    lee_task_yield();
+    lee_custodian_shutdown(doomed);
+    lee_task_yield();
+    CHECK(!told);
+    CHECK(lee_write(ends[1], "one\n", 4) == 4);
+    lee_task_join(reader);
+    lee_task_join(closer);
+    CHECK(!lee_reactor_has_waits());
+    lee_close(ends[1]);
 }
 
 /* Others are served although some could always run. */
-static bool told;
-
 static void tell(void *argument) {
     int fd = *(int *)argument;
     char c;
@@ -616,7 +801,11 @@ int main(int argc, char **argv) {
     test_poll();
     test_signals();
     test_fair();
+    test_lines();
+    test_much();
+    test_in_use();
     test_many();
     test_kill();
+    test_owners();
     return check_end();
 }

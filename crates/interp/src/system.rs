@@ -24,13 +24,14 @@ impl Directory {
 /// The bytes of `struct dirent`.
 const ENTRY: u64 = 280;
 
-/// Functions of the system that the runtime stands in front of, so that a task which waits in one lets others run.
-const WAITING: &[&str] = &["close", "dup", "nanosleep", "pipe", "read", "sleep", "usleep", "write"];
+/// Functions of the system that the runtime stands in front of: a task that waits in one lets others run, and a descriptor is of a process.
+const IN_FRONT: &[&str] =
+    &["close", "dup", "fstat", "fsync", "isatty", "nanosleep", "pipe", "read", "sleep", "usleep", "write"];
 
 impl Machine<'_> {
     /// A function of these headers, if it is one.
     pub fn system(&mut self, name: &str, a: &Args) -> R<Option<Val>> {
-        let name = name.strip_prefix("lee_").filter(|bare| WAITING.contains(bare)).unwrap_or(name);
+        let name = name.strip_prefix("lee_").filter(|bare| IN_FRONT.contains(bare)).unwrap_or(name);
         match name {
             "exit" | "_exit" | "_Exit" => {
                 if name != "exit" {

@@ -303,6 +303,7 @@ impl Parser<'_> {
             "noreturn" => func.noreturn = true,
             "unprototyped" => func.unprototyped = true,
             "leaf" => func.leaf = true,
+            "waits" => func.waits = true,
             "into" => func.into = Some(self.number()?),
             "end_into" => func.end_into = Some((self.number()?, self.number()?)),
             "terminates" => func.terminates = Some(self.number()?),

@@ -269,6 +269,9 @@ fn write_func(out: &mut String, types: &TypeStore, func: &FuncTy) {
     if func.leaf {
         words.push("leaf".into());
     }
+    if func.waits {
+        words.push("waits".into());
+    }
     if let Some((p, c)) = func.fills {
         words.push(format!("fills {p} {}", c.map_or("-".into(), |c| c.to_string())));
     }

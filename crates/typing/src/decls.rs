@@ -319,6 +319,7 @@ impl Checker<'_> {
                 || f.fills.is_some()
                 || f.terminates.is_some()
                 || f.leaf
+                || f.waits
                 || f.keeps_string.is_some()
         });
         if promises && !place.trusted && !place.foreign && !system {

@@ -795,6 +795,7 @@ impl Checker<'_> {
                 "copies" if lee => f.copies = position(attr.args.first()).zip(position(attr.args.get(1))),
                 "terminates" if lee => f.terminates = position(attr.args.first()),
                 "leaf" if lee => f.leaf = true,
+                "waits" if lee => f.waits = true,
                 "fills" if lee => f.fills = position(attr.args.first()).zip(Some(position(attr.args.get(1)))),
                 "advances" if lee => {
                     let (pointer, string) = (position(attr.args.first()), position(attr.args.get(1)));

@@ -195,7 +195,7 @@ impl Checker<'_> {
         }
         out.ret = self.task_pointer(true);
         out.outlives.clear();
-        (out.noreturn, out.leaf) = (false, false);
+        (out.noreturn, out.leaf, out.waits) = (false, false, false);
         (out.format, out.into, out.end_into, out.copies) = (None, None, None, None);
         (out.fills, out.terminates, out.keeps_string) = (None, None, None);
         Some(out)

@@ -410,6 +410,8 @@ pub struct FuncTy {
     pub terminates: Option<u32>,
     /// `[[lee::leaf]]`: it calls nothing of the program back, and lets no other task run.
     pub leaf: bool,
+    /// `[[lee::waits]]`, of a leaf: other tasks may run once it has read its arguments.
+    pub waits: bool,
     /// The string argument is kept behind the call, so a check for its zero at the call is not enough.
     pub keeps_string: Option<u32>,
     /// Number of its region variables (`Region::Bound(0, n)`).
@@ -437,6 +439,7 @@ impl FuncTy {
             fills: None,
             terminates: None,
             leaf: false,
+            waits: false,
             keeps_string: None,
             regions: 0,
             outlives: vec![],

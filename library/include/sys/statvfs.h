@@ -5,6 +5,6 @@
 #include_next <sys/statvfs.h>
 
 trusted int statvfs(const char *path, struct statvfs *facts);
-trusted int fstatvfs(int fd, struct statvfs *facts);
+trusted int fstatvfs(int fd, struct statvfs *facts) __asm__("lee_fstatvfs");
 
 #endif

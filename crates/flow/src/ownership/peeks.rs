@@ -1,7 +1,8 @@
 //! What a slot holds, as an argument of a leaf function: one that calls nothing of the program back, and lets no other task run.
 //!
 //! From the look into the slot to the call nothing may happen that could empty a slot: calls of other functions, stores of what is owned, releases. The
-//! pointer is in temporaries only, and the call's result is not kept.
+//! pointer is in temporaries only, and the call's result is not kept. One that waits once it has read its arguments (`[[lee::waits]]`: `printf`) is a leaf for
+//! these, but whatever was looked up before and is used after it is not what a slot holds any more.
 
 use mir::ir::*;
 use mir::ty::{operand_ty, owns, place_ty};
@@ -31,12 +32,18 @@ impl Ownership<'_> {
     /// The statement may empty slots: what was looked up in one must not be used by it, or behind it.
     pub fn end_peeks(&self, s: &mut State, at: Point, stmt: &Stmt, report: Report) {
         let open: Vec<usize> = self.live.held(s).into_iter().filter(|&n| self.peeks.contains(n)).collect();
-        if open.is_empty() || !self.empties_slots(stmt) {
+        let behind = Point { stmt: at.stmt + 1, ..at };
+        let from = match self.empties_slots(stmt) {
+            true => at,
+            false if self.waits(stmt) => behind,
+            false => return,
+        };
+        if open.is_empty() {
             return;
         }
         for n in open {
             let Some(loan) = self.regions.loans.get(n) else { continue };
-            if self.live.holder(s, n, at).is_some() {
+            if self.live.holder(s, n, from).is_some() {
                 report(Finding::peeked(loan.span, loan.place.clone(), stmt.span));
             }
             self.live.end(s, n);
@@ -63,6 +70,12 @@ impl Ownership<'_> {
         let leaf = |f: &FuncTy| f.leaf && f.params.iter().all(|p| !p.consume && self.is_harmless(p.ty));
         let given = |arg: &Operand| operand_ty(self.program, self.body, arg).is_ok_and(|ty| self.is_harmless(ty));
         callee.is_trusted(self.program) && types.as_func(ty).is_some_and(|f| leaf(&f)) && args.iter().all(given)
+    }
+
+    /// Whether other tasks may run before the call returns, once its arguments were read.
+    fn waits(&self, stmt: &Stmt) -> bool {
+        let StmtKind::Call { ty, .. } = &stmt.kind else { return false };
+        self.program.types.as_func(*ty).is_some_and(|f| f.waits)
     }
 
     /// Whether nothing that owns, and no function, is reached through a value of the type.

@@ -22,6 +22,10 @@ impl Walker<'_> {
                 if !matches!(callee, Callee::Builtin(_)) || !args.is_empty() || dest.is_some() {
                     self.call(m, dest.as_ref(), args, *ty)?;
                 }
+                // Others have run since it read its arguments.
+                if self.program.types.as_func(*ty).is_some_and(|f| f.waits) {
+                    std::mem::take(&mut m.peeks).into_iter().for_each(|token| m.kill(token));
+                }
             }
             StmtKind::Dispose { value, handle, .. } => {
                 if let Some(handle) = handle {

@@ -1,0 +1,59 @@
+/* io_owned.c: C's calls with a descriptor that hand it to the system as it is, if it is the running process's; else they fail with EBADF. */
+#define _GNU_SOURCE
+
+#include "fds.h"
+#include "io_owned.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#define OWNED(type, name, parameters, arguments)                                                                       \
+    type lee_##name parameters {                                                                                       \
+        return lee_fd_is_mine(fd) ? name arguments : -1;                                                               \
+    }
+/* These return an error number. */
+#define OWNED_NUMBER(type, name, parameters, arguments)                                                                \
+    type lee_##name parameters {                                                                                       \
+        return lee_fd_is_mine(fd) ? name arguments : EBADF;                                                            \
+    }
+#define OWNED_AT(type, name, parameters, arguments)                                                                    \
+    type lee_##name parameters {                                                                                       \
+        return fd == AT_FDCWD || lee_fd_is_mine(fd) ? name arguments : -1;                                             \
+    }
+
+OWNED(int, tcgetattr, (int fd, struct termios *settings), (fd, settings))
+OWNED(int, tcsetattr, (int fd, int when, const struct termios *settings), (fd, when, settings))
+OWNED(int, tcflush, (int fd, int queue), (fd, queue))
+OWNED(int, tcdrain, (int fd), (fd))
+OWNED(int, fstat, (int fd, struct stat *facts), (fd, facts))
+OWNED(int, fchmod, (int fd, mode_t mode), (fd, mode))
+OWNED(int, futimens, (int fd, const struct timespec times[2]), (fd, times))
+OWNED(int, flock, (int fd, int operation), (fd, operation))
+OWNED(int, fstatvfs, (int fd, struct statvfs *facts), (fd, facts))
+OWNED(int, bind, (int fd, const void *address, socklen_t length), (fd, address, length))
+OWNED(int, listen, (int fd, int backlog), (fd, backlog))
+OWNED(int, shutdown, (int fd, int how), (fd, how))
+OWNED_NUMBER(int, posix_fadvise, (int fd, off_t offset, off_t length, int advice), (fd, offset, length, advice))
+OWNED_NUMBER(int, posix_fallocate, (int fd, off_t offset, off_t length), (fd, offset, length))
+OWNED(ssize_t, pread, (int fd, void *p, size_t n, off_t offset), (fd, p, n, offset))
+OWNED(ssize_t, pwrite, (int fd, const void *p, size_t n, off_t offset), (fd, p, n, offset))
+OWNED(off_t, lseek, (int fd, off_t offset, int whence), (fd, offset, whence))
+OWNED(int, fsync, (int fd), (fd))
+OWNED(int, fdatasync, (int fd), (fd))
+OWNED(int, ftruncate, (int fd, off_t length), (fd, length))
+OWNED(int, lockf, (int fd, int command, off_t length), (fd, command, length))
+OWNED(int, fchown, (int fd, uid_t owner, gid_t group), (fd, owner, group))
+OWNED(long, fpathconf, (int fd, int name), (fd, name))
+OWNED_AT(int, fstatat, (int fd, const char *path, struct stat *facts, int flags), (fd, path, facts, flags))
+OWNED_AT(int, fchmodat, (int fd, const char *path, mode_t mode, int flags), (fd, path, mode, flags))
+OWNED_AT(int, mkdirat, (int fd, const char *path, mode_t mode), (fd, path, mode))
+OWNED_AT(int, utimensat, (int fd, const char *path, const struct timespec times[2], int flags), (fd, path, times, flags))
+OWNED_AT(int, faccessat, (int fd, const char *path, int mode, int flags), (fd, path, mode, flags))
+OWNED_AT(int, unlinkat, (int fd, const char *path, int flags), (fd, path, flags))
+OWNED_AT(ssize_t, readlinkat, (int fd, const char *path, char *target, size_t n), (fd, path, target, n))
+OWNED_NUMBER(int, ttyname_r, (int fd, char *name, size_t n), (fd, name, n))
+
+int lee_isatty(int fd) {
+    return lee_fd_is_mine(fd) ? isatty(fd) : 0;
+}
