@@ -42,11 +42,11 @@ struct addrinfo {
 #define EAI_SYSTEM (-11)
 #define EAI_OVERFLOW (-12)
 
-[[lee::leaf]] trusted int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result)
+trusted int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result)
     __asm__("lee_getaddrinfo");
 [[lee::leaf]] trusted void freeaddrinfo(struct addrinfo *list) __asm__("lee_freeaddrinfo");
 [[lee::leaf]] trusted const char *nonnull gai_strerror(int number);
-[[lee::leaf]] trusted int getnameinfo(const void *counted_by(length) address, socklen_t length, char *counted_by(host_length) host,
+trusted int getnameinfo(const void *counted_by(length) address, socklen_t length, char *counted_by(host_length) host,
                         socklen_t host_length, char *counted_by(service_length) service, socklen_t service_length, int flags)
     __asm__("lee_getnameinfo");
 

@@ -179,8 +179,8 @@ void lee_fd_add_kind(int fd, unsigned kind) {
         atomic_fetch_or_explicit(&known->kind, kind, memory_order_relaxed);
 }
 
-void lee_fd_forget_blocking(int fd) {
+void lee_fd_drop_kind(int fd, unsigned kind) {
     struct fd *known = find(fd);
     if (known != NULL)
-        atomic_fetch_and_explicit(&known->kind, ~(uint32_t)LEE_FD_BLOCKS, memory_order_relaxed);
+        atomic_fetch_and_explicit(&known->kind, ~(uint32_t)kind, memory_order_relaxed);
 }

@@ -14,7 +14,8 @@ enum lee_fd_kind {
     LEE_FD_SOCKET = 1,
     LEE_FD_FILE = 2,   /* not a socket: a pipe, a file, a terminal */
     LEE_FD_BLOCKS = 4, /* the program never asked it not to wait */
-    LEE_FD_TIMES = 8   /* the program set how long its reads or writes wait */
+    LEE_FD_TIMES = 8,  /* the program set how long its reads or writes wait */
+    LEE_FD_TCP = 16    /* a socket of TCP, and nothing but that: a read that gives less than it could has emptied it */
 };
 
 /* A descriptor was made. Passes it on, -1 too. */
@@ -45,7 +46,7 @@ bool lee_fd_receive(int fd, uint32_t generation);
 uint32_t lee_fd_generation(int fd);
 unsigned lee_fd_kind(int fd);
 void lee_fd_add_kind(int fd, unsigned kind);
-/* Whether it waits has to be asked from now on, of this one and of others with the same open file. */
-void lee_fd_forget_blocking(int fd);
+/* Without LEE_FD_BLOCKS, whether it waits has to be asked each time. */
+void lee_fd_drop_kind(int fd, unsigned kind);
 
 #endif

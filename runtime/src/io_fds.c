@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,7 +16,9 @@ static unsigned blocks_unless(int nonblocking) {
 }
 
 int lee_socket(int domain, int type, int protocol) {
-    return lee_fd_made(socket(domain, type, protocol), LEE_FD_SOCKET | blocks_unless(type & SOCK_NONBLOCK));
+    bool internet = domain == AF_INET || domain == AF_INET6, stream = (type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) == SOCK_STREAM;
+    unsigned tcp = internet && stream && (protocol == 0 || protocol == IPPROTO_TCP) ? LEE_FD_TCP : 0;
+    return lee_fd_made(socket(domain, type, protocol), LEE_FD_SOCKET | tcp | blocks_unless(type & SOCK_NONBLOCK));
 }
 
 int lee_socketpair(int domain, int type, int protocol, int fds[2]) {
@@ -34,7 +37,7 @@ int lee_pipe(int fds[2]) {
 
 /* Its open file is shared with `fd`: what is changed by the one is so for the other. */
 static int made_from(int fd, int made) {
-    lee_fd_forget_blocking(fd);
+    lee_fd_drop_kind(fd, LEE_FD_BLOCKS);
     return lee_fd_made(made, lee_fd_kind(fd));
 }
 
@@ -83,6 +86,6 @@ int lee_fcntl(int fd, int command, ...) {
     if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
         return made_from(fd, result);
     if (command == F_SETFL && result == 0)
-        lee_fd_forget_blocking(fd);
+        lee_fd_drop_kind(fd, LEE_FD_BLOCKS);
     return result;
 }

@@ -2,11 +2,11 @@
  * program claims. getaddrinfo's list is copied to the heap, so that freeaddrinfo has nothing to invalidate. */
 #define _GNU_SOURCE
 
+#include "aside.h"
 #include "fds.h"
 #include "io_library.h"
 #include "io_wait.h"
 
-#include <lee/foreign.h>
 #include <lee/heap.h>
 
 #include <arpa/inet.h>
@@ -100,50 +100,83 @@ int lee_setsockopt(int fd, int level, int name, const void *value, socklen_t len
         return -1;
     if (level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO))
         lee_fd_add_kind(fd, LEE_FD_TIMES);
+    if ((level == SOL_SOCKET && name == SO_OOBINLINE) || (level == IPPROTO_TCP && name == 31 /* TCP_ULP */))
+        lee_fd_drop_kind(fd, LEE_FD_TCP);
     return setsockopt(fd, level, name, value, length);
 }
 
-/* libc's resolver takes as much stack as it likes. */
+/* libc's resolver waits for other machines, and takes as much stack as it likes. What it is asked stands behind the job. */
 struct name_job {
-    const struct sockaddr *address;
-    socklen_t length;
-    char *host;
-    socklen_t host_length;
-    char *service;
-    socklen_t service_length;
-    int flags, result;
+    struct lee_aside aside;
+    struct sockaddr_storage address;
+    char zero; /* of a local address libc takes the name for a string: behind what is there it finds this */
+    socklen_t length, host_length, service_length;
+    int flags, result, error;
+    char texts[];
 };
 
-static void find_name(void *argument) {
-    struct name_job *job = argument;
-    job->result = getnameinfo(job->address, job->length, job->host, job->host_length, job->service, job->service_length, job->flags);
+static void find_name(struct lee_aside *aside) {
+    struct name_job *job = (struct name_job *)aside;
+    job->result = getnameinfo((const struct sockaddr *)&job->address, job->length, job->texts, job->host_length, job->texts + job->host_length,
+                              job->service_length, job->flags);
+    job->error = errno;
+}
+
+static void release_name(struct lee_aside *aside) {
+    free(aside);
 }
 
 struct address_job {
-    const char *node, *service;
-    const struct addrinfo *hints;
-    struct addrinfo *found;
-    int result;
+    struct lee_aside aside;
+    const char *node, *service; /* null, or in `texts` */
+    struct addrinfo hints, *found;
+    bool hinted;
+    int result, error;
+    char texts[];
 };
 
-static void find_addresses(void *argument) {
-    struct address_job *job = argument;
-    job->result = getaddrinfo(job->node, job->service, job->hints, &job->found);
+static void find_addresses(struct lee_aside *aside) {
+    struct address_job *job = (struct address_job *)aside;
+    job->result = getaddrinfo(job->node, job->service, job->hinted ? &job->hints : NULL, &job->found);
+    job->error = errno;
 }
 
-/* Of a local address libc takes the name for a string: behind what is there it finds a zero here. */
+static void release_addresses(struct lee_aside *aside) {
+    struct address_job *job = (struct address_job *)aside;
+    if (job->result == 0 && job->found != NULL)
+        freeaddrinfo(job->found);
+    free(job);
+}
+
+enum { NAME_MOST = 1 << 16 }; /* longer than names are */
+
 int lee_getnameinfo(const void *address, socklen_t length, char *host, socklen_t host_length, char *service,
                     socklen_t service_length, int flags) {
-    struct {
-        struct sockaddr_storage address;
-        char zero;
-    } copy = {.zero = 0};
-    if (address == NULL || length > sizeof copy.address)
+    if (address == NULL || length > sizeof(struct sockaddr_storage))
         return EAI_FAMILY;
-    memcpy(&copy.address, address, length);
-    struct name_job job = {(const struct sockaddr *)&copy.address, length, host, host_length, service, service_length, flags, 0};
-    lee_foreign_call(find_name, &job);
-    return job.result;
+    if (host == NULL || host_length > NAME_MOST)
+        host_length = host == NULL ? 0 : NAME_MOST;
+    if (service == NULL || service_length > NAME_MOST)
+        service_length = service == NULL ? 0 : NAME_MOST;
+    struct name_job *job = calloc(1, sizeof *job + host_length + service_length);
+    if (job == NULL)
+        return EAI_MEMORY;
+    job->aside.run = find_name;
+    job->aside.release = release_name;
+    memcpy(&job->address, address, length);
+    job->length = length;
+    job->host_length = host_length;
+    job->service_length = service_length;
+    job->flags = flags;
+    lee_run_aside(&job->aside);
+    int result = job->result;
+    if (result == 0 && host_length > 0)
+        memcpy(host, job->texts, host_length);
+    if (result == 0 && service_length > 0)
+        memcpy(service, job->texts + host_length, service_length);
+    errno = job->error;
+    release_name(&job->aside);
+    return result;
 }
 
 static struct addrinfo *copy_info(const struct addrinfo *from) {
@@ -161,29 +194,43 @@ static struct addrinfo *copy_info(const struct addrinfo *from) {
     return to;
 }
 
+static char *put_text(char **at, const char *text) {
+    char *put = *at;
+    if (text == NULL)
+        return NULL;
+    size_t bytes = strlen(text) + 1;
+    memcpy(put, text, bytes);
+    *at += bytes;
+    return put;
+}
+
 int lee_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result) {
     if (result == NULL)
         lee_fault_null(NULL);
     *result = NULL;
-    struct addrinfo asked = {.ai_family = AF_UNSPEC}, *found;
-    if (hints != NULL) {
-        asked.ai_flags = hints->ai_flags;
-        asked.ai_family = hints->ai_family;
-        asked.ai_socktype = hints->ai_socktype;
-        asked.ai_protocol = hints->ai_protocol;
-    }
-    struct address_job job = {node, service, hints != NULL ? &asked : NULL, NULL, 0};
-    lee_foreign_call(find_addresses, &job);
-    if (job.result != 0)
-        return job.result;
-    found = job.found;
+    size_t bytes = (node != NULL ? strlen(node) + 1 : 0) + (service != NULL ? strlen(service) + 1 : 0);
+    struct address_job *job = bytes > NAME_MOST ? NULL : calloc(1, sizeof *job + bytes);
+    if (job == NULL)
+        return bytes > NAME_MOST ? EAI_NONAME : EAI_MEMORY;
+    char *at = job->texts;
+    job->aside.run = find_addresses;
+    job->aside.release = release_addresses;
+    job->node = put_text(&at, node);
+    job->service = put_text(&at, service);
+    job->hinted = hints != NULL;
+    if (hints != NULL)
+        job->hints = (struct addrinfo){.ai_flags = hints->ai_flags, .ai_family = hints->ai_family, .ai_socktype = hints->ai_socktype,
+                                       .ai_protocol = hints->ai_protocol};
+    lee_run_aside(&job->aside);
+    int why = job->result;
     struct addrinfo **link = result;
-    for (const struct addrinfo *from = found; from != NULL; from = from->ai_next) {
+    for (const struct addrinfo *from = why == 0 ? job->found : NULL; from != NULL; from = from->ai_next) {
         *link = copy_info(from);
         link = &(*link)->ai_next;
     }
-    freeaddrinfo(found);
-    return 0;
+    errno = job->error;
+    release_addresses(&job->aside);
+    return why;
 }
 
 void lee_freeaddrinfo(struct addrinfo *list) {

@@ -61,6 +61,8 @@ static int sleep_on(clockid_t clock, int flags, const struct timespec *wanted, s
             *left = timespec_of(rest);
         return rest > 0 ? EINTR : 0;
     }
+    if (clock == CLOCK_MONOTONIC) /* that of deadlines */
+        return sleep_until(time) > 0 ? EINTR : 0;
     for (;;) { /* somebody may set the clock meanwhile, so not for too long at once */
         if (clock_gettime(clock, &now) != 0)
             return errno;

@@ -109,11 +109,24 @@ static bool knows_no_flag(void) {
     return errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL;
 }
 
+/* A socket that was emptied, and of which nothing was told since, need not be asked. */
+static ssize_t receive_now(struct call *call, void *p, size_t n, int flags, struct sockaddr *address, socklen_t *length) {
+    bool is_told = (call->kind & (LEE_FD_TCP | LEE_FD_BLOCKS)) == (LEE_FD_TCP | LEE_FD_BLOCKS) && (flags & ~MSG_WAITALL) == 0 && n > 0;
+    if (is_told && lee_reactor_is_empty(call->fd)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    ssize_t got = recvfrom(call->fd, p, n, flags | MSG_DONTWAIT, address, length);
+    if (is_told && got > 0 && (size_t)got < n)
+        lee_reactor_note_empty(call->fd);
+    return got;
+}
+
 static ssize_t read_now(struct call *call, void *p, size_t n) {
     if (call->plain || n == 0)
         return read(call->fd, p, n);
     if (!(call->kind & LEE_FD_FILE)) {
-        ssize_t got = recv(call->fd, p, n, MSG_DONTWAIT);
+        ssize_t got = receive_now(call, p, n, 0, NULL, NULL);
         if (got >= 0 || errno != ENOTSOCK)
             return got;
         call->kind |= LEE_FD_FILE;
@@ -188,7 +201,8 @@ static ssize_t receive_waiting(int fd, void *p, size_t n, int flags, struct sock
     bool all = (flags & MSG_WAITALL) != 0 && (flags & MSG_PEEK) == 0;
     size_t done = 0;
     for (;;) {
-        ssize_t got = recvfrom(fd, (char *)p + done, n - done, call.plain ? flags : flags | MSG_DONTWAIT, address, length);
+        ssize_t got = call.plain ? recvfrom(fd, (char *)p + done, n - done, flags, address, length)
+                                 : receive_now(&call, (char *)p + done, n - done, flags, address, length);
         if (got >= 0) {
             done += (size_t)got;
             if (!all || got == 0 || done >= n)
@@ -366,7 +380,7 @@ int lee_accept_waiting(int fd, struct sockaddr *address, socklen_t *length, int 
     if (!lee_fd_is_mine(fd))
         return -1;
     int made = LEE_SUSPENDS ? accept_waiting(fd, address, length, flags) : accept4(fd, address, length, flags);
-    return lee_fd_made(made, LEE_FD_SOCKET | (flags & SOCK_NONBLOCK ? 0 : LEE_FD_BLOCKS));
+    return lee_fd_made(made, LEE_FD_SOCKET | (lee_fd_kind(fd) & LEE_FD_TCP) | (flags & SOCK_NONBLOCK ? 0 : LEE_FD_BLOCKS));
 }
 
 int lee_connect(int fd, const void *address, socklen_t length) {

@@ -48,6 +48,7 @@ struct lee_process {
         intptr_t delta; /* its variable of static storage is so far from the linked one */
         void *copy;     /* null: it has none */
     } globals;
+    bool aside;                        /* a call of it is under way on another thread (aside.c) */
     int first_fd;                      /* its descriptors (fds.c): the first one's number, plus 1 */
     struct lee_endpoint *endpoints;    /* its ends of channels (channel.c) */
     struct lee_exchange_links blocks;  /* head of the ring of its blocks of the exchange heap (exchange.c) */

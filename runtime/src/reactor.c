@@ -54,7 +54,7 @@ struct lee_wait {
     size_t count;
     struct lee_timer timer;
     const struct lee_left *left;
-    const bool *done;
+    const int *done;
     enum lee_woken woken;
 };
 
@@ -63,6 +63,8 @@ struct watch {
     struct lee_watcher *first, *last;
     uint32_t registered; /* events; 0: none */
     uint32_t generation; /* of the descriptor that was registered; 0: nobody knows which one that was */
+    bool empty;          /* it was read to its end, and nothing was told since */
+    bool ended;          /* the peer said its last, or something urgent: from then on only reading tells */
 };
 
 struct lee_reactor {
@@ -210,12 +212,14 @@ static int arm(int fd, uint32_t events) {
     struct watch *watch = watch_of(fd);
     if (watch == NULL)
         return ENOMEM;
-    uint32_t generation = lee_fd_generation(fd), wanted = events | EPOLLIN | EPOLLRDHUP | EPOLLET;
+    uint32_t generation = lee_fd_generation(fd), wanted = events | EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLET;
     bool same = generation != 0 && generation == watch->generation;
     if (same && (watch->registered & wanted) == wanted)
         return 0;
     if (same || watch->first != NULL)
         wanted |= watch->registered;
+    if (!same)
+        watch->empty = watch->ended = false;
     struct epoll_event event = {.events = wanted, .data.fd = fd};
     bool known = watch->registered != 0;
     if (epoll_ctl(reactor.epoll, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) != 0) {
@@ -311,8 +315,11 @@ static bool concerns(short events, uint32_t happened) {
 static void tell(int fd, uint32_t happened) {
     if ((size_t)fd >= reactor.watch_count)
         return;
+    struct watch *watch = &reactor.watches[fd];
     struct lee_watcher *next;
-    for (struct lee_watcher *at = reactor.watches[fd].first; at != NULL; at = next) {
+    watch->empty = false;
+    watch->ended = watch->ended || (happened & (EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI)) != 0;
+    for (struct lee_watcher *at = watch->first; at != NULL; at = next) {
         next = at->next;
         while (next != NULL && next->wait == at->wait) /* that one goes along */
             next = next->next;
@@ -398,6 +405,22 @@ void lee_reactor_call(struct lee_reactor *called) {
         ;
 }
 
+static struct watch *told_of(int fd) {
+    struct watch *watch = (size_t)fd < reactor.watch_count ? &reactor.watches[fd] : NULL;
+    return watch != NULL && watch->generation != 0 && watch->generation == lee_fd_generation(fd) ? watch : NULL;
+}
+
+bool lee_reactor_is_empty(int fd) {
+    const struct watch *watch = told_of(fd);
+    return watch != NULL && watch->empty;
+}
+
+void lee_reactor_note_empty(int fd) {
+    struct watch *watch = told_of(fd);
+    if (watch != NULL)
+        watch->empty = !watch->ended;
+}
+
 void lee_reactor_closes(int fd) {
     if (fd < 0 || (size_t)fd >= reactor.watch_count)
         return;
@@ -474,9 +497,13 @@ enum lee_woken lee_wait_for(int fd, short events, int64_t deadline) {
     return lee_wait_left(fd, events, deadline, NULL);
 }
 
-void lee_wait_done(const bool *done, const struct lee_left *left) {
+void lee_wait_pause(int64_t nanoseconds, const struct lee_left *left) {
+    wait_any(NULL, 0, lee_deadline(nanoseconds), left);
+}
+
+void lee_wait_done(const int *done, const struct lee_left *left) {
     struct lee_wait wait = {.left = left, .done = done};
-    if (!__atomic_load_n(done, __ATOMIC_ACQUIRE))
+    while (!__atomic_load_n(done, __ATOMIC_ACQUIRE))
         park(&wait, LEE_FOR_EVER);
 }
 

@@ -65,13 +65,18 @@ enum lee_woken lee_wait_for(int fd, short events, int64_t deadline);
 enum lee_woken lee_wait_left(int fd, short events, int64_t deadline, const struct lee_left *left);
 /* Waits until one of them may be ready; `watchers[i].fd` and `.events` are given. None: only for the time, or a signal. */
 enum lee_woken lee_wait_any(struct lee_watcher *watchers, size_t count, int64_t deadline);
-/* Waits until `*done` is true, which another thread sets before it calls `lee_reactor_call`. */
-void lee_wait_done(const bool *done, const struct lee_left *left);
+/* Waits for so many nanoseconds, whatever happens. */
+void lee_wait_pause(int64_t nanoseconds, const struct lee_left *left);
+/* Waits until `*done` is not 0, which another thread sees to before it calls `lee_reactor_call`. */
+void lee_wait_done(const int *done, const struct lee_left *left);
 /* By any thread: the reactor looks again at what is done. `reactor`: of the thread that waits. */
 struct lee_reactor;
 struct lee_reactor *lee_reactor_self(void);
 void lee_reactor_call(struct lee_reactor *reactor);
 
+/* A read of a TCP socket gave less than it could. Nothing is there until epoll tells of it, unless the peer has ended or it is not registered. */
+void lee_reactor_note_empty(int fd);
+bool lee_reactor_is_empty(int fd);
 /* The descriptor is about to be closed, or to become another file: who waits for it goes on. */
 void lee_reactor_closes(int fd);
 
