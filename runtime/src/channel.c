@@ -10,6 +10,7 @@
  * An end that a task waits for names the task (`waiter`). Whoever changes the head of an end's queue wakes that task, which looks at
  * all of its ends again. */
 #include "process.h"
+#include "reactor.h"
 
 #ifndef LEE_NO_GC
 
@@ -284,6 +285,8 @@ void lee_channel_take(struct lee_endpoint *end, int32_t message, void *arguments
 struct waited {
     struct lee_endpoint *const *ends;
     unsigned count;
+    struct lee_task *task;
+    struct lee_timer timer; /* if there is a time at which the waiting ends */
 };
 
 static void forget(const struct waited *waited, const struct lee_task *task) {
@@ -295,21 +298,40 @@ static void forget(const struct waited *waited, const struct lee_task *task) {
 
 /* The task is ended while it waits; `waited` lies on its stack, which is still there, and its ends are still open. */
 static void leave(struct lee_task *task) {
-    forget(task->outside, task);
+    struct waited *waited = task->outside;
+    forget(waited, task);
+    lee_timer_clear(&waited->timer);
     task->outside = NULL;
     task->leave = NULL;
 }
 
-static void wait_for(struct lee_endpoint *const *ends, unsigned count) {
+static void end_by_time(struct lee_timer *timer) {
+    struct waited *waited = (struct waited *)(void *)((char *)timer - offsetof(struct waited, timer));
+    if (waited->task->outside != NULL) /* else an end woke it already */
+        lee_task_resume(waited->task);
+}
+
+/* `deadline`: of `lee_clock`; LEE_FOR_EVER: none. */
+static void wait_until(struct lee_endpoint *const *ends, unsigned count, int64_t deadline) {
     struct lee_task *self = lee_task_self();
-    struct waited waited = {ends, count};
-    if (self->custodian->shut)
-        lee_task_end(true);
+    struct waited waited;
+    waited.ends = ends;
+    waited.count = count;
+    waited.task = self;
+    waited.timer.set = false;
+    lee_task_may_wait();
     for (unsigned i = 0; i < count; i++)
         ends[i]->waiter = self;
+    if (deadline != LEE_FOR_EVER)
+        lee_timer_set(&waited.timer, deadline, end_by_time);
     lee_task_park(&waited, leave);
-    if (count > 1)
+    lee_timer_clear(&waited.timer);
+    if (count > 1 || deadline != LEE_FOR_EVER)
         forget(&waited, self);
+}
+
+static void wait_for(struct lee_endpoint *const *ends, unsigned count) {
+    wait_until(ends, count, LEE_FOR_EVER);
 }
 
 void lee_channel_receive(const struct lee_site *site, struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
@@ -376,32 +398,21 @@ int lee_channel_select(const struct lee_site *site, struct lee_endpoint *const *
     }
 }
 
-static int64_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
-
 int lee_channel_select_for(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
                            unsigned cases, bool has_default, int64_t milliseconds) {
-    enum { NAP = 500000 /* nanoseconds */ };
-    int64_t end;
+    int64_t time, end;
     want_ends(site, ends, count);
-    if (__builtin_add_overflow(now(), milliseconds, &end))
-        end = INT64_MAX;
-    for (bool again = false;; again = true) {
+    end = lee_deadline(__builtin_mul_overflow(milliseconds, 1000000, &time) ? milliseconds < 0 ? 0 : INT64_MAX : time);
+    for (;;) {
         int found = choose(ends, count, patterns, cases);
         /* Nothing comes but the time. */
         if (found == NEVER && has_default)
             return NEVER;
         if (found >= 0)
             return found;
-        if (now() >= end)
+        if (lee_clock() >= end)
             return (int)cases;
-        /* There are no timers yet: others run, and if they only wait as well, the processor rests. */
-        if (again)
-            nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
-        lee_task_yield();
+        wait_until(ends, count, end);
     }
 }
 

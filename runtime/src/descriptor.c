@@ -93,23 +93,31 @@ struct lee_descriptor *lee_descriptor_socket(int domain, int type, int protocol)
     return begin(d, fd);
 }
 
-/* While it waits, `from` may be closed: the number is not asked for again. */
+/* The caller may not need it any more, but it is not to be closed while the task waits. */
+static void keep(const struct lee_descriptor *d) {
+    __asm__ volatile("" ::"r"(d) : "memory");
+}
+
 struct lee_descriptor *lee_descriptor_accept(const struct lee_descriptor *from) {
-    int number = lee_descriptor_fd(from);
+    lee_descriptor_fd(from);
     struct lee_descriptor *d = make();
-    number = lee_descriptor_fd(from); /* `make` may have closed it */
-    int fd = lee_accept_waiting(number, NULL, NULL, SOCK_CLOEXEC);
+    int fd = lee_accept_waiting(lee_descriptor_fd(from), NULL, NULL, SOCK_CLOEXEC); /* `make` may have closed it */
     if (fd < 0 && (errno == EMFILE || errno == ENFILE) && lee_heap_close_files())
         fd = lee_accept_waiting(lee_descriptor_fd(from), NULL, NULL, SOCK_CLOEXEC);
+    keep(from);
     return begin(d, fd);
 }
 
 ssize_t lee_descriptor_read(const struct lee_descriptor *d, void *p, size_t n) {
-    return lee_read(lee_descriptor_fd(d), p, n);
+    ssize_t got = lee_read(lee_descriptor_fd(d), p, n);
+    keep(d);
+    return got;
 }
 
 ssize_t lee_descriptor_write(const struct lee_descriptor *d, const void *p, size_t n) {
-    return lee_write(lee_descriptor_fd(d), p, n);
+    ssize_t put = lee_write(lee_descriptor_fd(d), p, n);
+    keep(d);
+    return put;
 }
 
 struct lee_descriptor_sent lee_descriptor_give(struct lee_descriptor *d) {

@@ -12,6 +12,7 @@
 #include <lee/task.h>
 
 #include "../src/process.h"
+#include "../src/reactor.h"
 #include "check.h"
 
 enum { PING = 1, PONG, NUMBER };
@@ -91,6 +92,34 @@ static void test_order(void) {
         lee_channel_send(ends[LEE_IMPORTER], NUMBER, NULL, 0); /* to nobody */
         lee_channel_close(ends[LEE_IMPORTER]);
     }
+}
+
+/* A select that ends by the time, and one that a message ends before; whoever is killed meanwhile leaves no timer behind. */
+static int sends_later(void *argument) {
+    struct lee_endpoint *end = *(struct lee_endpoint **)argument;
+    const int32_t patterns[] = {PING};
+    int64_t n = 7;
+    CHECK(lee_channel_select_for(NULL, &end, 1, patterns, 1, false, 5) == 1);
+    lee_channel_send(end, PONG, &n, sizeof n);
+    return lee_channel_select_for(NULL, &end, 1, patterns, 1, false, 1000000000);
+}
+
+static void test_times(void) {
+    struct lee_endpoint *ends[2];
+    const int32_t patterns[] = {PONG};
+    int64_t n = 0;
+    lee_channel_make(NULL, &pings, ends);
+    CHECK(lee_channel_select_for(NULL, &ends[LEE_IMPORTER], 1, patterns, 1, false, 0) == 1);
+    CHECK(lee_channel_select_for(NULL, &ends[LEE_IMPORTER], 1, patterns, 1, false, -1) == 1);
+    struct lee_pid *pid = spawn_with(sends_later, ends[LEE_EXPORTER]);
+    CHECK(lee_channel_select_for(NULL, &ends[LEE_IMPORTER], 1, patterns, 1, false, INT64_MAX) == 0);
+    lee_channel_take(ends[LEE_IMPORTER], PONG, &n, sizeof n);
+    CHECK(n == 7);
+    lee_task_yield();
+    CHECK(lee_reactor_has_waits());
+    lee_process_kill(pid);
+    CHECK(!lee_reactor_has_waits());
+    lee_channel_close(ends[LEE_IMPORTER]);
 }
 
 /* A place is free again when its message was taken. */
@@ -361,6 +390,7 @@ int main(int argc, char **argv) {
     test_faults();
     test_ping_pong(argc > 1 ? atoi(argv[1]) : 20000);
     test_order();
+    test_times();
     test_places();
     test_select();
     test_kill();
