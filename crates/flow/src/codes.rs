@@ -4,14 +4,16 @@ use source::Code;
 
 /// A variable is read, and not every way to that point assigns it.
 pub const UNINITIALISED: Code = Code { id: "L0501", title: "variable not initialised" };
-/// A way through a function ends without the value that it must return, or returns from a `noreturn` function.
+/// A way through a function ends without the value that it must return, or returns from a
+/// `noreturn` function.
 pub const MISSING_RETURN: Code = Code { id: "L0502", title: "missing return" };
 /// A pointer that may be null where a `nonnull` one is wanted.
 pub const MAY_BE_NULL: Code = Code { id: "L0503", title: "pointer may be null" };
 /// A pointer goes where it may be used after its target is gone.
 pub const OUTLIVES: Code = Code { id: "L0504", title: "pointer outlives its target" };
 
-/// A pointer is in another region than the one that is wanted: owned pointers, keys and inner pointers keep theirs.
+/// A pointer is in another region than the one that is wanted: owned pointers, keys and inner
+/// pointers keep theirs.
 pub const REGION: Code = Code { id: "L0505", title: "wrong region" };
 /// A region is used where it is not live: its key is closed, or its arena has ended.
 pub const NOT_LIVE: Code = Code { id: "L0506", title: "region not live" };

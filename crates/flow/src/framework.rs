@@ -1,11 +1,13 @@
 //! A worklist solver for dataflow problems on MIR, forward or backward.
 //!
-//! An analysis gives a state, a join, and what statements, terminators and edges do to the state. A block that nothing
-//! reaches has no state, which is the bottom of every lattice; an edge that an analysis calls impossible (`edge` gives
-//! `false`) carries nothing, so dead code falls out by itself. States are kept at block boundaries only; inside a block they are
-//! made again by replay, which visits every statement with the state in front of it (forward) or behind it (backward).
+//! An analysis gives a state, a join, and what statements, terminators and edges do to the state. A
+//! block that nothing reaches has no state, which is the bottom of every lattice; an edge that an
+//! analysis calls impossible (`edge` gives `false`) carries nothing, so dead code falls out by
+//! itself. States are kept at block boundaries only; inside a block they are made again by replay,
+//! which visits every statement with the state in front of it (forward) or behind it (backward).
 //!
-//! Lattices of infinite height (value ranges) widen in `join`, which is told how often the block was entered before.
+//! Lattices of infinite height (value ranges) widen in `join`, which is told how often the block
+//! was entered before.
 
 use mir::cfg::Cfg;
 use mir::ir::{BlockId, Body, Const, Local, Operand, Rvalue, Stmt, StmtKind, TermKind, Terminator, UnOp};
@@ -15,7 +17,8 @@ thread_local! {
     static WORK: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Counts statements, edges and facts that an analysis looks at: what its time grows with, whatever else the machine does.
+/// Counts statements, edges and facts that an analysis looks at: what its time grows with, whatever
+/// else the machine does.
 pub(crate) fn count_work(steps: usize) {
     WORK.set(WORK.get() + steps as u64);
 }
@@ -34,7 +37,8 @@ pub enum Direction {
     Backward,
 }
 
-/// A statement or terminator of a body: block and statement number, the number of statements for the terminator.
+/// A statement or terminator of a body: block and statement number, the number of statements for
+/// the terminator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Point {
     /// The block.
@@ -66,7 +70,8 @@ pub trait Analysis {
     /// The state at the function's entry (forward) or at each of its exits (backward).
     fn entry(&self) -> Self::State;
 
-    /// Joins `from` into `into`; true if that changed it. `rounds`: how often the block was joined into before.
+    /// Joins `from` into `into`; true if that changed it. `rounds`: how often the block was joined
+    /// into before.
     fn join(&self, into: &mut Self::State, from: &Self::State, rounds: u32) -> bool;
 
     /// The same, told at which block.
@@ -86,7 +91,8 @@ pub trait Analysis {
     }
 }
 
-/// States at block boundaries: starts (forward) or ends (backward). `None`: control does not get there.
+/// States at block boundaries: starts (forward) or ends (backward). `None`: control does not get
+/// there.
 #[derive(Clone, Debug)]
 pub struct Results<S> {
     boundary: Vec<Option<S>>,
@@ -103,8 +109,8 @@ impl<S: Clone + Eq> Results<S> {
         self.boundary(block).is_some()
     }
 
-    /// The state at a point: in front of the statement (forward) or behind it (backward). Costs a replay of the block;
-    /// passes that want many points use [`Results::visit`].
+    /// The state at a point: in front of the statement (forward) or behind it (backward). Costs a
+    /// replay of the block; passes that want many points use [`Results::visit`].
     pub fn at<A: Analysis<State = S>>(&self, analysis: &A, body: &Body, at: Point) -> Option<S> {
         let mut found = None;
         self.visit_block(analysis, body, at.block, &mut |point, state, _| {
@@ -115,7 +121,8 @@ impl<S: Clone + Eq> Results<S> {
         found
     }
 
-    /// Replays all blocks that control gets to, in order of their numbers: each statement and terminator with its state.
+    /// Replays all blocks that control gets to, in order of their numbers: each statement and
+    /// terminator with its state.
     pub fn visit<A: Analysis<State = S>>(
         &self,
         analysis: &A,
@@ -167,7 +174,8 @@ pub enum Item<'a> {
     Term(&'a Terminator),
 }
 
-/// Solves the problem. Blocks are taken in (reverse) postorder, so that a graph without loops needs one round.
+/// Solves the problem. Blocks are taken in (reverse) postorder, so that a graph without loops needs
+/// one round.
 pub fn solve<A: Analysis>(analysis: &A, body: &Body, cfg: &Cfg) -> Results<A::State> {
     let mut solver = Solver {
         analysis,
@@ -184,8 +192,9 @@ pub fn solve<A: Analysis>(analysis: &A, body: &Body, cfg: &Cfg) -> Results<A::St
     Results { boundary: solver.boundary }
 }
 
-/// One round back down from a solution: each block's state is made again from those of its predecessors, without widening.
-/// What was true of every run stays true, so any number of rounds is sound. Forward problems only.
+/// One round back down from a solution: each block's state is made again from those of its
+/// predecessors, without widening. What was true of every run stays true, so any number of rounds
+/// is sound. Forward problems only.
 pub fn narrow<A: Analysis>(analysis: &A, body: &Body, cfg: &Cfg, results: &mut Results<A::State>) {
     for &block in cfg.reverse_postorder() {
         let mut fresh: Option<A::State> = None;
@@ -263,7 +272,8 @@ impl<A: Analysis> Solver<'_, A> {
         }
     }
 
-    /// A loop that nothing leaves has no exit to start from: the last of its blocks starts with the exits' state.
+    /// A loop that nothing leaves has no exit to start from: the last of its blocks starts with the
+    /// exits' state.
     fn seed_endless_loop(&mut self, block: BlockId) {
         let successors = self.cfg.successors(block);
         let last = successors.iter().all(|&to| self.cfg.position(to) <= self.cfg.position(block));
@@ -393,8 +403,8 @@ pub fn const_truth(operand: &Operand) -> Option<bool> {
     }
 }
 
-/// Replaces branches on temporaries that are assigned once, with a constant, by branches on that constant, so that
-/// `while (1)` is understood however it was lowered. Changes operands only.
+/// Replaces branches on temporaries that are assigned once, with a constant, by branches on that
+/// constant, so that `while (1)` is understood however it was lowered. Changes operands only.
 pub fn fold_conditions(body: &mut Body) {
     let constants = constant_temps(body);
     if constants.iter().all(Option::is_none) {

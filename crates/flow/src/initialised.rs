@@ -1,15 +1,17 @@
 //! Definite assignment: every variable is assigned on all ways before it is read.
 //!
-//! Lattice: the set of *parts* that may be unassigned; join is union. A scalar, a pointer or a value of generic type is one part. An
-//! aggregate has parts only if it holds a `nonnull` pointer (all others are zeroed where they are declared): its leaves, up to
-//! a limit. Zero bytes assign a part unless they would break a `nonnull`.
+//! Lattice: the set of *parts* that may be unassigned; join is union. A scalar, a pointer or a
+//! value of generic type is one part. An aggregate has parts only if it holds a `nonnull` pointer
+//! (all others are zeroed where they are declared): its leaves, up to a limit. Zero bytes assign a
+//! part unless they would break a `nonnull`.
 //!
-//! A number whose address is taken while it is unassigned (`int i; scanf("%d", &i);`) is zeroed where it is declared, so that C's
-//! habit compiles and nothing is ever read that was not written; so are nullable pointers. What must not be zero must be
-//! assigned first.
+//! A number whose address is taken while it is unassigned (`int i; scanf("%d", &i);`) is zeroed
+//! where it is declared, so that C's habit compiles and nothing is ever read that was not written;
+//! so are nullable pointers. What must not be zero must be assigned first.
 //!
-//! Needs: null facts applied (dead branches are gone), constant conditions folded. Changes: adds `Zero` behind `StorageLive`
-//! as said. Guarantees: each read of a variable that may be unassigned, and each way that misses a `return`, was reported.
+//! Needs: null facts applied (dead branches are gone), constant conditions folded. Changes: adds
+//! `Zero` behind `StorageLive` as said. Guarantees: each read of a variable that may be unassigned,
+//! and each way that misses a `return`, was reported.
 
 use crate::codes::{MISSING_RETURN, UNINITIALISED};
 use crate::framework::{solve, Analysis, Direction, Item, Point};
@@ -66,8 +68,8 @@ impl Parts {
         self.ranges.get(local.0 as usize).cloned().unwrap_or(0..0)
     }
 
-    /// The leaves that the place covers or lies in. With a path that is not constant all behind it are meant; then
-    /// `exact` is false: writing it assigns none of them.
+    /// The leaves that the place covers or lies in. With a path that is not constant all behind it
+    /// are meant; then `exact` is false: writing it assigns none of them.
     fn within<'a>(&'a self, place: &'a Place, local: Local) -> (impl Iterator<Item = usize> + 'a, bool) {
         let mut path = vec![];
         let mut exact = true;
@@ -105,8 +107,8 @@ fn is_tracked(types: &TypeStore, ty: Ty) -> bool {
         || must_not_be_zero(types, ty)
 }
 
-/// Whether zero bytes are no value of the type. They are one of each type parameter: no type argument has a `nonnull` part
-/// (`check_type_argument` in `typing/records.rs`).
+/// Whether zero bytes are no value of the type. They are one of each type parameter: no type
+/// argument has a `nonnull` part (`check_type_argument` in `typing/records.rs`).
 fn must_not_be_zero(types: &TypeStore, ty: Ty) -> bool {
     mir::ty::has_nonnull(types, ty)
 }
@@ -188,7 +190,8 @@ impl Analysis for Initialised<'_> {
                 }
             }
             StmtKind::Zero(place) => self.write(state, place, true),
-            // `&x` of an unassigned variable: zeroed at its declaration, or reported there and then.
+            // `&x` of an unassigned variable: zeroed at its declaration, or reported there and
+            // then.
             kind => stmt_places(kind, &mut |place, access| match access {
                 Access::Write => self.write(state, place, false),
                 Access::Address => {
@@ -307,7 +310,8 @@ fn report(body: &Body, early: &Early) -> Diagnostic {
     diagnostic.help("give it a value where it is declared, or on every path to this use")
 }
 
-/// Whether a variable gets its value without a branch after it comes to life, before the use: then only a jump leads past that.
+/// Whether a variable gets its value without a branch after it comes to life, before the use: then
+/// only a jump leads past that.
 fn is_jumped_over(body: &Body, early: &Early) -> bool {
     body.blocks.iter().any(|block| {
         let is_birth = |s: &Stmt| matches!(s.kind, StmtKind::StorageLive(local) if local == early.local);

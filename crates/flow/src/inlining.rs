@@ -1,5 +1,5 @@
-//! `always_inline` on functions that call themselves: a C compiler cannot do it (gcc refuses, clang ignores it), so the
-//! attribute is taken away and a warning says so.
+//! `always_inline` on functions that call themselves: a C compiler cannot do it (gcc refuses, clang
+//! ignores it), so the attribute is taken away and a warning says so.
 //!
 //! Needs: nothing. Changes: the attributes of functions. Reports: L0233.
 

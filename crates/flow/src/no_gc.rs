@@ -1,9 +1,11 @@
 //! `--no-gc`: what a program without a collector cannot do.
 //!
-//! A shared object in the heap is one that only the collector frees. Such objects come from allocations whose result is shared, and from
-//! owned heap objects that are given away into a shared place; both are errors here, each where it stands.
+//! A shared object in the heap is one that only the collector frees. Such objects come from
+//! allocations whose result is shared, and from owned heap objects that are given away into a
+//! shared place; both are errors here, each where it stands.
 //!
-//! Needs: `Body::infer_owes`. Changes: nothing. Guarantees: in a program without reports every heap object has an owner.
+//! Needs: `Body::infer_owes`. Changes: nothing. Guarantees: in a program without reports every heap
+//! object has an owner.
 
 use crate::codes::NO_GC;
 use mir::ir::*;

@@ -1,17 +1,19 @@
 //! Null facts: which pointer locals are null, or not, at which point.
 //!
-//! Lattice: for each pointer local whose address is not taken, and for each path (`null_paths`), the set of {null, not null} that it may be;
-//! the empty set is "unassigned". Beside them a few relations between these that hold now: "a is a copy of b", "t is true iff p is (not)
-//! null"; they let a test of a copy, or through a temporary, tell about the variable; and which parts of paths were lent. Join: union
-//! of the sets and of what was lent, what both sides have of the relations.
+//! Lattice: for each pointer local whose address is not taken, and for each path (`null_paths`),
+//! the set of {null, not null} that it may be; the empty set is "unassigned". Beside them a few
+//! relations between these that hold now: "a is a copy of b", "t is true iff p is (not) null"; they
+//! let a test of a copy, or through a temporary, tell about the variable; and which parts of paths
+//! were lent. Join: union of the sets and of what was lent, what both sides have of the relations.
 //!
-//! Only explicit tests, checks and types give facts. That an access through a pointer did not trap gives none: the C
-//! compiler may drop or move a load whose result is not needed, so a check behind it would be removed for nothing.
-//! Other memory, globals and address-taken locals have no facts (rules.md, H31).
+//! Only explicit tests, checks and types give facts. That an access through a pointer did not trap
+//! gives none: the C compiler may drop or move a load whose result is not needed, so a check behind
+//! it would be removed for nothing. Other memory, globals and address-taken locals have no facts
+//! (rules.md, H31).
 //!
-//! Needs: verified MIR, safe bodies. Changes: `Prove(NonNull)` that holds and `Check::NotNull` that cannot fail become `Nop`;
-//! a branch with one possible outcome becomes a jump. Guarantees: each remaining `Prove` is reported, here or
-//! as a use of an unassigned variable.
+//! Needs: verified MIR, safe bodies. Changes: `Prove(NonNull)` that holds and `Check::NotNull` that
+//! cannot fail become `Nop`; a branch with one possible outcome becomes a jump. Guarantees: each
+//! remaining `Prove` is reported, here or as a use of an unassigned variable.
 
 use crate::codes::MAY_BE_NULL;
 use crate::framework::{solve, Analysis, Direction, Edge, Item, Point};
@@ -38,7 +40,8 @@ pub struct Facts {
     may_null: BitSet,
     /// By slot.
     may_not: BitSet,
-    /// Locals that live in one block only; empty at block boundaries, so that long functions need no large sets.
+    /// Locals that live in one block only; empty at block boundaries, so that long functions need
+    /// no large sets.
     here: FxHashMap<Var, Nullness>,
     relations: Vec<Relation>,
     /// The loans that were made: others may write what lies in them.
@@ -164,8 +167,8 @@ impl Facts {
     }
 }
 
-/// `Here` for locals that one block alone mentions, and that are assigned (or come to life) there before anything else: no
-/// value of theirs passes a block boundary.
+/// `Here` for locals that one block alone mentions, and that are assigned (or come to life) there
+/// before anything else: no value of theirs passes a block boundary.
 fn slots_by_use(body: &Body) -> Vec<Slot> {
     let mut homes: Vec<Option<u32>> = vec![None; body.locals.len()];
     let mut slots = vec![Slot::Here; body.locals.len()];
@@ -192,7 +195,8 @@ fn slots_by_use(body: &Body) -> Vec<Slot> {
     slots
 }
 
-/// The locals that somebody else may assign while they are lent: as slots, and those that a cursor goes over.
+/// The locals that somebody else may assign while they are lent: as slots, and those that a cursor
+/// goes over.
 fn lent_by_address(body: &Body) -> Vec<Local> {
     let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
     let lent = stmts.filter_map(|stmt| match &stmt.kind {
@@ -209,7 +213,8 @@ pub struct NullFacts<'a> {
     program: &'a Program,
     body: &'a Body,
     paths: NullPaths<'a>,
-    /// By local or path; of locals only pointers whose address is not taken and that are not `volatile` have one.
+    /// By local or path; of locals only pointers whose address is not taken and that are not
+    /// `volatile` have one.
     slots: Vec<Slot>,
     /// How many slots are wide.
     wide: usize,
@@ -299,7 +304,8 @@ impl<'a> NullFacts<'a> {
                     Nullness::NonNull
                 }
             }
-            // A fat pointer may be moved to address 0; a string stays within its bounds (checks stand around the move).
+            // A fat pointer may be moved to address 0; a string stays within its bounds (checks
+            // stand around the move).
             Rvalue::Offset(a, _) => {
                 let stays = mir::ty::operand_ty(self.program, self.body, a)
                     .ok()
@@ -315,7 +321,8 @@ impl<'a> NullFacts<'a> {
         }
     }
 
-    /// The address of a place is null only if it is reached through a null pointer without an access.
+    /// The address of a place is null only if it is reached through a null pointer without an
+    /// access.
     fn address(&self, facts: &Facts, place: &Place) -> Nullness {
         let Some(last) = place.proj.iter().rposition(|step| *step == Proj::Deref) else {
             return Nullness::NonNull;
@@ -379,7 +386,8 @@ impl<'a> NullFacts<'a> {
         };
         let relation = var.and_then(|var| self.relation(facts, var, value));
         for from in NullPaths::moves(value) {
-            // What was lent there may still be (the analysis of ownership says no, but it comes later).
+            // What was lent there may still be (the analysis of ownership says no, but it comes
+            // later).
             if self.is_lent(facts, from) {
                 self.lend_whole(facts, dest);
             }
@@ -423,7 +431,8 @@ impl<'a> NullFacts<'a> {
         gone
     }
 
-    /// Forgets what lies below a place that something is moved out of. The place itself is not read before the next store to it.
+    /// Forgets what lies below a place that something is moved out of. The place itself is not read
+    /// before the next store to it.
     fn moved(&self, facts: &mut Facts, place: &Place) {
         let mut paths = self.paths.written(place, &BitSet::empty(self.paths.loans()));
         paths.retain(|&n| self.paths.number(place) != Some(n));
@@ -571,7 +580,8 @@ impl Analysis for NullFacts<'_> {
     }
 }
 
-/// A pointer that is not proven, for a report once it is known which variables were reported already.
+/// A pointer that is not proven, for a report once it is known which variables were reported
+/// already.
 #[derive(Clone, Debug)]
 pub struct Unproven {
     /// The variable that the pointer comes from, if it is one.

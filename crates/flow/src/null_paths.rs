@@ -1,10 +1,12 @@
-//! Paths that have null facts beside whole locals: pointers in fields of locals, and below `unique` pointers to one object, as long as nobody
-//! else can write them.
+//! Paths that have null facts beside whole locals: pointers in fields of locals, and below `unique`
+//! pointers to one object, as long as nobody else can write them.
 //!
-//! A path belongs to its root, a local whose address is not taken. What is below a `unique` pointer is reached through the root alone, until it is
-//! lent: by a borrow that is no view, by an address, to a cursor, by a copy of an owned pointer. From then on every call, and every store
-//! through a pointer that is no path of the same root, may write it; that is kept for good, since this pass knows nothing of how long loans last.
-//! Who has an address has the object around it (`container_of`); who has a pointer has what it points to, not the pointer itself.
+//! A path belongs to its root, a local whose address is not taken. What is below a `unique` pointer
+//! is reached through the root alone, until it is lent: by a borrow that is no view, by an address,
+//! to a cursor, by a copy of an owned pointer. From then on every call, and every store through a
+//! pointer that is no path of the same root, may write it; that is kept for good, since this pass
+//! knows nothing of how long loans last. Who has an address has the object around it
+//! (`container_of`); who has a pointer has what it points to, not the pointer itself.
 
 use crate::ownership::paths::cursors;
 use mir::bits::BitSet;
@@ -100,7 +102,8 @@ impl<'a> NullPaths<'a> {
         self.roots.entry(root).or_default().push(number);
     }
 
-    /// Whether the place lies in a local, or below `unique` pointers in one, in memory that keeps what was stored there.
+    /// Whether the place lies in a local, or below `unique` pointers in one, in memory that keeps
+    /// what was stored there.
     fn is_path(&self, place: &Place) -> bool {
         let decl = place.base_local().and_then(|l| self.body.locals.get(l.0 as usize));
         let Some(decl) = decl.filter(|d| !d.address_taken) else { return false };
@@ -219,7 +222,8 @@ impl<'a> NullPaths<'a> {
         }
     }
 
-    /// Whether something owned is stored that stays where it was, too: what is lent to a `unique` parameter, a part of what `unpack` lends.
+    /// Whether something owned is stored that stays where it was, too: what is lent to a `unique`
+    /// parameter, a part of what `unpack` lends.
     pub fn keeps_owner(&self, dest: &Place, value: &Rvalue) -> bool {
         let mut copies = matches!(value, Rvalue::Borrow(..));
         rvalue_operands(value, &mut |operand| copies |= matches!(operand, Operand::Copy(from) if self.owns(from)));

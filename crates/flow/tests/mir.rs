@@ -1,8 +1,9 @@
 //! Runs the MIR files of `tests/mir` through all passes.
 //!
-//! A file holds cases behind `//--- name`; the text in front of the first stands in front of each. `//~ CODE words` at the
-//! end of a line expects a report there whose message holds the words; there must be no others. `//> stmt` and `//< stmt`: the
-//! body that comes out has, or has not, a line that reads so.
+//! A file holds cases behind `//--- name`; the text in front of the first stands in front of each.
+//! `//~ CODE words` at the end of a line expects a report there whose message holds the words;
+//! there must be no others. `//> stmt` and `//< stmt`: the body that comes out has, or has not, a
+//! line that reads so.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -130,7 +131,8 @@ fn every_file_is_run() {
     );
 }
 
-/// How much is looked at to check a function of so many blocks, with as many variables, regions and loops.
+/// How much is looked at to check a function of so many blocks, with as many variables, regions and
+/// loops.
 fn work_for(blocks: usize) -> u64 {
     let mut locals =
         String::from("  region @r0 - param scope 0\n  param c_0: int scope 0\n  param p_1: *[@r0]int scope 0\n");

@@ -1,12 +1,13 @@
-//! The ownership verifier on MIR that the analyses reject: it finds, by its own technique, those mistakes that do harm when
-//! the program runs. What it lets pass breaks a rule of the language without any use of what is gone.
+//! The ownership verifier on MIR that the analyses reject: it finds, by its own technique, those
+//! mistakes that do harm when the program runs. What it lets pass breaks a rule of the language
+//! without any use of what is gone.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::path::Path;
 
-/// Nothing that is gone is used in these bodies themselves: they break a promise to callers, or a rule of lending that later code
-/// would rely on. The analyses alone know.
+/// Nothing that is gone is used in these bodies themselves: they break a promise to callers, or a
+/// rule of lending that later code would rely on. The analyses alone know.
 const HARMLESS: &[&str] = &[
     "u5 null is moved once",
     "u14 what a swap takes out is owed",
@@ -61,7 +62,8 @@ fn wrong_programs_are_caught() {
     assert!(caught >= 80, "only {caught}");
 }
 
-/// Each file of `tests/verifier` is one mistake, which no front end makes: the verifier finds it by itself, in the words behind `//!`.
+/// Each file of `tests/verifier` is one mistake, which no front end makes: the verifier finds it by
+/// itself, in the words behind `//!`.
 #[test]
 fn its_own_wrong_files_are_caught() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verifier");
@@ -81,8 +83,9 @@ fn its_own_wrong_files_are_caught() {
     assert!(seen >= 50, "only {seen} files");
 }
 
-/// A function of so many ways that no walk takes them all: states differ by which of the pointers are null, and none comes twice.
-/// The walk ends within its budget; without one it would not end. It goes deep before it goes wide, so it finds what is lost of the last way.
+/// A function of so many ways that no walk takes them all: states differ by which of the pointers
+/// are null, and none comes twice. The walk ends within its budget; without one it would not end.
+/// It goes deep before it goes wide, so it finds what is lost of the last way.
 #[test]
 fn a_walk_ends_within_its_budget() {
     const WAYS: usize = 200;

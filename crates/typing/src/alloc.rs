@@ -10,7 +10,8 @@ use source::{with_article, Diagnostic, Span, Symbol};
 use syntax::ast;
 
 impl Checker<'_> {
-    /// Whether the name is one of C's allocation functions here (and not something of the program's own).
+    /// Whether the name is one of C's allocation functions here (and not something of the program's
+    /// own).
     pub(crate) fn is_allocator(&self, name: Symbol) -> bool {
         if !matches!(name.as_str(), "malloc" | "calloc" | "realloc" | "free")
             || self.f.as_ref().is_some_and(|f| f.unchecked)
@@ -148,7 +149,8 @@ impl Checker<'_> {
         }
     }
 
-    /// `realloc` of a shared block copies it. What owns something is not copied: the old block stays, and would own it too.
+    /// `realloc` of a shared block copies it. What owns something is not copied: the old block
+    /// stays, and would own it too.
     fn check_old_owner(&mut self, old: &Expr, elem: Ty) {
         let own = self.program.types.as_pointer(old.ty.ty).map(|p| p.own);
         if !self.tracked() || own == Some(Own::Unique) || self.is_null_constant(old) || !self.program.types.owns(elem) {
@@ -163,7 +165,8 @@ impl Checker<'_> {
         );
     }
 
-    /// `slot = realloc(slot, e)`: the slot gets the new block for the old one, which nobody sees in between.
+    /// `slot = realloc(slot, e)`: the slot gets the new block for the old one, which nobody sees in
+    /// between.
     pub(crate) fn takes_old(&mut self, place: &Expr, mut value: Expr) -> Expr {
         if let Some(alloc) = alloc_of(&mut value).filter(|alloc| !alloc.fallible) {
             if let Some(old) = &mut alloc.old {
@@ -469,8 +472,8 @@ impl Checker<'_> {
         self.node(ExprKind::New(out), ty, span)
     }
 
-    /// What an object may own or reach, given where it lives: in an arena only what is in the same arena, in the exchange heap
-    /// only what can be sent.
+    /// What an object may own or reach, given where it lives: in an arena only what is in the same
+    /// arena, in the exchange heap only what can be sent.
     fn check_owned_parts(&mut self, elem: Ty, region: Region, span: Span) -> bool {
         let text = self.show(elem);
         match region {
@@ -575,7 +578,8 @@ fn take(value: &mut Expr, wanted: &dyn Fn(&Expr) -> bool) {
     }
 }
 
-/// Whether two places are the same, whenever they are evaluated: no call and no assignment stands in them.
+/// Whether two places are the same, whenever they are evaluated: no call and no assignment stands
+/// in them.
 pub(crate) fn same_place(a: &Expr, b: &Expr) -> bool {
     match (&*a.kind, &*b.kind) {
         (ExprKind::Local(x), ExprKind::Local(y)) => x == y,

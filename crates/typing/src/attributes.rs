@@ -1,8 +1,10 @@
-//! Attributes of C in Leeward's code: each is obeyed, is a hint that changes nothing, or is refused.
+//! Attributes of C in Leeward's code: each is obeyed, is a hint that changes nothing, or is
+//! refused.
 //!
-//! What reaches the C compiler is listed in `decls::attribute_texts`; whatever there takes an argument is checked here, for it
-//! is written into C. An attribute that changes what a type, a symbol or a call means, and that MIR does not know, is refused:
-//! dropped, it would change the program without a word; passed on, it would leave what was checked.
+//! What reaches the C compiler is listed in `decls::attribute_texts`; whatever there takes an
+//! argument is checked here, for it is written into C. An attribute that changes what a type, a
+//! symbol or a call means, and that MIR does not know, is refused: dropped, it would change the
+//! program without a word; passed on, it would leave what was checked.
 
 use crate::c_library::is_system_symbol;
 use crate::checker::Checker;
@@ -61,7 +63,8 @@ enum Carrier {
 }
 
 impl Checker<'_> {
-    /// Reports attributes that would be lost, wherever they stand. `mode` is one, unless a typedef has it.
+    /// Reports attributes that would be lost, wherever they stand. `mode` is one, unless a typedef
+    /// has it.
     pub(crate) fn refuse_attributes(&mut self, attrs: &[ast::Attribute]) {
         for attr in attrs {
             let name = attr.name.as_str();
@@ -104,7 +107,8 @@ impl Checker<'_> {
             _ if ty.quals.is_const && !ty.quals.is_volatile && !ty.quals.is_atomic => Carrier::Constant,
             _ => Carrier::Variable,
         };
-        // The linker writes the addresses in a constant before the program begins: it is not where those without are.
+        // The linker writes the addresses in a constant before the program begins: it is not where
+        // those without are.
         let addresses = carrier == Carrier::Constant && !self.program.types.is_plain(ty.ty);
         let attrs: Vec<&ast::Attribute> = specs.attrs.iter().chain(&declarator.attrs).collect();
         for attr in attrs {
@@ -133,7 +137,8 @@ impl Checker<'_> {
         }
     }
 
-    /// A section is one for data or code of that kind, so that nobody runs data or writes what must not change.
+    /// A section is one for data or code of that kind, so that nobody runs data or writes what must
+    /// not change.
     fn check_section(&mut self, attr: &ast::Attribute, carrier: Carrier, thread_local: bool) {
         let lead = match carrier {
             Carrier::Function => ".text.",
@@ -178,7 +183,8 @@ impl Checker<'_> {
         }
     }
 
-    /// An `asm` name gives a declaration to C. What Leeward defines, or takes from another file of Leeward, has its own.
+    /// An `asm` name gives a declaration to C. What Leeward defines, or takes from another file of
+    /// Leeward, has its own.
     pub(crate) fn check_asm_label(&mut self, declarator: &ast::Declarator, checked: bool, defined: bool) {
         let (Some(label), Some(name)) = (&declarator.asm_label, declarator.name) else { return };
         if self.options.plain_c || self.map.is_system(name.span.lo) {
@@ -198,7 +204,8 @@ impl Checker<'_> {
         }
     }
 
-    /// What is defined for C to use by its name must not take the name of something that C or the runtime already has.
+    /// What is defined for C to use by its name must not take the name of something that C or the
+    /// runtime already has.
     pub(crate) fn check_exported_name(&mut self, name: ast::Ident) {
         if !self.options.plain_c && !self.map.is_system(name.span.lo) && is_system_symbol(name.name.as_str()) {
             self.exported_name_error(name.name.as_str(), name.span);

@@ -1,12 +1,13 @@
-//! One report for one mistake: a pointer that is declared without the bounds that its uses need is reported at its first use,
-//! with the declaration; the other uses say nothing new.
+//! One report for one mistake: a pointer that is declared without the bounds that its uses need is
+//! reported at its first use, with the declaration; the other uses say nothing new.
 
 use crate::checker::Checker;
 use crate::tree::*;
 use source::{Code, Diagnostic, Span};
 
 impl Checker<'_> {
-    /// Reports that the pointer value `e` lacks what a use needs: with its declaration, and once for each declaration and code.
+    /// Reports that the pointer value `e` lacks what a use needs: with its declaration, and once
+    /// for each declaration and code.
     pub(crate) fn report_declared(&mut self, e: &Expr, report: Diagnostic) {
         if self.muted > 0 {
             return;
@@ -19,8 +20,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The declaration that gives a pointer value its type, and behind how many pointers. None if there is none, or if it is a
-    /// local whose type is inferred.
+    /// The declaration that gives a pointer value its type, and behind how many pointers. None if
+    /// there is none, or if it is a local whose type is inferred.
     fn declaration_of(&self, e: &Expr) -> Option<(Span, u32)> {
         match &*e.kind {
             ExprKind::Convert(_, inner) | ExprKind::PtrAdd(inner, ..) => self.declaration_of(inner),

@@ -1,4 +1,5 @@
-//! What the builtins of gcc and clang return that plain C calls by name: those that no header declares.
+//! What the builtins of gcc and clang return that plain C calls by name: those that no header
+//! declares.
 
 use crate::checker::Checker;
 use crate::tree::Expr;

@@ -1,5 +1,5 @@
-//! Builtins of gcc and clang in plain C: their types, so that a call goes to the C compiler as it stands. One that is not here
-//! is an error, and its file goes to the C compiler whole.
+//! Builtins of gcc and clang in plain C: their types, so that a call goes to the C compiler as it
+//! stands. One that is not here is an error, and its file goes to the C compiler whole.
 
 use crate::checker::Checker;
 use crate::codes;
@@ -11,10 +11,11 @@ use source::{Span, Symbol};
 use std::sync::LazyLock;
 use syntax::ast;
 
-/// `name=result(parameters)`, names without `__builtin_`. Letters: `v` void, `b` bool, `s` char, `h` short, `H` unsigned short,
-/// `i` int, `u` unsigned, `l` long, `z` unsigned long, `L` long long, `Z` unsigned long long, `f` float, `d` double, `e` long
-/// double, `q` __float128, `F` `D` `E` complex, `p` void *, `P` const void *, `c` char *, `C` const char *, `w` wchar_t *, `n` int *,
-/// `y` double *, `Y` float *, `x` long double *, `a` va_list, `.` whatever comes.
+/// `name=result(parameters)`, names without `__builtin_`. Letters: `v` void, `b` bool, `s` char,
+/// `h` short, `H` unsigned short, `i` int, `u` unsigned, `l` long, `z` unsigned long, `L` long
+/// long, `Z` unsigned long long, `f` float, `d` double, `e` long double, `q` __float128, `F` `D`
+/// `E` complex, `p` void *, `P` const void *, `c` char *, `C` const char *, `w` wchar_t *, `n` int
+/// *, `y` double *, `Y` float *, `x` long double *, `a` va_list, `.` whatever comes.
 const TABLE: &str = "\
 abs=i(i) labs=l(l) llabs=L(L) imaxabs=l(l) clz=i(u) clzl=i(z) clzll=i(Z) ctz=i(u) ctzl=i(z) ctzll=i(Z) popcount=i(u) \
 popcountl=i(z) popcountll=i(Z) parity=i(u) parityl=i(z) parityll=i(Z) ffs=i(i) ffsl=i(l) ffsll=i(L) clrsb=i(i) clrsbl=i(l) \
@@ -179,7 +180,8 @@ impl Checker<'_> {
                     let ty = self.lettered(letter);
                     self.coerce(value, ty, Why::Arg)
                 }
-                // Those on numbers of any kind must see a float as what it is; the others promote it themselves.
+                // Those on numbers of any kind must see a float as what it is; the others promote
+                // it themselves.
                 None => value,
             });
         }
@@ -191,7 +193,8 @@ impl Checker<'_> {
         self.node(ExprKind::Float(Symbol::new(text)), ty, span)
     }
 
-    /// `__builtin_constant_p(e)`: what the C compiler finds out, unless it is plain already. `e` is not evaluated.
+    /// `__builtin_constant_p(e)`: what the C compiler finds out, unless it is plain already. `e` is
+    /// not evaluated.
     fn constant_p(&mut self, name: Symbol, args: &[ast::Expr], span: Span) -> Expr {
         let int = self.program.types.common.int;
         let Some(arg) = args.first() else { return self.int_node(0, int, span) };

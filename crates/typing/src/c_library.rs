@@ -1,17 +1,20 @@
 //! Names that belong to the C library, the C compiler and the runtime.
 //!
-//! A program that defined `strlen` or `environ` under its own name would put its function in the place of the one that the
-//! runtime calls: the linker takes the program's first. So what safe code defines never has such a symbol
-//! (`emit_c` gives it another one), and a definition that promises its name to C is refused.
+//! A program that defined `strlen` or `environ` under its own name would put its function in the
+//! place of the one that the runtime calls: the linker takes the program's first. So what safe code
+//! defines never has such a symbol (`emit_c` gives it another one), and a definition that promises
+//! its name to C is refused.
 
 use rustc_hash::FxHashSet;
 use std::sync::LazyLock;
 
-/// What glibc's shared objects (libc, libm, libresolv, the dynamic linker and the stubs of older ones) export, and what the linker
-/// defines, one name a line; names that begin with `__` are not listed. A test compares it with the system's libraries.
+/// What glibc's shared objects (libc, libm, libresolv, the dynamic linker and the stubs of older
+/// ones) export, and what the linker defines, one name a line; names that begin with `__` are not
+/// listed. A test compares it with the system's libraries.
 const NAMES: &str = include_str!("c_library.txt");
 
-/// Whether a symbol of this name may be called or owned by libc, the C compiler's support code or the runtime.
+/// Whether a symbol of this name may be called or owned by libc, the C compiler's support code or
+/// the runtime.
 pub fn is_system_symbol(name: &str) -> bool {
     static SET: LazyLock<FxHashSet<&str>> = LazyLock::new(|| NAMES.lines().collect());
     let reserved =
@@ -19,7 +22,8 @@ pub fn is_system_symbol(name: &str) -> bool {
     reserved || name.starts_with("lee_") || SET.contains(name)
 }
 
-/// The symbol of a function or variable of the program whose name is one of those: it cannot be written in C.
+/// The symbol of a function or variable of the program whose name is one of those: it cannot be
+/// written in C.
 pub fn own_symbol(name: &str) -> String {
     format!("{name}{OWN}")
 }
@@ -52,7 +56,8 @@ mod tests {
         assert_eq!(source_name(&own_symbol("getline")), "getline");
     }
 
-    /// The list is not shorter than what the system's libc exports. Skipped where binutils are not there.
+    /// The list is not shorter than what the system's libc exports. Skipped where binutils are not
+    /// there.
     #[test]
     fn the_list_has_what_the_system_exports() {
         let run = |program: &str, args: &[&str]| {
@@ -62,7 +67,8 @@ mod tests {
         for library in ["libc.so.6", "libm.so.6"] {
             let Some(path) = run("cc", &[&format!("-print-file-name={library}")]) else { return };
             let Some(symbols) = run("nm", &["-D", "--defined-only", &path]) else { return };
-            // A symbol of an older version only, `name@VERSION` with one `@`, is not found by a linker.
+            // A symbol of an older version only, `name@VERSION` with one `@`, is not found by a
+            // linker.
             let named = symbols.lines().filter_map(|line| line.split_whitespace().nth(2));
             let names = named.filter_map(|name| match name.split_once('@') {
                 Some((name, version)) => version.starts_with('@').then_some(name),

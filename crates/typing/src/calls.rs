@@ -307,7 +307,8 @@ impl Checker<'_> {
     }
 
     fn is_default_cast(&self, param: Ty) -> bool {
-        // strtol's own type drops const; a string that is only read through the end pointer is common C.
+        // strtol's own type drops const; a string that is only read through the end pointer is
+        // common C.
         self.program.types.as_pointer(param).is_some()
     }
 
@@ -437,7 +438,8 @@ impl Checker<'_> {
         }
     }
 
-    /// A local array passed as a string to a Leeward function: nothing else that the call gets may write to it.
+    /// A local array passed as a string to a Leeward function: nothing else that the call gets may
+    /// write to it.
     fn check_string_aliases(&mut self, fty: &FuncTy, out: &[(Expr, Ty)]) {
         for (at, (arg, from)) in out.iter().enumerate() {
             let Some(param) = fty.params.get(at).and_then(|p| self.program.types.as_pointer(p.ty)) else { continue };
@@ -488,8 +490,9 @@ impl Checker<'_> {
 
     /// The type of a result that points into an argument of type `from`.
     ///
-    /// A Leeward function is not trusted to have kept that promise: lowering checks that the result lies within the
-    /// argument's bounds, and where there are none to check the result keeps its own `const`.
+    /// A Leeward function is not trusted to have kept that promise: lowering checks that the result
+    /// lies within the argument's bounds, and where there are none to check the result keeps its
+    /// own `const`.
     fn type_into(&mut self, ret: Ty, from: Ty, copies: bool, trusted: bool) -> Ty {
         let (Some(r), Some(p)) = (self.program.types.as_pointer(ret), self.program.types.as_pointer(from)) else {
             return ret;
@@ -627,7 +630,8 @@ impl Checker<'_> {
         Some(self.node(ExprKind::Builtin(name, values), result, span))
     }
 
-    /// Leading or trailing zeros: the builtins leave those of zero open, Leeward says that all bits are.
+    /// Leading or trailing zeros: the builtins leave those of zero open, Leeward says that all bits
+    /// are.
     fn count_zeros(&mut self, name: Symbol, value: Expr, span: Span) -> Expr {
         let int = self.program.types.common.int;
         let ty = value.ty.ty;
@@ -649,7 +653,8 @@ impl Checker<'_> {
         self.node(ExprKind::Float(Symbol::new("(__builtin_nan(\"\"))")), ty, span)
     }
 
-    /// `__builtin_add_overflow(a, b, &r)` and `<stdckdint.h>`: numbers and the address of an integer.
+    /// `__builtin_add_overflow(a, b, &r)` and `<stdckdint.h>`: numbers and the address of an
+    /// integer.
     fn overflow_builtin(&mut self, name: Symbol, args: &[ast::Expr], span: Span) -> Expr {
         let bool_ = self.program.types.common.bool_;
         if args.len() != 3 {
@@ -685,9 +690,11 @@ impl Checker<'_> {
         let params = self.generics_of.get(&id).cloned().unwrap_or_default();
         let fty = self.program.types.as_func(self.program.functions[id.0 as usize].ty)?;
         let mut found: Vec<Option<Ty>> = vec![None; params.len()];
-        // Arguments that allocate or name generic functions take their type from the parameter, so they come last.
+        // Arguments that allocate or name generic functions take their type from the parameter, so
+        // they come last.
         let mut later = vec![];
-        // The address of a pointer whose bounds are inferred takes the type that a callback gives it.
+        // The address of a pointer whose bounds are inferred takes the type that a callback gives
+        // it.
         let mut open: Vec<_> = fty.params.iter().zip(args).collect();
         if args.iter().any(|arg| self.is_inferred_address(arg)) {
             open.sort_by_key(|(_, arg)| !self.is_plain_callback(arg));
@@ -857,7 +864,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Matches a parameter's type against an argument. A new object is shared where its type parameter is copied.
+    /// Matches a parameter's type against an argument. A new object is shared where its type
+    /// parameter is copied.
     fn unify_value(&mut self, pattern: Ty, value: Expr, params: &[GenericParam], found: &mut [Option<Ty>]) {
         let copied = matches!(self.kind(pattern), TyKind::Param(p) if !p.moves);
         let fresh = self.program.types.as_pointer(value.ty.ty).filter(|p| p.own.is_owned() && !self.lendable(&value));
@@ -920,7 +928,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The type that a type parameter stands for, given a value's type: pointers forget what only this value knows.
+    /// The type that a type parameter stands for, given a value's type: pointers forget what only
+    /// this value knows.
     fn type_argument(&mut self, ty: Ty, param: &TypeParam) -> Ty {
         let c = self.program.types.common;
         match *self.kind(ty) {

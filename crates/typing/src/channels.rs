@@ -1,7 +1,8 @@
 //! Statements about channels: `channel`, `send`, `receive`, `switch receive`.
 //!
-//! Names, sides, numbers and types of arguments are checked here. Which state an endpoint is in depends on the path: `flow` says whether
-//! a message may be sent or received there, and which cases are missing.
+//! Names, sides, numbers and types of arguments are checked here. Which state an endpoint is in
+//! depends on the path: `flow` says whether a message may be sent or received there, and which
+//! cases are missing.
 
 use crate::checker::Checker;
 use crate::codes;
@@ -51,7 +52,8 @@ impl Checker<'_> {
         let local = self.new_local(Some(name.name), Qty::plain(ty), name.span, false);
         self.scopes.declare(name.name, Entity::Local(local), name.span);
         if let Some(f) = &mut self.f {
-            // A pattern names all arguments, wanted or not; an endpoint that nobody uses is lost, which is told elsewhere.
+            // A pattern names all arguments, wanted or not; an endpoint that nobody uses is lost,
+            // which is told elsewhere.
             f.used.insert(local);
         }
         local
@@ -85,7 +87,8 @@ impl Checker<'_> {
         Some((place, end))
     }
 
-    /// The message of this name, which the side sends (or receives). None if it is not that, which is reported.
+    /// The message of this name, which the side sends (or receives). None if it is not that, which
+    /// is reported.
     fn message_of(&mut self, end: Endpoint, name: ast::Ident, sends: bool) -> Option<(MessageId, Message)> {
         let contract = self.program.types.contract(end.contract)?;
         let sender = if sends { end.side } else { end.side.other() };

@@ -27,7 +27,8 @@ pub struct Options {
     pub library: Option<std::path::PathBuf>,
 }
 
-/// Checks a unit. The tree is complete even when errors were reported, but is then not to be lowered.
+/// Checks a unit. The tree is complete even when errors were reported, but is then not to be
+/// lowered.
 pub fn check(unit: &ast::Unit, map: &SourceMap, options: &Options, sink: &mut Sink) -> Program {
     let mut checker = Checker::new(map, options);
     checker.declare_contracts(unit);
@@ -79,12 +80,14 @@ pub struct Checker<'a> {
     pub(crate) f: Option<FnCtx>,
     /// Static locals by declaration, so that inference rounds make them once.
     pub(crate) statics: FxHashMap<Span, GlobalId>,
-    /// Records and enumerations defined in function bodies, by the span of their specifier, for the same reason.
+    /// Records and enumerations defined in function bodies, by the span of their specifier, for the
+    /// same reason.
     pub(crate) local_records: FxHashMap<Span, RecordId>,
     pub(crate) local_enums: FxHashMap<Span, EnumId>,
     /// Unions whose members' types are accepted in their place as arguments (`transparent_union`).
     pub(crate) transparent: FxHashSet<RecordId>,
-    /// Of typedefs of plain C that give their type a larger alignment than its own: which, by where they are declared.
+    /// Of typedefs of plain C that give their type a larger alignment than its own: which, by where
+    /// they are declared.
     pub(crate) typedef_align: FxHashMap<Span, u64>,
     /// What `counted_by` may mention.
     pub(crate) siblings: Option<Siblings>,
@@ -92,7 +95,8 @@ pub struct Checker<'a> {
     pub(crate) pending_generic: Option<Vec<GenericParam>>,
     /// The parameters of the struct that is being defined, if it has some.
     pub(crate) record_params: Vec<GenericParam>,
-    /// Generic tags that are to be declared at file scope when the level of their parameters is closed.
+    /// Generic tags that are to be declared at file scope when the level of their parameters is
+    /// closed.
     pub(crate) generic_tags: Vec<(Symbol, u32)>,
     /// Names of generic typedefs, to be declared again behind the level of their parameters.
     pub(crate) generic_typedefs: Vec<(ast::Ident, Entity)>,
@@ -282,7 +286,8 @@ impl<'a> Checker<'a> {
             }
         }
         for function in &mut self.program.functions {
-            // C11 6.7.4p7: one declaration without `inline`, or with `extern`, and the unit defines the symbol.
+            // C11 6.7.4p7: one declaration without `inline`, or with `extern`, and the unit defines
+            // the symbol.
             let shared = function.linkage == Linkage::Shared && function.type_params == 0;
             if shared && function.trust == Trust::Checked && function.body.is_some() && !function.inline.only() {
                 function.linkage = Linkage::External;

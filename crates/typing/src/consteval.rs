@@ -328,7 +328,8 @@ impl Checker<'_> {
         }
     }
 
-    /// First element and end of the object that a constant fat pointer is into, in bytes from its base.
+    /// First element and end of the object that a constant fat pointer is into, in bytes from its
+    /// base.
     fn extent_of(&self, e: &Expr) -> Option<(i64, i64)> {
         match &*e.kind {
             ExprKind::Decay(place) => {

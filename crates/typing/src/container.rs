@@ -1,9 +1,10 @@
 //! `container_of`, and casts between a struct and its first member.
 //!
-//! Guarantees: what comes out has the type that the object has, regions included. The object's type is compared when the program
-//! runs, without its regions; so each region in it is `@heap` or stands in the member's type, which is compared here. What owns
-//! something is found through a pointer of `@heap` only: a pointer of any other region may be a loan of one member, while others of
-//! the same object are used through their owner.
+//! Guarantees: what comes out has the type that the object has, regions included. The object's type
+//! is compared when the program runs, without its regions; so each region in it is `@heap` or
+//! stands in the member's type, which is compared here. What owns something is found through a
+//! pointer of `@heap` only: a pointer of any other region may be a loan of one member, while others
+//! of the same object are used through their owner.
 
 use crate::checker::Checker;
 use crate::codes;
@@ -113,7 +114,8 @@ impl Checker<'_> {
         self.node(ExprKind::ContainerOf(value, record, path, false), out, span)
     }
 
-    /// Whether the type of the member says what each region in the struct's arguments is. Behind `const` regions convert.
+    /// Whether the type of the member says what each region in the struct's arguments is. Behind
+    /// `const` regions convert.
     fn tells_regions(&self, record: Ty, path: &[u32], behind_const: bool) -> bool {
         let types = &self.program.types;
         let Some(id) = types.as_record(record) else { return false };

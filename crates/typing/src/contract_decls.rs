@@ -1,7 +1,8 @@
 //! Declarations of contracts: names, types of arguments, and the types of endpoints.
 //!
-//! All contracts of a unit get their states and messages before anything else is checked, since they mention one another. The types of a
-//! message's arguments are read where the contract stands, when the structs before it are known.
+//! All contracts of a unit get their states and messages before anything else is checked, since
+//! they mention one another. The types of a message's arguments are read where the contract stands,
+//! when the structs before it are known.
 
 use crate::checker::Checker;
 use crate::codes;
@@ -199,7 +200,8 @@ impl Checker<'_> {
         true
     }
 
-    /// An endpoint in a message is in a state in which its new holder sends: then nothing is on its way to it while it changes hands.
+    /// An endpoint in a message is in a state in which its new holder sends: then nothing is on its
+    /// way to it while it changes hands.
     fn carries_wrong_end(&mut self, ty: Ty, span: Span) -> bool {
         let mut carried = vec![];
         self.carried_ends(ty, &mut carried, &mut vec![]);
@@ -343,7 +345,8 @@ impl Checker<'_> {
         None
     }
 
-    /// Whether an endpoint in the type has no state, which is reported: where it crosses a function, field or message, it says one.
+    /// Whether an endpoint in the type has no state, which is reported: where it crosses a
+    /// function, field or message, it says one.
     pub(crate) fn missing_state(&mut self, ty: Ty, span: Span) -> bool {
         let end = match self.kind(ty) {
             TyKind::Endpoint(end) => *end,
@@ -397,7 +400,8 @@ impl Checker<'_> {
         }
     }
 
-    /// At the end of the unit: states that no channel comes into. A header's states may be those that other files begin channels in.
+    /// At the end of the unit: states that no channel comes into. A header's states may be those
+    /// that other files begin channels in.
     pub(crate) fn check_reachable(&mut self) {
         for at in 0..self.program.types.contracts.len() {
             let id = ContractId(at as u32);

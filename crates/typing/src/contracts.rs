@@ -1,7 +1,9 @@
-//! Contracts as the checked program has them: a table of messages and states, which everything behind typing reads.
+//! Contracts as the checked program has them: a table of messages and states, which everything
+//! behind typing reads.
 //!
-//! A contract is written from the exporter's side. Chains (`a -> (b | c) -> STATE`) are expanded: between two messages of a chain
-//! lies a state without a name. So in each state one side sends, and each message that it may send leads to one state.
+//! A contract is written from the exporter's side. Chains (`a -> (b | c) -> STATE`) are expanded:
+//! between two messages of a chain lies a state without a name. So in each state one side sends,
+//! and each message that it may send leads to one state.
 
 use crate::types::{RecordId, Ty, TypeStore};
 use source::{Span, Symbol};
@@ -14,7 +16,8 @@ pub struct ContractId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct StateId(pub u32);
 
-/// Number of a message in its contract, from 0. At run time messages are numbered from 1 (`Message::number`).
+/// Number of a message in its contract, from 0. At run time messages are numbered from 1
+/// (`Message::number`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct MessageId(pub u32);
 
@@ -131,8 +134,8 @@ pub struct Contract {
     pub states: Vec<State>,
     /// Where a channel begins if nothing else is said.
     pub start: StateId,
-    /// The most messages that can be on their way at once, to the importer and to the exporter: as in `struct lee_contract`, at
-    /// least 1.
+    /// The most messages that can be on their way at once, to the importer and to the exporter: as
+    /// in `struct lee_contract`, at least 1.
     pub places: [u32; 2],
 }
 
@@ -217,7 +220,8 @@ pub struct EndStates {
 }
 
 impl EndStates {
-    /// What may stand at its head: each message that the other side may send in one of its states, and that the other end is closed.
+    /// What may stand at its head: each message that the other side may send in one of its states,
+    /// and that the other end is closed.
     pub fn heads(&self, types: &TypeStore) -> Vec<Head> {
         let mut heads = vec![];
         let Some(contract) = types.contract(self.contract) else { return heads };
@@ -249,11 +253,12 @@ const MOST_STEPS: u32 = 1_000_000;
 /// So many missing combinations are named.
 const MOST_NAMED: usize = 8;
 
-/// The combinations of heads for which no case of a `switch receive` can be taken, as the source would write them (the first few).
-/// Each case is the ends that it names, by number, with the heads that it wants. Cases with `after` are left out: they do not make
-/// the statement exhaustive.
+/// The combinations of heads for which no case of a `switch receive` can be taken, as the source
+/// would write them (the first few). Each case is the ends that it names, by number, with the heads
+/// that it wants. Cases with `after` are left out: they do not make the statement exhaustive.
 ///
-/// The ends are gone through one by one, as the columns of a pattern matrix; heads that no case names behave alike.
+/// The ends are gone through one by one, as the columns of a pattern matrix; heads that no case
+/// names behave alike.
 pub fn missing(types: &TypeStore, ends: &[EndStates], cases: &[Vec<(usize, Head)>]) -> Vec<String> {
     let rows: Vec<&[(usize, Head)]> = cases.iter().map(Vec::as_slice).collect();
     let mut search = Search { types, ends, steps: 0, found: vec![] };

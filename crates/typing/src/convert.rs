@@ -1,4 +1,5 @@
-//! Conversions: places to values, promotions, and the conversion of a value to the type that its context wants.
+//! Conversions: places to values, promotions, and the conversion of a value to the type that its
+//! context wants.
 
 use crate::checker::Checker;
 use crate::codes;
@@ -164,7 +165,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a checked read of `e` takes something that is not plain data out of a union that nothing guards.
+    /// Whether a checked read of `e` takes something that is not plain data out of a union that
+    /// nothing guards.
     fn union_pointer(&self, e: &Expr) -> bool {
         if !self.checked() || self.program.types.is_plain(e.ty.ty) || self.is_error(e.ty.ty) {
             return false;
@@ -487,8 +489,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether an endpoint serves as another type, as far as its state allows: an exporter's end, as that of a contract that its own
-    /// extends.
+    /// Whether an endpoint serves as another type, as far as its state allows: an exporter's end,
+    /// as that of a contract that its own extends.
     fn end_fits(&self, from: Endpoint, to: Endpoint) -> bool {
         let extends = from.side == Side::Exp && self.program.types.contract_extends(from.contract, to.contract);
         from.side == to.side && (from.contract == to.contract || extends)
@@ -635,7 +637,8 @@ impl Checker<'_> {
         }
     }
 
-    /// In `unsafe` code and plain C any pointer becomes any other; words are made or dropped as needed.
+    /// In `unsafe` code and plain C any pointer becomes any other; words are made or dropped as
+    /// needed.
     fn unchecked_pointer(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty) -> Expr {
         let from_typed = self.program.types.is_typed_void(&p);
         let to_typed = self.program.types.is_typed_void(&q);
@@ -835,7 +838,8 @@ impl Checker<'_> {
         self.finish_pointer(e, p, q, to)
     }
 
-    /// Whether two targets are the same; behind `const`, inner pointers of one representation convert too.
+    /// Whether two targets are the same; behind `const`, inner pointers of one representation
+    /// convert too.
     pub(crate) fn targets_agree(&self, from: Ty, to: Ty, behind_const: bool) -> bool {
         if self.program.types.same_modulo_regions(from, to) {
             return true;
@@ -855,7 +859,8 @@ impl Checker<'_> {
                     && self.targets_agree(a.target.ty, b.target.ty, b.target.quals.is_const)
             }
             (TyKind::Ptr(a), TyKind::Ptr(b)) => {
-                // Function pointers differ in attributes only, or regions of inner pointers were inferred.
+                // Function pointers differ in attributes only, or regions of inner pointers were
+                // inferred.
                 a.bounds == b.bounds
                     && a.own == b.own
                     && a.nonnull == b.nonnull
@@ -871,7 +876,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether each of two function types promises what the other does: a place that both lead to may be written through either.
+    /// Whether each of two function types promises what the other does: a place that both lead to
+    /// may be written through either.
     fn same_promises(&self, a: Ty, b: Ty) -> bool {
         match (self.kind(a), self.kind(b)) {
             (TyKind::Func(a), TyKind::Func(b)) => self.regions_agree(a, b) && self.regions_agree(b, a),
@@ -900,8 +906,8 @@ impl Checker<'_> {
             && self.regions_agree(a, b)
     }
 
-    /// Whether a parameter of type `a` takes what one of type `b` does: the same, or a pointer to `const` takes a view of what owns
-    /// nothing.
+    /// Whether a parameter of type `a` takes what one of type `b` does: the same, or a pointer to
+    /// `const` takes a view of what owns nothing.
     fn parameter_takes(&self, a: Ty, b: Ty) -> bool {
         let types = &self.program.types;
         if types.same_modulo_regions(a, b) {
@@ -916,11 +922,13 @@ impl Checker<'_> {
             && !types.owns(p.target.ty)
     }
 
-    /// Whether the region variables of `a` can be chosen so that its prototype promises what that of `b` does.
+    /// Whether the region variables of `a` can be chosen so that its prototype promises what that
+    /// of `b` does.
     fn regions_agree(&self, a: &FuncTy, b: &FuncTy) -> bool {
         let mut chosen: Vec<Option<Region>> = vec![None; a.regions as usize];
         let mut ok = true;
-        // Regions of the body around, and ones that are not known yet: compared where paths are known.
+        // Regions of the body around, and ones that are not known yet: compared where paths are
+        // known.
         let later = |r: Region| matches!(r, Region::Body(_) | Region::Infer(_) | Region::Param(_));
         let mut pair = |x: Region, y: Region| match x {
             Region::Bound(0, n) => match chosen.get_mut(n as usize) {
@@ -1088,7 +1096,8 @@ impl Checker<'_> {
         self.error_node(span)
     }
 
-    /// `char`, `signed char` and `unsigned char` sequences as each other: bounds and terminator stay.
+    /// `char`, `signed char` and `unsigned char` sequences as each other: bounds and terminator
+    /// stay.
     fn character_view(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty, why: Why) -> Expr {
         let span = e.span;
         if self.const_lost(&p, &q, span) || !self.bounds_fit(&e, &p, &q, why) {

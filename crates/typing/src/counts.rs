@@ -1,4 +1,5 @@
-//! Adjacent assignments to `counted_by` pointers and the fields that count them (language.md section 2, "Counts").
+//! Adjacent assignments to `counted_by` pointers and the fields that count them (language.md
+//! section 2, "Counts").
 
 use crate::checker::Checker;
 use crate::convert::Why;
@@ -140,8 +141,8 @@ impl Checker<'_> {
         Some(before)
     }
 
-    /// Whether a later value of a group makes no call but the malloc family's, and reads nothing through a counted pointer:
-    /// what the group has stored so far need not fit together yet.
+    /// Whether a later value of a group makes no call but the malloc family's, and reads nothing
+    /// through a counted pointer: what the group has stored so far need not fit together yet.
     fn quiet_value(&self, e: &Expr) -> bool {
         match &*e.kind {
             ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Null | ExprKind::Func(_) | ExprKind::SizeOf(_) => true,
@@ -183,8 +184,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a group's stores cannot change what the base of its places is: nothing that it reads is a counted pointer or
-    /// a counter.
+    /// Whether a group's stores cannot change what the base of its places is: nothing that it reads
+    /// is a counted pointer or a counter.
     fn stable_base(&self, e: &Expr) -> bool {
         match &*e.kind {
             ExprKind::Local(_) | ExprKind::Global(_) => true,

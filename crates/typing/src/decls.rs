@@ -530,7 +530,8 @@ impl Checker<'_> {
         }
     }
 
-    /// `main`'s type is fixed: its second parameter is the argument vector, with bounds, whatever its C spelling.
+    /// `main`'s type is fixed: its second parameter is the argument vector, with bounds, whatever
+    /// its C spelling.
     fn main_type(&mut self, ty: Ty, span: Span) -> Ty {
         let Some(f) = self.program.types.as_func(ty) else { return ty };
         let c = self.program.types.common;
@@ -791,7 +792,8 @@ impl Checker<'_> {
             declared.ty.ty = self.program.functions[id.0 as usize].ty;
         }
         self.check_ret_complete(&declared, name.span);
-        // What is wrong in a system header is not for the user to mend: the body is left to C. Nobody else has that of a function of Leeward.
+        // What is wrong in a system header is not for the user to mend: the body is left to C.
+        // Nobody else has that of a function of Leeward.
         let before = self.sink.all.len();
         self.function_body(id, def, &declared, foreign);
         if self.map.is_system(name.span.lo) {

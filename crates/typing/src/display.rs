@@ -110,7 +110,8 @@ impl TypeStore {
         }
     }
 
-    /// A parameter's type, with the state that an endpoint comes back in: `Nic.exp:START -> RUNNING`.
+    /// A parameter's type, with the state that an endpoint comes back in:
+    /// `Nic.exp:START -> RUNNING`.
     fn show_becoming(&self, param: &ParamTy) -> String {
         let text = self.show(param.ty);
         let endpoint = self.as_endpoint(param.ty);
@@ -252,8 +253,8 @@ impl TypeStore {
     }
 }
 
-/// Writes the region variables of a function type: by their names, and as letters where they have none and stand in several places.
-/// Others are not worth a word.
+/// Writes the region variables of a function type: by their names, and as letters where they have
+/// none and stand in several places. Others are not worth a word.
 fn name_variables(mut text: String, regions: u32, names: &[Option<Symbol>]) -> String {
     let named = |n: u32| names.get(n as usize).copied().flatten();
     let taken = |c: &char| (0..regions).any(|n| named(n).is_some_and(|name| name.as_str() == c.to_string()));
@@ -296,7 +297,8 @@ fn region_name(region: Region) -> String {
     }
 }
 
-/// The text of a type without regions that have a number only (`@bound1.2`): they have no name that a reader could know.
+/// The text of a type without regions that have a number only (`@bound1.2`): they have no name that
+/// a reader could know.
 pub fn without_numbers(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,8 +1,8 @@
 //! The exchange heap: where its blocks may be, and `expose`.
 //!
-//! `expose (p) { ... }` is a cursor over what `p` points to: while the block lasts, the pointer, and what leads to it, is lent, and the owned
-//! fields are reached through the cursor only. In the block each `*p` is therefore the cursor's target, and `v[i]` is in that of
-//! `expose (&v[i])`.
+//! `expose (p) { ... }` is a cursor over what `p` points to: while the block lasts, the pointer,
+//! and what leads to it, is lent, and the owned fields are reached through the cursor only. In the
+//! block each `*p` is therefore the cursor's target, and `v[i]` is in that of `expose (&v[i])`.
 
 use crate::checker::Checker;
 use crate::codes;
@@ -253,7 +253,8 @@ impl Checker<'_> {
         self.node(ExprKind::Load(place), ty.ty, span)
     }
 
-    /// An owned field, or an element, of a block: only `expose` reaches it. Through a view it is looked at.
+    /// An owned field, or an element, of a block: only `expose` reaches it. Through a view it is
+    /// looked at.
     pub(crate) fn check_exposed(&mut self, place: &Expr, span: Span) -> bool {
         if !self.checked() || !self.program.types.holds_exchange(place.ty.ty) {
             return true;
@@ -308,7 +309,8 @@ impl Checker<'_> {
         }
     }
 
-    /// `expose (&v[i])` evaluates `i` once: in the block `v[i]` is that element, so `i` stays what it is.
+    /// `expose (&v[i])` evaluates `i` once: in the block `v[i]` is that element, so `i` stays what
+    /// it is.
     fn check_index_kept(&mut self, place: &Expr, body: &Stmt) {
         let mut locals = vec![];
         let mut work = vec![place];

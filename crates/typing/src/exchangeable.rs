@@ -3,7 +3,8 @@
 use crate::types::{ArrayLen, Own, RecordId, Region, Ty, TyKind, TypeStore};
 
 impl TypeStore {
-    /// Whether values of the type may move to another process: nothing that belongs to one process can be reached from them.
+    /// Whether values of the type may move to another process: nothing that belongs to one process
+    /// can be reached from them.
     pub fn is_exchangeable(&self, ty: Ty) -> bool {
         self.not_exchangeable(ty).is_none()
     }

@@ -1,5 +1,6 @@
-//! Expressions: the walk, assignment, conditionals, casts, literals of compound types. Names are in `names.rs`, members and
-//! elements in `access.rs`, sizes in `sizes.rs`, operators in `ops.rs`, calls in `calls.rs`.
+//! Expressions: the walk, assignment, conditionals, casts, literals of compound types. Names are in
+//! `names.rs`, members and elements in `access.rs`, sizes in `sizes.rs`, operators in `ops.rs`,
+//! calls in `calls.rs`.
 
 use crate::checker::Checker;
 use crate::codes;
@@ -566,7 +567,8 @@ impl Checker<'_> {
                 if !self.options.plain_c {
                     return self.expr_expecting(e, expected);
                 }
-                // C's compilers have more types (`_Float64` beside `double`) than are told apart here.
+                // C's compilers have more types (`_Float64` beside `double`) than are told apart
+                // here.
                 if found.replace(e).is_some() {
                     self.error(codes::TYPE, span, "type: two arms of `_Generic` are for one type");
                     return self.error_node(span);

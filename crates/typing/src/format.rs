@@ -10,7 +10,8 @@ use crate::va::is_local;
 use source::{with_article, Span, Symbol};
 use std::rc::Rc;
 
-/// The library's function that gives a view to `%.*s` as if it were a string. Programs must not call it: the string ends there.
+/// The library's function that gives a view to `%.*s` as if it were a string. Programs must not
+/// call it: the string ends there.
 pub(crate) const WITHIN: &str = "lee_string_within";
 
 /// One conversion of a format.
@@ -236,7 +237,8 @@ impl Checker<'_> {
         }
     }
 
-    /// `%.*s` of a view of bytes that no zero ends: the precision is checked against the bounds, by a function of the library.
+    /// `%.*s` of a view of bytes that no zero ends: the precision is checked against the bounds, by
+    /// a function of the library.
     fn within_precision(&mut self, value: Expr, digits: Option<i128>, at: usize, out: &mut [(Expr, Ty)]) -> Expr {
         let Some(Entity::Func(func)) = self.scopes.lookup(Symbol::new(WITHIN)).cloned() else {
             return value;

@@ -11,7 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use source::{Diagnostic, Span, Symbol};
 use syntax::ast;
 
-/// Inference that has not settled after so many rounds is cut off: the lattice is finite, so this is never reached.
+/// Inference that has not settled after so many rounds is cut off: the lattice is finite, so this
+/// is never reached.
 const MAX_ROUNDS: usize = 64;
 
 /// State of the function at hand.
@@ -260,7 +261,8 @@ impl Checker<'_> {
         })
     }
 
-    /// A variadic function without a format attribute: its last parameter is the format if that is a string.
+    /// A variadic function without a format attribute: its last parameter is the format if that is
+    /// a string.
     pub(crate) fn implied_format(&self, fty: &FuncTy) -> Option<FormatTy> {
         if !fty.variadic {
             return None;
@@ -285,7 +287,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a type has a key of a region for which `f` holds: itself, or in what it points to or holds.
+    /// Whether a type has a key of a region for which `f` holds: itself, or in what it points to or
+    /// holds.
     fn holds_key(&self, ty: Ty, f: &dyn Fn(Region) -> bool, depth: u32) -> bool {
         match self.kind(ty) {
             TyKind::Key(_, r) => f(*r),

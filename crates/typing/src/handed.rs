@@ -15,8 +15,9 @@ pub enum Handed {
 }
 
 impl TypeStore {
-    /// Shows what a value of an exchangeable type holds that is more than bytes, with the numbers of the fields that lead there.
-    /// False if some of it has no fixed place: it lies in a union, an array or behind a pointer.
+    /// Shows what a value of an exchangeable type holds that is more than bytes, with the numbers
+    /// of the fields that lead there. False if some of it has no fixed place: it lies in a union,
+    /// an array or behind a pointer.
     pub fn each_handed(&self, ty: Ty, path: &mut Vec<u32>, see: &mut dyn FnMut(&[u32], Handed)) -> bool {
         match self.kind(ty) {
             TyKind::Endpoint(_) => see(path, Handed::Endpoint),

@@ -1,8 +1,9 @@
 //! Inference of the bounds of locals (language.md section 2, "Defaults").
 //!
-//! The body of a function is checked in rounds until nothing changes, then once more for real. In the first rounds each
-//! unannotated pointer local is taken to have all bounds that could be (`fat null_terminated`), and loses what some value
-//! assigned to it lacks. Then all are taken to be thin, and become `fat` where bounds are needed and were found to be there.
+//! The body of a function is checked in rounds until nothing changes, then once more for real. In
+//! the first rounds each unannotated pointer local is taken to have all bounds that could be
+//! (`fat null_terminated`), and loses what some value assigned to it lacks. Then all are taken to
+//! be thin, and become `fat` where bounds are needed and were found to be there.
 
 use crate::checker::Checker;
 use crate::tree::*;
@@ -94,7 +95,8 @@ impl Checker<'_> {
             && (self.program.types.is_complete(p.target.ty))
     }
 
-    /// The type of a local in this round: bounds and ownership that are not written are what is known of it.
+    /// The type of a local in this round: bounds and ownership that are not written are what is
+    /// known of it.
     pub(crate) fn inferred_type(&mut self, key: Span, ty: Ty) -> Ty {
         self.inferred_as(key, ty, true)
     }
@@ -214,7 +216,8 @@ impl Checker<'_> {
             }),
             _ => None,
         };
-        // Losing a block of the exchange heap is always a mistake, so whoever takes a new one owns it.
+        // Losing a block of the exchange heap is always a mistake, so whoever takes a new one owns
+        // it.
         let exchange = self.program.types.as_pointer(value.ty.ty).is_some_and(|p| p.region == Region::Exchange);
         let Some(state) = self.inferred_mut(local) else { return };
         if exchange && own == Own::Unique && !path && !state.given && state.own {
@@ -280,7 +283,8 @@ impl Checker<'_> {
         }
     }
 
-    /// A value goes where something owned is wanted. Whether it comes from a local that owns it if that is asked for.
+    /// A value goes where something owned is wanted. Whether it comes from a local that owns it if
+    /// that is asked for.
     pub(crate) fn note_given(&mut self, e: &Expr, own: Own) -> bool {
         let Some(id) = self.root_local(e) else { return false };
         let Some(state) = self.inferred_mut(id).filter(|s| s.own) else { return false };
@@ -292,7 +296,8 @@ impl Checker<'_> {
         can
     }
 
-    /// A view goes where views do not. Whether it is one by inference only: then it becomes a borrow.
+    /// A view goes where views do not. Whether it is one by inference only: then it becomes a
+    /// borrow.
     pub(crate) fn blame_view(&mut self, e: &Expr) -> bool {
         let place = match &*e.kind {
             ExprKind::Load(place) | ExprKind::Borrow(_, place) | ExprKind::AddrOf(place) | ExprKind::Decay(place) => {
@@ -410,7 +415,8 @@ impl Checker<'_> {
         }
     }
 
-    /// While `keep` holds, taking a local's address does not fix its type (the callee sets it as an assignment would).
+    /// While `keep` holds, taking a local's address does not fix its type (the callee sets it as an
+    /// assignment would).
     pub(crate) fn keep_inferred(&mut self, keep: bool) {
         if let Some(f) = &mut self.f {
             f.keep_inferred = keep;

@@ -169,7 +169,8 @@ impl Checker<'_> {
                 self.error(codes::NULL, span, format!("`{text}` may hold a nonnull pointer: it needs a value"));
                 (Init::Expr(self.error_node(span)), ty)
             }
-            // Lowering zeroes what a list leaves out; what stands for the parameter later has a zero.
+            // Lowering zeroes what a list leaves out; what stands for the parameter later has a
+            // zero.
             None if matches!(self.kind(ty), TyKind::Param(_)) => (Init::List(vec![]), ty),
             None => (Init::Expr(self.zero_value(ty, span)), ty),
         }
@@ -251,8 +252,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Fills the members of an aggregate from the list; without braces of its own it stops when it is full or a designator
-    /// comes. Gives also one past the highest element.
+    /// Fills the members of an aggregate from the list; without braces of its own it stops when it
+    /// is full or a designator comes. Gives also one past the highest element.
     fn aggregate(&mut self, ty: Ty, cursor: &mut Cursor, braced: bool) -> (Vec<(u64, Init)>, u64) {
         let count = self.member_count(ty);
         let union =
@@ -290,7 +291,8 @@ impl Checker<'_> {
         (out, highest)
     }
 
-    /// Behind `.a.b = x` the next value is for what follows `b` in `a`, as long as there is something.
+    /// Behind `.a.b = x` the next value is for what follows `b` in `a`, as long as there is
+    /// something.
     fn go_on_inside(&mut self, ty: Ty, item: &ast::InitItem, cursor: &mut Cursor, out: &mut Vec<(u64, Init)>) {
         if cursor.peek().is_none_or(|next| !next.designators.is_empty()) {
             return;
@@ -314,8 +316,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The members that designators name one after the other, each with the type that it is a member of. `None` if a range is
-    /// among them, or something that is reported elsewhere.
+    /// The members that designators name one after the other, each with the type that it is a
+    /// member of. `None` if a range is among them, or something that is reported elsewhere.
     fn designator_path(&mut self, ty: Ty, designators: &[ast::Designator]) -> Option<Vec<(Ty, u64)>> {
         let mut path = vec![];
         let mut ty = ty;
@@ -510,7 +512,8 @@ impl Checker<'_> {
         out.push((at, value));
     }
 
-    /// The initialiser of a member that further steps go into; what was there before stays beside it.
+    /// The initialiser of a member that further steps go into; what was there before stays beside
+    /// it.
     fn nested(
         &mut self,
         member: Ty,

@@ -1,4 +1,5 @@
-//! Sizes, alignments and offsets as C's ABI has them (System V x86-64 and AAPCS64, LP64), and questions about what a type holds.
+//! Sizes, alignments and offsets as C's ABI has them (System V x86-64 and AAPCS64, LP64), and
+//! questions about what a type holds.
 
 use crate::types::*;
 
@@ -15,7 +16,8 @@ pub struct FieldPlace {
 }
 
 impl TypeStore {
-    /// Size and alignment; `None` for incomplete types, functions and types that mention a type parameter.
+    /// Size and alignment; `None` for incomplete types, functions and types that mention a type
+    /// parameter.
     pub fn layout(&self, ty: Ty) -> Option<Layout> {
         let scalar = |size| Some(Layout { size, align: size });
         match self.kind(ty) {
@@ -80,7 +82,8 @@ impl TypeStore {
             TyKind::Array { elem, .. } => self.is_complete(elem.ty),
             TyKind::Record(id) => {
                 let record = self.record(*id);
-                // An instance may hold an argument that is not complete yet, also the struct that it is a field of.
+                // An instance may hold an argument that is not complete yet, also the struct that
+                // it is a field of.
                 let whole = |fields: &Vec<Field>| fields.iter().all(|f| self.is_complete(f.ty.ty));
                 record.fields.as_ref().is_some_and(|fields| record.args.is_empty() || whole(fields))
             }
@@ -107,7 +110,8 @@ impl TypeStore {
         }
     }
 
-    /// Plain data: numbers, and structs, unions and arrays of them (language reference, "Plain data").
+    /// Plain data: numbers, and structs, unions and arrays of them (language reference, "Plain
+    /// data").
     pub fn is_plain(&self, ty: Ty) -> bool {
         match self.kind(ty) {
             TyKind::Int(_) | TyKind::Float(_) | TyKind::Complex(_) | TyKind::Error => true,

@@ -1,7 +1,7 @@
 //! Names, types, generics: syntax tree to typed tree.
 //!
-//! [`check`] walks a unit and gives the typed [`tree`] with every conversion explicit, and its reports. Checks that depend on
-//! paths (initialisation, null, escape) are not here but on MIR.
+//! [`check`] walks a unit and gives the typed [`tree`] with every conversion explicit, and its
+//! reports. Checks that depend on paths (initialisation, null, escape) are not here but on MIR.
 
 mod access;
 mod alloc;

@@ -22,7 +22,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Declarations in a block. Several variables come back as a block node without a span, which opens no scope.
+    /// Declarations in a block. Several variables come back as a block node without a span, which
+    /// opens no scope.
     pub(crate) fn local_decl(&mut self, decl: &ast::Decl, span: Span) -> Option<Stmt> {
         let mut stmts = vec![];
         if let Some(generics) = &decl.generics {
@@ -272,7 +273,8 @@ impl Checker<'_> {
         }
     }
 
-    /// A variable has no value in its own initialiser. Its address may be passed on if it can be zeroed first.
+    /// A variable has no value in its own initialiser. Its address may be passed on if it can be
+    /// zeroed first.
     fn check_own_use(&mut self, id: LocalId, name: ast::Ident, ty: Qty, init: &Init) {
         if !self.checked() || !matches!(self.kind(ty.ty), TyKind::Array { .. } | TyKind::Record(_)) {
             return;
@@ -293,7 +295,8 @@ impl Checker<'_> {
         self.report(Diagnostic::error(codes::INITIALISER, span, message).label(name.span, "declared here").help(help));
     }
 
-    /// `__attribute__((cleanup(f)))`: a call of `f` with the variable's address when its scope is left.
+    /// `__attribute__((cleanup(f)))`: a call of `f` with the variable's address when its scope is
+    /// left.
     fn with_cleanup(&mut self, declaration: Stmt, name: ast::Ident, attribute: &ast::Attribute) -> Stmt {
         let span = declaration.span;
         let Some(function) = attribute.args.first() else { return declaration };
@@ -307,7 +310,8 @@ impl Checker<'_> {
         self.stmt_node(StmtKind::Block(block), span)
     }
 
-    /// `char **p = argv + 1;`: what the pointers behind an unannotated pointer to pointers know is taken from the initialiser.
+    /// `char **p = argv + 1;`: what the pointers behind an unannotated pointer to pointers know is
+    /// taken from the initialiser.
     pub(crate) fn adopt_target(&mut self, ty: Ty, init: &ast::Expr) -> Ty {
         let Some(p) = self.program.types.as_pointer(ty) else { return ty };
         let Some(inner) = self.program.types.as_pointer(p.target.ty) else { return ty };

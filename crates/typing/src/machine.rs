@@ -1,5 +1,6 @@
-//! The state machine of a contract, from its declaration: chains are expanded into states, and the rules about messages and states are
-//! checked. The types of arguments are not known here (`contract_decls.rs`).
+//! The state machine of a contract, from its declaration: chains are expanded into states, and the
+//! rules about messages and states are checked. The types of arguments are not known here
+//! (`contract_decls.rs`).
 
 use crate::codes;
 use crate::contracts::*;
@@ -214,8 +215,9 @@ impl Builder<'_> {
         }
     }
 
-    /// What a contract adds to a state of the one that it extends: sends of the exporter, of new messages, where only the exporter
-    /// sends. Then who knows only the base does not meet them unless it is the importer, whose type is not converted.
+    /// What a contract adds to a state of the one that it extends: sends of the exporter, of new
+    /// messages, where only the exporter sends. Then who knows only the base does not meet them
+    /// unless it is the importer, whose type is not converted.
     fn check_added(&mut self, id: StateId, state: &ast::StateDef, steps: &[Alternative]) {
         let Some(base) = self.base else { return };
         let name = state.name;
@@ -438,7 +440,8 @@ impl Builder<'_> {
         steps.iter().copied().filter(|s| self.sender(s.message) == side && s.to.0 != u32::MAX).collect()
     }
 
-    /// Every cycle holds messages of both directions. So the messages of one side alone have no cycle.
+    /// Every cycle holds messages of both directions. So the messages of one side alone have no
+    /// cycle.
     fn check_cycles(&mut self) {
         for side in [Side::Exp, Side::Imp] {
             // 0: not seen, 1: on the way from the root, 2: done.
@@ -492,8 +495,8 @@ impl Builder<'_> {
         self.error(edge.span, text, help);
     }
 
-    /// The most messages that the side sends one after the other: so many places the other side's queue has. Before one side sends, it
-    /// has received all that the other sent. At least 1.
+    /// The most messages that the side sends one after the other: so many places the other side's
+    /// queue has. Before one side sends, it has received all that the other sent. At least 1.
     fn longest_run(&self, side: Side) -> u32 {
         let mut known: Vec<Option<u32>> = vec![None; self.steps.len()];
         let mut longest = 1;

@@ -159,7 +159,8 @@ impl Checker<'_> {
         best.map(|(_, s)| s)
     }
 
-    /// A function by name, as a designator. A generic one takes its arguments from the type that the context wants.
+    /// A function by name, as a designator. A generic one takes its arguments from the type that
+    /// the context wants.
     pub(crate) fn function_name(&mut self, id: FuncId, span: Span, expected: Option<Ty>) -> Expr {
         let function = &mut self.program.functions[id.0 as usize];
         function.used = true;
@@ -246,7 +247,8 @@ pub(crate) fn header_of(name: &str) -> Option<&'static str> {
     })
 }
 
-/// A word of allocation as a value: it depends on the type that it is used with, so there is no one function to point to.
+/// A word of allocation as a value: it depends on the type that it is used with, so there is no one
+/// function to point to.
 fn allocation_word(name: &str, span: Span) -> Option<Diagnostic> {
     let help = match name {
         "free" => "write a function for the type, and point to that: `static void release_item(consume struct item *unique p) { free(p); }`",

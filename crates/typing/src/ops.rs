@@ -127,7 +127,8 @@ impl Checker<'_> {
         if let TyKind::Func(_) = self.kind(place.ty.ty) {
             return self.rvalue(place);
         }
-        // `&*p` is `p`, `&p[i]` is `p + i`. What a cursor is at is an owned path, which is lent like a variable.
+        // `&*p` is `p`, `&p[i]` is `p + i`. What a cursor is at is an owned path, which is lent
+        // like a variable.
         if let ExprKind::Deref(p) = &*place.kind {
             let at_cursor = matches!(&*p.kind, ExprKind::Load(inner) if self.cursor(inner).is_some());
             if !at_cursor {
@@ -157,7 +158,8 @@ impl Checker<'_> {
         }
         if let ExprKind::Local(id) = *place.kind {
             self.address_of_local(id, place.ty.ty, expected);
-            // Whoever has the address may store another pointer there, and expects the declared type.
+            // Whoever has the address may store another pointer there, and expects the declared
+            // type.
             self.not_a_view(id);
         }
         let target = place.ty;
@@ -242,7 +244,8 @@ impl Checker<'_> {
         inside
     }
 
-    /// Whether a place lies in a member of a tagged union, or of a union that is `tagged_by` a field.
+    /// Whether a place lies in a member of a tagged union, or of a union that is `tagged_by` a
+    /// field.
     fn in_tagged_member(&self, place: &Expr) -> bool {
         match &*place.kind {
             ExprKind::Field(base, _) => {
@@ -256,7 +259,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a place is an owned member of a union: an exchange tests the tag, and leaves it as it is.
+    /// Whether a place is an owned member of a union: an exchange tests the tag, and leaves it as
+    /// it is.
     pub(crate) fn is_owned_member(&self, place: &Expr) -> bool {
         self.program.types.owns(place.ty.ty) && self.in_tagged_member(place) && !self.in_packed(place)
     }

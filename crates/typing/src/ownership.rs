@@ -1,4 +1,5 @@
-//! Ownership of values: what moves, what is lent, what becomes shared (language reference, "Ownership").
+//! Ownership of values: what moves, what is lent, what becomes shared (language reference,
+//! "Ownership").
 
 use crate::checker::Checker;
 use crate::codes;
@@ -12,7 +13,8 @@ impl Checker<'_> {
         self.f.as_ref().is_some_and(|f| !f.unchecked)
     }
 
-    /// A value that is only looked at (compared, dereferenced, dropped): its place keeps what it owns.
+    /// A value that is only looked at (compared, dereferenced, dropped): its place keeps what it
+    /// owns.
     pub(crate) fn looked(&mut self, e: Expr) -> Expr {
         let (ty, span, is_unsafe) = (e.ty, e.span, e.is_unsafe);
         let kind = match *e.kind {
@@ -34,8 +36,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Lends what the value would move: a pointer into a new loan. Values that come from no place stay as they are, with the
-    /// ownership `own`.
+    /// Lends what the value would move: a pointer into a new loan. Values that come from no place
+    /// stay as they are, with the ownership `own`.
     pub(crate) fn lend(&mut self, e: Expr, kind: BorrowKind, own: Own) -> Expr {
         let Some(p) = self.program.types.as_pointer(e.ty.ty) else { return e };
         let (span, is_unsafe) = (e.span, e.is_unsafe);
@@ -62,7 +64,8 @@ impl Checker<'_> {
         Expr { kind: Box::new(kind), ty: Qty::plain(ty), span, is_unsafe }
     }
 
-    /// An owned value as the shared pointer that arithmetic, addresses and variable arguments work on: a borrow.
+    /// An owned value as the shared pointer that arithmetic, addresses and variable arguments work
+    /// on: a borrow.
     pub(crate) fn borrowed(&mut self, e: Expr) -> Expr {
         let own = self.program.types.as_pointer(e.ty.ty).map(|p| p.own);
         match own {
@@ -91,7 +94,8 @@ impl Checker<'_> {
         e
     }
 
-    /// The value with the ownership that its destination wants; `None` if it cannot have it, which is reported.
+    /// The value with the ownership that its destination wants; `None` if it cannot have it, which
+    /// is reported.
     pub(crate) fn take_ownership(&mut self, e: Expr, to: &Pointer, why: Why) -> Option<Expr> {
         let p = self.program.types.as_pointer(e.ty.ty)?;
         let from = p.own;
@@ -199,7 +203,8 @@ impl Checker<'_> {
         }
     }
 
-    /// A place as it is seen: behind a view everything is const, and `unique` pointers are views too.
+    /// A place as it is seen: behind a view everything is const, and `unique` pointers are views
+    /// too.
     pub(crate) fn seen(&mut self, place: Expr) -> Expr {
         let Some(region) = self.view_around(&place) else { return place };
         let mut ty = place.ty;
@@ -220,7 +225,8 @@ impl Checker<'_> {
         }
     }
 
-    /// What is in a slot that an owned path leads to (`v.items[i]`), where only looking is wanted: through a view of the path.
+    /// What is in a slot that an owned path leads to (`v.items[i]`), where only looking is wanted:
+    /// through a view of the path.
     fn seen_value(&mut self, e: &Expr, to: &Pointer) -> Option<Expr> {
         let looks = to.own == Own::View || to.own == Own::Shared && to.target.quals.is_const;
         let ExprKind::Move(place) = &*e.kind else { return None };
@@ -276,7 +282,8 @@ impl Checker<'_> {
         declared.and_then(|ty| self.program.types.as_pointer(ty)).is_some_and(|p| p.own == Own::Unique)
     }
 
-    /// A write to a place: if it lies behind a view, either the view is only inferred and becomes a borrow, or it is reported.
+    /// A write to a place: if it lies behind a view, either the view is only inferred and becomes a
+    /// borrow, or it is reported.
     pub(crate) fn write_behind_view(&mut self, place: &Expr) -> bool {
         if self.view_around(place).is_none() || !self.checked() {
             return false;
@@ -294,7 +301,8 @@ impl Checker<'_> {
         true
     }
 
-    /// The place of an address: owned pointers on the way are borrowed, so that the address lives in a loan.
+    /// The place of an address: owned pointers on the way are borrowed, so that the address lives
+    /// in a loan.
     pub(crate) fn lent_place(&mut self, place: Expr) -> Expr {
         let (ty, span, is_unsafe) = (place.ty, place.span, place.is_unsafe);
         let kind = match *place.kind {

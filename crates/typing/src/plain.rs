@@ -12,8 +12,8 @@ use source::{Diagnostic, Span, Symbol};
 use std::rc::Rc;
 use syntax::ast;
 
-/// Functions that C compilers know, and know to return something other than `int`. Called without a declaration they have
-/// the type that the compiler knows.
+/// Functions that C compilers know, and know to return something other than `int`. Called without a
+/// declaration they have the type that the compiler knows.
 pub(crate) const RETURNS_NO_INT: &str = "aligned_alloc alloca calloc malloc realloc memalign strdup strndup stpcpy stpncpy \
 strcat strchr strcpy strcspn strlen strncat strncpy strnlen strpbrk strrchr strspn strstr strtok memchr memcpy memmove \
 mempcpy memset index rindex bcopy bzero exit abort _exit _Exit free fwrite strftime strxfrm labs llabs imaxabs fabs fabsf \
@@ -23,7 +23,8 @@ nearbyint nextafter nexttoward pow pow10 remainder remquo rint round scalb scalb
 tan tanh tgamma trunc y0 y1 yn cabs carg conj creal cimag dcgettext dgettext gettext getcontext longjmp siglongjmp wcschr";
 
 impl Checker<'_> {
-    /// The type that a typedef's attributes make of its own, `None` if it cannot be expressed: uses of the name are reported then.
+    /// The type that a typedef's attributes make of its own, `None` if it cannot be expressed: uses
+    /// of the name are reported then.
     pub(crate) fn typedef_attributes(&mut self, ty: Qty, decl: &ast::Decl, d: &ast::InitDeclarator) -> Option<Qty> {
         let mut ty = ty;
         // What the system's headers say of types that C itself has no words for is theirs.
@@ -46,7 +47,8 @@ impl Checker<'_> {
                 }
             }
         }
-        // A record that is defined here takes the alignment; of other types that name each object has it.
+        // A record that is defined here takes the alignment; of other types that name each object
+        // has it.
         let defines = matches!(&decl.specs.ty, ast::TypeSpec::Record(r) if r.fields.is_some());
         let attrs: Vec<ast::Attribute> = decl.specs.attrs.iter().chain(&d.declarator.attrs).cloned().collect();
         let align = self.alignment(&decl.specs.alignas, &attrs);
@@ -55,7 +57,8 @@ impl Checker<'_> {
         if defines || align.is_none() || align == natural {
             return Some(ty);
         }
-        // Less than its own would have to follow the type through pointers; records are passed by it.
+        // Less than its own would have to follow the type through pointers; records are passed by
+        // it.
         let name = d.declarator.name?;
         let scalar = !matches!(self.kind(ty.ty), TyKind::Record(_) | TyKind::Func(_) | TyKind::Void);
         if align < natural || !scalar {
@@ -77,7 +80,8 @@ impl Checker<'_> {
         Some(ty)
     }
 
-    /// The alignment that the name of a type gives to what is declared with it: the object itself, or an array of such objects.
+    /// The alignment that the name of a type gives to what is declared with it: the object itself,
+    /// or an array of such objects.
     pub(crate) fn typedef_alignment(&self, specs: &ast::DeclSpecs, declarator: &ast::Declarator) -> Option<u64> {
         let ast::TypeSpec::Named(name, _) = &specs.ty else { return None };
         if self.typedef_align.is_empty() || !declarator.derived.iter().all(|d| matches!(d, ast::Derived::Array(..))) {
@@ -172,7 +176,8 @@ impl Checker<'_> {
         if let Some(label) = &declarator.asm_label {
             function.symbol.get_or_insert(Symbol::new(&String::from_utf8_lossy(label)));
         }
-        // A real definition may follow one that is for inlining only (gnu89); its own attributes count then.
+        // A real definition may follow one that is for inlining only (gnu89); its own attributes
+        // count then.
         for text in texts {
             if !function.attrs.contains(&text) {
                 function.attrs.push(text);
@@ -311,7 +316,8 @@ impl Checker<'_> {
         self.types().intern(TyKind::Func(Rc::new(f)))
     }
 
-    /// The parameters of an old-style definition with the types that the declarations behind the list give them.
+    /// The parameters of an old-style definition with the types that the declarations behind the
+    /// list give them.
     pub(crate) fn old_style_declarator(&self, def: &ast::FunctionDef) -> Option<ast::Declarator> {
         let Some(ast::Derived::Function(list)) = def.declarator.derived.first() else { return None };
         if !list.old_style || list.params.is_empty() {

@@ -1,12 +1,13 @@
-//! The typed tree as text (`--emit types`): what the checker found out, in the words of the language.
+//! The typed tree as text (`--emit types`): what the checker found out, in the words of the
+//! language.
 
 use crate::tree::{Function, Program, Trust};
 use crate::types::{Record, RecordKind};
 use source::SourceMap;
 use std::fmt::Write;
 
-/// Records, globals and functions of the unit itself, without what system headers and the library declare. Under each function
-/// stand its parameters and locals with their inferred types.
+/// Records, globals and functions of the unit itself, without what system headers and the library
+/// declare. Under each function stand its parameters and locals with their inferred types.
 pub fn print(program: &Program, map: &SourceMap) -> String {
     let mut out = String::new();
     for record in program.types.records.iter().filter(|r| !map.is_system(r.span.lo)) {

@@ -1,7 +1,9 @@
-//! Processes: functions declared with `process`, and `spawn f(a, b)`, which makes a process that calls one.
+//! Processes: functions declared with `process`, and `spawn f(a, b)`, which makes a process that
+//! calls one.
 //!
-//! A process shares no memory with any other, so what it is given is exchangeable (`exchangeable.rs`). That is checked where the function is
-//! declared; what a `spawn` gives is then converted as for any call, and owned arguments are moved.
+//! A process shares no memory with any other, so what it is given is exchangeable
+//! (`exchangeable.rs`). That is checked where the function is declared; what a `spawn` gives is
+//! then converted as for any call, and owned arguments are moved.
 
 use crate::checker::Checker;
 use crate::codes;
@@ -30,7 +32,8 @@ impl Checker<'_> {
         })
     }
 
-    /// Checks the type of a function that is declared with `process`; what it is given and owns, it consumes.
+    /// Checks the type of a function that is declared with `process`; what it is given and owns, it
+    /// consumes.
     pub(crate) fn process_type(&mut self, name: ast::Ident, ty: Ty, place: Place) -> Ty {
         self.check_process(name, ty, place);
         let Some(fty) = self.program.types.as_func(ty) else { return ty };

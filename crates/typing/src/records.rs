@@ -84,7 +84,8 @@ impl Checker<'_> {
         spec.fields.is_some() || !known
     }
 
-    /// `struct list<int>`, `struct tree<@r>`; what is missing of the regions is told by the pointer around.
+    /// `struct list<int>`, `struct tree<@r>`; what is missing of the regions is told by the pointer
+    /// around.
     fn generic_instance(&mut self, spec: &ast::RecordSpec, place: Place) -> Ty {
         let error = self.program.types.common.error;
         let Some(tag) = spec.tag else { return error };
@@ -254,7 +255,8 @@ impl Checker<'_> {
             return Some(id);
         }
         if let Some(tag) = spec.tag {
-            // Behind `generic <...>` the innermost level is that of the parameters, and the tag belongs to the one around.
+            // Behind `generic <...>` the innermost level is that of the parameters, and the tag
+            // belongs to the one around.
             let here = spec.fields.is_some() && (self.pending_generic.is_none() || self.type_params.is_empty());
             let found = if here { self.scopes.tag_here(tag.name) } else { self.scopes.tag(tag.name) };
             match found {
@@ -297,7 +299,8 @@ impl Checker<'_> {
                 self.scopes.declare_tag(tag.name, Tag::Generic(number));
             }
             (tag, _) => {
-                // A struct that is seen only inside of something generic has the parameters of that.
+                // A struct that is seen only inside of something generic has the parameters of
+                // that.
                 let around = if self.record_params.is_empty() { &self.type_params } else { &self.record_params };
                 if !around.is_empty() && (tag.is_none() || self.f.is_some()) {
                     self.new_generic(id, around.clone());
@@ -313,7 +316,8 @@ impl Checker<'_> {
         Some(id)
     }
 
-    /// Makes a new record the instance of a new generic at its own parameters; the generic's number.
+    /// Makes a new record the instance of a new generic at its own parameters; the generic's
+    /// number.
     fn new_generic(&mut self, id: RecordId, params: Vec<GenericParam>) -> u32 {
         let number = self.generic_records.len() as u32;
         let own = params.iter().enumerate().map(|(n, p)| match p {
@@ -616,7 +620,8 @@ impl Checker<'_> {
         fields.iter().position(|f| f.name == Some(name)).map(|p| p as u32)
     }
 
-    /// A tag has each value that selects a member: one that it cannot have would be cut to another member's.
+    /// A tag has each value that selects a member: one that it cannot have would be cut to another
+    /// member's.
     fn check_tag_values(&mut self, fields: &[Field]) {
         for field in fields {
             let Some(binding) = &field.tagged_by else { continue };
@@ -678,7 +683,8 @@ impl Checker<'_> {
         self.check_counts(fields);
     }
 
-    /// Of a union that owns something, something tells which member is there; fields mention regions of the struct only.
+    /// Of a union that owns something, something tells which member is there; fields mention
+    /// regions of the struct only.
     fn check_owned_fields(&mut self, spec: &ast::RecordSpec, fields: &[Field], place: Place, inline: bool) {
         if place.foreign {
             return;

@@ -9,8 +9,8 @@ use crate::types::*;
 use source::{Diagnostic, Span, Symbol};
 use syntax::ast;
 
-/// Region variables of prototypes that are being read. Names belong to the outermost function type, regions that are not
-/// written to their own.
+/// Region variables of prototypes that are being read. Names belong to the outermost function type,
+/// regions that are not written to their own.
 #[derive(Debug, Default)]
 pub struct Protos {
     /// Names of the outermost one, while one is read.
@@ -29,8 +29,8 @@ pub struct Protos {
 pub type VariableName = Option<(Symbol, Span)>;
 
 impl Checker<'_> {
-    /// Begins a declaration that may mention region variables before its parameters are read (in the result). Whether it is
-    /// the outermost one; `end_prototype` wants that.
+    /// Begins a declaration that may mention region variables before its parameters are read (in
+    /// the result). Whether it is the outermost one; `end_prototype` wants that.
     pub(crate) fn begin_prototype(&mut self, has_function: bool) -> bool {
         let begins = has_function && self.protos.names.is_none();
         if begins {
@@ -98,7 +98,8 @@ impl Checker<'_> {
         self.protos.levels.push(vec![]);
     }
 
-    /// Closes the innermost function type: its variables get their numbers, in order of first occurrence.
+    /// Closes the innermost function type: its variables get their numbers, in order of first
+    /// occurrence.
     pub(crate) fn close_prototype(&mut self, f: &mut FuncTy) -> Vec<VariableName> {
         let mut own = self.protos.levels.pop().unwrap_or_default();
         let names = self.protos.names.clone().unwrap_or_default();
@@ -185,7 +186,8 @@ impl Checker<'_> {
         region
     }
 
-    /// A region that `flow` is to solve; in plain C and outside functions there is nothing to solve.
+    /// A region that `flow` is to solve; in plain C and outside functions there is nothing to
+    /// solve.
     pub(crate) fn fresh_region(&mut self) -> Region {
         match &mut self.f {
             Some(f) if !f.unchecked => {
@@ -207,7 +209,8 @@ impl Checker<'_> {
         self.settle_at(ty, place, None, true)
     }
 
-    /// Fills in the regions of an object that lives in `around`: a struct's own are that one, its pointers are `@heap`.
+    /// Fills in the regions of an object that lives in `around`: a struct's own are that one, its
+    /// pointers are `@heap`.
     pub(crate) fn settle_stored(&mut self, ty: Ty, around: Region) -> Ty {
         let place = Place { role: Role::Field, foreign: false, trusted: false };
         if !self.program.types.mentions_region(ty, &|r| r == Region::Var) {
@@ -238,7 +241,8 @@ impl Checker<'_> {
                     Region::Var => Region::Heap,
                     known => known,
                 };
-                // A container that its type arguments name is in the heap, wherever the struct itself lies.
+                // A container that its type arguments name is in the heap, wherever the struct
+                // itself lies.
                 let around = match p.region {
                     Region::Var if self.has_type_arguments(p.target.ty) => (!inferred).then_some(Region::Heap),
                     _ => Some(region),

@@ -265,7 +265,8 @@ impl Checker<'_> {
         self.path_root(place).is_some_and(|id| self.f.as_ref().is_some_and(|f| !f.lent.contains(&id)))
     }
 
-    /// The local that an owned path starts at: by its shape, a local, then fields and `unique` pointers to one object.
+    /// The local that an owned path starts at: by its shape, a local, then fields and `unique`
+    /// pointers to one object.
     pub(crate) fn path_root(&self, place: &Expr) -> Option<LocalId> {
         match &*place.kind {
             ExprKind::Local(id) => Some(*id),

@@ -7,12 +7,14 @@ use std::rc::Rc;
 pub(crate) const FREE: u8 = u8::MAX;
 
 impl TypeStore {
-    /// `ty` with each region replaced by what `f` gives for it and the number of function types around it within `ty`.
+    /// `ty` with each region replaced by what `f` gives for it and the number of function types
+    /// around it within `ty`.
     pub fn map_regions(&mut self, ty: Ty, f: &mut dyn FnMut(Region, u8) -> Region) -> Ty {
         self.map_at(ty, 0, false, f)
     }
 
-    /// The representative of all types that differ in regions only: `@heap` everywhere, no region variables.
+    /// The representative of all types that differ in regions only: `@heap` everywhere, no region
+    /// variables.
     pub fn erase_regions(&mut self, ty: Ty) -> Ty {
         if let Some(&known) = self.erased.get(&ty) {
             return known;
@@ -22,7 +24,8 @@ impl TypeStore {
         out
     }
 
-    /// The record of the erased type: for records whose types went through `erase_regions`, else the record itself.
+    /// The record of the erased type: for records whose types went through `erase_regions`, else
+    /// the record itself.
     pub fn erased_record(&self, id: RecordId) -> RecordId {
         let erased = self.find(&TyKind::Record(id)).and_then(|ty| self.erased.get(&ty));
         erased.and_then(|&ty| self.as_record(ty)).unwrap_or(id)
@@ -76,7 +79,8 @@ impl TypeStore {
         }
     }
 
-    /// A function type with its region variables replaced by `regions`: for its body, or for one call.
+    /// A function type with its region variables replaced by `regions`: for its body, or for one
+    /// call.
     pub fn open_function(&mut self, func: &FuncTy, regions: &[Region]) -> FuncTy {
         let mut out = func.clone();
         let mut open = |r: Region, depth: u8| match r {
@@ -97,8 +101,8 @@ impl TypeStore {
         out
     }
 
-    /// Whether two types are equal but for regions that a body solves or that stand outside function types. What a prototype
-    /// says about its own regions is part of its type.
+    /// Whether two types are equal but for regions that a body solves or that stand outside
+    /// function types. What a prototype says about its own regions is part of its type.
     pub fn same_modulo_regions(&self, a: Ty, b: Ty) -> bool {
         self.same(a, b, false)
     }
@@ -148,7 +152,8 @@ impl TypeStore {
                 .all(|(p, q)| ParamTy { ty: q.ty, ..*p } == *q && self.same(p.ty, q.ty, true))
     }
 
-    /// Whether a value of the type owes something: it is moved when it is read, and lost if nobody takes it.
+    /// Whether a value of the type owes something: it is moved when it is read, and lost if nobody
+    /// takes it.
     pub fn owns(&self, ty: Ty) -> bool {
         match self.kind(ty) {
             TyKind::Ptr(p) => p.own.is_owned() || matches!(p.own, Own::Param(_)),
@@ -164,7 +169,8 @@ impl TypeStore {
         }
     }
 
-    /// Whether the type mentions a region for which `f` holds, in arguments of records and behind pointers too.
+    /// Whether the type mentions a region for which `f` holds, in arguments of records and behind
+    /// pointers too.
     pub fn mentions_region(&self, ty: Ty, f: &dyn Fn(Region) -> bool) -> bool {
         match self.kind(ty) {
             TyKind::Ptr(p) => f(p.region) || self.mentions_region(p.target.ty, f),

@@ -25,7 +25,8 @@ pub enum Entity {
     TypeParam(Ty),
     /// An ownership parameter.
     OwnParam(Own),
-    /// Something whose declaration was in error or comes with a later issue: uses are not reported again.
+    /// Something whose declaration was in error or comes with a later issue: uses are not reported
+    /// again.
     Poison,
 }
 
@@ -108,7 +109,8 @@ impl Scopes {
         self.levels.len()
     }
 
-    /// Closes levels until `depth` are left; names and tags that they declared go to the innermost of those.
+    /// Closes levels until `depth` are left; names and tags that they declared go to the innermost
+    /// of those.
     pub fn hoist(&mut self, depth: usize) {
         while self.levels.len() > depth.max(1) {
             let Some(level) = self.levels.pop() else { return };
@@ -151,7 +153,8 @@ impl Scopes {
         }
     }
 
-    /// Takes the declaration of `name` at `span` back, and puts what it hid in its level in its place.
+    /// Takes the declaration of `name` at `span` back, and puts what it hid in its level in its
+    /// place.
     pub fn withdraw(&mut self, name: Symbol, span: Span, hidden: Option<(Entity, Span)>) {
         for level in self.levels.iter_mut().rev() {
             if level.names.get(&name).is_some_and(|(_, at)| *at == span) {

@@ -11,7 +11,8 @@ use source::{with_article, Diagnostic, Span, Symbol};
 use std::rc::Rc;
 use syntax::ast;
 
-/// Pointers to arrays of pointers to functions ... end here: walking a type takes time and stack for each step.
+/// Pointers to arrays of pointers to functions ... end here: walking a type takes time and stack
+/// for each step.
 const MAX_DERIVATIONS: usize = 256;
 
 /// What a declarator declares; decides the defaults of language.md section 2.
@@ -232,7 +233,8 @@ impl Checker<'_> {
         ty
     }
 
-    /// The type of an object in memory of region `around`, the element of `new`. Defaults are those of fields.
+    /// The type of an object in memory of region `around`, the element of `new`. Defaults are those
+    /// of fields.
     pub(crate) fn stored_type(&mut self, name: &ast::TypeName, around: Region) -> Qty {
         let place = Place { role: Role::Typedef, foreign: false, trusted: false };
         let base = self.base_type(&name.specs, place);
@@ -326,8 +328,9 @@ impl Checker<'_> {
         }
     }
 
-    /// The `e` of C's `counted_by(e)`, and of `sized_by(e)` where elements are bytes. Words of Leeward's come first, and the
-    /// system's headers may count in ways that these types do not know.
+    /// The `e` of C's `counted_by(e)`, and of `sized_by(e)` where elements are bytes. Words of
+    /// Leeward's come first, and the system's headers may count in ways that these types do not
+    /// know.
     fn counted_attribute<'a>(&self, attrs: &'a [ast::Attribute], target: Qty, place: Place) -> Option<&'a ast::Expr> {
         if self.options.plain_c || !matches!(place.role, Role::Param | Role::Field) {
             return None;
@@ -525,7 +528,8 @@ impl Checker<'_> {
         Qty::plain(ty)
     }
 
-    /// Whether objects of the type end in a flexible array that is counted by a field: they live in heap blocks of their own.
+    /// Whether objects of the type end in a flexible array that is counted by a field: they live in
+    /// heap blocks of their own.
     pub(crate) fn has_counted_tail(&self, ty: Ty) -> bool {
         let record = self.program.types.as_record(ty);
         matches!(record.and_then(|r| self.program.types.flexible_member(r)), Some((_, _, Some(_))))
@@ -582,8 +586,8 @@ impl Checker<'_> {
         }
     }
 
-    /// A length that is computed where the declaration stands: it goes into a local of its own, which the statement that comes
-    /// out of the declaration sets first.
+    /// A length that is computed where the declaration stands: it goes into a local of its own,
+    /// which the statement that comes out of the declaration sets first.
     fn variable_length(&mut self, e: &ast::Expr) -> ArrayLen {
         let value = self.value(e);
         if self.is_error(value.ty.ty) {
@@ -631,7 +635,8 @@ impl Checker<'_> {
         Qty { ty, quals: Quals { is_const: array.quals.is_const, ..Quals::default() } }
     }
 
-    /// Parameters of function type become pointers (arrays were seen to); qualifiers stay for the local.
+    /// Parameters of function type become pointers (arrays were seen to); qualifiers stay for the
+    /// local.
     fn adjust_param(&mut self, ty: Qty) -> Qty {
         match *self.kind(ty.ty) {
             TyKind::Func(_) => Qty::plain(self.types().pointer_to(Qty::plain(ty.ty), Bounds::Thin)),
@@ -715,7 +720,8 @@ impl Checker<'_> {
                 let mut attrs = param.specs.attrs.iter().chain(&param.declarator.attrs);
                 attrs.find(|a| a.namespace == Some(Symbol::new("lee")) && a.name.as_str() == name)
             };
-            // Only C keeps such a promise: in Leeward the parameter is a string, whose zero ends it.
+            // Only C keeps such a promise: in Leeward the parameter is a string, whose zero ends
+            // it.
             let at_most = attr("at_most").filter(|_| place.trusted).and_then(|a| parameter(&names, a.args.first()));
             let optional = attr("optional").is_some();
             let becomes = self.becoming(param, ty);
@@ -807,8 +813,8 @@ impl Checker<'_> {
         }
     }
 
-    /// `[[lee::advances(p, s)]]`: `*p` walks through a string that the caller keeps (`strtok_r`, `strsep`): it must be, and stay,
-    /// terminated, in the region that `*p` points into.
+    /// `[[lee::advances(p, s)]]`: `*p` walks through a string that the caller keeps (`strtok_r`,
+    /// `strsep`): it must be, and stay, terminated, in the region that `*p` points into.
     fn advancing(&mut self, f: &mut FuncTy, pointer: Option<u32>, string: Option<u32>) {
         let mut region = Region::Heap;
         if let Some(param) = pointer.and_then(|n| f.params.get_mut(n as usize)) {
@@ -828,14 +834,16 @@ impl Checker<'_> {
         f.keeps_string = string;
     }
 
-    /// `__attribute__((access(read_only, 1, 2)))`: the first parameter points to as many elements as the second says.
+    /// `__attribute__((access(read_only, 1, 2)))`: the first parameter points to as many elements
+    /// as the second says.
     fn access_attribute(&mut self, f: &mut FuncTy, attr: &ast::Attribute) {
         let mut number = |e: Option<&ast::Expr>| u32::try_from(self.try_constant_int(e?)? - 1).ok();
         let (Some(pointer), Some(count)) = (number(attr.args.get(1)), number(attr.args.get(2))) else { return };
         let counts = f.params.get(count as usize).is_some_and(|p| self.program.types.as_int(p.ty).is_some());
         let Some(param) = f.params.get_mut(pointer as usize).filter(|_| counts) else { return };
         let Some(p) = self.program.types.as_pointer(param.ty) else { return };
-        // A buffer with a length is no string, though `const char *` by itself is one. Words of Leeward's come first.
+        // A buffer with a length is no string, though `const char *` by itself is one. Words of
+        // Leeward's come first.
         let defaulted = match p.bounds {
             Bounds::Thin => !self.program.types.is_typed_void(&p),
             Bounds::Terminated => p.target.quals.is_const,

@@ -3,7 +3,8 @@
 use crate::types::*;
 use std::rc::Rc;
 
-/// Instances inside instances inside instances ... end here; a generic that grows without end is reported by its user.
+/// Instances inside instances inside instances ... end here; a generic that grows without end is
+/// reported by its user.
 const MAX_NESTING: usize = 64;
 
 impl TypeStore {
@@ -69,7 +70,8 @@ impl TypeStore {
         }
     }
 
-    /// An argument's region under `depth` function types: variables of a function type around it are that many levels farther.
+    /// An argument's region under `depth` function types: variables of a function type around it
+    /// are that many levels farther.
     fn subst_region(&self, region: Region, args: &[Ty], depth: u8) -> Region {
         let Region::Param(n) = region else { return region };
         match args.get(n as usize).map(|&a| self.kind(a)) {
@@ -119,7 +121,8 @@ impl TypeStore {
         }
     }
 
-    /// The instance of generic record number `generic` at `args`. Its fields are there if the generic is complete.
+    /// The instance of generic record number `generic` at `args`. Its fields are there if the
+    /// generic is complete.
     pub fn instance(&mut self, generic: u32, args: Vec<Ty>) -> RecordId {
         if let Some(&id) = self.instances.get(&(generic, args.clone())) {
             return id;

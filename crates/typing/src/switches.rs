@@ -100,7 +100,8 @@ impl Checker<'_> {
         StmtKind::Block(Block { stmts: vec![declare, switch], span, region: None })
     }
 
-    /// A clause of a tagged switch does not run on into one that binds a member: there would be nothing to bind.
+    /// A clause of a tagged switch does not run on into one that binds a member: there would be
+    /// nothing to bind.
     fn check_fall_through(&mut self, body: &Stmt) {
         let StmtKind::Block(block) = &body.kind else { return };
         let mut runs_on = false;
@@ -256,8 +257,8 @@ impl Checker<'_> {
         self.program.types.owns(place.ty.ty) || self.is_seen_owner(place)
     }
 
-    /// The variable of a case whose member owns something is like a local that is initialised from it: it takes what it gives on,
-    /// and else borrows.
+    /// The variable of a case whose member owns something is like a local that is initialised from
+    /// it: it takes what it gives on, and else borrows.
     fn bind_owner(&mut self, name: ast::Ident, value: Expr) -> (LocalId, Bind) {
         let value = self.rvalue(value);
         let mut ty = Qty::plain(value.ty.ty);
@@ -336,8 +337,8 @@ fn binding_label(stmt: &Stmt) -> Option<LocalId> {
     }
 }
 
-/// Whether control may run off the end of a statement. Values of variables are not looked at, and a `goto` out of a loop counts as
-/// leaving the statement for good.
+/// Whether control may run off the end of a statement. Values of variables are not looked at, and a
+/// `goto` out of a loop counts as leaving the statement for good.
 fn may_complete(types: &TypeStore, stmt: &Stmt) -> bool {
     match &stmt.kind {
         StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::GotoComputed(_) => {
@@ -442,7 +443,8 @@ fn is_switch(stmt: &Stmt) -> bool {
     matches!(stmt.kind, StmtKind::Switch(..) | StmtKind::SwitchTagged(..) | StmtKind::Select { .. })
 }
 
-/// Whether a label stands in the statement, so that it is reached although what is before it never ends.
+/// Whether a label stands in the statement, so that it is reached although what is before it never
+/// ends.
 fn has_label(stmt: &Stmt) -> bool {
     let is_label =
         matches!(stmt.kind, StmtKind::Case(..) | StmtKind::CaseMember(..) | StmtKind::Default(_) | StmtKind::Label(..));
@@ -453,7 +455,8 @@ fn has_default(stmt: &Stmt) -> bool {
     matches!(stmt.kind, StmtKind::Default(_)) || children(stmt).into_iter().any(|s| !is_switch(s) && has_default(s))
 }
 
-/// Whether a `break` in the body of a loop or switch leaves it; `continues`: a `continue` counts too.
+/// Whether a `break` in the body of a loop or switch leaves it; `continues`: a `continue` counts
+/// too.
 fn breaks(body: &Stmt, continues: bool) -> bool {
     match &body.kind {
         StmtKind::Break => true,

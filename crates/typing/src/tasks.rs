@@ -1,8 +1,10 @@
-//! Tasks and custodians: `start f(a, b)`, `join(t)`, `yield()`, and the types `task` and `custodian`.
+//! Tasks and custodians: `start f(a, b)`, `join(t)`, `yield()`, and the types `task` and
+//! `custodian`.
 //!
-//! A task lives on when the block that started it is gone, so nothing that it is given may end with that block: the parameters of the
-//! function that is started have `@heap` in place of every region variable, nothing is lent, and what is owned goes to a
-//! `consume` parameter or becomes shared. Regions are compared in `flow`, as for any call; here the type of that call is made.
+//! A task lives on when the block that started it is gone, so nothing that it is given may end with
+//! that block: the parameters of the function that is started have `@heap` in place of every region
+//! variable, nothing is lent, and what is owned goes to a `consume` parameter or becomes shared.
+//! Regions are compared in `flow`, as for any call; here the type of that call is made.
 
 use crate::checker::Checker;
 use crate::codes;
@@ -14,7 +16,8 @@ use source::{Span, Symbol};
 use std::rc::Rc;
 use syntax::ast;
 
-/// Whether a predeclared word names an object of the runtime that programs see behind pointers only.
+/// Whether a predeclared word names an object of the runtime that programs see behind pointers
+/// only.
 pub(crate) fn is_handle(word: &str) -> bool {
     matches!(word, "task" | "custodian")
 }
@@ -59,7 +62,8 @@ impl Checker<'_> {
         })
     }
 
-    /// Declares `join` or `yield` when it is first called and the program has no function of that name.
+    /// Declares `join` or `yield` when it is first called and the program has no function of that
+    /// name.
     pub(crate) fn declare_task_word(&mut self, name: Symbol, span: Span) {
         if !self.tracked() || self.options.plain_c {
             return;

@@ -1,6 +1,8 @@
-//! The typed tree: every name resolved, every implicit conversion explicit, every type known. Lowering to MIR reads nothing else.
+//! The typed tree: every name resolved, every implicit conversion explicit, every type known.
+//! Lowering to MIR reads nothing else.
 //!
-//! In the body of a generic, types mention `TyKind::Param`; lowering makes generic MIR, instances are made from that.
+//! In the body of a generic, types mention `TyKind::Param`; lowering makes generic MIR, instances
+//! are made from that.
 
 use crate::contracts::{ContractId, Head, MessageId, StateId};
 use crate::types::{FormatTy, KeyKind, Qty, RecordId, Region, Ty, TypeStore};
@@ -54,7 +56,8 @@ pub enum Linkage {
     Internal,
     /// Ordinary.
     External,
-    /// One of equal copies in several objects (inline functions, generic instances): linked as COMDAT.
+    /// One of equal copies in several objects (inline functions, generic instances): linked as
+    /// COMDAT.
     Shared,
 }
 
@@ -86,7 +89,8 @@ pub struct Function {
     pub linkage: Linkage,
     /// Trust.
     pub trust: Trust,
-    /// Attributes that are handed to the C compiler (`noinline`, `always_inline`, `cold`, `section(...)` ...), as C text.
+    /// Attributes that are handed to the C compiler (`noinline`, `always_inline`, `cold`,
+    /// `section(...)` ...), as C text.
     pub attrs: Vec<String>,
     /// Names of the parameters, for the prototype.
     pub param_names: Vec<Option<Symbol>>,
@@ -98,7 +102,8 @@ pub struct Function {
     pub used: bool,
     /// What `inline` says about it (plain C).
     pub inline: Inlining,
-    /// Defined with an identifier list: the type has no parameters, the body's first locals are them (plain C).
+    /// Defined with an identifier list: the type has no parameters, the body's first locals are
+    /// them (plain C).
     pub old_style: bool,
     /// What its definition allows while it is ported.
     pub allows: Allows,
@@ -120,7 +125,8 @@ pub struct Allows {
 pub struct Inlining {
     /// Some declaration has `inline`.
     pub word: bool,
-    /// Every declaration at file scope has it, and none `extern`: C99 takes the definition for inlining only.
+    /// Every declaration at file scope has it, and none `extern`: C99 takes the definition for
+    /// inlining only.
     c99_only: Option<bool>,
     /// The definition is `extern inline` by GNU's older rules, or is not. `None`: C99's rules hold.
     gnu_only: Option<bool>,
@@ -261,7 +267,8 @@ pub struct RegionDecl {
 pub enum RegionKind {
     /// A region variable of the prototype, live throughout.
     Param,
-    /// A region variable of the prototype that one of its key parameters belongs to: closed until it is opened.
+    /// A region variable of the prototype that one of its key parameters belongs to: closed until
+    /// it is opened.
     ParamKey,
     /// The locals of a named block (`L: { ... }`), or the parameters (the function's own name).
     Block,
@@ -280,7 +287,8 @@ pub enum RegionKind {
 pub struct Local {
     /// Its name; `None` for a temporary of the front end and for unnamed parameters.
     pub name: Option<Symbol>,
-    /// Its type. A `counted_by` parameter is `fat` here (its bounds are made at entry); `Body` and `FuncTy` differ in that.
+    /// Its type. A `counted_by` parameter is `fat` here (its bounds are made at entry); `Body` and
+    /// `FuncTy` differ in that.
     pub ty: Qty,
     /// Where it is declared.
     pub span: Span,
@@ -290,7 +298,8 @@ pub struct Local {
     pub heap: bool,
 }
 
-/// Statements in a scope of their own (a block with the span `NONE` opens no scope: several declarators of one declaration).
+/// Statements in a scope of their own (a block with the span `NONE` opens no scope: several
+/// declarators of one declaration).
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     /// The statements.
@@ -342,9 +351,11 @@ pub enum StmtKind {
     DoWhile(Box<Stmt>, Expr),
     /// `for`: the init statements stand in a scope around the loop.
     For(Vec<Stmt>, Option<Expr>, Option<Expr>, Box<Stmt>),
-    /// `switch` over an integer (promoted type). `Case` and `Default` statements are inside the body.
+    /// `switch` over an integer (promoted type). `Case` and `Default` statements are inside the
+    /// body.
     Switch(Expr, Box<Stmt>),
-    /// `switch` over a tagged union place: cases in source order. Falls through as C does unless a member is bound.
+    /// `switch` over a tagged union place: cases in source order. Falls through as C does unless a
+    /// member is bound.
     SwitchTagged(Expr, Box<Stmt>),
     /// `case lo ... hi:`
     Case(i128, i128, Box<Stmt>),
@@ -368,9 +379,10 @@ pub enum StmtKind {
     Defer(Box<Stmt>),
     /// `a :=: b`
     Swap(Expr, Expr),
-    /// Adjacent assignments to a record's `counted_by` pointers and the fields that count them: stored in order without the
-    /// checks that a single assignment gets; behind the last one each stored pointer must hold the elements that its count,
-    /// read then, asks for. (An old pointer that a `realloc` among the values reads was saved in a local in front.)
+    /// Adjacent assignments to a record's `counted_by` pointers and the fields that count them:
+    /// stored in order without the checks that a single assignment gets; behind the last one each
+    /// stored pointer must hold the elements that its count, read then, asks for. (An old pointer
+    /// that a `realloc` among the values reads was saved in a local in front.)
     CountGroup(Vec<(Expr, Expr)>),
     /// Inline assembly (plain C, `unsafe`).
     Asm(Box<Asm>),
@@ -380,14 +392,17 @@ pub enum StmtKind {
     VaEnd(Expr),
     /// `va_copy(dst, src)`
     VaCopy(Expr, Expr),
-    /// `arena r;`, `reap r;`: the handle local, its region (index into `Body::regions`, of kind `Lifo`).
+    /// `arena r;`, `reap r;`: the handle local, its region (index into `Body::regions`, of kind
+    /// `Lifo`).
     Arena(LocalId, u32),
-    /// `open arena h = k;`: the handle local, the key place (an owned path), the region that becomes live until the block ends.
+    /// `open arena h = k;`: the handle local, the key place (an owned path), the region that
+    /// becomes live until the block ends.
     Open(LocalId, Expr, Region),
     /// `cursor pp = &place;`: the cursor local (a pointer to the owned pointer), the place.
     Cursor(LocalId, Expr),
-    /// `unpack p as {@d, k, root};`: the packed place, one fresh region per `exists` (indices into `Body::regions`), and for
-    /// each binding the local and the field number. `moves`: out of an owned path; else lends until the block ends.
+    /// `unpack p as {@d, k, root};`: the packed place, one fresh region per `exists` (indices into
+    /// `Body::regions`), and for each binding the local and the field number. `moves`: out of an
+    /// owned path; else lends until the block ends.
     Unpack {
         /// The struct place.
         place: Expr,
@@ -418,7 +433,8 @@ pub enum StmtKind {
         /// A value for each argument; what is owned goes with the message.
         args: Vec<Expr>,
     },
-    /// `receive d.M(x);`: waits for the message; a fault if another comes, or the other end is closed.
+    /// `receive d.M(x);`: waits for the message; a fault if another comes, or the other end is
+    /// closed.
     Receive {
         /// The place of the end, which keeps it.
         end: Expr,
@@ -495,8 +511,8 @@ pub enum Init {
     Expr(Expr),
     /// A character array from a literal.
     Str(StrId),
-    /// Fields or elements by index in evaluation order; what is not mentioned is zero. Ranges were expanded, but a long run
-    /// of one constant may be `Repeat`.
+    /// Fields or elements by index in evaluation order; what is not mentioned is zero. Ranges were
+    /// expanded, but a long run of one constant may be `Repeat`.
     List(Vec<(u64, Init)>),
     /// A tagged union's member.
     Tagged(u32, Box<Init>),
@@ -504,8 +520,8 @@ pub enum Init {
     Repeat(u64, u64, Box<Init>),
 }
 
-/// An expression. A *place* expression (Local, Global, Deref, Field of a place, Index, CompoundLit, StrLit) denotes the
-/// place; `Load` reads it. All else is a value.
+/// An expression. A *place* expression (Local, Global, Deref, Field of a place, Index, CompoundLit,
+/// StrLit) denotes the place; `Load` reads it. All else is a value.
 #[derive(Clone, Debug)]
 pub struct Expr {
     /// What it is.
@@ -518,7 +534,8 @@ pub struct Expr {
     pub is_unsafe: bool,
 }
 
-/// Arithmetic and bitwise operators on two operands of one type (shifts: the right operand has its own promoted type).
+/// Arithmetic and bitwise operators on two operands of one type (shifts: the right operand has its
+/// own promoted type).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum BinOp {
@@ -562,22 +579,28 @@ pub enum ExprKind {
     Local(LocalId),
     /// A global or static local.
     Global(GlobalId),
-    /// `*p`: `p` is a pointer value. Access is to one element at `p`: lowering checks as `p`'s bounds ask.
+    /// `*p`: `p` is a pointer value. Access is to one element at `p`: lowering checks as `p`'s
+    /// bounds ask.
     Deref(Expr),
-    /// Field `n` of a record place or record value. Of a tagged union: reading checks the tag, assigning sets it.
+    /// Field `n` of a record place or record value. Of a tagged union: reading checks the tag,
+    /// assigning sets it.
     Field(Expr, u32),
-    /// Element of an array *place* (constant length, flexible, or variable); the index is a value of any integer type.
-    /// A flexible array with a count is checked against the count field of the same record.
+    /// Element of an array *place* (constant length, flexible, or variable); the index is a value
+    /// of any integer type. A flexible array with a count is checked against the count field of the
+    /// same record.
     IndexArray(Expr, Expr),
-    /// `p[i]` with a pointer value (fat, terminated, counted; thin in unsafe code or with constant 0).
+    /// `p[i]` with a pointer value (fat, terminated, counted; thin in unsafe code or with constant
+    /// 0).
     IndexPointer(Expr, Expr),
-    /// A compound literal: a fresh unnamed local of the enclosing block, initialised each time it is reached.
+    /// A compound literal: a fresh unnamed local of the enclosing block, initialised each time it
+    /// is reached.
     CompoundLit(LocalId, Init),
     /// A string literal as an array place.
     StrLit(StrId),
     // ---- values
-    /// Reads a place. Type without qualifiers. A `counted_by` field read as a value is `fat` (this node's type), made from the
-    /// pointer and its sibling counts; so is a `counted_by` flexible array when it decays.
+    /// Reads a place. Type without qualifiers. A `counted_by` field read as a value is `fat` (this
+    /// node's type), made from the pointer and its sibling counts; so is a `counted_by` flexible
+    /// array when it decays.
     Load(Expr),
     /// An integer, `bool` or enumeration constant.
     Int(i128),
@@ -587,17 +610,19 @@ pub enum ExprKind {
     Null,
     /// A function as a value of function pointer type (thin, nonnull).
     Func(FuncRef),
-    /// Size of a type that is not known yet (mentions a type parameter) or of a variable-length array.
+    /// Size of a type that is not known yet (mentions a type parameter) or of a variable-length
+    /// array.
     SizeOf(Ty),
     /// Alignment of a type that mentions a type parameter.
     AlignOf(Ty),
     /// Offset of a field path in a type that mentions a type parameter.
     OffsetOf(Ty, Vec<u32>),
-    /// `&place`: a thin nonnull pointer; of an array element with known bounds (`&a[i]`, `&p[i]`) a fat pointer to the same
-    /// bounds if the type says so. One past the end is allowed for fat results.
+    /// `&place`: a thin nonnull pointer; of an array element with known bounds (`&a[i]`, `&p[i]`) a
+    /// fat pointer to the same bounds if the type says so. One past the end is allowed for fat
+    /// results.
     AddrOf(Expr),
-    /// Array place to pointer to its first element; the type says which bounds (fat with the array's length, string object,
-    /// thin for arrays of unknown length in unsafe code).
+    /// Array place to pointer to its first element; the type says which bounds (fat with the
+    /// array's length, string object, thin for arrays of unknown length in unsafe code).
     Decay(Expr),
     /// Operator on one value.
     Unary(UnOp, Expr),
@@ -619,16 +644,17 @@ pub enum ExprKind {
     Comma(Expr, Expr),
     /// `place = value`; the right side is evaluated first. The value is the new value.
     Assign(Expr, Expr),
-    /// `place op= value`: computed in the type of the second field, then converted back to the place's type. For pointers
-    /// (`p += i`) the compute type is the pointer type.
+    /// `place op= value`: computed in the type of the second field, then converted back to the
+    /// place's type. For pointers (`p += i`) the compute type is the pointer type.
     AssignOp(BinOp, Ty, Expr, Expr),
     /// `++`/`--`: increment?, prefix?
     IncDec(Expr, bool, bool),
     /// A conversion.
     Convert(Conv, Expr),
-    /// A call. For a `counted_by` parameter the argument is a `fat` value: lowering evaluates all arguments in order, then checks
-    /// each such argument against its count expression over the others, and passes the address. The type is the function type
-    /// called through, its region variables replaced by those of this call (MIR's `Call::ty`).
+    /// A call. For a `counted_by` parameter the argument is a `fat` value: lowering evaluates all
+    /// arguments in order, then checks each such argument against its count expression over the
+    /// others, and passes the address. The type is the function type called through, its region
+    /// variables replaced by those of this call (MIR's `Call::ty`).
     Call(Callee, Ty, Vec<Expr>),
     /// `({ ... e; })`: statements, then the value of the last one.
     StmtExpr(Block, Option<Expr>),
@@ -638,30 +664,38 @@ pub enum ExprKind {
     VaArg(Expr),
     /// `new`: allocates in the heap.
     New(New),
-    /// `malloc`, `calloc`: element type, bytes (or count and size), zeroed always. Type: pointer with the block's bounds.
+    /// `malloc`, `calloc`: element type, bytes (or count and size), zeroed always. Type: pointer
+    /// with the block's bounds.
     Alloc(Alloc),
-    /// `container_of(p, T, m)`: the thin pointer value, the record, the field path; whether null is a fault, else it stays null.
+    /// `container_of(p, T, m)`: the thin pointer value, the record, the field path; whether null is
+    /// a fault, else it stays null.
     ContainerOf(Expr, Ty, Vec<u32>, bool),
     /// `lengthof(p)` of a pointer value or array place: `size_t`.
     Lengthof(Expr),
-    /// `free(place)` of a shared pointer: sets the place to null (interim); of a value: evaluated only.
+    /// `free(place)` of a shared pointer: sets the place to null (interim); of a value: evaluated
+    /// only.
     Free(Expr),
-    /// `free(x)` of an owned value, `free_arena(k)`, `release(x)`, `rfree(r, x)`, `release(r, x)`: the value (a `Move`), and the
-    /// handle of the reap.
+    /// `free(x)` of an owned value, `free_arena(k)`, `release(x)`, `rfree(r, x)`, `release(r, x)`:
+    /// the value (a `Move`), and the handle of the reap.
     Dispose(Expr, Option<Expr>),
-    /// Reads an owned path as a value and leaves nothing behind it that is owned (structs with owned parts too).
+    /// Reads an owned path as a value and leaves nothing behind it that is owned (structs with
+    /// owned parts too).
     Move(Expr),
-    /// Takes out what a place holds, and leaves null in a slot: where the same statement stores the new block there (`realloc`).
+    /// Takes out what a place holds, and leaves null in a slot: where the same statement stores the
+    /// new block there (`realloc`).
     Take(Expr),
-    /// Lends an owned path or a slot: a pointer into a loan, of the node's type. Call-time borrows are the same node as an argument.
+    /// Lends an owned path or a slot: a pointer into a loan, of the node's type. Call-time borrows
+    /// are the same node as an argument.
     Borrow(BorrowKind, Expr),
-    /// `retain(e)`: the operand is a place of `rc` type (path or slot) or a borrow of a counted object.
+    /// `retain(e)`: the operand is a place of `rc` type (path or slot) or a borrow of a counted
+    /// object.
     Retain(Expr),
     /// `new_arena()`, `new_reap()` ...: the type is the key's.
     NewKey(KeyKind),
     /// A struct with hidden regions from its parts: the regions that it hides, by number.
     Pack(Vec<Region>, Init),
-    /// A C builtin that is handed through by name (`__builtin_clz` ...), in safe code only the pure ones on numbers.
+    /// A C builtin that is handed through by name (`__builtin_clz` ...), in safe code only the pure
+    /// ones on numbers.
     Builtin(Symbol, Vec<Expr>),
     /// `__builtin_unreachable()`: in safe code a fault.
     Unreachable,
@@ -676,8 +710,8 @@ pub enum Callee {
     Pointer(Expr),
     /// A function that a new task calls; the type called through has the task as its result.
     Start(FuncRef),
-    /// A function that a new process calls; the type called through has the process as its result. True: it is null where
-    /// there is no room.
+    /// A function that a new process calls; the type called through has the process as its result.
+    /// True: it is null where there is no room.
     Spawn(FuncRef, bool),
 }
 
@@ -690,11 +724,13 @@ pub enum BorrowKind {
     View,
     /// As `any`.
     Any,
-    /// To a `unique` or `rc` parameter that is not `consume`: exclusively, and whole again when the call returns.
+    /// To a `unique` or `rc` parameter that is not `consume`: exclusively, and whole again when the
+    /// call returns.
     Lend,
     /// The address of an owned variable as an argument (`T *unique *out`): the callee sees a slot.
     Slot,
-    /// The address of an owned path as a read-only, deep view of it (`&list` for a `struct list *view`).
+    /// The address of an owned path as a read-only, deep view of it (`&list` for a
+    /// `struct list *view`).
     Sight,
 }
 
@@ -756,8 +792,8 @@ pub enum AllocSize {
 /// Conversions. The result type is the node's type; the operand's type is the operand's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Conv {
-    /// Between integer (bool, enum) and floating types, C's rules; to `bool` compares with zero. Float to integer out of
-    /// range saturates in checked code.
+    /// Between integer (bool, enum) and floating types, C's rules; to `bool` compares with zero.
+    /// Float to integer out of range saturates in checked code.
     Numeric,
     /// Any scalar to `bool`/truth value.
     ToBool,
@@ -765,9 +801,10 @@ pub enum Conv {
     Void,
     /// Pointer to integer.
     PtrToInt,
-    /// Between pointer types with the same target (up to qualifiers of the target): changes of bounds, nullness, region.
-    /// Lowering makes the check that the pair of types needs: fat to thin checks one element (null passes), fat to counted
-    /// checks the count, terminated to fat measures, fat to terminated looks for a zero within bounds.
+    /// Between pointer types with the same target (up to qualifiers of the target): changes of
+    /// bounds, nullness, region. Lowering makes the check that the pair of types needs: fat to thin
+    /// checks one element (null passes), fat to counted checks the count, terminated to fat
+    /// measures, fat to terminated looks for a zero within bounds.
     Pointer,
     /// Nullable to `nonnull`: the flow analysis must prove it.
     ProveNonnull,
@@ -775,8 +812,9 @@ pub enum Conv {
     ToTypedVoid,
     /// Leeward's `void *` to `T *`: compares the remembered type with `T`.
     FromTypedVoid,
-    /// A pointer to plain data as a pointer to other plain data: checks size and alignment; `void *counted_by(n)` parameters of
-    /// trusted functions take any plain pointer in this way (bounds in bytes).
+    /// A pointer to plain data as a pointer to other plain data: checks size and alignment;
+    /// `void *counted_by(n)` parameters of trusted functions take any plain pointer in this way
+    /// (bounds in bytes).
     View,
     /// Reinterpretation in `unsafe` code or plain C: pointer to pointer, integer to pointer.
     Unchecked,

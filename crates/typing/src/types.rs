@@ -1,4 +1,5 @@
-//! Types. Interned: two `Ty` are equal iff the types are the same (with every qualifier behind them).
+//! Types. Interned: two `Ty` are equal iff the types are the same (with every qualifier behind
+//! them).
 
 use crate::contracts::{Contract, ContractId, Side, StateId};
 use rustc_hash::FxHashMap;
@@ -93,7 +94,8 @@ impl IntKind {
         }
     }
 
-    /// A floating value as the type's nearest one, cut off towards zero; NaN is 0 (docs/reference/defined.md).
+    /// A floating value as the type's nearest one, cut off towards zero; NaN is 0
+    /// (docs/reference/defined.md).
     pub fn nearest(self, value: f64) -> i128 {
         let bits = self.size() * 8;
         if bits == 128 {
@@ -121,7 +123,8 @@ impl IntKind {
     }
 }
 
-/// Floating types, in the order in which the usual arithmetic conversions choose the greater (gcc's for types of one format).
+/// Floating types, in the order in which the usual arithmetic conversions choose the greater (gcc's
+/// for types of one format).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum FloatKind {
@@ -167,7 +170,8 @@ pub enum Bounds {
     Fat,
     /// Readable up to and including the terminating zero. One word.
     Terminated,
-    /// A string object: `fat null_terminated`. Three words; `hi` points at a zero that no view reaches.
+    /// A string object: `fat null_terminated`. Three words; `hi` points at a zero that no view
+    /// reaches.
     FatTerminated,
     /// As many as the expression over sibling parameters or fields says. One word.
     Counted(CountId),
@@ -192,7 +196,8 @@ impl Bounds {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CountId(pub u32);
 
-/// The `e` of `counted_by(e)`. Evaluated as signed 64-bit with overflow leading to a fault; negative counts as 0.
+/// The `e` of `counted_by(e)`. Evaluated as signed 64-bit with overflow leading to a fault;
+/// negative counts as 0.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum CountExpr {
     /// A constant.
@@ -240,17 +245,21 @@ impl Own {
 pub enum Region {
     /// The collected heap, globals, statics, literals.
     Heap,
-    /// Not told, and not settled yet: only while a declarator is read, and behind typedefs. Never in a finished declaration.
+    /// Not told, and not settled yet: only while a declarator is read, and behind typedefs. Never
+    /// in a finished declaration.
     Var,
     /// `@exchange`
     Exchange,
-    /// Parameter number of the enclosing generic (types, ownerships and regions are numbered together); its argument is a
-    /// `TyKind::RegionArg`. The region parameters of a struct are these too.
+    /// Parameter number of the enclosing generic (types, ownerships and regions are numbered
+    /// together); its argument is a `TyKind::RegionArg`. The region parameters of a struct are
+    /// these too.
     Param(u32),
-    /// In a function type: variable number `.1` of the function type `.0` levels out (0 is the innermost). In order of first
-    /// occurrence, so that equal prototypes are equal types whatever their names.
+    /// In a function type: variable number `.1` of the function type `.0` levels out (0 is the
+    /// innermost). In order of first occurrence, so that equal prototypes are equal types whatever
+    /// their names.
     Bound(u8, u32),
-    /// In a body: entry of `Body::regions`. The first ones are the region variables of the function's own type, in order.
+    /// In a body: entry of `Body::regions`. The first ones are the region variables of the
+    /// function's own type, in order.
     Body(u32),
     /// In a body: to be solved by `flow`.
     Infer(u32),
@@ -307,8 +316,8 @@ pub struct Pointer {
     pub own: Own,
     /// Region.
     pub region: Region,
-    /// A `void *` (or pointer to an incomplete type's storage) as C has it: one word, not usable in safe code. Set in foreign
-    /// and `extern "C"` declarations for pointers to `void` only.
+    /// A `void *` (or pointer to an incomplete type's storage) as C has it: one word, not usable in
+    /// safe code. Set in foreign and `extern "C"` declarations for pointers to `void` only.
     pub raw: bool,
 }
 
@@ -319,8 +328,8 @@ pub struct Endpoint {
     pub contract: ContractId,
     /// Which end it is.
     pub side: Side,
-    /// The state that was written: in parameters, results, fields, elements, messages, arguments of generics. A local's is inferred by `flow`
-    /// whether or not one is written.
+    /// The state that was written: in parameters, results, fields, elements, messages, arguments of
+    /// generics. A local's is inferred by `flow` whether or not one is written.
     pub state: Option<StateId>,
 }
 
@@ -355,8 +364,8 @@ pub struct ParamTy {
     pub consume: bool,
     /// `[[lee::optional]]`: null is accepted whatever the count.
     pub optional: bool,
-    /// `[[lee::at_most(n)]]` of a trusted function: of the string so many characters are read as parameter `n` says, or up to its zero if that
-    /// comes first.
+    /// `[[lee::at_most(n)]]` of a trusted function: of the string so many characters are read as
+    /// parameter `n` says, or up to its zero if that comes first.
     pub at_most: Option<u32>,
     /// `C.exp:FROM -> TO d`: the endpoint is lent, and comes back in this state.
     pub becomes: Option<StateId>,
@@ -405,14 +414,16 @@ pub struct FuncTy {
     pub copies: Option<(u32, u32)>,
     /// `[[lee::fills(p, c)]]`: bytes of `p` are set to `c` (or to zero).
     pub fills: Option<(u32, Option<u32>)>,
-    /// `[[lee::terminates(p)]]`: the last element of `p` that it may write is set to zero only, so a `null_terminated` array
-    /// may be passed with its hidden zero counted (`fgets(line, sizeof line, f)`).
+    /// `[[lee::terminates(p)]]`: the last element of `p` that it may write is set to zero only, so
+    /// a `null_terminated` array may be passed with its hidden zero counted
+    /// (`fgets(line, sizeof line, f)`).
     pub terminates: Option<u32>,
     /// `[[lee::leaf]]`: it calls nothing of the program back, and lets no other task run.
     pub leaf: bool,
     /// `[[lee::waits]]`, of a leaf: other tasks may run once it has read its arguments.
     pub waits: bool,
-    /// The string argument is kept behind the call, so a check for its zero at the call is not enough.
+    /// The string argument is kept behind the call, so a check for its zero at the call is not
+    /// enough.
     pub keeps_string: Option<u32>,
     /// Number of its region variables (`Region::Bound(0, n)`).
     pub regions: u32,
@@ -448,7 +459,8 @@ impl FuncTy {
     }
 }
 
-/// Number of a record (a struct, union or tagged union; each instance of a generic one has its own).
+/// Number of a record (a struct, union or tagged union; each instance of a generic one has its
+/// own).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct RecordId(pub u32);
 
@@ -503,7 +515,8 @@ pub enum TyKind {
         elem: Qty,
         /// Length, the terminating zero of a `null_terminated` array included.
         len: ArrayLen,
-        /// `char b[16] null_terminated`, and string literals: the last element is a zero that views do not reach.
+        /// `char b[16] null_terminated`, and string literals: the last element is a zero that views
+        /// do not reach.
         terminated: bool,
     },
     /// Functions.
@@ -520,7 +533,8 @@ pub enum TyKind {
     Key(KeyKind, Region),
     /// One end of a channel: an owned value of one word.
     Endpoint(Endpoint),
-    /// The handle of an arena (`false`) or a reap (`true`): what `arena r` declares, as variable and as parameter.
+    /// The handle of an arena (`false`) or a reap (`true`): what `arena r` declares, as variable
+    /// and as parameter.
     Handle(bool, Region),
     /// A region as an argument of a generic.
     RegionArg(Region),
@@ -582,8 +596,9 @@ pub struct Record {
     pub align: Option<u64>,
     /// Declared in a system header or in `extern "C"`: laid out by C alone, pointers are one word.
     pub foreign: bool,
-    /// Hidden regions (`exists @d;`): values are packed, and used through `unpack` only. Of one with `outlived by @x` that region,
-    /// as the declaration names it: the hidden one is live as long as it is.
+    /// Hidden regions (`exists @d;`): values are packed, and used through `unpack` only. Of one
+    /// with `outlived by @x` that region, as the declaration names it: the hidden one is live as
+    /// long as it is.
     pub exists: Vec<Option<Region>>,
     /// Where it is declared.
     pub span: Span,
@@ -632,7 +647,8 @@ pub struct TypeStore {
     pub instances: FxHashMap<(u32, Vec<Ty>), RecordId>,
     /// For an instance, the generic definition that it comes from.
     pub instance_of: FxHashMap<RecordId, u32>,
-    /// For a generic definition, its instance at its own parameters, which holds the fields that others are made from.
+    /// For a generic definition, its instance at its own parameters, which holds the fields that
+    /// others are made from.
     pub generic_self: FxHashMap<u32, RecordId>,
     /// Types without their regions, as far as they were asked for.
     pub(crate) erased: FxHashMap<Ty, Ty>,
@@ -843,7 +859,8 @@ impl TypeStore {
         }
     }
 
-    /// How many machine words a value of pointer type has when it is split into scalars: 1, 2 (`void *`) or 3 (fat).
+    /// How many machine words a value of pointer type has when it is split into scalars: 1, 2
+    /// (`void *`) or 3 (fat).
     pub fn words(&self, ty: Ty) -> u32 {
         match self.kind(ty) {
             TyKind::Ptr(p) if p.bounds.is_fat() => 3,

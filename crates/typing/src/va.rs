@@ -77,7 +77,8 @@ impl Checker<'_> {
         StmtKind::VaStart(place)
     }
 
-    /// A `va_list` as an argument: once between start and end, of a trusted `v...printf` function with the format parameter.
+    /// A `va_list` as an argument: once between start and end, of a trusted `v...printf` function
+    /// with the format parameter.
     pub(crate) fn va_argument(&mut self, value: Expr, fty: &FuncTy, before: &[(Expr, Ty)]) -> Expr {
         let span = value.span;
         if !self.checked() {

@@ -12,7 +12,8 @@ pub fn root(place: &Expr) -> Option<LocalId> {
     }
 }
 
-/// Calls `f` for each direct sub-expression (not for those in statements of a statement expression).
+/// Calls `f` for each direct sub-expression (not for those in statements of a statement
+/// expression).
 pub fn children<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
     use ExprKind::*;
     match &*e.kind {
@@ -174,7 +175,8 @@ pub enum OwnUse {
     Read(Span),
 }
 
-/// Finds the strongest use. Operands that are not evaluated (`sizeof`) have no expression in the tree.
+/// Finds the strongest use. Operands that are not evaluated (`sizeof`) have no expression in the
+/// tree.
 pub fn own_use(local: LocalId, init: &Init) -> OwnUse {
     let mut found = OwnUse::None;
     init_children(init, &mut |e| items(local, e, &mut found));

@@ -1,5 +1,6 @@
-//! What is owned inside of a path without being a path of its own: the elements of arrays, what lies below them, members of
-//! unions. The path's state stands for all of it, so a store to any of it says that the path may own more than is told apart.
+//! What is owned inside of a path without being a path of its own: the elements of arrays, what
+//! lies below them, members of unions. The path's state stands for all of it, so a store to any of
+//! it says that the path may own more than is told apart.
 
 use mir::ir::*;
 use mir::ty::{owns, prefix_ty};
@@ -32,7 +33,8 @@ impl Ownership<'_> {
         Some((found.node, behind))
     }
 
-    /// Something that owns may be stored at the place, which is not a path: the path that it lies in is not empty any more.
+    /// Something that owns may be stored at the place, which is not a path: the path that it lies
+    /// in is not empty any more.
     pub fn stored_in_content(&self, s: &mut State, place: &Place) {
         if !self.owns_place(place) {
             return;
@@ -58,8 +60,8 @@ impl Ownership<'_> {
         }
     }
 
-    /// What lies behind the path's pointers may own something, or be null, from now on; also what it holds by value, if
-    /// `by_value`.
+    /// What lies behind the path's pointers may own something, or be null, from now on; also what
+    /// it holds by value, if `by_value`.
     pub fn unknown_below(&self, s: &mut State, node: NodeId, by_value: bool) {
         for below in self.paths.below(node) {
             s.rich.insert(below);
@@ -73,8 +75,9 @@ impl Ownership<'_> {
         }
     }
 
-    /// The path that a place is a part of *by value*, if that was lent to this function: nothing that owns is stored there,
-    /// swapped, lent as a slot, walked by a cursor or opened, since the caller has the same words.
+    /// The path that a place is a part of *by value*, if that was lent to this function: nothing
+    /// that owns is stored there, swapped, lent as a slot, walked by a cursor or opened, since the
+    /// caller has the same words.
     pub fn lent_by_value(&self, place: &Place) -> Option<NodeId> {
         let place = self.resolver.place(place);
         let local = place.local_part()?;
@@ -93,7 +96,8 @@ impl Ownership<'_> {
         node.is_none()
     }
 
-    /// Whether the place is reached through a view: a `unique` pointer behind a view is a view too, every other one ends it.
+    /// Whether the place is reached through a view: a `unique` pointer behind a view is a view too,
+    /// every other one ends it.
     pub fn through_view(&self, place: &Place) -> bool {
         // A temporary may be a view of what it was computed from.
         self.is_below_view(place) || self.is_below_view(&self.resolver.place(place))

@@ -1,7 +1,8 @@
 //! One owner for one object: no statement copies an owned value into something that owns.
 //!
-//! Lowering reads an owned place by `Copy` only to look at it. Where the source takes the value of an assignment as an owned one
-//! (`z = y = x;`, `eat(y = x);`) there is such a copy into an owner, and two would own one object.
+//! Lowering reads an owned place by `Copy` only to look at it. Where the source takes the value of
+//! an assignment as an owned one (`z = y = x;`, `eat(y = x);`) there is such a copy into an owner,
+//! and two would own one object.
 
 use mir::bits::BitSet;
 use mir::ir::*;

@@ -190,7 +190,8 @@ impl Ownership<'_> {
         }
     }
 
-    /// If the value is what an allocation gave that may have failed: the paths that are moved if it has not.
+    /// If the value is what an allocation gave that may have failed: the paths that are moved if it
+    /// has not.
     fn carries(&self, s: &State, value: &Rvalue) -> Option<Vec<NodeId>> {
         match value {
             Rvalue::Alloc { fallible: true, .. } => Some(vec![]),
@@ -330,7 +331,8 @@ impl Ownership<'_> {
         s.of(node) == NULL && self.paths.children(node).iter().filter(is_part).all(|&child| self.is_nothing(s, child))
     }
 
-    /// Whether the path can go: it is here, not lent to this function, and not lent away. A null path stays.
+    /// Whether the path can go: it is here, not lent to this function, and not lent away. A null
+    /// path stays.
     fn goes(&self, s: &State, at: Point, node: NodeId, span: Span, verb: Verb, report: Report) -> bool {
         let bits = s.of(node);
         // What is null is moved once, like all else: nothing but a test says that it is null.
@@ -428,7 +430,8 @@ impl Ownership<'_> {
         }
     }
 
-    /// Whether a struct owns nothing any more: each part that could is a path, and not there on any way.
+    /// Whether a struct owns nothing any more: each part that could is a path, and not there on any
+    /// way.
     fn all_gone(&self, s: &State, node: NodeId) -> bool {
         let node = &self.paths.nodes[node];
         let types = &self.program.types;

@@ -32,7 +32,8 @@ struct InForce<'a> {
     by: Lent,
 }
 
-/// Whether two steps may lead to the same part: elements are not told apart, nor are members of a union and their payload.
+/// Whether two steps may lead to the same part: elements are not told apart, nor are members of a
+/// union and their payload.
 fn may_be_same(a: &Proj, b: &Proj) -> bool {
     a == b || matches!((a, b), (Proj::Index(_), Proj::Index(_)))
 }
@@ -98,8 +99,8 @@ impl Ownership<'_> {
         }
     }
 
-    /// What a slot holds is dropped or exchanged: whatever the slot is reached through must not be lent as a view, which sees
-    /// into it; and the array that it is an element of must not be.
+    /// What a slot holds is dropped or exchanged: whatever the slot is reached through must not be
+    /// lent as a view, which sees into it; and the array that it is an element of must not be.
     pub fn slot_changes(&self, s: &State, at: Point, place: &Place, verb: Verb, span: Span, report: Report) {
         if self.live.pairs() == 0 || !self.owns_place(place) {
             return;
@@ -230,8 +231,8 @@ impl Ownership<'_> {
         }
     }
 
-    /// Whether it is the loan of an exclusive argument that waits for its call: only the temporary that it was made for may be
-    /// used later.
+    /// Whether it is the loan of an exclusive argument that waits for its call: only the temporary
+    /// that it was made for may be used later.
     fn is_reserved(&self, s: &State, lent: &InForce) -> bool {
         let loan = lent.loan;
         let stmt = self.body.blocks.get(loan.at.block.0 as usize).and_then(|b| b.stmts.get(loan.at.stmt));
@@ -262,8 +263,9 @@ impl Ownership<'_> {
         }
     }
 
-    /// What lies below a loan that is not a view may be changed through it as long as it is in force: nothing is known of it from
-    /// the beginning of the loan on, and nothing is learnt before its end (`is_certain`).
+    /// What lies below a loan that is not a view may be changed through it as long as it is in
+    /// force: nothing is known of it from the beginning of the loan on, and nothing is learnt
+    /// before its end (`is_certain`).
     pub fn lends_facts(&self, s: &mut State, loan: usize) {
         let (Some(site), Some(node)) = (self.regions.loans.get(loan), self.lent.get(loan).copied().flatten()) else {
             return;
@@ -273,7 +275,8 @@ impl Ownership<'_> {
         }
     }
 
-    /// Whether what is known of the path stays true until its next use: no loan is in force through which it can change.
+    /// Whether what is known of the path stays true until its next use: no loan is in force through
+    /// which it can change.
     pub fn is_certain(&self, s: &State, at: Point, node: NodeId) -> bool {
         !self.active(s, at).any(|l| {
             let slot = l.loan.kind == BorrowKind::Slot;

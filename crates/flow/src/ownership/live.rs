@@ -1,14 +1,16 @@
 //! Which loans are in force: those that a live local may hold.
 //!
-//! A loan begins with the statement that makes it and flows with values from local to local. The state has a bit for each pair
-//! of a loan and a local that may hold it; `regions` says which pairs there are (those whose types let the loan in), this file
-//! which of them there are at a point: an assignment to a whole local replaces what it held, a store through a pointer adds to
-//! every local that may see that memory. A loan is in force while one of its holders is live, that is, may be read later. So a
-//! loan ends after the last use of what holds it, on each path for itself (as Polonius has it, see the Rust RFC 2094 and
-//! its successor), and does not come back.
+//! A loan begins with the statement that makes it and flows with values from local to local. The
+//! state has a bit for each pair of a loan and a local that may hold it; `regions` says which pairs
+//! there are (those whose types let the loan in), this file which of them there are at a point: an
+//! assignment to a whole local replaces what it held, a store through a pointer adds to every local
+//! that may see that memory. A loan is in force while one of its holders is live, that is, may be
+//! read later. So a loan ends after the last use of what holds it, on each path for itself (as
+//! Polonius has it, see the Rust RFC 2094 and its successor), and does not come back.
 //!
-//! Some loans last to the end of a block by nature: of a cursor, of an `unpack` that lends, of an `open`; and all loans of a
-//! function that calls something that returns twice. A holder of one of these counts as live as long as its storage.
+//! Some loans last to the end of a block by nature: of a cursor, of an `unpack` that lends, of an
+//! `open`; and all loans of a function that calls something that returns twice. A holder of one of
+//! these counts as live as long as its storage.
 
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
@@ -64,7 +66,8 @@ impl Live {
         let analysis = Used { holders: &holders, locals: body.locals.len(), outs: &live.outs };
         let results = solve(&analysis, body, &Cfg::new(body));
         let mut used = FxHashMap::default();
-        // Backward: the state at a point is what is read after it; what the statement itself reads is added.
+        // Backward: the state at a point is what is read after it; what the statement itself reads
+        // is added.
         results.visit(&analysis, body, &mut |at, state, item| {
             let mut state = state.clone();
             match item {
@@ -160,7 +163,8 @@ impl Live {
         }
     }
 
-    /// Moves loans from local to local, as the statement moves values; `made` is the loan that it makes.
+    /// Moves loans from local to local, as the statement moves values; `made` is the loan that it
+    /// makes.
     pub fn flow(&self, s: &mut State, body: &Body, at: Point, stmt: &Stmt, made: Option<usize>) {
         if self.pairs.is_empty() {
             return;
@@ -246,7 +250,8 @@ fn is_cursor_begin(body: &Body, at: Point) -> bool {
     matches!(stmt.map(|s| &s.kind), Some(StmtKind::CursorBegin(..)))
 }
 
-/// Whether the body calls something that returns twice: then what comes first in the text may run after the rest.
+/// Whether the body calls something that returns twice: then what comes first in the text may run
+/// after the rest.
 fn returns_twice(program: &Program, body: &Body) -> bool {
     body.blocks.iter().flat_map(|b| &b.stmts).any(|stmt| match &stmt.kind {
         StmtKind::Call { callee: Callee::Direct(func), .. } => {

@@ -1,12 +1,14 @@
-//! Ownership: every owned path is released or passed on exactly once, and used only while it is owned and not lent away
-//! (language reference, ownership).
+//! Ownership: every owned path is released or passed on exactly once, and used only while it is
+//! owned and not lent away (language reference, ownership).
 //!
-//! Lattice: for each owned path (`paths.rs`) the set of {owned, moved, null, unset} that it may be; which local may hold which
-//! loan (`live.rs`). Join: union. A join of owned and moved is *moved on some paths*: a use reports it,
-//! else it is a leak, told at the end of the branch that still owned it.
+//! Lattice: for each owned path (`paths.rs`) the set of {owned, moved, null, unset} that it may be;
+//! which local may hold which loan (`live.rs`). Join: union. A join of owned and moved is *moved on
+//! some paths*: a use reports it, else it is a leak, told at the end of the branch that still owned
+//! it.
 //!
-//! Needs: regions solved (loans and who holds them, what owes its release). Changes: fills in `Dispose::moved`. Guarantees: outside
-//! `unsafe`, no owned value is used after it went, none goes while it is lent, and none is lost.
+//! Needs: regions solved (loans and who holds them, what owes its release). Changes: fills in
+//! `Dispose::moved`. Guarantees: outside `unsafe`, no owned value is used after it went, none goes
+//! while it is lent, and none is lost.
 
 mod content;
 mod copies;
@@ -68,7 +70,8 @@ pub(crate) struct Ownership<'a> {
     pub lent: Vec<Option<NodeId>>,
     /// Which local holds which loan, and which are used later.
     pub live: Live,
-    /// Locals that are lent to this function: parameters without `consume`, parts of an unpacked struct that is lent.
+    /// Locals that are lent to this function: parameters without `consume`, parts of an unpacked
+    /// struct that is lent.
     pub lent_roots: BitSet,
     /// Temporaries that hold what is lent to a call, not owned.
     pub lend_temps: BitSet,

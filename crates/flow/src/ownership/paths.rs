@@ -1,4 +1,5 @@
-//! Owned paths: places that start at a local and go on through fields and through dereferences of `unique` pointers, numbered.
+//! Owned paths: places that start at a local and go on through fields and through dereferences of
+//! `unique` pointers, numbered.
 
 use mir::ir::*;
 use mir::resolve::Resolver;
@@ -42,9 +43,11 @@ pub(crate) struct Found {
     pub node: NodeId,
     /// How many steps of the place it covers.
     pub steps: usize,
-    /// Whether the place is the path itself (or a member of the union that it is; what lies in a member is a slot).
+    /// Whether the place is the path itself (or a member of the union that it is; what lies in a
+    /// member is a slot).
     pub exact: bool,
-    /// Whether what is left of the place leads through a pointer or an index: then it is not on an owned path.
+    /// Whether what is left of the place leads through a pointer or an index: then it is not on an
+    /// owned path.
     pub slot: bool,
 }
 
@@ -89,7 +92,8 @@ impl Paths {
         paths
     }
 
-    /// What is told apart in a variable is told apart in the temporaries on its way there, and the other way round.
+    /// What is told apart in a variable is told apart in the temporaries on its way there, and the
+    /// other way round.
     fn mirror(&mut self, program: &Program, body: &Body) {
         let is_temp = |place: &Place| {
             let decl = place.as_local().and_then(|l| body.locals.get(l.0 as usize));
@@ -311,7 +315,8 @@ impl Paths {
         steps
     }
 
-    /// Whether something owned in the node is not a path of its own (then the node's state stands for it).
+    /// Whether something owned in the node is not a path of its own (then the node's state stands
+    /// for it).
     pub fn has_rest(&self, types: &TypeStore, node: NodeId) -> bool {
         let at = &self.nodes[node];
         let TyKind::Record(r) = types.kind(at.ty) else { return at.owned };
@@ -391,8 +396,8 @@ impl Paths {
     }
 }
 
-/// Whether an owned path goes on through the pointer. Elements of an array are not told apart: those that own something are slots, the
-/// first one like all others.
+/// Whether an owned path goes on through the pointer. Elements of an array are not told apart:
+/// those that own something are slots, the first one like all others.
 pub(crate) fn is_path_through(types: &TypeStore, pointer: Pointer) -> bool {
     pointer.own == Own::Unique && (pointer.bounds == Bounds::Thin || !owns(types, pointer.target.ty))
 }
@@ -445,7 +450,8 @@ pub(crate) fn cursors(body: &Body) -> Vec<Local> {
         .collect()
 }
 
-/// Whether a value of the type must be released by somebody: not what arrays hold, which they release themselves.
+/// Whether a value of the type must be released by somebody: not what arrays hold, which they
+/// release themselves.
 pub(crate) fn owes_release(types: &TypeStore, ty: Ty) -> bool {
     match types.kind(ty) {
         TyKind::Array { .. } => false,
@@ -457,7 +463,8 @@ pub(crate) fn owes_release(types: &TypeStore, ty: Ty) -> bool {
     }
 }
 
-/// Whether losing a value of the type is an error whatever the options say: exchange blocks and keys, ends of channels.
+/// Whether losing a value of the type is an error whatever the options say: exchange blocks and
+/// keys, ends of channels.
 pub(crate) fn is_strict(types: &TypeStore, regions: &Regions, ty: Ty) -> bool {
     match types.kind(ty) {
         TyKind::Ptr(p) => regions.heap_of(p.region) == Some(Region::Exchange),

@@ -1,8 +1,11 @@
-//! What a slot holds, as an argument of a leaf function: one that calls nothing of the program back, and lets no other task run.
+//! What a slot holds, as an argument of a leaf function: one that calls nothing of the program
+//! back, and lets no other task run.
 //!
-//! From the look into the slot to the call nothing may happen that could empty a slot: calls of other functions, stores of what is owned, releases. The
-//! pointer is in temporaries only, and the call's result is not kept. One that waits once it has read its arguments (`[[lee::waits]]`: `printf`) is a leaf for
-//! these, but whatever was looked up before and is used after it is not what a slot holds any more.
+//! From the look into the slot to the call nothing may happen that could empty a slot: calls of
+//! other functions, stores of what is owned, releases. The pointer is in temporaries only, and the
+//! call's result is not kept. One that waits once it has read its arguments (`[[lee::waits]]`:
+//! `printf`) is a leaf for these, but whatever was looked up before and is used after it is not
+//! what a slot holds any more.
 
 use mir::ir::*;
 use mir::ty::{operand_ty, owns, place_ty};
@@ -29,7 +32,8 @@ impl Ownership<'_> {
         }
     }
 
-    /// The statement may empty slots: what was looked up in one must not be used by it, or behind it.
+    /// The statement may empty slots: what was looked up in one must not be used by it, or behind
+    /// it.
     pub fn end_peeks(&self, s: &mut State, at: Point, stmt: &Stmt, report: Report) {
         let open: Vec<usize> = self.live.held(s).into_iter().filter(|&n| self.peeks.contains(n)).collect();
         let behind = Point { stmt: at.stmt + 1, ..at };
@@ -64,7 +68,8 @@ impl Ownership<'_> {
         }
     }
 
-    /// Whether the call of a trusted function leaves all slots as they are: it gets nothing that it could change one through, and nothing to call.
+    /// Whether the call of a trusted function leaves all slots as they are: it gets nothing that it
+    /// could change one through, and nothing to call.
     fn is_leaf(&self, callee: &Callee, args: &[Operand], ty: Ty) -> bool {
         let types = &self.program.types;
         let leaf = |f: &FuncTy| f.leaf && f.params.iter().all(|p| !p.consume && self.is_harmless(p.ty));

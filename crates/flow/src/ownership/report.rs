@@ -267,7 +267,8 @@ impl Words<'_, '_> {
         }
     }
 
-    /// A function of the program that takes a struct or union of the type, and nothing else, and gives nothing back.
+    /// A function of the program that takes a struct or union of the type, and nothing else, and
+    /// gives nothing back.
     fn ending_function(&self, ty: Ty) -> Option<Symbol> {
         let program = self.ownership.program;
         let types = &program.types;
@@ -282,7 +283,8 @@ impl Words<'_, '_> {
         program.functions.iter().find(takes).map(|f| f.name)
     }
 
-    /// What releases `text` of a type: of a struct or union, what its first member that owns something holds.
+    /// What releases `text` of a type: of a struct or union, what its first member that owns
+    /// something holds.
     fn release_of(&self, text: &str, ty: Ty, depth: u32) -> String {
         let types = &self.ownership.program.types;
         match types.kind(ty) {
@@ -548,7 +550,8 @@ impl Words<'_, '_> {
         d.help(format!("{declare} in the block of {holder}, or allocate it: `new`, `malloc`"))
     }
 
-    /// The last statement before the end of the block, in the order of the source, that takes the address.
+    /// The last statement before the end of the block, in the order of the source, that takes the
+    /// address.
     fn address_site(&self, local: Local, by: Lent) -> Span {
         let body = self.ownership.body;
         let made = self.ownership.regions.loan_at.iter().filter(|(_, &n)| n == by.number);
@@ -718,7 +721,8 @@ impl Words<'_, '_> {
         })
     }
 
-    /// Where the branch ends that still owned what is moved on another way; and whether it is a branch without code.
+    /// Where the branch ends that still owned what is moved on another way; and whether it is a
+    /// branch without code.
     fn branch_end(&self, node: NodeId, block: BlockId) -> Option<(Span, bool)> {
         let mut seen = vec![block];
         let mut work = std::collections::VecDeque::from([block]);

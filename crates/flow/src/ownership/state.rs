@@ -25,7 +25,8 @@ pub(crate) enum Test {
     Truth(Local, NodeId, bool),
     /// It is what selects the member of the union.
     Tag(Local, NodeId),
-    /// It is not zero iff what selects the member of the union is the value (`true`) or is not (`false`).
+    /// It is not zero iff what selects the member of the union is the value (`true`) or is not
+    /// (`false`).
     Is(Local, NodeId, i128, bool),
 }
 
@@ -76,7 +77,8 @@ pub(crate) struct State {
     pub tests: Vec<Test>,
     /// Paths that hold what an allocation gave that may have failed.
     pub tried: Vec<NodeId>,
-    /// Of such a path and another: the second is moved where the first is not null, and here where it is (`realloc?`).
+    /// Of such a path and another: the second is moved where the first is not null, and here where
+    /// it is (`realloc?`).
     pub either: Vec<(NodeId, NodeId)>,
     /// Variables whose storage may be live.
     pub live: BitSet,
@@ -230,7 +232,8 @@ impl State {
             }
             let Some(missing) = missing else { continue };
             self.rich.insert(at);
-            // A struct owns what its fields do, though nothing else said so (it was zeroed, and filled field by field).
+            // A struct owns what its fields do, though nothing else said so (it was zeroed, and
+            // filled field by field).
             if bits & OWNED != 0 && !missing.contains(&Step::Deref) {
                 if let Some(there) = self.bits.get_mut(at) {
                     *there |= OWNED;

@@ -1,5 +1,5 @@
-//! Unions that own something: a union on an owned path is one path, whichever member is there. Its tag tells whether that member
-//! owns anything.
+//! Unions that own something: a union on an owned path is one path, whichever member is there. Its
+//! tag tells whether that member owns anything.
 
 use mir::ir::*;
 use mir::ty::owns;
@@ -25,7 +25,8 @@ impl Ownership<'_> {
         }
     }
 
-    /// What selects the member of a union satisfies `taken`: if no such member owns anything, neither does the union.
+    /// What selects the member of a union satisfies `taken`: if no such member owns anything,
+    /// neither does the union.
     pub fn selected(&self, s: &mut State, at: Point, node: NodeId, taken: &dyn Fn(i128) -> bool) {
         if self.is_certain(s, at, node)
             && !s.has(node, MOVED | UNSET)
@@ -135,7 +136,8 @@ impl Ownership<'_> {
         self.paths.children(found.node).iter().filter(is_bound).copied().collect()
     }
 
-    /// Another value is stored where it selects the member of unions: what tests told of them does not hold any more.
+    /// Another value is stored where it selects the member of unions: what tests told of them does
+    /// not hold any more.
     pub fn tag_stored(&self, s: &mut State, place: &Place) {
         for node in self.unions_of(place) {
             s.untest(node);
@@ -164,7 +166,8 @@ impl Ownership<'_> {
         self.part_set(s, node);
     }
 
-    /// A test of the tag of a tagged union, or of what selects in another, went well: the member is there.
+    /// A test of the tag of a tagged union, or of what selects in another, went well: the member is
+    /// there.
     pub fn tag_checked(&self, s: &mut State, at: Point, check: &Check) {
         match check {
             Check::Tag(place, member) => {

@@ -156,7 +156,8 @@ impl Problem<'_> {
         }
     }
 
-    /// A conversion keeps the bits: if the result is a value of the old type, it is the old value, as long as no bit got lost.
+    /// A conversion keeps the bits: if the result is a value of the old type, it is the old value,
+    /// as long as no bit got lost.
     fn back_through_numeric(&self, state: &mut State, term: Term, from: Term, ty: typing::types::Ty) {
         let types = &self.terms.types;
         let (Some(to), have) = (int_range(&self.program.types, ty), self.terms.type_of(from)) else { return };
@@ -232,7 +233,8 @@ impl Problem<'_> {
                     self.assume_truth(state, base, true, 0);
                 }
                 match (val(&e.index), val(&e.count)) {
-                    // An index of 64 bits without a sign is compared as it is: the count is a signed number.
+                    // An index of 64 bits without a sign is compared as it is: the count is a
+                    // signed number.
                     (Some(i), Some(n)) => self.assume(state, zero, i, 0) && self.assume(state, i, n, -1),
                     _ => true,
                 }

@@ -1,17 +1,19 @@
 //! Value ranges: what numbers are at most and at least, and how they compare.
 //!
-//! Lattice, of a point: for each tracked place an interval with a stride (`interval`); bounds on differences of two of them,
-//! `a - b <= c` (`state`); which places hold which expressions over others now, so that a branch on `t = a < b`
-//! tells about `a` and `b`, and the second `a + b` is known to be the first. Pointers are followed as 0 (null) or 1. All
-//! numbers are mathematical: a result that may wrap is any value of its type and has no relation to its operands.
-//! Join: hull of intervals, the weaker bound of each difference, common expressions. Loops widen at their heads to the next
-//! number that the body compares with, then one round backwards narrows again.
+//! Lattice, of a point: for each tracked place an interval with a stride (`interval`); bounds on
+//! differences of two of them, `a - b <= c` (`state`); which places hold which expressions over
+//! others now, so that a branch on `t = a < b` tells about `a` and `b`, and the second `a + b` is
+//! known to be the first. Pointers are followed as 0 (null) or 1. All numbers are mathematical: a
+//! result that may wrap is any value of its type and has no relation to its operands. Join: hull of
+//! intervals, the weaker bound of each difference, common expressions. Loops widen at their heads
+//! to the next number that the body compares with, then one round backwards narrows again.
 //!
-//! Tracked (`terms`) are integers of at most 64 bits and pointers in locals, fields of locals, and memory by the path that leads there.
-//! A store or call forgets the memory that it may change: everything but other fields of the same object.
+//! Tracked (`terms`) are integers of at most 64 bits and pointers in locals, fields of locals, and
+//! memory by the path that leads there. A store or call forgets the memory that it may change:
+//! everything but other fields of the same object.
 //!
-//! Needs: verified MIR of safe bodies, better if written by `transform::counted`. Changes nothing. Guarantees: whenever control reaches
-//! a point, the facts hold.
+//! Needs: verified MIR of safe bodies, better if written by `transform::counted`. Changes nothing.
+//! Guarantees: whenever control reaches a point, the facts hold.
 
 mod assume;
 pub mod interval;
@@ -58,7 +60,8 @@ impl<'a> Ranges<'a> {
         Ranges::with_params(program, body, summaries, &[])
     }
 
-    /// The same, of a body whose callers are all known: `params` are the values that its parameters arrive with; `None`: any.
+    /// The same, of a body whose callers are all known: `params` are the values that its parameters
+    /// arrive with; `None`: any.
     pub fn with_params(
         program: &'a Program,
         body: &'a Body,
@@ -89,7 +92,8 @@ impl<'a> Ranges<'a> {
         Some(Ranges { problem, results })
     }
 
-    /// Calls `see` for each statement and terminator that control gets to, with the facts in front of it.
+    /// Calls `see` for each statement and terminator that control gets to, with the facts in front
+    /// of it.
     pub fn visit(&self, see: &mut dyn FnMut(Point, View<'_>, Item<'_>)) {
         self.results.visit(&self.problem, self.problem.body, &mut |at, state, item| {
             see(at, View { problem: &self.problem, state }, item)
@@ -101,8 +105,8 @@ impl<'a> Ranges<'a> {
         self.results.is_reached(block)
     }
 
-    /// The values that an operand may have in front of a statement (the number of statements: the terminator). `None`: control
-    /// does not get there, or it is no integer.
+    /// The values that an operand may have in front of a statement (the number of statements: the
+    /// terminator). `None`: control does not get there, or it is no integer.
     pub fn value_at(&self, at: Point, operand: &Operand) -> Option<Range> {
         let state = self.results.at(&self.problem, self.problem.body, at)?;
         View { problem: &self.problem, state: &state }.value(operand)

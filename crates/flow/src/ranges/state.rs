@@ -1,4 +1,5 @@
-//! What is known at a point: a range of each term, differences of terms, and which terms hold which expressions.
+//! What is known at a point: a range of each term, differences of terms, and which terms hold which
+//! expressions.
 
 use super::interval::Range;
 use smallvec::{smallvec, SmallVec};
@@ -10,7 +11,8 @@ pub const ZERO: Term = 0;
 /// An expression over terms, by number.
 pub type ExprId = u32;
 
-/// How many differences a state may hold. Beyond it new ones are dropped: checks stay that might have gone.
+/// How many differences a state may hold. Beyond it new ones are dropped: checks stay that might
+/// have gone.
 const MOST_DIFFERENCES: usize = 96;
 /// How many steps a conclusion from differences takes.
 const DEPTH: usize = 8;
@@ -59,8 +61,9 @@ impl State {
         }
     }
 
-    /// Forgets everything about the terms that `gone` says, but what follows for others: `a - x <= c` and `x - b <= d` are
-    /// `a - b <= c + d` when `x` goes (Fourier-Motzkin elimination).
+    /// Forgets everything about the terms that `gone` says, but what follows for others:
+    /// `a - x <= c` and `x - b <= d` are `a - b <= c + d` when `x` goes (Fourier-Motzkin
+    /// elimination).
     pub fn forget(&mut self, gone: impl Fn(Term) -> bool, mentions: impl Fn(ExprId) -> bool, types: &[Range]) {
         let mut going: Vec<Term> = self.differences.iter().flat_map(|d| [d.0, d.1]).filter(|&t| gone(t)).collect();
         going.sort_unstable();
@@ -86,7 +89,8 @@ impl State {
         }
     }
 
-    /// Takes a term out of the differences. What is known of its range is left to those that it is near.
+    /// Takes a term out of the differences. What is known of its range is left to those that it is
+    /// near.
     fn eliminate(&mut self, term: Term, types: &[Range]) {
         let own = self.range(term, types);
         let below: Vec<(Term, i128)> = self.differences.iter().filter(|d| d.1 == term).map(|d| (d.0, d.2)).collect();
@@ -227,7 +231,8 @@ impl State {
         }
     }
 
-    /// Joins `from` into this. `widen`: what still grows goes to the next threshold, or is given up.
+    /// Joins `from` into this. `widen`: what still grows goes to the next threshold, or is given
+    /// up.
     pub fn join(&mut self, from: &State, types: &[Range], widen: bool, thresholds: &[i128]) -> bool {
         let mut differences = Vec::with_capacity(self.differences.len());
         for &(a, b, c) in &self.differences {
@@ -270,7 +275,8 @@ impl State {
     }
 }
 
-/// `sum`, which a range grew to, with the sides that moved at the next threshold, or at the end of the type.
+/// `sum`, which a range grew to, with the sides that moved at the next threshold, or at the end of
+/// the type.
 fn widened(range: Range, sum: Range, whole: Range, thresholds: &[i128]) -> Range {
     let mut wide = sum;
     if sum.hi > range.hi {

@@ -23,7 +23,8 @@ impl Summaries {
         self.results.get(func).copied()
     }
 
-    /// Whether the function is one to summarise: a small one that no other object can replace, which returns an integer.
+    /// Whether the function is one to summarise: a small one that no other object can replace,
+    /// which returns an integer.
     pub fn wants(program: &Program, body: &Body) -> bool {
         let internal = program.functions.get(body.func.func.0 as usize).map(|f| f.linkage) == Some(Linkage::Internal);
         internal && body.blocks.len() <= MOST_BLOCKS && !body.unchecked && whole(program, body).is_some()

@@ -234,8 +234,8 @@ impl Terms {
         self.keys.get(expr as usize).copied()
     }
 
-    /// Whether the term may change when the place is written. Two parts of one object are apart where their ways part at
-    /// fields of a struct.
+    /// Whether the term may change when the place is written. Two parts of one object are apart
+    /// where their ways part at fields of a struct.
     pub fn touched(&self, program: &Program, body: &Body, term: Term, written: &Place) -> bool {
         let Some(Some(place)) = self.places.get(term as usize) else { return false };
         let memory = self.memory.get(term as usize) == Some(&true);
@@ -258,8 +258,8 @@ impl Terms {
     }
 }
 
-/// Whether two places with one base are parts of one object that do not overlap, whichever of them is written. No pointer on
-/// their common way may lie in memory, where the write could change it.
+/// Whether two places with one base are parts of one object that do not overlap, whichever of them
+/// is written. No pointer on their common way may lie in memory, where the write could change it.
 fn apart(program: &Program, body: &Body, a: &Place, b: &Place) -> bool {
     let direct = a.base_local().and_then(|l| body.locals.get(l.0 as usize)).is_some_and(|d| !d.address_taken);
     let mut derefs = 0;

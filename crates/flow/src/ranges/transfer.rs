@@ -39,7 +39,8 @@ impl Out {
 const COUNTS: Range = Range { lo: 0, hi: i64::MAX as i128, step: 1 };
 
 impl Problem<'_> {
-    /// What callers guarantee: an unsigned count of a parameter is no larger than an object (the call checks it).
+    /// What callers guarantee: an unsigned count of a parameter is no larger than an object (the
+    /// call checks it).
     pub(super) fn contract(&self) -> State {
         let mut state = State::default();
         let program = self.program;
@@ -214,7 +215,8 @@ impl Problem<'_> {
         }
     }
 
-    /// A term that holds the expression's value: the expression itself, or one over terms that are equal.
+    /// A term that holds the expression's value: the expression itself, or one over terms that are
+    /// equal.
     fn same_value(&self, state: &State, expr: ExprId) -> Option<Term> {
         if let Some(holder) = state.holder(expr) {
             return Some(holder);
@@ -236,8 +238,8 @@ impl Problem<'_> {
         None
     }
 
-    /// Differences between the new value of `term` and everything else. Those with its own old value are carried over to what that was
-    /// compared with.
+    /// Differences between the new value of `term` and everything else. Those with its own old
+    /// value are carried over to what that was compared with.
     fn relations(&self, state: &State, term: Term, out: &Out) -> Vec<(Term, Term, i128)> {
         let mut found = vec![];
         for &(y, c) in &out.below {

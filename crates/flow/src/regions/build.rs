@@ -106,7 +106,8 @@ pub(crate) struct Fact {
     pub keeper: Keeper,
 }
 
-/// What a type argument owns lies in the region of the call (`T: move @r`), or in the heap if that is the region: an object there may own it.
+/// What a type argument owns lies in the region of the call (`T: move @r`), or in the heap if that
+/// is the region: an object there may own it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnedIn {
     pub part: Ref,
@@ -140,7 +141,8 @@ pub(crate) struct Solver<'a> {
     pub demands: Vec<Demand>,
     pub arrivals: Vec<Arrival>,
     pub owned_in: Vec<OwnedIn>,
-    /// Structs that are packed or unpacked so far, by place; and what their hidden regions stand for.
+    /// Structs that are packed or unpacked so far, by place; and what their hidden regions stand
+    /// for.
     pub(super) hidden_at: FxHashMap<Place, usize>,
     pub(super) hidden: Vec<Vec<Ref>>,
     /// What was hidden by packing without a bound, and where.
@@ -252,7 +254,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// A region that only `T: move @r` speaks of is the one that the first argument owns in; gives what is to be propagated.
+    /// A region that only `T: move @r` speaks of is the one that the first argument owns in; gives
+    /// what is to be propagated.
     fn choose_owner_region(&mut self) -> Option<usize> {
         for n in 0..self.owned_in.len() {
             let OwnedIn { part, region: Ref::Node(node), .. } = self.owned_in[n] else { continue };
@@ -266,8 +269,9 @@ impl<'a> Solver<'a> {
         None
     }
 
-    /// Whether all that the first region may be outlives all that the second may be. A loan lasts as long as the pointers that say they
-    /// have it, whether it has a name or not: none of another region does.
+    /// Whether all that the first region may be outlives all that the second may be. A loan lasts
+    /// as long as the pointers that say they have it, whether it has a name or not: none of another
+    /// region does.
     fn holds(&self, fact: &Fact) -> bool {
         let (long, short) = (origins_of(self, fact.long), origins_of(self, Ref::Node(fact.short)));
         let is_loan = |o: OriginId| match self.origins.get(o) {

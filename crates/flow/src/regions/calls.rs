@@ -136,8 +136,8 @@ impl<'a> Solver<'a> {
         Some(stored)
     }
 
-    /// Type arguments: `T: heap` wants the heap in every region, `T: move` in what it owns, which is released without a handle;
-    /// `T: move @r` wants what an object in `@r` may own.
+    /// Type arguments: `T: heap` wants the heap in every region, `T: move` in what it owns, which
+    /// is released without a handle; `T: move @r` wants what an object in `@r` may own.
     fn type_arguments(&mut self, callee: &Callee, func: &FuncTy, env: Env, span: Span) {
         let (Callee::Direct(f) | Callee::Start(f) | Callee::Spawn(f, _)) = callee else { return };
         let types = &self.program.types;

@@ -217,7 +217,8 @@ fn statement_uses(solver: &mut Solver, at: Point, stmt: &Stmt, uses: &mut Uses) 
                     keys.extend(refs);
                 } else {
                     used.extend(refs);
-                    // The argument itself too: its region may outlive the parameter's and be closed nevertheless.
+                    // The argument itself too: its region may outlive the parameter's and be closed
+                    // nevertheless.
                     if let Some(side) = args.get(n).and_then(|a| solver.operand_side(a)) {
                         used.push(side.outer);
                     }
@@ -283,7 +284,8 @@ fn judge(solver: &mut Solver, live: &Live, uses: &Uses, found: &mut Vec<Finding>
     for &(temp, span) in &uses.temps {
         let refs = regions_of_local(solver, temp);
         let ended = |o: &OriginId| match solver.origins.get(*o) {
-            // The loans of a local whose storage ends by a statement tell that (`ownership/lending.rs`).
+            // The loans of a local whose storage ends by a statement tell that
+            // (`ownership/lending.rs`).
             Origin::Local(l) => live.dead.contains(l.0 as usize) && !solver.origins.stored.contains(l.0 as usize),
             _ => false,
         };

@@ -1,8 +1,9 @@
-//! Which regions are live where: dynamic arenas that are open on all ways, LIFO arenas that have begun, locals whose block has
-//! not ended.
+//! Which regions are live where: dynamic arenas that are open on all ways, LIFO arenas that have
+//! begun, locals whose block has not ended.
 //!
-//! Lattice: for each region of the body the least number of openings in force (join: minimum); the set of locals whose
-//! storage may have ended (join: union); the regions whose arena may have been made (join: union).
+//! Lattice: for each region of the body the least number of openings in force (join: minimum); the
+//! set of locals whose storage may have ended (join: union); the regions whose arena may have been
+//! made (join: union).
 
 use crate::framework::{Analysis, Direction, Point};
 use mir::bits::BitSet;

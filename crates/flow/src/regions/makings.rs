@@ -1,9 +1,11 @@
-//! Regions are made once (language reference, regions): a name stands for one arena, whatever ran before.
+//! Regions are made once (language reference, regions): a name stands for one arena, whatever ran
+//! before.
 //!
-//! A region is *made* by a `new_arena()` (or reap) whose key it is, by a call whose result has a key of a region that no
-//! parameter fixes, by the `unpack` that introduces it, and by the caller if a parameter mentions it. A second statement
-//! that makes it, anywhere in the body, would let pointers into the first arena be used in the second. That one statement does
-//! not run twice before the key's scope is left is checked by `live.rs`.
+//! A region is *made* by a `new_arena()` (or reap) whose key it is, by a call whose result has a
+//! key of a region that no parameter fixes, by the `unpack` that introduces it, and by the caller
+//! if a parameter mentions it. A second statement that makes it, anywhere in the body, would let
+//! pointers into the first arena be used in the second. That one statement does not run twice
+//! before the key's scope is left is checked by `live.rs`.
 
 use mir::ir::*;
 use rustc_hash::FxHashMap;

@@ -1,14 +1,18 @@
-//! Regions: where the target of each pointer lives, that no pointer goes where it could be used after its target is gone, and
-//! that every region is live where it is used (language reference, regions).
+//! Regions: where the target of each pointer lives, that no pointer goes where it could be used
+//! after its target is gone, and that every region is live where it is used (language reference,
+//! regions).
 //!
-//! The value of a region to be solved is the set of *origins* that its pointers may come from: regions of the body, blocks of
-//! locals, loans. Statements give constraints by comparing the types of both sides (`statements.rs`, `calls.rs`, `sides.rs`); solving (`build.rs`) is propagation.
-//! Flow-insensitive: a variable that holds a stack address at one time and leaves the function at another is better written as
-//! two. Which regions are live is a forward analysis beside it (`live.rs`).
+//! The value of a region to be solved is the set of *origins* that its pointers may come from:
+//! regions of the body, blocks of locals, loans. Statements give constraints by comparing the types
+//! of both sides (`statements.rs`, `calls.rs`, `sides.rs`); solving (`build.rs`) is propagation.
+//! Flow-insensitive: a variable that holds a stack address at one time and leaves the function at
+//! another is better written as two. Which regions are live is a forward analysis beside it
+//! (`live.rs`).
 //!
-//! Needs: dead branches removed. Changes: `DropSlot` of slots that own into arenas only becomes nothing. Guarantees: outside
-//! `unsafe`, no pointer is kept where it can be used after its region has ended, none is used while its region is closed, and
-//! owned pointers are released into the region that they came from.
+//! Needs: dead branches removed. Changes: `DropSlot` of slots that own into arenas only becomes
+//! nothing. Guarantees: outside `unsafe`, no pointer is kept where it can be used after its region
+//! has ended, none is used while its region is closed, and owned pointers are released into the
+//! region that they came from.
 
 mod build;
 mod calls;
@@ -57,7 +61,8 @@ pub struct Loan {
 pub struct Holder {
     /// The local.
     pub local: Local,
-    /// It may hold the loan in a part, or behind a pointer, or its address is taken: a store elsewhere may bring it there.
+    /// It may hold the loan in a part, or behind a pointer, or its address is taken: a store
+    /// elsewhere may bring it there.
     pub inside: bool,
 }
 
@@ -66,16 +71,19 @@ pub struct Holder {
 pub struct Regions {
     /// All loans, in order of their statements.
     pub loans: Vec<Loan>,
-    /// The loan that a statement makes. The addresses of one local are one loan, which many statements make.
+    /// The loan that a statement makes. The addresses of one local are one loan, which many
+    /// statements make.
     pub loan_at: FxHashMap<Point, usize>,
-    /// By local: the outermost pointer may point into the heap or the exchange heap, so it owes its release.
+    /// By local: the outermost pointer may point into the heap or the exchange heap, so it owes its
+    /// release.
     owes: BitSet,
     /// By region to be solved: the heap that an owned pointer's target is in.
     owes_infer: Vec<Option<Region>>,
 }
 
 impl Regions {
-    /// Whether an owned local must be released or moved: what lives in an arena or a reap goes with it.
+    /// Whether an owned local must be released or moved: what lives in an arena or a reap goes with
+    /// it.
     pub fn owes(&self, local: Local) -> bool {
         self.owes.contains(local.0 as usize)
     }
@@ -85,7 +93,8 @@ impl Regions {
         self.heap_of(region).is_some()
     }
 
-    /// The heap that what an owned pointer of this region points to is in; `None`: an arena, a reap.
+    /// The heap that what an owned pointer of this region points to is in; `None`: an arena, a
+    /// reap.
     pub fn heap_of(&self, region: Region) -> Option<Region> {
         match region {
             Region::Heap | Region::Exchange => Some(region),
@@ -151,7 +160,8 @@ fn may_owe(solver: &Solver, region: Ref) -> bool {
     set.is_some_and(|set| set.contains(HEAP) || set.contains(origins::EXCHANGE))
 }
 
-/// The heap that what is owned in a region to be solved is in. Owned pointers keep their exact region, so it is one of them.
+/// The heap that what is owned in a region to be solved is in. Owned pointers keep their exact
+/// region, so it is one of them.
 fn heap_in(solver: &Solver, node: usize) -> Option<Region> {
     let set = solver.sets.get(node)?;
     match set.contains(origins::EXCHANGE) {
@@ -164,7 +174,8 @@ fn heap_in(solver: &Solver, node: usize) -> Option<Region> {
 fn holders(solver: &mut Solver) -> Vec<Vec<Holder>> {
     let body = solver.body;
     let mut holders: Vec<Vec<Holder>> = vec![vec![]; solver.origins.loans.len()];
-    // The named region that a loan's statement gives its pointer, and what a statement's own local holds.
+    // The named region that a loan's statement gives its pointer, and what a statement's own local
+    // holds.
     let mut named: Vec<Vec<u32>> = vec![vec![]; holders.len()];
     let mut makers: Vec<(usize, Local)> = vec![];
     for (at, n) in solver.origins.loan_at.clone() {
@@ -172,7 +183,8 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Holder>> {
         match stmt.map(|s| &s.kind) {
             Some(StmtKind::Assign(dest, Rvalue::Borrow(_, _, ty))) => {
                 makers.extend(dest.base_local().map(|local| (n, local)));
-                // What is lent to a call keeps its region, which may be that of a key, and is lent for the call only.
+                // What is lent to a call keeps its region, which may be that of a key, and is lent
+                // for the call only.
                 if let Some(Region::Body(r)) = solver.program.types.as_pointer(*ty).map(|p| p.region) {
                     let is_loan = body.regions.get(r as usize).is_some_and(|b| b.decl.kind == RegionKind::Loan);
                     if let Some(list) = named.get_mut(n).filter(|_| is_loan) {
@@ -231,8 +243,9 @@ fn add_holder(holders: &mut [Vec<Holder>], loan: usize, holder: Holder) {
     }
 }
 
-/// A conversion to a named region carries the loans of what is converted along: from then on, whatever mentions the region may
-/// hold them. Several conversions may follow one another, so this goes on until nothing is new.
+/// A conversion to a named region carries the loans of what is converted along: from then on,
+/// whatever mentions the region may hold them. Several conversions may follow one another, so this
+/// goes on until nothing is new.
 fn carry_to_named(solver: &Solver, loans_of: &mut FxHashMap<OriginId, Vec<usize>>) {
     let conversions: Vec<(Vec<OriginId>, OriginId)> = solver
         .demands

@@ -84,13 +84,15 @@ pub(crate) struct Origins<'a> {
     first_loan: OriginId,
     /// Declared facts: the first outlives the second.
     facts: Vec<(OriginId, OriginId)>,
-    /// By entry: the heap outlives it though it is a region variable (an unnamed parameter's outermost pointer).
+    /// By entry: the heap outlives it though it is a region variable (an unnamed parameter's
+    /// outermost pointer).
     heap_outlives: Vec<bool>,
     /// By entry: an exchange arena.
     exchange: Vec<bool>,
     /// By entry: scopes in which it is open, and where the opening stands.
     opens: Vec<Vec<(ScopeId, Span)>>,
-    /// By entry that `unpack` introduced with a bound: the origins of the region that it is live with.
+    /// By entry that `unpack` introduced with a bound: the origins of the region that it is live
+    /// with.
     bounds: FxHashMap<u32, Vec<OriginId>>,
 }
 
@@ -251,7 +253,8 @@ impl<'a> Origins<'a> {
         }
     }
 
-    /// Finds the variables of parameters' outermost pointers that stand nowhere else: the heap outlives them.
+    /// Finds the variables of parameters' outermost pointers that stand nowhere else: the heap
+    /// outlives them.
     fn unnamed(&mut self, program: &Program) {
         let types = &program.types;
         for (n, region) in self.body.regions.iter().enumerate() {
@@ -297,7 +300,8 @@ impl<'a> Origins<'a> {
         local.and_then(|l| self.locals.get(&l).copied()).unwrap_or(self.first_loan + number)
     }
 
-    /// The number of the loan that a statement makes; that of the address of a local is not one of a borrow.
+    /// The number of the loan that a statement makes; that of the address of a local is not one of
+    /// a borrow.
     pub fn loan_at(&self, at: Point) -> Option<usize> {
         let is_borrow = |n: &usize| self.loans.get(*n).is_some_and(|loan| loan.form != Form::Address);
         self.loan_at.get(&at).copied().filter(is_borrow)
@@ -319,7 +323,8 @@ impl<'a> Origins<'a> {
         self.bounds.insert(entry, origins);
     }
 
-    /// The origins that a pointer of this origin lives as long as: itself, or those of what bounds a hidden region.
+    /// The origins that a pointer of this origin lives as long as: itself, or those of what bounds
+    /// a hidden region.
     pub fn lives_with(&self, origin: OriginId) -> Vec<OriginId> {
         let (mut all, mut next) = (vec![origin], 0);
         while let Some(&at) = all.get(next) {
@@ -368,7 +373,8 @@ impl<'a> Origins<'a> {
         self.body.locals.get(local.0 as usize).map_or(ScopeId(0), |d| d.scope)
     }
 
-    /// Whether what lives in `long` lives at least as long as all in region `short` (an origin that a type can name).
+    /// Whether what lives in `long` lives at least as long as all in region `short` (an origin that
+    /// a type can name).
     pub fn outlives(&self, long: OriginId, short: OriginId) -> bool {
         if long == short || self.facts.contains(&(long, short)) {
             return true;
@@ -421,12 +427,14 @@ impl<'a> Origins<'a> {
         }
     }
 
-    /// Whether the origin is in scope where the local is declared, so that the local's region can be solved to it.
+    /// Whether the origin is in scope where the local is declared, so that the local's region can
+    /// be solved to it.
     pub fn in_scope_at(&self, origin: OriginId, local: Local) -> bool {
         let Some(decl) = self.body.locals.get(local.0 as usize) else { return true };
         match self.get(origin) {
             Origin::Heap | Origin::Exchange | Origin::Odd(_) => true,
-            // The end of its storage is an access, which the loans of the local forbid as long as a pointer may be used.
+            // The end of its storage is an access, which the loans of the local forbid as long as a
+            // pointer may be used.
             Origin::Local(target) if self.stored.contains(target.0 as usize) => true,
             Origin::Local(target) => self.encloses(self.scope_of(target), decl.scope),
             Origin::Loan(_) => true,
@@ -470,8 +478,8 @@ fn looked_at<'b>(program: &Program, body: &Body, dest: &Place, value: &'b Rvalue
     };
     let to = mir::ty::place_ty(program, body, dest).map(|q| q.ty);
     let keeps = to.is_ok_and(|ty| object_pointer(&program.types, ty).is_some());
-    // A temporary may have the type of what it looks through (`p + i` of an owned `p`); an owned variable that is set by a copy is a
-    // part of what `unpack` lends.
+    // A temporary may have the type of what it looks through (`p + i` of an owned `p`); an owned
+    // variable that is set by a copy is a part of what `unpack` lends.
     let is_temp = dest.as_local().is_some_and(|l| is_temp(body, l));
     (keeps && owned(place) && (is_temp || !owned(dest))).then_some(place)
 }

@@ -21,7 +21,8 @@ pub(crate) struct Finding {
 /// Kinds of mistakes.
 #[derive(Clone, Debug)]
 pub(crate) enum Problem {
-    /// The origin goes where a pointer into the region is wanted, and does not outlive it (or is another).
+    /// The origin goes where a pointer into the region is wanted, and does not outlive it (or is
+    /// another).
     Kept { origin: OriginId, region: OriginId, exact: bool, keeper: Keeper },
     /// The origin arrives in a variable outside its scope.
     Outer(OriginId, Local),
@@ -37,7 +38,8 @@ pub(crate) enum Problem {
     Later(OriginId),
 }
 
-/// Reports what was found, in order: one report for each source, and none for what follows from a reported variable.
+/// Reports what was found, in order: one report for each source, and none for what follows from a
+/// reported variable.
 pub(crate) fn all(solver: &Solver, found: &[Finding], sink: &mut Sink, reported: &mut BitSet) {
     let mut words = Words { solver, told: BitSet::empty(solver.origins.all.len() + 1), spans: vec![] };
     for finding in found {
@@ -189,7 +191,8 @@ impl Words<'_, '_> {
             let variable = self.variable(origin);
             let known = match variable {
                 Some(local) => !reported.insert(local.0 as usize),
-                // The heap and named regions meet many mistakes; only what follows from one loan or arena is one.
+                // The heap and named regions meet many mistakes; only what follows from one loan or
+                // arena is one.
                 None => origin > super::origins::EXCHANGE && !self.told.insert(origin),
             };
             if known {
@@ -402,7 +405,8 @@ impl Words<'_, '_> {
     fn wrong_region(&self, span: Span, origin: OriginId, region: OriginId, keeper: Keeper) -> Diagnostic {
         let (is, mut wanted) = (self.region(origin), self.region(region));
         if is == wanted {
-            // Two regions of one parameter, or two without a name: one text for both would say nothing.
+            // Two regions of one parameter, or two without a name: one text for both would say
+            // nothing.
             wanted = match is.strip_prefix("the region of ") {
                 Some(name) => format!("another region in the type of {name}"),
                 None => format!("another that is {}", is.replacen("the ", "a ", 1)),

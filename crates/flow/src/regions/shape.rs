@@ -58,8 +58,9 @@ pub(crate) fn own_variable((region, level): Found) -> Option<u32> {
     }
 }
 
-/// Calls `emit` for each region inside both types; not for the outermost pointer, which the caller relates. `instance`: a function
-/// is converted, whose own region variables may stand for any regions.
+/// Calls `emit` for each region inside both types; not for the outermost pointer, which the caller
+/// relates. `instance`: a function is converted, whose own region variables may stand for any
+/// regions.
 pub(crate) fn relate_inner(types: &TypeStore, source: Ty, dest: Ty, instance: bool, emit: &mut dyn FnMut(Related)) {
     if let Some((s, d)) = functions(types, source, dest) {
         let mut chosen = vec![None; if instance { s.regions as usize } else { 0 }];
@@ -76,7 +77,8 @@ pub(crate) fn relate_inner(types: &TypeStore, source: Ty, dest: Ty, instance: bo
             Region::Bound(0, n) => chosen.get(n as usize).copied().flatten().unwrap_or(r),
             other => other,
         };
-        // What the function relies on, the type that it is called through must promise; of regions of the body around it must hold there.
+        // What the function relies on, the type that it is called through must promise; of regions
+        // of the body around it must hold there.
         for &(long, short) in &s.outlives {
             let pair = (given(long), given(short));
             let of_type = |r| matches!(r, Region::Bound(0, _));
@@ -149,7 +151,8 @@ impl Walk<'_, '_> {
                 let args = |r: typing::types::RecordId| self.types.records.get(r.0 as usize).map(|r| r.args.clone());
                 let (s, d) = (args(s).unwrap_or_default(), args(d).unwrap_or_default());
                 for (s, d) in s.iter().zip(&d) {
-                    // A struct's arguments stay as they are even behind `const`: what its fields point to can be written.
+                    // A struct's arguments stay as they are even behind `const`: what its fields
+                    // point to can be written.
                     self.pair(*s, *d, false, level, depth + 1);
                 }
             }
@@ -160,7 +163,8 @@ impl Walk<'_, '_> {
             }
             (TyKind::Func(s), TyKind::Func(d)) => {
                 self.function(&s, &d, level, depth);
-                // What the function relies on, the type that it is called through must promise; what can be written keeps its type.
+                // What the function relies on, the type that it is called through must promise;
+                // what can be written keeps its type.
                 let more = |f: &FuncTy, g: &FuncTy| f.outlives.iter().any(|pair| !g.outlives.contains(pair));
                 if more(&s, &d) || !read_only && more(&d, &s) {
                     (self.emit)(Related::Unpromised);

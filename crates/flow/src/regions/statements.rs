@@ -124,8 +124,9 @@ impl<'a> Solver<'a> {
         bounds
     }
 
-    /// A pointer to a member leads to its struct: the regions in the member's type are those of the struct; if the struct owns
-    /// something, the pointer is one into the heap, which no owned path is lent to.
+    /// A pointer to a member leads to its struct: the regions in the member's type are those of the
+    /// struct; if the struct owns something, the pointer is one into the heap, which no owned path
+    /// is lent to.
     fn container(&mut self, pointer: &Operand, record: Ty, path: &[u32], span: Span) {
         let Some(side) = self.operand_side(pointer) else { return };
         let mut part = record;
@@ -234,7 +235,8 @@ impl<'a> Solver<'a> {
                 };
                 self.owned_parts(*elem, outer, span);
                 self.relate_target(*elem, dest, span);
-                // Fresh memory is in exactly its region, and a shared pointer to it converts like any other.
+                // Fresh memory is in exactly its region, and a shared pointer to it converts like
+                // any other.
                 let exact = object_pointer(&self.program.types, dest.ty).is_some_and(|p| is_exact(p.own));
                 if exact {
                     self.flow(outer, dest.outer, How::Equal, span, Keeper::Object);

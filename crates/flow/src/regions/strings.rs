@@ -1,7 +1,9 @@
-//! A buffer of a block as the string argument of a call: its zero is looked for at the call, so nobody may write it over while the callee reads the
-//! string, and nobody may keep the string behind the call.
+//! A buffer of a block as the string argument of a call: its zero is looked for at the call, so
+//! nobody may write it over while the callee reads the string, and nobody may keep the string
+//! behind the call.
 //!
-//! Typing refuses other arguments that are pointers to the buffer themselves. Here are those that reach it through the regions of their types.
+//! Typing refuses other arguments that are pointers to the buffer themselves. Here are those that
+//! reach it through the regions of their types.
 
 use mir::ir::*;
 use mir::ty::operand_ty;
@@ -34,7 +36,8 @@ pub(super) fn check(solver: &mut Solver, sink: &mut Sink) {
         let StmtKind::Call { dest, callee, args, ty } = &stmt.kind else { continue };
         for (n, arg) in args.iter().enumerate() {
             let Some(buffer) = buffer_of(solver, arg) else { continue };
-            // A trusted function that writes one argument while it reads another looks for overlap itself.
+            // A trusted function that writes one argument while it reads another looks for overlap
+            // itself.
             let checked = !callee.is_trusted(solver.program);
             let mut others = args.iter().enumerate().filter(|(other, _)| checked && *other != n);
             if others.any(|(_, other)| reaches(solver, other, &buffer.origins, writes)) {
@@ -112,8 +115,8 @@ fn reaches(solver: &mut Solver, operand: &Operand, buffer: &[OriginId], counts: 
     })
 }
 
-/// The regions of the pointers that count in a type. Of a record with regions: all of them, if one of its pointers counts.
-/// `around`: the records that it is a part of.
+/// The regions of the pointers that count in a type. Of a record with regions: all of them, if one
+/// of its pointers counts. `around`: the records that it is a part of.
 fn inner(types: &TypeStore, ty: Ty, counts: Counts, around: &mut Vec<Ty>, found: &mut Vec<Region>) {
     match types.kind(ty) {
         TyKind::Ptr(p) if is_object_pointer(types, p) => {

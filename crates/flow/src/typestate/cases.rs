@@ -1,4 +1,5 @@
-//! `switch receive`: that its ends are in states in which they receive, and that for whatever comes some case can be taken.
+//! `switch receive`: that its ends are in states in which they receive, and that for whatever comes
+//! some case can be taken.
 
 use mir::ir::*;
 use source::Span;

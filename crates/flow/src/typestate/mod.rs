@@ -1,12 +1,14 @@
-//! Typestate: in which states of its contract each end of a channel may be, and that nothing is done with it that one of them does not
-//! allow (language reference, channels).
+//! Typestate: in which states of its contract each end of a channel may be, and that nothing is
+//! done with it that one of them does not allow (language reference, channels).
 //!
-//! Lattice: for each local that is an end, the set of states that it may be in, each with a place where it got there. Join: union. An
-//! operation must be allowed in all states of the set. Ends that lie elsewhere (in fields, elements, behind pointers) are always in the state that their
+//! Lattice: for each local that is an end, the set of states that it may be in, each with a place
+//! where it got there. Join: union. An operation must be allowed in all states of the set. Ends
+//! that lie elsewhere (in fields, elements, behind pointers) are always in the state that their
 //! type names; only a variable's state changes.
 //!
-//! Needs: the structural verifier's invariants. Changes: nothing. Guarantees: outside `unsafe`, the state that a variable is in is
-//! among those of the set, so that messages come in the order of the contract, and places for them are there.
+//! Needs: the structural verifier's invariants. Changes: nothing. Guarantees: outside `unsafe`, the
+//! state that a variable is in is among those of the set, so that messages come in the order of the
+//! contract, and places for them are there.
 
 mod cases;
 mod report;
@@ -111,7 +113,8 @@ impl<'a> Typestate<'a> {
         Typestate { program, body, numbers, lent, moved }
     }
 
-    /// Whether there is anything to check: a body may move ends from field to field without a local.
+    /// Whether there is anything to check: a body may move ends from field to field without a
+    /// local.
     fn mentions_ends(&self) -> bool {
         let mut found = !self.numbers.is_empty();
         for stmt in self.body.blocks.iter().flat_map(|b| &b.stmts) {
@@ -402,7 +405,8 @@ impl<'a> Typestate<'a> {
         }
     }
 
-    /// What a function gives back is in the state that its type says; so is what it was lent, when it is left.
+    /// What a function gives back is in the state that its type says; so is what it was lent, when
+    /// it is left.
     fn leave(&self, state: &State, term: &Terminator, report: Report) {
         let TermKind::Return(value) = &term.kind else { return };
         let function = self.program.functions.get(self.body.func.func.0 as usize);

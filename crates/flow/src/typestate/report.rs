@@ -1,4 +1,5 @@
-//! What the analysis of states reports: in which state an end is, what it can do there, and where it got there.
+//! What the analysis of states reports: in which state an end is, what it can do there, and where
+//! it got there.
 
 use mir::ir::*;
 use source::{Diagnostic, Span};

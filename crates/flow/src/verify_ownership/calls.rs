@@ -61,7 +61,8 @@ impl Walker<'_> {
                     m.kill(token);
                 }
             }
-            // What is lent as an owner is not what a result in its region points to: the function cannot return a look into it.
+            // What is lent as an owner is not what a result in its region points to: the function
+            // cannot return a look into it.
             let from = param.and_then(|p| self.program.types.as_pointer(p.ty));
             let from = from.filter(|p| !matches!(p.own, Own::Unique | Own::Rc)).map(|p| p.region);
             let to = func.as_ref().and_then(|f| self.program.types.as_pointer(f.ret)).map(|p| p.region);

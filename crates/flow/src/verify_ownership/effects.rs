@@ -339,7 +339,8 @@ impl Walker<'_> {
         }
     }
 
-    /// Whether the cell is a member of a union: this walk does not know by the tag which one is there, and what that owes.
+    /// Whether the cell is a member of a union: this walk does not know by the tag which one is
+    /// there, and what that owes.
     pub(super) fn is_in_union(&self, cell: &Cell) -> bool {
         let Base::Local(local) = cell.0 else { return false };
         let Some(mut ty) = self.body.locals.get(local.0 as usize).map(|d| d.ty.ty) else { return false };
@@ -355,7 +356,8 @@ impl Walker<'_> {
         false
     }
 
-    /// What other members of a union held is not there any more when one is stored, nor when one is moved out, since that one is there.
+    /// What other members of a union held is not there any more when one is stored, nor when one is
+    /// moved out, since that one is there.
     pub(super) fn other_members(&mut self, m: &mut Memory, dest: &Place) -> Step {
         for (n, step) in dest.proj.iter().enumerate() {
             let Proj::Field(member) = step else { continue };
@@ -376,7 +378,8 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Whether others than C code that calls nothing back run, or something owned is stored or goes.
+    /// Whether others than C code that calls nothing back run, or something owned is stored or
+    /// goes.
     fn empties_slots(&self, kind: &StmtKind) -> bool {
         let types = &self.program.types;
         match kind {
@@ -462,8 +465,9 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Memory that lasts keeps a value of the type: nothing in it may end with a block, an arena or a loan. An arena that the type of the
-    /// memory itself names is no matter: who has no such name cannot read it.
+    /// Memory that lasts keeps a value of the type: nothing in it may end with a block, an arena or
+    /// a loan. An arena that the type of the memory itself names is no matter: who has no such name
+    /// cannot read it.
     pub(super) fn kept(&mut self, m: &Memory, ty: Ty, value: &Value) {
         let named = self.program.types.as_pointer(ty).map(|p| p.region);
         let local = value.needs.iter().any(|t| m.storage.values().any(|s| s == t));

@@ -1,8 +1,8 @@
 //! What is lent, and which region outlives which: the verifier's own reading of both rules.
 //!
-//! A loan is a statement that borrows an owned path. It lasts as long as a variable that is read later holds a pointer that comes of it.
-//! Meanwhile the path, what leads to it and what lies below it are not moved, released, assigned or exchanged, and are lent in
-//! the same way only.
+//! A loan is a statement that borrows an owned path. It lasts as long as a variable that is read
+//! later holds a pointer that comes of it. Meanwhile the path, what leads to it and what lies below
+//! it are not moved, released, assigned or exchanged, and are lent in the same way only.
 
 use mir::ir::*;
 use mir::ty::{owns, prefix_ty};
@@ -36,7 +36,8 @@ impl Walker<'_> {
         p.bounds != Bounds::Thin && owns(&self.program.types, p.target.ty)
     }
 
-    /// Whether a place is a container slot: on the way to it is a pointer that others may have, and no view or cursor.
+    /// Whether a place is a container slot: on the way to it is a pointer that others may have, and
+    /// no view or cursor.
     pub(super) fn is_slot(&self, place: &Place) -> bool {
         let mut through = false;
         for (n, step) in place.proj.iter().enumerate() {
@@ -66,7 +67,8 @@ impl Walker<'_> {
         matches!(own, Some(Own::Unique | Own::Rc)) && (in_slot || self.is_in_content(&pointer))
     }
 
-    /// The owned pointer that holds the slot: nobody may release it while a cursor goes over the slot.
+    /// The owned pointer that holds the slot: nobody may release it while a cursor goes over the
+    /// slot.
     pub(super) fn held_by(&self, place: &Place) -> Option<Place> {
         let last = place.proj.iter().rposition(|step| *step == Proj::Deref)?;
         let pointer = Place { base: place.base, proj: place.proj.iter().take(last).cloned().collect() };
@@ -84,7 +86,8 @@ impl Walker<'_> {
         }
     }
 
-    /// The loans that variables hold which are read later, and cursors, which last as long as their block.
+    /// The loans that variables hold which are read later, and cursors, which last as long as their
+    /// block.
     fn loans(&self, m: &Memory) -> BTreeSet<Loan> {
         let is_cursor = |l: &Local| self.cursors.iter().any(|(c, _)| c == l);
         let is_var = |l: &Local| {
@@ -142,7 +145,8 @@ impl Walker<'_> {
         }
     }
 
-    /// The place of a cursor is used through the cursor only, if it is an owned path. What a slot holds is taken out meanwhile.
+    /// The place of a cursor is used through the cursor only, if it is an owned path. What a slot
+    /// holds is taken out meanwhile.
     pub(super) fn behind_cursor(&mut self, m: &Memory, place: &Place) {
         // Between its declaration and its beginning there is no cursor yet.
         let begun = |cursor: &Local| {
@@ -198,7 +202,8 @@ impl Walker<'_> {
         }
     }
 
-    /// Whether a pointer goes into a region that is not live. One that a struct hides is live with the region that bounds it.
+    /// Whether a pointer goes into a region that is not live. One that a struct hides is live with
+    /// the region that bounds it.
     pub(super) fn is_closed(&self, m: &Memory, value: &Value) -> bool {
         value.regions.iter().any(|&region| {
             let mut at = Some(region);
@@ -214,7 +219,8 @@ impl Walker<'_> {
         })
     }
 
-    /// By region that `unpack` introduces with a bound: the bound, as far as the type of the place names it.
+    /// By region that `unpack` introduces with a bound: the bound, as far as the type of the place
+    /// names it.
     pub(super) fn bounds(program: &Program, body: &Body) -> BTreeMap<u32, Region> {
         let mut bounds = BTreeMap::new();
         for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
@@ -234,7 +240,8 @@ impl Walker<'_> {
         bounds
     }
 
-    /// The region that what is stored in the place must outlive, if its type names one: of a hidden one, what bounds it.
+    /// The region that what is stored in the place must outlive, if its type names one: of a hidden
+    /// one, what bounds it.
     fn kept_in(&self, dest: &Place, region: Region) -> Region {
         let Region::Exists(n) = region else { return region };
         let whole = dest.proj.iter().rposition(|step| matches!(step, Proj::Field(_)));

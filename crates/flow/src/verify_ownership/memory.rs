@@ -14,8 +14,9 @@ pub(crate) enum Null {
     Unknown,
 }
 
-/// How many pointers from a local objects are told apart where ways meet. What is further along is like any other object of its type:
-/// without an end to that, a loop that makes a list would never come to a state that it was in.
+/// How many pointers from a local objects are told apart where ways meet. What is further along is
+/// like any other object of its type: without an end to that, a loop that makes a list would never
+/// come to a state that it was in.
 const FAR: u8 = 4;
 
 /// The step to the tag of a tagged union, which has no field of its own.
@@ -43,7 +44,8 @@ pub(crate) struct Value {
     pub gone: bool,
     /// An integer that is not zero iff what the place holds is not null (or null).
     pub test: Option<(Cell, bool)>,
-    /// The number that it is: of what selects the member of a union, and of temporaries on the way from there to a branch.
+    /// The number that it is: of what selects the member of a union, and of temporaries on the way
+    /// from there to a branch.
     pub number: Option<i128>,
 }
 
@@ -190,7 +192,8 @@ impl Memory {
         found
     }
 
-    /// Forgets what is in objects that are far from every local, if nothing near is below them and nothing in them is missing.
+    /// Forgets what is in objects that are far from every local, if nothing near is below them and
+    /// nothing in them is missing.
     fn forget_far(&mut self) {
         let distances = self.distances();
         let far = |token: &Token| distances.get(token).is_none_or(|&d| d >= FAR);
@@ -214,7 +217,8 @@ impl Memory {
         }
     }
 
-    /// The state with what can be reached, tokens renumbered, so that equal situations are equal states.
+    /// The state with what can be reached, tokens renumbered, so that equal situations are equal
+    /// states.
     pub fn canonical(mut self) -> Memory {
         self.forget_far();
         let mut names: BTreeMap<Token, Token> = BTreeMap::new();

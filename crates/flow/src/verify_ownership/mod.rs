@@ -1,10 +1,12 @@
-//! A second opinion on ownership and regions, by another technique: an abstract interpreter that walks the paths of a body one
-//! by one over a model of memory. Objects, loans of locals, and arenas are *tokens*; a pointer value depends on tokens; releasing kills
-//! one. What it finds is a bug of the compiler: a use through a dead token, a release of what is gone or was never owned, a region
-//! used while it is closed, something owned that is dropped.
+//! A second opinion on ownership and regions, by another technique: an abstract interpreter that
+//! walks the paths of a body one by one over a model of memory. Objects, loans of locals, and
+//! arenas are *tokens*; a pointer value depends on tokens; releasing kills one. What it finds is a
+//! bug of the compiler: a use through a dead token, a release of what is gone or was never owned, a
+//! region used while it is closed, something owned that is dropped.
 //!
-//! It asks nothing of `regions` and `ownership`: declared types and statements are all it reads. It looks at what happens, not at what
-//! might: it accepts all that those accept, and more. Bounded: states that were seen at a block end a walk, and so does the budget.
+//! It asks nothing of `regions` and `ownership`: declared types and statements are all it reads. It
+//! looks at what happens, not at what might: it accepts all that those accept, and more. Bounded:
+//! states that were seen at a block end a walk, and so does the budget.
 
 mod calls;
 mod effects;
