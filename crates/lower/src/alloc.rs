@@ -144,7 +144,8 @@ impl<'t> Lower<'t, '_> {
         self.assign(Place::local(dest), Rvalue::Use(value));
     }
 
-    /// `count * size` in bytes, or more than there can be if it does not fit: then the allocation that follows gives null.
+    /// `count * size` in bytes, or more than there can be if it does not fit: then the allocation
+    /// that follows gives null.
     fn bytes_or_too_many(&mut self, count: Operand, size: Operand) -> Operand {
         let (int, long, ulong) = (self.common().int, self.common().long, self.common().ulong);
         // At most the largest count that fits; no division by zero for an element without size.
@@ -344,8 +345,8 @@ impl<'t> Lower<'t, '_> {
         self.goto_and_start(head, exit);
     }
 
-    /// `realloc` frees the old block if it was owned; what its elements own went with them into the new one, so it goes as
-    /// bytes.
+    /// `realloc` frees the old block if it was owned; what its elements own went with them into the
+    /// new one, so it goes as bytes.
     fn give_up_old(&mut self, old: Old, elem: Ty) {
         let Some(gone) = old.gone.filter(|_| mir::ty::owns(&self.program.types, old.ty)) else { return };
         let mut thin = self.thin_owner(old.ty);

@@ -55,7 +55,8 @@ impl<'t> Lower<'t, '_> {
         }
     }
 
-    /// Whether a store to the place looks at the value more than once, or overlaps what the value may read.
+    /// Whether a store to the place looks at the value more than once, or overlaps what the value
+    /// may read.
     fn is_special(&self, place: &Expr) -> bool {
         match &*place.kind {
             ExprKind::Field(base, _) => match self.program.types.as_record(base.ty.ty) {
@@ -160,7 +161,8 @@ impl<'t> Lower<'t, '_> {
         self.when(last, |this| this.check_terminator(access, value));
     }
 
-    /// Checks that a store does not replace the zero of a string (of pointers: the null) by something else.
+    /// Checks that a store does not replace the zero of a string (of pointers: the null) by
+    /// something else.
     fn check_terminator(&mut self, access: &Access, value: &Operand) {
         let mut old = Operand::Copy(access.place.clone());
         let mut new = value.clone();
@@ -193,7 +195,8 @@ impl<'t> Lower<'t, '_> {
 
     // ---- counts
 
-    /// Checks that a fat value, unless null, has as many elements as the counted field's count says.
+    /// Checks that a fat value, unless null, has as many elements as the counted field's count
+    /// says.
     fn check_enough(&mut self, record: &Place, counted: Ty, value: SizedValue) {
         if self.checks_off() || self.is_zero_op(&value.there) {
             return;
@@ -222,7 +225,8 @@ impl<'t> Lower<'t, '_> {
         }
     }
 
-    /// What a counted field is checked by, of a fat value that is about to be stored: one that moves is measured first.
+    /// What a counted field is checked by, of a fat value that is about to be stored: one that
+    /// moves is measured first.
     pub fn sized(&mut self, value: &Operand) -> SizedValue {
         let nonnull = self.pointer_of(self.operand_ty(value)).is_some_and(|p| p.nonnull);
         let Operand::Move(place) = value else {
@@ -253,7 +257,8 @@ impl<'t> Lower<'t, '_> {
         found
     }
 
-    /// A store to a field that counts others must not let a count grow, except of pointers in `together`.
+    /// A store to a field that counts others must not let a count grow, except of pointers in
+    /// `together`.
     fn before_count_store(&mut self, record: &Place, id: RecordId, n: u32, value: &Operand, together: &[u32]) {
         if self.checks_off() {
             return;
@@ -281,8 +286,9 @@ impl<'t> Lower<'t, '_> {
         }
     }
 
-    /// The count, if it is a single field of an unsigned type of 64 bits: no such count is negative, so one that is no signed
-    /// number is more than any object has, and the field never holds it while its pointer is not null.
+    /// The count, if it is a single field of an unsigned type of 64 bits: no such count is
+    /// negative, so one that is no signed number is more than any object has, and the field never
+    /// holds it while its pointer is not null.
     fn plain_unsigned_count(&self, count: CountId, record: &Place) -> Option<(Ty, Operand)> {
         let CountExpr::Field(n) = *self.program.types.count_expr(count) else { return None };
         let field = record.then(Proj::Field(n));
@@ -301,8 +307,8 @@ impl<'t> Lower<'t, '_> {
         })
     }
 
-    /// The count of a flexible array is set once, as far as the block reaches that was allocated for the record; then it only
-    /// shrinks.
+    /// The count of a flexible array is set once, as far as the block reaches that was allocated
+    /// for the record; then it only shrinks.
     #[allow(clippy::too_many_arguments)]
     fn check_flexible(
         &mut self,
@@ -343,7 +349,8 @@ impl<'t> Lower<'t, '_> {
         Some((id, self.program.types.record(id).fields.clone()?))
     }
 
-    /// `StmtKind::CountGroup`: stores without their single checks, then each pointer is checked against its count.
+    /// `StmtKind::CountGroup`: stores without their single checks, then each pointer is checked
+    /// against its count.
     pub fn count_group(&mut self, list: &'t [(Expr, Expr)]) {
         let together: Vec<u32> = list
             .iter()
@@ -353,7 +360,8 @@ impl<'t> Lower<'t, '_> {
             })
             .collect();
         let mut stored = vec![];
-        // A task that its custodian shuts down ends in an allocation: not between the stores of a group, which others would see.
+        // A task that its custodian shuts down ends in an allocation: not between the stores of a
+        // group, which others would see.
         let held = list.iter().skip(1).any(|(_, value)| effects::allocates(value)) && !self.body.unchecked;
         if held {
             self.hold("lee_hold");
@@ -401,7 +409,8 @@ impl<'t> Lower<'t, '_> {
         self.emit(StmtKind::Call { dest: None, callee, args: vec![], ty });
     }
 
-    /// Checks all counted pointers of a record that was just initialised field by field; `stored` holds their fat values.
+    /// Checks all counted pointers of a record that was just initialised field by field; `stored`
+    /// holds their fat values.
     pub fn check_counts(&mut self, record: &Place, stored: Vec<(Ty, SizedValue)>) {
         for (ty, value) in stored {
             self.check_enough(record, ty, value);
@@ -442,7 +451,8 @@ impl<'t> Lower<'t, '_> {
         }
     }
 
-    /// The values of its tag that select a member of the union which owns something, with the member.
+    /// The values of its tag that select a member of the union which owns something, with the
+    /// member.
     fn owning_arms(&self, id: RecordId, union: u32) -> Vec<(i128, u32)> {
         let Some((_, fields)) = self.record_fields(id) else { return vec![] };
         let Some(field) = fields.get(union as usize) else { return vec![] };
@@ -518,7 +528,8 @@ impl<'t> Lower<'t, '_> {
         self.load(access, ty)
     }
 
-    /// The type of what is read from a place of type `ty`: counted pointers in safe code have their bounds.
+    /// The type of what is read from a place of type `ty`: counted pointers in safe code have their
+    /// bounds.
     fn value_ty(&mut self, ty: Ty) -> Ty {
         match self.pointer_of(ty) {
             Some(p @ Pointer { bounds: Bounds::Counted(_), .. }) if !self.body.unchecked => {

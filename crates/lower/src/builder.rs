@@ -45,7 +45,8 @@ pub(crate) struct Lower<'t, 'p> {
     pub cursors: Vec<Local>,
     /// Each `open`: handle, key, region.
     pub opened: Vec<(Local, Place, Region)>,
-    /// Regions that have their scope: those of keys and borrows with the local that introduced them.
+    /// Regions that have their scope: those of keys and borrows with the local that introduced
+    /// them.
     pub introduced: FxHashMap<u32, Option<Local>>,
 }
 
@@ -195,8 +196,9 @@ impl<'t, 'p> Lower<'t, 'p> {
         self.leave(saved);
     }
 
-    /// The fat value of counted parameter `i`. Leeward callers have checked that the elements are there, so null comes with a
-    /// count of none and an unsigned count is no larger than an object: only C's callers need more tests.
+    /// The fat value of counted parameter `i`. Leeward callers have checked that the elements are
+    /// there, so null comes with a count of none and an unsigned count is no larger than an object:
+    /// only C's callers need more tests.
     fn counted_value(&mut self, i: usize, id: CountId, count: Operand, ty: Ty) -> Rvalue {
         let param = Operand::local(Local(i as u32));
         let func = self.func_ty();
@@ -370,8 +372,8 @@ impl<'t, 'p> Lower<'t, 'p> {
         mir::ty::operand_ty(self.program, &self.body, op).unwrap_or(self.program.types.common.error)
     }
 
-    /// Whether an operand may stay as it is while other statements run that do not assign to it: a constant or (a field of) a
-    /// local that is not volatile.
+    /// Whether an operand may stay as it is while other statements run that do not assign to it: a
+    /// constant or (a field of) a local that is not volatile.
     pub fn is_simple(&self, op: &Operand) -> bool {
         match op {
             Operand::Const(_) => true,

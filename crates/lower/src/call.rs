@@ -1,4 +1,5 @@
-//! Calls: arguments in order, then what their counts ask for, then the call; results that point into an argument get its bounds.
+//! Calls: arguments in order, then what their counts ask for, then the call; results that point
+//! into an argument get its bounds.
 
 use crate::builder::Lower;
 use crate::effects;
@@ -36,7 +37,8 @@ fn lends_variable(arg: &Expr) -> bool {
     }
 }
 
-/// Whether the place is a variable, or a field of one: its address does not depend on when it is taken.
+/// Whether the place is a variable, or a field of one: its address does not depend on when it is
+/// taken.
 fn is_in_variable(place: &Expr) -> bool {
     match &*place.kind {
         ExprKind::Local(_) => true,
@@ -85,9 +87,11 @@ impl<'t> Lower<'t, '_> {
             let whole = func.copies.is_some() || func.fills.is_some();
             let keep = interesting.contains(&(i as u32)) || whole;
             let at_most = func.params.get(i).and_then(|p| p.at_most);
-            // What makes an array a string must hold when the call is made, not when the argument is evaluated.
+            // What makes an array a string must hold when the call is made, not when the argument
+            // is evaluated.
             match &*arg.kind {
-                // The variable is lent to the call, not while the other arguments are evaluated: so that `push(&v, last(&v))` works.
+                // The variable is lent to the call, not while the other arguments are evaluated: so
+                // that `push(&v, last(&v))` works.
                 _ if lends_variable(arg) && !later.is_empty() => {
                     let null = Operand::Const(Const::Null(arg.ty.ty));
                     values.push(Arg { op: null.clone(), source: null });
@@ -160,7 +164,8 @@ impl<'t> Lower<'t, '_> {
         }
     }
 
-    /// A buffer as a string of which at most so many characters are read: it needs a zero only if it has fewer.
+    /// A buffer as a string of which at most so many characters are read: it needs a zero only if
+    /// it has fewer.
     fn string_of(&mut self, buffer: Operand, most: Operand, to: Ty) -> Operand {
         let buffer = self.simple(buffer);
         if !self.checks_off() {
@@ -278,7 +283,8 @@ impl<'t> Lower<'t, '_> {
         }
     }
 
-    /// Counts are signed; an unsigned one that is no signed number is larger than any object, not negative.
+    /// Counts are signed; an unsigned one that is no signed number is larger than any object, not
+    /// negative.
     fn check_huge_counts(&mut self, count: CountId, args: &[Operand]) {
         match *self.program.types.count_expr(count) {
             CountExpr::Param(n) => {
@@ -341,7 +347,8 @@ impl<'t> Lower<'t, '_> {
         self.check(Check::Multiple(bytes, elem));
     }
 
-    /// A parameter that C sets to a pointer of one word where the program wants bounds: C gets a temporary.
+    /// A parameter that C sets to a pointer of one word where the program wants bounds: C gets a
+    /// temporary.
     fn prepare_end_into(&mut self, func: &Rc<FuncTy>, args: &'t [Expr], values: &mut [Arg]) -> Option<EndInto> {
         let (_, out) = func.end_into?;
         let param = func.params.get(out as usize)?.ty;
@@ -390,7 +397,8 @@ impl<'t> Lower<'t, '_> {
         Some(EndInto { out, guard: (!nonnull).then_some(op), wanted, raw })
     }
 
-    /// A pointer that points into the object of `source` as a value of type `to`, with its bounds; null stays null.
+    /// A pointer that points into the object of `source` as a value of type `to`, with its bounds;
+    /// null stays null.
     fn with_bounds(&mut self, raw: Operand, source: Option<Operand>, to: Ty, trusted: bool) -> Operand {
         let from = self.operand_ty(&raw);
         let source_fat = source.filter(|s| self.is_fat(self.operand_ty(s)));
@@ -454,7 +462,8 @@ impl<'t> Lower<'t, '_> {
     }
 }
 
-/// The number of elements behind an argument that is an array, if it is constant: its bytes if seen as bytes.
+/// The number of elements behind an argument that is an array, if it is constant: its bytes if seen
+/// as bytes.
 fn known_length(lower: &Lower, arg: &Expr) -> Option<u64> {
     match &*arg.kind {
         ExprKind::Decay(array) => match *lower.program.types.kind(array.ty.ty) {

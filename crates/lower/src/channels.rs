@@ -46,7 +46,8 @@ impl<'t> Lower<'t, '_> {
         locals.into_iter().for_each(|local| self.keep_slots(local));
     }
 
-    /// `switch receive`: a wait, a jump to the case that can be taken, and in front of its body what it takes.
+    /// `switch receive`: a wait, a jump to the case that can be taken, and in front of its body
+    /// what it takes.
     pub fn select(&mut self, words: Span, cases: &'t [ReceiveCase], default: Option<&'t tree::Block>) {
         let outer = self.enter(words, self.is_unsafe);
         let mut waited = vec![];

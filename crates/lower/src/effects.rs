@@ -9,7 +9,8 @@ pub(crate) fn has_effects(e: &Expr) -> bool {
     disturbs(e, None)
 }
 
-/// Whether evaluating `e` may change memory (`None`), or the local `Some(l)` whose address is not taken.
+/// Whether evaluating `e` may change memory (`None`), or the local `Some(l)` whose address is not
+/// taken.
 pub(crate) fn disturbs(e: &Expr, local: Option<LocalId>) -> bool {
     let here = match &*e.kind {
         ExprKind::Assign(place, _)
@@ -41,8 +42,8 @@ pub(crate) fn allocates(e: &Expr) -> bool {
     found
 }
 
-/// The unnamed locals that evaluating `e` initialises: compound literals, and what `a ?: b` holds. Those in statements of a
-/// statement expression belong to these.
+/// The unnamed locals that evaluating `e` initialises: compound literals, and what `a ?: b` holds.
+/// Those in statements of a statement expression belong to these.
 pub(crate) fn unnamed_locals(e: &Expr) -> Vec<LocalId> {
     let mut found = vec![];
     let mut work = vec![e];

@@ -1,7 +1,8 @@
 //! What held a count and was moved out of memory is left empty.
 //!
-//! Needs: checked and erased MIR. Guarantees: a heap object never holds a counted pointer or key that it does not own any more. So when the
-//! collector finds it dead (its task was shut down between the move and the end of the owner), the counts that it takes back are its own.
+//! Needs: checked and erased MIR. Guarantees: a heap object never holds a counted pointer or key
+//! that it does not own any more. So when the collector finds it dead (its task was shut down
+//! between the move and the end of the owner), the counts that it takes back are its own.
 
 use mir::ir::*;
 use mir::ty::{holds_counts, place_ty};

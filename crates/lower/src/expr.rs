@@ -8,7 +8,8 @@ use typing::tree::{Conv, Expr, ExprKind};
 use typing::types::*;
 
 impl<'t> Lower<'t, '_> {
-    /// The value as an operand that stays good until something assigns to the variable that it may be.
+    /// The value as an operand that stays good until something assigns to the variable that it may
+    /// be.
     pub fn operand(&mut self, e: &'t Expr) -> Operand {
         let op = self.direct(e);
         let saved = self.enter(e.span, e.is_unsafe);
@@ -416,8 +417,8 @@ impl<'t> Lower<'t, '_> {
             && matches!(&*inner.kind, ExprKind::Convert(Conv::View, bytes) if self.pointer_of(bytes.ty.ty).is_some())
     }
 
-    /// Whether an array that becomes a pointer may have the wanted type at once: a string, the first of its elements, a view of
-    /// a literal.
+    /// Whether an array that becomes a pointer may have the wanted type at once: a string, the
+    /// first of its elements, a view of a literal.
     fn decays_at_once(&self, inner: &Expr, to: Ty) -> bool {
         let ExprKind::Decay(array) = &*inner.kind else { return false };
         let (TyKind::Array { len: ArrayLen::Const(n), terminated, .. }, Some(dest)) =

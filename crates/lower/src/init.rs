@@ -136,7 +136,8 @@ impl<'t> Lower<'t, '_> {
         self.emit(StmtKind::CopyElements { to, from, count });
     }
 
-    /// Zeroes an aggregate unless the list covers it; returns whether what the list leaves out is zero.
+    /// Zeroes an aggregate unless the list covers it; returns whether what the list leaves out is
+    /// zero.
     fn zero_rest(&mut self, place: &Place, ty: Ty, items: &[(u64, Init)], zeroed: bool) -> bool {
         if zeroed || self.covers(ty, items) {
             return zeroed;

@@ -33,7 +33,8 @@ impl std::fmt::Display for InstanceError {
     }
 }
 
-/// Makes the instances of generic functions that non-generic bodies and initialisers of globals reach.
+/// Makes the instances of generic functions that non-generic bodies and initialisers of globals
+/// reach.
 pub fn instantiate(program: &mut Program) -> Result<(), InstanceError> {
     let mut work: Vec<FuncRef> = vec![];
     for body in program.bodies.iter().filter(|b| !is_generic(program, b)) {

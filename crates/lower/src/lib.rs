@@ -1,8 +1,10 @@
-//! Typed tree to MIR: control flow becomes a graph, every implicit step becomes a statement, every check is placed.
+//! Typed tree to MIR: control flow becomes a graph, every implicit step becomes a statement, every
+//! check is placed.
 //!
-//! `lower` translates each defined function once, generic ones with their type parameters; `instantiate` then makes the
-//! instances of generics that non-generic code reaches. Both accept any tree that the checker accepted; on a tree that it should not
-//! have let through they emit a check that faults, never a wrong access.
+//! `lower` translates each defined function once, generic ones with their type parameters;
+//! `instantiate` then makes the instances of generics that non-generic code reaches. Both accept
+//! any tree that the checker accepted; on a tree that it should not have let through they emit a
+//! check that faults, never a wrong access.
 
 mod alloc;
 mod assign;
@@ -33,7 +35,8 @@ pub use instances::{instantiate, InstanceError};
 use mir::ir::Program;
 use typing::types::{ArrayLen, Qty, TyKind};
 
-/// Lowers every defined function of a checked translation unit. The bodies move out of the functions.
+/// Lowers every defined function of a checked translation unit. The bodies move out of the
+/// functions.
 pub fn lower(program: typing::tree::Program) -> Program {
     let mut functions = program.functions;
     let bodies: Vec<_> = functions.iter_mut().map(|f| f.body.take()).collect();

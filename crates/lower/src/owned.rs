@@ -1,7 +1,8 @@
 //! Regions and ownership: arenas and `open`s with their ends, moves, borrows, slots, packing.
 //!
-//! What is owned moves by `Operand::Move`, in order: a temporary that owns is read once, by a `Move`. What only looks at an owned pointer
-//! reads it by `Copy`, into temporaries that do not own.
+//! What is owned moves by `Operand::Move`, in order: a temporary that owns is read once, by a
+//! `Move`. What only looks at an owned pointer reads it by `Copy`, into temporaries that do not
+//! own.
 
 use crate::builder::Lower;
 use crate::place::{parent, Use};
@@ -23,7 +24,8 @@ impl<'t> Lower<'t, '_> {
         self.set_region_scope(region);
     }
 
-    /// The region of a key or a borrow begins with the first local that names it: what introduces it.
+    /// The region of a key or a borrow begins with the first local that names it: what introduces
+    /// it.
     pub fn introduce_region(&mut self, local: Local) {
         let region = match self.program.types.kind(self.local_ty(local)) {
             TyKind::Key(_, Region::Body(n)) => *n,
@@ -71,7 +73,8 @@ impl<'t> Lower<'t, '_> {
 
     // ---- owned values
 
-    /// Reads an owned path for the last time. Slots in it are left empty, since they free what they hold when they end.
+    /// Reads an owned path for the last time. Slots in it are left empty, since they free what they
+    /// hold when they end.
     pub fn move_out(&mut self, place: &'t Expr, ty: Ty) -> Rvalue {
         let access = self.place(place, Use::Read);
         self.counted_owner(Operand::Move(access.place.clone()), &access.place, access.qty.ty, ty)
@@ -191,7 +194,8 @@ impl<'t> Lower<'t, '_> {
 
     // ---- slots
 
-    /// Whether the place is a container slot: a store to it drops what it held. All else that owns is an owned path.
+    /// Whether the place is a container slot: a store to it drops what it held. All else that owns
+    /// is an owned path.
     pub fn is_slot(&self, place: &Place) -> bool {
         if self.body.unchecked || place.base_local().is_none() {
             return !self.body.unchecked;

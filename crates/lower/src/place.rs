@@ -1,5 +1,5 @@
-//! Places. First the values inside a place expression are evaluated, in order (`prepare`); then, immediately before the
-//! access, its pointers are loaded and its checks made (`finish`).
+//! Places. First the values inside a place expression are evaluated, in order (`prepare`); then,
+//! immediately before the access, its pointers are loaded and its checks made (`finish`).
 
 use crate::builder::Lower;
 use crate::effects;
@@ -84,7 +84,8 @@ impl<'t> Lower<'t, '_> {
         self.finish(prepared, want)
     }
 
-    /// Evaluates the values in a place expression. `later`: something with effects is evaluated before `finish`.
+    /// Evaluates the values in a place expression. `later`: something with effects is evaluated
+    /// before `finish`.
     pub fn prepare(&mut self, e: &'t Expr, later: bool) -> Prepared {
         let saved = self.enter(e.span, e.is_unsafe);
         let kind = match &*e.kind {

@@ -9,7 +9,8 @@ use typing::types::*;
 impl<'t> Lower<'t, '_> {
     // ---- arithmetic
 
-    /// `p + index` (`p - index`) for a pointer of type `ty`, with the checks that its bounds ask for.
+    /// `p + index` (`p - index`) for a pointer of type `ty`, with the checks that its bounds ask
+    /// for.
     pub fn pointer_add(&mut self, p: Operand, ty: Ty, index: Operand, negate: bool) -> Operand {
         if const_int(&index) == Some(0) {
             return p;
@@ -238,7 +239,8 @@ impl<'t> Lower<'t, '_> {
         self.temp_of(Rvalue::Part(fat, Part::Ptr, to), to)
     }
 
-    /// The pointer with bounds words: one element for a thin one, the measured string for a terminated one.
+    /// The pointer with bounds words: one element for a thin one, the measured string for a
+    /// terminated one.
     fn fat_of(&mut self, op: Operand, from: Ty) -> Operand {
         let Some(source) = self.pointer_of(from) else { return op };
         if source.bounds.is_fat() {
@@ -419,7 +421,8 @@ impl<'t> Lower<'t, '_> {
         let long = self.common().long;
         let count = match len {
             ArrayLen::Const(n) => {
-                // A literal's zero may be read through a view with bounds; a writable array's never.
+                // A literal's zero may be read through a view with bounds; a writable array's
+                // never.
                 let literal = matches!(access.place.base, PlaceBase::Str(_));
                 let view = dest.is_some_and(|p| p.bounds == Bounds::Fat && p.target.quals.is_const);
                 let hidden = u64::from(terminated && !(literal && view));

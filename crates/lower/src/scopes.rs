@@ -1,7 +1,8 @@
 //! Scopes: what lives where, and what happens when a jump leaves or enters a scope.
 //!
-//! At each point the locals and defers in force form a path in a tree (`lives`). A jump from one path to another leaves what
-//! is not on the common part, last first, and brings to life what it jumps past.
+//! At each point the locals and defers in force form a path in a tree (`lives`). A jump from one
+//! path to another leaves what is not on the common part, last first, and brings to life what it
+//! jumps past.
 
 use crate::builder::Lower;
 use mir::ir::{Local, Place};
@@ -142,8 +143,8 @@ impl<'t> Lower<'t, '_> {
         a
     }
 
-    /// Emits what happens on the edge from the current path to `target`: scopes left end, locals jumped past come to life
-    /// (scalars unassigned, aggregates zero).
+    /// Emits what happens on the edge from the current path to `target`: scopes left end, locals
+    /// jumped past come to life (scalars unassigned, aggregates zero).
     pub fn travel(&mut self, target: usize) {
         let common = self.common_node(self.live, target);
         self.unwind(common);
@@ -161,7 +162,8 @@ impl<'t> Lower<'t, '_> {
         }
     }
 
-    /// Zeroes a local that is declared without an initialiser, if it is an aggregate that may be all zero.
+    /// Zeroes a local that is declared without an initialiser, if it is an aggregate that may be
+    /// all zero.
     pub fn zero_uninitialised(&mut self, local: Local) {
         let ty = self.local_ty(local);
         if self.body.unchecked || !self.is_aggregate(ty) || self.program.types.needs_init(ty) {

@@ -156,7 +156,8 @@ impl<'t> Lower<'t, '_> {
         match init {
             None => self.zero_uninitialised(local),
             Some(init) => {
-                // What uses the variable's address before it is whole, or leaves in the middle, finds zeros.
+                // What uses the variable's address before it is whole, or leaves in the middle,
+                // finds zeros.
                 let early =
                     walk::own_use(id, init) != walk::OwnUse::None || self.has_slots(local) && walk::may_leave(init);
                 let early = early && self.is_aggregate(ty.ty) && !self.body.unchecked;
@@ -214,7 +215,8 @@ impl<'t> Lower<'t, '_> {
         self.frames.pop();
     }
 
-    /// Brings the unnamed locals of an expression to life, in front of its statement and so on every way through it.
+    /// Brings the unnamed locals of an expression to life, in front of its statement and so on
+    /// every way through it.
     pub fn declare_unnamed(&mut self, e: &'t Expr) {
         for id in effects::unnamed_locals(e) {
             let local = self.local(id);
@@ -376,7 +378,8 @@ impl<'t> Lower<'t, '_> {
         block
     }
 
-    /// The variable that the last label bound is gone, unless something else was declared behind it.
+    /// The variable that the last label bound is gone, unless something else was declared behind
+    /// it.
     fn end_binding(&mut self) {
         let Some(switch) = self.switches.last_mut() else { return };
         if let Some(binding) = switch.binding.take() {

@@ -1,4 +1,5 @@
-//! Small programs through the front end and lowering: the MIR is consistent, and the statements that matter are there, in order.
+//! Small programs through the front end and lowering: the MIR is consistent, and the statements
+//! that matter are there, in order.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use source::{Sink, SourceMap};

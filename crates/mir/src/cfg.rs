@@ -1,5 +1,5 @@
-//! The shape of a body's graph: edges, order, reachability, dominators. Made once per body; recomputed after a change of
-//! terminators.
+//! The shape of a body's graph: edges, order, reachability, dominators. Made once per body;
+//! recomputed after a change of terminators.
 
 use crate::ir::{BlockId, Body, TermKind};
 
@@ -204,7 +204,8 @@ impl Dominators {
         self.position.get(block.0 as usize).copied().filter(|&p| p != u32::MAX)
     }
 
-    /// The closest block that every way to `block` passes; none for the entry and for unreachable blocks.
+    /// The closest block that every way to `block` passes; none for the entry and for unreachable
+    /// blocks.
     pub fn immediate(&self, block: BlockId) -> Option<BlockId> {
         let at = self.at(block).filter(|&p| p != 0)?;
         let up = *self.parent.get(at as usize)?;

@@ -1,8 +1,9 @@
-//! MIR: a control-flow graph per function. Every access is to an explicit place, every check is a statement, every statement
-//! keeps its source span. Analyses reject or annotate MIR, transforms rewrite it, the back end prints it as C.
+//! MIR: a control-flow graph per function. Every access is to an explicit place, every check is a
+//! statement, every statement keeps its source span. Analyses reject or annotate MIR, transforms
+//! rewrite it, the back end prints it as C.
 //!
-//! Evaluation order is the order of statements. Operands have no side effects; an operand that reads memory reads it when its
-//! statement runs.
+//! Evaluation order is the order of statements. Operands have no side effects; an operand that
+//! reads memory reads it when its statement runs.
 
 use rustc_hash::FxHashMap;
 use source::{Span, Symbol};
@@ -56,14 +57,16 @@ pub struct Body {
     pub unchecked: bool,
     /// Variadic format contract, as on the typed tree.
     pub format: Option<FormatTy>,
-    /// Regions by `Region::Body`, as on the typed tree; `scope` is the scope at whose end each ends.
+    /// Regions by `Region::Body`, as on the typed tree; `scope` is the scope at whose end each
+    /// ends.
     pub regions: Vec<BodyRegion>,
     /// Number of regions to solve (`Region::Infer`).
     pub infer_regions: u32,
-    /// By region to solve: the heap (`@heap`, `@exchange`) that what is owned in it is in, and so owes its release. Filled in by the
-    /// analysis of regions.
+    /// By region to solve: the heap (`@heap`, `@exchange`) that what is owned in it is in, and so
+    /// owes its release. Filled in by the analysis of regions.
     pub infer_owes: Vec<Option<Region>>,
-    /// Labels whose address is taken (`&&l`, plain C). If any is, all labels of the function are here, by `LabelId`.
+    /// Labels whose address is taken (`&&l`, plain C). If any is, all labels of the function are
+    /// here, by `LabelId`.
     pub address_labels: Vec<(Symbol, BlockId)>,
     /// The declaration.
     pub span: Span,
@@ -92,14 +95,15 @@ pub struct Scope {
 /// What a local is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalKind {
-    /// A parameter as it arrives. A `counted_by` parameter arrives in a one-word `Param` local and is copied into a fat
-    /// `Var` of the same name at entry.
+    /// A parameter as it arrives. A `counted_by` parameter arrives in a one-word `Param` local and
+    /// is copied into a fat `Var` of the same name at entry.
     Param,
     /// A variable of the program.
     Var,
     /// Made by lowering; assigned before each use by construction.
     Temp,
-    /// A heap object that a transform put into the frame. It is `live` from its allocation to its end only.
+    /// A heap object that a transform put into the frame. It is `live` from its allocation to its
+    /// end only.
     Cell,
 }
 
@@ -122,8 +126,8 @@ pub struct LocalDecl {
     pub align: Option<u64>,
     /// Its declaration.
     pub span: Span,
-    /// Where the source names it other than to assign all of it, in the order of evaluation: for reports, whose statements are
-    /// wider than a name.
+    /// Where the source names it other than to assign all of it, in the order of evaluation: for
+    /// reports, whose statements are wider than a name.
     pub uses: Vec<Span>,
 }
 
@@ -169,7 +173,8 @@ pub struct Stmt {
 pub enum StmtKind {
     /// `place = value`
     Assign(Place, Rvalue),
-    /// `dest = callee(args)`; `dest` is a whole local. Arguments are whole values (a fat pointer is one argument); the back end splits them.
+    /// `dest = callee(args)`; `dest` is a whole local. Arguments are whole values (a fat pointer is
+    /// one argument); the back end splits them.
     Call {
         /// Where the result goes; `None` if it is dropped or void.
         dest: Option<Place>,
@@ -190,7 +195,8 @@ pub enum StmtKind {
     StorageDead(Local),
     /// Fills the place with zero bytes (null pointers, zero numbers).
     Zero(Place),
-    /// Copies `count` elements (operand of type `size_t`) from one thin pointer to another (used for realloc, views).
+    /// Copies `count` elements (operand of type `size_t`) from one thin pointer to another (used
+    /// for realloc, views).
     CopyElements {
         /// Thin destination.
         to: Operand,
@@ -213,14 +219,15 @@ pub enum StmtKind {
     ArenaBegin(Local, u32),
     /// The LIFO arena ends, by whatever way its scope is left.
     ArenaEnd(Local, u32),
-    /// `open`: takes the key out of the place (the place is moved-from until the close) and makes the region live: handle local, key
-    /// place, region.
+    /// `open`: takes the key out of the place (the place is moved-from until the close) and makes
+    /// the region live: handle local, key place, region.
     Open(Local, Place, Region),
     /// The end of an `open`: gives the key back to its place.
     Close(Local, Place, Region),
-    /// Frees (releases, closes) an owned value and, deeply and without recursion, all that it owns. Type decides: `unique`, `rc`
-    /// (counts down first), keys. `handle` is the reap's for `rfree` and `release(r, p)`. `moved` are the parts below the place
-    /// that were moved out on every way, so they are skipped; the ownership analysis fills them in.
+    /// Frees (releases, closes) an owned value and, deeply and without recursion, all that it owns.
+    /// Type decides: `unique`, `rc` (counts down first), keys. `handle` is the reap's for `rfree`
+    /// and `release(r, p)`. `moved` are the parts below the place that were moved out on every way,
+    /// so they are skipped; the ownership analysis fills them in.
     Dispose {
         /// What goes; a `Move` or a temporary.
         value: Operand,
@@ -229,18 +236,19 @@ pub enum StmtKind {
         /// Paths below `*value` that hold nothing any more.
         moved: Vec<Vec<Proj>>,
     },
-    /// Disposes of what a container slot (or each slot of an array or struct) holds, before it is overwritten or ends. Null owes
-    /// nothing.
+    /// Disposes of what a container slot (or each slot of an array or struct) holds, before it is
+    /// overwritten or ends. Null owes nothing.
     DropSlot(Place),
     /// `a :=: b` where one side is owned: exchanges the contents.
     Swap(Place, Place),
-    /// A cursor's place is lent exclusively from here until the cursor's `StorageDead`: cursor local, place.
+    /// A cursor's place is lent exclusively from here until the cursor's `StorageDead`: cursor
+    /// local, place.
     CursorBegin(Local, Place),
-    /// From here the hidden regions of the struct at the place stand for these regions, by `exists` number: the struct is packed by
-    /// the stores to its fields that follow.
+    /// From here the hidden regions of the struct at the place stand for these regions, by `exists`
+    /// number: the struct is packed by the stores to its fields that follow.
     Pack(Place, Vec<Region>),
-    /// `unpack`: from here reads of the fields of the struct at the place, which bring its parts into locals, see its hidden
-    /// regions as these entries of `Body::regions`, by `exists` number.
+    /// `unpack`: from here reads of the fields of the struct at the place, which bring its parts
+    /// into locals, see its hidden regions as these entries of `Body::regions`, by `exists` number.
     Unpack {
         /// The struct.
         place: Place,
@@ -269,8 +277,9 @@ pub enum StmtKind {
         /// Its arguments.
         args: Vec<Operand>,
     },
-    /// `switch receive`: waits until a case can be taken; `dest` (an `int` local) becomes its number, or -1 when none can ever be taken any more and
-    /// there is a `default`. Takes nothing: a `Receive` for each end of the case follows.
+    /// `switch receive`: waits until a case can be taken; `dest` (an `int` local) becomes its
+    /// number, or -1 when none can ever be taken any more and there is a `default`. Takes nothing:
+    /// a `Receive` for each end of the case follows.
     Select {
         /// The number of the case.
         dest: Place,
@@ -287,7 +296,8 @@ pub enum StmtKind {
         head: Head,
         /// Where the arguments go: one whole local each.
         binds: Vec<Place>,
-        /// `receive end.M(x);`: waits for it; a fault if something else comes. If not, it is known to be there (behind a `Select`).
+        /// `receive end.M(x);`: waits for it; a fault if something else comes. If not, it is known
+        /// to be there (behind a `Select`).
         waits: bool,
     },
     /// Nothing (left by a transform).
@@ -325,7 +335,8 @@ pub struct Asm {
     pub inputs: Vec<(Option<Symbol>, Vec<u8>, Operand)>,
     /// Clobbers.
     pub clobbers: Vec<Vec<u8>>,
-    /// Labels of `asm goto` that it may jump to (unchecked bodies): all of them are among the body's `address_labels`.
+    /// Labels of `asm goto` that it may jump to (unchecked bodies): all of them are among the
+    /// body's `address_labels`.
     pub labels: Vec<Symbol>,
 }
 
@@ -338,11 +349,11 @@ pub enum Callee {
     Pointer(Operand),
     /// A C builtin by name.
     Builtin(Symbol),
-    /// A function that a new task calls: `start f(a)`. The call's type has the function's parameters, every region of which is
-    /// `@heap`, and a pointer to the task as its result.
+    /// A function that a new task calls: `start f(a)`. The call's type has the function's
+    /// parameters, every region of which is `@heap`, and a pointer to the task as its result.
     Start(FuncRef),
-    /// A function that a new process calls: `spawn f(a)`, `spawn? f(a)` (true). The call's type has the function's parameters and a
-    /// `pid` as its result.
+    /// A function that a new process calls: `spawn f(a)`, `spawn? f(a)` (true). The call's type has
+    /// the function's parameters and a `pid` as its result.
     Spawn(FuncRef, bool),
 }
 
@@ -388,9 +399,11 @@ pub enum PlaceBase {
 pub enum Proj {
     /// Through the pointer found so far (its address word).
     Deref,
-    /// Field number `n` of the record found so far. Of a tagged union: its member's payload, no tag test.
+    /// Field number `n` of the record found so far. Of a tagged union: its member's payload, no tag
+    /// test.
     Field(u32),
-    /// Element of the array found so far; no test (a `Check` stands before). The operand is a local or a constant.
+    /// Element of the array found so far; no test (a `Check` stands before). The operand is a local
+    /// or a constant.
     Index(Operand),
 }
 
@@ -446,8 +459,9 @@ impl ConstAddrKey {
     }
 }
 
-/// Binary operators on two operands of one type. Arithmetic wraps. `Shl`/`Shr` mask the count. `Div`/`Rem` need a `Check`
-/// before them. Comparisons give `int` 0 or 1; on pointers they compare addresses.
+/// Binary operators on two operands of one type. Arithmetic wraps. `Shl`/`Shr` mask the count.
+/// `Div`/`Rem` need a `Check` before them. Comparisons give `int` 0 or 1; on pointers they compare
+/// addresses.
 pub use typing::tree::BinOp;
 /// Unary operators on values.
 pub use typing::tree::UnOp;
@@ -480,19 +494,22 @@ pub enum Rvalue {
     },
     /// A word of a fat pointer or of a typed `void *`, as a thin pointer of the given type.
     Part(Operand, Part, Ty),
-    /// A typed `void *` from a thin pointer and the remembered type; the last field is the `void *` type.
+    /// A typed `void *` from a thin pointer and the remembered type; the last field is the `void *`
+    /// type.
     MakeTypedVoid(Operand, Ty, Ty),
-    /// Address plus elements; a fat operand keeps its bounds. The count is an integer of any type up to 64 bits, taken as signed
-    /// 64-bit if it has that size. The product with the element size wraps, but never into the bounds of a fat operand.
+    /// Address plus elements; a fat operand keeps its bounds. The count is an integer of any type
+    /// up to 64 bits, taken as signed 64-bit if it has that size. The product with the element size
+    /// wraps, but never into the bounds of a fat operand.
     Offset(Operand, Operand),
     /// Difference of two addresses in elements (`ptrdiff_t`).
     Difference(Operand, Operand),
-    /// Number of whole elements from the address of a fat pointer to its end, 0 if it is outside (`size_t`): `lengthof`.
+    /// Number of whole elements from the address of a fat pointer to its end, 0 if it is outside
+    /// (`size_t`): `lengthof`.
     Remaining(Operand),
     /// Elements of a terminated string in front of its zero (`size_t`).
     Measure(Operand),
-    /// A fat pointer of the type from a thin pointer to the first element and a count (signed 64-bit). A null address or a
-    /// count below 1 gives no elements; null gives the null value.
+    /// A fat pointer of the type from a thin pointer to the first element and a count (signed
+    /// 64-bit). A null address or a count below 1 gives no elements; null gives the null value.
     MakeCounted {
         /// The fat type.
         ty: Ty,
@@ -505,10 +522,12 @@ pub enum Rvalue {
     Clamp(Operand),
     /// Arithmetic of count expressions on signed 64-bit operands; an overflow is a fault (count).
     CountArith(BinOp, Operand, Operand),
-    /// Bytes asked for when the heap object that starts at the thin pointer was made, 0 if it is none (`size_t`).
+    /// Bytes asked for when the heap object that starts at the thin pointer was made, 0 if it is
+    /// none (`size_t`).
     BlockSize(Operand),
-    /// Allocates `count` zeroed elements in the heap, and one more zero behind them for character blocks; gives a thin pointer
-    /// to `elem`. Faults when there is no room, or gives null if fallible.
+    /// Allocates `count` zeroed elements in the heap, and one more zero behind them for character
+    /// blocks; gives a thin pointer to `elem`. Faults when there is no room, or gives null if
+    /// fallible.
     Alloc {
         /// Element type.
         elem: Ty,
@@ -520,15 +539,17 @@ pub enum Rvalue {
         hidden_zero: bool,
         /// Null instead of a fault.
         fallible: bool,
-        /// The arena or reap that it comes from; `None`: the heap (or `@exchange`, as the type of the result says).
+        /// The arena or reap that it comes from; `None`: the heap (or `@exchange`, as the type of
+        /// the result says).
         handle: Option<Operand>,
         /// With a count in front, which starts at one.
         counted: bool,
-        /// A freed object of the heap, or null, whose memory is taken if it fits (made by `transform`).
+        /// A freed object of the heap, or null, whose memory is taken if it fits (made by
+        /// `transform`).
         reuse: Option<Operand>,
     },
-    /// A pointer of the type into what the place owns (or to the slot itself): a loan that lasts as long as a local in scope has a
-    /// type that mentions it.
+    /// A pointer of the type into what the place owns (or to the slot itself): a loan that lasts as
+    /// long as a local in scope has a type that mentions it.
     Borrow(BorrowKind, Place, Ty),
     /// Counts up and gives another owned pointer; null stays null.
     Retain(Operand),
@@ -568,10 +589,12 @@ pub enum Check {
     Access(Operand, Operand),
     /// An element of a pointer that is its own first element (made by `transform`).
     Element(Box<ElementCheck>),
-    /// The same as `Access` of one element. The first operand is a fat pointer plus an index; of that pointer so many elements remain
-    /// (`size_t`), so that an index below is good (made by `transform`).
+    /// The same as `Access` of one element. The first operand is a fat pointer plus an index; of
+    /// that pointer so many elements remain (`size_t`), so that an index below is good (made by
+    /// `transform`).
     Near(Operand, Operand),
-    /// Address of the fat pointer is between its first element and its end, both included (string objects, `&p[i]`).
+    /// Address of the fat pointer is between its first element and its end, both included (string
+    /// objects, `&p[i]`).
     Within(Operand),
     /// At least `want` elements of `have` (both `size_t`): a count at a call or a conversion.
     Enough {
@@ -586,23 +609,28 @@ pub enum Check {
     Divide(Operand, Operand),
     /// The typed `void *` is null or remembers the type.
     Type(Operand, Ty),
-    /// The pointer of one word is null, or points to the part at the field path of a live object of the record type.
+    /// The pointer of one word is null, or points to the part at the field path of a live object of
+    /// the record type.
     Container(Operand, Ty, Vec<u32>),
     /// The tagged union place has this member.
     Tag(Place, u32),
-    /// The tag field operand of a `tagged_by` union is among the values that select the member; the member's name follows.
+    /// The tag field operand of a `tagged_by` union is among the values that select the member; the
+    /// member's name follows.
     TagValue(Operand, Vec<i128>, Symbol),
     /// A zero lies between the address and the end of a fat character pointer.
     HasTerminator(Operand),
-    /// A character about to be stored through a terminated pointer (first operand, address of the store second... ) is allowed: the
-    /// old value is not the terminator or the new one is zero. Operands: the place's old value, the new value.
+    /// A character about to be stored through a terminated pointer (first operand, address of the
+    /// store second... ) is allowed: the old value is not the terminator or the new one is zero.
+    /// Operands: the place's old value, the new value.
     Terminator(Operand, Operand),
-    /// `new <= old` for a count field that shrinks: (new, there), signed 64-bit. An unsigned `new` is not negative but large.
+    /// `new <= old` for a count field that shrinks: (new, there), signed 64-bit. An unsigned `new`
+    /// is not negative but large.
     Count(Operand, Operand),
-    /// A view: the address of the pointer operand (fat or thin) is aligned for the type; null is. That there is room for an
-    /// element is checked by the statements behind it.
+    /// A view: the address of the pointer operand (fat or thin) is aligned for the type; null is.
+    /// That there is room for an element is checked by the statements behind it.
     View(Operand, Ty),
-    /// The element that a terminated pointer points at is not the zero: it may be stepped over (bounds).
+    /// The element that a terminated pointer points at is not the zero: it may be stepped over
+    /// (bounds).
     Step(Operand),
     /// A byte count (`size_t`) is a multiple of the size of the type (cast).
     Multiple(Operand, Ty),
@@ -615,7 +643,8 @@ pub enum Check {
 pub struct ElementCheck {
     /// The pointer, of one word; the elements begin there.
     pub base: Operand,
-    /// The element: an integer of any type up to 64 bits, taken as signed 64-bit if it has that size.
+    /// The element: an integer of any type up to 64 bits, taken as signed 64-bit if it has that
+    /// size.
     pub index: Operand,
     /// How many there are (signed 64-bit).
     pub count: Operand,
@@ -648,13 +677,15 @@ pub struct Terminator {
 pub enum TermKind {
     /// To a block.
     Goto(BlockId),
-    /// On a scalar operand: not zero, zero. Of a pointer of several words the address counts (as in `Truth`).
+    /// On a scalar operand: not zero, zero. Of a pointer of several words the address counts (as in
+    /// `Truth`).
     If(Operand, BlockId, BlockId),
     /// On an integer operand: inclusive ranges, else.
     Switch(Operand, Vec<(i128, i128, BlockId)>, BlockId),
     /// Leaves the function.
     Return(Option<Operand>),
-    /// Falls off the end of a function that must return a value; the analyses report it if it can be reached.
+    /// Falls off the end of a function that must return a value; the analyses report it if it can
+    /// be reached.
     MissingReturn,
     /// Never reached (after a `noreturn` call or a `Check::Unreachable`).
     Unreachable,

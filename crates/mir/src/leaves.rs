@@ -1,4 +1,5 @@
-//! Leaves: C functions that allocate nothing in a heap and call nothing back, by the names of their symbols.
+//! Leaves: C functions that allocate nothing in a heap and call nothing back, by the names of their
+//! symbols.
 
 /// Whether the function is known to be one.
 pub fn is_leaf(symbol: &str) -> bool {

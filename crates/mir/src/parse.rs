@@ -1,5 +1,5 @@
-//! Reads MIR text (see `print`) back. Spans of what is read are places in the MIR text itself, so that reports of analyses on
-//! MIR files point at MIR lines.
+//! Reads MIR text (see `print`) back. Spans of what is read are places in the MIR text itself, so
+//! that reports of analyses on MIR files point at MIR lines.
 
 use crate::ir::Program;
 use crate::print_types::is_word;
@@ -147,7 +147,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `name MARK number`: the number of a function, global, record or enumeration; the name is skipped.
+    /// `name MARK number`: the number of a function, global, record or enumeration; the name is
+    /// skipped.
     pub(crate) fn numbered(&mut self, mark: char) -> Res<u32> {
         self.at += self.peek_word().len();
         if !self.rest().starts_with(mark) {
@@ -227,7 +228,8 @@ impl<'a> Parser<'a> {
 
 // ---- the tables
 impl Parser<'_> {
-    /// Records and enumerations may be mentioned before their entry; their numbers exist from the start.
+    /// Records and enumerations may be mentioned before their entry; their numbers exist from the
+    /// start.
     fn reserve_numbers(&mut self) {
         for line in self.text.lines() {
             let first = line.split_whitespace().next().unwrap_or("");

@@ -168,7 +168,8 @@ impl Parser<'_> {
     fn pointer(&mut self) -> Res<Ty> {
         let mut bounds = Bounds::Thin;
         let (mut nonnull, mut own, mut region, mut raw) = (false, Own::Shared, Region::Heap, false);
-        // `*[16]char` is a pointer to an array: qualifier words never begin with a digit, `?`, `flex` or `var`.
+        // `*[16]char` is a pointer to an array: qualifier words never begin with a digit, `?`,
+        // `flex` or `var`.
         if self.pointer_words_follow() {
             self.want("[")?;
             while !self.take("]") {

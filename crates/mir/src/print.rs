@@ -1,5 +1,5 @@
-//! MIR as text: one statement a line, tables of types and symbols in front, so that a MIR file stands alone. `parse` reads
-//! it back; printing what was parsed gives the same text.
+//! MIR as text: one statement a line, tables of types and symbols in front, so that a MIR file
+//! stands alone. `parse` reads it back; printing what was parsed gives the same text.
 
 use crate::ir::*;
 use crate::print_types::{

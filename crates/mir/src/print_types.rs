@@ -1,7 +1,8 @@
 //! Types, constants' addresses and the tables in front of a MIR file, as text.
 //!
-//! The notation is prefix and self-delimiting: `*[fat nonnull]const char`, `[16 zero]char`, `list%3` (record 3),
-//! `color^1` (enumeration 1), `exp Ping^0:2` (an endpoint of contract 0, in state 2), `fn(int, *char, ...) -> int`. Names are for the reader; the numbers decide.
+//! The notation is prefix and self-delimiting: `*[fat nonnull]const char`, `[16 zero]char`,
+//! `list%3` (record 3), `color^1` (enumeration 1), `exp Ping^0:2` (an endpoint of contract 0, in
+//! state 2), `fn(int, *char, ...) -> int`. Names are for the reader; the numbers decide.
 
 use crate::ir::{Local, Program};
 use source::Symbol;
@@ -151,8 +152,8 @@ pub(crate) fn write_ty(out: &mut String, types: &TypeStore, ty: Ty) {
     }
 }
 
-/// `@heap`, `@p1` (parameter of the generic), `@b0.1` (variable 1 of the function type 0 levels out), `@r2` (region 2 of the body),
-/// `@i3` (to be solved), `@e0` (hidden in a struct).
+/// `@heap`, `@p1` (parameter of the generic), `@b0.1` (variable 1 of the function type 0 levels
+/// out), `@r2` (region 2 of the body), `@i3` (to be solved), `@e0` (hidden in a struct).
 pub fn region_text(region: Region) -> String {
     match region {
         Region::Heap => "@heap".into(),
@@ -425,8 +426,8 @@ fn write_record(out: &mut String, types: &TypeStore, number: usize) {
     out.push_str("}\n");
 }
 
-/// `contract Ping^0 start 0 places 1 1 {`, then messages (number, direction, name, struct of the arguments) and states (name, who sends,
-/// `message -> state`).
+/// `contract Ping^0 start 0 places 1 1 {`, then messages (number, direction, name, struct of the
+/// arguments) and states (name, who sends, `message -> state`).
 fn write_contract(out: &mut String, types: &TypeStore, number: usize) {
     let Some(contract) = types.contracts.get(number) else { return };
     let _ = write!(out, "contract {}^{number}", plain_name(Some(contract.name)));

@@ -1,5 +1,5 @@
-//! Types of places, operands and values, computed from the IR alone. Nothing here asks the front end, so the verifier that
-//! builds on it is a second opinion on what lowering did.
+//! Types of places, operands and values, computed from the IR alone. Nothing here asks the front
+//! end, so the verifier that builds on it is a second opinion on what lowering did.
 
 use crate::ir::*;
 use typing::types::{ArrayLen, Bounds, Own, Pointer, Qty, Quals, RecordId, RecordKind, Region, Ty, TyKind, TypeStore};
@@ -16,7 +16,8 @@ pub enum ValueTy {
     ThinTo(Qty),
 }
 
-/// How many machine words a pointer has, and what they mean. Values of one class can be copied into each other.
+/// How many machine words a pointer has, and what they mean. Values of one class can be copied into
+/// each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PointerClass {
     /// One word: thin, terminated, counted, raw.
@@ -76,8 +77,8 @@ fn base_ty(program: &Program, body: &Body, base: PlaceBase) -> Result<Qty, TyErr
     }
 }
 
-/// The array type of a literal if it is interned, else its element type's error twin. Lowering interns the array types of the
-/// literals that it indexes.
+/// The array type of a literal if it is interned, else its element type's error twin. Lowering
+/// interns the array types of the literals that it indexes.
 fn literal_ty(types: &TypeStore, literal: &typing::tree::StringLit) -> Qty {
     let len = ArrayLen::Const(literal.units.len() as u64);
     let found = types.all().find(
@@ -192,8 +193,8 @@ pub fn is_comparison(op: BinOp) -> bool {
     matches!(op, BinOp::Lt | BinOp::Gt | BinOp::Le | BinOp::Ge | BinOp::Eq | BinOp::Ne)
 }
 
-/// Whether a value of type `value` may be stored in a place of type `dest` as it is: the same type up to qualifiers and to
-/// what a pointer promises (nullness, region, and bounds of one class).
+/// Whether a value of type `value` may be stored in a place of type `dest` as it is: the same type
+/// up to qualifiers and to what a pointer promises (nullness, region, and bounds of one class).
 pub fn assignable(types: &TypeStore, dest: Ty, value: ValueTy) -> bool {
     match value {
         ValueTy::Known(ty) => same_shape(types, dest, ty),
@@ -246,8 +247,8 @@ pub fn same_shape(types: &TypeStore, a: Ty, b: Ty) -> bool {
     }
 }
 
-/// Whether two records differ in their regions only: instances of one generic. (Records of MIR text have lost their generic; there
-/// the tag and the place of declaration tell.)
+/// Whether two records differ in their regions only: instances of one generic. (Records of MIR text
+/// have lost their generic; there the tag and the place of declaration tell.)
 fn same_record(types: &TypeStore, a: RecordId, b: RecordId) -> bool {
     let (Some(x), Some(y)) = (types.records.get(a.0 as usize), types.records.get(b.0 as usize)) else { return false };
     let generic = |id| types.instance_of.get(&id);
@@ -297,14 +298,15 @@ pub fn is_scalar(types: &TypeStore, ty: Ty) -> bool {
     )
 }
 
-/// Whether a value of the type holds a `nonnull` pointer that all zero bytes would break: such a type must be assigned
-/// whole. Of a union the first member counts, which zero bytes select.
+/// Whether a value of the type holds a `nonnull` pointer that all zero bytes would break: such a
+/// type must be assigned whole. Of a union the first member counts, which zero bytes select.
 pub fn has_nonnull(types: &TypeStore, ty: Ty) -> bool {
     holds_nonnull(types, ty, 0)
 }
 
 fn holds_nonnull(types: &TypeStore, ty: Ty, depth: u32) -> bool {
-    // By-value nesting is finite in every correct type; the limit guards against what an error left behind.
+    // By-value nesting is finite in every correct type; the limit guards against what an error left
+    // behind.
     if depth > 100 {
         return false;
     }
@@ -332,7 +334,8 @@ pub fn is_terminated(types: &TypeStore, ty: Ty) -> bool {
     matches!(types.kind(ty), TyKind::Ptr(p) if p.bounds == Bounds::Terminated)
 }
 
-/// Whether a value of the type holds counted pointers to the heap or counted keys: a count goes down when it ends. Regions are erased.
+/// Whether a value of the type holds counted pointers to the heap or counted keys: a count goes
+/// down when it ends. Regions are erased.
 pub fn holds_counts(types: &TypeStore, ty: Ty) -> bool {
     match types.kind(ty) {
         TyKind::Ptr(p) => p.own == Own::Rc && p.region == Region::Heap,

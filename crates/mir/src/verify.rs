@@ -1,7 +1,9 @@
-//! The structural verifier: that MIR is what `ir` says it is. It trusts nothing that lowering computed but the declared types,
-//! and never stops at the first error. An error here is a bug of the compiler, not of the program.
+//! The structural verifier: that MIR is what `ir` says it is. It trusts nothing that lowering
+//! computed but the declared types, and never stops at the first error. An error here is a bug of
+//! the compiler, not of the program.
 //!
-//! Three parts: numbers and shape (here), types (`verify_types`), order of statements (`verify_order`).
+//! Three parts: numbers and shape (here), types (`verify_types`), order of statements
+//! (`verify_order`).
 
 use crate::cfg::{each_successor, Cfg};
 use crate::ir::*;

@@ -1,5 +1,6 @@
-//! The verifier's part about order: temporaries are assigned before use on all ways, and locals with storage statements
-//! are used only between them. Deliberately not on the framework of `flow`: it is a second opinion.
+//! The verifier's part about order: temporaries are assigned before use on all ways, and locals
+//! with storage statements are used only between them. Deliberately not on the framework of `flow`:
+//! it is a second opinion.
 
 use crate::bits::BitSet;
 use crate::cfg::Cfg;
@@ -12,7 +13,8 @@ pub(crate) fn run(verifier: &mut Verifier, cfg: &Cfg) {
     storage(verifier, cfg);
 }
 
-/// Solves forward: `meet` joins the state at a block's end into a successor's start and tells whether that changed.
+/// Solves forward: `meet` joins the state at a block's end into a successor's start and tells
+/// whether that changed.
 fn solve(
     body: &Body,
     cfg: &Cfg,
@@ -78,7 +80,8 @@ fn temps(verifier: &mut Verifier, cfg: &Cfg) {
     });
 }
 
-/// Runs through all reachable statements with the state in front of each, which then changes by `assign`.
+/// Runs through all reachable statements with the state in front of each, which then changes by
+/// `assign`.
 fn each_use(
     verifier: &mut Verifier,
     cfg: &Cfg,
@@ -104,8 +107,9 @@ fn each_use(
     verifier.stmt = None;
 }
 
-/// Locals with a `StorageLive` are used, and die, only where they may be live. (A jump may pass the declaration of a local that
-/// dies at the end of the block, so "on some way" is the most that can be asked.)
+/// Locals with a `StorageLive` are used, and die, only where they may be live. (A jump may pass the
+/// declaration of a local that dies at the end of the block, so "on some way" is the most that can
+/// be asked.)
 fn storage(verifier: &mut Verifier, cfg: &Cfg) {
     let body = verifier.body;
     let mut tracked = BitSet::empty(body.locals.len());

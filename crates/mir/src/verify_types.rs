@@ -1,4 +1,5 @@
-//! The verifier's part about types: every statement is well-typed up to qualifiers and to what pointers promise.
+//! The verifier's part about types: every statement is well-typed up to qualifiers and to what
+//! pointers promise.
 
 use crate::ir::*;
 use crate::print;
@@ -336,7 +337,8 @@ impl<'a> Verifier<'a> {
         self.want(operand, "a handle", |this, ty| matches!(this.kind(ty), TyKind::Handle(..)));
     }
 
-    /// Owned pointers, keys, ends of channels, and what may hold them. (What is owned by its type alone is for the ownership verifier.)
+    /// Owned pointers, keys, ends of channels, and what may hold them. (What is owned by its type
+    /// alone is for the ownership verifier.)
     fn can_be_owned(&self, ty: Ty) -> bool {
         matches!(
             self.kind(ty),

@@ -1,4 +1,5 @@
-//! What statements and terminators read and write, place by place: one list for the verifier and for all analyses.
+//! What statements and terminators read and write, place by place: one list for the verifier and
+//! for all analyses.
 
 use crate::ir::*;
 
@@ -15,8 +16,8 @@ pub enum Access {
     Address,
 }
 
-/// Visits every place that the statement names, in the order in which they are used: reads before the write. Operands in
-/// index positions come as reads of their own.
+/// Visits every place that the statement names, in the order in which they are used: reads before
+/// the write. Operands in index positions come as reads of their own.
 pub fn stmt_places(kind: &StmtKind, visit: &mut dyn FnMut(&Place, Access)) {
     match kind {
         StmtKind::Assign(dest, value) => {
@@ -135,13 +136,15 @@ pub fn rvalue_places<'a>(value: &'a Rvalue, visit: &mut dyn FnMut(&'a Place, Acc
             place(of, if kind.by_address() { Access::Address } else { Access::Read }, visit);
         }
         Rvalue::Tag(of) => place(of, Access::Read, visit),
-        // `va_arg` reads the list and steps it; what counts here is that the list must have been started.
+        // `va_arg` reads the list and steps it; what counts here is that the list must have been
+        // started.
         Rvalue::VaArg(of, _) => place(of, Access::Read, visit),
         _ => rvalue_operands(value, &mut |operand| operand_places(operand, visit)),
     }
 }
 
-/// Visits the operands of a value, left to right; not the places of `AddrOf`, `Borrow`, `Tag`, `VaArg`.
+/// Visits the operands of a value, left to right; not the places of `AddrOf`, `Borrow`, `Tag`,
+/// `VaArg`.
 pub fn rvalue_operands<'a>(value: &'a Rvalue, visit: &mut dyn FnMut(&'a Operand)) {
     match value {
         Rvalue::Use(a)

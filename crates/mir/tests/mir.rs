@@ -1,5 +1,5 @@
-//! Runs the MIR files of `tests/mir`: each case parses, prints, parses and prints the same again, and the verifier finds what
-//! the case's `//!` comments say, and nothing else.
+//! Runs the MIR files of `tests/mir`: each case parses, prints, parses and prints the same again,
+//! and the verifier finds what the case's `//!` comments say, and nothing else.
 //!
 //! A file holds cases behind `//--- name`; the text in front of the first stands in front of each.
 

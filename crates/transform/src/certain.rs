@@ -1,4 +1,5 @@
-//! Checks that always fail where they are reached: a mistake that need not wait for a run to be seen, so it is warned of.
+//! Checks that always fail where they are reached: a mistake that need not wait for a run to be
+//! seen, so it is warned of.
 //!
 //! Needs: `flow::ranges`. Changes nothing: the check stays, and fails when it is reached.
 

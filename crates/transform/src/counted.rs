@@ -1,7 +1,8 @@
 //! Counted pointers in their short form.
 //!
-//! A `counted_by` parameter or field becomes a pointer of three words, although its first word never changes and its end is
-//! computed from its count. Where such a pointer, `F`, is only a base for elements, the access
+//! A `counted_by` parameter or field becomes a pointer of three words, although its first word
+//! never changes and its end is computed from its count. Where such a pointer, `F`, is only a base
+//! for elements, the access
 //!
 //! ```text
 //! _t = offset(F, k); check access(_t, 1); ... _t.* ...
@@ -13,11 +14,11 @@
 //! _t = offset(base, k); check element(base, k, count); ... _t.* ...
 //! ```
 //!
-//! with one word for `_t`. The test is then `k < count` on the program's own numbers, which the range analysis and the C compiler
-//! understand. The fault is the same, at the same place.
+//! with one word for `_t`. The test is then `k < count` on the program's own numbers, which the
+//! range analysis and the C compiler understand. The fault is the same, at the same place.
 //!
-//! Needs: MIR as lowered. Changes: types of temporaries, checks, places; adds copies of bases, counts and indices. Guarantees: each access
-//! has the check that it had.
+//! Needs: MIR as lowered. Changes: types of temporaries, checks, places; adds copies of bases,
+//! counts and indices. Guarantees: each access has the check that it had.
 
 use crate::uses::{self, single_check, At, Writes};
 use mir::ir::*;
@@ -169,8 +170,8 @@ fn is_count(body: &Body, writes: &Writes, count: &Operand) -> bool {
     }
 }
 
-/// Whether the count of a `counted` value may be below 0. A field of an unsigned type that is alone the count of a pointer field
-/// never holds more than there is while that pointer is not null (I5).
+/// Whether the count of a `counted` value may be below 0. A field of an unsigned type that is alone
+/// the count of a pointer field never holds more than there is while that pointer is not null (I5).
 fn may_be_negative(program: &Program, body: &Body, writes: &Writes, ptr: &Operand, count: &Operand) -> bool {
     let value = match count {
         Operand::Const(Const::Int(n, _)) => return *n < 0,
@@ -188,7 +189,8 @@ fn may_be_negative(program: &Program, body: &Body, writes: &Writes, ptr: &Operan
     !is_count_field(program, body, ptr, from)
 }
 
-/// Whether `count` reads the field that alone counts the pointer field which `ptr` reads, of the same record.
+/// Whether `count` reads the field that alone counts the pointer field which `ptr` reads, of the
+/// same record.
 fn is_count_field(program: &Program, body: &Body, ptr: &Operand, count: &Operand) -> bool {
     let (Some(ptr), Some(count)) = (ptr.place(), count.place()) else { return false };
     let (Some((Proj::Field(_), record)), Some((Proj::Field(n), same))) =
@@ -201,7 +203,8 @@ fn is_count_field(program: &Program, body: &Body, ptr: &Operand, count: &Operand
     ptr.base == count.base && record == same && *program.types.count_expr(id) == CountExpr::Field(*n)
 }
 
-/// Gives base and count of each source names that keep their values as long as the source keeps its own.
+/// Gives base and count of each source names that keep their values as long as the source keeps its
+/// own.
 fn name_words(
     program: &mut Program,
     body: &mut Body,
@@ -229,7 +232,8 @@ fn name_words(
     shorts
 }
 
-/// The words of a source that one statement makes: what they are made from, if that keeps its value, or copies.
+/// The words of a source that one statement makes: what they are made from, if that keeps its
+/// value, or copies.
 fn once(
     program: &Program,
     body: &mut Body,
@@ -354,7 +358,8 @@ fn elements(body: &Body, writes: &Writes, shorts: &FxHashMap<Local, Short>) -> F
     found
 }
 
-/// Whether the check stands behind the address in the same block, and the source still has its value.
+/// Whether the check stands behind the address in the same block, and the source still has its
+/// value.
 fn checked_at_once(body: &Body, element: &Element, check: At) -> bool {
     if check.block != element.at.block || check.stmt < element.at.stmt {
         return false;
@@ -453,7 +458,8 @@ fn rewrite(
     }
 }
 
-/// Whether the local is a temporary that is assigned once: from there to the end of its block it keeps its value.
+/// Whether the local is a temporary that is assigned once: from there to the end of its block it
+/// keeps its value.
 fn is_steady_temp(body: &Body, writes: &Writes, local: Local) -> bool {
     let is_temp = body.locals.get(local.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp);
     is_temp && writes.single(body, local).is_some()

@@ -1,12 +1,14 @@
 //! Slots that have just been emptied: `t :=: s->text; ...; s->text = t;` frees nothing.
 //!
-//! What is in a slot is worked on after it was exchanged for null, and put back. The assignment that puts it back drops what the slot
-//! holds, which is a test, a call, and a copy of `t`'s base for the collector, since a drop may run it.
+//! What is in a slot is worked on after it was exchanged for null, and put back. The assignment
+//! that puts it back drops what the slot holds, which is a test, a call, and a copy of `t`'s base
+//! for the collector, since a drop may run it.
 //!
-//! Needs: instances, so that types say what owns something. Changes: drops of a slot that is null become nothing. Guarantees: within one
-//! block, from an exchange with a local that was set to null to the drop, no statement can put something into the slot: only
-//! assignments and exchanges of what owns something, disposal, and calls of code that is not known can, for what owns something is
-//! never copied (I7).
+//! Needs: instances, so that types say what owns something. Changes: drops of a slot that is null
+//! become nothing. Guarantees: within one block, from an exchange with a local that was set to null
+//! to the drop, no statement can put something into the slot: only assignments and exchanges of
+//! what owns something, disposal, and calls of code that is not known can, for what owns something
+//! is never copied (I7).
 
 use mir::ir::*;
 use mir::ty::{owns, place_ty};
@@ -30,7 +32,8 @@ pub fn run(program: &Program, body: &mut Body) {
     }
 }
 
-/// Whether the place is behind one pointer in a local, at fixed fields: it is the same as long as the local is.
+/// Whether the place is behind one pointer in a local, at fixed fields: it is the same as long as
+/// the local is.
 fn is_fixed(body: &Body, slot: &Place) -> bool {
     let PlaceBase::Local(local) = slot.base else { return false };
     let plain = body.locals.get(local.0 as usize).is_some_and(|l| !l.address_taken && !l.ty.quals.is_volatile);
@@ -87,7 +90,8 @@ fn is_cursor(body: &Body, local: Local) -> bool {
     body.blocks.iter().flat_map(|block| &block.stmts).any(begins)
 }
 
-/// Whether a store leaves the slot alone: it is no store of something that owns, and the way to the slot stays.
+/// Whether a store leaves the slot alone: it is no store of something that owns, and the way to the
+/// slot stays.
 fn keeps(program: &Program, body: &Body, dest: &Place, slot: &Place) -> bool {
     let apart = |local: Local| body.locals.get(local.0 as usize).is_some_and(|l| !l.address_taken);
     match dest.as_local() {

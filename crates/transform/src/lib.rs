@@ -1,5 +1,6 @@
-//! Transforms of MIR that remove run-time checks, warnings of those that always fail, and objects of the heap that go to frames; run on what is emitted:
-//! bodies without type parameters, and instances. `pass` lists them.
+//! Transforms of MIR that remove run-time checks, warnings of those that always fail, and objects
+//! of the heap that go to frames; run on what is emitted: bodies without type parameters, and
+//! instances. `pass` lists them.
 
 pub mod certain;
 pub mod codes;

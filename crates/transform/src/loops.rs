@@ -1,4 +1,5 @@
-//! Innermost loops, and how often they turn: `for (i = start; i < end; i += step)`, `while (n-- > 0)`, `for (; p < end; p++)`.
+//! Innermost loops, and how often they turn: `for (i = start; i < end; i += step)`,
+//! `while (n-- > 0)`, `for (; p < end; p++)`.
 
 use crate::uses::{self, At, Writes};
 use flow::ranges::terms::int_range;
@@ -39,7 +40,8 @@ pub struct Loop {
     pub turns: Turns,
 }
 
-/// What says how often a loop turns. The test stands at the head, which it leaves if the test fails.
+/// What says how often a loop turns. The test stands at the head, which it leaves if the test
+/// fails.
 #[derive(Clone, Debug)]
 pub enum Turns {
     /// `i < end`, `i += step`
@@ -63,7 +65,8 @@ pub struct Counter {
     pub end: Operand,
     /// How the two compare.
     pub until: Until,
-    /// By how much it grows, at the end of each turn: a positive constant, or an unwritten local of the same type.
+    /// By how much it grows, at the end of each turn: a positive constant, or an unwritten local of
+    /// the same type.
     pub step: Operand,
     /// Where it grows.
     pub growth: At,
@@ -76,7 +79,8 @@ pub struct Countdown {
     pub local: Local,
     /// Its type.
     pub ty: Ty,
-    /// A turn begins if the counter is at least this at the head. Where the counter is below, less `step`, is a number of its type.
+    /// A turn begins if the counter is at least this at the head. Where the counter is below, less
+    /// `step`, is a number of its type.
     pub least: i128,
     /// By how much it shrinks.
     pub step: i128,
@@ -113,7 +117,8 @@ impl Loop {
         self.contains(at.block) && grown.is_none_or(|g| at.block != g.block || at.stmt < g.stmt)
     }
 
-    /// Whether the statement runs only between a test that held and the growth: a counter is then in the loop's range.
+    /// Whether the statement runs only between a test that held and the growth: a counter is then
+    /// in the loop's range.
     pub fn is_inside(&self, at: At) -> bool {
         (at.block != self.head || matches!(self.turns, Turns::Open)) && self.is_before_growth(at)
     }
@@ -369,8 +374,9 @@ fn mirrored(op: BinOp) -> BinOp {
     }
 }
 
-/// The only write of the counter in the loop, `i = i + constant`, `i = i - constant`, `i = i + unwritten`: where, and by how much it grows. The
-/// sum may be made of a copy, as in `n--`.
+/// The only write of the counter in the loop, `i = i + constant`, `i = i - constant`,
+/// `i = i + unwritten`: where, and by how much it grows. The sum may be made of a copy, as in
+/// `n--`.
 fn change(body: &Body, blocks: &[usize], counter: Local, ty: Ty) -> Option<(At, Operand)> {
     let mut found = None;
     for &block in blocks {
@@ -420,7 +426,8 @@ fn is_copy(body: &Body, at: At, local: Local, counter: Local) -> bool {
         && matches!(value.map(|s| &s.kind), Some(StmtKind::Assign(_, Rvalue::Use(from))) if uses::whole(from) == Some(counter))
 }
 
-/// Whether `writes` knows the local to be assigned once, in the loop, in front of the statement on every way there.
+/// Whether `writes` knows the local to be assigned once, in the loop, in front of the statement on
+/// every way there.
 pub fn computed_before(
     body: &Body,
     writes: &Writes,

@@ -1,9 +1,11 @@
 //! Pointers that move, but not in this loop.
 //!
-//! Of a fat pointer that is only looked at in a loop, the number of elements that remain is computed where the pointer is assigned;
-//! then one comparison with it passes nearly every index. What fails it gets the whole test: an index may well be negative.
+//! Of a fat pointer that is only looked at in a loop, the number of elements that remain is
+//! computed where the pointer is assigned; then one comparison with it passes nearly every index.
+//! What fails it gets the whole test: an index may well be negative.
 //!
-//! Needs: bodies behind `removal`. Changes: checks of one element into `near`; adds variables. Guarantees: the checks fail as before.
+//! Needs: bodies behind `removal`. Changes: checks of one element into `near`; adds variables.
+//! Guarantees: the checks fail as before.
 
 use crate::counted::new_temp;
 use crate::loops;
@@ -74,7 +76,8 @@ pub fn run(program: &Program, body: &mut Body) {
     }
 }
 
-/// The pointer that `element` is an element of, if the check stands in a loop that does not move it.
+/// The pointer that `element` is an element of, if the check stands in a loop that does not move
+/// it.
 fn rests(
     program: &Program,
     body: &Body,

@@ -87,8 +87,8 @@ fn may_be_called(program: &Program, body: &Body) -> bool {
     program.functions.get(body.func.func.0 as usize).is_some_and(|f| f.used || f.linkage != Linkage::Internal)
 }
 
-/// The bodies' numbers, each behind those that it calls, so that their results are known; where calls go round, in the order of
-/// the source.
+/// The bodies' numbers, each behind those that it calls, so that their results are known; where
+/// calls go round, in the order of the source.
 fn callees_first(bodies: &[&mut Body]) -> Vec<usize> {
     let numbers: FxHashMap<&FuncRef, usize> = bodies.iter().enumerate().map(|(n, b)| (&b.func, n)).collect();
     let callees = |n: usize| {
@@ -104,7 +104,8 @@ fn callees_first(bodies: &[&mut Body]) -> Vec<usize> {
     };
     let mut order = Vec::with_capacity(bodies.len());
     let mut seen = BitSet::empty(bodies.len());
-    // A path through the calls: each with the callees that are still to be entered, the first one last.
+    // A path through the calls: each with the callees that are still to be entered, the first one
+    // last.
     let mut path: Vec<(usize, Vec<usize>)> = vec![];
     for n in 0..bodies.len() {
         if seen.insert(n) {

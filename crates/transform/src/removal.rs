@@ -1,7 +1,8 @@
 //! Checks that cannot fail are removed; what is proven of the others makes them cheaper.
 //!
-//! Needs: `flow::ranges`. Changes: checks become `Nop`, or lose tests. Guarantees: a check that is gone would not have failed, on any run
-//! (`tests/random.rs` and the differential fuzzer look for one that would).
+//! Needs: `flow::ranges`. Changes: checks become `Nop`, or lose tests. Guarantees: a check that is
+//! gone would not have failed, on any run (`tests/random.rs` and the differential fuzzer look for
+//! one that would).
 
 use crate::certain;
 use crate::known_null;
@@ -32,8 +33,8 @@ fn shown_name(program: &Program, body: &Body) -> String {
     }
 }
 
-/// Removes checks, says of the others why they remain if `explain`, and notes what the function returns. Arithmetic of counts becomes plain
-/// if `release`.
+/// Removes checks, says of the others why they remain if `explain`, and notes what the function
+/// returns. Arithmetic of counts becomes plain if `release`.
 pub fn run(
     program: &Program,
     body: &mut Body,
@@ -166,7 +167,8 @@ fn judge(program: &Program, body: &Body, view: &View, check: &Check) -> Option<V
         }
         Check::Count(new, there) => {
             let nothing = view.value(new).is_some_and(|r| r.hi <= 0);
-            // What is there is compared as a signed number, or as an unsigned one if the new count is.
+            // What is there is compared as a signed number, or as an unsigned one if the new count
+            // is.
             let counted = view.value(there).is_some_and(|r| r.lo >= 0);
             (nothing || counted && view.difference(new, there).is_some_and(|d| d <= 0)).then_some(Verdict::Gone)
         }

@@ -1,13 +1,16 @@
 //! Checks that were made before.
 //!
-//! The ranges do not follow the bounds of fat pointers. But whether `p[k]` is in bounds depends on the words of `p` and on `k` alone:
-//! where it was checked on every way, and neither was written since, it holds again.
+//! The ranges do not follow the bounds of fat pointers. But whether `p[k]` is in bounds depends on
+//! the words of `p` and on `k` alone: where it was checked on every way, and neither was written
+//! since, it holds again.
 //!
-//! Forward, at each point a set of facts: `p[k]` was checked, and `t` is a copy of `k`. Join: intersection. A write to a local drops
-//! what is said of it; what it said of its copies stays with them. A number of fewer than 64 bits has the value that it has when
-//! widened to 64, and only conversions to 64 bits are followed, so a copy is the same index.
+//! Forward, at each point a set of facts: `p[k]` was checked, and `t` is a copy of `k`. Join:
+//! intersection. A write to a local drops what is said of it; what it said of its copies stays with
+//! them. A number of fewer than 64 bits has the value that it has when widened to 64, and only
+//! conversions to 64 bits are followed, so a copy is the same index.
 //!
-//! Needs: bodies behind `removal`. Changes: checks into `nop`. Guarantees: a check that is gone was made with the same words before.
+//! Needs: bodies behind `removal`. Changes: checks into `nop`. Guarantees: a check that is gone was
+//! made with the same words before.
 
 use crate::report::Remaining;
 use crate::uses::{self, single_check, Writes};
@@ -183,7 +186,8 @@ impl Pass<'_> {
         }
     }
 
-    /// Pointer and index of a temporary that is made and checked in one block, while neither changes.
+    /// Pointer and index of a temporary that is made and checked in one block, while neither
+    /// changes.
     fn element(&self, element: Local, block: usize, check: usize) -> Option<(Local, Index)> {
         let (made, value) = self.writes.single(self.body, element)?;
         let Rvalue::Offset(from, by) = value else { return None };

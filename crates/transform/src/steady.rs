@@ -1,8 +1,10 @@
 //! Memory that nothing in a loop changes.
 //!
-//! A counted field and the fields of its count are changed only under their own names, or with the whole struct: their addresses
-//! are never taken (L0221), and a struct that holds a pointer is never looked at as bytes or as part of an untagged union. So a store of a number or
-//! a pointer to another place leaves them as they are, wherever that is. Any other memory is taken to stay as it is in loops that store nothing.
+//! A counted field and the fields of its count are changed only under their own names, or with the
+//! whole struct: their addresses are never taken (L0221), and a struct that holds a pointer is
+//! never looked at as bytes or as part of an untagged union. So a store of a number or a pointer to
+//! another place leaves them as they are, wherever that is. Any other memory is taken to stay as it
+//! is in loops that store nothing.
 
 use crate::uses;
 use mir::ir::*;
@@ -38,7 +40,8 @@ impl Guarded {
         guarded
     }
 
-    /// Notes whether the function changes no memory; those that it calls were noted. One that other objects see might be replaced by theirs.
+    /// Notes whether the function changes no memory; those that it calls were noted. One that other
+    /// objects see might be replaced by theirs.
     pub fn note(&mut self, program: &Program, body: &Body) {
         let function = program.functions.get(body.func.func.0 as usize);
         if body.unchecked || function.is_none_or(|f| f.linkage != Linkage::Internal) {
@@ -116,7 +119,8 @@ impl<'a> Steady<'a> {
         Steady { program, body, guarded, written }
     }
 
-    /// Whether the place, a number or a pointer of one word, holds the same as long as the loop runs. Its base is unwritten there.
+    /// Whether the place, a number or a pointer of one word, holds the same as long as the loop
+    /// runs. Its base is unwritten there.
     pub fn holds(&self, place: &Place) -> bool {
         let Some(written) = &self.written else { return false };
         let guarded = self.guarded.is_guarded(self.program, self.body, place);
@@ -129,7 +133,8 @@ impl<'a> Steady<'a> {
         })
     }
 
-    /// Whether the place may be the field, of this struct or another instance of the same generic one.
+    /// Whether the place may be the field, of this struct or another instance of the same generic
+    /// one.
     fn same_field(&self, place: &Place, field: Option<(RecordId, u32)>) -> bool {
         match (field_of(self.program, self.body, place), field) {
             (Some((a, m)), Some((b, n))) => m == n && alike(&self.program.types, a, b),

@@ -1,6 +1,6 @@
-//! Writes of more than there is room for, seen before they run: through a pointer without bounds, which leads to one element, and
-//! of a literal into an array that it does not fit. Their checks are the callee's own, or their counts are not known, so ranges
-//! do not tell.
+//! Writes of more than there is room for, seen before they run: through a pointer without bounds,
+//! which leads to one element, and of a literal into an array that it does not fit. Their checks
+//! are the callee's own, or their counts are not known, so ranges do not tell.
 //!
 //! Needs: arguments are made in the block of their call, as lowering does. Changes nothing.
 
@@ -10,7 +10,8 @@ use source::{Diagnostic, Span, Symbol};
 use typing::tree::{StrId, Trust};
 use typing::types::Ty;
 
-/// Functions of C that write their second argument, a string, and its zero into the object of the first.
+/// Functions of C that write their second argument, a string, and its zero into the object of the
+/// first.
 const WRITERS: [&str; 3] = ["strcpy", "stpcpy", "strcat"];
 
 /// What a pointer leads to.

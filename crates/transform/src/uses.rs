@@ -42,7 +42,8 @@ impl Writes {
         self.count.get(local.0 as usize).copied().unwrap_or(u32::MAX)
     }
 
-    /// The only statement that writes the local, whose address is not taken, and what it assigns to the whole of it.
+    /// The only statement that writes the local, whose address is not taken, and what it assigns to
+    /// the whole of it.
     pub fn single<'b>(&self, body: &'b Body, local: Local) -> Option<(At, &'b Rvalue)> {
         let decl = body.locals.get(local.0 as usize)?;
         if self.count(local) != 1 || decl.address_taken || decl.kind == LocalKind::Param {

@@ -1,7 +1,8 @@
 //! Runs the MIR of `tests/mir` through the transforms.
 //!
-//! A file holds cases behind `//--- name`; the text in front of the first stands in front of each. `//> stmt`: the result has a line
-//! that reads so; `//< stmt`: it has none. `//= N stmt`: it has that many.
+//! A file holds cases behind `//--- name`; the text in front of the first stands in front of each.
+//! `//> stmt`: the result has a line that reads so; `//< stmt`: it has none. `//= N stmt`: it has
+//! that many.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,8 +1,9 @@
 //! Follows the owners of small objects through a function.
 //!
-//! Lattice, of each local that may own: the set of {null, something else, object of site n} that it may hold. Join: union. A local
-//! that holds nothing, because nothing was assigned yet or it was moved out of, has the empty set. A branch on whether such a local
-//! is null is not taken where that cannot be, so that what stands behind a failed `malloc` counts for nothing.
+//! Lattice, of each local that may own: the set of {null, something else, object of site n} that it
+//! may hold. Join: union. A local that holds nothing, because nothing was assigned yet or it was
+//! moved out of, has the empty set. A branch on whether such a local is null is not taken where
+//! that cannot be, so that what stands behind a failed `malloc` counts for nothing.
 
 use flow::framework::{solve, Analysis, Direction, Edge, Item, Point};
 use mir::cfg::Cfg;
@@ -82,7 +83,8 @@ fn bit(site: usize) -> u64 {
     }
 }
 
-/// Whether a local may own an object of the heap that is followed: a unique pointer whose own address nobody has.
+/// Whether a local may own an object of the heap that is followed: a unique pointer whose own
+/// address nobody has.
 pub fn is_owner(program: &Program, body: &Body, local: Local) -> bool {
     let Some(decl) = body.locals.get(local.0 as usize) else { return false };
     let TyKind::Ptr(p) = program.types.kind(decl.ty.ty) else { return false };
@@ -173,7 +175,8 @@ pub fn follow(program: &Program, body: &Body, sites: &[Site]) -> Found {
     found
 }
 
-/// The sites that are freed somewhere together with one of the heap, step by step, without those that are there already.
+/// The sites that are freed somewhere together with one of the heap, step by step, without those
+/// that are there already.
 pub fn spread(freed: &[Freed], sites: usize, in_heap: &dyn Fn(usize) -> bool) -> Vec<usize> {
     let mut heap: u64 = (0..sites).filter(|&n| in_heap(n)).map(bit).sum();
     let before = heap;
@@ -341,7 +344,8 @@ impl Follow<'_> {
         }
     }
 
-    /// The local that an operand at the end of a block tests, and whether it is null if the operand is zero (`true`).
+    /// The local that an operand at the end of a block tests, and whether it is null if the operand
+    /// is zero (`true`).
     fn tested(&self, block: BlockId, operand: &Operand) -> Option<(Local, bool)> {
         let stmts = &self.body.blocks.get(block.0 as usize)?.stmts;
         let mut tests = operand.place()?.as_local()?;

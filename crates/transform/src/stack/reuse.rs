@@ -1,13 +1,15 @@
-//! Linear allocation with re-use: where an object is freed and the next thing that happens to the heap is the allocation of one like
-//! it, the second takes the memory of the first.
+//! Linear allocation with re-use: where an object is freed and the next thing that happens to the
+//! heap is the allocation of one like it, the second takes the memory of the first.
 //!
-//! After Reinking, Xie, de Moura and Leijen, "Perceus: Garbage Free Reference Counting with Reuse" (PLDI 2021), for unique
-//! pointers, of which it is known that nobody else looks at them any more. Between the two there is no call and nothing
-//! that may collect, so that no more memory is held than before.
+//! After Reinking, Xie, de Moura and Leijen, "Perceus: Garbage Free Reference Counting with Reuse"
+//! (PLDI 2021), for unique pointers, of which it is known that nobody else looks at them any more.
+//! Between the two there is no call and nothing that may collect, so that no more memory is held
+//! than before.
 //!
-//! Needs: bodies whose ownership was checked. Changes: `Dispose` of an object all of whose parts are gone becomes a move into a
-//! temporary, which `alloc` has as `reuse`. Guarantees: the runtime compares sizes, and frees what does not fit, so a choice that is
-//! wrong here costs a little time and nothing else.
+//! Needs: bodies whose ownership was checked. Changes: `Dispose` of an object all of whose parts
+//! are gone becomes a move into a temporary, which `alloc` has as `reuse`. Guarantees: the runtime
+//! compares sizes, and frees what does not fit, so a choice that is wrong here costs a little time
+//! and nothing else.
 
 use super::{Outcome, Placed};
 use crate::counted::new_temp;
@@ -65,7 +67,8 @@ fn is_alloc(kind: &StmtKind) -> bool {
     matches!(kind, StmtKind::Assign(_, Rvalue::Alloc { .. }))
 }
 
-/// A statement that frees one object of the heap, of which all that it owned went elsewhere: the pointer's type and the object's.
+/// A statement that frees one object of the heap, of which all that it owned went elsewhere: the
+/// pointer's type and the object's.
 fn freed(program: &Program, body: &Body, stmt: &Stmt) -> Option<(Ty, Ty)> {
     let StmtKind::Dispose { value: value @ Operand::Move(_), handle: None, moved } = &stmt.kind else { return None };
     let ty = operand_ty(program, body, value).ok()?;
@@ -94,7 +97,8 @@ fn is_empty(types: &TypeStore, ty: Ty, path: &mut Vec<Proj>, moved: &[Vec<Proj>]
     })
 }
 
-/// The first allocation behind a point, if nothing else happens to the heap before, and it is of one object like `target`.
+/// The first allocation behind a point, if nothing else happens to the heap before, and it is of
+/// one object like `target`.
 fn next_alloc(program: &Program, body: &Body, cfg: &Cfg, from: (usize, usize), target: Ty) -> Option<(usize, usize)> {
     let (mut block, mut first) = from;
     for _ in 0..body.blocks.len() {

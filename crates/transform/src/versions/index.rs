@@ -1,4 +1,5 @@
-//! Indices that grow with the counter, and what a loop must be tested for so that they stay within their bounds.
+//! Indices that grow with the counter, and what a loop must be tested for so that they stay within
+//! their bounds.
 
 use crate::loops::{self, Counter, Loop};
 use crate::steady::Steady;
@@ -16,10 +17,11 @@ const DEPTH: u32 = 12;
 pub enum Node {
     /// A constant or an unwritten local.
     Leaf(Operand),
-    /// A place in memory that nothing in the loop changes. If it is behind a pointer, the local, which must not be null.
+    /// A place in memory that nothing in the loop changes. If it is behind a pointer, the local,
+    /// which must not be null.
     Load(Place, Option<Local>),
-    /// An element `base[index]` of this type, one that nothing in the loop changes: of so many, or if the head reads it, where its check was
-    /// proven, of enough.
+    /// An element `base[index]` of this type, one that nothing in the loop changes: of so many, or
+    /// if the head reads it, where its check was proven, of enough.
     Element(Box<[Node; 2]>, Option<Box<Node>>, Ty),
     /// The counter.
     Counter,
@@ -94,8 +96,8 @@ pub enum Test {
     Positive(Node, Ty),
     /// The last value, as a number of the unsigned type of 64 bits, is less than the count.
     Less(Node, Ty, Node),
-    /// The first value is at least 0, and with all steps added to it less than the count and no more than its type has; of a counter of at
-    /// most 32 bits.
+    /// The first value is at least 0, and with all steps added to it less than the count and no
+    /// more than its type has; of a counter of at most 32 bits.
     Range(Node, Slope, Ty, Node),
     /// Turns are few enough for factors.
     FewTurns,
@@ -107,8 +109,9 @@ pub enum Test {
     NotNull(Node),
     /// The count is not negative.
     Count(Node),
-    /// What the pointer climbs to, with all that it moves, lies within its bounds: the most that it moves in a turn, and the
-    /// element that is furthest from where it stands at the start of a turn.
+    /// What the pointer climbs to, with all that it moves, lies within its bounds: the most that it
+    /// moves in a turn, and the element that is furthest from where it stands at the start of a
+    /// turn.
     Reach(Local, i128, i128),
 }
 
@@ -205,7 +208,8 @@ impl Planner<'_> {
         } else {
             self.level(&node, &slope, ty, &mut tests)?;
             if range.lo < 0 {
-                // A conversion to a signed number of the same bits keeps the order if what is converted ends below the count.
+                // A conversion to a signed number of the same bits keeps the order if what is
+                // converted ends below the count.
                 tests.push(Test::Positive(node.clone(), ty));
             }
             tests.push(Test::Less(node.clone(), ty, count.clone()));
@@ -237,7 +241,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Base and count of a check that stays, if they are the same in all turns, lie in memory, and need more than a comparison.
+    /// Base and count of a check that stays, if they are the same in all turns, lie in memory, and
+    /// need more than a comparison.
     pub fn eased(&self, e: &ElementCheck, at: At) -> Option<(Node, Node)> {
         if !e.may_be_null && !e.may_be_negative {
             return None;
@@ -246,7 +251,8 @@ impl Planner<'_> {
         (base.loads() && count.loads()).then_some((base, count))
     }
 
-    /// The index that an operand is, if it grows and fewer than 64 bits may wrap around on the way to it.
+    /// The index that an operand is, if it grows and fewer than 64 bits may wrap around on the way
+    /// to it.
     pub fn narrow(&self, operand: &Operand, at: At) -> Option<Index> {
         let (node, slope) = self.follow(operand, at, DEPTH, &mut vec![])?;
         (!slope.is_none() && self.may_wrap(&node)).then_some(Index { node, slope })
@@ -263,7 +269,8 @@ impl Planner<'_> {
         }
     }
 
-    /// The expression that an operand holds at a statement, and how it grows. `tests`: what conversions on the way ask for.
+    /// The expression that an operand holds at a statement, and how it grows. `tests`: what
+    /// conversions on the way ask for.
     fn follow(&self, operand: &Operand, at: At, depth: u32, tests: &mut Vec<Test>) -> Option<(Node, Slope)> {
         if depth == 0 {
             return None;
@@ -326,7 +333,8 @@ impl Planner<'_> {
         }
     }
 
-    /// A place that is read in front of the loop instead: what nothing in the loop changes, behind one pointer at most.
+    /// A place that is read in front of the loop instead: what nothing in the loop changes, behind
+    /// one pointer at most.
     fn load(&self, place: &Place, at: At, depth: u32) -> Option<Node> {
         let qty = mir::ty::place_ty(self.program, self.body, place).ok()?;
         let one_word = int_range(self.types(), qty.ty).is_some() || self.types().as_pointer(qty.ty).is_some();
@@ -375,7 +383,8 @@ impl Planner<'_> {
         self.steady.holds(place).then(|| Node::Load(place.clone(), null))
     }
 
-    /// What a statement reads behind one of the pointers, none of them null, if it is the same in all turns.
+    /// What a statement reads behind one of the pointers, none of them null, if it is the same in
+    /// all turns.
     pub fn steady_read(&self, kind: &StmtKind, at: At, pointers: &[Local]) -> Option<Node> {
         let StmtKind::Assign(_, Rvalue::Use(Operand::Copy(place)) | Rvalue::Numeric(Operand::Copy(place), _)) = kind
         else {
@@ -408,8 +417,8 @@ impl Planner<'_> {
         Some(Node::Element(Box::new([base, index]), count, ty))
     }
 
-    /// What a conversion of something that grows asks for: that it goes up and passes no end of its own type, and that the
-    /// new type has its values.
+    /// What a conversion of something that grows asks for: that it goes up and passes no end of its
+    /// own type, and that the new type has its values.
     fn convert(&self, node: &Node, slope: &Slope, from: Ty, to: Ty, tests: &mut Vec<Test>) -> Option<()> {
         let (have, want) = (int_range(self.types(), from)?, int_range(self.types(), to)?);
         if slope.is_none() {
@@ -425,8 +434,9 @@ impl Planner<'_> {
             tests.push(Test::Positive(node.clone(), from));
             return Some(());
         }
-        // From an unsigned type of 64 bits to the signed one: the sequence stays in order as long as it ends below the count, which
-        // is a signed number; that its first number is not negative is asked of the result.
+        // From an unsigned type of 64 bits to the signed one: the sequence stays in order as long
+        // as it ends below the count, which is a signed number; that its first number is not
+        // negative is asked of the result.
         (have.lo == 0 && bits(have) == bits(want)).then_some(())
     }
 

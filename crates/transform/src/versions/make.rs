@@ -15,7 +15,8 @@ use typing::types::{Pointer, Ty};
 const FEW_TURNS: i128 = 3;
 /// The same for other loops, in turns.
 const FEW_STEPS: i128 = 4;
-/// Factors, and turns where a factor is not known, are below this: a product of two is far from the end of 64 bits.
+/// Factors, and turns where a factor is not known, are below this: a product of two is far from the
+/// end of 64 bits.
 const SMALL: i128 = 1 << 31;
 
 /// Puts the test in front of the loop, and a copy without the plan's checks behind it.
@@ -142,7 +143,8 @@ fn retarget(term: &mut TermKind, to: &mut dyn FnMut(BlockId) -> BlockId) {
     }
 }
 
-/// Copies the loop with the edits; gives the copy's head. Temporaries of the loop's own get twins, so that each is still assigned once.
+/// Copies the loop with the edits; gives the copy's head. Temporaries of the loop's own get twins,
+/// so that each is still assigned once.
 fn copy_loop(body: &mut Body, l: &Loop, edits: &Edits, long: Ty) -> BlockId {
     let start = body.blocks.len();
     let twins = twins(body, l);
@@ -327,7 +329,8 @@ impl Builder<'_> {
         self.ask(condition);
     }
 
-    /// Asks that the loop is worth it, and computes what the other tests need: the counter's last value, or how many turns follow the first.
+    /// Asks that the loop is worth it, and computes what the other tests need: the counter's last
+    /// value, or how many turns follow the first.
     fn turns(&mut self, plan: &Plan) {
         let l = self.l;
         let (least, after_first) = match (&l.turns, &plan.end) {
@@ -400,7 +403,8 @@ impl Builder<'_> {
         above
     }
 
-    /// Asks that there is a turn; gives how many follow it, if each moves the pointer by so many elements at least.
+    /// Asks that there is a turn; gives how many follow it, if each moves the pointer by so many
+    /// elements at least.
     fn climb(&mut self, climb: &Climb, by: i128) -> Operand {
         let ulong = self.ulong();
         let size = self.element_size(climb.pointer);
@@ -444,8 +448,8 @@ impl Builder<'_> {
         self.emit(Rvalue::Bits(word, ulong), ulong)
     }
 
-    /// As a number of 64 bits without a sign. Of a signed difference of two numbers in order: first without its sign, so that none
-    /// is lost.
+    /// As a number of 64 bits without a sign. Of a signed difference of two numbers in order: first
+    /// without its sign, so that none is lost.
     fn unsigned(&mut self, value: Operand, ty: Ty) -> Operand {
         let types = &self.program.types;
         let (ulong, uint) = (types.common.ulong, types.common.uint);

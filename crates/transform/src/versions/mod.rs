@@ -1,21 +1,26 @@
 //! Loops in two versions.
 //!
-//! In front of an innermost loop stands a test that indices and pointers stay within their bounds, from the first turn to the last. If so a
-//! copy of the loop runs that has not these checks, and that the C compiler can vectorise; if not, or if the loop is
-//! short, the loop as it was, which faults where it must, behind the same side effects.
+//! In front of an innermost loop stands a test that indices and pointers stay within their bounds,
+//! from the first turn to the last. If so a copy of the loop runs that has not these checks, and
+//! that the C compiler can vectorise; if not, or if the loop is short, the loop as it was, which
+//! faults where it must, behind the same side effects.
 //!
-//! * An index of a loop that counts up is followed if it is a sum or product in which the counter stands once: `i`, `i + a`, `k * n + i`,
-//!   `i * stride`, through conversions (`index`). Within one integer type such a sequence `first, first + s, ..., last` passes no end of the type
-//!   if `first <= last` and the sum of its steps is less than the type has numbers: then all of it lies between `first` and
-//!   `last`. The test asks that at each conversion on the way, and `last < count`.
-//! * What has fewer than 64 bits is computed in 64 in the copy, from its first value on: `int` wraps around, which C compilers would have to
-//!   take into account (`Plan::rebased`).
-//! * Pointers that move by constants stay within their bounds if all turns together do not move them further (`walk`).
-//! * Counts and bases may lie in memory that the loop does not change (`crate::steady`); the copy has them in locals. A check that stays
-//!   then compares with a count that was tested in front of the loop (`Plan::eased`).
+//! * An index of a loop that counts up is followed if it is a sum or product in which the counter
+//!   stands once: `i`, `i + a`, `k * n + i`, `i * stride`, through conversions (`index`). Within
+//!   one integer type such a sequence `first, first + s, ..., last` passes no end of the type if
+//!   `first <= last` and the sum of its steps is less than the type has numbers: then all of it
+//!   lies between `first` and `last`. The test asks that at each conversion on the way, and
+//!   `last < count`.
+//! * What has fewer than 64 bits is computed in 64 in the copy, from its first value on: `int`
+//!   wraps around, which C compilers would have to take into account (`Plan::rebased`).
+//! * Pointers that move by constants stay within their bounds if all turns together do not move
+//!   them further (`walk`).
+//! * Counts and bases may lie in memory that the loop does not change (`crate::steady`); the copy
+//!   has them in locals. A check that stays then compares with a count that was tested in front of
+//!   the loop (`Plan::eased`).
 //!
-//! Needs: bodies behind `removal`, which leaves only checks that are not proven. Changes: the graph. Guarantees: each access of the copy
-//! would have passed its check.
+//! Needs: bodies behind `removal`, which leaves only checks that are not proven. Changes: the
+//! graph. Guarantees: each access of the copy would have passed its check.
 
 mod index;
 mod make;
@@ -29,7 +34,8 @@ use index::{Index, Node, Planner, Test};
 use mir::cfg::{Cfg, Dominators};
 use mir::ir::*;
 
-/// Makes versions of the body's loops, and notes which checks have one without them. Gives how many.
+/// Makes versions of the body's loops, and notes which checks have one without them. Gives how
+/// many.
 pub fn run(program: &mut Program, body: &mut Body, guarded: &Guarded, remaining: &mut [Remaining]) -> usize {
     let checks = |k: &StmtKind| {
         matches!(k, StmtKind::Check(Check::Index(..) | Check::Element(_) | Check::Near(..)))
@@ -159,7 +165,8 @@ fn plan(
         plan.tests.extend(walk.reach.into_iter().map(|(pointer, (by, furthest))| Test::Reach(pointer, by, furthest)));
     }
     let enough = match l.turns {
-        // One alone gains less than the tests cost where turns are few, as in loops over words or blanks.
+        // One alone gains less than the tests cost where turns are few, as in loops over words or
+        // blanks.
         Turns::Open => plan.eased.len() >= 2,
         Turns::Climb(_) => plan.climb.is_some() && !plan.dropped.is_empty(),
         Turns::Up(_) | Turns::Down(_) => !plan.dropped.is_empty() || !plan.eased.is_empty(),

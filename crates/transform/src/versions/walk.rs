@@ -1,8 +1,9 @@
 //! Fat pointers that a loop moves by constants: `*o++ = x`, `in += 3`.
 //!
-//! Within a turn it is followed how far each has moved since the head, at least and at most. A loop of at most `n` turns that moves a
-//! pointer by at most `g` in each, never back, keeps `p + c` within the bounds, `c` counted from the head of a turn, if that holds for
-//! `(n - 1) * g + c` elements from where the pointer stands in front of the loop.
+//! Within a turn it is followed how far each has moved since the head, at least and at most. A loop
+//! of at most `n` turns that moves a pointer by at most `g` in each, never back, keeps `p + c`
+//! within the bounds, `c` counted from the head of a turn, if that holds for `(n - 1) * g + c`
+//! elements from where the pointer stands in front of the loop.
 
 use crate::loops::{Loop, Turns, Until, MOST_STEP};
 use crate::uses::{self, At, Writes};
@@ -26,8 +27,8 @@ type State = FxHashMap<Local, Moved>;
 pub struct Walk {
     /// Checks of elements near a pointer.
     pub checks: Vec<At>,
-    /// What they ask for: by how much each pointer moves in a turn, at most, and which element is furthest from where it stands at
-    /// the start of one.
+    /// What they ask for: by how much each pointer moves in a turn, at most, and which element is
+    /// furthest from where it stands at the start of one.
     pub reach: BTreeMap<Local, (i128, i128)>,
     /// By how much the pointer that ends the loop moves in each turn.
     pub climb: Option<i128>,
