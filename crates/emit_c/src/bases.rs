@@ -1,23 +1,26 @@
 //! What keeps heap objects alive while the C compiler holds only addresses computed from a pointer.
 //!
-//! The collector keeps what a word of the stack points into. A C compiler is free to drop a pointer that it has computed another address
-//! from, such as `p + 8 * i` for `p[i - 1000]`, and that address may lie in no object, or in another one. So each *base* that a
-//! function still needs when a collection may run is put where the collector finds it, exactly as it is:
+//! The collector keeps what a word of the stack points into. A C compiler is free to drop a pointer
+//! that it has computed another address from, such as `p + 8 * i` for `p[i - 1000]`, and that
+//! address may lie in no object, or in another one. So each *base* that a function still needs when
+//! a collection may run is put where the collector finds it, exactly as it is:
 //!
-//! * a pointer in a local: a copy in a volatile variable of the same frame (`p__base`), stored when `p` is, of a pointer with
-//!   bounds its first element. A store for each definition, nothing at calls, nothing in loops that only read.
-//! * a struct with such pointers: copies of its pointers before each call that may collect; if it has many, its memory, by an empty
-//!   assembler statement there.
-//! * a local whose address is taken: its memory, for the whole function. A callee that is copied into the function may store there
-//!   what it computed, and then collect.
+//! * a pointer in a local: a copy in a volatile variable of the same frame (`p__base`), stored when
+//!   `p` is, of a pointer with bounds its first element. A store for each definition, nothing at
+//!   calls, nothing in loops that only read.
+//! * a struct with such pointers: copies of its pointers before each call that may collect; if it
+//!   has many, its memory, by an empty assembler statement there.
+//! * a local whose address is taken: its memory, for the whole function. A callee that is copied
+//!   into the function may store there what it computed, and then collect.
 //!
-//! Which pointers: those that address arithmetic connects by copies, within the function or through results and arguments. All others
-//! are used at constant offsets only, and what the compiler may compute from them lies in the object too. (Of a pointer with bounds that
-//! stands outside of them it may keep nothing that finds the object; but then each access faults.)
+//! Which pointers: those that address arithmetic connects by copies, within the function or through
+//! results and arguments. All others are used at constant offsets only, and what the compiler may
+//! compute from them lies in the object too. (Of a pointer with bounds that stands outside of them
+//! it may keep nothing that finds the object; but then each access faults.)
 //!
-//! Against H.-J. Boehm, *Simple Garbage-Collector-Safety* (PLDI 1996), which makes each result of arithmetic opaque and names its base
-//! behind it: here arithmetic stays as it is, since only few functions can collect while they walk, and the compiler cannot take
-//! back what was stored.
+//! Against H.-J. Boehm, *Simple Garbage-Collector-Safety* (PLDI 1996), which makes each result of
+//! arithmetic opaque and names its base behind it: here arithmetic stays as it is, since only few
+//! functions can collect while they walk, and the compiler cannot take back what was stored.
 
 use crate::body::Emitter;
 use crate::collects::{self, Collects, Quiet};
@@ -58,8 +61,8 @@ pub struct Summary {
     pub quiet: Quiet,
     /// Functions that may return a pointer that they computed, or a struct with one.
     computed: FxHashSet<FuncRef>,
-    /// Thin parameters, by number, that the function does not keep itself, although it needs them when a collection can run: what is left
-    /// of arithmetic in a caller that it is copied into.
+    /// Thin parameters, by number, that the function does not keep itself, although it needs them
+    /// when a collection can run: what is left of arithmetic in a caller that it is copied into.
     lent: FxHashMap<FuncRef, Vec<bool>>,
 }
 
@@ -152,7 +155,8 @@ fn held_in(place: &Place) -> Option<Local> {
     }
 }
 
-/// The local whose pointer the place is reached through, and whether its element is chosen at run time.
+/// The local whose pointer the place is reached through, and whether its element is chosen at run
+/// time.
 fn reached_through(place: &Place) -> (Option<Local>, bool) {
     let Some(last) = place.proj.iter().rposition(|p| *p == Proj::Deref) else { return (None, false) };
     let variable = place.proj.iter().skip(last).any(|p| matches!(p, Proj::Index(Operand::Copy(_) | Operand::Move(_))));
@@ -163,7 +167,8 @@ fn reached_through(place: &Place) -> (Option<Local>, bool) {
     }
 }
 
-/// Locals that hold, or may hold, the same pointer or one computed from it; a set with arithmetic in it is marked.
+/// Locals that hold, or may hold, the same pointer or one computed from it; a set with arithmetic
+/// in it is marked.
 struct Related {
     parent: Vec<u32>,
     marked: Vec<bool>,
@@ -303,7 +308,8 @@ struct Flow<'b> {
     wanted: Vec<BitSet>,
 }
 
-/// What a body does about its bases. `can_hold`: whether the local can hold a heap pointer in the form that emission gives it.
+/// What a body does about its bases. `can_hold`: whether the local can hold a heap pointer in the
+/// form that emission gives it.
 pub fn find(program: &Program, body: &Body, summary: &Summary, can_hold: &dyn Fn(usize) -> bool) -> Bases {
     let mut bases = Bases::default();
     let collects = summary.collecting(program, body);
@@ -339,7 +345,8 @@ impl<'b> Flow<'b> {
         Flow { body, summary, kept, collects, live: empty.clone(), wanted: empty }
     }
 
-    /// Backwards until nothing changes: what is used later, and what is needed in a later collection.
+    /// Backwards until nothing changes: what is used later, and what is needed in a later
+    /// collection.
     fn solve(&mut self) {
         let mut changed = true;
         while changed {
@@ -371,8 +378,8 @@ impl<'b> Flow<'b> {
         (live, wanted)
     }
 
-    /// The sets in front of a block. `see` gets the number of each statement, last first, with what is needed during it and what
-    /// is wanted behind it.
+    /// The sets in front of a block. `see` gets the number of each statement, last first, with what
+    /// is needed during it and what is wanted behind it.
     fn through(&self, n: usize, see: &mut dyn FnMut(usize, Option<&BitSet>, &BitSet)) -> (BitSet, BitSet) {
         let Some(block) = self.body.blocks.get(n) else { return Default::default() };
         let (mut live, mut wanted) = self.at_end(block);
@@ -415,7 +422,8 @@ impl<'b> Flow<'b> {
         };
         match kind {
             StmtKind::Call { callee: Callee::Direct(func), args, .. } if collects == Collects::Yes => {
-                // A callee of ours keeps what it computes from; structs may have such pointers in them.
+                // A callee of ours keeps what it computes from; structs may have such pointers in
+                // them.
                 let lent = self.summary.lent.get(func);
                 for (n, arg) in args.iter().enumerate() {
                     let Some(place) = arg.place() else { continue };
@@ -436,8 +444,8 @@ impl<'b> Flow<'b> {
         during
     }
 
-    /// Whether a statement that writes the whole local leaves it in the object that it was in: `p = p + 1`. What has no bounds stays
-    /// in its string.
+    /// Whether a statement that writes the whole local leaves it in the object that it was in:
+    /// `p = p + 1`. What has no bounds stays in its string.
     fn keeps_base(&self, block: &Block, at: usize, local: Local) -> bool {
         let source = |kind: &StmtKind| match kind {
             StmtKind::Assign(_, Rvalue::Offset(a, _) | Rvalue::Use(a)) => a.place().and_then(Place::as_local),

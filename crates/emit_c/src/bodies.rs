@@ -13,12 +13,13 @@ use std::fmt::Write;
 use typing::tree::{ConstInit, FuncRef, Function, GlobalId, Linkage, Trust};
 use typing::types::*;
 
-/// A shared function of at most this many statements, checks aside, is copied into each object, so that it can be inlined there,
-/// and made for the callbacks that it is called with. Compilers do neither to what the linker may replace. The library's
-/// containers and sorting are below it.
+/// A shared function of at most this many statements, checks aside, is copied into each object, so
+/// that it can be inlined there, and made for the callbacks that it is called with. Compilers do
+/// neither to what the linker may replace. The library's containers and sorting are below it.
 const SMALL: usize = 80;
 
-/// A static function of at most this many statements, checks aside, is offered to the C compiler for inlining.
+/// A static function of at most this many statements, checks aside, is offered to the C compiler
+/// for inlining.
 const SHORT: usize = 60;
 
 /// The prototypes of all used functions.
@@ -57,7 +58,8 @@ fn storage(unit: &Unit, func: &FuncRef, function: &Function) -> &'static str {
     }
 }
 
-/// Storage as C's own declarations say it. A definition for inlining only is marked so by GNU's rules, which no option changes.
+/// Storage as C's own declarations say it. A definition for inlining only is marked so by GNU's
+/// rules, which no option changes.
 fn plain_storage(unit: &Unit, func: &FuncRef, function: &Function) -> &'static str {
     match (function.linkage, function.inline.word) {
         (Linkage::Internal, true) => "static inline ",
@@ -82,7 +84,8 @@ fn statements(body: &Body) -> usize {
     body.blocks.iter().map(|b| b.stmts.iter().filter(counts).count()).sum()
 }
 
-/// Whether a shared function is copied instead of shared: nothing but its speed tells the difference.
+/// Whether a shared function is copied instead of shared: nothing but its speed tells the
+/// difference.
 fn is_small(unit: &Unit, func: &FuncRef) -> bool {
     let Some(body) = unit.bodies.get(func) else { return false };
     let has_statics = unit.program.globals.iter().any(|g| g.owner == Some(func.func));
@@ -106,7 +109,8 @@ fn attribute_text(attrs: &[String], is_static: bool, plain: bool) -> String {
     out
 }
 
-/// Whether an attribute of checked code makes its function run before `main` or after it: (before, priority).
+/// Whether an attribute of checked code makes its function run before `main` or after it: (before,
+/// priority).
 fn hook(attr: &str) -> Option<(bool, u32)> {
     let (word, rest) = attr.split_once('(').unwrap_or((attr, ""));
     let priority = rest.trim_end_matches(')').parse().unwrap_or(u32::from(u16::MAX));
@@ -117,9 +121,10 @@ fn hook(attr: &str) -> Option<(bool, u32)> {
     }
 }
 
-/// What runs constructors and destructors. The runtime's own constructors have the priority 101; what checked code needs of it (faults that
-/// are reported, stacks that may overflow) is there after `lee_start`. A destructor is run by `exit`, before the files are flushed;
-/// its place in the order is that of its registration.
+/// What runs constructors and destructors. The runtime's own constructors have the priority 101;
+/// what checked code needs of it (faults that are reported, stacks that may overflow) is there
+/// after `lee_start`. A destructor is run by `exit`, before the files are flushed; its place in the
+/// order is that of its registration.
 pub fn hooks(unit: &mut Unit) -> String {
     let mut out = String::new();
     for func in unit.reach.functions.clone() {
@@ -203,7 +208,8 @@ fn definition<'a>(unit: &mut Unit<'a>, function: &Function, body: &'a Body, line
     unit.c.locals.clear();
 }
 
-/// `(a, b) int a; char b;`: parameters arrive as promotions leave them, which C itself knows how to undo.
+/// `(a, b) int a; char b;`: parameters arrive as promotions leave them, which C itself knows how to
+/// undo.
 fn old_style_params(unit: &mut Unit, body: &Body, held: &[Held]) -> String {
     let params = body.locals.iter().zip(held).take(body.params as usize);
     let names: Vec<&str> = params.clone().map(|(_, h)| h.name.as_str()).collect();
@@ -258,8 +264,8 @@ fn label_tables(unit: &mut Unit, func: &FuncRef) -> Vec<String> {
     out
 }
 
-/// What readies the runtime before the program's `main`, which is C's: faults are reported, stacks may overflow from its first
-/// instruction on.
+/// What readies the runtime before the program's `main`, which is C's: faults are reported, stacks
+/// may overflow from its first instruction on.
 pub fn start(unit: &Unit) -> &'static str {
     match unit.reach.functions.iter().any(|f| unit.is_main(f)) {
         true => "\n__attribute__((constructor(102))) static void lee__start(void) { lee_start(0, NULL); }\n",

@@ -689,7 +689,8 @@ fn targets(body: &Body, ending: &[bool]) -> Vec<u32> {
     (0..body.blocks.len() as u32)
         .map(|start| {
             let mut at = start;
-            // A loop of empty blocks stays one: after as many steps as there are blocks the search gives up.
+            // A loop of empty blocks stays one: after as many steps as there are blocks the search
+            // gives up.
             for _ in 0..body.blocks.len() {
                 match step(at) {
                     Some(next) => at = next,

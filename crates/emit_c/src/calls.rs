@@ -30,7 +30,8 @@ impl Emitter<'_, '_> {
         };
         let (mut words, named) = self.arguments(args, signature.as_deref(), consts);
         if let (Callee::Builtin(name), Some(last), Some(word)) = (callee, args.last(), words.last_mut()) {
-            // What counts is the last one's type, and C has no constants that are smaller than `int`.
+            // What counts is the last one's type, and C has no constants that are smaller than
+            // `int`.
             if name.as_str().ends_with("_overflow_p") {
                 *word = format!("({})({word})", self.unit.c.cast(self.operand_ty(last)));
             }
@@ -46,7 +47,8 @@ impl Emitter<'_, '_> {
                 let through = signature.as_ref().and_then(|s| self.foreign(callee, &function, args, s, consts));
                 let words = words.join(", ");
                 match through {
-                    // Here, not in a function: a trap in C code is reported at the line of the call.
+                    // Here, not in a function: a trap in C code is reported at the line of the
+                    // call.
                     Some((far, by_pointer)) => {
                         let lead = if by_pointer { function.as_str() } else { "" };
                         let comma = if by_pointer && !words.is_empty() { ", " } else { "" };
@@ -74,7 +76,8 @@ impl Emitter<'_, '_> {
         self.store_result(result, values);
     }
 
-    /// The result's first word is the call itself, so it is stored first, and the place must not be touched before.
+    /// The result's first word is the call itself, so it is stored first, and the place must not be
+    /// touched before.
     fn store_result(&mut self, dest: &Place, values: Vec<Ex>) {
         let loc = self.place(dest, values.len() > 1);
         let texts = self.word_texts(&loc);
@@ -90,8 +93,8 @@ impl Emitter<'_, '_> {
         self.push(&line);
     }
 
-    /// Variables that receive the words behind the first one of a result. They are copied from at once, so that no variable
-    /// of the program has its address taken by a call.
+    /// Variables that receive the words behind the first one of a result. They are copied from at
+    /// once, so that no variable of the program has its address taken by a call.
     fn result_words(&mut self, ret: Ty) -> Vec<String> {
         let words = self.unit.types.words(ret);
         let mut names = vec![];
@@ -172,7 +175,8 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// Whether the types differ at most in a `const` of what the pointer points to, which C adds by itself.
+/// Whether the types differ at most in a `const` of what the pointer points to, which C adds by
+/// itself.
 fn simple_const(plain: &str, with: &str) -> bool {
     plain == with || (with.strip_prefix("const ") == Some(plain) && plain.matches('*').count() == 1)
 }

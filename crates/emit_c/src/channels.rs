@@ -1,7 +1,8 @@
-//! Channels: the table of each contract that a unit makes channels of, and the calls that send, wait and receive.
+//! Channels: the table of each contract that a unit makes channels of, and the calls that send,
+//! wait and receive.
 //!
-//! The arguments of a message lie in a struct (`Message::layout`), whose drop function says what they own: what is never received is
-//! released by it.
+//! The arguments of a message lie in a struct (`Message::layout`), whose drop function says what
+//! they own: what is never received is released by it.
 
 use crate::body::{effect_of, Emitter};
 use crate::ctype::{suffixes, Consts};

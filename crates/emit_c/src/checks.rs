@@ -305,7 +305,8 @@ impl Emitter<'_, '_> {
         self.fault_if(&condition, "tag", &[&name, &active]);
     }
 
-    /// The name of the member that a `tagged_by` field says is active, as a C string; null if it says none.
+    /// The name of the member that a `tagged_by` field says is active, as a C string; null if it
+    /// says none.
     fn active_member(&mut self, tag: &Operand, member: Symbol, value: &Ex) -> String {
         let none = "NULL".to_string();
         let Operand::Copy(place) = tag else { return none };

@@ -1,7 +1,8 @@
 //! Where a collection may run: at allocations, and at calls of functions that may allocate.
 //!
-//! Needs bodies. Guarantees: a statement that is not named allocates nothing on this thread, whatever it calls. What cannot be looked
-//! into (a function pointer, a function of another file) may; of C's library those that cannot are listed in `mir::leaves`.
+//! Needs bodies. Guarantees: a statement that is not named allocates nothing on this thread,
+//! whatever it calls. What cannot be looked into (a function pointer, a function of another file)
+//! may; of C's library those that cannot are listed in `mir::leaves`.
 
 use crate::reach;
 use mir::ir::*;
@@ -44,7 +45,8 @@ pub enum Collects {
 }
 
 impl Quiet {
-    /// Assumes that all functions are quiet, then takes out those that are not until nothing changes.
+    /// Assumes that all functions are quiet, then takes out those that are not until nothing
+    /// changes.
     pub fn new(program: &Program, bodies: &FxHashMap<FuncRef, &Body>, callers: &Callers) -> Quiet {
         let declared = |func: &FuncRef| program.functions.get(func.func.0 as usize);
         let fixed = |func: &&FuncRef| declared(func).is_some_and(|f| !is_replaceable(f));

@@ -1,8 +1,9 @@
-//! What `container_of` asks when the program runs (`runtime/include/lee/container.h`): descriptors of structs that have structs in
-//! them, and which objects are listed.
+//! What `container_of` asks when the program runs (`runtime/include/lee/container.h`): descriptors
+//! of structs that have structs in them, and which objects are listed.
 //!
-//! A type whose objects need a layout, or are listed, only for `container_of` pays nothing unless a `container_of` of the program names
-//! it, in this file or another: that file defines the weak symbol `lee_contained_*`, which is null elsewhere.
+//! A type whose objects need a layout, or are listed, only for `container_of` pays nothing unless a
+//! `container_of` of the program names it, in this file or another: that file defines the weak
+//! symbol `lee_contained_*`, which is null elsewhere.
 
 use crate::body::Emitter;
 use crate::ctype::Consts;
@@ -97,7 +98,8 @@ fn collect(types: &TypeStore, ty: Ty, out: &mut Vec<u64>) {
 }
 
 impl Unit<'_> {
-    /// `&descriptor` of the struct or union that a type is, or is an array of, if `container_of` can ask for it or a part of it.
+    /// `&descriptor` of the struct or union that a type is, or is an array of, if `container_of`
+    /// can ask for it or a part of it.
     pub fn container(&mut self, ty: Ty) -> Option<String> {
         let (ty, id, _) = innermost_record(self.types, ty)?;
         if self.options.plain || !has_parts(self.types, id) {
@@ -142,8 +144,8 @@ impl Unit<'_> {
         Some(format!("&{name}"))
     }
 
-    /// Whether objects of the type are asked for: null if they are not, "1" if they are, else C text that says it when the program is
-    /// linked.
+    /// Whether objects of the type are asked for: null if they are not, "1" if they are, else C
+    /// text that says it when the program is linked.
     pub fn contained(&mut self, ty: Ty) -> Option<String> {
         self.container(ty)?;
         let mut digests = vec![];

@@ -1,8 +1,9 @@
 //! C's spelling of types.
 //!
-//! A pointer type has two spellings: as a *word* (`char *`, what a local or a parameter holds) and as an *object* in memory,
-//! where a fat pointer is three words in a row: `struct fat__char { char *p, *lo, *hi; }`. `const` is dropped from what
-//! Leeward code handles, because conversions that Leeward allows would need casts everywhere; it stays where a
+//! A pointer type has two spellings: as a *word* (`char *`, what a local or a parameter holds) and
+//! as an *object* in memory, where a fat pointer is three words in a row:
+//! `struct fat__char { char *p, *lo, *hi; }`. `const` is dropped from what Leeward code handles,
+//! because conversions that Leeward allows would need casts everywhere; it stays where a
 //! declaration must agree with C's, and on objects that belong into read-only memory.
 
 use crate::names::{is_word, sanitize, NameSet};
@@ -185,7 +186,8 @@ impl<'a> CTypes<'a> {
             TyKind::Array { elem, len, .. } => {
                 let size = match len {
                     ArrayLen::Const(n) => n.to_string(),
-                    // A length that only the function itself knows: C wants one for what is itself an element.
+                    // A length that only the function itself knows: C wants one for what is itself
+                    // an element.
                     ArrayLen::Unknown if inner.ends_with(']') => "1".into(),
                     ArrayLen::Unknown | ArrayLen::Flexible(_) => String::new(),
                     ArrayLen::Variable(local) => {
@@ -231,8 +233,9 @@ impl<'a> CTypes<'a> {
         }
     }
 
-    /// The parameters of a function, multi-word values split, without the parentheses. Names go with the words of each
-    /// parameter; the words of the result go last and are named `ret__lo`, `ret__hi`, `ret__ty`.
+    /// The parameters of a function, multi-word values split, without the parentheses. Names go
+    /// with the words of each parameter; the words of the result go last and are named `ret__lo`,
+    /// `ret__hi`, `ret__ty`.
     pub fn params(&mut self, f: &FuncTy, names: Option<&[Vec<String>]>, consts: Consts) -> String {
         let mut out: Vec<String> = vec![];
         if f.unprototyped {
@@ -388,7 +391,8 @@ impl<'a> CTypes<'a> {
         self.need(ty);
     }
 
-    /// The C names of a record's members, by field number. Anonymous records and bit-fields have empty ones.
+    /// The C names of a record's members, by field number. Anonymous records and bit-fields have
+    /// empty ones.
     pub fn field_names(&mut self, id: RecordId) -> Rc<Vec<String>> {
         let id = self.types.erased_record(id);
         if let Some(names) = self.field_names.get(&id) {
@@ -430,7 +434,8 @@ impl<'a> CTypes<'a> {
         String::new()
     }
 
-    /// Whether an anonymous member record is written in place: its address can then be had from its first member.
+    /// Whether an anonymous member record is written in place: its address can then be had from its
+    /// first member.
     pub fn is_inline(&self, id: RecordId) -> bool {
         let Some(record) = self.types.records.get(id.0 as usize) else { return false };
         let first = record.fields.as_ref().and_then(|f| f.first());

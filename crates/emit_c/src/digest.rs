@@ -1,8 +1,9 @@
 //! Digests of types: equal digests mean equal types, in every object file.
 //!
-//! A type is written as a canonical text, records with all their fields where they first occur, and the text is hashed.
-//! `digest` goes through pointers; `link_digest` names the records behind pointers instead, because one file may know an opaque
-//! handle's fields and another not. What those records look like is compared by record (`link.rs`).
+//! A type is written as a canonical text, records with all their fields where they first occur, and
+//! the text is hashed. `digest` goes through pointers; `link_digest` names the records behind
+//! pointers instead, because one file may know an opaque handle's fields and another not. What
+//! those records look like is compared by record (`link.rs`).
 
 use source::Symbol;
 use std::fmt::Write;
@@ -26,7 +27,8 @@ pub fn record_digest(types: &TypeStore, id: RecordId) -> u64 {
     hash(writer.out.as_bytes())
 }
 
-/// The digest of a contract with all that it takes from those that it extends: equal digests, equal conversations.
+/// The digest of a contract with all that it takes from those that it extends: equal digests, equal
+/// conversations.
 pub fn contract_digest(types: &TypeStore, id: ContractId) -> u64 {
     let mut writer = Writer { types, deep: true, out: String::new(), seen: vec![], contracts: vec![] };
     writer.contract(id);
@@ -54,7 +56,8 @@ fn canonical(types: &TypeStore, ty: Ty, deep: bool) -> String {
     writer.out
 }
 
-/// FNV-1a on 128 bits, folded to 64: stable, and far from a collision for any number of types that a program has.
+/// FNV-1a on 128 bits, folded to 64: stable, and far from a collision for any number of types that
+/// a program has.
 fn hash(bytes: &[u8]) -> u64 {
     let mut state: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     for &byte in bytes {
@@ -147,7 +150,8 @@ impl Writer<'_> {
         }
     }
 
-    /// The contract with all that it takes from those that it extends, so that both ends mean the same by a number.
+    /// The contract with all that it takes from those that it extends, so that both ends mean the
+    /// same by a number.
     fn contract(&mut self, id: ContractId) {
         let types = self.types;
         let Some(contract) = types.contract(id) else { return };
@@ -222,7 +226,8 @@ impl Writer<'_> {
             "{:?}{:?}{:?}{:?}{:?}{:?})",
             f.into, f.end_into, f.copies, f.fills, f.terminates, f.keeps_string
         );
-        // A caller that believes in it has no code behind the call. Values of function types convert from one to the other.
+        // A caller that believes in it has no code behind the call. Values of function types
+        // convert from one to the other.
         self.out.push_str(if f.noreturn && !self.deep { "noreturn " } else { "" });
         let outlives = if self.deep { &[][..] } else { &f.outlives };
         for &(long, short) in outlives {

@@ -1,8 +1,10 @@
-//! What ends with an owned object: for each type behind an owned pointer a `struct lee_owned` (runtime/include/lee/owned.h), and
-//! for each type that holds owned pointers a function that pushes them.
+//! What ends with an owned object: for each type behind an owned pointer a `struct lee_owned`
+//! (runtime/include/lee/owned.h), and for each type that holds owned pointers a function that
+//! pushes them.
 //!
-//! Erasure has left two regions that matter here: `@heap` (and `@exchange`), whose objects are freed, and the rest, whose objects
-//! end with their arena. In a reap it is the other way round: objects own into their own reap only.
+//! Erasure has left two regions that matter here: `@heap` (and `@exchange`), whose objects are
+//! freed, and the rest, whose objects end with their arena. In a reap it is the other way round:
+//! objects own into their own reap only.
 
 use crate::ctype::Consts;
 use crate::unit::Unit;
@@ -112,8 +114,9 @@ impl Unit<'_> {
         )
     }
 
-    /// The drop action of objects of the type, if they hold counts that must be taken back when the collector finds them dead. `front`: what
-    /// a block has in front of its object, as C text over `object`; and how many bytes it has more.
+    /// The drop action of objects of the type, if they hold counts that must be taken back when the
+    /// collector finds them dead. `front`: what a block has in front of its object, as C text over
+    /// `object`; and how many bytes it has more.
     pub fn dead_function(&mut self, ty: Ty, front: &str, more: u64) -> Option<String> {
         if !mir::ty::holds_counts(self.types, ty) {
             return None;
@@ -163,7 +166,8 @@ impl Unit<'_> {
         Some(name)
     }
 
-    /// Statements that push what the object `at` owns. `whole`: a pointer of several words is one C object, not several fields.
+    /// Statements that push what the object `at` owns. `whole`: a pointer of several words is one C
+    /// object, not several fields.
     fn push_parts(&mut self, ty: Ty, at: &str, whole: bool, ends: Ends, depth: u32, out: &mut String) {
         if depth > 100 || !self.types.owns(ty) {
             return;
@@ -226,7 +230,8 @@ impl Unit<'_> {
                         let _ = write!(out, "if ({at}.tag == {n}) {{ {inner}}} ");
                     }
                 }
-                // What a union without a tag owns, nobody can tell: the checker lets nothing owned into one.
+                // What a union without a tag owns, nobody can tell: the checker lets nothing owned
+                // into one.
                 (RecordKind::Union, _) => {}
             }
         }

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 use typing::types::{FloatKind, IntKind};
 
-/// Binds how tightly. A binary operator's operands are always in parentheses if they are binary themselves.
+/// Binds how tightly. A binary operator's operands are always in parentheses if they are binary
+/// themselves.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Level {
     /// `a ? b : c`, assignments.
@@ -175,7 +176,8 @@ fn wide_text(value: i128, kind: IntKind) -> Ex {
 
 /// A floating constant in C's spelling.
 pub fn float_text(text: &str, kind: FloatKind) -> Ex {
-    // What the front end computed, and constants that only a builtin of the compiler names, come as an expression.
+    // What the front end computed, and constants that only a builtin of the compiler names, come as
+    // an expression.
     if text.starts_with('(') || text.contains("__builtin") {
         let call = Ex::new(text, Level::Binary);
         let name = if kind == FloatKind::Double { "double" } else { float_word(kind) };

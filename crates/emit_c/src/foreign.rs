@@ -1,9 +1,10 @@
 //! Calls of C functions from code that may run in a task.
 //!
-//! A task's stack is small and has a guard of a few pages, and C code is compiled without stack probes: one frame of it can
-//! reach beyond the guard. So each such call goes through a function of its own for its signature: where the thread stands on a
-//! task's stack, that packs the arguments and has the call made on a large one (`runtime/include/lee/foreign.h`); elsewhere it
-//! is the call itself behind a test.
+//! A task's stack is small and has a guard of a few pages, and C code is compiled without stack
+//! probes: one frame of it can reach beyond the guard. So each such call goes through a function of
+//! its own for its signature: where the thread stands on a task's stack, that packs the arguments
+//! and has the call made on a large one (`runtime/include/lee/foreign.h`); elsewhere it is the call
+//! itself behind a test.
 
 use crate::body::Emitter;
 use crate::ctype::Consts;
@@ -13,7 +14,8 @@ use std::fmt::Write;
 use typing::tree::Trust;
 use typing::types::*;
 
-/// Functions that take a few hundred bytes of stack: calls of the kernel and what hardly does more. `mir::leaves` has more of them.
+/// Functions that take a few hundred bytes of stack: calls of the kernel and what hardly does more.
+/// `mir::leaves` has more of them.
 const SMALL: &[&str] = &[
     "_Exit",
     "_exit",
@@ -139,8 +141,9 @@ impl Foreign {
 }
 
 impl Emitter<'_, '_> {
-    /// The function that makes the call on a large stack, and whether that takes `function` as its first argument; `None` if the function
-    /// needs no such call. `args` are the operands of the call.
+    /// The function that makes the call on a large stack, and whether that takes `function` as its
+    /// first argument; `None` if the function needs no such call. `args` are the operands of the
+    /// call.
     pub fn foreign(
         &mut self,
         callee: &Callee,
@@ -167,7 +170,8 @@ impl Emitter<'_, '_> {
         };
         for param in &signature.params {
             if matches!(self.unit.types.kind(param.ty), TyKind::VaList) {
-                return None; // an array in C, which is not copied; functions that take one are the runtime's
+                // An array in C, which is not copied; functions that take one are the runtime's.
+                return None;
             }
             for word in 0..self.unit.types.words(param.ty) as usize {
                 add(self, param.ty, word, "", consts);

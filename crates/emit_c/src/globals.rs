@@ -10,8 +10,8 @@ use std::fmt::Write;
 use typing::tree::{ConstInit, Global, GlobalId, Linkage};
 use typing::types::*;
 
-/// Bytes of a variable that is worth an entry in the table of those that need not be read word by word. C compilers know less of a
-/// variable whose address is in a table.
+/// Bytes of a variable that is worth an entry in the table of those that need not be read word by
+/// word. C compilers know less of a variable whose address is in a table.
 const LARGE: u64 = 16 << 10;
 
 /// Declarations of all used globals, so that initialisers and functions can name them in any order.
@@ -70,7 +70,8 @@ pub fn listed(unit: &mut Unit) -> String {
     out
 }
 
-/// Lists large variables that hold no pointers, or few, so that the collector need not read all of their words.
+/// Lists large variables that hold no pointers, or few, so that the collector need not read all of
+/// their words.
 pub fn large(unit: &mut Unit) -> String {
     let inside = inside_functions(unit);
     let mut entries = vec![];
@@ -146,7 +147,8 @@ fn completes(unit: &Unit, global: &Global) -> bool {
 
 fn object_text(unit: &mut Unit, id: GlobalId, global: &Global) -> String {
     let name = unit.global_name(id).ident;
-    // The definition of a constant goes to read-only memory; what is volatile or atomic stays writable.
+    // The definition of a constant goes to read-only memory; what is volatile or atomic stays
+    // writable.
     let constant = !global.ty.quals.is_volatile
         && !global.ty.quals.is_atomic
         && global.init.is_some()

@@ -65,7 +65,8 @@ fn words(unit: &mut Unit, init: &ConstInit, ty: Ty) -> Vec<String> {
     }
 }
 
-/// A literal that fills its array has no zero at its end, about which some compilers warn; a list says the same.
+/// A literal that fills its array has no zero at its end, about which some compilers warn; a list
+/// says the same.
 fn characters(unit: &Unit, units: &[u32], elem: Ty, room: usize) -> String {
     let ends = units.last() == Some(&0) || units.len() < room;
     if ends {

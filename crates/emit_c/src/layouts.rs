@@ -1,8 +1,9 @@
 //! Layouts: which words of an object the collector reads (`runtime/include/lee/layout.h`).
 //!
-//! Needs types with known places of their fields. Guarantees: a layout names every word that can hold a pointer to the
-//! heap, of a pointer of several words the one that keeps the object: the lower bound, or the address. What is not known
-//! for sure is `Unknown`, and every word of it is taken for a pointer when the program runs.
+//! Needs types with known places of their fields. Guarantees: a layout names every word that can
+//! hold a pointer to the heap, of a pointer of several words the one that keeps the object: the
+//! lower bound, or the address. What is not known for sure is `Unknown`, and every word of it is
+//! taken for a pointer when the program runs.
 
 use crate::unit::Unit;
 use std::fmt::Write;
@@ -102,7 +103,8 @@ fn collect(types: &TypeStore, ty: Ty, base: u64, out: &mut Vec<u64>) -> Option<(
     }
 }
 
-/// Whether objects of the record, or arrays of it, have pointers where no aligned word is (`__attribute__((packed))`).
+/// Whether objects of the record, or arrays of it, have pointers where no aligned word is
+/// (`__attribute__((packed))`).
 pub fn has_unaligned(types: &TypeStore, id: RecordId) -> bool {
     let (Some(fields), Some((layout, places))) = (types.record(id).fields.clone(), types.record_layout(id)) else {
         return false;
@@ -154,7 +156,8 @@ impl Front {
 }
 
 impl Unit<'_> {
-    /// How to allocate elements of the type. `flexible`: more than the elements follows, of which the exact size counts.
+    /// How to allocate elements of the type. `flexible`: more than the elements follows, of which
+    /// the exact size counts.
     pub fn allocation(&mut self, elem: Ty, flexible: bool) -> Allocation {
         let asked = self.contained(elem);
         let needed = asked.is_some() || mir::ty::holds_counts(self.types, elem);
@@ -178,8 +181,8 @@ impl Unit<'_> {
         }
     }
 
-    /// The layout of a variable's elements, or `0` if they hold no pointers. `None`: it is constant and not read at all, or has many
-    /// pointers, or its members are better looked at one by one.
+    /// The layout of a variable's elements, or `0` if they hold no pointers. `None`: it is constant
+    /// and not read at all, or has many pointers, or its members are better looked at one by one.
     pub fn sparse_layout(&mut self, ty: Qty) -> Option<String> {
         let (mut elem, mut is_const) = (ty.ty, ty.quals.is_const);
         while let TyKind::Array { elem: inner, len: ArrayLen::Const(_), .. } = self.types.kind(elem) {
@@ -196,7 +199,8 @@ impl Unit<'_> {
         }
     }
 
-    /// The layout of counted objects, if something must be done when one is found dead, or `container_of` can ask for what is in them.
+    /// The layout of counted objects, if something must be done when one is found dead, or
+    /// `container_of` can ask for what is in them.
     pub fn counted_layout(&mut self, elem: Ty) -> Option<String> {
         let front = self.large_alignment(elem).map_or(Front::Count, Front::Align);
         let needed = self.container(elem).is_some() || mir::ty::holds_counts(self.types, elem);

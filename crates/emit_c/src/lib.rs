@@ -1,6 +1,8 @@
-//! MIR to C: one self-contained GNU C11 translation unit that includes `lee/lee.h` and nothing else.
+//! MIR to C: one self-contained GNU C11 translation unit that includes `lee/lee.h` and nothing
+//! else.
 //!
-//! `docs/internals/abi.md` says what values look like. Sizes and field offsets are left to the C compiler.
+//! `docs/internals/abi.md` says what values look like. Sizes and field offsets are left to the C
+//! compiler.
 
 mod bases;
 mod bodies;
@@ -40,7 +42,8 @@ pub use header::header;
 /// How to emit.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Keep what only a debugger looks at: definitions of records that code only passes pointers of.
+    /// Keep what only a debugger looks at: definitions of records that code only passes pointers
+    /// of.
     pub debug: bool,
     /// One process, for a library in a C program.
     pub single: bool,

@@ -1,4 +1,5 @@
-//! The emitted text of functions, with `#line` so that every statement stands on its line of the source.
+//! The emitted text of functions, with `#line` so that every statement stands on its line of the
+//! source.
 
 use crate::names::escape;
 use rustc_hash::FxHashMap;
@@ -94,7 +95,8 @@ const WIDTH: usize = 140;
 const GAP: u32 = 3;
 
 impl Lines {
-    /// Adds a statement that belongs to a place. Statements of one source line share a line as far as they fit.
+    /// Adds a statement that belongs to a place. Statements of one source line share a line as far
+    /// as they fit.
     pub fn push(&mut self, files: &[String], at: Option<At>, indent: usize, text: &str) {
         let want = at.map(|at| (at.file, at.line)).or(self.current);
         let fits = self.column > 0 && self.column + text.len() < WIDTH;

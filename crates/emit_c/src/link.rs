@@ -1,11 +1,13 @@
 //! Symbols and notes by which a linker finds that two files do not mean the same type.
 //!
-//! A definition defines an absolute symbol whose name holds the symbol's name and its type's digest; a use refers to that from
-//! a section that is never loaded. For each record that the types name, a COMDAT group defines a symbol with the record's digest:
-//! the linker keeps one group of a name, so a reference to another digest finds nothing. Sections named `.debug...` are kept
-//! by `--gc-sections`, which would drop a reference together with the section that holds it.
+//! A definition defines an absolute symbol whose name holds the symbol's name and its type's
+//! digest; a use refers to that from a section that is never loaded. For each record that the types
+//! name, a COMDAT group defines a symbol with the record's digest: the linker keeps one group of a
+//! name, so a reference to another digest finds nothing. Sections named `.debug...` are kept by
+//! `--gc-sections`, which would drop a reference together with the section that holds it.
 //!
-//! Section `.lee.types` says the same in words, one line a symbol or record, for the driver's message. No linker copies it to its output.
+//! Section `.lee.types` says the same in words, one line a symbol or record, for the driver's
+//! message. No linker copies it to its output.
 
 use crate::digest::{link_digest, record_digest, type_text};
 use crate::names::{escape, is_identifier};
@@ -131,8 +133,9 @@ fn named_records(types: &TypeStore, ty: Ty, seen: &mut FxHashSet<RecordId>, out:
     }
 }
 
-/// The group of a record with the reference to its digest, and its note: the fields, separated by `; `. Two records of one name in one file (of different scopes) cannot be
-/// told apart by name; the first one stands for both.
+/// The group of a record with the reference to its digest, and its note: the fields, separated by
+/// `; `. Two records of one name in one file (of different scopes) cannot be told apart by name;
+/// the first one stands for both.
 fn record_lines(unit: &mut Unit, id: RecordId, names: &mut FxHashSet<String>) -> Option<(Vec<String>, String)> {
     let types = unit.types;
     let record = types.records.get(id.0 as usize)?;

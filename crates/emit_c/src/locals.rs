@@ -21,7 +21,8 @@ pub struct Held {
     pub used: bool,
 }
 
-/// Names all locals. The first holder of a name keeps it; a parameter gives way to the variable that it is copied into.
+/// Names all locals. The first holder of a name keeps it; a parameter gives way to the variable
+/// that it is copied into.
 pub fn name_locals(unit: &mut Unit, body: &Body, scratch: &mut NameSet) -> Vec<Held> {
     reserve_outer_names(unit, body, scratch);
     let mut names: Vec<Option<String>> = vec![None; body.locals.len()];
@@ -79,7 +80,8 @@ fn is_variable_array(unit: &Unit, ty: Ty) -> bool {
     matches!(unit.types.kind(ty), TyKind::Array { .. }) && unit.c.has_variable(ty)
 }
 
-/// Locals stand at the top of the function, so they must not hide what the function uses from outside.
+/// Locals stand at the top of the function, so they must not hide what the function uses from
+/// outside.
 fn reserve_outer_names(unit: &mut Unit, body: &Body, names: &mut NameSet) {
     let mut functions = vec![body.func.clone()];
     let mut globals = vec![];
@@ -128,7 +130,8 @@ pub fn declarations(unit: &mut Unit, body: &Body, held: &[Held]) -> Vec<String> 
     out
 }
 
-/// Lists the locals that `container_of` may be asked for, from the start of the function to its end.
+/// Lists the locals that `container_of` may be asked for, from the start of the function to its
+/// end.
 pub fn listed(unit: &mut Unit, body: &Body, held: &[Held]) -> Vec<String> {
     let mut out = vec![];
     for (n, (local, held)) in body.locals.iter().zip(held).enumerate() {

@@ -62,8 +62,9 @@ const WORDS: &[&str] = &[
 const HEADER: &[&str] =
     &["size_t", "ptrdiff_t", "wchar_t", "max_align_t", "intptr_t", "uintptr_t", "intmax_t", "uintmax_t"];
 
-/// Functions that gcc or clang know by name, in one list of words. A function of the program that has such a name is
-/// declared under another, with the true one as its assembler name, so that no compiler puts its own meaning to it.
+/// Functions that gcc or clang know by name, in one list of words. A function of the program that
+/// has such a name is declared under another, with the true one as its assembler name, so that no
+/// compiler puts its own meaning to it.
 const BUILTINS: &str = "abort abs acos acosf acosh acoshf acoshl acosl aligned_alloc alloca asin asinf asinh asinhf asinhl \
 asinl asprintf atan atan2 atan2f atan2l atanf atanh atanhf atanhl atanl bcmp bcopy bzero cabs cabsf cabsl cacos cacosf \
 cacosh calloc carg cargf cargl casin casinh catan catanh cbrt cbrtf cbrtl ccos ccosh ceil ceilf ceill cexp cimag cimagf \
@@ -95,7 +96,8 @@ pub fn is_reserved(name: &str) -> bool {
     is_word(name) || HEADER.contains(&name) || has_reserved_prefix(name) || is_sized_type(name)
 }
 
-/// Whether emitted plain C can use a name of the program as it stands: that is what its prelude and C's keywords leave.
+/// Whether emitted plain C can use a name of the program as it stands: that is what its prelude and
+/// C's keywords leave.
 pub fn is_free_in_plain(name: &str) -> bool {
     is_identifier(name) && !WORDS.contains(&name) && !HEADER.contains(&name) && !is_stdint_macro(name)
 }
@@ -160,7 +162,8 @@ pub fn is_identifier(text: &str) -> bool {
     sanitize(text) == text
 }
 
-/// Names that begin like this are not for programs: whatever is behind, another beginning is needed.
+/// Names that begin like this are not for programs: whatever is behind, another beginning is
+/// needed.
 fn has_reserved_prefix(name: &str) -> bool {
     name.starts_with("lee_") || name.starts_with("LEE_") || name.starts_with("__")
 }

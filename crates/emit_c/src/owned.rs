@@ -71,8 +71,9 @@ impl Emitter<'_, '_> {
         self.push(&line);
     }
 
-    /// A cursor points at the place. What a slot holds is taken out for the cursor's life: whoever else looks at the slot meanwhile, by
-    /// another way or in another task, finds nothing there, not what was freed through the cursor.
+    /// A cursor points at the place. What a slot holds is taken out for the cursor's life: whoever
+    /// else looks at the slot meanwhile, by another way or in another task, finds nothing there,
+    /// not what was freed through the cursor.
     pub fn cursor_begin(&mut self, cursor: Local, of: &Place) {
         if !self.is_slot(of) {
             let value = self.rvalue(&Rvalue::AddrOf(of.clone()));
@@ -90,7 +91,8 @@ impl Emitter<'_, '_> {
         ));
     }
 
-    /// Declares the variables of all cursors on slots: the end of one may be written before its beginning.
+    /// Declares the variables of all cursors on slots: the end of one may be written before its
+    /// beginning.
     pub fn take_names(&mut self) {
         let body = self.body;
         for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
@@ -103,7 +105,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The variables of a cursor on a slot: where the slot is, null while the cursor does not live, and what it held.
+    /// The variables of a cursor on a slot: where the slot is, null while the cursor does not live,
+    /// and what it held.
     fn taken_names(&mut self, cursor: Local, ty: Ty) -> (String, String) {
         if let Some((slot, content, _)) = self.taken.get(&cursor.0) {
             return (slot.clone(), content.clone());
@@ -116,7 +119,8 @@ impl Emitter<'_, '_> {
         (slot, content)
     }
 
-    /// A cursor's block ends: the slot gets back what the cursor left. What somebody put there meanwhile is dropped.
+    /// A cursor's block ends: the slot gets back what the cursor left. What somebody put there
+    /// meanwhile is dropped.
     pub fn cursor_end(&mut self, cursor: Local) {
         let Some((slot, content, ty)) = self.taken.get(&cursor.0).cloned() else { return };
         self.settle(Effect { memory: true, local: None });
@@ -131,7 +135,8 @@ impl Emitter<'_, '_> {
         ));
     }
 
-    /// Whether others can reach what a cursor works on. The exchange heap is reached by owners only.
+    /// Whether others can reach what a cursor works on. The exchange heap is reached by owners
+    /// only.
     fn is_slot(&self, of: &Place) -> bool {
         let is_cursor = |local: Local| {
             let mut stmts = self.body.blocks.iter().flat_map(|b| &b.stmts);
@@ -275,8 +280,9 @@ impl Emitter<'_, '_> {
         Ex::call(name, &args).of_pointer("void *".into())
     }
 
-    /// Memory from an arena or a reap for objects that `container_of` asks for: with an entry of the list behind them. None if it does
-    /// not, or if the objects own something: then only pointers of `@heap` are asked.
+    /// Memory from an arena or a reap for objects that `container_of` asks for: with an entry of
+    /// the list behind them. None if it does not, or if the objects own something: then only
+    /// pointers of `@heap` are asked.
     fn alloc_listed(&mut self, elem: Ty, site: &Ex, handle: &Operand, (count, size): (&Ex, &Ex)) -> Option<Ex> {
         if self.unit.types.owns(elem) {
             return None;
@@ -352,7 +358,8 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// The parts of an owned object that hold nothing any more become null. Nobody looks at them again but what frees the object.
+    /// The parts of an owned object that hold nothing any more become null. Nobody looks at them
+    /// again but what frees the object.
     fn forget_moved(&mut self, value: &Operand, moved: &[Vec<Proj>]) {
         let Some(place) = value.place().filter(|_| !moved.is_empty()) else { return };
         let target = place.then(Proj::Deref);

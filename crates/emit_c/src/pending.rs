@@ -1,8 +1,9 @@
 //! Values of temporaries that are written where they are used instead of being stored first.
 //!
-//! A temporary that is assigned once and read only further on in the same block is not stored at once. Its words wait here.
-//! A word that is a mere name may be written any number of times; anything else is written once. Before a statement takes
-//! effect, whatever waits and could be changed by it is stored after all. So the order of reads and writes stays that of MIR.
+//! A temporary that is assigned once and read only further on in the same block is not stored at
+//! once. Its words wait here. A word that is a mere name may be written any number of times;
+//! anything else is written once. Before a statement takes effect, whatever waits and could be
+//! changed by it is stored after all. So the order of reads and writes stays that of MIR.
 
 use crate::body::Emitter;
 use crate::exprs::{Ex, Level};
@@ -22,7 +23,8 @@ pub struct Pending {
     pub uses: u32,
     /// Where it was made.
     pub at: Option<At>,
-    /// The pointer and index that it was made from, if it is the address of an element that is only looked at.
+    /// The pointer and index that it was made from, if it is the address of an element that is only
+    /// looked at.
     pub element: Option<Element>,
 }
 
@@ -54,7 +56,8 @@ pub struct Uses {
     pub element_checks: Vec<u32>,
 }
 
-/// Longer expressions are stored: people cannot read them, and compilers limit how deep parentheses nest.
+/// Longer expressions are stored: people cannot read them, and compilers limit how deep parentheses
+/// nest.
 const LONGEST: usize = 300;
 
 /// What a statement changes.
@@ -151,7 +154,8 @@ pub fn element_check(kind: &StmtKind) -> Option<Local> {
     }
 }
 
-/// The temporaries whose only assignment is of a constant. Lowering assigns temporaries before each use.
+/// The temporaries whose only assignment is of a constant. Lowering assigns temporaries before each
+/// use.
 pub fn constants(body: &Body) -> Vec<Option<&Const>> {
     let mut found: Vec<Option<&Const>> = vec![None; body.locals.len()];
     let mut definitions = vec![0u32; body.locals.len()];
@@ -174,7 +178,8 @@ pub fn constants(body: &Body) -> Vec<Option<&Const>> {
     found
 }
 
-/// The temporaries that are copies of fat pointers that own their targets: they stand at their first elements too (I2).
+/// The temporaries that are copies of fat pointers that own their targets: they stand at their
+/// first elements too (I2).
 pub fn at_start(program: &Program, body: &Body) -> Vec<bool> {
     let mut copies = vec![false; body.locals.len()];
     let mut definitions = vec![0u32; body.locals.len()];
@@ -323,7 +328,8 @@ impl Emitter<'_, '_> {
         Some(element)
     }
 
-    /// The words of a temporary that waits, for one use. `twice`: they will be written more than once.
+    /// The words of a temporary that waits, for one use. `twice`: they will be written more than
+    /// once.
     pub fn take(&mut self, local: Local, twice: bool) -> Option<Vec<Ex>> {
         let at = self.pending.iter().position(|p| p.local == local.0)?;
         let here = self.at;

@@ -353,7 +353,8 @@ impl<'a> Emitter<'_, 'a> {
         [text.clone()].into_iter().chain(rest).collect()
     }
 
-    /// The values of a place's words. A pointer that owns its target stands at its first element (I2): its lower bound is itself.
+    /// The values of a place's words. A pointer that owns its target stands at its first element
+    /// (I2): its lower bound is itself.
     pub fn read(&mut self, loc: &Loc) -> Vec<Ex> {
         let mut words = self.names(loc);
         let owns = is_owner(self.unit.types, loc.ty) || loc.simple.is_some_and(|l| self.stands_at_start(l));
@@ -363,7 +364,8 @@ impl<'a> Emitter<'_, 'a> {
         words
     }
 
-    /// Whether a local is a copy of a pointer that owns its target. It has no variable for its lower bound.
+    /// Whether a local is a copy of a pointer that owns its target. It has no variable for its
+    /// lower bound.
     pub fn stands_at_start(&self, local: u32) -> bool {
         self.at_start.get(local as usize) == Some(&true)
     }
@@ -588,7 +590,8 @@ impl<'a> Emitter<'_, 'a> {
     }
 }
 
-/// Whether a place holds a pointer that owns its target, and is not volatile: reading it twice is reading it once.
+/// Whether a place holds a pointer that owns its target, and is not volatile: reading it twice is
+/// reading it once.
 pub fn is_owner(types: &TypeStore, ty: Qty) -> bool {
     types.as_pointer(ty.ty).is_some_and(|p| p.own.is_owned()) && !ty.quals.is_volatile && !ty.quals.is_atomic
 }

@@ -1,4 +1,5 @@
-//! Small C helpers that emitted code uses and that are no business of the runtime. Each is written only if it is used.
+//! Small C helpers that emitted code uses and that are no business of the runtime. Each is written
+//! only if it is used.
 
 /// A helper: its name and text.
 pub struct Helper {
@@ -8,8 +9,8 @@ pub struct Helper {
     pub text: &'static str,
 }
 
-/// Whether a pointer is not at an element within its bounds. Bounds and pointer are whole elements apart, so this is the
-/// whole check of an access to one element; null has no elements.
+/// Whether a pointer is not at an element within its bounds. Bounds and pointer are whole elements
+/// apart, so this is the whole check of an access to one element; null has no elements.
 pub const OUTSIDE: Helper = Helper {
     name: "LEE__OUTSIDE",
     text: "#define LEE__OUTSIDE(p, lo, hi) \\\n    LEE_UNLIKELY((uintptr_t)(p) - (uintptr_t)(lo) >= (uintptr_t)(hi) - (uintptr_t)(lo))\n",
@@ -31,8 +32,9 @@ pub const LEFT: Helper = Helper {
 ",
 };
 
-/// Pointer arithmetic on elements whose size is not a power of two: where the offset from the first element would wrap, and
-/// so no longer be a multiple of the size, the result is one element in front of the first.
+/// Pointer arithmetic on elements whose size is not a power of two: where the offset from the first
+/// element would wrap, and so no longer be a multiple of the size, the result is one element in
+/// front of the first.
 pub const OFFSET: Helper = Helper {
     name: "lee__offset",
     text: "LEE_INLINE void *lee__offset(const void *p, const void *lo, int64_t count, size_t size) {
@@ -56,7 +58,8 @@ pub const FAULT_ELEMENT: Helper = Helper {
 ",
 };
 
-/// The whole test of an element whose index the short one did not pass. Not inline, so that loops keep nothing ready for it.
+/// The whole test of an element whose index the short one did not pass. Not inline, so that loops
+/// keep nothing ready for it.
 pub const FAR: Helper = Helper {
     name: "lee__far",
     text: "#ifdef __clang__
@@ -146,8 +149,8 @@ LEE_INLINE int64_t lee__count_div(const struct lee_site *site, int64_t a, int64_
 ",
 };
 
-/// What stands in front of plain C instead of lee/lee.h: the few words that emission itself uses. Only machines with 64-bit
-/// `long` and pointers are compiled for.
+/// What stands in front of plain C instead of lee/lee.h: the few words that emission itself uses.
+/// Only machines with 64-bit `long` and pointers are compiled for.
 pub const PLAIN: &str = "#define NULL ((void *)0)
 typedef unsigned long size_t, uintptr_t;
 typedef long ptrdiff_t, intptr_t;

@@ -59,7 +59,8 @@ pub fn definitions(c: &mut CTypes, identifiers: &mut NameSet) -> String {
     out
 }
 
-/// Assertions that the C compiler lays records out as the front end, which folded sizes and offsets, takes them to be.
+/// Assertions that the C compiler lays records out as the front end, which folded sizes and
+/// offsets, takes them to be.
 pub fn layouts(c: &mut CTypes) -> String {
     let mut out = String::new();
     for n in 0..c.needed.len() {
@@ -72,7 +73,8 @@ pub fn layouts(c: &mut CTypes) -> String {
     out
 }
 
-/// Writes the definition behind those that it depends on. What is taken out of the table is written, or being written.
+/// Writes the definition behind those that it depends on. What is taken out of the table is
+/// written, or being written.
 fn place(node: Node, texts: &mut FxHashMap<Node, (String, Vec<Node>)>, out: &mut String) {
     let Some((text, dependencies)) = texts.remove(&node) else { return };
     for dependency in dependencies {
@@ -128,8 +130,8 @@ fn record_definition(c: &mut CTypes, id: RecordId, identifiers: &mut NameSet) ->
     Some((format!("{tags}{head} {body};\n"), dependencies))
 }
 
-/// The enumeration of a tagged union's tag, from which a debugger has the names of the members. Its values are not negative, so
-/// it has the size and sign of `unsigned`.
+/// The enumeration of a tagged union's tag, from which a debugger has the names of the members. Its
+/// values are not negative, so it has the size and sign of `unsigned`.
 fn tag_definition(c: &mut CTypes, id: RecordId, identifiers: &mut NameSet) -> String {
     let Some(record) = c.types.records.get(id.0 as usize).filter(|r| r.kind == RecordKind::Tagged) else {
         return String::new();

@@ -231,7 +231,8 @@ impl Emitter<'_, '_> {
         value.cast(&cast)
     }
 
-    /// Float to integer: what is out of range becomes the nearest value, what is no number becomes 0.
+    /// Float to integer: what is out of range becomes the nearest value, and what is no number
+    /// becomes zero.
     fn saturate(&mut self, a: &Operand, source: FloatKind, target: IntKind) -> Ex {
         let value = self.value(a);
         let (word, float) = match source.standard() {
@@ -322,7 +323,8 @@ impl Emitter<'_, '_> {
         [moved].into_iter().chain(parts).collect()
     }
 
-    /// The element at an offset of a fat pointer, if the temporary that holds its address is only checked and looked through.
+    /// The element at an offset of a fat pointer, if the temporary that holds its address is only
+    /// checked and looked through.
     pub fn element(&mut self, local: Local, pointer: &Operand, count: &Operand) -> Option<Element> {
         let checks = self.uses.element_checks.get(local.0 as usize).copied().unwrap_or(0);
         let ty = self.operand_ty(pointer);

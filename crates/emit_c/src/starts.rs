@@ -1,5 +1,6 @@
-//! What a new task or process begins with: for each function that a `start` or `spawn` names, a struct of the words of its arguments, which the runtime
-//! copies onto the new stack, and a function that takes them from there and calls.
+//! What a new task or process begins with: for each function that a `start` or `spawn` names, a
+//! struct of the words of its arguments, which the runtime copies onto the new stack, and a
+//! function that takes them from there and calls.
 
 use crate::body::Emitter;
 use crate::ctype::{suffixes, Consts};
@@ -32,7 +33,8 @@ impl Starts {
         self.names.is_empty()
     }
 
-    /// Their definitions, which stand behind the prototypes, and in no source file: what is inlined into them has lines of its own.
+    /// Their definitions, which stand behind the prototypes, and in no source file: what is inlined
+    /// into them has lines of its own.
     pub fn text(&self) -> String {
         if self.is_empty() {
             String::new()
@@ -105,7 +107,8 @@ impl Unit<'_> {
         found.into_iter().map(entry).collect()
     }
 
-    /// The function that a task which calls `func` begins with; the struct of its arguments has the same name.
+    /// The function that a task which calls `func` begins with; the struct of its arguments has the
+    /// same name.
     fn start_name(&mut self, func: &FuncRef, spawned: bool) -> String {
         if let Some(name) = self.starts.names.get(func) {
             return name.clone();

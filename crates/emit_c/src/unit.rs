@@ -1,4 +1,5 @@
-//! The translation unit: names of its functions and globals, tables that bodies share, and the order of the output.
+//! The translation unit: names of its functions and globals, tables that bodies share, and the
+//! order of the output.
 
 use crate::ctype::{CTypes, Consts};
 use crate::digest;
@@ -321,7 +322,8 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// An identifier for a symbol. `own`: it is the program's, so a C function of that name is none of its business.
+    /// An identifier for a symbol. `own`: it is the program's, so a C function of that name is none
+    /// of its business.
     fn external_name(&mut self, name: Symbol, symbol: Option<Symbol>, own: bool) -> Name {
         let label = symbol;
         let symbol = symbol.unwrap_or(name).as_str();
@@ -345,8 +347,8 @@ impl<'a> Unit<'a> {
         Name { ident: self.idents.claim(&base), label: Some(symbol.to_string()) }
     }
 
-    /// The identifier that C code itself uses, so that compilers know what they know of `setjmp` and its like; under an
-    /// assembler name the symbol that it is given.
+    /// The identifier that C code itself uses, so that compilers know what they know of `setjmp`
+    /// and its like; under an assembler name the symbol that it is given.
     fn plain_name(&mut self, name: Symbol, symbol: &str) -> Name {
         let text = name.as_str();
         let ident =
@@ -364,7 +366,8 @@ impl<'a> Unit<'a> {
             if global.linkage == Linkage::Internal {
                 return Name { ident, label: None };
             }
-            // Equal copies of a function share the static local: its type and number say which one it is.
+            // Equal copies of a function share the static local: its type and number say which one
+            // it is.
             let twins = self.program.globals.iter().take(id.0 as usize);
             let number = twins.filter(|g| g.owner == Some(owner) && g.name == global.name).count();
             let owner_digest = function.map_or(0, |f| digest::link_digest(self.types, f.ty));
@@ -641,7 +644,8 @@ fn unknown_signature(types: &TypeStore) -> FuncTy {
     FuncTy { unprototyped: true, ..FuncTy::new(types.common.void, vec![], Abi::C) }
 }
 
-/// The initialiser of an array with these units; the final zero is implied where the array has room for it.
+/// The initialiser of an array with these units; the final zero is implied where the array has room
+/// for it.
 pub fn string_value(types: &TypeStore, elem: Ty, units: &[u32]) -> String {
     let kind = types.as_int(elem).unwrap_or(IntKind::Char);
     if !kind.is_character() {

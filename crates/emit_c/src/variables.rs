@@ -1,5 +1,6 @@
 //! Mutable variables of static storage in a program of several processes: each process has its own
-//! (`runtime/include/lee/delta.h`, [docs/internals/processes.md](../../../docs/internals/processes.md)).
+//! (`runtime/include/lee/delta.h`,
+//! [docs/internals/processes.md](../../../docs/internals/processes.md)).
 //!
 //! A program of one process has nothing of this: what the linker placed is the variable.
 
@@ -16,7 +17,8 @@ pub enum Reached {
     Name,
     /// It is defined here, in the sections that each process has a copy of.
     Own,
-    /// It is defined elsewhere, perhaps in code that Leeward did not compile: the running program finds out.
+    /// It is defined elsewhere, perhaps in code that Leeward did not compile: the running program
+    /// finds out.
     Found,
 }
 
@@ -109,8 +111,8 @@ impl Unit<'_> {
         }
     }
 
-    /// Whether a variable is one of C's `thread_local`s. In a program of several processes each has its own of those that Leeward
-    /// compiles.
+    /// Whether a variable is one of C's `thread_local`s. In a program of several processes each has
+    /// its own of those that Leeward compiles.
     pub fn is_thread_local(&self, global: &Global) -> bool {
         let compiled = global.init.is_some() || global.trust == Trust::Checked;
         global.thread_local && !(self.options.processes && compiled)
@@ -125,7 +127,8 @@ impl Unit<'_> {
         }
     }
 
-    /// From here on addresses in initialisers are those of the variable with this C name, if each process has its own.
+    /// From here on addresses in initialisers are those of the variable with this C name, if each
+    /// process has its own.
     pub fn begin_initialiser(&mut self, id: GlobalId, name: &str) {
         self.variables.at = (self.reached(id) == Reached::Own).then(|| name.to_string());
     }
@@ -142,7 +145,8 @@ impl Unit<'_> {
         out
     }
 
-    /// Lists the words of an initialiser that are addresses; `suffixes` lead from what is being written to its words.
+    /// Lists the words of an initialiser that are addresses; `suffixes` lead from what is being
+    /// written to its words.
     pub fn list_addresses(&mut self, init: &ConstInit, suffixes: &[String]) {
         let Some(at) = self.variables.at.clone() else { return };
         let Some((id, words)) = address_words(init, suffixes.len()) else { return };

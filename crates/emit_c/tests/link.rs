@@ -1,5 +1,5 @@
-//! Two files that mean one symbol link if they mean the same type, and do not if they differ: also when sections that
-//! nobody needs are dropped.
+//! Two files that mean one symbol link if they mean the same type, and do not if they differ: also
+//! when sections that nobody needs are dropped.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -31,7 +31,8 @@ fn link(compiler: &str, flags: &[&str], dir: &Path, texts: &[&str]) -> (String, 
     support::run(Command::new(compiler).args(flags).args(&objects).arg(runtime).arg("-o").arg(dir.join("linked")))
 }
 
-/// A file that defines `add` with a parameter of the type, and one that calls it with such a parameter.
+/// A file that defines `add` with a parameter of the type, and one that calls it with such a
+/// parameter.
 fn pair(records: &str, defined: &str, records_of_user: &str, used: &str) -> (String, String) {
     let definition = format!(
         "{records}function add#0: fn({defined}, int) -> int

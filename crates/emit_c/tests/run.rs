@@ -1,9 +1,10 @@
-//! Compiles and runs the MIR files of `tests/run` with each compiler: with one as for debugging, with the other optimised, with
-//! `FULL=1` in the environment both with both. `CASE=text` picks cases by name.
+//! Compiles and runs the MIR files of `tests/run` with each compiler: with one as for debugging,
+//! with the other optimised, with `FULL=1` in the environment both with both. `CASE=text` picks
+//! cases by name.
 //!
-//! A file holds cases behind `//--- name`; the text in front of the first stands in front of each. A case says with
-//! `//! out: LINE` what it prints (a fault's line included), with `//! c: TEXT` what its C text holds, and with `//! no: TEXT`
-//! what it does not.
+//! A file holds cases behind `//--- name`; the text in front of the first stands in front of each.
+//! A case says with `//! out: LINE` what it prints (a fault's line included), with `//! c: TEXT`
+//! what its C text holds, and with `//! no: TEXT` what it does not.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

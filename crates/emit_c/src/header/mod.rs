@@ -1,8 +1,9 @@
-//! A module's interface as a header that C and Leeward read: its external functions and variables, and the types that
-//! these need.
+//! A module's interface as a header that C and Leeward read: its external functions and variables,
+//! and the types that these need.
 //!
-//! Where both would write the same there is one declaration, in Leeward's words, which the header defines away for C. Where
-//! C sees other words (a `fat` pointer is three) each has its own, under `#ifdef __LEEWARD__`.
+//! Where both would write the same there is one declaration, in Leeward's words, which the header
+//! defines away for C. Where C sees other words (a `fat` pointer is three) each has its own, under
+//! `#ifdef __LEEWARD__`.
 
 mod words;
 
@@ -23,7 +24,8 @@ const WORDS: &[&str] = &["counted_by(e)", "fat", "nonnull", "null_terminated"];
 enum Origin {
     /// In the module: the header defines it.
     Own,
-    /// In an interface of Leeward's, or a header of its library: C gets a definition of its own, or none.
+    /// In an interface of Leeward's, or a header of its library: C gets a definition of its own, or
+    /// none.
     Leeward(String),
     /// In a header of C's.
     C(String),

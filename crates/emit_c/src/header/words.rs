@@ -1,5 +1,5 @@
-//! Declarations as a Leeward source says them, for the half of a header that Leeward reads. Read back they give the same
-//! types, so the digests agree.
+//! Declarations as a Leeward source says them, for the half of a header that Leeward reads. Read
+//! back they give the same types, so the digests agree.
 
 use crate::ctype::declare;
 use source::Symbol;
@@ -90,7 +90,8 @@ fn named_regions(mut text: String, regions: u32) -> String {
     text.replace("@bound1_", "@bound0_")
 }
 
-/// The word of a region that is not the default. The end of a number is marked, so that none begins another.
+/// The word of a region that is not the default. The end of a number is marked, so that none begins
+/// another.
 fn region_word(region: Region) -> Option<String> {
     match region {
         Region::Bound(level, n) => Some(format!("@bound{level}_{n}_")),
@@ -105,7 +106,8 @@ pub fn heap_word(types: &TypeStore, ty: Ty) -> bool {
     p.region == Region::Heap && p.own == Own::Shared && !matches!(types.kind(p.target.ty), TyKind::Func(_))
 }
 
-/// `__attribute__` and `[[lee::...]]` of a function type, each with a blank; the second only Leeward may see.
+/// `__attribute__` and `[[lee::...]]` of a function type, each with a blank; the second only
+/// Leeward may see.
 pub fn attributes(f: &FuncTy, names: &[Option<Symbol>]) -> (String, String) {
     let name = |n: u32| names.get(n as usize).copied().flatten().map_or("", |name| name.as_str());
     let (mut shared, mut own) = (String::new(), String::new());
