@@ -1,4 +1,5 @@
-//! Embeds the runtime, the library and the error pages in the command, so that one copied file is a whole installation.
+//! Embeds the runtime, the library and the error pages in the command, so that one copied file is a
+//! whole installation.
 
 #[path = "src/hash.rs"]
 mod hash;

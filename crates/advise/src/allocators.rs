@@ -1,7 +1,8 @@
-//! Which functions allocate and release, and how: built-in tables, `--allocators FILE`, and wrappers that were inferred.
+//! Which functions allocate and release, and how: built-in tables, `--allocators FILE`, and
+//! wrappers that were inferred.
 //!
-//! A name is that of a function (`malloc`), of a global function pointer (`Curl_cmalloc`), or of a member of a global struct of
-//! hooks (`hooks.allocate`).
+//! A name is that of a function (`malloc`), of a global function pointer (`Curl_cmalloc`), or of a
+//! member of a global struct of hooks (`hooks.allocate`).
 
 use rustc_hash::FxHashMap;
 
@@ -128,7 +129,8 @@ impl Table {
         table
     }
 
-    /// Adds the lines of a file: `NAME ROLE ARGUMENT... [never-fails] [replaceable]`; `#` begins a comment.
+    /// Adds the lines of a file: `NAME ROLE ARGUMENT... [never-fails] [replaceable]`; `#` begins a
+    /// comment.
     ///
     /// Errors: a message with the number of the line.
     pub fn read(&mut self, text: &str) -> Result<(), String> {

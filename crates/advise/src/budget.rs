@@ -4,8 +4,8 @@ use crate::finding::{Finding, Verdict};
 use crate::recursion::Edges;
 use rustc_hash::FxHashMap;
 
-/// Declines the findings that would make a chain of calls take more than `budget` bytes more. Those that save most come first: in
-/// loops, then small ones. Calls through pointers are not seen.
+/// Declines the findings that would make a chain of calls take more than `budget` bytes more. Those
+/// that save most come first: in loops, then small ones. Calls through pointers are not seen.
 pub fn keep_within(findings: &mut [Finding], edges: &Edges, budget: u64) {
     let mut added: FxHashMap<String, u64> = FxHashMap::default();
     let mut order: Vec<usize> = (0..findings.len()).collect();
@@ -31,7 +31,8 @@ pub fn keep_within(findings: &mut [Finding], edges: &Edges, budget: u64) {
     }
 }
 
-/// The most bytes that any chain of calls takes. Functions on a cycle have nothing added, so each counts once.
+/// The most bytes that any chain of calls takes. Functions on a cycle have nothing added, so each
+/// counts once.
 fn heaviest(edges: &Edges, added: &FxHashMap<String, u64>, budget: u64) -> u64 {
     let all: u64 = added.values().sum();
     if all <= budget {

@@ -1,4 +1,5 @@
-//! `compile_commands.json`: the files of a build and how each is compiled (Clang, "JSON Compilation Database").
+//! `compile_commands.json`: the files of a build and how each is compiled (Clang, "JSON Compilation
+//! Database").
 
 use crate::unit::Source;
 use serde_json::Value;

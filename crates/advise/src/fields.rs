@@ -74,7 +74,8 @@ pub fn released(cx: &Context, found: &mut Fields) {
     }
 }
 
-/// Whether a type is a list node beside its data: a struct with a pointer to its own type, and a `void *`.
+/// Whether a type is a list node beside its data: a struct with a pointer to its own type, and a
+/// `void *`.
 pub fn is_list_node(cx: &Context, ty: Ty) -> bool {
     let types = &cx.program.types;
     let Some(record) = types.as_record(ty) else { return false };

@@ -1,15 +1,16 @@
 //! Follows one object of the heap through a body of plain C.
 //!
-//! Lattice: a set of situations. A situation says whether the object is there (`Status`) and what each followed place holds
-//! (`Value`); a place that it does not mention may hold anything but the object. Join: union. The set is bounded
-//! (`MOST_SITUATIONS`); a body that needs more is given up. So two facts that depend on each other, such as a flag and the
-//! pointer that it stands for, stay together.
+//! Lattice: a set of situations. A situation says whether the object is there (`Status`) and what
+//! each followed place holds (`Value`); a place that it does not mention may hold anything but the
+//! object. Join: union. The set is bounded (`MOST_SITUATIONS`); a body that needs more is given up.
+//! So two facts that depend on each other, such as a flag and the pointer that it stands for, stay
+//! together.
 //!
-//! Followed places are locals, and fields of local structs, whose address is not taken. An object that is stored anywhere
-//! else has escaped, so memory that is loaded never gives the object.
+//! Followed places are locals, and fields of local structs, whose address is not taken. An object
+//! that is stored anywhere else has escaped, so memory that is loaded never gives the object.
 //!
-//! Needs: verified MIR of an unchecked body. Changes nothing. Guarantees: what is not reported does not happen on any run without
-//! undefined behaviour.
+//! Needs: verified MIR of an unchecked body. Changes nothing. Guarantees: what is not reported does
+//! not happen on any run without undefined behaviour.
 
 use crate::allocators::{Entry, Role};
 use crate::events::{Event, Events, Kind};
@@ -348,8 +349,9 @@ impl Follow<'_> {
         } else {
             let (x, y) = (self.value(situation, a), self.value(situation, b));
             return match (is_object(x), is_object(y), x, y) {
-                // Nothing else points to the object. (The end of another one may have its address; a release that is left out for
-                // that leaks the object of the heap and does no harm to a buffer.)
+                // Nothing else points to the object. (The end of another one may have its address;
+                // a release that is left out for that leaks the object of the heap and does no harm
+                // to a buffer.)
                 (true, false, ..) | (false, true, ..) => Some(Value::Int(i64::from(wants))),
                 (_, _, Some(Value::Int(x)), Some(Value::Int(y))) => Some(Value::Int(i64::from((x == y) != wants))),
                 _ => None,
@@ -385,7 +387,8 @@ impl Follow<'_> {
         let mut base = place.clone();
         base.proj.truncate(first);
         let one = place.proj.iter().filter(|p| **p == Proj::Deref).count() == 1;
-        // Behind a second pointer there is another object: what is loaded from memory is never this one.
+        // Behind a second pointer there is another object: what is loaded from memory is never this
+        // one.
         if !one {
             return None;
         }

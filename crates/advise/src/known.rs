@@ -1,7 +1,8 @@
 //! What functions of the C library do with the pointers they are given.
 //!
-//! A function in this table keeps none of its pointer arguments beyond the call, neither in memory nor in its result unless that
-//! is said (`returns`). Functions that call back (`qsort`), start threads, or register buffers (`setvbuf`) are not in it on purpose.
+//! A function in this table keeps none of its pointer arguments beyond the call, neither in memory
+//! nor in its result unless that is said (`returns`). Functions that call back (`qsort`), start
+//! threads, or register buffers (`setvbuf`) are not in it on purpose.
 
 /// How many bytes of an argument a function touches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

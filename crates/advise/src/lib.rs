@@ -1,7 +1,9 @@
-//! The advisor: finds small heap allocations that die young, and writes the patches that remove them.
+//! The advisor: finds small heap allocations that die young, and writes the patches that remove
+//! them.
 //!
-//! A run (`run`) reads units (`unit`), sums up functions bottom-up (`summary`, on `follow`), finds intervals of parameters top-down
-//! (`parameters`), judges sites (`verdict`, `proof`, `budget`), and reports (`report`).
+//! A run (`run`) reads units (`unit`), sums up functions bottom-up (`summary`, on `follow`), finds
+//! intervals of parameters top-down (`parameters`), judges sites (`verdict`, `proof`, `budget`),
+//! and reports (`report`).
 
 pub mod allocators;
 mod budget;

@@ -1,6 +1,7 @@
 //! Intervals of parameters, top-down: what every caller passes.
 //!
-//! Each round starts from intervals that hold on every run and gives such again, so any number of rounds is sound.
+//! Each round starts from intervals that hold on every run and gives such again, so any number of
+//! rounds is sound.
 
 use crate::recursion::Edges;
 use crate::unit::Unit;
@@ -9,10 +10,12 @@ use flow::framework::Item;
 use flow::ranges::{Range, Ranges, Summaries};
 use mir::ir::*;
 
-/// Bodies with more statements are not looked at for what they pass: their arguments may be anything.
+/// Bodies with more statements are not looked at for what they pass: their arguments may be
+/// anything.
 const MOST_STATEMENTS: usize = 4000;
 
-/// Adds what the calls of a unit pass. Only functions that allocate are worth it; `everything`: other units' functions count, too.
+/// Adds what the calls of a unit pass. Only functions that allocate are worth it; `everything`:
+/// other units' functions count, too.
 pub fn collect(unit: &Unit, number: usize, known: &Parameters, everything: bool, found: &mut Parameters) {
     let program = &unit.program;
     let summaries = Summaries::default();
@@ -66,8 +69,8 @@ pub fn merge(into: &mut Parameters, from: Parameters) {
     }
 }
 
-/// Leaves the functions all of whose callers are seen: internal ones whose address is not taken, and the others too if the
-/// program is whole.
+/// Leaves the functions all of whose callers are seen: internal ones whose address is not taken,
+/// and the others too if the program is whole.
 pub fn keep_known(all: &mut Parameters, edges: &Edges, whole_program: bool) {
     all.retain(|name, _| {
         let internal = name.split_once(':').is_some_and(|(unit, _)| unit.parse::<usize>().is_ok());

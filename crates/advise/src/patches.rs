@@ -1,7 +1,8 @@
 //! Writes the patches of a unit's findings, and keeps those that are checked.
 //!
-//! A patch is kept only if the preprocessed text of the patched file differs in the planned tokens alone, the analysis of the patched
-//! text no longer finds the site, and the branches of `#if` that are not taken but name the object's variables lead to the same advice.
+//! A patch is kept only if the preprocessed text of the patched file differs in the planned tokens
+//! alone, the analysis of the patched text no longer finds the site, and the branches of `#if` that
+//! are not taken but name the object's variables lead to the same advice.
 
 use crate::edits::{applied, decode, Edit, Patch};
 use crate::finding::Verdict;
@@ -141,7 +142,8 @@ impl Patcher<'_> {
         Ok(judge(&unit, &cx, self.around, self.options))
     }
 
-    /// Branches of `#if` that are not taken and name the object's variables must lead to the same advice.
+    /// Branches of `#if` that are not taken and name the object's variables must lead to the same
+    /// advice.
     fn other_branches(&self, text: &Text, candidate: &Candidate) -> Result<(), String> {
         let Some(body) = text.unit.program.bodies.get(candidate.body) else { return Ok(()) };
         let names: Vec<&str> = candidate

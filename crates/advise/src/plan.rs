@@ -1,7 +1,8 @@
 //! The edits of one site: which tokens change, and into what.
 //!
-//! A fragment is new text together with the tokens that it must give after the preprocessor, so that a plan says both what is
-//! written and what must come out. `check` holds the preprocessor to it.
+//! A fragment is new text together with the tokens that it must give after the preprocessor, so
+//! that a plan says both what is written and what must come out. `check` holds the preprocessor to
+//! it.
 
 use crate::allocators::Role;
 use crate::edits::Edit;
@@ -102,7 +103,8 @@ impl Planner<'_> {
         (all.partition_point(|t| t.lo < span.lo), all.partition_point(|t| t.lo < span.hi))
     }
 
-    /// The bytes of the file that give exactly the tokens `lo..hi`: from the first to the last token, or the use of a macro around them.
+    /// The bytes of the file that give exactly the tokens `lo..hi`: from the first to the last
+    /// token, or the use of a macro around them.
     fn extent(&self, lo: usize, hi: usize) -> Tried<(usize, usize)> {
         let file = &self.origins.file.tokens;
         let made_by_macro = || "a macro makes it, so there is no text of its own to change".to_string();
@@ -237,8 +239,8 @@ impl Planner<'_> {
         (lo, hi)
     }
 
-    /// Whether the parenthesis at `close` ends a cast: between it and its partner stand words of a type, none of which is a function or
-    /// variable, and stars.
+    /// Whether the parenthesis at `close` ends a cast: between it and its partner stand words of a
+    /// type, none of which is a function or variable, and stars.
     fn ends_cast(&self, lo: usize, close: usize) -> bool {
         let program = &self.unit.program;
         let mut at = close;
@@ -259,7 +261,8 @@ impl Planner<'_> {
         false
     }
 
-    /// Whether the tokens are a constant expression that means the same where the buffer is declared.
+    /// Whether the tokens are a constant expression that means the same where the buffer is
+    /// declared.
     fn is_constant(&self, lo: usize, hi: usize) -> bool {
         let mut t = lo;
         while t < hi {
@@ -543,8 +546,8 @@ impl Planner<'_> {
         })
     }
 
-    /// Where the buffer is declared: before the variable, if every variable that may have the object lives inside its block; else first
-    /// in the function.
+    /// Where the buffer is declared: before the variable, if every variable that may have the
+    /// object lives inside its block; else first in the function.
     fn home(&self, site: usize) -> Tried<Home> {
         let variables: Vec<&LocalDecl> = self
             .candidate
@@ -587,7 +590,8 @@ impl Planner<'_> {
             match self.spelled(at) {
                 ")" | "]" => depth += 1,
                 "(" | "[" if depth > 0 => depth -= 1,
-                // Right after a label there is no place for a declaration, and `for (` is none either.
+                // Right after a label there is no place for a declaration, and `for (` is none
+                // either.
                 "(" | "[" | ":" => return None,
                 ";" | "{" | "}" if depth == 0 => {
                     let first = self.spelled(at + 1);

@@ -34,8 +34,8 @@ pub fn is_internal(program: &Program, func: &FuncRef) -> bool {
 }
 
 impl Context<'_> {
-    /// The name under which the table has what is called: of the function, of a global function pointer, or of a member of a
-    /// global struct (`hooks.allocate`).
+    /// The name under which the table has what is called: of the function, of a global function
+    /// pointer, or of a member of a global struct (`hooks.allocate`).
     pub fn callee_name(&self, body: &Body, at: Point, callee: &Callee) -> Option<String> {
         match callee {
             Callee::Direct(f) => symbol(self.program, f),
@@ -84,7 +84,8 @@ impl Context<'_> {
         }
     }
 
-    /// Whether a call does not come back, as far as the body of the callee says it (attributes are in the graph already).
+    /// Whether a call does not come back, as far as the body of the callee says it (attributes are
+    /// in the graph already).
     pub fn never_returns(&self, callee: &Callee) -> bool {
         self.summary(callee).is_some_and(|s| s.never_returns)
     }

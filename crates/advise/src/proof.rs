@@ -74,7 +74,8 @@ impl Proof<'_> {
         size.is_some_and(|l| range.lo >= 0 && range.hi + i128::from(l.size) <= self.bytes)
     }
 
-    /// Bytes from the start of the object, of a temporary that was made from a pointer to its start earlier in the block.
+    /// Bytes from the start of the object, of a temporary that was made from a pointer to its start
+    /// earlier in the block.
     fn stepped(&self, at: Point, base: &Place) -> Option<Range> {
         let block = self.body.blocks.get(at.block.0 as usize)?;
         let local = base.as_local()?;

@@ -1,4 +1,5 @@
-//! Tokens of a source file as it is written: before the preprocessor, with directives and the groups that they make.
+//! Tokens of a source file as it is written: before the preprocessor, with directives and the
+//! groups that they make.
 
 /// A token of the source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -75,7 +75,8 @@ fn in_init(init: Option<&ConstInit>, see: &mut dyn FnMut(&typing::tree::FuncRef)
     }
 }
 
-/// The functions on a cycle of direct calls (Tarjan, "Depth-first search and linear graph algorithms").
+/// The functions on a cycle of direct calls (Tarjan, "Depth-first search and linear graph
+/// algorithms").
 pub fn recursive(edges: &Edges) -> FxHashSet<String> {
     let mut names: Vec<&String> = edges.calls.keys().collect();
     names.sort_unstable();

@@ -1,7 +1,9 @@
-//! A whole run: units are read and analysed in parallel, summaries go round between them until nothing changes.
+//! A whole run: units are read and analysed in parallel, summaries go round between them until
+//! nothing changes.
 //!
-//! Each thread keeps the units that it read, because types are shared inside a unit without locks. Between threads go plain data:
-//! summaries, edges of the call graph, intervals of parameters, findings.
+//! Each thread keeps the units that it read, because types are shared inside a unit without locks.
+//! Between threads go plain data: summaries, edges of the call graph, intervals of parameters,
+//! findings.
 
 use crate::fields::Fields;
 use crate::finding::Finding;
@@ -164,7 +166,8 @@ fn work(shared: &Shared) {
     }
 }
 
-/// Does the work; a bug in it is an error of this unit and no reason for the other threads to wait at a barrier.
+/// Does the work; a bug in it is an error of this unit and no reason for the other threads to wait
+/// at a barrier.
 fn caught<T>(what: &str, work: impl FnOnce() -> T) -> Result<T, String> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).map_err(|_| format!("internal error while {what}"))
 }

@@ -1,7 +1,9 @@
-//! What functions do with the pointers they are given, and whether they return a fresh object: bottom-up.
+//! What functions do with the pointers they are given, and whether they return a fresh object:
+//! bottom-up.
 //!
-//! A summary starts as if the function did nothing and only grows (`Summary::join`), so recursion ends at the least fixed point, which
-//! is what every run obeys: a pointer is kept only by a finite chain of calls.
+//! A summary starts as if the function did nothing and only grows (`Summary::join`), so recursion
+//! ends at the least fixed point, which is what every run obeys: a pointer is kept only by a finite
+//! chain of calls.
 
 use crate::allocators::{Role, Table};
 use crate::events::{Events, Kind};
@@ -68,8 +70,8 @@ impl Summary {
         self.params.get(n).is_some_and(|p| p.returned)
     }
 
-    /// Adds what a definition says to what is known under its name; true if that changes something. Of two definitions under one name
-    /// either may be meant.
+    /// Adds what a definition says to what is known under its name; true if that changes something.
+    /// Of two definitions under one name either may be meant.
     pub fn add(&mut self, new: &Summary) -> bool {
         let mut both = new.clone();
         if self.params.len() != both.params.len() {
@@ -277,7 +279,8 @@ fn only_releases(cx: &Context, body: &Body) -> bool {
     releases == 1
 }
 
-/// A fresh object that is returned: one site, whose object goes nowhere else, and nothing else but null is returned.
+/// A fresh object that is returned: one site, whose object goes nowhere else, and nothing else but
+/// null is returned.
 fn fresh(cx: &Context, body: &Body, cfg: &Cfg) -> Option<Fresh> {
     let mut found = None;
     for site in crate::sites::sites(cx, body) {

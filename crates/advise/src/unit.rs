@@ -40,8 +40,9 @@ impl Source {
 
 /// Preprocesses.
 pub trait Preprocessor: Sync {
-    /// The preprocessed text of the source; of `text`, if given, as if it stood in the source's file. With `log` the text is what gcc
-    /// writes with `-fdebug-cpp`: before each token where it comes from.
+    /// The preprocessed text of the source; of `text`, if given, as if it stood in the source's
+    /// file. With `log` the text is what gcc writes with `-fdebug-cpp`: before each token where it
+    /// comes from.
     ///
     /// Errors: what the preprocessor said.
     fn preprocess(&self, source: &Source, text: Option<&str>, log: bool) -> io::Result<Result<Vec<u8>, String>>;

@@ -148,7 +148,8 @@ impl Judge<'_> {
             site,
         };
         self.decide(&mut candidate, &events)?;
-        // A helper's own site is reported where it stands; a call of the helper only if there is advice, or if it counts as an allocator.
+        // A helper's own site is reported where it stands; a call of the helper only if there is
+        // advice, or if it counts as an allocator.
         let helper = candidate.site.entry.is_none() && candidate.finding.verdict == Verdict::Declined;
         if helper && !self.options.infer_allocators {
             return None;
@@ -269,8 +270,9 @@ impl Judge<'_> {
         Some(())
     }
 
-    /// Why the object could be a member of its owner, if it could: it is small, of one size, and either a list node beside its data, or stored
-    /// in one field only, through which the program releases what is there.
+    /// Why the object could be a member of its owner, if it could: it is small, of one size, and
+    /// either a list node beside its data, or stored in one field only, through which the program
+    /// releases what is there.
     fn embeds(&self, events: &Events, most: Option<u64>) -> Option<String> {
         most.filter(|&n| n <= self.options.hybrid_size)?;
         let mut owner: Option<String> = None;

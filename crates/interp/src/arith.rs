@@ -174,7 +174,8 @@ pub fn fit(value: i128, repr: Repr) -> i128 {
     }
 }
 
-/// An operator on two integers of a type; comparisons give 0 or 1. `None`: division by zero, which a check should have caught.
+/// An operator on two integers of a type; comparisons give 0 or 1. `None`: division by zero, which
+/// a check should have caught.
 pub fn integers(op: BinOp, a: i128, b: i128, repr: Repr) -> Option<i128> {
     let kind = match repr {
         Repr::Int(kind) => kind,
@@ -238,7 +239,8 @@ pub fn floats(op: BinOp, a: f64, b: f64, repr: Repr) -> Val {
     Val::Float(round(value, repr))
 }
 
-/// The value as its type keeps it. (Of two `float`s the sum, product and quotient in `double` round to what `float` gives.)
+/// The value as its type keeps it. (Of two `float`s the sum, product and quotient in `double` round
+/// to what `float` gives.)
 pub fn round(value: f64, repr: Repr) -> f64 {
     if repr == Repr::F32 {
         f64::from(value as f32)

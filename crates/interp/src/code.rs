@@ -1,4 +1,5 @@
-//! MIR in a form that runs: types are resolved to sizes and kinds of values, places to offsets and steps.
+//! MIR in a form that runs: types are resolved to sizes and kinds of values, places to offsets and
+//! steps.
 
 use mir::ir::{BinOp, UnOp};
 use source::{Span, Symbol};
@@ -105,7 +106,8 @@ pub enum Base {
 pub enum Step {
     /// Through the pointer, then so many bytes on.
     Deref(i64),
-    /// To an element of so many bytes, then so many bytes on; the number of elements, if it is known.
+    /// To an element of so many bytes, then so many bytes on; the number of elements, if it is
+    /// known.
     Index(Op, u64, Option<u64>, i64),
 }
 

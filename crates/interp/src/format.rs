@@ -212,7 +212,8 @@ fn float(spec: &Spec, conversion: u8, value: f64) -> Vec<u8> {
     format.push(conversion as char);
     format.push('\0');
     let mut room = vec![0u8; 400 + spec.width.unwrap_or(0) + spec.precision.unwrap_or(0)];
-    // SAFETY: the format has one conversion, of a `double`, and ends with a zero; the buffer has the length that is given.
+    // SAFETY: the format has one conversion, of a `double`, and ends with a zero; the buffer has
+    // the length that is given.
     let n =
         unsafe { libc::snprintf(room.as_mut_ptr().cast(), room.len(), format.as_ptr().cast::<libc::c_char>(), value) };
     room.truncate(usize::try_from(n).unwrap_or(0));

@@ -1,4 +1,5 @@
-//! The library by meaning: C's standard says what its functions do, the runtime's headers what those of Leeward do.
+//! The library by meaning: C's standard says what its functions do, the runtime's headers what
+//! those of Leeward do.
 
 use crate::code::*;
 use crate::machine::*;

@@ -395,7 +395,8 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// A pointer of the type into an object that is always there. Without an end the object is the bounds.
+    /// A pointer of the type into an object that is always there. Without an end the object is the
+    /// bounds.
     pub fn fixed_pointer(&mut self, obj: ObjId, ptr: i64, lo: i64, hi: Option<i64>, ty: Ty) -> Val {
         let at = |this: &Self, off: i64| this.mem.address(Loc { obj, off });
         if self.program.types.words(ty) != 3 {

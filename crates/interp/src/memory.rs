@@ -1,9 +1,10 @@
 //! Memory as the oracle sees it: objects with identity, bounds, bytes, and a shadow of each byte.
 //!
-//! An address says which object it belongs to: its upper 32 bits are the number of the object, the lower ones the place in it. Numbers
-//! are never used again, so a pointer to what has ended never meets another object, and arithmetic that leaves an object never enters
-//! another. That makes the identity of an object (what Miri keeps beside the bytes as provenance) part of the bytes, and a pointer that
-//! a program copies byte by byte keeps it.
+//! An address says which object it belongs to: its upper 32 bits are the number of the object, the
+//! lower ones the place in it. Numbers are never used again, so a pointer to what has ended never
+//! meets another object, and arithmetic that leaves an object never enters another. That makes the
+//! identity of an object (what Miri keeps beside the bytes as provenance) part of the bytes, and a
+//! pointer that a program copies byte by byte keeps it.
 
 use source::Span;
 
@@ -27,7 +28,8 @@ pub enum Kind {
     Arena,
     /// A function; it has no bytes.
     Function,
-    /// Something of the library that programs see behind pointers only (a file, a task); it has no bytes.
+    /// Something of the library that programs see behind pointers only (a file, a task); it has no
+    /// bytes.
     Opaque,
 }
 
@@ -138,7 +140,8 @@ impl Memory {
     /// A new object of zero bytes, aligned.
     pub fn make(&mut self, kind: Kind, size: u64, align: u64, at: Span) -> ObjId {
         let id = self.objs.len() as u32;
-        // Low bits vary as those of addresses do; the first object of a page is not always the first.
+        // Low bits vary as those of addresses do; the first object of a page is not always the
+        // first.
         let step = align.max(16);
         let low = MIDDLE + (u64::from(id).wrapping_mul(7) % 256) * step;
         self.objs.push(Obj { data: vec![0; size as usize], size, low: low as u32, kind, born: at, ..blank(kind) });

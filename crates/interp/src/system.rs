@@ -24,7 +24,8 @@ impl Directory {
 /// The bytes of `struct dirent`.
 const ENTRY: u64 = 280;
 
-/// Functions of the system that the runtime stands in front of: a task that waits in one lets others run, and a descriptor is of a process.
+/// Functions of the system that the runtime stands in front of: a task that waits in one lets
+/// others run, and a descriptor is of a process.
 const IN_FRONT: &[&str] =
     &["close", "dup", "fstat", "fsync", "isatty", "nanosleep", "pipe", "read", "sleep", "usleep", "write"];
 
@@ -60,7 +61,8 @@ impl Machine<'_> {
             "abs" => int((a.int(0) as i32).wrapping_abs()),
             "labs" | "llabs" => int((a.int(0) as i64).wrapping_abs()),
             "stat" | "lstat" | "fstat" => {
-                // SAFETY: all zero bytes are a value of this struct of numbers; the system fills a whole one.
+                // SAFETY: all zero bytes are a value of this struct of numbers; the system fills a
+                // whole one.
                 let (result, bytes) = unsafe {
                     let mut facts: libc::stat = std::mem::zeroed();
                     let result = if name == "fstat" {
@@ -433,7 +435,8 @@ impl Machine<'_> {
 }
 
 fn broken(seconds: i64, utc: bool) -> libc::tm {
-    // SAFETY: all zero bytes are a value of this struct of numbers and a pointer; the functions write a whole struct.
+    // SAFETY: all zero bytes are a value of this struct of numbers and a pointer; the functions
+    // write a whole struct.
     unsafe {
         let mut tm: libc::tm = std::mem::zeroed();
         if utc {

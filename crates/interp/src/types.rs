@@ -45,7 +45,8 @@ pub struct Owned {
     pub size: u64,
 }
 
-/// What a value of the type owns where it lies in `data`: the tags there say which members of unions count. At most `limit`.
+/// What a value of the type owns where it lies in `data`: the tags there say which members of
+/// unions count. At most `limit`.
 pub fn owned(types: &TypeStore, ty: Ty, data: &[u8], limit: usize) -> Vec<Owned> {
     let mut out = vec![];
     collect(types, ty, data, 0, 0, limit, &mut out);
@@ -117,7 +118,8 @@ fn collect(types: &TypeStore, ty: Ty, data: &[u8], off: u64, depth: u32, limit: 
     }
 }
 
-/// Whether a pointer's target is freed with the pointer: it lies in a heap and not in an arena (regions are erased to that).
+/// Whether a pointer's target is freed with the pointer: it lies in a heap and not in an arena
+/// (regions are erased to that).
 pub fn in_heap(pointer: &Pointer) -> bool {
     matches!(pointer.region, Region::Heap | Region::Exchange)
 }

@@ -1,5 +1,6 @@
-//! Mutates programs and takes them through the whole compiler: nothing may panic, hang or overflow the stack, and C made
-//! from what was accepted must be taken by the C compiler. The same seed gives the same programs.
+//! Mutates programs and takes them through the whole compiler: nothing may panic, hang or overflow
+//! the stack, and C made from what was accepted must be taken by the C compiler. The same seed
+//! gives the same programs.
 //!
 //!     fuzz [--seconds N] [--seed N] [FILE...]      FILEs are run as they are, without mutation
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

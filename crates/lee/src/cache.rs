@@ -1,7 +1,9 @@
-//! The cache: where it lies, how files get into it, and what is removed from it. docs/cache.md is its page for users.
+//! The cache: where it lies, how files get into it, and what is removed from it. docs/cache.md is
+//! its page for users.
 //!
-//! `HASH/` has the unpacked runtime and library of one version of the command, `runtimes/HASH/` one compiled runtime. Both have
-//! a file `used`, whose time of change is at most a day behind the last use.
+//! `HASH/` has the unpacked runtime and library of one version of the command, `runtimes/HASH/` one
+//! compiled runtime. Both have a file `used`, whose time of change is at most a day behind the last
+//! use.
 
 use crate::failure::Failure;
 use std::ffi::OsStr;
@@ -16,8 +18,9 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// What was not used for so long is removed.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Places for what is made from an installation, best first: the user's cache, and a folder for temporary files that only
-/// this user can write to, which is looked at only when the first will not do. A home directory that does not exist is not made.
+/// Places for what is made from an installation, best first: the user's cache, and a folder for
+/// temporary files that only this user can write to, which is looked at only when the first will
+/// not do. A home directory that does not exist is not made.
 pub fn places() -> impl Iterator<Item = PathBuf> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let home = || absolute("HOME").filter(|home| home.is_dir()).map(|home| home.join(".cache"));
@@ -70,8 +73,8 @@ pub fn mark_used(folder: &Path) {
     }
 }
 
-/// Removes from the cache `place` what no command has used for a month. Commands that run at the same time have marked what
-/// they use.
+/// Removes from the cache `place` what no command has used for a month. Commands that run at the
+/// same time have marked what they use.
 pub fn clean(place: &Path) {
     for parent in [place.to_path_buf(), place.join("runtimes")] {
         let entries = fs::read_dir(parent).into_iter().flatten().flatten();

@@ -1,4 +1,5 @@
-//! Which `.c` files, and how many of their functions, went through MIR: one line a file in what `LEE_C_REPORT` names.
+//! Which `.c` files, and how many of their functions, went through MIR: one line a file in what
+//! `LEE_C_REPORT` names.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -15,7 +16,8 @@ pub fn fallback(file: &Path, functions: usize, why: &str) {
     line(&format!("cc\t0\t{functions}\t{}\t{why}\n", file.display()));
 }
 
-/// Several compilers may write at the same time: a line is one write to a file that is opened for appending.
+/// Several compilers may write at the same time: a line is one write to a file that is opened for
+/// appending.
 fn line(text: &str) {
     let Some(place) = std::env::var_os("LEE_C_REPORT").filter(|p| !p.is_empty()) else { return };
     // A report that cannot be written must not fail a build.

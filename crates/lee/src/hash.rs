@@ -1,4 +1,5 @@
-//! A fast hash for cache keys, the same in every build and on every machine. Not for untrusted keys.
+//! A fast hash for cache keys, the same in every build and on every machine. Not for untrusted
+//! keys.
 
 /// FNV-1a with 128 bits, over words of eight bytes: archives of megabytes are hashed at each start.
 #[derive(Clone, Copy)]

@@ -1,7 +1,9 @@
-//! Where the runtime and the library lie: unpacked from the command itself into a cache, or in `LEE_HOME`.
+//! Where the runtime and the library lie: unpacked from the command itself into a cache, or in
+//! `LEE_HOME`.
 //!
-//! A file in the cache is written under another name and renamed, and each start compares all with what is embedded. So any
-//! number of commands may start at once, and what was removed or damaged comes back.
+//! A file in the cache is written under another name and renamed, and each start compares all with
+//! what is embedded. So any number of commands may start at once, and what was removed or damaged
+//! comes back.
 
 use crate::cache;
 use crate::failure::{Failure, Outcome};
@@ -100,7 +102,8 @@ pub fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Makes sure that every embedded file lies below `root`, byte for byte: a cache may have been damaged.
+/// Makes sure that every embedded file lies below `root`, byte for byte: a cache may have been
+/// damaged.
 fn unpack(root: &Path) -> io::Result<()> {
     for (path, bytes) in embedded::HOME {
         let file = root.join(path);

@@ -1,5 +1,5 @@
-//! The `lee` command: reads command lines, calls the stages of the compiler, the C compiler and the linker. It owns no
-//! rule of the language.
+//! The `lee` command: reads command lines, calls the stages of the compiler, the C compiler and the
+//! linker. It owns no rule of the language.
 
 mod advise;
 pub mod cache;

@@ -6,8 +6,8 @@ use crate::{mismatch, report, runtime};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The words that end each linker command: the runtime and what it needs. An archive gives only what is asked for, so C
-/// programs are not changed by it.
+/// The words that end each linker command: the runtime and what it needs. An archive gives only
+/// what is asked for, so C programs are not changed by it.
 pub fn runtime_words(session: &Session, variant: &[String]) -> Outcome<Vec<OsString>> {
     let library = runtime::library(&session.home, &session.compiler, variant)?;
     Ok(["-Wl,-z,now", "-x", "none"]
@@ -20,8 +20,8 @@ pub fn runtime_words(session: &Session, variant: &[String]) -> Outcome<Vec<OsStr
 /// A temporary object and the source that it was made from.
 pub type Made = (PathBuf, PathBuf);
 
-/// Runs the compiler as a linker with `words`. Where the markers of types (crates/emit_c/src/link.rs) find no counterpart, it
-/// says which files disagree about what.
+/// Runs the compiler as a linker with `words`. Where the markers of types
+/// (crates/emit_c/src/link.rs) find no counterpart, it says which files disagree about what.
 pub fn link(session: &Session, words: &[OsString], made: &[Made]) -> Outcome<()> {
     let run = |more: &[&str]| {
         let mut command = session.compiler.command();
@@ -29,7 +29,8 @@ pub fn link(session: &Session, words: &[OsString], made: &[Made]) -> Outcome<()>
         run.map_err(|e| Failure::error(format!("cannot run '{}': {}", session.compiler.name(), reason(&e))))
     };
     let mut out = run(&[])?;
-    // Atomic objects of 16 bytes need a library of the compiler's, which no other program has to have.
+    // Atomic objects of 16 bytes need a library of the compiler's, which no other program has to
+    // have.
     let atomics = |said: &[u8]| String::from_utf8_lossy(said).contains("__atomic_");
     if !out.status.success() && atomics(&out.stderr) {
         out = run(&["-latomic"])?;

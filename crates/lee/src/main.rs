@@ -3,7 +3,8 @@
 use driver::{commands, report};
 use std::process::exit;
 
-/// The compiler recurses over syntax trees; their depth is limited by the parser to what this holds.
+/// The compiler recurses over syntax trees; their depth is limited by the parser to what this
+/// holds.
 const STACK: usize = 256 << 20;
 
 fn main() {

@@ -1,9 +1,10 @@
 //! Reads what a linker says about the markers of types, and says it in words.
 //!
-//! A marker is a symbol `lee.type.SYMBOL.DIGEST` or `lee.record.TAG.DIGEST`; each object holds lines
-//! `ref|def TAB SYMBOL TAB DIGEST TAB TYPE TAB FILE:LINE` about its symbols, and `rec TAB TAG TAB DIGEST TAB FIELDS TAB FILE:LINE`
-//! about its records. Both are found by looking through the bytes of the files on the linker's line, so that objects and archives
-//! of any format serve. What the linker says of anything else is for [`crate::unresolved`].
+//! A marker is a symbol `lee.type.SYMBOL.DIGEST` or `lee.record.TAG.DIGEST`; each object holds
+//! lines `ref|def TAB SYMBOL TAB DIGEST TAB TYPE TAB FILE:LINE` about its symbols, and `rec TAB TAG
+//! TAB DIGEST TAB FIELDS TAB FILE:LINE` about its records. Both are found by looking through the
+//! bytes of the files on the linker's line, so that objects and archives of any format serve. What
+//! the linker says of anything else is for [`crate::unresolved`].
 
 use crate::link::Made;
 use crate::unresolved;
@@ -134,8 +135,8 @@ impl Files {
     }
 }
 
-/// In what the type of a function differs from the one of its definition: the first parameter that does, the number of them, or the
-/// result. None for what has no parameters.
+/// In what the type of a function differs from the one of its definition: the first parameter that
+/// does, the number of them, or the result. None for what has no parameters.
 fn difference(used: &str, defined: &str) -> Option<String> {
     let (used_result, used) = signature(used)?;
     let (result, defined) = signature(defined)?;

@@ -74,7 +74,8 @@ pub enum Product {
     C(String, bool),
 }
 
-/// Takes a unit through the passes. `None` if errors were reported; `Err` if the compiler contradicts itself.
+/// Takes a unit through the passes. `None` if errors were reported; `Err` if the compiler
+/// contradicts itself.
 pub fn compile(
     map: &SourceMap,
     settings: &Settings,
@@ -176,8 +177,8 @@ fn compile_tree(
     Ok(Some(Product::C(timer.pass("emit C", || emit_c::emit(&mir, map, &options)), spawns)))
 }
 
-/// From the typed tree to MIR with its instances, as the back ends get it. `regions`: they stay, for people to read. `bypass`: what the
-/// analyses report is ignored.
+/// From the typed tree to MIR with its instances, as the back ends get it. `regions`: they stay,
+/// for people to read. `bypass`: what the analyses report is ignored.
 fn instances(
     tree: typing::tree::Program,
     settings: &Settings,
@@ -265,7 +266,8 @@ pub struct Plain {
     pub problem: Option<String>,
 }
 
-/// Takes a unit of plain C through the passes. What it says in `sink` is for the curious: the C compiler has the last word.
+/// Takes a unit of plain C through the passes. What it says in `sink` is for the curious: the C
+/// compiler has the last word.
 pub fn plain(map: &SourceMap, settings: &Settings, sink: &mut Sink, timer: &mut Timer) -> Plain {
     let unit = timer.pass("parse", || syntax::parse(map, ParseOptions::new(Dialect::C), sink));
     let own = |item: &&syntax::ast::Item| {
@@ -311,7 +313,8 @@ const HARMLESS: &[&str] = &[
     "nounroll",
 ];
 
-/// The first pragma of the user's own files that changes how the code is compiled, in ways that emitted C does not show.
+/// The first pragma of the user's own files that changes how the code is compiled, in ways that
+/// emitted C does not show.
 fn strange_pragma(map: &SourceMap, hidden: bool) -> Option<&str> {
     // What is visible anyway may be said to be; `push(hidden)` stops at its own line.
     let visible = |text: &str| !hidden && matches!(text, "GCC visibility push(default)" | "GCC visibility pop");

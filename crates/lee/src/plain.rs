@@ -1,7 +1,9 @@
-//! Plain C: a `.c` file through the front end, MIR and back end, or through the C compiler where that cannot be.
+//! Plain C: a `.c` file through the front end, MIR and back end, or through the C compiler where
+//! that cannot be.
 //!
-//! The C compiler looks at the source itself, too, while we do (`-fsyntax-only`): it knows best what it accepts and warns of,
-//! and build systems rely on that. What it rejects is rejected; what it accepts and we do not goes to it as it stands.
+//! The C compiler looks at the source itself, too, while we do (`-fsyntax-only`): it knows best
+//! what it accepts and warns of, and build systems rely on that. What it rejects is rejected; what
+//! it accepts and we do not goes to it as it stands.
 
 use crate::cc_report;
 use crate::failure::{Failure, Outcome};

@@ -45,7 +45,8 @@ pub fn output(text: &str) -> Outcome<()> {
     }
 }
 
-/// Whether the command was started with standard output closed. Rust puts /dev/null in its place before `main`.
+/// Whether the command was started with standard output closed. Rust puts /dev/null in its place
+/// before `main`.
 static OUTPUT_CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// Runs before Rust's own start.
@@ -73,8 +74,8 @@ pub fn diagnostics(options: &Options, map: &SourceMap, sink: &Sink) -> Outcome<b
 /// As many reports are shown of one file: nobody reads more, and each looks up its lines.
 const MOST: usize = 100;
 
-/// The text of what was found, in the format asked for and the order of the source. If there are more reports than are shown,
-/// errors are shown before others.
+/// The text of what was found, in the format asked for and the order of the source. If there are
+/// more reports than are shown, errors are shown before others.
 pub fn render(options: &Options, map: &SourceMap, sink: &Sink) -> String {
     let mut all: Vec<&Diagnostic> = sink.all.iter().filter(|d| wanted(options, d)).collect();
     let left = all.len().saturating_sub(MOST);
@@ -82,7 +83,8 @@ pub fn render(options: &Options, map: &SourceMap, sink: &Sink) -> String {
         all.sort_by_key(|d| d.level != Level::Error);
         all.truncate(MOST);
     }
-    // A stage looks at all functions before the next one begins. On one line, what an earlier stage found may be the cause.
+    // A stage looks at all functions before the next one begins. On one line, what an earlier stage
+    // found may be the cause.
     all.sort_by_key(|d| map.line_index(d.span.lo));
     let mut text: String = all.iter().map(|d| one(options, map, d)).collect();
     if left > 0 && options.format != Format::Json {

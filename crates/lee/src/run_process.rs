@@ -9,8 +9,8 @@ pub fn status_of(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
-/// Runs the user's program in place of this one: its streams are ours, what the terminal's user sends goes to it, and it
-/// does not outlive us.
+/// Runs the user's program in place of this one: its streams are ours, what the terminal's user
+/// sends goes to it, and it does not outlive us.
 pub fn run_as_self(command: &mut Command) -> Outcome<i32> {
     // SAFETY: between fork and exec only async-signal-safe calls are made.
     unsafe {
@@ -23,7 +23,8 @@ pub fn run_as_self(command: &mut Command) -> Outcome<i32> {
     }
     let name = command.get_program().to_string_lossy().into_owned();
     let mut child = command.spawn().map_err(|e| Failure::error(format!("cannot run '{name}': {}", reason(&e))))?;
-    // SAFETY: SIG_IGN is a valid disposition. The terminal sends these to the program too, which decides.
+    // SAFETY: SIG_IGN is a valid disposition. The terminal sends these to the program too, which
+    // decides.
     unsafe {
         libc::signal(libc::SIGINT, libc::SIG_IGN);
         libc::signal(libc::SIGQUIT, libc::SIG_IGN);

@@ -12,7 +12,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
-/// Finds the library, or builds it. `variant` has the flags that object code must agree on (`-fsanitize=...`, `-fPIC`).
+/// Finds the library, or builds it. `variant` has the flags that object code must agree on
+/// (`-fsanitize=...`, `-fPIC`).
 pub fn library(home: &Home, compiler: &Compiler, variant: &[String]) -> Outcome<PathBuf> {
     let mut hash = Hash::default();
     hash.field(home.identity.as_bytes());
@@ -88,7 +89,8 @@ fn build_once(home: &Home, compiler: &Compiler, variant: &[String], folder: &Pat
     built
 }
 
-/// No debug information: what has a line counts as the program's own code, and a fault is placed there.
+/// No debug information: what has a line counts as the program's own code, and a fault is placed
+/// there.
 fn flags(compiler: &Compiler) -> Vec<&'static str> {
     let mut flags = vec!["-std=gnu11", "-D_GNU_SOURCE=", "-w", "-O2", "-g0"];
     flags.extend(compiler.semantics());

@@ -23,7 +23,8 @@ pub struct Session {
     pub compiler: Compiler,
     /// The user's choices.
     pub options: Options,
-    /// The program has several processes, so each file is compiled with variables of its own for each.
+    /// The program has several processes, so each file is compiled with variables of its own for
+    /// each.
     pub processes: Cell<bool>,
 }
 
@@ -35,8 +36,8 @@ impl Session {
         Ok(Session { home: Home::open()?, compiler, options, processes })
     }
 
-    /// Compiles `file` up to `until`, prints what was found, and fails if there were errors. `dependencies` are options of the
-    /// preprocessor that make it write a dependency file.
+    /// Compiles `file` up to `until`, prints what was found, and fails if there were errors.
+    /// `dependencies` are options of the preprocessor that make it write a dependency file.
     pub fn compile(&self, file: &Path, until: Until, dependencies: &[OsString]) -> Outcome<Product> {
         let mut timer = Timer::default();
         let mut sink = Sink::default();
@@ -66,8 +67,9 @@ impl Session {
         }
     }
 
-    /// Whether the text of one of the files has the word `spawn`, so that all are compiled for several processes at once. A file
-    /// may spawn without that, by a macro or a header: then the others are compiled again.
+    /// Whether the text of one of the files has the word `spawn`, so that all are compiled for
+    /// several processes at once. A file may spawn without that, by a macro or a header: then the
+    /// others are compiled again.
     pub fn expect_processes<'f>(&self, files: impl Iterator<Item = &'f Path>) {
         let spawns = |file: &Path| std::fs::read(file).is_ok_and(|text| text.windows(5).any(|word| word == b"spawn"));
         let files: Vec<&Path> = files.collect();
@@ -115,7 +117,8 @@ impl Session {
         }
     }
 
-    /// Runs the preprocessor over plain C, with the flags that the compiler would get: some of them define macros.
+    /// Runs the preprocessor over plain C, with the flags that the compiler would get: some of them
+    /// define macros.
     pub fn preprocess_c(
         &self,
         file: &Path,
@@ -142,7 +145,8 @@ impl Session {
             std::fs::File::open(file).map_err(|e| Failure::file("read", file, &e))?;
         }
         let runner = SystemCompiler { program: self.compiler.program.clone(), input };
-        // The messages are read, not shown; quoting the source takes gcc long where there are thousands.
+        // The messages are read, not shown; quoting the source takes gcc long where there are
+        // thousands.
         let quiet = match self.compiler.family {
             Family::Gcc => "-fno-diagnostics-show-caret",
             Family::Clang => "-fno-caret-diagnostics",
@@ -183,7 +187,8 @@ pub fn dialect(file: &Path) -> Dialect {
     }
 }
 
-/// Whether the flags ask for GNU's older rules of `inline`: by themselves, or as part of a standard before C99.
+/// Whether the flags ask for GNU's older rules of `inline`: by themselves, or as part of a standard
+/// before C99.
 fn gnu89_inline(flags: &[OsString]) -> bool {
     let mut old = false;
     for flag in flags {

@@ -42,8 +42,9 @@ impl Profile {
     /// Its flags.
     pub fn flags(self) -> &'static [&'static str] {
         match self {
-            // A `#line` says which line of the source a line of C stands for, not which column: columns of the C would be taken for it.
-            // With gcc's -Og and -O1 most locals are `optimized out` in gdb, and compiling takes half as long again.
+            // A `#line` says which line of the source a line of C stands for, not which column:
+            // columns of the C would be taken for it. With gcc's -Og and -O1 most locals are
+            // `optimized out` in gdb, and compiling takes half as long again.
             Profile::Debug => &["-O0", "-g", "-gno-column-info"],
             Profile::Release => &["-O2", "-g1", "-gno-column-info"],
         }
@@ -51,7 +52,8 @@ impl Profile {
 }
 
 impl Compiler {
-    /// Finds the compiler: the one named, else `LEE_CC`, else the first of cc, gcc, clang, and those with versions.
+    /// Finds the compiler: the one named, else `LEE_CC`, else the first of cc, gcc, clang, and
+    /// those with versions.
     pub fn find(named: Option<&str>) -> Outcome<Compiler> {
         let from_env = env::var("LEE_CC").ok().filter(|v| !v.trim().is_empty());
         match named.map(str::to_string).or(from_env) {
@@ -110,8 +112,9 @@ impl Compiler {
         self.program.iter().map(|w| w.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
-    /// What every piece of emitted C and the runtime is compiled with: the defined semantics (wrapping, untyped memory),
-    /// traps that cannot be optimised away, and frames that a backtrace can walk.
+    /// What every piece of emitted C and the runtime is compiled with: the defined semantics
+    /// (wrapping, untyped memory), traps that cannot be optimised away, and frames that a backtrace
+    /// can walk.
     pub fn semantics(&self) -> Vec<&'static str> {
         let mut flags = vec![
             "-fwrapv",
@@ -119,7 +122,8 @@ impl Compiler {
             "-fno-delete-null-pointer-checks",
             "-fstack-clash-protection",
             "-fno-omit-frame-pointer",
-            // A call in place of a return would leave the function out of backtraces, and a fault without its place.
+            // A call in place of a return would leave the function out of backtraces, and a fault
+            // without its place.
             "-fno-optimize-sibling-calls",
             "-fno-fast-math",
             "-ffp-contract=off",

@@ -1,12 +1,14 @@
-//! What a linker says about names that no file, or several, define: in words, with the line of the use.
+//! What a linker says about names that no file, or several, define: in words, with the line of the
+//! use.
 
 use crate::link::Made;
 use crate::mismatch::Files;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The linker's report with its lines about missing and repeated definitions replaced by ours. `explained`: a reason is given already,
-/// so the linker's closing line says nothing new. If there is a line that is not understood, the rest of the report stays, too.
+/// The linker's report with its lines about missing and repeated definitions replaced by ours.
+/// `explained`: a reason is given already, so the linker's closing line says nothing new. If there
+/// is a line that is not understood, the rest of the report stays, too.
 pub fn explain(said: &str, files: &Files, made: &[Made], explained: bool) -> String {
     let mut reader =
         Reader { files, made, object: None, told: BTreeSet::new(), out: String::new(), rest: String::new() };
@@ -81,7 +83,8 @@ impl Reader<'_> {
         }
     }
 
-    /// `FILE:LINE` of what the linker writes before its message: `[OBJECT:]FILE:LINE`, or `[OBJECT:](.text+0x5)` where there is none.
+    /// `FILE:LINE` of what the linker writes before its message: `[OBJECT:]FILE:LINE`, or
+    /// `[OBJECT:](.text+0x5)` where there is none.
     fn place(&mut self, said: &str) -> Option<String> {
         let mut said = without_linker(said);
         // `OBJECT.o:FILE:LINE`

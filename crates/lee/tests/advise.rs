@@ -1,6 +1,8 @@
-//! `lee advise` on the programs of `tests/advise`: a comment `advise: VERDICT WORDS` says what is said of the site on its line, and what
-//! the report must contain (`nopatch`: that there is no patch); sites without one must not be mentioned. Programs that run (`int main` and no `declined` in the name) are
-//! patched, and must print the same afterwards, with gcc and clang, at -O0 and -O2, under the sanitizers.
+//! `lee advise` on the programs of `tests/advise`: a comment `advise: VERDICT WORDS` says what is
+//! said of the site on its line, and what the report must contain (`nopatch`: that there is no
+//! patch); sites without one must not be mentioned. Programs that run (`int main` and no `declined`
+//! in the name) are patched, and must print the same afterwards, with gcc and clang, at -O0 and
+//! -O2, under the sanitizers.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

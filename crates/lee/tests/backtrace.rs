@@ -1,4 +1,5 @@
-//! What a fault says of the calls that led to it, and what gdb shows: names and files as in the source.
+//! What a fault says of the calls that led to it, and what gdb shows: names and files as in the
+//! source.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -7,7 +8,8 @@ use std::fs;
 use std::process::Command;
 use support::{fresh, lee, run, tools};
 
-/// Faults below generic functions of the library: one that calls back, C's `qsort`, one that faults itself, a generic of its own.
+/// Faults below generic functions of the library: one that calls back, C's `qsort`, one that faults
+/// itself, a generic of its own.
 const PROGRAM: &str = r#"#include <lee/sort.lh>
 #include <lee/vec.lh>
 #include <stdlib.h>

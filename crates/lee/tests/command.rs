@@ -14,7 +14,8 @@ fn write(folder: &Path, name: &str, text: &str) {
     fs::write(folder.join(name), text).expect("written");
 }
 
-/// Fails unless the command says exactly one line that has all the parts, and nothing on standard output.
+/// Fails unless the command says exactly one line that has all the parts, and nothing on standard
+/// output.
 fn one_line(ran: &Ran, parts: &[&str]) {
     assert_eq!(ran.out, "", "standard output");
     assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
@@ -50,7 +51,8 @@ fn wrong_usage_is_one_line_and_status_2() {
 #[test]
 fn check_reads_plain_c_by_the_rules_of_c() {
     let folder = fresh("plain");
-    // Legal C that Leeward rejects: pointers without bounds, casts, words of Leeward as names, a missing `int`.
+    // Legal C that Leeward rejects: pointers without bounds, casts, words of Leeward as names, a
+    // missing `int`.
     let text = "static sum(int *p, int n) { int fat = 0; while (n-- > 0) fat += *p++; return fat + (int)(long)p; }\nint sum2 = sizeof(sum(0, 0));\n";
     write(&folder, "good.c", text);
     write(&folder, "bad.c", "int f(void) { return unknown; }\n");
@@ -251,7 +253,8 @@ fn without_a_collector_nothing_heap_is_shared() {
     assert_eq!(ran.err.matches("error[L0511]").count(), 2, "{}", ran.err);
 }
 
-/// Large variables of Leeward code are read by their types; those of plain C, which may hold pointers in bytes, word by word.
+/// Large variables of Leeward code are read by their types; those of plain C, which may hold
+/// pointers in bytes, word by word.
 #[test]
 fn static_data_of_several_files_is_read_for_pointers() {
     let folder = fresh("static-data");
@@ -279,7 +282,8 @@ fn static_data_of_several_files_is_read_for_pointers() {
     }
 }
 
-/// Without a collector what `free` of an owned `void *` forgot would stay: a hundred megabytes here.
+/// Without a collector what `free` of an owned `void *` forgot would stay: a hundred megabytes
+/// here.
 #[test]
 fn an_owned_void_pointer_is_freed_deeply() {
     let folder = fresh("void-owner");

@@ -11,8 +11,9 @@
 //! | ` ```lee fragment `, ` ```c fragment ` | cannot stand alone, and is not compiled |
 //! | ` ```sh `, ` ```text `, ` ```diff ` | is no program |
 //!
-//! Words that begin with `-` after the kind are options for `lee`. What the reader need not see stands in comments in front of the
-//! block: `<!-- before`, lines that come before its own, `-->`, and `<!-- after` likewise.
+//! Words that begin with `-` after the kind are options for `lee`. What the reader need not see
+//! stands in comments in front of the block: `<!-- before`, lines that come before its own, `-->`,
+//! and `<!-- after` likewise.
 //!
 //! The pages of errors have rules of their own: see `errors.rs`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -1,5 +1,5 @@
-//! The error index: each code has a page, whose rejected program gets the code and whose corrected program is accepted. The other
-//! pages are those of `docs.rs`.
+//! The error index: each code has a page, whose rejected program gets the code and whose corrected
+//! program is accepted. The other pages are those of `docs.rs`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;

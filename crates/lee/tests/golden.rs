@@ -1,6 +1,7 @@
-//! Golden tests: each file of tests/run, fault, reject, warn, attack, rules and library says in comments what is
-//! expected of it, in the words of the conformance cases (shared/cases/README.md). `LEE_GOLDEN=full` runs the whole matrix of
-//! compilers and flags, `more` what is not run without it; `LEE_BLESS=1` writes the expected text of rejections anew.
+//! Golden tests: each file of tests/run, fault, reject, warn, attack, rules and library says in
+//! comments what is expected of it, in the words of the conformance cases (shared/cases/README.md).
+//! `LEE_GOLDEN=full` runs the whole matrix of compilers and flags, `more` what is not run without
+//! it; `LEE_BLESS=1` writes the expected text of rejections anew.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -105,8 +106,8 @@ fn main() {
     let ways: &'static [Way] = ways(part).leak();
     let tests = root().join("tests");
     let mut trials = vec![];
-    // Attacks try to break memory safety, rules and library accept and reject for each rule and container: each of them is rejected,
-    // faults, or does what it says.
+    // Attacks try to break memory safety, rules and library accept and reject for each rule and
+    // container: each of them is rejected, faults, or does what it says.
     for folder in ["run", "fault", "attack", "rules", "library"] {
         for file in files(&tests.join(folder), "lee") {
             let rejected = fs::read_to_string(&file).is_ok_and(|text| !directives(&text, "reject").is_empty());
@@ -130,7 +131,8 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// Plain C, none of which may need the C compiler's own front end, and what goes to it; programs that are rejected or warned of.
+/// Plain C, none of which may need the C compiler's own front end, and what goes to it; programs
+/// that are rejected or warned of.
 fn checked(tests: &Path) -> Vec<Trial> {
     let mut trials = vec![];
     for (folder, fallback) in [("c", false), ("fallback", true)] {
@@ -160,7 +162,8 @@ fn checked(tests: &Path) -> Vec<Trial> {
     trials
 }
 
-/// Whether a program says something in this way. `//@ unsanitized: why`: of what AddressSanitizer's own allocator takes over, arenas above all.
+/// Whether a program says something in this way. `//@ unsanitized: why`: of what AddressSanitizer's
+/// own allocator takes over, arenas above all.
 fn fits(file: &Path, way: &Way) -> bool {
     let unsanitized = fs::read_to_string(file).is_ok_and(|text| !directives(&text, "unsanitized").is_empty());
     !(unsanitized && way.flags.contains(&"--sanitize"))
@@ -299,7 +302,8 @@ fn execute(program: &Path, text: &str, file: &Path, way: &Run) -> Result<(), Str
     }
 }
 
-/// A program of plain C by `lee cc`: through MIR alone, or by the C compiler, which a note and a line of the report say.
+/// A program of plain C by `lee cc`: through MIR alone, or by the C compiler, which a note and a
+/// line of the report say.
 fn plain_c(file: &Path, family: Family, level: &str, fallback: bool) -> Result<(), String> {
     let text = fs::read_to_string(file).map_err(|e| e.to_string())?;
     let ours = format!("{}{level}-{}-{}", name(file), tools::name(family), std::process::id());

@@ -1,5 +1,5 @@
-//! `lee build --emit header`: the header of a module is what it was, C compilers take it, and a program of C and one of
-//! Leeward use the module by it.
+//! `lee build --emit header`: the header of a module is what it was, C compilers take it, and a
+//! program of C and one of Leeward use the module by it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;

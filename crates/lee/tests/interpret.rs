@@ -1,5 +1,6 @@
-//! Programs under the oracle, `lee run --interpret`: each prints what it prints when it is compiled, faults at the same line, and breaks
-//! nothing. And programs that do break memory safety, with the analyses left out: the oracle says so.
+//! Programs under the oracle, `lee run --interpret`: each prints what it prints when it is
+//! compiled, faults at the same line, and breaks nothing. And programs that do break memory safety,
+//! with the analyses left out: the oracle says so.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -10,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::{directives, files, lee, root, run_with, Ran};
 
-/// Programs that the oracle cannot judge yet, and why. They are counted as ignored; one that it has learned fails, to be taken off.
+/// Programs that the oracle cannot judge yet, and why. They are counted as ignored; one that it has
+/// learned fails, to be taken off.
 const UNKNOWN: &[(&str, &str)] = &[
     ("attack/count_group_shut_down", "custodians"),
     ("attack/dead_owner_moved_count", "custodians"),

@@ -1,4 +1,5 @@
-//! Leeward's own library checked as a user's files: of its headers the compiler reports errors, but no warnings.
+//! Leeward's own library checked as a user's files: of its headers the compiler reports errors, but
+//! no warnings.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;

@@ -1,5 +1,6 @@
-//! Separate compilation: one program of three Leeward files with a generic container and a C file, built by `lee build`, by
-//! Make and by CMake; and what is said when two files disagree about a function.
+//! Separate compilation: one program of three Leeward files with a generic container and a C file,
+//! built by `lee build`, by Make and by CMake; and what is said when two files disagree about a
+//! function.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -38,7 +39,8 @@ fn by_lee_build() {
     }
 }
 
-/// C11 6.7.4p7: a declaration with `extern`, before or after the inline definition, makes that one a definition for other files too.
+/// C11 6.7.4p7: a declaration with `extern`, before or after the inline definition, makes that one
+/// a definition for other files too.
 #[test]
 fn an_extern_declaration_defines_an_inline_function() {
     let folder = fresh("link-inline");
@@ -52,8 +54,8 @@ fn an_extern_declaration_defines_an_inline_function() {
     run(&mut Command::new(folder.join("program"))).expect(0);
 }
 
-/// Processes of a program of several files, one of them of C, each with variables of its own; an object that was compiled for
-/// programs of one process is found out.
+/// Processes of a program of several files, one of them of C, each with variables of its own; an
+/// object that was compiled for programs of one process is found out.
 #[test]
 fn processes_of_several_files() {
     let folder = fresh("link-processes");
@@ -166,7 +168,8 @@ fn two_layouts_of_one_record_do_not_link() {
     }
 }
 
-/// What two files say to each other over a channel: the digest covers the contract with those that it extends and mentions.
+/// What two files say to each other over a channel: the digest covers the contract with those that
+/// it extends and mentions.
 #[test]
 fn two_contracts_of_one_name_do_not_link() {
     let folder = fresh("link-contract");

@@ -1,4 +1,5 @@
-//! Input that nobody would write: the command must answer with an error or accept it, quickly, and never die of it.
+//! Input that nobody would write: the command must answer with an error or accept it, quickly, and
+//! never die of it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;

@@ -104,7 +104,8 @@ fn only_warnings_that_exist_are_switched_off() {
 #[test]
 fn reports_are_in_the_order_of_lines() {
     let folder = fresh("order");
-    // A warning about an expression's types in the second function, errors that depend on paths in the first and third.
+    // A warning about an expression's types in the second function, errors that depend on paths in
+    // the first and third.
     let text = "int first(int c) {\n    int x;\n    if (c) x = 1;\n    return x;\n}\nint second(int c) {\n    int unused;\n    \
         return c;\n}\nint third(int c) {\n    if (c) return 1;\n}\n";
     fs::write(folder.join("a.lee"), text).unwrap();

@@ -1,5 +1,5 @@
-//! Diagnostics as data. The check that finds something builds a [`Diagnostic`] and pushes it into a [`Sink`]; rendering
-//! (text for people, JSON for tools) happens once, at the edge, in the command.
+//! Diagnostics as data. The check that finds something builds a [`Diagnostic`] and pushes it into a
+//! [`Sink`]; rendering (text for people, JSON for tools) happens once, at the edge, in the command.
 
 use crate::Span;
 

@@ -5,7 +5,8 @@ use std::sync::Mutex;
 
 /// Gives the text of a file by the name that a line marker has for it.
 pub trait Files: Send + Sync {
-    /// The text, if there is one. Bytes that are not UTF-8 may be replaced: the text is for columns and for showing.
+    /// The text, if there is one. Bytes that are not UTF-8 may be replaced: the text is for columns
+    /// and for showing.
     fn read(&self, path: &str) -> Option<String>;
 }
 

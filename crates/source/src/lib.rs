@@ -1,7 +1,8 @@
 //! Files, spans, interned names and diagnostics: what every stage of the compiler shares.
 //!
-//! A translation unit is one preprocessed text. A [`Span`] is a byte range of that text; [`SourceMap`] resolves it to the
-//! user's file, line and column through the preprocessor's line markers.
+//! A translation unit is one preprocessed text. A [`Span`] is a byte range of that text;
+//! [`SourceMap`] resolves it to the user's file, line and column through the preprocessor's line
+//! markers.
 
 pub mod diag;
 pub mod files;

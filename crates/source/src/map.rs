@@ -7,8 +7,8 @@ use crate::Span;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex};
 
-/// Bytes of a source that are not UTF-8 are kept as the private character `INVALID_BYTE_BASE + byte`, so that literals in old
-/// encodings keep their values.
+/// Bytes of a source that are not UTF-8 are kept as the private character
+/// `INVALID_BYTE_BASE + byte`, so that literals in old encodings keep their values.
 pub const INVALID_BYTE_BASE: u32 = 0x10_fe00;
 
 /// A place as a person names it.
@@ -24,7 +24,8 @@ pub struct Location {
     pub end_line: u32,
     /// Column behind the last byte.
     pub end_column: u32,
-    /// The macro whose expansion the place is in; line and column are those of its name in the user's text.
+    /// The macro whose expansion the place is in; line and column are those of its name in the
+    /// user's text.
     pub macro_name: Option<String>,
     /// The `#include` lines that lead to the file, innermost first.
     pub included_from: Vec<(String, u32)>,
@@ -93,8 +94,9 @@ impl std::fmt::Debug for SourceMap {
 }
 
 impl SourceMap {
-    /// Reads the markers (`# LINE "FILE" FLAGS`) of preprocessed `text`. Text without markers is `name` from line 1. The
-    /// user's files are looked up on the disk when a place in them is asked for.
+    /// Reads the markers (`# LINE "FILE" FLAGS`) of preprocessed `text`. Text without markers is
+    /// `name` from line 1. The user's files are looked up on the disk when a place in them is asked
+    /// for.
     pub fn new(name: &str, text: String) -> SourceMap {
         let read = markers::read(name, &text);
         SourceMap {
@@ -107,7 +109,8 @@ impl SourceMap {
         }
     }
 
-    /// Like `new`, for text that may not be UTF-8: such bytes become private characters (see [`INVALID_BYTE_BASE`]).
+    /// Like `new`, for text that may not be UTF-8: such bytes become private characters (see
+    /// [`INVALID_BYTE_BASE`]).
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> SourceMap {
         SourceMap::new(name, decode(bytes))
     }
@@ -125,8 +128,8 @@ impl SourceMap {
         }
     }
 
-    /// A span for a place that the text may not have, because the preprocessor stopped: blank text is added for it. The
-    /// `#include` lines that lead there are given innermost first.
+    /// A span for a place that the text may not have, because the preprocessor stopped: blank text
+    /// is added for it. The `#include` lines that lead there are given innermost first.
     pub fn add_place(&mut self, file: &str, line: u32, column: u32, included_from: &[(String, u32)]) -> Span {
         let mut parent = 0;
         for (file, line) in included_from.iter().rev() {
@@ -173,7 +176,8 @@ impl SourceMap {
         self.lines.partition_point(|&lo| lo <= at).saturating_sub(1)
     }
 
-    /// Whether the text at `at` comes from a system header: a file that was entered with marker flag 3.
+    /// Whether the text at `at` comes from a system header: a file that was entered with marker
+    /// flag 3.
     pub fn is_system(&self, at: u32) -> bool {
         self.entries.get(self.segment(at).entry as usize).is_some_and(|e| e.system)
     }
@@ -195,8 +199,8 @@ impl SourceMap {
         self.text.get(span.lo as usize..span.hi as usize).unwrap_or("")
     }
 
-    /// Where `span` stands in the user's file. The column is that of the file if it can be read, of the preprocessed line
-    /// otherwise.
+    /// Where `span` stands in the user's file. The column is that of the file if it can be read, of
+    /// the preprocessed line otherwise.
     pub fn locate(&self, span: Span) -> Location {
         let lo = span.lo.min(self.text.len() as u32);
         let last = span.hi.saturating_sub(1).max(lo);
@@ -311,8 +315,8 @@ impl SourceMap {
         group?.place(at)
     }
 
-    /// First of the preprocessed lines that stand for the same line of the user's file as line `index`: gcc breaks a line
-    /// around what comes from a system header's macro.
+    /// First of the preprocessed lines that stand for the same line of the user's file as line
+    /// `index`: gcc breaks a line around what comes from a system header's macro.
     fn first_of_group(&self, index: usize) -> usize {
         let at = |index: usize| self.lines.get(index).map_or((0, 0), |&lo| self.line_at(lo));
         let own = at(index);
@@ -331,7 +335,8 @@ impl SourceMap {
         first
     }
 
-    /// Aligns the preprocessed lines from `first` on that stand for one line of the user's file with that line.
+    /// Aligns the preprocessed lines from `first` on that stand for one line of the user's file
+    /// with that line.
     fn align(&self, first: usize) -> Option<Group> {
         let lo = *self.lines.get(first)?;
         let (file, line) = self.line_at(lo);

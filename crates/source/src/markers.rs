@@ -18,7 +18,8 @@ pub(crate) struct Segment {
 /// One entering of a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    /// Entered as a system header. What a line inside says (flag 3 on a system macro's expansion) does not matter.
+    /// Entered as a system header. What a line inside says (flag 3 on a system macro's expansion)
+    /// does not matter.
     pub system: bool,
     /// File, line and entry of the `#include`.
     pub from: Option<(u32, u32, u32)>,

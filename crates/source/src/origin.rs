@@ -1,8 +1,8 @@
 //! Aligning a preprocessed line with the line of the user's file that it was made from.
 //!
-//! The preprocessor collapses blanks and expands macros, so columns differ. Both lines are split into tokens; their longest
-//! common subsequence pairs them. A preprocessed token without a partner came from a macro: the name without a partner in
-//! the user's line just before it is the macro's.
+//! The preprocessor collapses blanks and expands macros, so columns differ. Both lines are split
+//! into tokens; their longest common subsequence pairs them. A preprocessed token without a partner
+//! came from a macro: the name without a partner in the user's line just before it is the macro's.
 
 /// A place in the user's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +100,8 @@ pub(crate) fn align(pieces: &[(u32, &str)], lines: &[(u32, &str)]) -> Group {
     Group { tokens, spliced }
 }
 
-/// A line of the user's file with those that continue it: each but the last ends in a backslash, which is not in the text.
+/// A line of the user's file with those that continue it: each but the last ends in a backslash,
+/// which is not in the text.
 #[derive(Debug)]
 struct Spliced {
     /// The number of the first line.
@@ -252,7 +253,8 @@ fn greedy(made: &[Piece], own: &[Piece]) -> Vec<Option<usize>> {
         .collect()
 }
 
-/// Splits a line into names, numbers, literals and single punctuation characters; comments are dropped.
+/// Splits a line into names, numbers, literals and single punctuation characters; comments are
+/// dropped.
 fn split(text: &str, line: u32, base: u32) -> Vec<Piece<'_>> {
     let bytes = text.as_bytes();
     let mut all = vec![];

@@ -5,8 +5,8 @@ pub fn with_article(text: &str) -> String {
     format!("{} `{text}`", article(text))
 }
 
-/// The indefinite article before `word` as it is spoken: "an" before a vowel's sound, which `unique` and `uint8_t` do not begin with
-/// ("you"), and `rc` does ("are see").
+/// The indefinite article before `word` as it is spoken: "an" before a vowel's sound, which
+/// `unique` and `uint8_t` do not begin with ("you"), and `rc` does ("are see").
 pub fn article(word: &str) -> &'static str {
     const CONSONANT: [&str; 7] = ["union", "uniq", "unit", "uint", "us", "utf", "one"];
     const SPELLED: [&str; 4] = ["rc", "f32", "f64", "mbstate_t"];

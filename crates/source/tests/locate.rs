@@ -1,4 +1,5 @@
-//! Preprocessed text as gcc and clang give it, and the places in the user's file that it must lead to.
+//! Preprocessed text as gcc and clang give it, and the places in the user's file that it must lead
+//! to.
 
 use source::{Memory, SourceMap, Span};
 

@@ -1,6 +1,7 @@
 //! The syntax tree: C23 with GNU extensions, and Leeward, in one set of types.
 //!
-//! Nothing is resolved here but what parsing needs (which names are types). Every node has its span.
+//! Nothing is resolved here but what parsing needs (which names are types). Every node has its
+//! span.
 
 use source::{Span, Symbol};
 
@@ -36,8 +37,9 @@ pub struct Item {
 pub enum Origin {
     /// Leeward code (a `.lee` or `.lh` file outside `extern "C"`).
     Leeward,
-    /// Plain C: from a system header, or inside `extern "C" { }` / `extern "C" DECL`. For a *definition* in a `.lee` file
-    /// under `extern "C"` it means a Leeward body with a C calling convention.
+    /// Plain C: from a system header, or inside `extern "C" { }` / `extern "C" DECL`. For a
+    /// *definition* in a `.lee` file under `extern "C"` it means a Leeward body with a C calling
+    /// convention.
     Foreign,
 }
 
@@ -116,9 +118,11 @@ pub struct Chain {
 /// A step of a chain.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// A message with its sign; without a sign a state, or a message whose declaration says which way it goes.
+    /// A message with its sign; without a sign a state, or a message whose declaration says which
+    /// way it goes.
     Name(Ident, Option<Direction>),
-    /// `(A! | B! -> T)`; each alternative that does not say where it leads goes on behind the parenthesis.
+    /// `(A! | B! -> T)`; each alternative that does not say where it leads goes on behind the
+    /// parenthesis.
     Choice(Vec<Chain>, Span),
 }
 
@@ -245,7 +249,8 @@ pub struct Generics {
 }
 
 impl Generics {
-    /// Whether types or ownership words are parameters; a function has those of its regions without being generic.
+    /// Whether types or ownership words are parameters; a function has those of its regions without
+    /// being generic.
     pub fn has_arguments(&self) -> bool {
         self.params.iter().any(|param| !matches!(param, GenericParam::Region { .. }))
     }
@@ -378,7 +383,8 @@ pub enum TypeSpec {
     Infer,
     /// `key<@d>` and the other kinds of key: the word, the region.
     Key(KeyWord, Ident),
-    /// `arena` (`false`) or `reap` in front of a parameter's name: its handle. The span is the word's.
+    /// `arena` (`false`) or `reap` in front of a parameter's name: its handle. The span is the
+    /// word's.
     Handle(bool, Span),
     /// `C.exp:STATE`
     Endpoint(Box<EndpointSpec>),
@@ -551,8 +557,8 @@ pub struct Declarator {
     pub span: Span,
     /// The declared name.
     pub name: Option<Ident>,
-    /// Derivations, from the name outwards: `int *(*f)(int)` is `[Pointer, Function, Pointer]`. A type is built by applying
-    /// them to the base type from the last to the first.
+    /// Derivations, from the name outwards: `int *(*f)(int)` is `[Pointer, Function, Pointer]`. A
+    /// type is built by applying them to the base type from the last to the first.
     pub derived: Vec<Derived>,
     /// `__asm__("symbol")`
     pub asm_label: Option<Vec<u8>>,
@@ -709,7 +715,8 @@ pub enum StmtKind {
     Block(Block),
     /// `if (init; cond) then else other`
     If {
-        /// C23/C2y: declaration in the condition is not supported by the C compilers in use; kept as a plain expression.
+        /// C23/C2y: declaration in the condition is not supported by the C compilers in use; kept
+        /// as a plain expression.
         cond: Expr,
         /// Taken if true.
         then: Box<Stmt>,
@@ -875,7 +882,8 @@ pub enum Encoding {
     Wide,
 }
 
-/// A string literal after concatenation: code units (bytes for `None` and `Utf8`), without the final zero.
+/// A string literal after concatenation: code units (bytes for `None` and `Utf8`), without the
+/// final zero.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StrLit {
     /// Its encoding.

@@ -1,4 +1,5 @@
-//! The kinds of errors that preprocessing, tokens and grammar can give. Few and broad: the message says what is wrong.
+//! The kinds of errors that preprocessing, tokens and grammar can give. Few and broad: the message
+//! says what is wrong.
 
 use source::Code;
 

@@ -1,5 +1,6 @@
-//! From preprocessed text to tokens. Byte-oriented; line markers and pragmas are skipped (`#pragma pack` is remembered
-//! because it changes layouts); what is malformed is reported and lexing goes on.
+//! From preprocessed text to tokens. Byte-oriented; line markers and pragmas are skipped
+//! (`#pragma pack` is remembered because it changes layouts); what is malformed is reported and
+//! lexing goes on.
 
 use crate::codes;
 use crate::token::{Kind, Token, WORDS};
@@ -269,7 +270,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Reports a character that begins no token. A token stands for it, so that the parser is silent about the place.
+    /// Reports a character that begins no token. A token stands for it, so that the parser is
+    /// silent about the place.
     fn invalid(&mut self, c: char, at: usize) {
         if self.out.all.last().is_none_or(|last| last.kind != Kind::Invalid) {
             self.push(Kind::Invalid, at);
@@ -422,7 +424,8 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Characters that may stand inside an identifier beside letters and digits: joiners and combining marks.
+/// Characters that may stand inside an identifier beside letters and digits: joiners and combining
+/// marks.
 fn is_mark(c: char) -> bool {
     matches!(c as u32, 0x300..=0x36f | 0x200c..=0x200d | 0x203f..=0x2040 | 0x1ab0..=0x1aff | 0x1dc0..=0x1dff | 0x20d0..=0x20ff | 0xfe20..=0xfe2f)
 }

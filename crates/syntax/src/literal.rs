@@ -345,7 +345,8 @@ fn units_of(body: &str, encoding: Encoding, units: &mut Vec<u32>) -> Result<(), 
     Ok(())
 }
 
-/// Reads a character constant. A plain one has the value of an `int`, as gcc gives it, in two's complement.
+/// Reads a character constant. A plain one has the value of an `int`, as gcc gives it, in two's
+/// complement.
 pub fn character(text: &str) -> Result<(u32, Encoding), LiteralError> {
     let (encoding, body) = split_quoted(text);
     let mut units = vec![];

@@ -1,5 +1,5 @@
-//! Preprocessing by the system's C compiler: the argument list, and its complaints as diagnostics. Running it is behind
-//! [`Runner`].
+//! Preprocessing by the system's C compiler: the argument list, and its complaints as diagnostics.
+//! Running it is behind [`Runner`].
 
 use crate::codes;
 use crate::Dialect;
@@ -106,8 +106,8 @@ fn protected(file: &Path) -> PathBuf {
     }
 }
 
-/// Preprocesses; complaints of the preprocessor become diagnostics at their lines. A runner that cannot run is an error of
-/// the system, not of the source.
+/// Preprocesses; complaints of the preprocessor become diagnostics at their lines. A runner that
+/// cannot run is an error of the system, not of the source.
 pub fn preprocess(runner: &dyn Runner, request: &Request, sink: &mut Sink) -> io::Result<SourceMap> {
     let output = runner.run(&arguments(request))?;
     let mut map = SourceMap::from_bytes(&request.file.to_string_lossy(), output.text);
@@ -165,14 +165,15 @@ impl Complaint {
     }
 }
 
-/// Reads `FILE:LINE:COLUMN: error: MESSAGE` lines of gcc and clang, and the include lines before them; everything else is
-/// decoration.
+/// Reads `FILE:LINE:COLUMN: error: MESSAGE` lines of gcc and clang, and the include lines before
+/// them; everything else is decoration.
 pub fn complaints(errors: &str) -> Vec<Complaint> {
     let mut all = vec![];
     let mut included_from = vec![];
     for line in errors.lines() {
         if let Some(place) = include_line(line) {
-            // clang names the outermost level first, with such a line for each; gcc goes on from the innermost.
+            // clang names the outermost level first, with such a line for each; gcc goes on from
+            // the innermost.
             if line.starts_with("In file") {
                 included_from.insert(0, place);
             } else {

@@ -25,7 +25,8 @@ impl Token {
 macro_rules! kinds {
     (plain { $($plain:ident)* } punct { $($punct:ident $ptext:literal)* } hard { $($hard:ident $($htext:literal)+,)* }
      c23 { $($c23:ident $ctext:literal,)* } gnu { $($gnu:ident $gtext:literal,)* } words { $($word:ident $wtext:literal,)* }) => {
-        /// Kinds of tokens. The order matters: from `Alignas` on, kinds are words that a program may declare for itself.
+        /// Kinds of tokens. The order matters: from `Alignas` on, kinds are words that a program
+        /// may declare for itself.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[allow(missing_docs)]
         #[repr(u8)]
@@ -116,7 +117,8 @@ impl Kind {
         self >= Kind::Alignas && self <= Kind::TypeofUnqual
     }
 
-    /// A floating type of GNU C that a header may declare by a typedef where the compiler does not know it.
+    /// A floating type of GNU C that a header may declare by a typedef where the compiler does not
+    /// know it.
     pub(crate) fn is_gnu_float(self) -> bool {
         self >= Kind::Float16 && self <= Kind::BFloat
     }

@@ -1,4 +1,5 @@
-//! Damaged text: whatever comes in, the parser ends, does not panic, and reports places inside the text.
+//! Damaged text: whatever comes in, the parser ends, does not panic, and reports places inside the
+//! text.
 
 mod common;
 

@@ -1,13 +1,15 @@
-//! Writes C programs that allocate in many ways, lets `lee advise` patch them, and holds the patched programs to the originals.
+//! Writes C programs that allocate in many ways, lets `lee advise` patch them, and holds the
+//! patched programs to the originals.
 //!
 //! ```sh
 //! cargo run -p lee --example allocations -- 200            # programs 0 to 199
 //! cargo run -p lee --example allocations -- --from 1000 200 --keep DIR
 //! ```
 //!
-//! A program is a set of functions with one entry, with at least three sites; some twenty go into one file, so that the C compiler
-//! is started less often. Each site is known to be one that may be patched, or one that must be declined. Patched files are built by
-//! gcc and clang, -O0 and -O2, under AddressSanitizer with `detect_stack_use_after_return=1`, and must print what the original
+//! A program is a set of functions with one entry, with at least three sites; some twenty go into
+//! one file, so that the C compiler is started less often. Each site is known to be one that may be
+//! patched, or one that must be declined. Patched files are built by gcc and clang, -O0 and -O2,
+//! under AddressSanitizer with `detect_stack_use_after_return=1`, and must print what the original
 //! prints. The summary says how many sites were patched.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

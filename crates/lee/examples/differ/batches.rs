@@ -33,8 +33,9 @@ pub trait Report: Default + Send {
 }
 
 impl Options {
-    /// Reads the command line. What is not understood here goes to `other`, which takes the option's value if it has one, and says whether it
-    /// knows the word; `words` names those options.
+    /// Reads the command line. What is not understood here goes to `other`, which takes the
+    /// option's value if it has one, and says whether it knows the word; `words` names those
+    /// options.
     pub fn read(
         name: &'static str,
         batch: u64,
@@ -74,7 +75,8 @@ impl Options {
         self.keep.clone().unwrap_or_else(|| env::temp_dir().join(name))
     }
 
-    /// Runs all batches: `one` gets a folder, the first seed, how many there are, and the number of the batch.
+    /// Runs all batches: `one` gets a folder, the first seed, how many there are, and the number of
+    /// the batch.
     pub fn run<R: Report>(&self, one: impl Fn(PathBuf, u64, u64, u64) -> R + Sync) -> R {
         let next = AtomicU64::new(0);
         let total = Mutex::new(R::default());

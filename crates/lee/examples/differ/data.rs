@@ -1,4 +1,5 @@
-//! Programs' data: globals, structs, counted fields, tagged unions, strings, nodes, and statements over them.
+//! Programs' data: globals, structs, counted fields, tagged unions, strings, nodes, and statements
+//! over them.
 
 use crate::gen::{Buf, Gen, Reach, Var};
 use crate::ints::{Int, ALL};
@@ -127,7 +128,8 @@ impl Gen {
         if self.random.chance(50) {
             let more = self.more();
             if self.random.chance(60) {
-                // Never below what others rely on, unless by chance: then C says where the fault is.
+                // Never below what others rely on, unless by chance: then C says where the fault
+                // is.
                 let least = if self.random.chance(80) { buf.least } else { buf.least - 1 };
                 self.out.line(&format!("if ({name}->n > {least}) SETN({name}, items, n, {name}->n - 1{more});"));
             } else {

@@ -1,6 +1,8 @@
-//! What a random program consists of while it is written: names in scope, and random expressions over them.
+//! What a random program consists of while it is written: names in scope, and random expressions
+//! over them.
 //!
-//! Nothing here needs to be right about ranges. The generator aims inside the bounds; whether it hit is for the C twin to say.
+//! Nothing here needs to be right about ranges. The generator aims inside the bounds; whether it
+//! hit is for the C twin to say.
 
 use crate::ints::{Int, ALL};
 use crate::rng::{mixed, Random};

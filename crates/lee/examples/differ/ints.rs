@@ -33,8 +33,8 @@ impl Int {
         }
     }
 
-    /// How a pointer to a block of it is declared. A block of characters would be a string object by inference, whose
-    /// hidden zero may be read.
+    /// How a pointer to a block of it is declared. A block of characters would be a string object
+    /// by inference, whose hidden zero may be read.
     pub fn pointer(self) -> String {
         if self.bits() == 8 {
             format!("{} *fat", self.name())

@@ -1,12 +1,14 @@
-//! Random programs, run as Leeward and as C: both must say the same, and where C's twin, which checks everything by hand,
-//! finds an index out of range, a division by zero or a null pointer, Leeward must fault at that line, with the same
-//! message and the same output before it. Each seed is one program, and some variants of it in which one index, bound,
-//! count, divisor or pointer is pushed out of range.
+//! Random programs, run as Leeward and as C: both must say the same, and where C's twin, which
+//! checks everything by hand, finds an index out of range, a division by zero or a null pointer,
+//! Leeward must fault at that line, with the same message and the same output before it. Each seed
+//! is one program, and some variants of it in which one index, bound, count, divisor or pointer is
+//! pushed out of range.
 //!
-//!     differ [--from SEED] [--count N] [--variants N] [--batch N] [--jobs N] [--lee PROGRAM] [--keep FOLDER]
+//!     differ [--from SEED] [--count N] [--variants N] [--batch N] [--jobs N]
+//!            [--lee PROGRAM] [--keep FOLDER]
 //!
-//! The same seed gives the same program. With `--keep` the files of batches that went wrong stay; `--count 1 --batch 1`
-//! makes one program alone.
+//! The same seed gives the same program. With `--keep` the files of batches that went wrong stay;
+//! `--count 1 --batch 1` makes one program alone.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod batches;

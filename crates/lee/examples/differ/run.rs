@@ -1,4 +1,5 @@
-//! Compiles a batch of programs in every way, runs them, and compares what each said with what C said.
+//! Compiles a batch of programs in every way, runs them, and compares what each said with what C
+//! said.
 
 use crate::program::{program, Program};
 use std::fs;
@@ -225,7 +226,8 @@ fn made(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// What each of the programs does: they run in one process until one faults, and in another one from there on.
+/// What each of the programs does: they run in one process until one faults, and in another one
+/// from there on.
 fn outcomes(file: &Path, count: usize, fault: fn(&str) -> Option<(u32, String)>) -> Vec<Outcome> {
     let mut found: Vec<Outcome> = vec![];
     while found.len() < count {

@@ -1,4 +1,5 @@
-//! Loops that programs are made of, with random parts: those that a compiler analyses, hoists checks out of and vectorises.
+//! Loops that programs are made of, with random parts: those that a compiler analyses, hoists
+//! checks out of and vectorises.
 
 use crate::gen::{Buf, Gen, Reach};
 use crate::ints::Int;

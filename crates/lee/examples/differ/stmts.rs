@@ -1,4 +1,5 @@
-//! Random statements: declarations, assignments, conditions, loops of all kinds, switches, jumps, `defer`.
+//! Random statements: declarations, assignments, conditions, loops of all kinds, switches, jumps,
+//! `defer`.
 
 use crate::gen::{Buf, Gen, Reach, Var};
 use crate::ints::Int;
@@ -530,7 +531,8 @@ impl Gen {
     fn exchange(&mut self) {
         let Some(buf) = self.some_target() else { return self.assign() };
         let (a, b) = (self.index(buf.least, buf.length.clone(), 1), self.index(buf.least, buf.length.clone(), 1));
-        // The places are computed when both indices are, which C's macro cannot do; so these come first.
+        // The places are computed when both indices are, which C's macro cannot do; so these come
+        // first.
         let (i, j) = (self.local("i"), self.local("j"));
         self.out.line(&format!("i64 {i} = {}, {j} = {};", a.text, b.text));
         self.out.line(&format!("EXCHANGE({}, {});", buf.at(&i), buf.at(&j)));

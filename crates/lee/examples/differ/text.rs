@@ -1,6 +1,7 @@
-//! One text, two languages. Programs are written in Leeward, except that what C has to check, or to put in order, is
-//! written as a call of a word: `AT(a, i)`. To C these words are macros (twin.h), which check by hand and report the fault
-//! that Leeward should report. For Leeward they are written out here: `a[i]`.
+//! One text, two languages. Programs are written in Leeward, except that what C has to check, or to
+//! put in order, is written as a call of a word: `AT(a, i)`. To C these words are macros (twin.h),
+//! which check by hand and report the fault that Leeward should report. For Leeward they are
+//! written out here: `a[i]`.
 //!
 //! Both texts have the same lines, so that `__LINE__` in C is the line where Leeward faults.
 

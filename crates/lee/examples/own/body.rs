@@ -139,7 +139,8 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Drops what the innermost scope's variables own. What is lent, is lent in scopes of their own, inside.
+    /// Drops what the innermost scope's variables own. What is lent, is lent in scopes of their
+    /// own, inside.
     pub fn give_up_scope(&mut self) {
         let Some(first) = self.scopes.last().map(|s| s.vars) else { return };
         for n in (first..self.vars.len()).rev() {

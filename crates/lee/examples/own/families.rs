@@ -1,5 +1,6 @@
-//! What only some programs have: exchange blocks, generic lists of owners, structs that keep what outlives their region. Text of types
-//! and helpers of these, of unions and of tasks: `$P` is the first record, `$` the program.
+//! What only some programs have: exchange blocks, generic lists of owners, structs that keep what
+//! outlives their region. Text of types and helpers of these, of unions and of tasks: `$P` is the
+//! first record, `$` the program.
 
 use crate::body::Body;
 use crate::model::{Elem, Kind, Lending, Path, St, Ty, HEAP};

@@ -1,4 +1,5 @@
-//! Giving up what is owned, and bringing states back to what they were: at the ends of scopes, at joins, before jumps.
+//! Giving up what is owned, and bringing states back to what they were: at the ends of scopes, at
+//! joins, before jumps.
 
 use crate::body::Body;
 use crate::model::{Elem, Kind, Own, Path, St, Ty};
@@ -167,8 +168,8 @@ impl Body<'_> {
         self.set_st(path, St::Live);
     }
 
-    /// Makes the states of the first variables what they were: writes what that takes. Those of variables that own nothing
-    /// do not change.
+    /// Makes the states of the first variables what they were: writes what that takes. Those of
+    /// variables that own nothing do not change.
     pub fn restore(&mut self, target: &[Own]) {
         for (n, own) in target.iter().enumerate() {
             let var = &self.vars[n];
@@ -239,7 +240,8 @@ impl Body<'_> {
 
     // ---- jumps
 
-    /// Whether control may leave to where the states were `target`: nothing that must be given up or restored for it is lent.
+    /// Whether control may leave to where the states were `target`: nothing that must be given up
+    /// or restored for it is lent.
     pub fn may_leave(&self, target: &[Own]) -> bool {
         (0..self.vars.len()).all(|n| {
             let var = &self.vars[n];
@@ -252,7 +254,8 @@ impl Body<'_> {
         })
     }
 
-    /// Gives up and restores for a jump to where the states were `target`. What is known afterwards is of no use.
+    /// Gives up and restores for a jump to where the states were `target`. What is known afterwards
+    /// is of no use.
     pub fn leave(&mut self, target: &[Own]) {
         for n in (target.len()..self.vars.len()).rev() {
             self.drop_variable(n);

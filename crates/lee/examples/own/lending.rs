@@ -1,4 +1,5 @@
-//! Statements that lend: borrows, views, cursors, interior addresses, and what is done through them; slots.
+//! Statements that lend: borrows, views, cursors, interior addresses, and what is done through
+//! them; slots.
 
 use crate::body::Body;
 use crate::model::{Lending, Path, St, Ty};

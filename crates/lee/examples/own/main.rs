@@ -1,12 +1,14 @@
-//! Random well-typed programs over everything that is owned, lent or has a region, run under AddressSanitizer with arenas and
-//! freed cells poisoned. Each seed is one program of half a dozen functions. The compiler must accept all of them; they check the values they
-//! use, and at the end how often each object was dropped.
+//! Random well-typed programs over everything that is owned, lent or has a region, run under
+//! AddressSanitizer with arenas and freed cells poisoned. Each seed is one program of half a dozen
+//! functions. The compiler must accept all of them; they check the values they use, and at the end
+//! how often each object was dropped.
 //!
-//!     own [--from SEED] [--count N] [--batch N] [--jobs N] [--lee PROGRAM] [--keep FOLDER] [--print]
+//!     own [--from SEED] [--count N] [--batch N] [--jobs N] [--lee PROGRAM]
+//!         [--keep FOLDER] [--print]
 //!     own --mutate [--from SEED] [--count N] [--mutants N] ...
 //!
-//! `--print` writes the programs of the seeds as one file and does nothing else. `--mutate` breaks accepted programs: each mutant must be
-//! rejected, or do no harm under the sanitizers.
+//! `--print` writes the programs of the seeds as one file and does nothing else. `--mutate` breaks
+//! accepted programs: each mutant must be rejected, or do no harm under the sanitizers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "../differ/batches.rs"]

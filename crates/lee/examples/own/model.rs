@@ -1,6 +1,7 @@
-//! What the generator knows while it writes a body: variables, what their paths own, what is lent, which regions there are.
-//! This is a second statement of the rules, from `language.md` and not from the compiler, and narrower than they are: where
-//! it is not sure it does not write the program.
+//! What the generator knows while it writes a body: variables, what their paths own, what is lent,
+//! which regions there are. This is a second statement of the rules, from `language.md` and not
+//! from the compiler, and narrower than they are: where it is not sure it does not write the
+//! program.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +80,8 @@ pub enum Ty {
     Pack,
     /// `struct box<struct P *unique>`
     Boxed(usize),
-    /// `tagged union V`: one path, whichever member is there. `St::Null` says that the member owns nothing.
+    /// `tagged union V`: one path, whichever member is there. `St::Null` says that the member owns
+    /// nothing.
     Variant,
     /// `struct U *unique`, with a union whose tag is a field.
     Bound,
@@ -153,7 +155,8 @@ pub struct Var {
     pub is_lent: bool,
     /// A `defer` will free it.
     pub is_deferred: bool,
-    /// What a cursor is at: it is whole when the cursor advances or its block is left, and others own it then.
+    /// What a cursor is at: it is whole when the cursor advances or its block is left, and others
+    /// own it then.
     pub is_place: bool,
     /// Number of scopes around it.
     pub depth: usize,

@@ -1,5 +1,6 @@
-//! Breaks accepted programs, one thing at a time. A mutant that is accepted must do no harm: it is run under the sanitizers, and the program
-//! itself tells of values that are wrong and of objects that were lost or dropped twice.
+//! Breaks accepted programs, one thing at a time. A mutant that is accepted must do no harm: it is
+//! run under the sanitizers, and the program itself tells of values that are wrong and of objects
+//! that were lost or dropped twice.
 
 // All kinds have one signature.
 #![allow(clippy::ptr_arg)]
@@ -58,7 +59,8 @@ struct Counts {
     harmful: u64,
 }
 
-/// Makes and judges mutants of the programs of some seeds. The lines about what went wrong, how many were made, and a table.
+/// Makes and judges mutants of the programs of some seeds. The lines about what went wrong, how
+/// many were made, and a table.
 pub fn mutate(lee: &Path, folder: &Path, from: u64, count: u64, mutants: u64) -> (Vec<String>, u64, String) {
     let mut table: BTreeMap<usize, Counts> = BTreeMap::new();
     let mut wrong = vec![];
@@ -170,7 +172,8 @@ fn shown(table: &BTreeMap<usize, Counts>) -> String {
 
 // ---- finding lines
 
-/// Lines inside functions that are the program's own: not those that keep count, or compute checksums.
+/// Lines inside functions that are the program's own: not those that keep count, or compute
+/// checksums.
 fn own(line: &str) -> bool {
     let t = line.trim();
     let counts = ["_given", "_tok", "->sum =", "->id =", "->id *=", "said(", "last", "bad(__LINE__)", "static "];
@@ -512,7 +515,8 @@ fn hoist(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
 
 // ---- unions, pointers to functions, cursors, tasks
 
-/// The member of a union that was lent or taken goes, by its tag, by another member, or by the whole.
+/// The member of a union that was lent or taken goes, by its tag, by another member, or by the
+/// whole.
 fn change_tag(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
     let n = some(random, lines, |t| t.contains("->u.own;") || t.contains(" *view w") || t.starts_with("release(t"))?;
     let t = lines[n].trim().to_string();

@@ -1,4 +1,5 @@
-//! Calls through pointers: a function's type says what is consumed and what is lent, and a pointer has it too.
+//! Calls through pointers: a function's type says what is consumed and what is lent, and a pointer
+//! has it too.
 
 use crate::rng::Random;
 

@@ -1,4 +1,5 @@
-//! A whole program: types, functions that call those in front of them, and the entry that runs them and counts at the end.
+//! A whole program: types, functions that call those in front of them, and the entry that runs them
+//! and counts at the end.
 
 use crate::body::Body;
 use crate::model::{KeyKind, Kind, Lending, Path, St, Ty, HEAP};

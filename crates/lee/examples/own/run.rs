@@ -1,5 +1,6 @@
-//! Builds a batch of programs under the sanitizers and runs it: as it is, and with a collection at each few allocations; a share
-//! of the batches also optimised by another compiler. All runs print the same.
+//! Builds a batch of programs under the sanitizers and runs it: as it is, and with a collection at
+//! each few allocations; a share of the batches also optimised by another compiler. All runs print
+//! the same.
 
 use crate::program::{program, Program};
 use std::fs;
@@ -92,8 +93,8 @@ pub fn build_sanitized(lee: &Path, file: &Path, program: &Path, verify: bool) ->
     run(command.arg(program).arg(file))
 }
 
-/// Runs what was built so. With `stress`, a collection at each so many allocations; the collector looks at the stack, which
-/// must be the real one then.
+/// Runs what was built so. With `stress`, a collection at each so many allocations; the collector
+/// looks at the stack, which must be the real one then.
 pub fn run_sanitized(program: &Path, stress: u64, verify: bool, patience: Duration) -> Outcome {
     let after_return = if stress == 0 { 1 } else { 0 };
     let mut command = Command::new(program);

@@ -1,8 +1,8 @@
 //! The records of a program, with the functions that make, check, walk and count objects of them.
 //!
-//! Each object has an `id` and the number that `mix` gives for it: `ck_P` compares them at every use. Objects of a record with
-//! a witness own one count of the program's token, so that at the end the token's count says how many were lost or
-//! dropped twice, without a sanitizer.
+//! Each object has an `id` and the number that `mix` gives for it: `ck_P` compares them at every
+//! use. Objects of a record with a witness own one count of the program's token, so that at the end
+//! the token's count says how many were lost or dropped twice, without a sanitizer.
 
 use crate::families::{CELLS, EXCHANGE, OUTLIVES, TASKS, UNIONS};
 use crate::rng::Random;
@@ -48,7 +48,8 @@ pub struct Record {
     pub name: String,
     /// Its fields behind `id` and `sum`.
     pub fields: Vec<Field>,
-    /// Whether objects of it may be given to the collector: how many witnesses they have can be counted.
+    /// Whether objects of it may be given to the collector: how many witnesses they have can be
+    /// counted.
     pub may_share: bool,
 }
 
@@ -379,7 +380,8 @@ static struct {p} *@x pick_{p}(struct {p} *@x p, struct {p} *@x q) {{ return fre
         )
     }
 
-    /// Whether all witnesses below can be counted: structs inside structs inside are not looked into, nor are their arrays.
+    /// Whether all witnesses below can be counted: structs inside structs inside are not looked
+    /// into, nor are their arrays.
     fn held_is_counted(&self, n: usize) -> bool {
         self.records[n].fields.iter().all(|f| match f.holds {
             Holds::Held(k) => {

@@ -1,5 +1,5 @@
-//! Statements over unions that own: a union is one path, which goes with the member that is there; a tag that is changed while the union
-//! owns something loses it.
+//! Statements over unions that own: a union is one path, which goes with the member that is there;
+//! a tag that is changed while the union owns something loses it.
 
 use crate::body::Body;
 use crate::model::{Lending, Own, Path, St, Ty};

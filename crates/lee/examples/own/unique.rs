@@ -5,8 +5,8 @@ use crate::model::{Path, St, Ty};
 use crate::types::Holds;
 
 impl Body<'_> {
-    /// Whether the path is a counted field of the record's own type: only what is new is put there, so that counted objects
-    /// make no circles.
+    /// Whether the path is a counted field of the record's own type: only what is new is put there,
+    /// so that counted objects make no circles.
     pub fn is_ring(&self, path: &Path) -> bool {
         let Some((_, above)) = path.steps.split_last() else { return false };
         let above = Path { root: path.root, steps: above.to_vec() };

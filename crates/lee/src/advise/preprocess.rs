@@ -26,8 +26,8 @@ impl<'a> System<'a> {
     }
 }
 
-/// Options that ask the C compiler to write something, or to compile: the preprocessor does without. The second is the number of words
-/// that follow.
+/// Options that ask the C compiler to write something, or to compile: the preprocessor does
+/// without. The second is the number of words that follow.
 const NOT_FOR_READING: &[(&str, usize)] = &[
     ("-c", 0),
     ("-S", 0),
@@ -81,7 +81,8 @@ impl Preprocessor for System<'_> {
         let written = match text {
             None => None,
             Some(text) => {
-                // A folder of its own, so that `#include "x.h"` finds what it finds beside the source.
+                // A folder of its own, so that `#include "x.h"` finds what it finds beside the
+                // source.
                 let folder = self.scratch.file(&self.next.fetch_add(1, Ordering::Relaxed).to_string());
                 std::fs::create_dir(&folder)?;
                 let file = folder.join(source.file.file_name().unwrap_or_default());

@@ -1,4 +1,5 @@
-//! `--verify` and `--measure`: patches are tried in a copy of the current folder, and what they save is counted.
+//! `--verify` and `--measure`: patches are tried in a copy of the current folder, and what they
+//! save is counted.
 
 use crate::failure::{Failure, Outcome};
 use crate::report;
@@ -9,7 +10,8 @@ use advise::finding::Finding;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Counts calls of the allocator in every process it is loaded into, and adds the number to the file `LEE_COUNT` at exit.
+/// Counts calls of the allocator in every process it is loaded into, and adds the number to the
+/// file `LEE_COUNT` at exit.
 const COUNTER: &str = r#"#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -78,7 +80,8 @@ impl Copy {
     }
 }
 
-/// Keeps the patches with which the command succeeds, each tried alone. The others lose their patch, with the reason.
+/// Keeps the patches with which the command succeeds, each tried alone. The others lose their
+/// patch, with the reason.
 ///
 /// Errors: the command fails without any patch, or with all that were kept.
 pub fn verify(findings: &mut [Finding], command: &str) -> Outcome<()> {
@@ -112,7 +115,8 @@ struct Cost {
     instructions: Option<u64>,
 }
 
-/// Runs `command` in a copy built by `build`, without and with all patches, and says what they save.
+/// Runs `command` in a copy built by `build`, without and with all patches, and says what they
+/// save.
 pub fn measure(
     patches: &[(PathBuf, Vec<advise::edits::Edit>)],
     build: Option<&str>,

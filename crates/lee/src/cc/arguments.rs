@@ -1,4 +1,5 @@
-//! Reading a gcc command line: enough to tell inputs from options, and what matters to `.lee` files.
+//! Reading a gcc command line: enough to tell inputs from options, and what matters to `.lee`
+//! files.
 
 use crate::failure::{Failure, Outcome};
 use std::ffi::{OsStr, OsString};
@@ -123,7 +124,8 @@ pub struct Line {
 }
 
 impl Line {
-    /// Marks the inputs that are plain C and that we compile ourselves. What only shows what would be done is left alone.
+    /// Marks the inputs that are plain C and that we compile ourselves. What only shows what would
+    /// be done is left alone.
     pub fn find_plain(&mut self) {
         let shows = |a: &Argument| {
             let text = |w: &OsString| w.to_string_lossy().into_owned();

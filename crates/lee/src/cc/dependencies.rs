@@ -14,8 +14,8 @@ pub struct Request {
     file: Option<PathBuf>,
 }
 
-/// Completes `said`, the user's options, for a source whose object is `object`. As gcc does, the file is named after an
-/// object that the user names, else after the source.
+/// Completes `said`, the user's options, for a source whose object is `object`. As gcc does, the
+/// file is named after an object that the user names, else after the source.
 pub fn request(said: &[OsString], source: &Path, object: &Path, named: bool) -> Outcome<Request> {
     if !said.iter().any(|word| word == "-MD" || word == "-MMD") {
         return Ok(Request::default());
@@ -38,7 +38,8 @@ pub fn request(said: &[OsString], source: &Path, object: &Path, named: bool) -> 
 }
 
 impl Request {
-    /// Takes Leeward's own headers out of the file: they lie in a cache that comes and goes, and Make would ask how to make them.
+    /// Takes Leeward's own headers out of the file: they lie in a cache that comes and goes, and
+    /// Make would ask how to make them.
     pub fn clean(&self, home: &Path) -> Outcome<()> {
         let Some(file) = self.file.as_deref().filter(|f| f.is_file()) else { return Ok(()) };
         let text = fs::read_to_string(file).map_err(|e| Failure::file("read", file, &e))?;

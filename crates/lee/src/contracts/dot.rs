@@ -4,7 +4,8 @@ use super::{edges, titles};
 use std::fmt::Write;
 use typing::contracts::Contract;
 
-/// A directed graph: boxes are the named states, dots those inside chains, double frames the ends of conversations.
+/// A directed graph: boxes are the named states, dots those inside chains, double frames the ends
+/// of conversations.
 pub fn write(contract: &Contract) -> String {
     let mut out = format!("digraph \"{}\" {{\n", contract.name);
     out.push_str("  node [fontname=\"sans-serif\" fontsize=12];\n  edge [fontname=\"sans-serif\" fontsize=11];\n");

@@ -1,4 +1,5 @@
-//! `lee explain-contract FILE NAME`: the state machine of a contract as text, for Graphviz (`--dot`), as a picture (`--svg`).
+//! `lee explain-contract FILE NAME`: the state machine of a contract as text, for Graphviz
+//! (`--dot`), as a picture (`--svg`).
 
 mod dot;
 mod picture;
@@ -73,7 +74,8 @@ fn list(types: &TypeStore, file: &Path) -> Outcome<i32> {
     Ok(0)
 }
 
-/// A name for each state: its own; for one inside a chain, that of the state in which the chain begins and a number.
+/// A name for each state: its own; for one inside a chain, that of the state in which the chain
+/// begins and a number.
 fn titles(contract: &Contract) -> Vec<String> {
     let mut titles: Vec<Option<String>> = contract.states.iter().map(|s| s.name.map(|n| n.to_string())).collect();
     let named: Vec<usize> = (0..titles.len()).filter(|&n| titles.get(n).is_some_and(Option::is_some)).collect();

@@ -1,7 +1,8 @@
 //! A contract as SVG: a layered drawing after Sugiyama, Tagawa and Toda (1981).
 //!
-//! States lie on every second layer, labels between them: each edge runs through a slot of its own on every layer that it passes, and
-//! its label lies in the first, so that neither crosses a state or another label. Edges that lead back up are turned round for this.
+//! States lie on every second layer, labels between them: each edge runs through a slot of its own
+//! on every layer that it passes, and its label lies in the first, so that neither crosses a state
+//! or another label. Edges that lead back up are turned round for this.
 
 use super::{edges, titles, Edge};
 use std::fmt::Write;
@@ -221,7 +222,8 @@ fn place(layers: &[Vec<usize>], slots: &mut [Slot]) {
                     }
                 })
                 .collect();
-            // Left to right pushes to the right, right to left to the left; the mean of both keeps the distances.
+            // Left to right pushes to the right, right to left to the left; the mean of both keeps
+            // the distances.
             let (mut right, mut left) = (wishes.clone(), wishes);
             let apart = |a: usize, b: usize| (slots[layer[a]].width + slots[layer[b]].width) / 2.0 + GAP;
             for n in 1..layer.len() {

@@ -1,4 +1,5 @@
-//! What several test programs share: the command under test, the repository, cases and their directives.
+//! What several test programs share: the command under test, the repository, cases and their
+//! directives.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod tools;

@@ -1,5 +1,5 @@
-//! What tests need beside the command: C compilers of both families, other programs; and how one is skipped without them. `./dev`
-//! says in the environment what there is (tests/tools.sh).
+//! What tests need beside the command: C compilers of both families, other programs; and how one is
+//! skipped without them. `./dev` says in the environment what there is (tests/tools.sh).
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -39,7 +39,8 @@ fn found(variable: &str, names: &[&str]) -> Option<String> {
     }
 }
 
-/// The family's compiler; its usual name if there is none, so that a test which was not skipped says so.
+/// The family's compiler; its usual name if there is none, so that a test which was not skipped
+/// says so.
 pub fn compiler(family: Family) -> String {
     let found = match family {
         Family::Gcc => gcc(),
@@ -92,7 +93,8 @@ pub fn runs(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// Notes that a test is skipped without this program; false if it is there. Rust counts such a test as passed, `./dev` does not.
+/// Notes that a test is skipped without this program; false if it is there. Rust counts such a test
+/// as passed, `./dev` does not.
 pub fn skipped_without(program: &str, test: &str) -> bool {
     let missing = !runs(program);
     if missing {

@@ -152,7 +152,8 @@ impl Parser<'_> {
         }
         let bare = asm.outputs.is_empty() && asm.inputs.is_empty() && asm.clobbers.is_empty() && asm.labels.is_empty();
         if section > 0 && bare {
-            // Without operands it is the same as a statement without colons, in which `%` stands for itself.
+            // Without operands it is the same as a statement without colons, in which `%` stands
+            // for itself.
             asm.template = String::from_utf8_lossy(&asm.template).replace("%%", "%").into_bytes();
         }
         self.close(Kind::RParen, open)?;

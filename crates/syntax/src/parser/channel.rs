@@ -13,7 +13,8 @@ impl Parser<'_> {
         if !self.leeward || !matches!(word, Kind::Channel | Kind::Send | Kind::Receive) {
             return Ok(None);
         }
-        // Two names side by side: a function of this name is not called so. Any other declaration hides the word.
+        // Two names side by side: a function of this name is not called so. Any other declaration
+        // hides the word.
         let declared = self.kind_of_name(self.at);
         let shared = word != Kind::Channel && declared == Some(NameKind::Ordinary);
         if !self.is_name(1) || declared.is_some() && !shared {

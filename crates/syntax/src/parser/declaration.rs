@@ -66,7 +66,8 @@ impl Parser<'_> {
         }
     }
 
-    /// `= e`, if it is there. One that does not parse is reported and skipped: the name is declared all the same.
+    /// `= e`, if it is there. One that does not parse is reported and skipped: the name is declared
+    /// all the same.
     fn optional_initializer(&mut self, kind: NameKind) -> Option<Initializer> {
         let eq = self.eat(Kind::Eq)?;
         if matches!(kind, NameKind::Type | NameKind::GenericType) {

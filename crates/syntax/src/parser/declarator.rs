@@ -58,7 +58,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A declarator must have a name here; says so, with the reason if a qualifier word took its place.
+    /// A declarator must have a name here; says so, with the reason if a qualifier word took its
+    /// place.
     fn missing_name(&mut self, pointers: &[PointerQuals]) -> super::Stop {
         let word = pointers.last().and_then(|p| {
             p.own

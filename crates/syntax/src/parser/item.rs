@@ -60,7 +60,8 @@ impl Parser<'_> {
         }
     }
 
-    /// To something that can begin an item. What is left of the mistake (initialisers, bodies) is no second one.
+    /// To something that can begin an item. What is left of the mistake (initialisers, bodies) is
+    /// no second one.
     fn recover_item(&mut self, from: usize) {
         let mut from = from;
         loop {
@@ -287,7 +288,8 @@ impl Parser<'_> {
         Ok((old_style, self.block_without_scope()?))
     }
 
-    /// `generic <T, U: move @r, own q, @a outlives @b>`; the names are declared in the scope that is open.
+    /// `generic <T, U: move @r, own q, @a outlives @b>`; the names are declared in the scope that
+    /// is open.
     fn generics(&mut self) -> Parsed<Generics> {
         let lo = self.advance().span();
         let open = self.expect(Kind::Lt)?;

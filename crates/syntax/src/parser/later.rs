@@ -1,11 +1,13 @@
-//! Constructs that later stages of the language bring: their extent is found, typing says that they are not there yet.
+//! Constructs that later stages of the language bring: their extent is found, typing says that they
+//! are not there yet.
 
 use super::{Parsed, Parser};
 use crate::ast::*;
 use crate::token::Kind;
 
 impl Parser<'_> {
-    /// Whether a predeclared type of a later stage stands at `index`: followed by what only a type has behind it.
+    /// Whether a predeclared type of a later stage stands at `index`: followed by what only a type
+    /// has behind it.
     pub(super) fn later_type_at(&self, index: usize, kind: Kind) -> bool {
         if !kind.is_later_type() {
             return false;

@@ -1,8 +1,8 @@
 //! The parser: recursive descent over a flat token vector, one error per mistake.
 //!
-//! A rule that fails reports and returns [`Stop`]; the nearest list of statements, members or items catches it and goes on
-//! behind the mistake. Chains (`a + b + ...`, `else if`, labels) are built in loops, so only real nesting recurses, and that
-//! is limited.
+//! A rule that fails reports and returns [`Stop`]; the nearest list of statements, members or items
+//! catches it and goes on behind the mistake. Chains (`a + b + ...`, `else if`, labels) are built
+//! in loops, so only real nesting recurses, and that is limited.
 
 mod attributes;
 mod channel;
@@ -27,9 +27,11 @@ use crate::token::{Kind, Token};
 use source::{Code, Diagnostic, Sink, SourceMap, Span, Symbol};
 use std::path::PathBuf;
 
-/// Levels of nesting (parentheses, blocks, initialisers, declarators, records) that the parser follows.
+/// Levels of nesting (parentheses, blocks, initialisers, declarators, records) that the parser
+/// follows.
 pub const MAX_DEPTH: u32 = 1000;
-/// Operands of one chain (`a + b + ...`, `else if`, `case 1: case 2: ...`); the tree is as deep as the chain is long.
+/// Operands of one chain (`a + b + ...`, `else if`, `case 1: case 2: ...`); the tree is as deep as
+/// the chain is long.
 pub const MAX_CHAIN: u32 = 20_000;
 
 /// Which language a file is in.
@@ -173,7 +175,8 @@ impl<'a> Parser<'a> {
         self.token_at(self.at + ahead).kind
     }
 
-    /// Kind of the token `ahead`, where words that mean nothing here, or that the program declared, are identifiers.
+    /// Kind of the token `ahead`, where words that mean nothing here, or that the program declared,
+    /// are identifiers.
     #[inline]
     fn kind(&self, ahead: usize) -> Kind {
         self.kind_at(self.at + ahead)
@@ -266,7 +269,8 @@ impl<'a> Parser<'a> {
 
     // ---- errors ----
 
-    /// Reports at `span`. While a rule is only tried, and at a place that was reported already, nothing is.
+    /// Reports at `span`. While a rule is only tried, and at a place that was reported already,
+    /// nothing is.
     fn report(&mut self, diagnostic: Diagnostic) -> Stop {
         // The lexer has reported what an invalid token stands for.
         let repeated = self.last_error == Some(self.at) || self.raw(0) == Kind::Invalid;
@@ -317,7 +321,8 @@ impl<'a> Parser<'a> {
         Err(self.report(diagnostic.label(open, "opened here")))
     }
 
-    /// Takes `;`. If it is only missing (the next token starts a line or closes a block), reports and goes on.
+    /// Takes `;`. If it is only missing (the next token starts a line or closes a block), reports
+    /// and goes on.
     fn semicolon(&mut self, after: &str) -> Parsed<()> {
         if self.eat(Kind::Semi).is_some() {
             return Ok(());
@@ -369,7 +374,8 @@ impl<'a> Parser<'a> {
     }
 
     fn give_up(&mut self, message: String) -> Stop {
-        // A limit counts even where a rule is only tried: the trial would be repeated at every level.
+        // A limit counts even where a rule is only tried: the trial would be repeated at every
+        // level.
         if !self.given_up {
             let diagnostic = Diagnostic::error(codes::TOO_DEEP, self.here(), message);
             self.sink.push(diagnostic.help("split it: name a part of the expression, or move a block into a function"));
@@ -429,7 +435,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Index behind the bracket that closes the one at `index`, if they pair up and no `;` says that one is missing.
+    /// Index behind the bracket that closes the one at `index`, if they pair up and no `;` says
+    /// that one is missing.
     fn behind_closed(&self, index: usize) -> Option<usize> {
         let mut open = vec![];
         let mut index = index;
@@ -451,7 +458,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Behind a mistake: past the next `;` of this block, or before its `}`, or before a statement that starts a line.
+    /// Behind a mistake: past the next `;` of this block, or before its `}`, or before a statement
+    /// that starts a line.
     fn recover(&mut self, from: usize) {
         if self.at == from && !matches!(self.raw(0), Kind::RBrace | Kind::Semi | Kind::LBrace) {
             self.advance();

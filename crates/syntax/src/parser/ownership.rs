@@ -6,13 +6,15 @@ use crate::scope::NameKind;
 use crate::token::Kind;
 
 impl Parser<'_> {
-    /// `arena r;`, `reap r;`, `borrow b = x;`, `cursor pp = &place;`, `open arena h = k;`, `unpack p as {...};`, `expose (p) { ... }`
+    /// `arena r;`, `reap r;`, `borrow b = x;`, `cursor pp = &place;`, `open arena h = k;`,
+    /// `unpack p as {...};`, `expose (p) { ... }`
     pub(super) fn ownership_statement(&mut self) -> Parsed<Option<StmtKind>> {
         let word = self.raw(0);
         if !self.leeward || !word.is_leeward_word() {
             return Ok(None);
         }
-        // A function of the same name is told apart by the next token; anything else that the program declares hides the word.
+        // A function of the same name is told apart by the next token; anything else that the
+        // program declares hides the word.
         let declared = self.kind_of_name(self.at);
         if declared.is_some() && !(word == Kind::Open && declared == Some(NameKind::Ordinary)) {
             return Ok(None);

@@ -105,7 +105,8 @@ impl Parser<'_> {
         self.specifiers_with(true)
     }
 
-    /// Specifiers; `body` tells whether `{` after a record's tag opens its members (not behind `new`).
+    /// Specifiers; `body` tells whether `{` after a record's tag opens its members (not behind
+    /// `new`).
     pub(super) fn specifiers_with(&mut self, body: bool) -> Parsed<DeclSpecs> {
         let lo = self.here();
         let mut specs = DeclSpecs {

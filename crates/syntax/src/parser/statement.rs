@@ -131,7 +131,8 @@ impl Parser<'_> {
         if self.at(Kind::LBracket) && self.raw(1) == Kind::LBracket {
             return self.attributes(attrs);
         }
-        // `__attribute__((fallthrough));` is a statement; before anything else it belongs to a declaration.
+        // `__attribute__((fallthrough));` is a statement; before anything else it belongs to a
+        // declaration.
         if self.at(Kind::Attribute) {
             let behind = self.behind_brackets(self.at + 1);
             if self.token_at(behind).kind == Kind::Semi {

@@ -1,5 +1,5 @@
-//! `--emit ast`: the tree as indented text. Items and statements have a line each; types read from the name outwards;
-//! expressions are in prefix form.
+//! `--emit ast`: the tree as indented text. Items and statements have a line each; types read from
+//! the name outwards; expressions are in prefix form.
 
 mod channel;
 mod expression;
@@ -19,7 +19,8 @@ pub fn print(unit: &Unit) -> String {
     out.text
 }
 
-/// Only the items that are Leeward's own: what a person wants to see of a file that includes headers.
+/// Only the items that are Leeward's own: what a person wants to see of a file that includes
+/// headers.
 pub fn print_own(unit: &Unit) -> String {
     let mut out = Printer { text: String::new(), indent: 0 };
     for item in unit.items.iter().filter(|item| item.origin == Origin::Leeward) {
