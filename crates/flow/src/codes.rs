@@ -2,14 +2,14 @@
 
 use source::Code;
 
-/// A variable is read, and not every way to that point assigns it.
+/// A variable is read, and not every path to that point assigns it.
 pub const UNINITIALISED: Code = Code { id: "L0501", title: "variable not initialised" };
-/// A way through a function ends without the value that it must return, or returns from a
+/// A path through a function ends without the value that it must return, or returns from a
 /// `noreturn` function.
 pub const MISSING_RETURN: Code = Code { id: "L0502", title: "missing return" };
 /// A pointer that may be null where a `nonnull` one is wanted.
 pub const MAY_BE_NULL: Code = Code { id: "L0503", title: "pointer may be null" };
-/// A pointer goes where it may be used after its target is gone.
+/// A pointer is stored where it may be used after its target is gone.
 pub const OUTLIVES: Code = Code { id: "L0504", title: "pointer outlives its target" };
 
 /// A pointer is in another region than the one that is wanted: owned pointers, keys and inner
@@ -17,7 +17,7 @@ pub const OUTLIVES: Code = Code { id: "L0504", title: "pointer outlives its targ
 pub const REGION: Code = Code { id: "L0505", title: "wrong region" };
 /// A region is used where it is not live: its key is closed, or its arena has ended.
 pub const NOT_LIVE: Code = Code { id: "L0506", title: "region not live" };
-/// An owned value is used, and on some way here it was moved.
+/// An owned value is used, and on some path to here it was moved.
 pub const MOVED: Code = Code { id: "L0507", title: "use of a moved value" };
 /// Something owned is lost without being freed or moved.
 pub const LEAK: Code = Code { id: "L0508", title: "leak" };

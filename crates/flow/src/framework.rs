@@ -2,9 +2,9 @@
 //!
 //! An analysis gives a state, a join, and what statements, terminators and edges do to the state. A
 //! block that nothing reaches has no state, which is the bottom of every lattice; an edge that an
-//! analysis calls impossible (`edge` gives `false`) carries nothing, so dead code falls out by
-//! itself. States are kept at block boundaries only; inside a block they are made again by replay,
-//! which visits every statement with the state in front of it (forward) or behind it (backward).
+//! analysis calls impossible (`edge` gives `false`) carries nothing, so dead code drops out by
+//! itself. States are kept at block boundaries only; inside a block they are recomputed by replay,
+//! which visits every statement with the state before it (forward) or after it (backward).
 //!
 //! Lattices of infinite height (value ranges) widen in `join`, which is told how often the block
 //! was entered before.
@@ -91,8 +91,8 @@ pub trait Analysis {
     }
 }
 
-/// States at block boundaries: starts (forward) or ends (backward). `None`: control does not get
-/// there.
+/// States at block boundaries: starts (forward) or ends (backward). `None`: control does not reach
+/// it.
 #[derive(Clone, Debug)]
 pub struct Results<S> {
     boundary: Vec<Option<S>>,
@@ -109,7 +109,7 @@ impl<S: Clone + Eq> Results<S> {
         self.boundary(block).is_some()
     }
 
-    /// The state at a point: in front of the statement (forward) or behind it (backward). Costs a
+    /// The state at a point: before the statement (forward) or after it (backward). Costs a
     /// replay of the block; passes that want many points use [`Results::visit`].
     pub fn at<A: Analysis<State = S>>(&self, analysis: &A, body: &Body, at: Point) -> Option<S> {
         let mut found = None;
@@ -121,7 +121,7 @@ impl<S: Clone + Eq> Results<S> {
         found
     }
 
-    /// Replays all blocks that control gets to, in order of their numbers: each statement and
+    /// Replays all blocks that control reaches, in order of their numbers: each statement and
     /// terminator with its state.
     pub fn visit<A: Analysis<State = S>>(
         &self,
@@ -192,7 +192,7 @@ pub fn solve<A: Analysis>(analysis: &A, body: &Body, cfg: &Cfg) -> Results<A::St
     Results { boundary: solver.boundary }
 }
 
-/// One round back down from a solution: each block's state is made again from those of its
+/// One round back down from a solution: each block's state is recomputed from those of its
 /// predecessors, without widening. What was true of every run stays true, so any number of rounds
 /// is sound. Forward problems only.
 pub fn narrow<A: Analysis>(analysis: &A, body: &Body, cfg: &Cfg, results: &mut Results<A::State>) {

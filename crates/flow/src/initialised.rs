@@ -1,4 +1,4 @@
-//! Definite assignment: every variable is assigned on all ways before it is read.
+//! Definite assignment: every variable is assigned on all paths before it is read.
 //!
 //! Lattice: the set of *parts* that may be unassigned; join is union. A scalar, a pointer or a
 //! value of generic type is one part. An aggregate has parts only if it holds a `nonnull` pointer
@@ -10,8 +10,8 @@
 //! so are nullable pointers. What must not be zero must be assigned first.
 //!
 //! Needs: null facts applied (dead branches are gone), constant conditions folded. Changes: adds
-//! `Zero` behind `StorageLive` as said. Guarantees: each read of a variable that may be unassigned,
-//! and each way that misses a `return`, was reported.
+//! `Zero` after `StorageLive` as said. Guarantees: each read of a variable that may be unassigned,
+//! and each path that lacks a `return`, was reported.
 
 use crate::codes::{MISSING_RETURN, UNINITIALISED};
 use crate::framework::{solve, Analysis, Direction, Item, Point};
@@ -22,9 +22,9 @@ use mir::visit::{stmt_places, term_places, Access};
 use source::{Diagnostic, Sink, Span};
 use typing::types::{ArrayLen, RecordKind, Ty, TyKind, TypeStore};
 
-/// How many leaves of one aggregate are told apart; one with more must be assigned whole.
+/// How many leaves of one aggregate are distinguished; one with more must be assigned whole.
 const MAX_LEAVES: usize = 1024;
-/// Parts of parts of parts are told apart to this depth.
+/// Parts of parts of parts are distinguished to this depth.
 const MAX_PATH: usize = 16;
 
 /// A part of a variable that is assigned or not.
@@ -68,8 +68,8 @@ impl Parts {
         self.ranges.get(local.0 as usize).cloned().unwrap_or(0..0)
     }
 
-    /// The leaves that the place covers or lies in. With a path that is not constant all behind it
-    /// are meant; then `exact` is false: writing it assigns none of them.
+    /// The leaves that the place covers or lies in. If an index in it is not constant, all leaves
+    /// that it may select are meant; then `exact` is false: writing it assigns none of them.
     fn within<'a>(&'a self, place: &'a Place, local: Local) -> (impl Iterator<Item = usize> + 'a, bool) {
         let mut path = vec![];
         let mut exact = true;
@@ -107,8 +107,8 @@ fn is_tracked(types: &TypeStore, ty: Ty) -> bool {
         || must_not_be_zero(types, ty)
 }
 
-/// Whether zero bytes are no value of the type. They are one of each type parameter: no type
-/// argument has a `nonnull` part (`check_type_argument` in `typing/records.rs`).
+/// Whether zero bytes are not a valid value of the type. They are one of every type parameter: no
+/// type argument has a `nonnull` part (`check_type_argument` in `typing/records.rs`).
 fn must_not_be_zero(types: &TypeStore, ty: Ty) -> bool {
     mir::ty::has_nonnull(types, ty)
 }
@@ -190,8 +190,7 @@ impl Analysis for Initialised<'_> {
                 }
             }
             StmtKind::Zero(place) => self.write(state, place, true),
-            // `&x` of an unassigned variable: zeroed at its declaration, or reported there and
-            // then.
+            // `&x` of an unassigned variable: zeroed at its declaration, or reported right there.
             kind => stmt_places(kind, &mut |place, access| match access {
                 Access::Write => self.write(state, place, false),
                 Access::Address => {

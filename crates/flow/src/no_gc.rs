@@ -2,7 +2,7 @@
 //!
 //! A shared object in the heap is one that only the collector frees. Such objects come from
 //! allocations whose result is shared, and from owned heap objects that are given away into a
-//! shared place; both are errors here, each where it stands.
+//! shared place; both are errors here, each at its own place.
 //!
 //! Needs: `Body::infer_owes`. Changes: nothing. Guarantees: in a program without reports every heap
 //! object has an owner.
@@ -80,7 +80,7 @@ impl Look<'_> {
         }
     }
 
-    /// An owned heap object that goes into a shared place.
+    /// An owned heap object that is moved into a shared place.
     fn given(&mut self, operand: &Operand, to: Ty, span: Span) {
         let Operand::Move(_) = operand else { return };
         let Ok(from) = operand_ty(self.program, self.body, operand) else { return };

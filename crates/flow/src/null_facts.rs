@@ -1,14 +1,15 @@
 //! Null facts: which pointer locals are null, or not, at which point.
 //!
 //! Lattice: for each pointer local whose address is not taken, and for each path (`null_paths`),
-//! the set of {null, not null} that it may be; the empty set is "unassigned". Beside them a few
-//! relations between these that hold now: "a is a copy of b", "t is true iff p is (not) null"; they
-//! let a test of a copy, or through a temporary, tell about the variable; and which parts of paths
-//! were lent. Join: union of the sets and of what was lent, what both sides have of the relations.
+//! the set of {null, not null} that it may be; the empty set is "unassigned". Besides these sets, a
+//! few relations between them that hold now: "a is a copy of b", "t is true iff p is (not) null";
+//! they let a test of a copy, or through a temporary, say something about the variable; and which
+//! parts of paths were lent. Join: union of the sets and of what was lent, what both sides have of
+//! the relations.
 //!
 //! Only explicit tests, checks and types give facts. That an access through a pointer did not trap
-//! gives none: the C compiler may drop or move a load whose result is not needed, so a check behind
-//! it would be removed for nothing. Other memory, globals and address-taken locals have no facts
+//! gives none: the C compiler may drop or move a load whose result is not needed, so a check after
+//! it would be removed with no reason. Other memory, globals and address-taken locals have no facts
 //! (rules.md, H31).
 //!
 //! Needs: verified MIR, safe bodies. Changes: `Prove(NonNull)` that holds and `Check::NotNull` that
@@ -30,7 +31,7 @@ use typing::types::{Bounds, Ty, TyKind, TypeStore};
 /// How many relations are kept: those that matter are a few statements old.
 const MAX_RELATIONS: usize = 16;
 
-/// What has facts: a local by its number, behind those the paths.
+/// What has facts: a local by its number, after those the paths.
 type Var = usize;
 
 /// What is known at a point.
@@ -196,7 +197,7 @@ fn slots_by_use(body: &Body) -> Vec<Slot> {
 }
 
 /// The locals that somebody else may assign while they are lent: as slots, and those that a cursor
-/// goes over.
+/// is on.
 fn lent_by_address(body: &Body) -> Vec<Local> {
     let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
     let lent = stmts.filter_map(|stmt| match &stmt.kind {
@@ -594,7 +595,7 @@ pub struct Unproven {
     pub span: Span,
 }
 
-/// What the analysis found out, to be applied to the body.
+/// What the analysis found, to be applied to the body.
 #[derive(Debug, Default)]
 pub struct Findings {
     /// Statements that are not needed.

@@ -1,12 +1,12 @@
 //! Paths that have null facts beside whole locals: pointers in fields of locals, and below `unique`
-//! pointers to one object, as long as nobody else can write them.
+//! pointers to one object, as long as nothing else can write them.
 //!
 //! A path belongs to its root, a local whose address is not taken. What is below a `unique` pointer
-//! is reached through the root alone, until it is lent: by a borrow that is no view, by an address,
-//! to a cursor, by a copy of an owned pointer. From then on every call, and every store through a
-//! pointer that is no path of the same root, may write it; that is kept for good, since this pass
-//! knows nothing of how long loans last. Who has an address has the object around it
-//! (`container_of`); who has a pointer has what it points to, not the pointer itself.
+//! is reached through the root alone, until it is lent: by a borrow that is not a view, by an
+//! address, to a cursor, by a copy of an owned pointer. From then on every call, and every store
+//! through a pointer that is not a path of the same root, may write it; that is permanent, since
+//! this pass knows nothing of how long loans last. Whoever has an address has the object around it
+//! (`container_of`); whoever has a pointer has what it points to, not the pointer itself.
 
 use crate::ownership::paths::cursors;
 use mir::bits::BitSet;

@@ -12,7 +12,7 @@ use typing::types::Region;
 /// How to run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Run the structural verifier in front of and behind the passes.
+    /// Run the structural verifier before and after the passes.
     pub verify: bool,
     /// `-Wno-leak`: leaks of heap objects are warnings.
     pub leaks_are_warnings: bool,
@@ -20,7 +20,7 @@ pub struct Options {
     pub no_gc: bool,
 }
 
-/// What came out besides diagnostics.
+/// The results besides diagnostics.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Time in each pass, all bodies together.

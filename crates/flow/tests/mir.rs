@@ -1,6 +1,6 @@
 //! Runs the MIR files of `tests/mir` through all passes.
 //!
-//! A file holds cases behind `//--- name`; the text in front of the first stands in front of each.
+//! A file holds cases after `//--- name`; the text before the first is put before each.
 //! `//~ CODE words` at the end of a line expects a report there whose message holds the words;
 //! there must be no others. `//> stmt` and `//< stmt`: the body that comes out has, or has not, a
 //! line that reads so.

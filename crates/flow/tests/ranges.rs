@@ -1,8 +1,8 @@
 //! Asks the range analysis about the MIR of `tests/mir/ranges.mir`.
 //!
-//! Cases as in `mir.rs`. `//? bb2 0 _1 = 0..9` says which values local 1 may have in front of
+//! Cases as in `mir.rs`. `//? bb2 0 _1 = 0..9` says which values local 1 may have before
 //! statement 0 of block 2 (a stride follows as `by 3`); `//? bb2 0 _1 - _2 <= -1` what bound of
-//! their difference is known; `//? bb2 unreached` that control does not get there.
+//! their difference is known; `//? bb2 unreached` that control does not reach it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -63,7 +63,7 @@ fn wrong_programs_are_caught() {
 }
 
 /// Each file of `tests/verifier` is one mistake, which no front end makes: the verifier finds it by
-/// itself, in the words behind `//!`.
+/// itself, in the words after `//!`.
 #[test]
 fn its_own_wrong_files_are_caught() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verifier");
@@ -83,9 +83,9 @@ fn its_own_wrong_files_are_caught() {
     assert!(seen >= 50, "only {seen} files");
 }
 
-/// A function of so many ways that no walk takes them all: states differ by which of the pointers
-/// are null, and none comes twice. The walk ends within its budget; without one it would not end.
-/// It goes deep before it goes wide, so it finds what is lost of the last way.
+/// A function with so many paths that no walk takes them all: states differ by which of the
+/// pointers are null, and none comes twice. The walk ends within its budget; without one it would
+/// not end. It goes deep before it goes wide, so it finds what is lost on the last path.
 #[test]
 fn a_walk_ends_within_its_budget() {
     const WAYS: usize = 200;

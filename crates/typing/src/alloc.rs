@@ -511,7 +511,7 @@ impl Checker<'_> {
             return true;
         }
         match self.kind(ty) {
-            // What lies behind was checked when it was made.
+            // What it points to was checked when it was made.
             TyKind::Ptr(p) => p.region == region,
             TyKind::Array { elem, .. } => self.owns_within(elem.ty, region),
             TyKind::Record(id) => {
@@ -578,8 +578,8 @@ fn take(value: &mut Expr, wanted: &dyn Fn(&Expr) -> bool) {
     }
 }
 
-/// Whether two places are the same, whenever they are evaluated: no call and no assignment stands
-/// in them.
+/// Whether two places are the same, whenever they are evaluated: they contain no call and no
+/// assignment.
 pub(crate) fn same_place(a: &Expr, b: &Expr) -> bool {
     match (&*a.kind, &*b.kind) {
         (ExprKind::Local(x), ExprKind::Local(y)) => x == y,

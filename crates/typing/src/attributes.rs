@@ -108,7 +108,7 @@ impl Checker<'_> {
             _ => Carrier::Variable,
         };
         // The linker writes the addresses in a constant before the program begins: it is not where
-        // those without are.
+        // other constants are.
         let addresses = carrier == Carrier::Constant && !self.program.types.is_plain(ty.ty);
         let attrs: Vec<&ast::Attribute> = specs.attrs.iter().chain(&declarator.attrs).collect();
         for attr in attrs {

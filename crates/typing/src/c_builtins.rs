@@ -1,5 +1,5 @@
-//! Builtins of gcc and clang in plain C: their types, so that a call goes to the C compiler as it
-//! stands. One that is not here is an error, and its file goes to the C compiler whole.
+//! Builtins of gcc and clang in plain C: their types, so that a call is passed to the C compiler
+//! unchanged. One that is not here is an error, and its whole file is left to the C compiler.
 
 use crate::checker::Checker;
 use crate::codes;
@@ -15,7 +15,7 @@ use syntax::ast;
 /// `h` short, `H` unsigned short, `i` int, `u` unsigned, `l` long, `z` unsigned long, `L` long
 /// long, `Z` unsigned long long, `f` float, `d` double, `e` long double, `q` __float128, `F` `D`
 /// `E` complex, `p` void *, `P` const void *, `c` char *, `C` const char *, `w` wchar_t *, `n` int
-/// *, `y` double *, `Y` float *, `x` long double *, `a` va_list, `.` whatever comes.
+/// *, `y` double *, `Y` float *, `x` long double *, `a` va_list, `.` anything.
 const TABLE: &str = "\
 abs=i(i) labs=l(l) llabs=L(L) imaxabs=l(l) clz=i(u) clzl=i(z) clzll=i(Z) ctz=i(u) ctzl=i(z) ctzll=i(Z) popcount=i(u) \
 popcountl=i(z) popcountll=i(Z) parity=i(u) parityl=i(z) parityll=i(Z) ffs=i(i) ffsl=i(l) ffsll=i(L) clrsb=i(i) clrsbl=i(l) \
@@ -56,7 +56,7 @@ usubl_overflow=b(z,z.) usubll_overflow=b(Z,Z.) smul_overflow=b(i,i.) smull_overf
 umul_overflow=b(u,u.) umull_overflow=b(z,z.) umulll_overflow=b(Z,Z.) \
 ia32_pause=v() ia32_rdtsc=Z() ia32_sfence=v() ia32_lfence=v() ia32_mfence=v()";
 
-/// Functions of one or two floating numbers that also come with `f` and `l` behind their names.
+/// Functions of one or two floating numbers that also come with `f` and `l` after their names.
 const MATH: &str = "acos=1 acosh=1 asin=1 asinh=1 atan=1 atanh=1 cbrt=1 ceil=1 cos=1 cosh=1 erf=1 erfc=1 exp=1 exp10=1 exp2=1 \
 expm1=1 fabs=1 floor=1 gamma=1 j0=1 j1=1 lgamma=1 log=1 log10=1 log1p=1 log2=1 logb=1 nearbyint=1 pow10=1 rint=1 round=1 \
 roundeven=1 significand=1 sin=1 sinh=1 sqrt=1 tan=1 tanh=1 tgamma=1 trunc=1 y0=1 y1=1 atan2=2 copysign=2 drem=2 fdim=2 fmax=2 \

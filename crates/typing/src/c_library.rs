@@ -33,7 +33,7 @@ pub fn source_name(symbol: &str) -> &str {
     symbol.strip_suffix(OWN).unwrap_or(symbol)
 }
 
-/// What stands behind the name. Reports cut names off at the first dot.
+/// What follows the name. Reports cut names off at the first dot.
 const OWN: &str = ".lee";
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ impl Checker<'_> {
         self.scopes.declare(name.name, Entity::Local(local), name.span);
         if let Some(f) = &mut self.f {
             // A pattern names all arguments, wanted or not; an endpoint that nobody uses is lost,
-            // which is told elsewhere.
+            // which is reported elsewhere.
             f.used.insert(local);
         }
         local

@@ -98,7 +98,7 @@ pub struct Checker<'a> {
     /// Generic tags that are to be declared at file scope when the level of their parameters is
     /// closed.
     pub(crate) generic_tags: Vec<(Symbol, u32)>,
-    /// Names of generic typedefs, to be declared again behind the level of their parameters.
+    /// Names of generic typedefs, to be declared again after the level of their parameters.
     pub(crate) generic_typedefs: Vec<(ast::Ident, Entity)>,
     /// Contracts by name; they stand at file scope.
     pub(crate) contract_ids: FxHashMap<Symbol, ContractId>,

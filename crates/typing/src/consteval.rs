@@ -8,7 +8,7 @@ use crate::types::*;
 use source::{with_article, Span, Symbol};
 use syntax::ast;
 
-/// The part of an initialiser that is no constant.
+/// The part of an initialiser that is not a constant.
 struct NotConstant {
     /// Where; `Span::NONE` for all of it.
     span: Span,

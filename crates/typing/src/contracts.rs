@@ -1,5 +1,5 @@
 //! Contracts as the checked program has them: a table of messages and states, which everything
-//! behind typing reads.
+//! after typing reads.
 //!
 //! A contract is written from the exporter's side. Chains (`a -> (b | c) -> STATE`) are expanded:
 //! between two messages of a chain lies a state without a name. So in each state one side sends,
@@ -54,7 +54,7 @@ impl Side {
     }
 }
 
-/// Which way a message goes.
+/// The direction of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Direction {
     /// `out`, `!`: exporter to importer.
@@ -94,7 +94,7 @@ pub struct Message {
     pub name: Symbol,
     /// Where it is declared.
     pub span: Span,
-    /// Which way it goes.
+    /// Its direction.
     pub direction: Direction,
     /// Its arguments.
     pub params: Vec<(Symbol, Ty, Span)>,
@@ -140,11 +140,11 @@ pub struct Contract {
 }
 
 impl Contract {
-    /// The message behind a number.
+    /// The message with a number.
     pub fn message(&self, id: MessageId) -> Option<&Message> {
         self.messages.get(id.0 as usize)
     }
-    /// The state behind a number.
+    /// The state with a number.
     pub fn state(&self, id: StateId) -> Option<&State> {
         self.states.get(id.0 as usize)
     }
@@ -177,7 +177,7 @@ impl Contract {
 }
 
 impl TypeStore {
-    /// The contract behind a number.
+    /// The contract with a number.
     pub fn contract(&self, id: ContractId) -> Option<&Contract> {
         self.contracts.get(id.0 as usize)
     }
@@ -248,7 +248,7 @@ impl EndStates {
     }
 }
 
-/// More combinations than this are not looked through.
+/// More combinations than this are not searched.
 const MOST_STEPS: u32 = 1_000_000;
 /// So many missing combinations are named.
 const MOST_NAMED: usize = 8;
@@ -257,7 +257,7 @@ const MOST_NAMED: usize = 8;
 /// would write them (the first few). Each case is the ends that it names, by number, with the heads
 /// that it wants. Cases with `after` are left out: they do not make the statement exhaustive.
 ///
-/// The ends are gone through one by one, as the columns of a pattern matrix; heads that no case
+/// The ends are taken one by one, as the columns of a pattern matrix; heads that no case
 /// names behave alike.
 pub fn missing(types: &TypeStore, ends: &[EndStates], cases: &[Vec<(usize, Head)>]) -> Vec<String> {
     let rows: Vec<&[(usize, Head)]> = cases.iter().map(Vec::as_slice).collect();

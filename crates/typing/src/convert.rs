@@ -10,7 +10,7 @@ use crate::types::*;
 use source::{with_article, Diagnostic, Span, Symbol};
 use std::rc::Rc;
 
-/// Where a value goes; decides which conversions are open to it.
+/// The destination of a value; decides which conversions are open to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
     /// Initialiser or assignment of memory: a field, an element, a global.
@@ -126,7 +126,7 @@ impl Checker<'_> {
             ty = self.types().pointer(Pointer { bounds, ..p });
         }
         if let Some(end) = self.program.types.as_endpoint(ty) {
-            // Which state the value is in, the path tells.
+            // The path determines which state the value is in.
             ty = self.types().intern(TyKind::Endpoint(Endpoint { state: None, ..end }));
         }
         let span = e.span;

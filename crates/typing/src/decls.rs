@@ -265,7 +265,7 @@ impl Checker<'_> {
         self.map.is_system(a.lo) || self.map.is_system(b.lo)
     }
 
-    /// Attributes before and behind a function declarator become part of its type.
+    /// Attributes before and after a function declarator become part of its type.
     pub(crate) fn attach_attributes(
         &mut self,
         declared: &mut Declared,
@@ -792,7 +792,7 @@ impl Checker<'_> {
             declared.ty.ty = self.program.functions[id.0 as usize].ty;
         }
         self.check_ret_complete(&declared, name.span);
-        // What is wrong in a system header is not for the user to mend: the body is left to C.
+        // The user cannot fix what is wrong in a system header: the body is left to C.
         // Nobody else has that of a function of Leeward.
         let before = self.sink.all.len();
         self.function_body(id, def, &declared, foreign);

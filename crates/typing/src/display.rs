@@ -151,7 +151,7 @@ impl TypeStore {
         name_variables(whole, f.regions, regions)
     }
 
-    /// ` @heap` behind a parameter that takes heap pointers only.
+    /// ` @heap` after a parameter that takes heap pointers only.
     fn heap_word(&self, ty: Ty) -> &'static str {
         match self.kind(ty) {
             TyKind::Ptr(p) if p.region == Region::Heap && !matches!(self.kind(p.target.ty), TyKind::Func(_)) => {
@@ -254,7 +254,7 @@ impl TypeStore {
 }
 
 /// Writes the region variables of a function type: by their names, and as letters where they have
-/// none and stand in several places. Others are not worth a word.
+/// none and stand in several places. Others are not written.
 fn name_variables(mut text: String, regions: u32, names: &[Option<Symbol>]) -> String {
     let named = |n: u32| names.get(n as usize).copied().flatten();
     let taken = |c: &char| (0..regions).any(|n| named(n).is_some_and(|name| name.as_str() == c.to_string()));

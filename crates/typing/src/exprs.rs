@@ -449,7 +449,7 @@ impl Checker<'_> {
         self.node(ExprKind::Assign(place, value), ty, span)
     }
 
-    /// `pp = &(*pp)->next`: a cursor goes on below the place that it is at.
+    /// `pp = &(*pp)->next`: a cursor moves on below the place that it is at.
     fn advance_cursor(&mut self, place: Expr, value: Expr, span: Span) -> Expr {
         let advances = match &*value.kind {
             ExprKind::Borrow(BorrowKind::Slot, to) => {
@@ -567,7 +567,7 @@ impl Checker<'_> {
                 if !self.options.plain_c {
                     return self.expr_expecting(e, expected);
                 }
-                // C's compilers have more types (`_Float64` beside `double`) than are told apart
+                // C's compilers have more types (`_Float64` beside `double`) than are distinguished
                 // here.
                 if found.replace(e).is_some() {
                     self.error(codes::TYPE, span, "type: two arms of `_Generic` are for one type");
@@ -630,7 +630,7 @@ impl Checker<'_> {
         let ends_in_value =
             rest.last().is_some_and(|s| matches!(s.kind, ast::StmtKind::Expr(_) | ast::StmtKind::Label(..)));
         let mut last = if ends_in_value { rest.pop() } else { None };
-        // Labels in front of the value stand behind the other statements.
+        // Labels before the value come after the other statements.
         while let Some(ast::Stmt { kind: ast::StmtKind::Label(name, body), span, attrs }) = last {
             let label = ast::Stmt { kind: ast::StmtKind::Empty, span, attrs: vec![] };
             rest.push(ast::Stmt { kind: ast::StmtKind::Label(name, Box::new(label)), span, attrs });

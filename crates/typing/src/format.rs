@@ -367,7 +367,7 @@ impl Checker<'_> {
                 return;
             }
         };
-        // The zero behind a string's last character is not there to be overwritten.
+        // The zero after a string's last character is not there to be overwritten.
         let hidden = u64::from(c.letter == 'c' && ends_with_zero(&self.program.types, &value));
         let room = array_room(&self.program.types, &value).map(|room| room.saturating_sub(hidden));
         let fits = match room {
@@ -396,7 +396,7 @@ impl Checker<'_> {
     }
 }
 
-/// Whether a value is the start of an array whose last element is its zero for good.
+/// Whether a value is the start of an array whose last element is always its zero.
 fn ends_with_zero(types: &TypeStore, e: &Expr) -> bool {
     match &*e.kind {
         ExprKind::Decay(place) => matches!(types.kind(place.ty.ty), TyKind::Array { terminated: true, .. }),

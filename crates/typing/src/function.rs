@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use source::{Diagnostic, Span, Symbol};
 use syntax::ast;
 
-/// Inference that has not settled after so many rounds is cut off: the lattice is finite, so this
+/// Inference that has not settled after this many rounds is cut off: the lattice is finite, so this
 /// is never reached.
 const MAX_ROUNDS: usize = 64;
 

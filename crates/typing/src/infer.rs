@@ -3,7 +3,7 @@
 //! The body of a function is checked in rounds until nothing changes, then once more for real. In
 //! the first rounds each unannotated pointer local is taken to have all bounds that could be
 //! (`fat null_terminated`), and loses what some value assigned to it lacks. Then all are taken to
-//! be thin, and become `fat` where bounds are needed and were found to be there.
+//! be thin, and become `fat` where bounds are needed and were found to exist.
 
 use crate::checker::Checker;
 use crate::tree::*;
@@ -37,7 +37,7 @@ pub struct Inferred {
     pub given: bool,
     /// A `unique` path or a view was assigned.
     pub viewed: bool,
-    /// Something else was assigned, or it is written through, or goes where a view does not.
+    /// Something else was assigned, or it is written through, or used where a view is not allowed.
     pub not_view: bool,
 }
 
@@ -216,7 +216,7 @@ impl Checker<'_> {
             }),
             _ => None,
         };
-        // Losing a block of the exchange heap is always a mistake, so whoever takes a new one owns
+        // Losing a block of the exchange heap is always a mistake, so whatever takes a new one owns
         // it.
         let exchange = self.program.types.as_pointer(value.ty.ty).is_some_and(|p| p.region == Region::Exchange);
         let Some(state) = self.inferred_mut(local) else { return };
@@ -283,8 +283,8 @@ impl Checker<'_> {
         }
     }
 
-    /// A value goes where something owned is wanted. Whether it comes from a local that owns it if
-    /// that is asked for.
+    /// A value is used where something owned is wanted. Whether it comes from a local that owns it
+    /// if that is required.
     pub(crate) fn note_given(&mut self, e: &Expr, own: Own) -> bool {
         let Some(id) = self.root_local(e) else { return false };
         let Some(state) = self.inferred_mut(id).filter(|s| s.own) else { return false };
@@ -296,8 +296,8 @@ impl Checker<'_> {
         can
     }
 
-    /// A view goes where views do not. Whether it is one by inference only: then it becomes a
-    /// borrow.
+    /// A view is used where views are not allowed. Whether it is one by inference only: then it
+    /// becomes a borrow.
     pub(crate) fn blame_view(&mut self, e: &Expr) -> bool {
         let place = match &*e.kind {
             ExprKind::Load(place) | ExprKind::Borrow(_, place) | ExprKind::AddrOf(place) | ExprKind::Decay(place) => {

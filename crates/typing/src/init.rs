@@ -291,7 +291,7 @@ impl Checker<'_> {
         (out, highest)
     }
 
-    /// Behind `.a.b = x` the next value is for what follows `b` in `a`, as long as there is
+    /// After `.a.b = x` the next value is for what follows `b` in `a`, as long as there is
     /// something.
     fn go_on_inside(&mut self, ty: Ty, item: &ast::InitItem, cursor: &mut Cursor, out: &mut Vec<(u64, Init)>) {
         if cursor.peek().is_none_or(|next| !next.designators.is_empty()) {
@@ -437,7 +437,7 @@ impl Checker<'_> {
         self.program.types.same_modulo_regions(value.ty.ty, member) || self.is_error(value.ty.ty)
     }
 
-    /// `.m[i].n = value`: the position behind it.
+    /// `.m[i].n = value`: the position after it.
     fn designated(&mut self, ty: Ty, item: &ast::InitItem, out: &mut Vec<(u64, Init)>, count: u64) -> Option<u64> {
         let (first, rest) = item.designators.split_first()?;
         match first {

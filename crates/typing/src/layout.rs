@@ -115,7 +115,7 @@ impl TypeStore {
     pub fn is_plain(&self, ty: Ty) -> bool {
         match self.kind(ty) {
             TyKind::Int(_) | TyKind::Float(_) | TyKind::Complex(_) | TyKind::Error => true,
-            // The zero behind a `null_terminated` array must stay: bytes are not written over it.
+            // The zero after a `null_terminated` array must stay: bytes are not written over it.
             TyKind::Array { elem, len, terminated } => {
                 !terminated && !matches!(len, ArrayLen::Flexible(Some(_))) && self.is_plain(elem.ty)
             }

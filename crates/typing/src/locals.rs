@@ -12,7 +12,7 @@ use source::{Diagnostic, Span, Symbol};
 use syntax::ast;
 
 impl Checker<'_> {
-    /// `[[maybe_unused]]` in front of a declaration.
+    /// `[[maybe_unused]]` before a declaration.
     pub(crate) fn use_names(&mut self, decl: &ast::Decl) {
         for d in &decl.declarators {
             let Some(name) = d.declarator.name else { continue };
@@ -261,7 +261,7 @@ impl Checker<'_> {
             }
         };
         let declaration = self.stmt_node(StmtKind::Declare(id, init), Span::new(name.span.lo, d.declarator.span.hi));
-        // Behind a `*` an attribute is the variable's, too.
+        // After a `*` an attribute is the variable's, too.
         let behind_star = d.declarator.derived.iter().flat_map(|step| match step {
             ast::Derived::Pointer(quals) => quals.attrs.as_slice(),
             _ => &[],
@@ -310,8 +310,8 @@ impl Checker<'_> {
         self.stmt_node(StmtKind::Block(block), span)
     }
 
-    /// `char **p = argv + 1;`: what the pointers behind an unannotated pointer to pointers know is
-    /// taken from the initialiser.
+    /// `char **p = argv + 1;`: what the pointers that an unannotated pointer to pointers leads to
+    /// know is taken from the initialiser.
     pub(crate) fn adopt_target(&mut self, ty: Ty, init: &ast::Expr) -> Ty {
         let Some(p) = self.program.types.as_pointer(ty) else { return ty };
         let Some(inner) = self.program.types.as_pointer(p.target.ty) else { return ty };

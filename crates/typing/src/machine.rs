@@ -30,7 +30,7 @@ struct Builder<'a> {
     def: &'a ast::ContractDef,
     base: Option<&'a Contract>,
     messages: Vec<Message>,
-    /// Of each message: whether its declaration or its first use says which way it goes.
+    /// Of each message: whether its declaration or its first use says its direction.
     directed: Vec<bool>,
     used: Vec<bool>,
     names: Vec<(Option<Symbol>, Span)>,
@@ -216,7 +216,7 @@ impl Builder<'_> {
     }
 
     /// What a contract adds to a state of the one that it extends: sends of the exporter, of new
-    /// messages, where only the exporter sends. Then who knows only the base does not meet them
+    /// messages, where only the exporter sends. So code that knows only the base does not meet them
     /// unless it is the importer, whose type is not converted.
     fn check_added(&mut self, id: StateId, state: &ast::StateDef, steps: &[Alternative]) {
         let Some(base) = self.base else { return };
@@ -247,7 +247,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What a chain begins with. `follow`: the state behind the parenthesis that it stands in.
+    /// What a chain begins with. `follow`: the state after the parenthesis that it stands in.
     fn chain(&mut self, chain: &ast::Chain, follow: Option<StateId>) -> Vec<Alternative> {
         let (target, steps) = self.target(chain, follow);
         let Some(target) = target else { return vec![] };
@@ -291,7 +291,7 @@ impl Builder<'_> {
             );
             return (None, steps);
         }
-        // A choice of which each alternative says where it leads needs no state behind it.
+        // A choice of which each alternative says where it leads needs no state after it.
         (Some(follow.unwrap_or(StateId(u32::MAX))), steps)
     }
 

@@ -238,7 +238,7 @@ impl Checker<'_> {
         Some(self.rvalue(seen))
     }
 
-    /// The place with a view of the owned path in front of it.
+    /// The place with a view of the owned path before it.
     fn seen_slot(&mut self, place: &Expr) -> Option<Expr> {
         let view = |this: &mut Self, p: &Expr| {
             let pointer = this.program.types.as_pointer(p.ty.ty).filter(|p| p.own == Own::Unique)?;

@@ -316,7 +316,7 @@ impl Checker<'_> {
         self.types().intern(TyKind::Func(Rc::new(f)))
     }
 
-    /// The parameters of an old-style definition with the types that the declarations behind the
+    /// The parameters of an old-style definition with the types that the declarations after the
     /// list give them.
     pub(crate) fn old_style_declarator(&self, def: &ast::FunctionDef) -> Option<ast::Declarator> {
         let Some(ast::Derived::Function(list)) = def.declarator.derived.first() else { return None };

@@ -1,4 +1,4 @@
-//! The typed tree as text (`--emit types`): what the checker found out, in the words of the
+//! The typed tree as text (`--emit types`): what the checker found, in the words of the
 //! language.
 
 use crate::tree::{Function, Program, Trust};

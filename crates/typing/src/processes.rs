@@ -88,7 +88,7 @@ impl Checker<'_> {
         }
     }
 
-    /// `process` in front of what is no function.
+    /// `process` before what is not a function.
     pub(crate) fn refuse_process(&mut self, specs: &ast::DeclSpecs) {
         if specs.process {
             let message = "`process` stands in front of a function: what a new process does";

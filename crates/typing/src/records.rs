@@ -84,7 +84,7 @@ impl Checker<'_> {
         spec.fields.is_some() || !known
     }
 
-    /// `struct list<int>`, `struct tree<@r>`; what is missing of the regions is told by the pointer
+    /// `struct list<int>`, `struct tree<@r>`; what the regions lack is taken from the pointer
     /// around.
     fn generic_instance(&mut self, spec: &ast::RecordSpec, place: Place) -> Ty {
         let error = self.program.types.common.error;
@@ -255,7 +255,7 @@ impl Checker<'_> {
             return Some(id);
         }
         if let Some(tag) = spec.tag {
-            // Behind `generic <...>` the innermost level is that of the parameters, and the tag
+            // After `generic <...>` the innermost level is that of the parameters, and the tag
             // belongs to the one around.
             let here = spec.fields.is_some() && (self.pending_generic.is_none() || self.type_params.is_empty());
             let found = if here { self.scopes.tag_here(tag.name) } else { self.scopes.tag(tag.name) };
@@ -457,7 +457,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The region behind `outlived by`: as long as it is live, the hidden one is.
+    /// The region after `outlived by`: as long as it is live, the hidden one is.
     fn hidden_bound(&mut self, by: ast::Ident) -> Option<Region> {
         match self.resolve_region(by) {
             region @ (Region::Param(_) | Region::Heap | Region::Exists(_)) => Some(region),

@@ -219,7 +219,7 @@ impl Checker<'_> {
         self.settle_at(ty, place, Some(around), true)
     }
 
-    /// Whether the type is an instance of a generic struct with arguments that are no regions.
+    /// Whether the type is an instance of a generic struct with arguments that are not regions.
     fn has_type_arguments(&self, ty: Ty) -> bool {
         let Some(id) = self.program.types.as_record(ty) else { return false };
         let args = &self.program.types.record(id).args;

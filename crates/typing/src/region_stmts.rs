@@ -202,7 +202,7 @@ impl Checker<'_> {
                     None => self.error(codes::REGION, place.span, message),
                 }
             }
-            // What it was to declare is known, so that its uses are no mistakes of their own.
+            // What it was to declare is known, so that its uses are not mistakes of their own.
             for &name in names {
                 self.declare_region(name, RegionKind::Block);
             }

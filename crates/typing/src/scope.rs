@@ -25,7 +25,7 @@ pub enum Entity {
     TypeParam(Ty),
     /// An ownership parameter.
     OwnParam(Own),
-    /// Something whose declaration was in error or comes with a later issue: uses are not reported
+    /// Something whose declaration was in error or belongs to a later issue: uses are not reported
     /// again.
     Poison,
 }

@@ -259,7 +259,7 @@ impl Checker<'_> {
         for (at, step) in declarator.derived.iter().enumerate().rev() {
             let after_function = at > 0 && matches!(declarator.derived.get(at - 1), Some(ast::Derived::Function(_)));
             let outermost = at == 0;
-            // `T *p __attribute__((counted_by(n)))`: behind the name, as C's headers have it.
+            // `T *p __attribute__((counted_by(n)))`: after the name, as C's headers have it.
             let count = if outermost { self.counted_attribute(&declarator.attrs, ty, place) } else { None };
             match step {
                 ast::Derived::Pointer(quals) => {
@@ -314,7 +314,7 @@ impl Checker<'_> {
         self.types().intern(TyKind::Key(kind, region))
     }
 
-    /// The ownership that a word behind `*` names.
+    /// The ownership that a word after `*` names.
     pub(crate) fn ownership(&mut self, word: ast::Ident) -> Own {
         match word.name.as_str() {
             "unique" => Own::Unique,
@@ -328,9 +328,9 @@ impl Checker<'_> {
         }
     }
 
-    /// The `e` of C's `counted_by(e)`, and of `sized_by(e)` where elements are bytes. Words of
-    /// Leeward's come first, and the system's headers may count in ways that these types do not
-    /// know.
+    /// The `e` of C's `counted_by(e)`, and of `sized_by(e)` where elements are bytes. Leeward's own
+    /// words come first, and the system's headers may count in ways that these types cannot
+    /// express.
     fn counted_attribute<'a>(&self, attrs: &'a [ast::Attribute], target: Qty, place: Place) -> Option<&'a ast::Expr> {
         if self.options.plain_c || !matches!(place.role, Role::Param | Role::Field) {
             return None;
@@ -587,7 +587,7 @@ impl Checker<'_> {
     }
 
     /// A length that is computed where the declaration stands: it goes into a local of its own,
-    /// which the statement that comes out of the declaration sets first.
+    /// which the statement made from the declaration sets first.
     fn variable_length(&mut self, e: &ast::Expr) -> ArrayLen {
         let value = self.value(e);
         if self.is_error(value.ty.ty) {
@@ -635,8 +635,8 @@ impl Checker<'_> {
         Qty { ty, quals: Quals { is_const: array.quals.is_const, ..Quals::default() } }
     }
 
-    /// Parameters of function type become pointers (arrays were seen to); qualifiers stay for the
-    /// local.
+    /// Parameters of function type become pointers (arrays were converted already); qualifiers stay
+    /// for the local.
     fn adjust_param(&mut self, ty: Qty) -> Qty {
         match *self.kind(ty.ty) {
             TyKind::Func(_) => Qty::plain(self.types().pointer_to(Qty::plain(ty.ty), Bounds::Thin)),
@@ -842,8 +842,8 @@ impl Checker<'_> {
         let counts = f.params.get(count as usize).is_some_and(|p| self.program.types.as_int(p.ty).is_some());
         let Some(param) = f.params.get_mut(pointer as usize).filter(|_| counts) else { return };
         let Some(p) = self.program.types.as_pointer(param.ty) else { return };
-        // A buffer with a length is no string, though `const char *` by itself is one. Words of
-        // Leeward's come first.
+        // A buffer with a length is not a string, though `const char *` by itself is one. Leeward's
+        // own words come first.
         let defaulted = match p.bounds {
             Bounds::Thin => !self.program.types.is_typed_void(&p),
             Bounds::Terminated => p.target.quals.is_const,
@@ -943,7 +943,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The alignment that a declaration of an object asks for, in front of its name or behind it.
+    /// The alignment that a declaration of an object asks for, before its name or after it.
     pub(crate) fn declared_alignment(&mut self, specs: &ast::DeclSpecs, declarator: &ast::Declarator) -> Option<u64> {
         let front = self.alignment(&specs.alignas, &specs.attrs);
         front.max(self.alignment(&[], &declarator.attrs)).max(self.typedef_alignment(specs, declarator))

@@ -4,7 +4,7 @@ use crate::types::*;
 use std::rc::Rc;
 
 /// Instances inside instances inside instances ... end here; a generic that grows without end is
-/// reported by its user.
+/// reported where it is used.
 const MAX_NESTING: usize = 64;
 
 impl TypeStore {

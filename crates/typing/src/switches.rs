@@ -337,8 +337,8 @@ fn binding_label(stmt: &Stmt) -> Option<LocalId> {
     }
 }
 
-/// Whether control may run off the end of a statement. Values of variables are not looked at, and a
-/// `goto` out of a loop counts as leaving the statement for good.
+/// Whether control may run off the end of a statement. Values of variables are not considered, and
+/// a `goto` out of a loop counts as leaving the statement for good.
 fn may_complete(types: &TypeStore, stmt: &Stmt) -> bool {
     match &stmt.kind {
         StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::GotoComputed(_) => {
@@ -467,7 +467,7 @@ fn breaks(body: &Stmt, continues: bool) -> bool {
     }
 }
 
-/// Whether a `continue` in a switch goes on with the loop around it.
+/// Whether a `continue` in a switch continues the loop around it.
 fn continues_loop(stmt: &Stmt) -> bool {
     match &stmt.kind {
         StmtKind::Continue => true,

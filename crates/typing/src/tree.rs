@@ -56,8 +56,8 @@ pub enum Linkage {
     Internal,
     /// Ordinary.
     External,
-    /// One of equal copies in several objects (inline functions, generic instances): linked as
-    /// COMDAT.
+    /// One of several equal copies in different objects (inline functions, generic instances):
+    /// linked as COMDAT.
     Shared,
 }
 
@@ -380,9 +380,9 @@ pub enum StmtKind {
     /// `a :=: b`
     Swap(Expr, Expr),
     /// Adjacent assignments to a record's `counted_by` pointers and the fields that count them:
-    /// stored in order without the checks that a single assignment gets; behind the last one each
+    /// stored in order without the checks that a single assignment gets; after the last one each
     /// stored pointer must hold the elements that its count, read then, asks for. (An old pointer
-    /// that a `realloc` among the values reads was saved in a local in front.)
+    /// that a `realloc` among the values reads was saved in a local before.)
     CountGroup(Vec<(Expr, Expr)>),
     /// Inline assembly (plain C, `unsafe`).
     Asm(Box<Asm>),
@@ -449,7 +449,7 @@ pub enum StmtKind {
         head: Span,
         /// The cases, in the order in which they are tried.
         cases: Vec<ReceiveCase>,
-        /// `default`: no case can be taken any more, whatever comes.
+        /// `default`: no case can be taken any more, anything.
         default: Option<Block>,
     },
 }
@@ -753,7 +753,7 @@ pub struct New {
     pub elem: Ty,
     /// Number of elements of an array (any integer type), or of the flexible array member.
     pub count: Option<Expr>,
-    /// The initialiser (of the one object, or of the record in front of a flexible array).
+    /// The initialiser (of the one object, or of the record before a flexible array).
     pub init: Option<Init>,
     /// `new?`: null when there is no room.
     pub fallible: bool,

@@ -245,7 +245,7 @@ impl Own {
 pub enum Region {
     /// The collected heap, globals, statics, literals.
     Heap,
-    /// Not told, and not settled yet: only while a declarator is read, and behind typedefs. Never
+    /// Not written, and not settled yet: only while a declarator is read, and after typedefs. Never
     /// in a finished declaration.
     Var,
     /// `@exchange`
@@ -422,7 +422,7 @@ pub struct FuncTy {
     pub leaf: bool,
     /// `[[lee::waits]]`, of a leaf: other tasks may run once it has read its arguments.
     pub waits: bool,
-    /// The string argument is kept behind the call, so a check for its zero at the call is not
+    /// The string argument is kept after the call, so a check for its zero at the call is not
     /// enough.
     pub keeps_string: Option<u32>,
     /// Number of its region variables (`Region::Bound(0, n)`).
@@ -479,7 +479,7 @@ pub struct TypeParam {
     pub heap: bool,
     /// `T: move`
     pub moves: bool,
-    /// `T: nonnull`: it may hold `nonnull` pointers, so its zero is no value.
+    /// `T: nonnull`: it may hold `nonnull` pointers, so its zero is not a value.
     pub nonnull: bool,
 }
 
@@ -562,7 +562,7 @@ pub struct Field {
     pub width: Option<u32>,
     /// `alignas`
     pub align: Option<u64>,
-    /// `__attribute__((packed))`: no padding in front of it.
+    /// `__attribute__((packed))`: no padding before it.
     pub packed: bool,
     /// `union {...} u tagged_by(kind) {...}`: which tag values select which member.
     pub tagged_by: Option<Rc<TaggedBy>>,
@@ -792,17 +792,17 @@ impl TypeStore {
         id
     }
 
-    /// The count expression behind `id`.
+    /// The count expression that `id` names.
     pub fn count_expr(&self, id: CountId) -> &CountExpr {
         self.counts.get(id.0 as usize).unwrap_or(&CountExpr::Const(0))
     }
 
-    /// The record behind `id`.
+    /// The record that `id` names.
     pub fn record(&self, id: RecordId) -> &Record {
         &self.records[id.0 as usize]
     }
 
-    /// The enumeration behind `id`.
+    /// The enumeration that `id` names.
     pub fn enumeration(&self, id: EnumId) -> &Enum {
         &self.enums[id.0 as usize]
     }

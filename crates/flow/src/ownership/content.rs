@@ -1,6 +1,6 @@
 //! What is owned inside of a path without being a path of its own: the elements of arrays, what
 //! lies below them, members of unions. The path's state stands for all of it, so a store to any of
-//! it says that the path may own more than is told apart.
+//! it means that the path may own more than is tracked separately.
 
 use mir::ir::*;
 use mir::ty::{owns, prefix_ty};

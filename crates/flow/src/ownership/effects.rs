@@ -191,7 +191,7 @@ impl Ownership<'_> {
     }
 
     /// If the value is what an allocation gave that may have failed: the paths that are moved if it
-    /// has not.
+    /// has not failed.
     fn carries(&self, s: &State, value: &Rvalue) -> Option<Vec<NodeId>> {
         match value {
             Rvalue::Alloc { fallible: true, .. } => Some(vec![]),
@@ -246,7 +246,7 @@ impl Ownership<'_> {
         }
     }
 
-    /// The temporary or variable `dest` now tells about a path.
+    /// The temporary or variable `dest` now says something about a path.
     fn remember(&self, s: &mut State, at: Point, dest: &Place, value: &Rvalue) {
         let Some(local) = dest.as_local() else { return };
         s.forget(local);
@@ -273,7 +273,7 @@ impl Ownership<'_> {
                 _ => None,
             },
             Rvalue::Truth(a) => truth(s, a, true),
-            // A conversion tells about the pointer only if it keeps all of its bits.
+            // A conversion says something about the pointer only if it keeps all of its bits.
             Rvalue::Numeric(a, ty) if mir::ty::keeps_all_bits(self.program, self.body, a, *ty) => truth(s, a, true),
             Rvalue::Unary(UnOp::Not, a) => truth(s, a, false),
             Rvalue::Binary(op @ (BinOp::Eq | BinOp::Ne), a, b, _) => match (is_null(a), is_null(b)) {
@@ -331,8 +331,8 @@ impl Ownership<'_> {
         s.of(node) == NULL && self.paths.children(node).iter().filter(is_part).all(|&child| self.is_nothing(s, child))
     }
 
-    /// Whether the path can go: it is here, not lent to this function, and not lent away. A null
-    /// path stays.
+    /// Whether the path can be given up: it is here, not lent to this function, and not
+    /// lent away. A null path stays.
     fn goes(&self, s: &State, at: Point, node: NodeId, span: Span, verb: Verb, report: Report) -> bool {
         let bits = s.of(node);
         // What is null is moved once, like all else: nothing but a test says that it is null.
@@ -411,7 +411,7 @@ impl Ownership<'_> {
         parts
     }
 
-    /// The parts below that are not there any more on every way; on some ways is a mistake.
+    /// The parts below that are gone on every path of control; on some only is a mistake.
     fn gone_parts(&self, s: &State, top: NodeId, node: NodeId, span: Span, parts: &mut Vec<Vec<Proj>>, report: Report) {
         for &child in &self.paths.nodes[node].children {
             let bits = s.of(child);
@@ -430,8 +430,8 @@ impl Ownership<'_> {
         }
     }
 
-    /// Whether a struct owns nothing any more: each part that could is a path, and not there on any
-    /// way.
+    /// Whether a struct owns nothing any more: each part that could own is a path, and is not there
+    /// on any path of control.
     fn all_gone(&self, s: &State, node: NodeId) -> bool {
         let node = &self.paths.nodes[node];
         let types = &self.program.types;
@@ -470,7 +470,7 @@ impl Ownership<'_> {
             return;
         }
         if self.is_plain_member(dest, node) {
-            // Its tag was set or tested in front: nothing else is there.
+            // Its tag was set or tested before: nothing else is there.
             self.conflicts(s, at, node, Verb::Assigned, span, report);
             s.set(&self.paths, node, NULL, 0);
             self.part_set(s, node);
@@ -604,7 +604,7 @@ impl Ownership<'_> {
         }
     }
 
-    /// A cursor goes on: what it was at is whole again.
+    /// A cursor advances: what it was at is whole again.
     fn advance(&self, s: &mut State, root: NodeId, span: Span, report: Report) {
         if let Some(&content) = self.paths.nodes[root].children.first() {
             if s.has(content, MOVED) {

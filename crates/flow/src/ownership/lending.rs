@@ -32,8 +32,8 @@ struct InForce<'a> {
     by: Lent,
 }
 
-/// Whether two steps may lead to the same part: elements are not told apart, nor are members of a
-/// union and their payload.
+/// Whether two steps may lead to the same part: elements are not distinguished, nor are members of
+/// a union and their payload.
 fn may_be_same(a: &Proj, b: &Proj) -> bool {
     a == b || matches!((a, b), (Proj::Index(_), Proj::Index(_)))
 }
@@ -49,7 +49,7 @@ impl Ownership<'_> {
         })
     }
 
-    /// What is lent below a cursor that has ended is lent below what the cursor went over.
+    /// What is lent below a cursor that has ended is lent below what the cursor was on.
     fn lent_now(&self, s: &State, mut node: NodeId) -> Option<NodeId> {
         // A cursor over what another one is at begins later: each step leads to an earlier one.
         for _ in 0..=self.cursors.len() {
@@ -62,7 +62,7 @@ impl Ownership<'_> {
         None
     }
 
-    /// The owned path that a cursor goes over; none if it is a slot.
+    /// The owned path that a cursor is on; none if it is a slot.
     fn cursor_path(&self, cursor: Local) -> Option<NodeId> {
         let place = self.cursors.get(&cursor)?;
         match cursor_over(self.program, self.body, &self.resolver, place) {
@@ -92,7 +92,8 @@ impl Ownership<'_> {
         self.paths.is_prefix(a, b) || self.paths.is_prefix(b, a)
     }
 
-    /// A path that goes, or is replaced, must not be lent; neither a prefix, nor anything below it.
+    /// A path that is given up or replaced must not be lent; neither a prefix, nor anything
+    /// below it.
     pub fn conflicts(&self, s: &State, at: Point, node: NodeId, verb: Verb, span: Span, report: Report) {
         if let Some(lent) = self.active(s, at).find(|lent| self.overlap(lent.node, node)) {
             report(Finding::lent(span, node, lent.by, verb));
@@ -144,7 +145,7 @@ impl Ownership<'_> {
         }
     }
 
-    /// While a cursor goes over a place, the place is used through it only.
+    /// While a cursor is on a place, the place is used through it only.
     pub fn accessed(&self, s: &State, at: Point, found: Found, span: Span, report: Report) {
         if self.cursors.is_empty() {
             return;
@@ -255,7 +256,7 @@ impl Ownership<'_> {
                 l.by.number != mine.by.number && l.loan.form != Form::Look && self.overlap(l.node, mine.node)
             });
             if let Some(other) = other {
-                // The later of the two is the one to be told about.
+                // The later of the two is the one to be reported.
                 let (first, second) = if other.loan.at < mine.loan.at { (other, mine) } else { (mine, other) };
                 report(Finding::lent(second.loan.span, second.node, first.by, Verb::Lent(second.loan.kind)));
                 return;
@@ -286,7 +287,7 @@ impl Ownership<'_> {
         })
     }
 
-    /// A temporary tells about a path.
+    /// A temporary says something about a path.
     pub fn learn(&self, s: &mut State, at: Point, test: Test) {
         if self.is_certain(s, at, test.node()) {
             s.learn(test);

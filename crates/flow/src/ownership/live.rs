@@ -5,8 +5,8 @@
 //! there are (those whose types let the loan in), this file which of them there are at a point: an
 //! assignment to a whole local replaces what it held, a store through a pointer adds to every local
 //! that may see that memory. A loan is in force while one of its holders is live, that is, may be
-//! read later. So a loan ends after the last use of what holds it, on each path for itself (as
-//! Polonius has it, see the Rust RFC 2094 and its successor), and does not come back.
+//! read later. So a loan ends after the last use of what holds it, on each path separately (as in
+//! Polonius; see Rust RFC 2094 and its successor), and does not come back.
 //!
 //! Some loans last to the end of a block by nature: of a cursor, of an `unpack` that lends, of an
 //! `open`; and all loans of a function that calls something that returns twice. A holder of one of
@@ -250,8 +250,8 @@ fn is_cursor_begin(body: &Body, at: Point) -> bool {
     matches!(stmt.map(|s| &s.kind), Some(StmtKind::CursorBegin(..)))
 }
 
-/// Whether the body calls something that returns twice: then what comes first in the text may run
-/// after the rest.
+/// Whether the body calls something that returns twice: then code that comes first in the text may
+/// run after the rest.
 fn returns_twice(program: &Program, body: &Body) -> bool {
     body.blocks.iter().flat_map(|b| &b.stmts).any(|stmt| match &stmt.kind {
         StmtKind::Call { callee: Callee::Direct(func), .. } => {
@@ -303,7 +303,7 @@ impl Outs {
                 let StmtKind::Call { args, ty, .. } = &stmt.kind else { continue };
                 let Some(func) = program.types.as_func(*ty) else { continue };
                 let Some((from, out)) = func.end_into else { continue };
-                // `strtok_r` goes on from what is there if its first argument is null.
+                // `strtok_r` continues from what is there if its first argument is null.
                 let goes_on = func.into.is_some() && !is_nonnull(program, body, args.get(from as usize));
                 let temp = args.get(out as usize).and_then(crate::framework::whole_local);
                 let Some(temp) = temp.filter(|t| !goes_on && reads.get(t) == Some(&1)) else { continue };

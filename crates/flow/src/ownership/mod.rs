@@ -3,12 +3,12 @@
 //!
 //! Lattice: for each owned path (`paths.rs`) the set of {owned, moved, null, unset} that it may be;
 //! which local may hold which loan (`live.rs`). Join: union. A join of owned and moved is *moved on
-//! some paths*: a use reports it, else it is a leak, told at the end of the branch that still owned
-//! it.
+//! some paths*: a use reports it, otherwise it is a leak, reported at the end of the branch that
+//! still owned it.
 //!
 //! Needs: regions solved (loans and who holds them, what owes its release). Changes: fills in
-//! `Dispose::moved`. Guarantees: outside `unsafe`, no owned value is used after it went, none goes
-//! while it is lent, and none is lost.
+//! `Dispose::moved`. Guarantees: outside `unsafe`, no owned value is used after it was given up,
+//! none is given up while it is lent, and none is lost.
 
 mod content;
 mod copies;
@@ -44,7 +44,7 @@ pub struct Options {
     pub leaks_are_warnings: bool,
 }
 
-/// How a path went.
+/// How a path was given up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Gone {
     /// Moved.
@@ -63,7 +63,7 @@ pub(crate) struct Ownership<'a> {
     pub paths: Paths,
     /// Where the pointers of temporaries come from.
     pub resolver: Resolver,
-    /// Places where paths go; number 0 is none.
+    /// Places where paths are given up; number 0 is none.
     pub sites: Vec<(Span, Gone, Option<Local>)>,
     site_at: FxHashMap<Point, u32>,
     /// By loan: the path that is lent, if it is one.
@@ -75,7 +75,7 @@ pub(crate) struct Ownership<'a> {
     pub lent_roots: BitSet,
     /// Temporaries that hold what is lent to a call, not owned.
     pub lend_temps: BitSet,
-    /// Cursors and the place that each goes over.
+    /// Cursors and the place that each is on.
     pub cursors: FxHashMap<Local, Place>,
     /// Loans of what slots hold, for the call of a leaf function.
     pub peeks: BitSet,
@@ -194,7 +194,7 @@ impl<'a> Ownership<'a> {
         }
     }
 
-    /// The number of the place where something goes at this point.
+    /// The number of the place where something is given up at this point.
     pub fn site(&self, at: Point) -> u32 {
         self.site_at.get(&at).copied().unwrap_or(0)
     }
@@ -242,7 +242,7 @@ impl<'a> Ownership<'a> {
         }
     }
 
-    /// Whether a struct's parts that are no paths of their own owe their release.
+    /// Whether a struct's parts that are not paths of their own owe their release.
     fn rest_owes(&self, node: NodeId) -> bool {
         let mut owes = false;
         crate::regions::shape::each_owned(&self.program.types, self.paths.nodes[node].ty, 0, &mut |owned| {

@@ -51,7 +51,7 @@ pub(crate) struct Found {
     pub slot: bool,
 }
 
-/// How often, and how deep, parts that are told apart spread through temporaries.
+/// How often, and how deep, parts that are distinguished spread through temporaries.
 const MIRROR_ROUNDS: u32 = 4;
 const MIRROR_DEPTH: u32 = 4;
 
@@ -92,8 +92,8 @@ impl Paths {
         paths
     }
 
-    /// What is told apart in a variable is told apart in the temporaries on its way there, and the
-    /// other way round.
+    /// What is distinguished in a variable is distinguished in the temporaries on its way there,
+    /// and vice versa.
     fn mirror(&mut self, program: &Program, body: &Body) {
         let is_temp = |place: &Place| {
             let decl = place.as_local().and_then(|l| body.locals.get(l.0 as usize));
@@ -267,7 +267,7 @@ impl Paths {
         false
     }
 
-    /// Whether the way from `outer` down to `inner` goes through an owned field.
+    /// Whether the path from `outer` down to `inner` leads through an owned field.
     pub fn crosses_owned(&self, outer: NodeId, inner: NodeId) -> bool {
         let mut at = inner;
         while at != outer {
@@ -284,7 +284,7 @@ impl Paths {
         false
     }
 
-    /// Whether the way from the root to the node goes through a pointer.
+    /// Whether the path from the root to the node leads through a pointer.
     pub fn is_behind_pointer(&self, node: NodeId) -> bool {
         let mut at = Some(node);
         while let Some(n) = at {
@@ -396,13 +396,13 @@ impl Paths {
     }
 }
 
-/// Whether an owned path goes on through the pointer. Elements of an array are not told apart:
+/// Whether an owned path continues through the pointer. Elements of an array are not distinguished:
 /// those that own something are slots, the first one like all others.
 pub(crate) fn is_path_through(types: &TypeStore, pointer: Pointer) -> bool {
     pointer.own == Own::Unique && (pointer.bounds == Bounds::Thin || !owns(types, pointer.target.ty))
 }
 
-/// What a cursor goes over.
+/// The place that a cursor is on.
 pub(crate) enum Over {
     /// An owned path.
     Path,
@@ -412,7 +412,7 @@ pub(crate) enum Over {
     Content,
 }
 
-/// What a cursor over the place goes over.
+/// What a cursor over the place is on.
 pub(crate) fn cursor_over(program: &Program, body: &Body, resolver: &Resolver, place: &Place) -> Over {
     let place = resolver.place(place);
     let mut over = match place.base {
@@ -450,8 +450,8 @@ pub(crate) fn cursors(body: &Body) -> Vec<Local> {
         .collect()
 }
 
-/// Whether a value of the type must be released by somebody: not what arrays hold, which they
-/// release themselves.
+/// Whether a value of the type must be released by its holder; what arrays hold does not count,
+/// since they release it themselves.
 pub(crate) fn owes_release(types: &TypeStore, ty: Ty) -> bool {
     match types.kind(ty) {
         TyKind::Array { .. } => false,

@@ -4,8 +4,8 @@
 //! From the look into the slot to the call nothing may happen that could empty a slot: calls of
 //! other functions, stores of what is owned, releases. The pointer is in temporaries only, and the
 //! call's result is not kept. One that waits once it has read its arguments (`[[lee::waits]]`:
-//! `printf`) is a leaf for these, but whatever was looked up before and is used after it is not
-//! what a slot holds any more.
+//! `printf`) is a leaf for these, but whatever was looked up before and is used after it is no
+//! longer what a slot holds.
 
 use mir::ir::*;
 use mir::ty::{operand_ty, owns, place_ty};
@@ -32,7 +32,7 @@ impl Ownership<'_> {
         }
     }
 
-    /// The statement may empty slots: what was looked up in one must not be used by it, or behind
+    /// The statement may empty slots: what was looked up in one must not be used by it, or after
     /// it.
     pub fn end_peeks(&self, s: &mut State, at: Point, stmt: &Stmt, report: Report) {
         let open: Vec<usize> = self.live.held(s).into_iter().filter(|&n| self.peeks.contains(n)).collect();

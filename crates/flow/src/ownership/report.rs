@@ -26,7 +26,7 @@ pub(crate) enum Verb {
     Opened,
     Unpacked,
     Borrowed,
-    /// A cursor goes over a `nonnull` slot, which would hold null meanwhile.
+    /// A cursor is put on a `nonnull` slot, which would hold null meanwhile.
     TakenOut,
     Used,
     Advanced,
@@ -115,7 +115,7 @@ pub(crate) enum Kind {
         by: Span,
     },
     SlotKept(Local),
-    /// What a cursor over a slot was at is used behind its block.
+    /// What a cursor over a slot was at is used after its block.
     SlotLeft(Lent),
     Copied,
     SwapInside,
@@ -721,7 +721,7 @@ impl Words<'_, '_> {
         })
     }
 
-    /// Where the branch ends that still owned what is moved on another way; and whether it is a
+    /// Where the branch ends that still owned what is moved on another path; and whether it is a
     /// branch without code.
     fn branch_end(&self, node: NodeId, block: BlockId) -> Option<(Span, bool)> {
         let mut seen = vec![block];

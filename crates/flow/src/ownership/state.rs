@@ -4,7 +4,7 @@ use super::paths::{NodeId, Paths, Step};
 use mir::bits::BitSet;
 use mir::ir::Local;
 
-/// It is owned (and may be null, if nothing tells).
+/// It is owned (and may be null, unless something shows otherwise).
 pub(crate) const OWNED: u8 = 1;
 /// It was moved, freed, or its key is open.
 pub(crate) const MOVED: u8 = 2;
@@ -16,7 +16,7 @@ pub(crate) const UNSET: u8 = 8;
 /// How many tests are remembered: those that matter are a few statements old.
 const MAX_TESTS: usize = 16;
 
-/// A temporary that tells about a path.
+/// A temporary that says something about a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Test {
     /// It holds the same pointer.
@@ -70,9 +70,9 @@ impl Brought {
 pub(crate) struct State {
     /// By path: which of the four it may be.
     pub bits: Vec<u8>,
-    /// By path: the number of a place where it went, 0 if it is here.
+    /// By path: the number of a place where it was given up, 0 if it is here.
     pub sites: Vec<u32>,
-    /// Paths below which something may be owned that is no path of its own.
+    /// Paths below which something may be owned that is not a path of its own.
     pub rich: BitSet,
     pub tests: Vec<Test>,
     /// Paths that hold what an allocation gave that may have failed.
@@ -124,7 +124,8 @@ impl State {
         changed | (self.tests.len() != before)
     }
 
-    /// The pairs that hold on both ways: there already, or told by what is known of the two paths.
+    /// The pairs that hold on both sides: there already, or implied by what is known of the two
+    /// paths.
     fn joined_either(&self, from: &State) -> Vec<(NodeId, NodeId)> {
         let mut pairs = self.either.clone();
         pairs.extend(from.either.iter().filter(|p| !self.either.contains(p)));
@@ -146,7 +147,7 @@ impl State {
         pairs
     }
 
-    /// What goes on with the value when the path is moved to another.
+    /// What remains tied to the value when the path is moved to another.
     pub fn carried(&self, node: NodeId) -> Option<Vec<NodeId>> {
         let with = |pair: &(NodeId, NodeId)| (pair.0 == node).then_some(pair.1);
         self.tried.contains(&node).then(|| self.either.iter().filter_map(with).collect())
@@ -214,7 +215,7 @@ impl State {
                 inherited.push((child, steps, rich));
             }
         }
-        // What is brought and is no path here is somewhere below the last path on its way.
+        // What is brought and is not a path here is somewhere below the last path on its way.
         for (steps, bits, rich) in &value.parts {
             if *bits == NULL && !rich {
                 continue;
@@ -257,7 +258,7 @@ impl State {
         Brought { bits: self.of(node), rich: self.rich.contains(node), parts }
     }
 
-    /// The path goes, and all below it; what is null below it stays null.
+    /// The path is given up, and all below it; what is null below it stays null.
     pub fn gone(&mut self, paths: &Paths, node: NodeId, site: u32) {
         for n in paths.below(node) {
             let bits = self.of(n);
@@ -282,7 +283,7 @@ impl State {
         self.tests.retain(|t| t.local() != local);
     }
 
-    /// What earlier tests told of the path does not hold any more.
+    /// What earlier tests showed about the path no longer holds.
     pub fn untest(&mut self, node: NodeId) {
         self.tests.retain(|t| t.node() != node);
         self.tried.retain(|&tried| tried != node);

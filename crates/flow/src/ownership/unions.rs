@@ -14,7 +14,7 @@ use super::Ownership;
 use crate::framework::Point;
 
 impl Ownership<'_> {
-    /// A switch over a local goes where the value satisfies `taken`.
+    /// A switch over a local takes a branch on which its value satisfies `taken`.
     pub fn switched(&self, s: &mut State, at: Point, operand: &Operand, taken: &dyn Fn(i128) -> bool) {
         let Some(local) = operand.place().and_then(Place::as_local) else { return };
         let tests: Vec<Test> = s.tests.iter().copied().filter(|t| t.local() == local).collect();
@@ -64,7 +64,7 @@ impl Ownership<'_> {
         self.find(place).filter(|f| f.exact && !self.is_plain_member(place, f.node)).map(|f| f.node)
     }
 
-    /// The temporary or variable now tells what selects the member of unions.
+    /// The temporary or variable now says what selects the member of unions.
     pub fn remember_tag(&self, s: &mut State, at: Point, local: Local, value: &Rvalue) {
         let tests: Vec<Test> = match value {
             Rvalue::Tag(place) => {
@@ -136,8 +136,8 @@ impl Ownership<'_> {
         self.paths.children(found.node).iter().filter(is_bound).copied().collect()
     }
 
-    /// Another value is stored where it selects the member of unions: what tests told of them does
-    /// not hold any more.
+    /// Another value is stored where it selects the member of unions: what tests showed about them
+    /// no longer holds.
     pub fn tag_stored(&self, s: &mut State, place: &Place) {
         for node in self.unions_of(place) {
             s.untest(node);
@@ -166,7 +166,7 @@ impl Ownership<'_> {
         self.part_set(s, node);
     }
 
-    /// A test of the tag of a tagged union, or of what selects in another, went well: the member is
+    /// A test of the tag of a tagged union, or of what selects in another, succeeded: the member is
     /// there.
     pub fn tag_checked(&self, s: &mut State, at: Point, check: &Check) {
         match check {

@@ -1,4 +1,4 @@
-//! What conditions and checks that held tell.
+//! What follows from conditions and checks that held.
 
 use super::interval::Range;
 use super::state::{State, Term, ZERO};
@@ -31,7 +31,7 @@ impl Problem<'_> {
         let Some(v) = self.terms.val(&self.program.types, operand) else { return true };
         let mut sorted: Vec<(i128, i128)> = arms.iter().map(|a| (a.0, a.1)).collect();
         sorted.sort_unstable();
-        // Arms at the ends of the range cut it, one behind the other.
+        // Arms at the ends of the range cut it, one after the other.
         for &(lo, hi) in &sorted {
             if lo <= self.range(state, v).lo && !self.assume(state, Val::Const(hi + 1), v, 0) {
                 return false;
@@ -142,7 +142,7 @@ impl Problem<'_> {
         true
     }
 
-    /// What the range of a result tells about what it was computed from.
+    /// What the range of a result says about what it was computed from.
     pub fn backwards(&self, state: &mut State, term: Term) {
         let keys: Vec<Key> = state.held_by(term).filter_map(|e| self.terms.key_of(e)).collect();
         for key in keys {
@@ -157,7 +157,7 @@ impl Problem<'_> {
     }
 
     /// A conversion keeps the bits: if the result is a value of the old type, it is the old value,
-    /// as long as no bit got lost.
+    /// as long as no bit was lost.
     fn back_through_numeric(&self, state: &mut State, term: Term, from: Term, ty: typing::types::Ty) {
         let types = &self.terms.types;
         let (Some(to), have) = (int_range(&self.program.types, ty), self.terms.type_of(from)) else { return };
@@ -219,7 +219,7 @@ impl Problem<'_> {
         state.add(x, y, c - m + n, &self.terms.types)
     }
 
-    /// What holds behind a check.
+    /// What holds after a check.
     pub fn checked(&self, state: &mut State, check: &Check) {
         let val = |operand: &Operand| self.terms.val(&self.program.types, operand);
         let zero = Val::Const(0);

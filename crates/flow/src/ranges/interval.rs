@@ -112,8 +112,8 @@ impl Range {
         far(lo, hi, step)
     }
 
-    /// Quotients, rounded towards zero. The divisor's 0 is left out; `None` if nothing else is in
-    /// it.
+    /// Quotients, rounded towards zero. The divisor's 0 is left out; `None` if it contains nothing
+    /// else.
     pub fn over(self, by: Range) -> Option<Range> {
         let parts = [by.at_most(-1), by.at_least(1)];
         let mut out: Option<Range> = None;

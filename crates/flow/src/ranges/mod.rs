@@ -2,11 +2,12 @@
 //!
 //! Lattice, of a point: for each tracked place an interval with a stride (`interval`); bounds on
 //! differences of two of them, `a - b <= c` (`state`); which places hold which expressions over
-//! others now, so that a branch on `t = a < b` tells about `a` and `b`, and the second `a + b` is
-//! known to be the first. Pointers are followed as 0 (null) or 1. All numbers are mathematical: a
-//! result that may wrap is any value of its type and has no relation to its operands. Join: hull of
-//! intervals, the weaker bound of each difference, common expressions. Loops widen at their heads
-//! to the next number that the body compares with, then one round backwards narrows again.
+//! others now, so that a branch on `t = a < b` says something about `a` and `b`, and the second
+//! `a + b` is known to be the first. Pointers are followed as 0 (null) or 1. All numbers are
+//! mathematical: a result that may wrap is any value of its type and has no relation to its
+//! operands. Join: hull of intervals, the weaker bound of each difference, common expressions.
+//! Loops widen at their heads to the next number that the body compares with, then one round
+//! backwards narrows again.
 //!
 //! Tracked (`terms`) are integers of at most 64 bits and pointers in locals, fields of locals, and
 //! memory by the path that leads there. A store or call forgets the memory that it may change:
@@ -92,8 +93,8 @@ impl<'a> Ranges<'a> {
         Some(Ranges { problem, results })
     }
 
-    /// Calls `see` for each statement and terminator that control gets to, with the facts in front
-    /// of it.
+    /// Calls `see` for each statement and terminator that control reaches, with the facts before
+    /// it.
     pub fn visit(&self, see: &mut dyn FnMut(Point, View<'_>, Item<'_>)) {
         self.results.visit(&self.problem, self.problem.body, &mut |at, state, item| {
             see(at, View { problem: &self.problem, state }, item)
@@ -105,8 +106,8 @@ impl<'a> Ranges<'a> {
         self.results.is_reached(block)
     }
 
-    /// The values that an operand may have in front of a statement (the number of statements: the
-    /// terminator). `None`: control does not get there, or it is no integer.
+    /// The values that an operand may have before a statement (the number of statements: the
+    /// terminator). `None`: control does not reach it, or it is not an integer.
     pub fn value_at(&self, at: Point, operand: &Operand) -> Option<Range> {
         let state = self.results.at(&self.problem, self.problem.body, at)?;
         View { problem: &self.problem, state: &state }.value(operand)

@@ -11,14 +11,14 @@ pub const ZERO: Term = 0;
 /// An expression over terms, by number.
 pub type ExprId = u32;
 
-/// How many differences a state may hold. Beyond it new ones are dropped: checks stay that might
-/// have gone.
+/// How many differences a state may hold. Beyond that, new ones are dropped, and checks stay that
+/// could have been removed.
 const MOST_DIFFERENCES: usize = 96;
 /// How many steps a conclusion from differences takes.
 const DEPTH: usize = 8;
 /// A difference that may be so large says nothing about an index and its bound.
 const WORTHLESS: i128 = 1 << 20;
-/// How many conclusions are drawn when a term goes.
+/// How many conclusions are drawn when a term is removed.
 const MOST_PAIRS: usize = 36;
 /// How many terms a conclusion looks at.
 const MOST_STEPS: usize = 48;
@@ -61,9 +61,8 @@ impl State {
         }
     }
 
-    /// Forgets everything about the terms that `gone` says, but what follows for others:
-    /// `a - x <= c` and `x - b <= d` are `a - b <= c + d` when `x` goes (Fourier-Motzkin
-    /// elimination).
+    /// Forgets everything about the terms that `gone` says, but keeps what follows for others:
+    /// `a - x <= c` and `x - b <= d` are `a - b <= c + d` when `x` is eliminated (Fourier-Motzkin).
     pub fn forget(&mut self, gone: impl Fn(Term) -> bool, mentions: impl Fn(ExprId) -> bool, types: &[Range]) {
         let mut going: Vec<Term> = self.differences.iter().flat_map(|d| [d.0, d.1]).filter(|&t| gone(t)).collect();
         going.sort_unstable();
@@ -89,8 +88,8 @@ impl State {
         }
     }
 
-    /// Takes a term out of the differences. What is known of its range is left to those that it is
-    /// near.
+    /// Takes a term out of the differences. What is known of its range is passed on to the terms
+    /// that are bounded against it.
     fn eliminate(&mut self, term: Term, types: &[Range]) {
         let own = self.range(term, types);
         let below: Vec<(Term, i128)> = self.differences.iter().filter(|d| d.1 == term).map(|d| (d.0, d.2)).collect();
@@ -184,7 +183,7 @@ impl State {
             let first = self.differences.partition_point(|d| d.0 < x);
             for &(_, y, c) in self.differences.iter().skip(first).take_while(|d| d.0 == x) {
                 let sum = to_x + c;
-                // A shorter way found later goes in once more.
+                // A shorter path found later is put in once more.
                 if reached.iter().all(|r| r.0 != y || r.1 > sum) {
                     reached.push((y, sum, steps + 1));
                 }
@@ -231,7 +230,7 @@ impl State {
         }
     }
 
-    /// Joins `from` into this. `widen`: what still grows goes to the next threshold, or is given
+    /// Joins `from` into this. `widen`: what still grows moves to the next threshold, or is given
     /// up.
     pub fn join(&mut self, from: &State, types: &[Range], widen: bool, thresholds: &[i128]) -> bool {
         let mut differences = Vec::with_capacity(self.differences.len());

@@ -58,7 +58,7 @@ impl Key {
 
 /// The terms and expressions of a body.
 pub struct Terms {
-    /// By term; `ZERO`'s is no place.
+    /// By term; `ZERO`'s is not a place.
     pub places: Vec<Option<Place>>,
     /// What a term of this type may be.
     pub types: Vec<Range>,
@@ -234,8 +234,8 @@ impl Terms {
         self.keys.get(expr as usize).copied()
     }
 
-    /// Whether the term may change when the place is written. Two parts of one object are apart
-    /// where their ways part at fields of a struct.
+    /// Whether the term may change when the place is written. Two parts of one object are disjoint
+    /// where their paths part at fields of a struct.
     pub fn touched(&self, program: &Program, body: &Body, term: Term, written: &Place) -> bool {
         let Some(Some(place)) = self.places.get(term as usize) else { return false };
         let memory = self.memory.get(term as usize) == Some(&true);
@@ -259,7 +259,7 @@ impl Terms {
 }
 
 /// Whether two places with one base are parts of one object that do not overlap, whichever of them
-/// is written. No pointer on their common way may lie in memory, where the write could change it.
+/// is written. No pointer on their common path may lie in memory, where the write could change it.
 fn apart(program: &Program, body: &Body, a: &Place, b: &Place) -> bool {
     let direct = a.base_local().and_then(|l| body.locals.get(l.0 as usize)).is_some_and(|d| !d.address_taken);
     let mut derefs = 0;

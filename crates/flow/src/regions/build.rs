@@ -254,7 +254,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// A region that only `T: move @r` speaks of is the one that the first argument owns in; gives
+    /// A region that only `T: move @r` mentions is the one that the first argument owns in; gives
     /// what is to be propagated.
     fn choose_owner_region(&mut self) -> Option<usize> {
         for n in 0..self.owned_in.len() {
@@ -321,7 +321,7 @@ impl<'a> Solver<'a> {
         self.seed_spans.entry((node, origin)).or_insert(span);
     }
 
-    /// The statement that brings the origin to the region: the last one on a shortest way there.
+    /// The statement that brings the origin to the region: the last one on a shortest path there.
     pub fn brought(&self, origin: OriginId, region: Ref) -> Option<Span> {
         let Ref::Node(target) = region else { return None };
         let mut came: FxHashMap<usize, Span> = FxHashMap::default();

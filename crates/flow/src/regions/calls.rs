@@ -75,7 +75,8 @@ impl<'a> Solver<'a> {
             if let Some(side) = self.operand_side(p) {
                 self.flow(side.outer, to.outer, How::Outlives, span, keeper);
             }
-            // A later call may go on from what the earlier one left there (`strtok_r(NULL, ...)`).
+            // A later call may continue from what the earlier one left there
+            // (`strtok_r(NULL, ...)`).
             if let Some(stored) = stored {
                 self.flow(stored, to.outer, How::Outlives, span, keeper);
             }

@@ -1,4 +1,4 @@
-//! Which regions are live where: dynamic arenas that are open on all ways, LIFO arenas that have
+//! Which regions are live where: dynamic arenas that are open on all paths, LIFO arenas that have
 //! begun, locals whose block has not ended.
 //!
 //! Lattice: for each region of the body the least number of openings in force (join: minimum); the

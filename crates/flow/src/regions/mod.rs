@@ -1,6 +1,6 @@
-//! Regions: where the target of each pointer lives, that no pointer goes where it could be used
-//! after its target is gone, and that every region is live where it is used (language reference,
-//! regions).
+//! Regions: where the target of each pointer lives, that no pointer is stored where it could be
+//! used after its target is gone, and that every region is live where it is used (language
+//! reference, regions).
 //!
 //! The value of a region to be solved is the set of *origins* that its pointers may come from:
 //! regions of the body, blocks of locals, loans. Statements give constraints by comparing the types
@@ -66,7 +66,7 @@ pub struct Holder {
     pub inside: bool,
 }
 
-/// What solving found out.
+/// The results of solving.
 #[derive(Clone, Debug, Default)]
 pub struct Regions {
     /// All loans, in order of their statements.
@@ -82,7 +82,7 @@ pub struct Regions {
 }
 
 impl Regions {
-    /// Whether an owned local must be released or moved: what lives in an arena or a reap goes with
+    /// Whether an owned local must be released or moved: what lives in an arena or a reap ends with
     /// it.
     pub fn owes(&self, local: Local) -> bool {
         self.owes.contains(local.0 as usize)
@@ -272,7 +272,7 @@ fn carry_to_named(solver: &Solver, loans_of: &mut FxHashMap<OriginId, Vec<usize>
     }
 }
 
-/// Slots that own nothing in the heap need no release: what they hold goes with its arena.
+/// Slots that own nothing in the heap need no release: what they hold ends with its arena.
 fn idle_drops(solver: &mut Solver) -> Vec<Point> {
     let body = solver.body;
     let mut idle = vec![];

@@ -147,7 +147,7 @@ impl<'a> Origins<'a> {
                     loans.len() - 1
                 };
                 match &stmt.kind {
-                    // A cursor that goes on stays with its own loan.
+                    // A cursor that advances keeps its own loan.
                     StmtKind::Assign(dest, Rvalue::Borrow(..))
                         if dest.as_local().is_some_and(|l| cursors.contains(&l)) => {}
                     StmtKind::Assign(_, Rvalue::Borrow(kind, place, _)) => drop(lend(*kind, place, Form::Borrow)),
@@ -253,7 +253,7 @@ impl<'a> Origins<'a> {
         }
     }
 
-    /// Finds the variables of parameters' outermost pointers that stand nowhere else: the heap
+    /// Finds the variables of parameters' outermost pointers that occur nowhere else: the heap
     /// outlives them.
     fn unnamed(&mut self, program: &Program) {
         let types = &program.types;

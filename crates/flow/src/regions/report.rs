@@ -21,8 +21,8 @@ pub(crate) struct Finding {
 /// Kinds of mistakes.
 #[derive(Clone, Debug)]
 pub(crate) enum Problem {
-    /// The origin goes where a pointer into the region is wanted, and does not outlive it (or is
-    /// another).
+    /// The origin reaches a place that wants a pointer into the region, and does not outlive it (or
+    /// is another one).
     Kept { origin: OriginId, region: OriginId, exact: bool, keeper: Keeper },
     /// The origin arrives in a variable outside its scope.
     Outer(OriginId, Local),
@@ -34,7 +34,7 @@ pub(crate) enum Problem {
     MadeTwice(u32),
     /// A region is used that is not live.
     NotLive { origin: OriginId, local: Option<Local>, call: bool },
-    /// A temporary is used behind the end of its target's block.
+    /// A temporary is used after the end of its target's block.
     Later(OriginId),
 }
 
@@ -191,8 +191,8 @@ impl Words<'_, '_> {
             let variable = self.variable(origin);
             let known = match variable {
                 Some(local) => !reported.insert(local.0 as usize),
-                // The heap and named regions meet many mistakes; only what follows from one loan or
-                // arena is one.
+                // The heap and named regions occur in many separate mistakes; only errors that
+                // follow from one loan or arena count as one.
                 None => origin > super::origins::EXCHANGE && !self.told.insert(origin),
             };
             if known {

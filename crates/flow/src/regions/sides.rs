@@ -22,8 +22,8 @@ impl<'a> Solver<'a> {
                 Env::Body if level == 0 => self.origins.of_prototype(region).map_or(Ref::Free, Ref::Fixed),
                 Env::Body | Env::Hidden(_) => Ref::Fixed(self.origins.odd(region)),
             },
-            // A variable of a function type within: the same one however many function types lie
-            // between.
+            // A variable of a function type within: it is the same one however many function types
+            // lie between.
             Region::Bound(at, n) if at < level => Ref::Fixed(self.origins.odd(Region::Bound(level - 1 - at, n))),
             Region::Exists(n) => match env {
                 Env::Hidden(at) => {

@@ -206,7 +206,7 @@ impl<'a> Solver<'a> {
                 let side = self.operand_side(a)?;
                 Some(Side { ty: self.inner_of(side.ty, *ty), ..side })
             }
-            // Behind a `void *` all is in the heap: the remembered type does not tell regions.
+            // What a `void *` points to is all in the heap: the remembered type has no regions.
             Rvalue::MakeTypedVoid(a, _, _) => {
                 let side = self.operand_side(a)?;
                 let mut inner = vec![];
@@ -323,7 +323,7 @@ impl<'a> Solver<'a> {
             return Some(side);
         }
         if self.origins.loan_at(at).is_none() {
-            // A cursor goes on: it stays in its region.
+            // A cursor advances: it stays in its region.
             return Some(dest);
         }
         let (memory, inner) = if kind.by_address() {

@@ -1,6 +1,6 @@
 //! A buffer of a block as the string argument of a call: its zero is looked for at the call, so
-//! nobody may write it over while the callee reads the string, and nobody may keep the string
-//! behind the call.
+//! nobody may overwrite it while the callee reads the string, and nobody may keep the string after
+//! the call.
 //!
 //! Typing refuses other arguments that are pointers to the buffer themselves. Here are those that
 //! reach it through the regions of their types.
@@ -96,7 +96,7 @@ fn made_from(body: &Body, temp: Local, depth: u32) -> Option<(&Operand, Span)> {
     }
 }
 
-/// Whether a pointer that counts, in or behind the operand, may lead into the buffer.
+/// Whether a pointer that counts, in the operand or reached through it, may lead into the buffer.
 fn reaches(solver: &mut Solver, operand: &Operand, buffer: &[OriginId], counts: Counts) -> bool {
     let Some(side) = solver.operand_side(operand) else { return false };
     let mut regions = vec![];

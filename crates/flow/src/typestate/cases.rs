@@ -83,7 +83,8 @@ fn end_states(typestate: &Typestate, s: &State, place: &Place) -> Option<EndStat
     Some(EndStates { name, contract: ty.contract, side: ty.side, states: states.collect() })
 }
 
-/// What may stand at the head of an end's queue; none if it is no state in which the end receives.
+/// What may stand at the head of an end's queue; none if it is not a state in which the end
+/// receives.
 fn heads_in(contract: &Contract, side: Side, at: At) -> Option<Vec<Head>> {
     let At::State(id) = at else { return None };
     let state = contract.state(id)?;

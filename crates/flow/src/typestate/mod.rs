@@ -1,8 +1,8 @@
-//! Typestate: in which states of its contract each end of a channel may be, and that nothing is
-//! done with it that one of them does not allow (language reference, channels).
+//! Typestate: in which states of its contract each end of a channel may be, and that each operation
+//! on it is allowed in all of them (language reference, channels).
 //!
 //! Lattice: for each local that is an end, the set of states that it may be in, each with a place
-//! where it got there. Join: union. An operation must be allowed in all states of the set. Ends
+//! where it was entered. Join: union. An operation must be allowed in all states of the set. Ends
 //! that lie elsewhere (in fields, elements, behind pointers) are always in the state that their
 //! type names; only a variable's state changes.
 //!
@@ -39,7 +39,7 @@ pub(crate) enum At {
     Unknown,
 }
 
-/// The set, with where the end got into each.
+/// The set, with where the end entered each.
 pub(crate) type States = BTreeMap<At, Span>;
 
 /// By local: none for one that holds nothing.
@@ -169,7 +169,7 @@ impl<'a> Typestate<'a> {
         self.program.types.as_endpoint(ty)
     }
 
-    /// An end goes where its state is written: it must be in that one.
+    /// An end is moved to a place whose type names its state: it must be in that one.
     fn goes(
         &self,
         s: &mut State,
@@ -446,7 +446,7 @@ impl Analysis for Typestate<'_> {
                     changed = true;
                     since
                 });
-                // The first place in the text, whatever way is looked at first.
+                // The first place in the text, whatever path is looked at first.
                 if since < *there {
                     *there = since;
                     changed = true;

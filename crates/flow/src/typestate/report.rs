@@ -1,5 +1,5 @@
 //! What the analysis of states reports: in which state an end is, what it can do there, and where
-//! it got there.
+//! it entered that state.
 
 use mir::ir::*;
 use source::{Diagnostic, Span};
@@ -17,7 +17,7 @@ pub(crate) struct Finding {
     /// The variable that it is about.
     pub local: Option<Local>,
     message: String,
-    /// Where the end got into its state.
+    /// Where the end entered its state.
     since: Option<(Span, String)>,
     help: String,
     missing: bool,
@@ -50,7 +50,7 @@ impl Finding {
         finding
     }
 
-    /// An end that is not in the state that is wanted where it goes.
+    /// An end that is not in the state that its new place wants.
     pub(super) fn elsewhere(
         t: &Typestate,
         place: &Place,
@@ -116,7 +116,7 @@ impl Finding {
         }
     }
 
-    /// An end that is no variable is used.
+    /// An end that is not a variable is used.
     pub(super) fn no_variable(t: &Typestate, place: &Place, end: Endpoint, span: Span) -> Finding {
         let (name, local) = (name_of(t, place), None);
         let ty =

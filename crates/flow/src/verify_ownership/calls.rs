@@ -1,4 +1,4 @@
-//! Calls and returns: what goes to others, and what comes back.
+//! Calls and returns: what is passed to others, and what comes back.
 
 use mir::ir::*;
 use mir::ty::owns;
@@ -62,7 +62,7 @@ impl Walker<'_> {
                 }
             }
             // What is lent as an owner is not what a result in its region points to: the function
-            // cannot return a look into it.
+            // cannot return a pointer into it.
             let from = param.and_then(|p| self.program.types.as_pointer(p.ty));
             let from = from.filter(|p| !matches!(p.own, Own::Unique | Own::Rc)).map(|p| p.region);
             let to = func.as_ref().and_then(|f| self.program.types.as_pointer(f.ret)).map(|p| p.region);

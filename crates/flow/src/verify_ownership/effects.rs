@@ -356,8 +356,8 @@ impl Walker<'_> {
         false
     }
 
-    /// What other members of a union held is not there any more when one is stored, nor when one is
-    /// moved out, since that one is there.
+    /// What other members of a union held is gone when one is stored, and when one is moved out,
+    /// since that one is there.
     pub(super) fn other_members(&mut self, m: &mut Memory, dest: &Place) -> Step {
         for (n, step) in dest.proj.iter().enumerate() {
             let Proj::Field(member) = step else { continue };
@@ -378,8 +378,8 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Whether others than C code that calls nothing back run, or something owned is stored or
-    /// goes.
+    /// Whether other code than C code that calls nothing back runs, or something owned is stored,
+    /// moved or released.
     fn empties_slots(&self, kind: &StmtKind) -> bool {
         let types = &self.program.types;
         match kind {
@@ -466,8 +466,8 @@ impl Walker<'_> {
     }
 
     /// Memory that lasts keeps a value of the type: nothing in it may end with a block, an arena or
-    /// a loan. An arena that the type of the memory itself names is no matter: who has no such name
-    /// cannot read it.
+    /// a loan. An arena that the type of the memory itself names is harmless: code without that
+    /// name cannot read it.
     pub(super) fn kept(&mut self, m: &Memory, ty: Ty, value: &Value) {
         let named = self.program.types.as_pointer(ty).map(|p| p.region);
         let local = value.needs.iter().any(|t| m.storage.values().any(|s| s == t));

@@ -1,8 +1,8 @@
 //! What is lent, and which region outlives which: the verifier's own reading of both rules.
 //!
 //! A loan is a statement that borrows an owned path. It lasts as long as a variable that is read
-//! later holds a pointer that comes of it. Meanwhile the path, what leads to it and what lies below
-//! it are not moved, released, assigned or exchanged, and are lent in the same way only.
+//! later holds a pointer that comes from it. Meanwhile the path, what leads to it and what lies
+//! below it are not moved, released, assigned or exchanged, and are lent in the same way only.
 
 use mir::ir::*;
 use mir::ty::{owns, prefix_ty};
@@ -31,7 +31,8 @@ impl Walker<'_> {
         })
     }
 
-    /// Whether what the pointer leads to are elements that own something: nobody tells them apart.
+    /// Whether what the pointer leads to are elements that own something: they are not
+    /// distinguished.
     pub(super) fn has_owned_elements(&self, p: &Pointer) -> bool {
         p.bounds != Bounds::Thin && owns(&self.program.types, p.target.ty)
     }
@@ -67,8 +68,7 @@ impl Walker<'_> {
         matches!(own, Some(Own::Unique | Own::Rc)) && (in_slot || self.is_in_content(&pointer))
     }
 
-    /// The owned pointer that holds the slot: nobody may release it while a cursor goes over the
-    /// slot.
+    /// The owned pointer that holds the slot: nobody may release it while a cursor is on the slot.
     pub(super) fn held_by(&self, place: &Place) -> Option<Place> {
         let last = place.proj.iter().rposition(|step| *step == Proj::Deref)?;
         let pointer = Place { base: place.base, proj: place.proj.iter().take(last).cloned().collect() };
@@ -161,7 +161,7 @@ impl Walker<'_> {
 
     // ---- regions
 
-    /// A pointer goes to where the type says a region: what it points to must outlive that.
+    /// A pointer is stored where the type names a region: what it points to must outlive that.
     pub(super) fn arrives(&mut self, m: &Memory, value: &Value, ty: Ty, what: &str) {
         let region = self.program.types.as_pointer(ty).map_or(Region::Heap, |p| p.region);
         self.arrives_in(m, value, ty, region, what);
@@ -202,8 +202,8 @@ impl Walker<'_> {
         }
     }
 
-    /// Whether a pointer goes into a region that is not live. One that a struct hides is live with
-    /// the region that bounds it.
+    /// Whether a pointer leads into a region that is not live. One that a struct hides is live as
+    /// long as the region that bounds it.
     pub(super) fn is_closed(&self, m: &Memory, value: &Value) -> bool {
         value.regions.iter().any(|&region| {
             let mut at = Some(region);

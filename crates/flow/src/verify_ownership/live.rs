@@ -71,7 +71,7 @@ fn step(live: &mut BitSet, kind: &StmtKind) {
                 live.remove(local.0 as usize);
             }
         }
-        // Taking an address is no use: what takes it may only write there.
+        // Taking an address is not a use: what takes it may only write there.
         Access::Address if !place.has_deref() => {}
         _ => reads.push(place.clone()),
     });

@@ -14,9 +14,9 @@ pub(crate) enum Null {
     Unknown,
 }
 
-/// How many pointers from a local objects are told apart where ways meet. What is further along is
-/// like any other object of its type: without an end to that, a loop that makes a list would never
-/// come to a state that it was in.
+/// How many pointers away from a local objects are still distinguished where paths meet. What is
+/// further away is like any other object of its type: without that limit, a loop that makes a list
+/// would never return to a state that it was in.
 const FAR: u8 = 4;
 
 /// The step to the tag of a tagged union, which has no field of its own.
@@ -85,7 +85,7 @@ pub(crate) enum Base {
     Object(Token),
 }
 
-/// A cell of memory that is told apart: fields from a local or an object.
+/// A cell of memory that is distinguished: fields from a local or an object.
 pub(crate) type Cell = (Base, Vec<u32>);
 
 /// Where a place is.
@@ -93,7 +93,7 @@ pub(crate) type Cell = (Base, Vec<u32>);
 pub(crate) enum Location {
     /// A cell.
     Cell(Cell),
-    /// Somewhere in memory that is not told apart, reached through a pointer (or in a global).
+    /// Somewhere in memory that is not distinguished, reached through a pointer (or in a global).
     Elsewhere(Value),
 }
 

@@ -21,7 +21,7 @@ use mir::ir::*;
 use mir::ty::owns;
 use mir::verify::VerifyError;
 
-/// Blocks that are walked for one body at most, beside one for each block.
+/// Blocks that are walked for one body at most, besides one for each block.
 const BUDGET: usize = 1_000;
 
 /// Checks one body that the analyses accepted.

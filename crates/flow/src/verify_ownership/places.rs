@@ -180,7 +180,8 @@ impl Walker<'_> {
         if self.is_owned_scalar(ty) {
             let loaded = self.load(m, &Location::Cell(cell.clone()), ty);
             if let std::collections::btree_map::Entry::Vacant(entry) = m.cells.entry(cell.clone()) {
-                // Too far along to be told apart: it goes, and the place is looked at no more.
+                // Too far away to be distinguished: it is dropped, and the place is not looked at
+                // again.
                 entry.insert(Value::gone());
                 return Ok(vec![(vec![], loaded)]);
             }

@@ -241,8 +241,8 @@ impl Walker<'_> {
             && !matches!(self.program.types.kind(ty), TyKind::Record(_) | TyKind::Array { .. })
     }
 
-    /// Whether a value of the type must be released by who owns it. What is not known is not
-    /// claimed.
+    /// Whether a value of the type must be released by its owner. Nothing is claimed about what is
+    /// not known.
     pub(super) fn owed(&self, ty: Ty) -> bool {
         match self.program.types.kind(ty) {
             TyKind::Ptr(p) => matches!(p.region, Region::Heap | Region::Exchange),

@@ -1,4 +1,4 @@
-//! The walks: from block to block, by each way, until the states repeat.
+//! The walks: from block to block, along each path, until the states repeat.
 
 use mir::cfg::Cfg;
 use mir::ir::*;
@@ -11,7 +11,7 @@ use typing::types::{Region, Ty};
 use super::live::ReadLater;
 use super::memory::{Base, Memory, Null, Thing, Token, Value};
 
-/// How far along a list objects are told apart.
+/// How far along a list objects are distinguished.
 pub(super) const MAX_DEPTH: u8 = 3;
 
 /// A mistake: block, statement, what.
@@ -69,7 +69,7 @@ impl<'a> Walker<'a> {
             if walked > budget || self.mistakes.len() > 8 {
                 break;
             }
-            // Ways meet only where there are two.
+            // Paths meet only where there are two.
             if cfg.predecessors(block).len() < 2 {
                 self.block(block, memory, &mut work);
                 continue;
