@@ -346,7 +346,7 @@ impl<'t> Lower<'t, '_> {
     }
 
     /// `realloc` frees the old block if it was owned; what its elements own went with them into the
-    /// new one, so it goes as bytes.
+    /// new one, so it is freed as bytes.
     fn give_up_old(&mut self, old: Old, elem: Ty) {
         let Some(gone) = old.gone.filter(|_| mir::ty::owns(&self.program.types, old.ty)) else { return };
         let mut thin = self.thin_owner(old.ty);

@@ -287,8 +287,8 @@ impl<'t> Lower<'t, '_> {
     }
 
     /// The count, if it is a single field of an unsigned type of 64 bits: no such count is
-    /// negative, so one that is no signed number is more than any object has, and the field never
-    /// holds it while its pointer is not null.
+    /// negative, so one that does not fit in a signed number is more than any object has, and the
+    /// field never holds it while its pointer is not null.
     fn plain_unsigned_count(&self, count: CountId, record: &Place) -> Option<(Ty, Operand)> {
         let CountExpr::Field(n) = *self.program.types.count_expr(count) else { return None };
         let field = record.then(Proj::Field(n));

@@ -68,7 +68,7 @@ pub(crate) struct Jump {
 /// Where `break` and `continue` go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
-    /// Behind the statement.
+    /// After the statement.
     pub on_break: BlockId,
     /// The next round; `None` for `switch`.
     pub on_continue: Option<BlockId>,
@@ -261,7 +261,7 @@ impl<'t, 'p> Lower<'t, 'p> {
         self.current = self.new_block();
     }
 
-    /// Ends the block with a jump and goes on at `next`.
+    /// Ends the block with a jump and continues at `next`.
     pub fn goto_and_start(&mut self, target: BlockId, next: BlockId) {
         self.set_term(TermKind::Goto(target));
         self.current = next;

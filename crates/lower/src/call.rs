@@ -283,8 +283,8 @@ impl<'t> Lower<'t, '_> {
         }
     }
 
-    /// Counts are signed; an unsigned one that is no signed number is larger than any object, not
-    /// negative.
+    /// Counts are signed; an unsigned one that does not fit in a signed number is larger than any
+    /// object, not negative.
     fn check_huge_counts(&mut self, count: CountId, args: &[Operand]) {
         match *self.program.types.count_expr(count) {
             CountExpr::Param(n) => {

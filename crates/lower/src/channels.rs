@@ -46,7 +46,7 @@ impl<'t> Lower<'t, '_> {
         locals.into_iter().for_each(|local| self.keep_slots(local));
     }
 
-    /// `switch receive`: a wait, a jump to the case that can be taken, and in front of its body
+    /// `switch receive`: a wait, a jump to the case that can be taken, and before its body
     /// what it takes.
     pub fn select(&mut self, words: Span, cases: &'t [ReceiveCase], default: Option<&'t tree::Block>) {
         let outer = self.enter(words, self.is_unsafe);
@@ -65,7 +65,7 @@ impl<'t> Lower<'t, '_> {
             }
             self.leave(saved);
         }
-        // The runtime numbers the time behind all others.
+        // The runtime numbers the time after all others.
         for case in cases {
             if let ReceiveOn::After(time) = &case.on {
                 let time = self.operand(time);

@@ -1,5 +1,5 @@
 //! Clean-up: blocks that nothing reaches are dropped and the rest numbered anew; values that only
-//! pass through a temporary go where they are wanted.
+//! pass through a temporary are written to their destination directly.
 
 use mir::ir::*;
 use mir::visit::{stmt_places, term_places, Access};

@@ -1,11 +1,11 @@
-//! Regions leave MIR, once they are checked: behind the analyses, in front of instances and
+//! Regions are erased from MIR once they are checked: after the analyses, before instances and
 //! emission.
 //!
 //! What is left: of an owned pointer, and of a record that owns, in which heap it is, or that it is
 //! elsewhere (`Region::Var`), because what is in an arena is not freed. All other regions become
 //! `@heap`, so that types and instances that differ in them are one. The types of functions keep
-//! theirs, which are part of the digests that objects are linked by; C's records are those of the
-//! erased types.
+//! theirs, which are part of the digests that objects are linked by; C's records are those of
+//! the erased types.
 //!
 //! Needs: `Body::infer_owes`, as far as regions of owned pointers are inferred. Changes: types in
 //! bodies, arguments of instances. Guarantees: `TypeStore::erased_record` knows all records.
@@ -32,7 +32,7 @@ pub fn erase(program: &mut Program) {
     erase_records(&mut program.types);
 }
 
-/// Fills in the erased form of each record; that may make further ones. To be called again behind
+/// Fills in the erased form of each record; that may make further ones. To be called again after
 /// `instantiate`.
 pub fn erase_records(types: &mut TypeStore) {
     let mut next = 0;
@@ -62,7 +62,7 @@ fn erase_body(types: &mut TypeStore, body: &mut Body) {
     }
 }
 
-/// Marks the locals that are lent by their address. The analyses know loans; what comes behind them
+/// Marks the locals that are lent by their address. The analyses know loans; what comes after them
 /// looks at addresses only.
 pub fn mark_lent(program: &mut Program) {
     program.bodies.iter_mut().for_each(mark_lent_in);

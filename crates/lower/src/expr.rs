@@ -124,7 +124,7 @@ impl<'t> Lower<'t, '_> {
         matches!(self.program.types.kind(ty), TyKind::Void)
     }
 
-    /// The value as the right side of an assignment; all steps in front of it are emitted.
+    /// The value as the right side of an assignment; all steps before it are emitted.
     pub fn rvalue(&mut self, e: &'t Expr) -> Rvalue {
         let ty = e.ty.ty;
         if self.is_void(ty) {
@@ -232,7 +232,7 @@ impl<'t> Lower<'t, '_> {
         }
     }
 
-    /// What stands for a value where control does not get.
+    /// What stands for a value where control does not come.
     fn default_value(&mut self, ty: Ty) -> Operand {
         match self.zero(ty) {
             Some(zero) => zero,

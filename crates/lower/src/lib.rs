@@ -4,7 +4,7 @@
 //! `lower` translates each defined function once, generic ones with their type parameters;
 //! `instantiate` then makes the instances of generics that non-generic code reaches. Both accept
 //! any tree that the checker accepted; on a tree that it should not have let through they emit a
-//! check that faults, never a wrong access.
+//! check that faults, never an invalid access.
 
 mod alloc;
 mod assign;

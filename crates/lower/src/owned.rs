@@ -202,7 +202,7 @@ impl<'t> Lower<'t, '_> {
         }
         for (n, step) in place.proj.iter().enumerate() {
             let owned_path = match step {
-                // What lies in a member of a union is no path of its own.
+                // What lies in a member of a union is not a path of its own.
                 Proj::Field(_) => n + 1 == place.proj.len() || !self.is_union(place, n),
                 Proj::Index(_) => false,
                 Proj::Deref if n == 0 && place.base_local().is_some_and(|l| self.cursors.contains(&l)) => true,
@@ -219,7 +219,7 @@ impl<'t> Lower<'t, '_> {
         false
     }
 
-    /// Whether the operand reads a `unique` pointer that an owned path goes on through.
+    /// Whether the operand reads a `unique` pointer through which an owned path continues.
     pub fn is_owned_path(&self, op: &Operand) -> bool {
         let unique = self.pointer_of(self.operand_ty(op)).is_some_and(|p| p.own == Own::Unique);
         unique && matches!(op, Operand::Copy(place) if !self.is_slot(place))

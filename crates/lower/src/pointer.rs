@@ -222,7 +222,8 @@ impl<'t> Lower<'t, '_> {
         if !self.checks_off() {
             let elem = dest.target.ty;
             let check = |this: &mut Self| {
-                // A part of an element is no view; where there is nothing the bounds are at fault.
+                // A part of an element is not a view; where there is nothing the bounds are at
+                // fault.
                 let (ulong, int) = (this.common().ulong, this.common().int);
                 let element = this.size_of(elem);
                 let short = this.temp_of(Rvalue::Binary(BinOp::Lt, bytes.clone(), element, ulong), int);

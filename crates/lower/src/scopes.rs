@@ -1,8 +1,8 @@
 //! Scopes: what lives where, and what happens when a jump leaves or enters a scope.
 //!
 //! At each point the locals and defers in force form a path in a tree (`lives`). A jump from one
-//! path to another leaves what is not on the common part, last first, and brings to life what it
-//! jumps past.
+//! path to another leaves what is not on the common part, in reverse order, and brings to life what
+//! it jumps past.
 
 use crate::builder::Lower;
 use mir::ir::{Local, Place};

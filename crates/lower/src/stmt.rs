@@ -198,7 +198,8 @@ impl<'t> Lower<'t, '_> {
         self.start(join);
     }
 
-    /// The jump behind a branch stands at its closing brace, where what is lost there is told.
+    /// The jump after a branch has the place of its closing brace, where what is lost there is
+    /// reported.
     fn end_branch(&mut self, branch: &Stmt, target: BlockId, next: BlockId) {
         let end = match &branch.kind {
             Tree::Block(block) => Span { lo: block.span.hi.saturating_sub(1).max(block.span.lo), ..block.span },
@@ -215,8 +216,8 @@ impl<'t> Lower<'t, '_> {
         self.frames.pop();
     }
 
-    /// Brings the unnamed locals of an expression to life, in front of its statement and so on
-    /// every way through it.
+    /// Brings the unnamed locals of an expression to life, before its statement and so on every
+    /// path through it.
     pub fn declare_unnamed(&mut self, e: &'t Expr) {
         for id in effects::unnamed_locals(e) {
             let local = self.local(id);
@@ -300,7 +301,7 @@ impl<'t> Lower<'t, '_> {
         self.terminate(TermKind::Return(result));
     }
 
-    /// What happens behind the last statement of the function.
+    /// What happens after the last statement of the function.
     pub fn function_end(&mut self) {
         let end = self.tree.end;
         let saved = self.enter(end, false);
@@ -328,7 +329,7 @@ impl<'t> Lower<'t, '_> {
         let is_tagged = place.is_some();
         self.frames.push(Frame { on_break: exit, on_continue: None, live: outer_live });
         self.switches.push(Switch { place, ..Switch::default() });
-        // In front of the first label nothing runs.
+        // Before the first label nothing runs.
         self.current = self.new_block();
         self.sub_stmt(body);
         self.goto_and_start(exit, exit);
@@ -345,7 +346,7 @@ impl<'t> Lower<'t, '_> {
         let otherwise = match default {
             Some((block, live)) => self.case_edge(block, live),
             None if is_tagged => {
-                // Exhaustive: the checker has seen to it.
+                // Exhaustive: the checker has made sure of it.
                 let never = self.new_block();
                 self.start(never);
                 self.set_term(TermKind::Unreachable);
@@ -378,7 +379,7 @@ impl<'t> Lower<'t, '_> {
         block
     }
 
-    /// The variable that the last label bound is gone, unless something else was declared behind
+    /// The variable that the last label bound is gone, unless something else was declared after
     /// it.
     fn end_binding(&mut self) {
         let Some(switch) = self.switches.last_mut() else { return };

@@ -117,7 +117,7 @@ impl Cfg {
         self.position.get(block.0 as usize).filter(|&&p| p != u32::MAX).map(|&p| p as usize)
     }
 
-    /// Whether any way leads from the entry to `block`.
+    /// Whether any path leads from the entry to `block`.
     pub fn is_reachable(&self, block: BlockId) -> bool {
         self.position(block).is_some()
     }
@@ -204,7 +204,7 @@ impl Dominators {
         self.position.get(block.0 as usize).copied().filter(|&p| p != u32::MAX)
     }
 
-    /// The closest block that every way to `block` passes; none for the entry and for unreachable
+    /// The closest block that every path to `block` passes; none for the entry and for unreachable
     /// blocks.
     pub fn immediate(&self, block: BlockId) -> Option<BlockId> {
         let at = self.at(block).filter(|&p| p != 0)?;
@@ -212,7 +212,7 @@ impl Dominators {
         self.order.get(up as usize).copied()
     }
 
-    /// Whether every way from the entry to `b` passes `a`.
+    /// Whether every path from the entry to `b` passes `a`.
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
         let (Some(a), Some(mut b)) = (self.at(a), self.at(b)) else {
             return false;

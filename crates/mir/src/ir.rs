@@ -217,7 +217,7 @@ pub enum StmtKind {
     Asm(Box<Asm>),
     /// `arena r;`: makes the LIFO arena or reap (as the region's kind says) and its handle.
     ArenaBegin(Local, u32),
-    /// The LIFO arena ends, by whatever way its scope is left.
+    /// The LIFO arena ends, however its scope is left.
     ArenaEnd(Local, u32),
     /// `open`: takes the key out of the place (the place is moved-from until the close) and makes
     /// the region live: handle local, key place, region.
@@ -226,10 +226,10 @@ pub enum StmtKind {
     Close(Local, Place, Region),
     /// Frees (releases, closes) an owned value and, deeply and without recursion, all that it owns.
     /// Type decides: `unique`, `rc` (counts down first), keys. `handle` is the reap's for `rfree`
-    /// and `release(r, p)`. `moved` are the parts below the place that were moved out on every way,
-    /// so they are skipped; the ownership analysis fills them in.
+    /// and `release(r, p)`. `moved` are the parts below the place that were moved out on every
+    /// path, so they are skipped; the ownership analysis fills them in.
     Dispose {
-        /// What goes; a `Move` or a temporary.
+        /// What is released; a `Move` or a temporary.
         value: Operand,
         /// The reap.
         handle: Option<Operand>,
@@ -296,8 +296,8 @@ pub enum StmtKind {
         head: Head,
         /// Where the arguments go: one whole local each.
         binds: Vec<Place>,
-        /// `receive end.M(x);`: waits for it; a fault if something else comes. If not, it is known
-        /// to be there (behind a `Select`).
+        /// `receive end.M(x);`: waits for it; a fault if something else comes. Otherwise it is
+        /// known to be there (after a `Select`).
         waits: bool,
     },
     /// Nothing (left by a transform).
@@ -316,7 +316,7 @@ impl StmtKind {
 pub enum SelectCase {
     /// All of these stand at the heads; each end once.
     Heads(Vec<(Place, Head)>),
-    /// So many milliseconds went by.
+    /// This many milliseconds have passed.
     After(Operand),
 }
 
@@ -506,7 +506,7 @@ pub enum Rvalue {
     /// Number of whole elements from the address of a fat pointer to its end, 0 if it is outside
     /// (`size_t`): `lengthof`.
     Remaining(Operand),
-    /// Elements of a terminated string in front of its zero (`size_t`).
+    /// Elements of a terminated string before its zero (`size_t`).
     Measure(Operand),
     /// A fat pointer of the type from a thin pointer to the first element and a count (signed
     /// 64-bit). A null address or a count below 1 gives no elements; null gives the null value.
@@ -525,7 +525,7 @@ pub enum Rvalue {
     /// Bytes asked for when the heap object that starts at the thin pointer was made, 0 if it is
     /// none (`size_t`).
     BlockSize(Operand),
-    /// Allocates `count` zeroed elements in the heap, and one more zero behind them for character
+    /// Allocates `count` zeroed elements in the heap, and one more zero after them for character
     /// blocks; gives a thin pointer to `elem`. Faults when there is no room, or gives null if
     /// fallible.
     Alloc {
@@ -535,7 +535,7 @@ pub enum Rvalue {
         count: Operand,
         /// Bytes beyond, for a flexible tail (`size_t`).
         extra: Option<Operand>,
-        /// One hidden zero element behind the last.
+        /// One hidden zero element after the last.
         hidden_zero: bool,
         /// Null instead of a fault.
         fallible: bool,
@@ -590,8 +590,8 @@ pub enum Check {
     /// An element of a pointer that is its own first element (made by `transform`).
     Element(Box<ElementCheck>),
     /// The same as `Access` of one element. The first operand is a fat pointer plus an index; of
-    /// that pointer so many elements remain (`size_t`), so that an index below is good (made by
-    /// `transform`).
+    /// that pointer so many elements remain (`size_t`), so that a smaller index is in bounds (made
+    /// by `transform`).
     Near(Operand, Operand),
     /// Address of the fat pointer is between its first element and its end, both included (string
     /// objects, `&p[i]`).
@@ -627,7 +627,7 @@ pub enum Check {
     /// is not negative but large.
     Count(Operand, Operand),
     /// A view: the address of the pointer operand (fat or thin) is aligned for the type; null is.
-    /// That there is room for an element is checked by the statements behind it.
+    /// That there is room for an element is checked by the statements after it.
     View(Operand, Ty),
     /// The element that a terminated pointer points at is not the zero: it may be stepped over
     /// (bounds).

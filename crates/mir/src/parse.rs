@@ -158,7 +158,7 @@ impl<'a> Parser<'a> {
         self.number()
     }
 
-    /// The character right behind the word that comes next.
+    /// The character right after the word that comes next.
     pub(crate) fn mark_behind_word(&mut self) -> u8 {
         let len = self.peek_word().len();
         self.rest().as_bytes().get(len).copied().unwrap_or(0)
@@ -288,7 +288,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The name in front of a mark, if there is one.
+    /// The name before a mark, if there is one.
     fn name_before(&mut self, mark: char) -> Res<(Option<Symbol>, u32)> {
         let word = self.peek_word();
         let number = self.numbered(mark)?;

@@ -8,7 +8,7 @@ use typing::tree::{BorrowKind, GlobalId, RegionDecl, RegionKind, StrId};
 use typing::types::{KeyKind, Region, Ty};
 
 impl Parser<'_> {
-    /// Behind the word `body` or `instance`.
+    /// After the word `body` or `instance`.
     pub(crate) fn body(&mut self, start: usize) -> Res<Body> {
         let func = self.func_ref()?;
         if !self.take_word("params") {
@@ -52,7 +52,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A scope, local or label in front of the blocks; false if there is none.
+    /// A scope, local or label before the blocks; false if there is none.
     fn header_line(&mut self, body: &mut Body) -> Res<bool> {
         self.skip();
         let start = self.at;

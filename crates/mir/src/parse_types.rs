@@ -135,7 +135,7 @@ impl Parser<'_> {
         Ok(region)
     }
 
-    /// `Ping^0`, `Ping^0:2` behind `exp` or `imp`.
+    /// `Ping^0`, `Ping^0:2` after `exp` or `imp`.
     fn endpoint(&mut self, side: Side) -> Res<TyKind> {
         let contract = ContractId(self.numbered('^')?);
         let state = if self.rest().starts_with(':') {

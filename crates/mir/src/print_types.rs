@@ -1,4 +1,4 @@
-//! Types, constants' addresses and the tables in front of a MIR file, as text.
+//! Types, constants' addresses and the tables before a MIR file, as text.
 //!
 //! The notation is prefix and self-delimiting: `*[fat nonnull]const char`, `[16 zero]char`,
 //! `list%3` (record 3), `color^1` (enumeration 1), `exp Ping^0:2` (an endpoint of contract 0, in
@@ -59,7 +59,7 @@ pub fn float_word(kind: FloatKind) -> &'static str {
     }
 }
 
-/// The name, if it reads as an identifier, so that it can stand in front of a number.
+/// The name, if it reads as an identifier, so that it can stand before a number.
 pub(crate) fn plain_name(name: Option<Symbol>) -> &'static str {
     match name {
         Some(n) if is_word(n.as_str()) => n.as_str(),
@@ -344,7 +344,7 @@ pub(crate) fn quoted(bytes: &[u8]) -> String {
     out
 }
 
-/// The tables in front of the bodies.
+/// The tables before the bodies.
 pub(crate) fn write_tables(out: &mut String, program: &Program) {
     let types = &program.types;
     for (n, e) in types.enums.iter().enumerate() {

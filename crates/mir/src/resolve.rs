@@ -5,7 +5,7 @@
 //! the program wrote it. The table answers that: it follows temporaries that are assigned once back
 //! to the place that their pointer was read from, or whose address it is.
 //!
-//! The elements of an array behind a pointer are not told apart: `p + i` leads to `*p` for every
+//! The elements of an array behind a pointer are not distinguished: `p + i` leads to `*p` for every
 //! `i`.
 
 use crate::ir::*;
@@ -59,8 +59,8 @@ impl Resolver {
     /// The place with the pointer temporaries at its base replaced by what they were computed from.
     pub fn place(&self, place: &Place) -> Place {
         let mut place = place.clone();
-        // Each step goes to a temporary that was assigned before; the count guards against a body
-        // that is wrong.
+        // Each step goes to a temporary that was assigned before; the count guards against an
+        // ill-formed body.
         for _ in 0..self.sources.len() {
             let Some(base) = place.base_local().filter(|_| place.proj.first() == Some(&Proj::Deref)) else { break };
             let (from, steps) = match self.sources.get(base.0 as usize) {

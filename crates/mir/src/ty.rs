@@ -1,5 +1,5 @@
-//! Types of places, operands and values, computed from the IR alone. Nothing here asks the front
-//! end, so the verifier that builds on it is a second opinion on what lowering did.
+//! Types of places, operands and values, computed from the IR alone. Nothing here depends on the
+//! front end, so the verifier that builds on it is a second opinion on what lowering did.
 
 use crate::ir::*;
 use typing::types::{ArrayLen, Bounds, Own, Pointer, Qty, Quals, RecordId, RecordKind, Region, Ty, TyKind, TypeStore};
@@ -39,7 +39,7 @@ pub fn pointer_class(types: &TypeStore, pointer: &Pointer) -> PointerClass {
     }
 }
 
-/// The declaration behind a local number.
+/// The declaration of a local, by number.
 pub fn local(body: &Body, local: Local) -> Result<&LocalDecl, TyError> {
     body.locals.get(local.0 as usize).ok_or_else(|| format!("there is no local _{}", local.0))
 }
@@ -248,7 +248,7 @@ pub fn same_shape(types: &TypeStore, a: Ty, b: Ty) -> bool {
 }
 
 /// Whether two records differ in their regions only: instances of one generic. (Records of MIR text
-/// have lost their generic; there the tag and the place of declaration tell.)
+/// have lost their generic; there the tag and the place of declaration decide.)
 fn same_record(types: &TypeStore, a: RecordId, b: RecordId) -> bool {
     let (Some(x), Some(y)) = (types.records.get(a.0 as usize), types.records.get(b.0 as usize)) else { return false };
     let generic = |id| types.instance_of.get(&id);

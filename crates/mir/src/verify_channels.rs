@@ -1,5 +1,5 @@
-//! The verifier's part about channels: ends have the contract's types, and messages go the way that
-//! the contract says. In which state an end is, is for the analysis of states.
+//! The verifier's part about channels: ends have the contract's types, and messages are sent in the
+//! direction that the contract says. Which state an end is in is left to the typestate analysis.
 
 use crate::ir::*;
 use crate::ty::ValueTy;

@@ -1,4 +1,4 @@
-//! The verifier's part about order: temporaries are assigned before use on all ways, and locals
+//! The verifier's part about order: temporaries are assigned before use on all paths, and locals
 //! with storage statements are used only between them. Deliberately not on the framework of `flow`:
 //! it is a second opinion.
 
@@ -80,7 +80,7 @@ fn temps(verifier: &mut Verifier, cfg: &Cfg) {
     });
 }
 
-/// Runs through all reachable statements with the state in front of each, which then changes by
+/// Runs through all reachable statements with the state before each, which then changes by
 /// `assign`.
 fn each_use(
     verifier: &mut Verifier,
@@ -108,8 +108,8 @@ fn each_use(
 }
 
 /// Locals with a `StorageLive` are used, and die, only where they may be live. (A jump may pass the
-/// declaration of a local that dies at the end of the block, so "on some way" is the most that can
-/// be asked.)
+/// declaration of a local that dies at the end of the block, so "on some path" is the most that can
+/// be required.)
 fn storage(verifier: &mut Verifier, cfg: &Cfg) {
     let body = verifier.body;
     let mut tracked = BitSet::empty(body.locals.len());

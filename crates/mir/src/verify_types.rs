@@ -104,7 +104,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Asks that the operand's type passes `test`.
+    /// Requires that the operand's type passes `test`.
     fn want(&mut self, operand: &Operand, what: &str, test: impl Fn(&Self, Ty) -> bool) -> Option<Ty> {
         let found = self.operand(operand)?;
         if *self.kind(found) != TyKind::Error && !test(self, found) {

@@ -1,7 +1,7 @@
 //! Runs the MIR files of `tests/mir`: each case parses, prints, parses and prints the same again,
 //! and the verifier finds what the case's `//!` comments say, and nothing else.
 //!
-//! A file holds cases behind `//--- name`; the text in front of the first stands in front of each.
+//! A file holds cases after `//--- name`; the text before the first is put before each.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,5 +1,5 @@
-//! Checks that always fail where they are reached: a mistake that need not wait for a run to be
-//! seen, so it is warned of.
+//! Checks that always fail where they are reached: such a mistake need not wait for a run to be
+//! found, so a warning reports it.
 //!
 //! Needs: `flow::ranges`. Changes nothing: the check stays, and fails when it is reached.
 
@@ -60,7 +60,7 @@ fn least(range: Range) -> String {
     format!("{}{more}", range.lo)
 }
 
-/// A range as people write it, behind a noun.
+/// A range as people write it, after a noun.
 fn shown(range: Range) -> String {
     let huge = i128::from(i64::MAX) - 1;
     match range {

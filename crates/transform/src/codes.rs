@@ -2,7 +2,7 @@
 
 use source::Code;
 
-/// A check that fails on every way that reaches it.
+/// A check that fails on every path that reaches it.
 pub const CERTAIN: Code = Code { id: "L0601", title: "a check that always fails" };
 
 /// `--stack-notes`: where an object lives that this function makes and frees.

@@ -69,7 +69,7 @@ pub fn run(program: &mut Program, body: &mut Body) {
     edits.apply(body);
 }
 
-/// Statements to be put in front of others.
+/// Statements to be put before others.
 #[derive(Default)]
 struct Edits {
     before: Vec<(At, Stmt)>,
@@ -301,7 +301,7 @@ fn set_base(body: &mut Body, at: At, base: &Operand) {
     }
 }
 
-/// A new temporary that is assigned in front of a statement.
+/// A new temporary that is assigned before a statement.
 fn copy_before(body: &mut Body, edits: &mut Edits, at: At, span: Span, value: Operand, ty: Ty) -> Operand {
     let local = new_temp(body, ty, span);
     let kind = StmtKind::Assign(Place::local(local), Rvalue::Use(value));
@@ -323,7 +323,7 @@ struct Element {
     index: Operand,
 }
 
-/// The temporaries `_t = offset(F, k)` that are nothing but checked and looked through.
+/// The temporaries `_t = offset(F, k)` that are only checked and dereferenced.
 fn elements(body: &Body, writes: &Writes, shorts: &FxHashMap<Local, Short>) -> FxHashMap<Local, Element> {
     let mut found: FxHashMap<Local, Element> = FxHashMap::default();
     for (block, data) in body.blocks.iter().enumerate() {
@@ -358,7 +358,7 @@ fn elements(body: &Body, writes: &Writes, shorts: &FxHashMap<Local, Short>) -> F
     found
 }
 
-/// Whether the check stands behind the address in the same block, and the source still has its
+/// Whether the check comes after the address in the same block, and the source still has its
 /// value.
 fn checked_at_once(body: &Body, element: &Element, check: At) -> bool {
     if check.block != element.at.block || check.stmt < element.at.stmt {

@@ -57,7 +57,7 @@ fn is_null(block: &Block, at: usize, local: Local) -> bool {
     false
 }
 
-/// The drop of the slot behind a statement, if nothing on the way can fill it.
+/// The drop of the slot after a statement, if nothing on the way can fill it.
 fn drop_behind(program: &Program, body: &Body, block: &Block, from: usize, slot: &Place) -> Option<usize> {
     for (at, stmt) in block.stmts.iter().enumerate().skip(from + 1) {
         if stmt.is_unsafe {
@@ -90,8 +90,8 @@ fn is_cursor(body: &Body, local: Local) -> bool {
     body.blocks.iter().flat_map(|block| &block.stmts).any(begins)
 }
 
-/// Whether a store leaves the slot alone: it is no store of something that owns, and the way to the
-/// slot stays.
+/// Whether a store leaves the slot alone: it is not a store of something that owns, and the path to
+/// the slot stays the same.
 fn keeps(program: &Program, body: &Body, dest: &Place, slot: &Place) -> bool {
     let apart = |local: Local| body.locals.get(local.0 as usize).is_some_and(|l| !l.address_taken);
     match dest.as_local() {

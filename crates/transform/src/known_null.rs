@@ -1,9 +1,9 @@
 //! Accesses through thin pointers that are certainly null.
 //!
-//! A thin access has no check: page zero traps. But loads may trade places in the C compiler where
-//! nothing between them can be seen, and it does so more where it knows the address, so the trap
-//! may come at the next line. Where the analysis knows that the pointer is null, a check in front
-//! of the access says so at its own line.
+//! A thin access has no check: page zero traps. But the C compiler may reorder loads where nothing
+//! observable lies between them, and does so more often where it knows the address, so the trap may
+//! come at the next line. Where the analysis knows that the pointer is null, a check before the
+//! access reports it at its own line.
 //!
 //! Needs: `flow::ranges`. Changes: adds checks that always fail. Guarantees: no access that would
 //! not have trapped is checked.
@@ -24,8 +24,8 @@ pub fn may_have(body: &Body) -> bool {
     body.blocks.iter().flat_map(|b| &b.stmts).any(|s| null(&s.kind))
 }
 
-/// The check that belongs in front of a statement or terminator, if the pointer of its first access
-/// is null on every way there.
+/// The check that belongs before a statement or terminator, if the pointer of its first access is
+/// null on every path there.
 pub fn check(program: &Program, body: &Body, view: &View, item: Item) -> Option<Stmt> {
     let mut pointer = None;
     let mut see = |place: &Place, access: Access| {

@@ -1,6 +1,6 @@
-//! Transforms of MIR that remove run-time checks, warnings of those that always fail, and objects
-//! of the heap that go to frames; run on what is emitted: bodies without type parameters, and
-//! instances. `pass` lists them.
+//! Transforms of MIR: they remove run-time checks, warn of those that always fail, and move heap
+//! objects into frames. They run on what is emitted: bodies without type parameters, and instances.
+//! `pass` lists them.
 
 pub mod certain;
 pub mod codes;

@@ -1,4 +1,4 @@
-//! Innermost loops, and how often they turn: `for (i = start; i < end; i += step)`,
+//! Innermost loops, and how often they run: `for (i = start; i < end; i += step)`,
 //! `while (n-- > 0)`, `for (; p < end; p++)`.
 
 use crate::uses::{self, At, Writes};
@@ -34,13 +34,13 @@ pub struct Loop {
     pub head: usize,
     /// All blocks, sorted.
     pub blocks: Vec<usize>,
-    /// The block that goes back to the head; of `Open` loops one of them.
+    /// The block that jumps back to the head; of `Open` loops one of them.
     pub latch: usize,
     /// How often it turns, at most: what is in it may leave it earlier.
     pub turns: Turns,
 }
 
-/// What says how often a loop turns. The test stands at the head, which it leaves if the test
+/// What determines how often a loop runs. The test stands at the head, which it leaves if the test
 /// fails.
 #[derive(Clone, Debug)]
 pub enum Turns {
@@ -418,7 +418,7 @@ fn change(body: &Body, blocks: &[usize], counter: Local, ty: Ty) -> Option<(At, 
     found
 }
 
-/// Whether the local is a copy of the counter that was made in front of the statement in its block.
+/// Whether the local is a copy of the counter that was made before the statement in its block.
 fn is_copy(body: &Body, at: At, local: Local, counter: Local) -> bool {
     let made = written_once(body, at.block, local).filter(|&n| n < at.stmt);
     let value = made.and_then(|n| body.blocks.get(at.block)?.stmts.get(n));
@@ -426,8 +426,8 @@ fn is_copy(body: &Body, at: At, local: Local, counter: Local) -> bool {
         && matches!(value.map(|s| &s.kind), Some(StmtKind::Assign(_, Rvalue::Use(from))) if uses::whole(from) == Some(counter))
 }
 
-/// Whether `writes` knows the local to be assigned once, in the loop, in front of the statement on
-/// every way there.
+/// Whether `writes` knows the local to be assigned once, in the loop, before the statement on every
+/// path there.
 pub fn computed_before(
     body: &Body,
     writes: &Writes,

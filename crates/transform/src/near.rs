@@ -1,10 +1,10 @@
 //! Pointers that move, but not in this loop.
 //!
 //! Of a fat pointer that is only looked at in a loop, the number of elements that remain is
-//! computed where the pointer is assigned; then one comparison with it passes nearly every index.
-//! What fails it gets the whole test: an index may well be negative.
+//! computed where the pointer is assigned; then one comparison with it accepts nearly every index.
+//! What fails it gets the full test: an index may well be negative.
 //!
-//! Needs: bodies behind `removal`. Changes: checks of one element into `near`; adds variables.
+//! Needs: bodies after `removal`. Changes: checks of one element into `near`; adds variables.
 //! Guarantees: the checks fail as before.
 
 use crate::counted::new_temp;

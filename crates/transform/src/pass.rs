@@ -82,13 +82,13 @@ pub fn run(program: &mut Program, options: Options) -> Report {
     report
 }
 
-/// Whether the function goes into the program: something uses it, or another object may.
+/// Whether the function is put into the program: something uses it, or another object may.
 fn may_be_called(program: &Program, body: &Body) -> bool {
     program.functions.get(body.func.func.0 as usize).is_some_and(|f| f.used || f.linkage != Linkage::Internal)
 }
 
-/// The bodies' numbers, each behind those that it calls, so that their results are known; where
-/// calls go round, in the order of the source.
+/// The bodies' numbers, each after those that it calls, so that their results are known; where
+/// calls are recursive, in the order of the source.
 fn callees_first(bodies: &[&mut Body]) -> Vec<usize> {
     let numbers: FxHashMap<&FuncRef, usize> = bodies.iter().enumerate().map(|(n, b)| (&b.func, n)).collect();
     let callees = |n: usize| {

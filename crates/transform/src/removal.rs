@@ -53,7 +53,7 @@ pub fn run(
     let func = shown_name(program, body);
     let mut verdicts: Vec<(Point, Verdict)> = vec![];
     let mut returned = None;
-    // Of each block the first: what is behind it is not reached.
+    // Of each block the first: what comes after it is not reached.
     let mut known: Vec<(Point, Stmt)> = vec![];
     {
         let Some(ranges) = Ranges::of(program, body, summaries) else { return };
@@ -167,8 +167,8 @@ fn judge(program: &Program, body: &Body, view: &View, check: &Check) -> Option<V
         }
         Check::Count(new, there) => {
             let nothing = view.value(new).is_some_and(|r| r.hi <= 0);
-            // What is there is compared as a signed number, or as an unsigned one if the new count
-            // is.
+            // The old count is compared as a signed number, or as an unsigned one if the new count
+            // is unsigned.
             let counted = view.value(there).is_some_and(|r| r.lo >= 0);
             (nothing || counted && view.difference(new, there).is_some_and(|d| d <= 0)).then_some(Verdict::Gone)
         }

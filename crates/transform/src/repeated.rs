@@ -1,15 +1,15 @@
 //! Checks that were made before.
 //!
 //! The ranges do not follow the bounds of fat pointers. But whether `p[k]` is in bounds depends on
-//! the words of `p` and on `k` alone: where it was checked on every way, and neither was written
-//! since, it holds again.
+//! the words of `p` and on `k` alone: where it was checked on every path, and neither was written
+//! since, it still holds.
 //!
 //! Forward, at each point a set of facts: `p[k]` was checked, and `t` is a copy of `k`. Join:
-//! intersection. A write to a local drops what is said of it; what it said of its copies stays with
-//! them. A number of fewer than 64 bits has the value that it has when widened to 64, and only
-//! conversions to 64 bits are followed, so a copy is the same index.
+//! intersection. A write to a local drops the facts about it; facts about its copies stay. A number
+//! of fewer than 64 bits has the value that it has when widened to 64, and only conversions to 64
+//! bits are followed, so a copy is the same index.
 //!
-//! Needs: bodies behind `removal`. Changes: checks into `nop`. Guarantees: a check that is gone was
+//! Needs: bodies after `removal`. Changes: checks into `nop`. Guarantees: a check that is gone was
 //! made with the same words before.
 
 use crate::report::Remaining;
@@ -65,7 +65,7 @@ impl Facts {
         }
     }
 
-    /// `to` has just got the value of `from`.
+    /// `to` has just received the value of `from`.
     fn copy(&mut self, to: Local, from: Local) {
         let mut same: Vec<Local> = self.copies.iter().filter(|c| c.0 == from).map(|c| c.1).collect();
         same.push(from);
@@ -88,7 +88,7 @@ impl Facts {
     }
 }
 
-/// Removes repeated checks of the body, and from what is told of those that remain.
+/// Removes repeated checks of the body, and from what is reported of those that remain.
 pub fn run(program: &Program, body: &mut Body, remaining: &mut Vec<Remaining>, first: usize) -> usize {
     let checks = body.blocks.iter().flat_map(|b| &b.stmts).filter(|s| single_check(&s.kind).is_some()).count();
     if checks < 2 || checks * body.blocks.len() > MOST_WORK || flow::ranges::returns_twice(program, body) {

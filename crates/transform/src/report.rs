@@ -16,9 +16,9 @@ pub struct Remaining {
     pub span: Span,
     /// What it tests.
     pub what: &'static str,
-    /// Why it could not go.
+    /// Why it could not be removed.
     pub why: String,
-    /// It runs only if the test in front of its loop fails.
+    /// It runs only if the test before its loop fails.
     pub versioned: bool,
 }
 
@@ -94,7 +94,7 @@ impl Report {
     }
 }
 
-/// What a check tests, in a word or two; none for what is no test.
+/// What a check tests, in a word or two; none for what is not a test.
 pub fn what(check: &Check) -> Option<&'static str> {
     Some(match check {
         Check::Index(..) | Check::Element(_) => "index",

@@ -1,6 +1,6 @@
-//! Writes of more than there is room for, seen before they run: through a pointer without bounds,
+//! Writes of more than there is room for, found before they run: through a pointer without bounds,
 //! which leads to one element, and of a literal into an array that it does not fit. Their checks
-//! are the callee's own, or their counts are not known, so ranges do not tell.
+//! are the callee's own, or their counts are not known, so ranges do not find them.
 //!
 //! Needs: arguments are made in the block of their call, as lowering does. Changes nothing.
 

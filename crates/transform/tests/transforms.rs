@@ -1,6 +1,6 @@
 //! Runs the MIR of `tests/mir` through the transforms.
 //!
-//! A file holds cases behind `//--- name`; the text in front of the first stands in front of each.
+//! A file holds cases after `//--- name`; the text before the first is put before each.
 //! `//> stmt`: the result has a line that reads so; `//< stmt`: it has none. `//= N stmt`: it has
 //! that many.
 

@@ -3,7 +3,7 @@
 //! Lattice, of each local that may own: the set of {null, something else, object of site n} that it
 //! may hold. Join: union. A local that holds nothing, because nothing was assigned yet or it was
 //! moved out of, has the empty set. A branch on whether such a local is null is not taken where
-//! that cannot be, so that what stands behind a failed `malloc` counts for nothing.
+//! that cannot be, so that the code after a failed `malloc` is ignored.
 
 use flow::framework::{solve, Analysis, Direction, Edge, Item, Point};
 use mir::cfg::Cfg;
@@ -66,7 +66,7 @@ impl Freed {
     }
 }
 
-/// What was found out.
+/// What was found.
 #[derive(Debug, Default)]
 pub struct Found {
     /// By site: why its objects must stay in the heap, and where that is seen.
@@ -319,7 +319,7 @@ impl Follow<'_> {
                         Access::Address => refuse(self.holds(state, local), ELSEWHERE),
                     }
                 });
-                // A slot that is dropped is no slot of the stack.
+                // A slot that is dropped is not a slot on the stack.
                 if let StmtKind::DropSlot(place) = kind {
                     refuse(self.owner(place).map_or(0, |l| self.holds(state, l)), ELSEWHERE);
                 }

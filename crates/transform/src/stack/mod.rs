@@ -1,11 +1,11 @@
-//! Heap to stack: a unique object of bounded size that the function itself frees on every way, and
+//! Heap to stack: a unique object of bounded size that the function itself frees on every path, and
 //! that never leaves it, lives in the function's frame.
 //!
 //! After Choi, Gupta, Serrano, Sreedhar and Midkiff, "Escape Analysis for Java" (OOPSLA 1999);
 //! ownership makes it much simpler. A unique object has one owner at a time, and every other
 //! pointer to it is a loan that has ended when the owner frees it (`flow/ownership`). So only
 //! owners need to be followed (`follow.rs`): if the value of an allocation is moved between locals
-//! of the function alone, and each of its ways ends in a `Dispose` there, then no pointer to it is
+//! of the function alone, and each of its paths ends in a `Dispose` there, then no pointer to it is
 //! used any more when the function returns, or when the same allocation runs again.
 //!
 //! Needs: bodies whose ownership was checked, without type parameters. Changes: `alloc` becomes the

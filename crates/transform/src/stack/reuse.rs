@@ -2,9 +2,9 @@
 //! heap is the allocation of one like it, the second takes the memory of the first.
 //!
 //! After Reinking, Xie, de Moura and Leijen, "Perceus: Garbage Free Reference Counting with Reuse"
-//! (PLDI 2021), for unique pointers, of which it is known that nobody else looks at them any more.
-//! Between the two there is no call and nothing that may collect, so that no more memory is held
-//! than before.
+//! (PLDI 2021), for unique pointers, which are known to have no other users at that point. Between
+//! the two there is no call and nothing that may collect, so that no more memory is in use than
+//! before.
 //!
 //! Needs: bodies whose ownership was checked. Changes: `Dispose` of an object all of whose parts
 //! are gone becomes a move into a temporary, which `alloc` has as `reuse`. Guarantees: the runtime
@@ -25,7 +25,7 @@ struct Pair {
     ty: Ty,
 }
 
-/// Pairs what is freed in one body with what is allocated behind it.
+/// Pairs what is freed in one body with what is allocated after it.
 pub fn run(program: &Program, body: &mut Body, placed: &mut Vec<Placed>) {
     let any = |test: fn(&StmtKind) -> bool| body.blocks.iter().flat_map(|b| &b.stmts).any(|s| test(&s.kind));
     if !any(|k| matches!(k, StmtKind::Dispose { .. })) || !any(is_alloc) {
@@ -67,8 +67,8 @@ fn is_alloc(kind: &StmtKind) -> bool {
     matches!(kind, StmtKind::Assign(_, Rvalue::Alloc { .. }))
 }
 
-/// A statement that frees one object of the heap, of which all that it owned went elsewhere: the
-/// pointer's type and the object's.
+/// A statement that frees one object of the heap, from which everything that it owned was moved
+/// elsewhere: the pointer's type and the object's.
 fn freed(program: &Program, body: &Body, stmt: &Stmt) -> Option<(Ty, Ty)> {
     let StmtKind::Dispose { value: value @ Operand::Move(_), handle: None, moved } = &stmt.kind else { return None };
     let ty = operand_ty(program, body, value).ok()?;
@@ -97,7 +97,7 @@ fn is_empty(types: &TypeStore, ty: Ty, path: &mut Vec<Proj>, moved: &[Vec<Proj>]
     })
 }
 
-/// The first allocation behind a point, if nothing else happens to the heap before, and it is of
+/// The first allocation after a point, if nothing else happens to the heap before, and it is of
 /// one object like `target`.
 fn next_alloc(program: &Program, body: &Body, cfg: &Cfg, from: (usize, usize), target: Ty) -> Option<(usize, usize)> {
     let (mut block, mut first) = from;

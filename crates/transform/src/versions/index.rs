@@ -12,7 +12,7 @@ use typing::types::{RecordKind, Ty, TypeStore};
 /// Expressions are followed so deep.
 const DEPTH: u32 = 12;
 
-/// An expression that can be computed in front of the loop, for the first turn or the last.
+/// An expression that can be computed before the loop, for the first turn or the last.
 #[derive(Clone, Debug)]
 pub enum Node {
     /// A constant or an unwritten local.
@@ -42,7 +42,7 @@ impl Node {
         }
     }
 
-    /// The pointers that are looked through.
+    /// The pointers that are dereferenced.
     pub fn pointers(&self, found: &mut Vec<Local>) {
         match self {
             Node::Leaf(_) | Node::Counter => {}
@@ -87,7 +87,7 @@ impl Slope {
     }
 }
 
-/// Something that must hold in front of the loop.
+/// Something that must hold before the loop.
 #[derive(Clone, Debug)]
 pub enum Test {
     /// The expression in the first turn is at most what it is in the last, in its own type.
@@ -333,8 +333,8 @@ impl Planner<'_> {
         }
     }
 
-    /// A place that is read in front of the loop instead: what nothing in the loop changes, behind
-    /// one pointer at most.
+    /// A place that is read before the loop instead: nothing in the loop changes it, and it is
+    /// behind one pointer at most.
     fn load(&self, place: &Place, at: At, depth: u32) -> Option<Node> {
         let qty = mir::ty::place_ty(self.program, self.body, place).ok()?;
         let one_word = int_range(self.types(), qty.ty).is_some() || self.types().as_pointer(qty.ty).is_some();
@@ -367,7 +367,7 @@ impl Planner<'_> {
             PlaceBase::Local(local) => {
                 let decl = self.body.locals.get(local.0 as usize)?;
                 if behind {
-                    // Whose bounds say nothing is no address to begin with.
+                    // A pointer whose bounds say nothing is not an address to begin with.
                     let thin = self.types().words(decl.ty.ty) == 1;
                     (thin && loops::is_unwritten(self.body, &self.l.blocks, local)).then_some(())?;
                 }
@@ -399,7 +399,7 @@ impl Planner<'_> {
         let address = place.base_local()?;
         let def = loops::computed_before(self.body, self.writes, self.dominators, self.l, address, at)?;
         let (_, Rvalue::Offset(base, index)) = self.writes.single(self.body, address)? else { return None };
-        // Only what the loop stores nowhere: this is no field.
+        // Only what the loop stores nowhere: this is not a field.
         self.steady.holds(place).then_some(())?;
         let stmts = &self.body.blocks.get(def.block)?.stmts;
         let check = stmts.iter().enumerate().find_map(|(n, s)| match &s.kind {
@@ -436,7 +436,7 @@ impl Planner<'_> {
         }
         // From an unsigned type of 64 bits to the signed one: the sequence stays in order as long
         // as it ends below the count, which is a signed number; that its first number is not
-        // negative is asked of the result.
+        // negative is required of the result.
         (have.lo == 0 && bits(have) == bits(want)).then_some(())
     }
 

@@ -1,4 +1,4 @@
-//! Writes the test in front of a loop, and the copy behind it.
+//! Writes the test before a loop, and the copy after it.
 
 use super::index::{Index, Node, Slope, Test};
 use super::Plan;
@@ -19,7 +19,7 @@ const FEW_STEPS: i128 = 4;
 /// end of 64 bits.
 const SMALL: i128 = 1 << 31;
 
-/// Puts the test in front of the loop, and a copy without the plan's checks behind it.
+/// Puts the test before the loop, and a copy without the plan's checks after it.
 pub fn apply(program: &mut Program, body: &mut Body, l: &Loop, plan: Plan) {
     let head = BlockId(l.head as u32);
     let span = body.blocks.get(l.head).map_or(Span::NONE, |b| b.term.span);
@@ -102,7 +102,7 @@ struct Edits {
     growth: Option<(At, Local, Operand)>,
     /// In which block the counter is compared with what, and what that is all the time.
     end: Option<(usize, Operand, Operand)>,
-    /// Places that are read in front of the loop.
+    /// Places that are read before the loop.
     loaded: Vec<(Place, Local)>,
 }
 
@@ -117,7 +117,7 @@ fn set_goto(body: &mut Body, block: usize, to: BlockId, span: Span) {
     }
 }
 
-/// Sends every way into the loop through `first`.
+/// Sends every edge into the loop through `first`.
 fn enter_through(body: &mut Body, l: &Loop, first: usize) {
     let (head, first_id) = (BlockId(l.head as u32), BlockId(first as u32));
     for (n, block) in body.blocks.iter_mut().enumerate() {
@@ -173,7 +173,7 @@ fn copy_loop(body: &mut Body, l: &Loop, edits: &Edits, long: Ty) -> BlockId {
     place_of(l.head).unwrap_or(BlockId(l.head as u32))
 }
 
-/// Changes a statement of the copy; what has to stand in front of it goes to `before`.
+/// Changes a statement of the copy; what has to stand before it goes to `before`.
 fn edit(body: &mut Body, edits: &Edits, at: At, s: &mut Stmt, before: &mut Vec<Stmt>, long: Ty) {
     if edits.nothing.contains(&at) {
         s.kind = StmtKind::Nop;
@@ -222,7 +222,7 @@ fn edit(body: &mut Body, edits: &Edits, at: At, s: &mut Stmt, before: &mut Vec<S
     }
 }
 
-/// Puts an index in the place of another where the statement goes to an element.
+/// Puts an index in the place of another where the statement accesses an element.
 fn replace_index(kind: &mut StmtKind, old: &Operand, new: &Operand) {
     if let StmtKind::Assign(_, Rvalue::Offset(_, index)) = kind {
         if index == old {
@@ -314,7 +314,7 @@ impl Builder<'_> {
         Operand::Const(Const::Int(n, self.ulong()))
     }
 
-    /// Goes on only if the condition holds.
+    /// Continues only if the condition holds.
     fn ask(&mut self, condition: Operand) {
         let slow = self.slow;
         let next = new_block(self.body, slow, self.span);
@@ -329,7 +329,7 @@ impl Builder<'_> {
         self.ask(condition);
     }
 
-    /// Asks that the loop is worth it, and computes what the other tests need: the counter's last
+    /// Tests that the loop is worth it, and computes what the other tests need: the counter's last
     /// value, or how many turns follow the first.
     fn turns(&mut self, plan: &Plan) {
         let l = self.l;
@@ -358,14 +358,14 @@ impl Builder<'_> {
         self.emit(Rvalue::Binary(BinOp::Div, n, by, ulong), ulong)
     }
 
-    /// Asks that the counter has a last value in its type; gives how far that is from the first.
+    /// Tests that the counter has a last value in its type; gives how far that is from the first.
     fn count_up(&mut self, counter: &Counter, end: &Node) -> Operand {
         let ty = counter.ty;
         let start = Operand::local(counter.local);
         let Some(range) = int_range(&self.program.types, ty) else { return self.number(0) };
         let constant = |n: i128| Operand::Const(Const::Int(n, ty));
         let end = self.node(end, None);
-        // Growth behind the last turn passes no end of the type.
+        // Growth after the last turn passes no end of the type.
         let room = match (&counter.step, counter.until) {
             (Operand::Const(Const::Int(step, _)), Until::Below) => constant(range.hi - (step - 1)),
             (Operand::Const(Const::Int(step, _)), Until::UpTo) => constant(range.hi - step),
@@ -389,7 +389,7 @@ impl Builder<'_> {
         self.unsigned(turns, ty)
     }
 
-    /// Asks that there is a turn; gives how many follow it.
+    /// Tests that there is a turn; gives how many follow it.
     fn count_down(&mut self, down: &Countdown) -> Operand {
         let ty = down.ty;
         let start = Operand::local(down.local);
@@ -403,7 +403,7 @@ impl Builder<'_> {
         above
     }
 
-    /// Asks that there is a turn; gives how many follow it, if each moves the pointer by so many
+    /// Tests that there is a turn; gives how many follow it, if each moves the pointer by so many
     /// elements at least.
     fn climb(&mut self, climb: &Climb, by: i128) -> Operand {
         let ulong = self.ulong();
@@ -496,7 +496,7 @@ impl Builder<'_> {
         value
     }
 
-    /// Asks that the number is from 0 to less than 2^31.
+    /// Tests that the number is from 0 to less than 2^31.
     fn ask_small(&mut self, value: Operand) {
         let (ulong, small) = (self.ulong(), self.number(SMALL));
         let value = self.emit(Rvalue::Numeric(value, ulong), ulong);
@@ -663,7 +663,7 @@ impl Builder<'_> {
         self.ask_comparison(BinOp::Lt, last, count, ulong);
     }
 
-    /// How far the counter goes, as a number without a sign.
+    /// How far the counter runs, as an unsigned number.
     fn distance_to_last(&mut self) -> Option<Operand> {
         let counter = self.l.counter()?;
         let (start, last, ty) = (Operand::local(counter.local), self.last.clone()?, counter.ty);

@@ -1,25 +1,25 @@
 //! Loops in two versions.
 //!
-//! In front of an innermost loop stands a test that indices and pointers stay within their bounds,
-//! from the first turn to the last. If so a copy of the loop runs that has not these checks, and
-//! that the C compiler can vectorise; if not, or if the loop is short, the loop as it was, which
-//! faults where it must, behind the same side effects.
+//! An innermost loop is preceded by a test that indices and pointers stay within their bounds, from
+//! the first turn to the last. If they do, a copy of the loop runs that does not have these checks
+//! and that the C compiler can vectorise. If not, or if the loop is short, the original loop runs,
+//! which faults where it must, after the same side effects.
 //!
 //! * An index of a loop that counts up is followed if it is a sum or product in which the counter
 //!   stands once: `i`, `i + a`, `k * n + i`, `i * stride`, through conversions (`index`). Within
 //!   one integer type such a sequence `first, first + s, ..., last` passes no end of the type if
 //!   `first <= last` and the sum of its steps is less than the type has numbers: then all of it
-//!   lies between `first` and `last`. The test asks that at each conversion on the way, and
+//!   lies between `first` and `last`. The test requires that at each conversion on the way, and
 //!   `last < count`.
 //! * What has fewer than 64 bits is computed in 64 in the copy, from its first value on: `int`
 //!   wraps around, which C compilers would have to take into account (`Plan::rebased`).
 //! * Pointers that move by constants stay within their bounds if all turns together do not move
 //!   them further (`walk`).
 //! * Counts and bases may lie in memory that the loop does not change (`crate::steady`); the copy
-//!   has them in locals. A check that stays then compares with a count that was tested in front of
+//!   has them in locals. A check that stays then compares with a count that was tested before
 //!   the loop (`Plan::eased`).
 //!
-//! Needs: bodies behind `removal`, which leaves only checks that are not proven. Changes: the
+//! Needs: bodies after `removal`, which leaves only checks that are not proven. Changes: the
 //! graph. Guarantees: each access of the copy would have passed its check.
 
 mod index;
@@ -102,7 +102,7 @@ struct Plan {
     dropped: Vec<At>,
     tests: Vec<Test>,
     eased: Vec<Eased>,
-    /// What else the copy reads in front of the loop.
+    /// What else the copy reads before the loop.
     read: Vec<Node>,
     /// Arithmetic of counts that the tests compute.
     counted: Vec<At>,
@@ -198,7 +198,7 @@ fn plan(
     Some(plan)
 }
 
-/// The indices with which a statement goes to elements.
+/// The indices with which a statement accesses elements.
 fn elements(kind: &StmtKind) -> Vec<Operand> {
     let mut found = vec![];
     if let StmtKind::Assign(_, Rvalue::Offset(_, index)) = kind {

@@ -1,9 +1,9 @@
 //! Fat pointers that a loop moves by constants: `*o++ = x`, `in += 3`.
 //!
-//! Within a turn it is followed how far each has moved since the head, at least and at most. A loop
-//! of at most `n` turns that moves a pointer by at most `g` in each, never back, keeps `p + c`
+//! Within a turn the analysis tracks how far each has moved since the head, at least and at most. A
+//! loop of at most `n` turns that moves a pointer by at most `g` in each, never back, keeps `p + c`
 //! within the bounds, `c` counted from the head of a turn, if that holds for `(n - 1) * g + c`
-//! elements from where the pointer stands in front of the loop.
+//! elements from where the pointer stands before the loop.
 
 use crate::loops::{Loop, Turns, Until, MOST_STEP};
 use crate::uses::{self, At, Writes};
