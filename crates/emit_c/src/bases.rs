@@ -19,7 +19,7 @@
 //! it may keep nothing that finds the object; but then each access faults.)
 //!
 //! Against H.-J. Boehm, *Simple Garbage-Collector-Safety* (PLDI 1996), which makes each result of
-//! arithmetic opaque and names its base behind it: here arithmetic stays as it is, since only few
+//! arithmetic opaque and names its base after it: here arithmetic stays as it is, since only few
 //! functions can collect while they walk, and the compiler cannot take back what was stored.
 
 use crate::body::Emitter;
@@ -378,8 +378,8 @@ impl<'b> Flow<'b> {
         (live, wanted)
     }
 
-    /// The sets in front of a block. `see` gets the number of each statement, last first, with what
-    /// is needed during it and what is wanted behind it.
+    /// The sets before a block. `see` gets the number of each statement, last first, with what is
+    /// needed during it and what is needed after it.
     fn through(&self, n: usize, see: &mut dyn FnMut(usize, Option<&BitSet>, &BitSet)) -> (BitSet, BitSet) {
         let Some(block) = self.body.blocks.get(n) else { return Default::default() };
         let (mut live, mut wanted) = self.at_end(block);
@@ -406,7 +406,7 @@ impl<'b> Flow<'b> {
         (live, wanted)
     }
 
-    /// What must be kept while the statement runs, with `live` needed behind it.
+    /// What must be kept while the statement runs, with `live` needed after it.
     fn during(&self, kind: &StmtKind, collects: Collects, live: &BitSet) -> BitSet {
         let mut during = BitSet::empty(self.body.locals.len());
         let kept = |n: usize| self.kept.get(n).is_some_and(|k| *k != Kept::Not);
@@ -588,7 +588,7 @@ impl Emitter<'_, '_> {
         name
     }
 
-    /// Behind a statement.
+    /// After a statement.
     pub fn bases_behind(&mut self, block: usize, at: usize) {
         for local in self.bases.stores.get(&(block, at)).cloned().unwrap_or_default() {
             if let Some(text) = self.base_text(local) {

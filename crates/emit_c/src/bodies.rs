@@ -42,7 +42,7 @@ pub fn prototypes(unit: &mut Unit) -> String {
     out
 }
 
-/// `static`, `weak` and so on, with a blank behind.
+/// `static`, `weak` and so on, followed by a blank.
 fn storage(unit: &Unit, func: &FuncRef, function: &Function) -> &'static str {
     if unit.options.plain {
         return plain_storage(unit, func, function);
@@ -264,7 +264,7 @@ fn label_tables(unit: &mut Unit, func: &FuncRef) -> Vec<String> {
     out
 }
 
-/// What readies the runtime before the program's `main`, which is C's: faults are reported, stacks
+/// What prepares the runtime before the program's `main`, which is C's: faults are reported, stacks
 /// may overflow from its first instruction on.
 pub fn start(unit: &Unit) -> &'static str {
     match unit.reach.functions.iter().any(|f| unit.is_main(f)) {

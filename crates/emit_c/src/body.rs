@@ -235,7 +235,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
 
     /// The last named parameter in C, for `va_start`.
     fn last_param(&self) -> String {
-        // The words of a result stand behind the parameters.
+        // The words of a result come after the parameters.
         if let Some(suffix) = crate::ctype::suffixes(self.unit.types.words(self.signature.ret)).last() {
             return format!("ret{suffix}");
         }
@@ -676,7 +676,7 @@ pub fn effect_of(place: &Place, body: &Body) -> Effect {
     }
 }
 
-/// Where a jump to each block ends up, behind blocks that hold nothing but a jump.
+/// Where a jump to each block ends up, past blocks that hold nothing but a jump.
 fn targets(body: &Body, ending: &[bool]) -> Vec<u32> {
     let step = |n: u32| match body.blocks.get(n as usize) {
         Some(Block { stmts, term: Terminator { kind: TermKind::Goto(next), .. } })
@@ -689,8 +689,8 @@ fn targets(body: &Body, ending: &[bool]) -> Vec<u32> {
     (0..body.blocks.len() as u32)
         .map(|start| {
             let mut at = start;
-            // A loop of empty blocks stays one: after as many steps as there are blocks the search
-            // gives up.
+            // A loop of empty blocks stays a loop: the search gives up after as many steps as there
+            // are blocks.
             for _ in 0..body.blocks.len() {
                 match step(at) {
                     Some(next) => at = next,

@@ -38,7 +38,7 @@ impl Emitter<'_, '_> {
         }
         let ret = signature.as_ref().map_or(self.unit.types.common.void, |s| s.ret);
         let outs = self.result_words(ret);
-        // Behind the named parameters, as prototypes have them: what goes through `...` is last.
+        // After the named parameters, as prototypes have them: what goes through `...` is last.
         words.splice(named..named, outs.iter().map(|name| format!("&{name}")));
         let text = match callee {
             Callee::Start(func) => self.start(func, &words),
@@ -93,7 +93,7 @@ impl Emitter<'_, '_> {
         self.push(&line);
     }
 
-    /// Variables that receive the words behind the first one of a result. They are copied from at
+    /// Variables that receive the words after the first one of a result. They are copied from at
     /// once, so that no variable of the program has its address taken by a call.
     fn result_words(&mut self, ret: Ty) -> Vec<String> {
         let words = self.unit.types.words(ret);
@@ -123,7 +123,7 @@ impl Emitter<'_, '_> {
         for (n, arg) in args.iter().enumerate() {
             let words = self.operand(arg, false);
             let Some(param) = signature.and_then(|s| s.params.get(n)) else {
-                // Through `...` only the address goes.
+                // Through `...` only the address is passed.
                 out.extend(words.into_iter().next().map(|w| w.text));
                 continue;
             };

@@ -25,7 +25,7 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// The tables, which stand behind the descriptors of what is owned.
+    /// The tables, which come after the descriptors of what is owned.
     pub fn text(&self) -> &str {
         &self.definitions
     }

@@ -37,7 +37,7 @@ impl Containers {
         Containers { asked: asked.collect(), ..Containers::default() }
     }
 
-    /// Definitions, in front of what uses them; empty if there is nothing.
+    /// Definitions, before what uses them; empty if there is nothing.
     pub fn text(&self) -> String {
         if self.text.is_empty() {
             return String::new();

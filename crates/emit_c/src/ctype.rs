@@ -59,7 +59,7 @@ pub struct CTypes<'a> {
     pub any_used: bool,
 }
 
-/// The words behind the first one of a multi-word pointer, as suffixes of names.
+/// The words after the first one of a multi-word pointer, as suffixes of names.
 pub fn suffixes(words: u32) -> &'static [&'static str] {
     match words {
         3 => &["__lo", "__hi"],

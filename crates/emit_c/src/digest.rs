@@ -226,7 +226,7 @@ impl Writer<'_> {
             "{:?}{:?}{:?}{:?}{:?}{:?})",
             f.into, f.end_into, f.copies, f.fills, f.terminates, f.keeps_string
         );
-        // A caller that believes in it has no code behind the call. Values of function types
+        // A caller that relies on it has no code after the call. Values of function types
         // convert from one to the other.
         self.out.push_str(if f.noreturn && !self.deep { "noreturn " } else { "" });
         let outlives = if self.deep { &[][..] } else { &f.outlives };
@@ -295,7 +295,7 @@ impl Writer<'_> {
     }
 }
 
-/// The word of an ownership with a blank behind; none for shared.
+/// The word of an ownership followed by a blank; none for shared.
 fn own_word(own: Own) -> String {
     match own {
         Own::Shared => String::new(),

@@ -37,7 +37,7 @@ pub struct Drops {
 }
 
 impl Drops {
-    /// The text that goes in front of the code, behind the types.
+    /// The text that goes before the code, after the types.
     pub fn text(&self) -> String {
         format!("{}{}", self.declarations, self.definitions)
     }
@@ -115,8 +115,8 @@ impl Unit<'_> {
     }
 
     /// The drop action of objects of the type, if they hold counts that must be taken back when the
-    /// collector finds them dead. `front`: what a block has in front of its object, as C text over
-    /// `object`; and how many bytes it has more.
+    /// collector finds them dead. `front`: what a block holds before its object, as C text over
+    /// `object`, and how many bytes that adds.
     pub fn dead_function(&mut self, ty: Ty, front: &str, more: u64) -> Option<String> {
         if !mir::ty::holds_counts(self.types, ty) {
             return None;
@@ -230,7 +230,7 @@ impl Unit<'_> {
                         let _ = write!(out, "if ({at}.tag == {n}) {{ {inner}}} ");
                     }
                 }
-                // What a union without a tag owns, nobody can tell: the checker lets nothing owned
+                // Nobody can tell what a union without a tag owns: the checker lets nothing owned
                 // into one.
                 (RecordKind::Union, _) => {}
             }

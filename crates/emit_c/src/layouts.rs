@@ -60,7 +60,7 @@ fn collect(types: &TypeStore, ty: Ty, base: u64, out: &mut Vec<u64>) -> Option<(
             out.push(base);
             Some(())
         }
-        // An endpoint is no object of any heap.
+        // An endpoint is not an object of any heap.
         TyKind::Handle(..) | TyKind::Endpoint(_) => Some(()),
         TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Complex(_) => Some(()),
         TyKind::Enum(_) | TyKind::NullPtr | TyKind::VaList => Some(()),
@@ -138,7 +138,7 @@ pub enum Allocation {
     Conservative,
 }
 
-/// What a block has in front of its object.
+/// What a block holds before its object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Front {
     /// Nothing.
@@ -254,7 +254,7 @@ impl Unit<'_> {
         let first = masks.first().copied().unwrap_or(0);
         let kind = if masks.len() > 1 { "LEE_LAYOUT_MIXED" } else { "LEE_LAYOUT_WORDS" };
         let size = self.c.sizeof_text(ty);
-        // Should the C compiler lay the type out in another way, nothing is known of it.
+        // If the C compiler lays the type out differently, nothing is known of it.
         let _ = writeln!(
             self.layout_definitions,
             "static const struct lee_layout {name} = {{ .bytes = {size}, .kind = {size} == {bytes} ? {kind} : LEE_LAYOUT_CONSERVATIVE, .words = 0x{first:x}u, .more = {more}, .drop = {drop}, .container = {container} }};"

@@ -25,7 +25,7 @@ pub struct Locator<'a> {
     map: &'a SourceMap,
     /// Offsets of line starts.
     starts: Vec<u32>,
-    /// For each line, the line behind the last marker at or before it.
+    /// For each line, the line after the last marker at or before it.
     anchors: Vec<u32>,
     known: FxHashMap<u32, (File, u32)>,
     /// File names by number.

@@ -134,7 +134,7 @@ fn named_records(types: &TypeStore, ty: Ty, seen: &mut FxHashSet<RecordId>, out:
 }
 
 /// The group of a record with the reference to its digest, and its note: the fields, separated by
-/// `; `. Two records of one name in one file (of different scopes) cannot be told apart by name;
+/// `; `. Two records of one name in one file (of different scopes) cannot be distinguished by name;
 /// the first one stands for both.
 fn record_lines(unit: &mut Unit, id: RecordId, names: &mut FxHashSet<String>) -> Option<(Vec<String>, String)> {
     let types = unit.types;

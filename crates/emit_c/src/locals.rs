@@ -11,7 +11,7 @@ use typing::types::*;
 /// How a local is held.
 #[derive(Clone, Debug)]
 pub struct Held {
-    /// Its C name; the words behind the first have suffixes.
+    /// Its C name; the words after the first have suffixes.
     pub name: String,
     /// A multi-word local whose address is taken is one object, so that its words lie in a row.
     pub object: bool,
@@ -21,7 +21,7 @@ pub struct Held {
     pub used: bool,
 }
 
-/// Names all locals. The first holder of a name keeps it; a parameter gives way to the variable
+/// Names all locals. The first local with a name keeps it; a parameter gives it up to the variable
 /// that it is copied into.
 pub fn name_locals(unit: &mut Unit, body: &Body, scratch: &mut NameSet) -> Vec<Held> {
     reserve_outer_names(unit, body, scratch);

@@ -64,7 +64,7 @@ const HEADER: &[&str] =
 
 /// Functions that gcc or clang know by name, in one list of words. A function of the program that
 /// has such a name is declared under another, with the true one as its assembler name, so that no
-/// compiler puts its own meaning to it.
+/// compiler gives it a meaning of its own.
 const BUILTINS: &str = "abort abs acos acosf acosh acoshf acoshl acosl aligned_alloc alloca asin asinf asinh asinhf asinhl \
 asinl asprintf atan atan2 atan2f atan2l atanf atanh atanhf atanhl atanl bcmp bcopy bzero cabs cabsf cabsl cacos cacosf \
 cacosh calloc carg cargf cargl casin casinh catan catanh cbrt cbrtf cbrtl ccos ccosh ceil ceilf ceill cexp cimag cimagf \
@@ -162,8 +162,7 @@ pub fn is_identifier(text: &str) -> bool {
     sanitize(text) == text
 }
 
-/// Names that begin like this are not for programs: whatever is behind, another beginning is
-/// needed.
+/// Names that begin like this are not for programs: whatever follows, another prefix is needed.
 fn has_reserved_prefix(name: &str) -> bool {
     name.starts_with("lee_") || name.starts_with("LEE_") || name.starts_with("__")
 }
@@ -211,7 +210,7 @@ impl NameSet {
         self.claim_words(base, &[])
     }
 
-    /// A free name such that it is free with each of the suffixes behind it, too.
+    /// A free name such that it is free with each of the suffixes added, too.
     pub fn claim_words(&mut self, base: &str, suffixes: &[&str]) -> String {
         let mut base = sanitize(base);
         let prefixed = match self.tags || self.plain {
@@ -252,7 +251,7 @@ pub fn escape(bytes: &[u8]) -> String {
             // `??` could begin a trigraph under -std=c11.
             b'?' => out.push_str("\\?"),
             b' '..=b'~' => out.push(b as char),
-            // Three octal digits: no digit behind can become part of them.
+            // Three octal digits: no digit that follows can become part of them.
             _ => out.push_str(&format!("\\{b:03o}")),
         }
     }

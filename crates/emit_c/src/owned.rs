@@ -72,8 +72,8 @@ impl Emitter<'_, '_> {
     }
 
     /// A cursor points at the place. What a slot holds is taken out for the cursor's life: whoever
-    /// else looks at the slot meanwhile, by another way or in another task, finds nothing there,
-    /// not what was freed through the cursor.
+    /// else looks at the slot meanwhile, through another pointer or in another task, finds it empty
+    /// rather than what was freed through the cursor.
     pub fn cursor_begin(&mut self, cursor: Local, of: &Place) {
         if !self.is_slot(of) {
             let value = self.rvalue(&Rvalue::AddrOf(of.clone()));
@@ -281,7 +281,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Memory from an arena or a reap for objects that `container_of` asks for: with an entry of
-    /// the list behind them. None if it does not, or if the objects own something: then only
+    /// the list after them. None if it does not, or if the objects own something: then only
     /// pointers of `@heap` are asked.
     fn alloc_listed(&mut self, elem: Ty, site: &Ex, handle: &Operand, (count, size): (&Ex, &Ex)) -> Option<Ex> {
         if self.unit.types.owns(elem) {

@@ -52,7 +52,7 @@ pub struct Uses {
     pub counts: Vec<u32>,
     /// It would be stored and never read.
     pub unread: Vec<bool>,
-    /// It is only checked as the address of one element, this often, and looked through.
+    /// It is only checked as the address of one element, this often, and dereferenced.
     pub element_checks: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Small C helpers that emitted code uses and that are no business of the runtime. Each is written
+//! Small C helpers that emitted code uses and that do not concern the runtime. Each is written
 //! only if it is used.
 
 /// A helper: its name and text.
@@ -33,8 +33,8 @@ pub const LEFT: Helper = Helper {
 };
 
 /// Pointer arithmetic on elements whose size is not a power of two: where the offset from the first
-/// element would wrap, and so no longer be a multiple of the size, the result is one element in
-/// front of the first.
+/// element would wrap, and so no longer be a multiple of the size, the result is one element before
+/// the first.
 pub const OFFSET: Helper = Helper {
     name: "lee__offset",
     text: "LEE_INLINE void *lee__offset(const void *p, const void *lo, int64_t count, size_t size) {
@@ -149,7 +149,7 @@ LEE_INLINE int64_t lee__count_div(const struct lee_site *site, int64_t a, int64_
 ",
 };
 
-/// What stands in front of plain C instead of lee/lee.h: the few words that emission itself uses.
+/// What is emitted before plain C instead of lee/lee.h: the few words that emission itself uses.
 /// Only machines with 64-bit `long` and pointers are compiled for.
 pub const PLAIN: &str = "#define NULL ((void *)0)
 typedef unsigned long size_t, uintptr_t;

@@ -298,7 +298,7 @@ pub fn operands<'b>(kind: &'b StmtKind, see: &mut dyn FnMut(Input<'b>)) {
             asm.inputs.iter().for_each(|(_, _, o)| see(Input::Operand(o)));
             asm.outputs.iter().for_each(|(_, _, p)| see(Input::Written(p)));
         }
-        // A proof is no code.
+        // A proof is not code.
         StmtKind::Prove(_) | StmtKind::StorageLive(_) | StmtKind::StorageDead(_) | StmtKind::Nop => {}
     }
 }

@@ -73,7 +73,7 @@ pub fn layouts(c: &mut CTypes) -> String {
     out
 }
 
-/// Writes the definition behind those that it depends on. What is taken out of the table is
+/// Writes the definition after those that it depends on. What is taken out of the table is
 /// written, or being written.
 fn place(node: Node, texts: &mut FxHashMap<Node, (String, Vec<Node>)>, out: &mut String) {
     let Some((text, dependencies)) = texts.remove(&node) else { return };
@@ -223,7 +223,7 @@ fn attributes_text(field: &Field) -> String {
     field.align.map_or(packed.to_string(), |a| format!("{packed} __attribute__((aligned({a})))"))
 }
 
-/// What must be complete in front of an object of the type.
+/// What must be complete before an object of the type.
 fn by_value(c: &mut CTypes, ty: Ty, out: &mut Vec<Node>) {
     match c.types.kind(ty) {
         TyKind::Record(id) => {

@@ -231,8 +231,7 @@ impl Emitter<'_, '_> {
         value.cast(&cast)
     }
 
-    /// Float to integer: what is out of range becomes the nearest value, and what is no number
-    /// becomes zero.
+    /// Float to integer: what is out of range becomes the nearest value; NaN becomes 0.
     fn saturate(&mut self, a: &Operand, source: FloatKind, target: IntKind) -> Ex {
         let value = self.value(a);
         let (word, float) = match source.standard() {
@@ -324,7 +323,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The element at an offset of a fat pointer, if the temporary that holds its address is only
-    /// checked and looked through.
+    /// checked and dereferenced.
     pub fn element(&mut self, local: Local, pointer: &Operand, count: &Operand) -> Option<Element> {
         let checks = self.uses.element_checks.get(local.0 as usize).copied().unwrap_or(0);
         let ty = self.operand_ty(pointer);

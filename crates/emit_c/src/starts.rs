@@ -33,8 +33,8 @@ impl Starts {
         self.names.is_empty()
     }
 
-    /// Their definitions, which stand behind the prototypes, and in no source file: what is inlined
-    /// into them has lines of its own.
+    /// Their definitions, which come after the prototypes and are in no source file: what is
+    /// inlined into them has lines of its own.
     pub fn text(&self) -> String {
         if self.is_empty() {
             String::new()

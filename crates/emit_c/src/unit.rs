@@ -322,8 +322,8 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// An identifier for a symbol. `own`: it is the program's, so a C function of that name is none
-    /// of its business.
+    /// An identifier for a symbol. `own`: it is the program's, so it has nothing to do with a C
+    /// function of that name.
     fn external_name(&mut self, name: Symbol, symbol: Option<Symbol>, own: bool) -> Name {
         let label = symbol;
         let symbol = symbol.unwrap_or(name).as_str();
@@ -347,8 +347,8 @@ impl<'a> Unit<'a> {
         Name { ident: self.idents.claim(&base), label: Some(symbol.to_string()) }
     }
 
-    /// The identifier that C code itself uses, so that compilers know what they know of `setjmp`
-    /// and its like; under an assembler name the symbol that it is given.
+    /// The identifier that C code itself uses, so that compilers recognise `setjmp` and the like;
+    /// under an assembler name the symbol that it is given.
     fn plain_name(&mut self, name: Symbol, symbol: &str) -> Name {
         let text = name.as_str();
         let ident =

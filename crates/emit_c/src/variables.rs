@@ -158,7 +158,7 @@ impl Unit<'_> {
         self.variables.listed.extend(words);
     }
 
-    /// The entries of the words that were listed, behind the definition that holds them.
+    /// The entries of the words that were listed, after the definition that holds them.
     pub fn end_initialiser(&mut self) -> String {
         self.variables.at = None;
         let mut out = String::new();

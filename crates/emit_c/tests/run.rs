@@ -2,7 +2,7 @@
 //! with the other optimised, with `FULL=1` in the environment both with both. `CASE=text` picks
 //! cases by name.
 //!
-//! A file holds cases behind `//--- name`; the text in front of the first stands in front of each.
+//! A file holds cases after `//--- name`; the text before the first is put before each.
 //! A case says with `//! out: LINE` what it prints (a fault's line included), with `//! c: TEXT`
 //! what its C text holds, and with `//! no: TEXT` what it does not.
 

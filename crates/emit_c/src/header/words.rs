@@ -165,7 +165,7 @@ pub fn body(types: &TypeStore, record: &Record) -> String {
     format!("{{\n{inside}}}{}", layout_attributes(record))
 }
 
-/// What stands behind the closing brace.
+/// What follows the closing brace.
 pub fn layout_attributes(record: &Record) -> String {
     let mut text = String::new();
     if record.packed {

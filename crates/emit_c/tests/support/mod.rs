@@ -56,8 +56,8 @@ pub fn is_clang(compiler: &str) -> bool {
     std::env::var("LEE_TEST_CLANG").map_or(compiler != "gcc", |clang| clang == compiler)
 }
 
-/// Notes for `./dev` that a test was not run for want of a tool. `counted`: its harness counts it
-/// as passed.
+/// Notes for `./dev` that a test was not run because a tool is missing. `counted`: its harness
+/// counts it as passed.
 pub fn skip(tool: &str, test: &str, counted: bool) {
     let line = format!("{tool}\t{test}\t{}\n", if counted { "counted" } else { "" });
     match std::env::var_os("LEE_SKIPS").filter(|file| !file.is_empty()) {
