@@ -58,8 +58,8 @@ pub fn applied(text: &str, edits: &[Edit]) -> Option<String> {
     Some(out)
 }
 
-/// The edits of all patches of one file, rising. A patch that overlaps with one before it is left
-/// out.
+/// The edits of all patches of one file, in ascending order. A patch that overlaps with one before
+/// it is left out.
 pub fn merged<'a>(patches: impl Iterator<Item = &'a Patch>) -> Vec<Edit> {
     let mut all: Vec<Edit> = vec![];
     for patch in patches {

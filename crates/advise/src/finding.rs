@@ -99,7 +99,7 @@ pub struct Finding {
     pub bytes: (Option<u64>, Option<u64>),
     /// Why it was declined, or what to know about the advice.
     pub reason: String,
-    /// Further places.
+    /// More places.
     pub notes: Vec<Note>,
     /// Whether the site is in a loop, which makes it worth more.
     pub in_loop: bool,

@@ -27,7 +27,7 @@ use std::cell::Cell as Shared;
 
 /// Situations at one point of a body, at most.
 const MOST_SITUATIONS: usize = 160;
-/// Offsets from the start of an object that are told apart, in bytes.
+/// Offsets from the start of an object that are distinguished, in bytes.
 const NEAR: i64 = 16;
 
 /// Where the object that is followed comes from.

@@ -1,8 +1,8 @@
 //! Where each token of the preprocessed text comes from: the log of the preprocessor.
 //!
 //! gcc with `-E -fdebug-cpp -ftrack-macro-expansion=2` writes before each token
-//! `{P:FILE;F:...;L:LINE;C:COLUMN;...}`: of a token of the file its place, of an argument of a
-//! macro the place where the argument is written, of a token of a macro's body the place in the
+//! `{P:FILE;F:...;L:LINE;C:COLUMN;...}`: for a token of the file its place, for an argument of a
+//! macro the place where the argument is written, for a token of a macro's body the place in the
 //! definition. So a token whose place is in the file and not on a line of a directive is written
 //! there; every other one is made by a macro or comes from another file. The log has the same
 //! tokens as the plain output; that is checked.

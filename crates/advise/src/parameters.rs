@@ -10,12 +10,12 @@ use flow::framework::Item;
 use flow::ranges::{Range, Ranges, Summaries};
 use mir::ir::*;
 
-/// Bodies with more statements are not looked at for what they pass: their arguments may be
+/// Bodies with more statements are not searched for what they pass: their arguments may be
 /// anything.
 const MOST_STATEMENTS: usize = 4000;
 
-/// Adds what the calls of a unit pass. Only functions that allocate are worth it; `everything`:
-/// other units' functions count, too.
+/// Adds what the calls of a unit pass. Only functions that allocate are considered; `everything`:
+/// other units' functions, too.
 pub fn collect(unit: &Unit, number: usize, known: &Parameters, everything: bool, found: &mut Parameters) {
     let program = &unit.program;
     let summaries = Summaries::default();
@@ -69,7 +69,7 @@ pub fn merge(into: &mut Parameters, from: Parameters) {
     }
 }
 
-/// Leaves the functions all of whose callers are seen: internal ones whose address is not taken,
+/// Keeps the functions all of whose callers are seen: internal ones whose address is not taken,
 /// and the others too if the program is whole.
 pub fn keep_known(all: &mut Parameters, edges: &Edges, whole_program: bool) {
     all.retain(|name, _| {

@@ -1,8 +1,8 @@
 //! The edits of one site: which tokens change, and into what.
 //!
 //! A fragment is new text together with the tokens that it must give after the preprocessor, so
-//! that a plan says both what is written and what must come out. `check` holds the preprocessor to
-//! it.
+//! that a plan says both what is written and what must come out. `check` verifies the
+//! preprocessor's output against it.
 
 use crate::allocators::Role;
 use crate::edits::Edit;
@@ -156,7 +156,7 @@ impl Planner<'_> {
     fn bytes(&self, first: usize, last: usize) -> Option<(usize, usize)> {
         let file = &self.origins.file.tokens;
         let (a, b) = (file.get(first)?, file.get(last)?);
-        // No directive in between: it would go, too.
+        // No directive in between: it would be removed, too.
         let clean = file.get(first..=last)?.iter().all(|t| !t.directive);
         (clean && a.lo <= b.lo).then_some((a.lo, b.hi))
     }
@@ -438,7 +438,7 @@ impl Planner<'_> {
         let statement = self.spelled(hi) == ";" && self.raw_of(hi).is_some();
         let (from, to) = self.extent(lo, hi)?;
         if statement && matches!(previous, ";" | "{" | "}" | ")" | "else" | "do" | ":") {
-            // `)` also ends a cast; then the release is no statement of its own.
+            // `)` also ends a cast; then the release is not a statement of its own.
             let end = self.raw_of(hi).and_then(|n| self.origins.file.tokens.get(n)).map_or(to, |t| t.hi);
             let listed = matches!(previous, ";" | "{" | "}");
             if listed || !self.is_cast(lo) {
@@ -482,7 +482,7 @@ impl Planner<'_> {
             && self.spelled(token - 3) == "("
     }
 
-    /// A statement goes, with its line if it has one for itself.
+    /// A statement is removed, with its line if it has one to itself.
     fn removed(&self, lo: usize, hi: usize, from: usize, to: usize) -> Change {
         let (mut first, mut last) = (from, to);
         let line_start = self.source.get(..from).and_then(|s| s.rfind('\n')).map_or(0, |n| n + 1);
@@ -510,7 +510,7 @@ impl Planner<'_> {
     fn indent(&self, at: usize) -> String {
         let start = self.source.get(..at).and_then(|s| s.rfind('\n')).map_or(0, |n| n + 1);
         let line = self.source.get(start..at).unwrap_or("");
-        // Blanks in front of the token, if it is the first of its line; else those of the line.
+        // Blanks before the token, if it is the first of its line; else those of the line.
         line.chars().take_while(|c| matches!(c, ' ' | '\t')).collect()
     }
 
@@ -590,8 +590,7 @@ impl Planner<'_> {
             match self.spelled(at) {
                 ")" | "]" => depth += 1,
                 "(" | "[" if depth > 0 => depth -= 1,
-                // Right after a label there is no place for a declaration, and `for (` is none
-                // either.
+                // A declaration cannot stand right after a label, nor in `for (`.
                 "(" | "[" | ":" => return None,
                 ";" | "{" | "}" if depth == 0 => {
                     let first = self.spelled(at + 1);

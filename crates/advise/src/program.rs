@@ -84,7 +84,7 @@ impl Context<'_> {
         }
     }
 
-    /// Whether a call does not come back, as far as the body of the callee says it (attributes are
+    /// Whether a call does not return, as far as the callee's body shows (attributes are
     /// in the graph already).
     pub fn never_returns(&self, callee: &Callee) -> bool {
         self.summary(callee).is_some_and(|s| s.never_returns)

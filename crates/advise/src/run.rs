@@ -1,8 +1,8 @@
-//! A whole run: units are read and analysed in parallel, summaries go round between them until
+//! A whole run: units are read and analysed in parallel, summaries are exchanged between them until
 //! nothing changes.
 //!
 //! Each thread keeps the units that it read, because types are shared inside a unit without locks.
-//! Between threads go plain data: summaries, edges of the call graph, intervals of parameters,
+//! Threads exchange plain data: summaries, edges of the call graph, intervals of parameters,
 //! findings.
 
 use crate::fields::Fields;
@@ -17,7 +17,8 @@ use crate::verdict::{judge, Parameters, Surroundings};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 
-/// How often summaries go round between units before calls from one to another count as unknown.
+/// How often summaries are exchanged between units before calls from one to another count as
+/// unknown.
 const MOST_ROUNDS: usize = 10;
 
 /// What a run gives.
@@ -166,7 +167,7 @@ fn work(shared: &Shared) {
     }
 }
 
-/// Does the work; a bug in it is an error of this unit and no reason for the other threads to wait
+/// Does the work; a bug in it is an error of this unit and must not keep the other threads waiting
 /// at a barrier.
 fn caught<T>(what: &str, work: impl FnOnce() -> T) -> Result<T, String> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).map_err(|_| format!("internal error while {what}"))

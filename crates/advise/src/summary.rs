@@ -279,8 +279,8 @@ fn only_releases(cx: &Context, body: &Body) -> bool {
     releases == 1
 }
 
-/// A fresh object that is returned: one site, whose object goes nowhere else, and nothing else but
-/// null is returned.
+/// A fresh object that is returned: one site, whose object is stored nowhere else, and nothing but
+/// that or null is returned.
 fn fresh(cx: &Context, body: &Body, cfg: &Cfg) -> Option<Fresh> {
     let mut found = None;
     for site in crate::sites::sites(cx, body) {

@@ -48,7 +48,7 @@ pub struct Surroundings<'a> {
     pub recursive: &'a rustc_hash::FxHashSet<String>,
 }
 
-/// The name of a function in the whole program: internal ones are told apart by their unit.
+/// The name of a function in the whole program: internal ones are distinguished by their unit.
 pub fn key(program: &Program, unit: usize, func: &typing::tree::FuncRef) -> String {
     let name = symbol(program, func).unwrap_or_default();
     if is_internal(program, func) {
@@ -148,7 +148,7 @@ impl Judge<'_> {
             site,
         };
         self.decide(&mut candidate, &events)?;
-        // A helper's own site is reported where it stands; a call of the helper only if there is
+        // A helper's own site is reported at its own place; a call of the helper only if there is
         // advice, or if it counts as an allocator.
         let helper = candidate.site.entry.is_none() && candidate.finding.verdict == Verdict::Declined;
         if helper && !self.options.infer_allocators {
@@ -292,7 +292,7 @@ impl Judge<'_> {
             let field = field_of(self.cx, self.body, *at, place)?;
             let record = self.cx.program.types.as_record(target)?;
             let tag = self.cx.program.types.record(record).tag?;
-            // A link to the next of its kind is no owner.
+            // A link to the next of its kind is not an owner.
             if field.split('.').next() == Some(tag.as_str()) || owner.as_ref().is_some_and(|o| *o != field) {
                 return None;
             }

@@ -279,7 +279,7 @@ pub fn convert(value: &Val, from: Repr, to: Repr) -> Val {
     }
 }
 
-/// Float to integer: what is out of range becomes the nearest value, what is no number 0.
+/// Float to integer: what is out of range becomes the nearest value; NaN becomes 0.
 fn saturate(value: f64, kind: IntKind) -> i128 {
     if value.is_nan() {
         return 0;

@@ -247,7 +247,7 @@ pub enum Stmt {
     },
     DropSlot(Place),
     Swap(Place, Place),
-    /// Cursor local, its place, the place it goes over, whether that is a slot.
+    /// Cursor local, its place, the place it is on, whether that is a slot.
     CursorBegin(u32, Place, Place, bool),
     /// What the oracle has no model of.
     Unsupported(&'static str),

@@ -1,8 +1,8 @@
 //! Collection: what no root reaches ends. Roots are locals, globals and what lies in arenas.
 //!
 //! Locals are read word by word, globals and objects of the heap by their types, as the ABI says:
-//! of a pointer with bounds the lower one counts, an integer keeps nothing alive. What is collected
-//! and then used is a report.
+//! of a pointer with bounds the lower one counts, an integer keeps nothing alive. Use of something
+//! that was collected is reported.
 
 use crate::code::*;
 use crate::library::Args;

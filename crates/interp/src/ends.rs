@@ -54,8 +54,8 @@ impl Machine<'_> {
 
     /// `free` and its kin.
     pub fn dispose(&mut self, value: &Op, handle: Option<&Op>, moved: &[Place]) -> R<()> {
-        // The parts that went before become null, as emitted code has it; what still has its object
-        // is lost.
+        // The parts that were moved before become null, as in emitted code; what still has its
+        // object is lost.
         for part in moved {
             let Some(loc) = self.locate_raw(part) else { continue };
             if self.mem.readable(loc, part.size).is_err() {

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use typing::tree::FuncRef;
 use typing::types::*;
 
-/// How it goes on.
+/// How it continues.
 enum Flow {
     /// With the next statement.
     Next,

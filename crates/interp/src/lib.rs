@@ -1,9 +1,9 @@
 //! An oracle for memory safety: an interpreter of MIR with a memory that knows objects, bounds,
 //! what is initialised, and who owns what.
 //!
-//! It runs what the pipeline made and reads nothing of what the analyses found out, so it judges
-//! them: an accepted program without `unsafe` for which it reports anything but the program's own
-//! fault shows a hole. How it works: docs/internals/interpreter.md.
+//! It runs what the pipeline made and reads none of the analyses' results, so it can check them: an
+//! accepted program without `unsafe` for which it reports anything but the program's own fault
+//! shows a soundness hole. How it works: docs/internals/interpreter.md.
 
 mod arith;
 mod builtins;

@@ -54,7 +54,7 @@ impl Args<'_> {
     pub fn val(&self, n: usize) -> Val {
         self.0.get(n).map_or(Val::Int(0), |(v, _)| v.clone())
     }
-    /// What stands behind the first `n`.
+    /// What follows the first `n`.
     pub fn rest(&self, n: usize) -> Vec<(Val, Repr)> {
         self.0.iter().skip(n).cloned().collect()
     }

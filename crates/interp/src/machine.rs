@@ -395,8 +395,8 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// A pointer of the type into an object that is always there. Without an end the object is the
-    /// bounds.
+    /// A pointer of the type into an object that is always there. Without an end the bounds are the
+    /// whole object.
     pub fn fixed_pointer(&mut self, obj: ObjId, ptr: i64, lo: i64, hi: Option<i64>, ty: Ty) -> Val {
         let at = |this: &Self, off: i64| this.mem.address(Loc { obj, off });
         if self.program.types.words(ty) != 3 {
@@ -520,7 +520,7 @@ impl<'p> Machine<'p> {
     pub fn read(&self, loc: Loc, repr: Repr, size: u64, bits: Option<(u32, u32)>) -> R<Val> {
         let obj = match self.mem.readable(loc, size) {
             Ok(obj) => obj,
-            // `unsafe` code may look at the count in front of an object (docs/internals/abi.md).
+            // `unsafe` code may look at the count before an object (docs/internals/abi.md).
             Err(Bad::Outside(-8, _)) if self.in_unsafe && size == 8 => {
                 return match self.mem.obj(loc.obj).map(|o| o.count) {
                     Some(count) if count > 0 => Ok(Val::Int(i128::from(count))),
@@ -577,7 +577,7 @@ impl<'p> Machine<'p> {
                 LENT if lent => {}
                 LENT => return report(ReportKind::LentGiven, "what is lent to this function is given away"),
                 MOVED if slot.size < crate::types::size(&self.program.types, ty) => {
-                    // A part that went before; what holds it goes without it.
+                    // A part that was moved before; what holds it ends without it.
                 }
                 _ => {
                     if let Some(obj) = self.mem.obj_mut(at.obj) {

@@ -54,10 +54,10 @@ pub const INIT: u8 = 0;
 pub const UNINIT: u8 = 1;
 /// A byte of an owned pointer that was moved away.
 pub const MOVED: u8 = 2;
-/// A byte of an owned pointer that is lent to this place: it may be looked through, not given on.
+/// A byte of an owned pointer that is lent to this place: it may be dereferenced, not passed on.
 pub const LENT: u8 = 3;
 
-/// Where objects begin, so that addresses in front of and behind them have their number too.
+/// Where objects begin, so that addresses before and after them have their number too.
 const MIDDLE: u64 = 0x4000_0000;
 /// The largest object.
 pub const LARGEST: u64 = 0x4000_0000;

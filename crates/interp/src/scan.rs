@@ -153,7 +153,7 @@ impl Machine<'_> {
                     if used == 0 {
                         return Ok(stored);
                     }
-                    // What is no part of the number is given back.
+                    // What is not part of the number is put back.
                     for &b in seen.iter().skip(used).rev() {
                         self.scan_back(&mut input, Some(b));
                         read -= 1;

@@ -24,7 +24,7 @@ impl Directory {
 /// The bytes of `struct dirent`.
 const ENTRY: u64 = 280;
 
-/// Functions of the system that the runtime stands in front of: a task that waits in one lets
+/// Functions of the system that the runtime wraps: a task that waits in one lets
 /// others run, and a descriptor is of a process.
 const IN_FRONT: &[&str] =
     &["close", "dup", "fstat", "fsync", "isatty", "nanosleep", "pipe", "read", "sleep", "usleep", "write"];

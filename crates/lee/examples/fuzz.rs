@@ -1,5 +1,5 @@
 //! Mutates programs and takes them through the whole compiler: nothing may panic, hang or overflow
-//! the stack, and C made from what was accepted must be taken by the C compiler. The same seed
+//! the stack, and C made from accepted programs must compile. The same seed
 //! gives the same programs.
 //!
 //!     fuzz [--seconds N] [--seed N] [FILE...]      FILEs are run as they are, without mutation
@@ -268,7 +268,7 @@ fn corpus(session: &Session) -> Vec<Program> {
     for file in files {
         let mut sink = Sink::default();
         let Ok(SourceMap { text, .. }) = session.preprocess(&file, &[], &mut sink) else { continue };
-        // The user's part is what stands behind the last marker that returns to the file.
+        // The user's part is what follows the last marker that returns to the file.
         let mark = format!("\"{}\" 2\n", file.display());
         let at = text.rfind(&mark).map_or(0, |at| at + mark.len());
         let (headers, own) = text.split_at(at);

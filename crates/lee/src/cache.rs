@@ -2,8 +2,8 @@
 //! its page for users.
 //!
 //! `HASH/` has the unpacked runtime and library of one version of the command, `runtimes/HASH/` one
-//! compiled runtime. Both have a file `used`, whose time of change is at most a day behind the last
-//! use.
+//! compiled runtime. Both have a file `used`, whose modification time is at most a day before the
+//! last use.
 
 use crate::failure::Failure;
 use std::ffi::OsStr;
@@ -19,8 +19,8 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Places for what is made from an installation, best first: the user's cache, and a folder for
-/// temporary files that only this user can write to, which is looked at only when the first will
-/// not do. A home directory that does not exist is not made.
+/// temporary files that only this user can write to, which is tried only when the first cannot be
+/// used. A home directory that does not exist is not made.
 pub fn places() -> impl Iterator<Item = PathBuf> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let home = || absolute("HOME").filter(|home| home.is_dir()).map(|home| home.join(".cache"));

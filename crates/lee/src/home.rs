@@ -1,4 +1,4 @@
-//! Where the runtime and the library lie: unpacked from the command itself into a cache, or in
+//! Where the runtime and the library are: unpacked from the command itself into a cache, or in
 //! `LEE_HOME`.
 //!
 //! A file in the cache is written under another name and renamed, and each start compares all with
@@ -70,7 +70,7 @@ impl Home {
         Ok(Home { root, identity: hash.name() })
     }
 
-    /// The headers that stand in front of the system's.
+    /// The headers that stand before the system's.
     pub fn library_headers(&self) -> PathBuf {
         self.root.join("library/include")
     }

@@ -1,4 +1,4 @@
-//! Linking, with the runtime behind everything else.
+//! Linking, with the runtime after everything else.
 
 use crate::failure::{reason, Failure, Outcome};
 use crate::session::Session;

@@ -135,7 +135,7 @@ impl Files {
     }
 }
 
-/// In what the type of a function differs from the one of its definition: the first parameter that
+/// How the type of a function differs from that of its definition: the first parameter that
 /// does, the number of them, or the result. None for what has no parameters.
 fn difference(used: &str, defined: &str) -> Option<String> {
     let (used_result, used) = signature(used)?;
@@ -189,7 +189,7 @@ fn signature(text: &str) -> Option<(String, Vec<String>)> {
     Some((result.to_string(), trimmed))
 }
 
-/// The first field of a record's note that the other has not got in its place.
+/// The first field of a record's note that the other does not have in its place.
 fn other_field(here: &str, there: &str) -> String {
     let (ours, theirs): (Vec<&str>, Vec<&str>) = (here.split("; ").collect(), there.split("; ").collect());
     let at = (0..ours.len().max(theirs.len())).find(|&n| ours.get(n) != theirs.get(n));

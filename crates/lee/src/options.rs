@@ -96,7 +96,7 @@ pub struct Options {
     pub no_gc: bool,
     /// `-I`, `-D`, `-U`, `-include`, `-isystem`, as the preprocessor takes them.
     pub preprocessor: Vec<OsString>,
-    /// More flags for the compilation of emitted C, in front of ours.
+    /// More flags for the compilation of emitted C, before ours.
     pub code: Vec<String>,
     /// `--sanitize`
     pub sanitize: Option<String>,
@@ -163,7 +163,7 @@ pub enum Parsed {
     Work(Box<Options>),
 }
 
-/// Reads the arguments behind the command's name.
+/// Reads the arguments after the command's name.
 pub fn parse(command: Command, arguments: Vec<OsString>) -> Outcome<Parsed> {
     let wrong = |why: String| Failure::usage(format!("{why}; see 'lee help {}'", command.name()));
     let mut parser = Parser::from_args(arguments);
@@ -245,7 +245,7 @@ fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser)
         "--stack-notes" => options.stack_notes = true,
         "--interpret" if command == Command::Run => {
             options.interpret = true;
-            // The value is optional, so it stands behind `=`.
+            // The value is optional, so it follows `=`.
             let how = parser.optional_value().map(|v| v.string()).transpose()?;
             match how.as_deref() {
                 None => {}
@@ -291,7 +291,7 @@ fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser)
 /// Warnings with a name of their own, beside the codes.
 const WARNINGS: &[&str] = &["leak", "free-shared"];
 
-/// What stands behind `-W`: `no-` and the name of a warning.
+/// What follows `-W`: `no-` and the name of a warning.
 fn known_warning(said: String) -> Result<String, lexopt::Error> {
     let name = said.strip_prefix("no-").unwrap_or_default();
     if WARNINGS.contains(&name) || crate::commands::codes().iter().any(|code| code.id.eq_ignore_ascii_case(name)) {

@@ -41,7 +41,7 @@ pub struct Settings {
     pub no_gc: bool,
     /// Names of foreign functions with what to use instead.
     pub advice: Vec<(String, String)>,
-    /// Run the verifier of MIR behind each pass that makes or changes it.
+    /// Run the verifier of MIR after each pass that makes or changes it.
     pub verify: bool,
     /// Keep what only a debugger looks at.
     pub debug: bool,
@@ -74,8 +74,8 @@ pub enum Product {
     C(String, bool),
 }
 
-/// Takes a unit through the passes. `None` if errors were reported; `Err` if the compiler
-/// contradicts itself.
+/// Takes a unit through the passes. `None` if errors were reported; `Err` if the compiler is
+/// inconsistent.
 pub fn compile(
     map: &SourceMap,
     settings: &Settings,
@@ -177,8 +177,8 @@ fn compile_tree(
     Ok(Some(Product::C(timer.pass("emit C", || emit_c::emit(&mir, map, &options)), spawns)))
 }
 
-/// From the typed tree to MIR with its instances, as the back ends get it. `regions`: they stay,
-/// for people to read. `bypass`: what the analyses report is ignored.
+/// From the typed tree to MIR with its instances, as the back ends get it. `regions`: they are
+/// kept, for people to read. `bypass`: what the analyses report is ignored.
 fn instances(
     tree: typing::tree::Program,
     settings: &Settings,
@@ -255,7 +255,7 @@ pub fn interpreted(
     Ok(Some(mir))
 }
 
-/// A file of plain C behind the passes.
+/// A file of plain C after the passes.
 #[derive(Debug, Default)]
 pub struct Plain {
     /// Its C, unless something did not get through.
@@ -266,8 +266,8 @@ pub struct Plain {
     pub problem: Option<String>,
 }
 
-/// Takes a unit of plain C through the passes. What it says in `sink` is for the curious: the C
-/// compiler has the last word.
+/// Takes a unit of plain C through the passes. What it reports in `sink` is for information only:
+/// the C compiler decides.
 pub fn plain(map: &SourceMap, settings: &Settings, sink: &mut Sink, timer: &mut Timer) -> Plain {
     let unit = timer.pass("parse", || syntax::parse(map, ParseOptions::new(Dialect::C), sink));
     let own = |item: &&syntax::ast::Item| {

@@ -3,7 +3,7 @@
 //!
 //! The C compiler looks at the source itself, too, while we do (`-fsyntax-only`): it knows best
 //! what it accepts and warns of, and build systems rely on that. What it rejects is rejected; what
-//! it accepts and we do not goes to it as it stands.
+//! it accepts and we do not is passed to it unchanged.
 
 use crate::cc_report;
 use crate::failure::{Failure, Outcome};

@@ -117,7 +117,8 @@ fn one(options: &Options, map: &SourceMap, diagnostic: &Diagnostic) -> String {
     }
 }
 
-/// One line for the report and one for each further place, as editors and build systems read them.
+/// One line for the report and one for each additional place, as editors and build systems read
+/// them.
 fn gcc_line(map: &SourceMap, diagnostic: &Diagnostic) -> String {
     let level = match diagnostic.level {
         Level::Error => "error",

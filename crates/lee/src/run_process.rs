@@ -9,8 +9,8 @@ pub fn status_of(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
-/// Runs the user's program in place of this one: its streams are ours, what the terminal's user
-/// sends goes to it, and it does not outlive us.
+/// Runs the user's program in place of this one: its streams are ours, it gets the signals that the
+/// terminal's user sends, and it does not outlive us.
 pub fn run_as_self(command: &mut Command) -> Outcome<i32> {
     // SAFETY: between fork and exec only async-signal-safe calls are made.
     unsafe {

@@ -145,7 +145,7 @@ impl Session {
             std::fs::File::open(file).map_err(|e| Failure::file("read", file, &e))?;
         }
         let runner = SystemCompiler { program: self.compiler.program.clone(), input };
-        // The messages are read, not shown; quoting the source takes gcc long where there are
+        // The messages are read, not shown; quoting the source makes gcc slow where there are
         // thousands.
         let quiet = match self.compiler.family {
             Family::Gcc => "-fno-diagnostics-show-caret",

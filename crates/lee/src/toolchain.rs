@@ -53,7 +53,7 @@ impl Profile {
 
 impl Compiler {
     /// Finds the compiler: the one named, else `LEE_CC`, else the first of cc, gcc, clang, and
-    /// those with versions.
+    /// versioned names of these.
     pub fn find(named: Option<&str>) -> Outcome<Compiler> {
         let from_env = env::var("LEE_CC").ok().filter(|v| !v.trim().is_empty());
         match named.map(str::to_string).or(from_env) {

@@ -27,7 +27,7 @@ pub fn explain(said: &str, files: &Files, made: &[Made], explained: bool) -> Str
 struct Reader<'a> {
     files: &'a Files,
     made: &'a [Made],
-    /// The object that the linker speaks of.
+    /// The object that the linker mentions.
     object: Option<PathBuf>,
     /// Names and places that were told.
     told: BTreeSet<(String, String)>,
@@ -100,7 +100,7 @@ impl Reader<'_> {
         Some(format!("{file}:{line}"))
     }
 
-    /// The source of the object that the linker speaks of.
+    /// The source of the object that the linker mentions.
     fn source(&self) -> Option<String> {
         let object = self.object.as_ref()?;
         match self.made.iter().find(|(from, _)| from == object) {

@@ -12,7 +12,7 @@
 //! | ` ```sh `, ` ```text `, ` ```diff ` | is no program |
 //!
 //! Words that begin with `-` after the kind are options for `lee`. What the reader need not see
-//! stands in comments in front of the block: `<!-- before`, lines that come before its own, `-->`,
+//! stands in comments before the block: `<!-- before`, lines that come before its own, `-->`,
 //! and `<!-- after` likewise.
 //!
 //! The pages of errors have rules of their own: see `errors.rs`.
@@ -273,7 +273,7 @@ fn check(blocks: &[Block], name: &str) -> Result<(), String> {
     }
 }
 
-/// The reports on a file; that something is never used is no fault of an example.
+/// The reports on a file; that something is never used is not a mistake in an example.
 fn reports(ran: &Ran, file: &str) -> Vec<Report> {
     let of_file = ran.out.lines().filter(|line| field(line, "file").is_some_and(|f| f == file));
     let all = of_file.map(|line| {

@@ -35,7 +35,7 @@ fn page(id: &str, title: &str) -> Result<(), String> {
     if text.lines().next() != Some(&head) {
         return Err(format!("the first line is not '{head}'"));
     }
-    // What is told under an option only stands behind a fence that says so.
+    // What is reported under an option only comes after a fence that says so.
     let option = ["--no-gc", "--stack-notes"].into_iter().find(|o| text.contains(&format!("```lee reject {o}")));
     let flags: Vec<&str> = option.into_iter().collect();
     let mut rejected = blocks(&text, "```lee reject");

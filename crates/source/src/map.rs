@@ -22,7 +22,7 @@ pub struct Location {
     pub column: u32,
     /// Line of the last byte.
     pub end_line: u32,
-    /// Column behind the last byte.
+    /// Column after the last byte.
     pub end_column: u32,
     /// The macro whose expansion the place is in; line and column are those of its name in the
     /// user's text.
@@ -358,7 +358,7 @@ impl SourceMap {
         // A macro call over several lines is collapsed into its first line.
         let next = next_line.filter(|&next| next > line).map_or(line + 1, |next| next.min(line + MOST_LINES));
         let end = next.max(line + call_lines(&original, line));
-        // What goes on in this line began in one before it.
+        // What continues in this line began in an earlier one.
         let goes_on = |n: u32| original.line(n).is_some_and(|text| text.trim_end_matches('\r').ends_with('\\'));
         let start = (line.saturating_sub(MOST_LINES)..line).rev().take_while(|&n| goes_on(n)).last().unwrap_or(line);
         let lines: Vec<(u32, &str)> = (start..end).filter_map(|n| Some((n, original.line(n)?))).collect();

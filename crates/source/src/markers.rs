@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-/// A stretch of text behind one line marker.
+/// A stretch of text after one line marker.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Segment {
     /// First byte.

@@ -138,7 +138,7 @@ fn unspliced(spliced: &[Spliced], number: u32, column: u32) -> (u32, u32) {
     (number + index as u32, (at - start.min(at)) as u32 + 1)
 }
 
-/// The place of a token, up to the end of its line if it goes on in the next one.
+/// The place of a token, up to the end of its line if it continues in the next one.
 fn place_of(spliced: &[Spliced], piece: &Piece, macro_name: Option<String>) -> Place {
     place_from(spliced, piece.line, piece.at, piece.at + piece.text.len() as u32, macro_name)
 }
@@ -154,7 +154,7 @@ fn place_from(spliced: &[Spliced], number: u32, from: u32, end: u32, macro_name:
     Place { line, column, end_column: column + length, macro_name }
 }
 
-/// For each token, the partner of the first token behind it that has one.
+/// For each token, the partner of the first token after it that has one.
 fn next_partners(pairs: &[Option<usize>], end: usize) -> Vec<usize> {
     let mut next = end;
     let mut all: Vec<usize> = pairs

@@ -1,6 +1,6 @@
-//! Words of messages that depend on what they stand beside.
+//! Words of messages that depend on what stands next to them.
 
-/// The code `text` in backquotes behind its indefinite article: "a `long`", "an `int`".
+/// The code `text` in backquotes after its indefinite article: "a `long`", "an `int`".
 pub fn with_article(text: &str) -> String {
     format!("{} `{text}`", article(text))
 }

@@ -79,7 +79,7 @@ fn map(text: &str) -> SourceMap {
     SourceMap::new("x.lee", text.to_string()).with_files(Box::new(files))
 }
 
-/// `FILE:LINE:COLUMN-ENDCOLUMN` and the macro of the `k`-th occurrence of `what` behind `after`.
+/// `FILE:LINE:COLUMN-ENDCOLUMN` and the macro of the `k`-th occurrence of `what` after `after`.
 fn place(map: &SourceMap, after: &str, what: &str) -> String {
     let from = map.text.find(after).unwrap_or(0);
     let lo = map.text[from..].find(what).unwrap_or(0) + from;

@@ -73,7 +73,7 @@ pub struct ContractDef {
     pub states: Vec<StateDef>,
 }
 
-/// Which way a message goes, seen from the exporter.
+/// The direction of a message, seen from the exporter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// `out message`, `M!`
@@ -118,10 +118,10 @@ pub struct Chain {
 /// A step of a chain.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// A message with its sign; without a sign a state, or a message whose declaration says which
-    /// way it goes.
+    /// A message with its sign; without a sign a state, or a message whose declaration says its
+    /// direction.
     Name(Ident, Option<Direction>),
-    /// `(A! | B! -> T)`; each alternative that does not say where it leads goes on behind the
+    /// `(A! | B! -> T)`; an alternative that does not say where it leads continues after the
     /// parenthesis.
     Choice(Vec<Chain>, Span),
 }
@@ -261,7 +261,7 @@ impl Generics {
 pub struct Bound {
     /// The word.
     pub name: Ident,
-    /// The region behind it: `move @r`.
+    /// The region after it: `move @r`.
     pub region: Option<Ident>,
 }
 
@@ -383,7 +383,7 @@ pub enum TypeSpec {
     Infer,
     /// `key<@d>` and the other kinds of key: the word, the region.
     Key(KeyWord, Ident),
-    /// `arena` (`false`) or `reap` in front of a parameter's name: its handle. The span is the
+    /// `arena` (`false`) or `reap` before a parameter's name: its handle. The span is the
     /// word's.
     Handle(bool, Span),
     /// `C.exp:STATE`
@@ -465,7 +465,7 @@ pub struct RecordSpec {
     pub kind: RecordKind,
     /// Its tag.
     pub tag: Option<Ident>,
-    /// `<...>` behind the tag: arguments at a use, region parameters at a definition.
+    /// `<...>` after the tag: arguments at a use, region parameters at a definition.
     pub args: Vec<GenericArg>,
     /// Whether `<...>` was written.
     pub has_args: bool,
@@ -546,7 +546,7 @@ pub struct Enumerator {
     pub name: Ident,
     /// `= e`
     pub value: Option<Expr>,
-    /// Attributes behind the name.
+    /// Attributes after the name.
     pub attrs: Vec<Attribute>,
 }
 
@@ -562,7 +562,7 @@ pub struct Declarator {
     pub derived: Vec<Derived>,
     /// `__asm__("symbol")`
     pub asm_label: Option<Vec<u8>>,
-    /// Attributes behind the declarator.
+    /// Attributes after the declarator.
     pub attrs: Vec<Attribute>,
 }
 
@@ -577,7 +577,7 @@ pub enum Derived {
     Function(ParamList),
 }
 
-/// Qualifiers behind a `*`. At most one of each kind; the parser reports a second.
+/// Qualifiers after a `*`. At most one of each kind; the parser reports a second.
 #[derive(Clone, Debug, Default)]
 pub struct PointerQuals {
     /// From the `*` to the last qualifier.
@@ -611,9 +611,9 @@ pub struct ArrayDerived {
     pub is_static: bool,
     /// Qualifiers in a parameter.
     pub quals: Quals,
-    /// `null_terminated` behind the brackets.
+    /// `null_terminated` after the brackets.
     pub null_terminated: Option<Span>,
-    /// `counted_by(e)` behind the brackets (flexible arrays).
+    /// `counted_by(e)` after the brackets (flexible arrays).
     pub counted_by: Option<Box<Expr>>,
 }
 
@@ -782,7 +782,7 @@ pub enum StmtKind {
     },
     /// `borrow b = x;`
     Borrow(Ident, Expr),
-    /// `cursor pp = &place;`: the name and all behind `=`.
+    /// `cursor pp = &place;`: the name and everything after `=`.
     Cursor(Ident, Expr),
     /// `expose (p) { ... }`, `expose (s = &v[i]) { ... }`
     Expose {
@@ -1055,7 +1055,7 @@ pub struct NewExpr {
     pub region: Option<Ident>,
     /// `?`
     pub question: bool,
-    /// `rc` behind the region.
+    /// `rc` after the region.
     pub rc: Option<Span>,
     /// The element type: specifiers and pointer derivations, without the `[n]`.
     pub ty: TypeName,

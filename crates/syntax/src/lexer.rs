@@ -1,6 +1,6 @@
 //! From preprocessed text to tokens. Byte-oriented; line markers and pragmas are skipped
 //! (`#pragma pack` is remembered because it changes layouts); what is malformed is reported and
-//! lexing goes on.
+//! lexing continues.
 
 use crate::codes;
 use crate::token::{Kind, Token, WORDS};
@@ -339,7 +339,7 @@ impl<'a> Lexer<'a> {
                 }
                 b'\\' if self.at + 1 < self.bytes.len() => {
                     self.at += 1;
-                    // A character of several bytes behind the backslash must not be split.
+                    // A character of several bytes after the backslash must not be split.
                     let c = self.text.get(self.at..).and_then(|rest| rest.chars().next());
                     self.at += c.map_or(1, char::len_utf8);
                 }

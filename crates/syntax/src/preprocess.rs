@@ -16,7 +16,7 @@ pub struct Request {
     pub file: PathBuf,
     /// Its language.
     pub dialect: Dialect,
-    /// Folder of Leeward's own headers, in front of the system's.
+    /// Folder of Leeward's own headers, before the system's.
     pub library_dir: Option<PathBuf>,
     /// What the user gave: `-I`, `-D`, `-U`, `-include`, `-std` (plain C only) ...
     pub user: Vec<OsString>,
@@ -66,7 +66,7 @@ impl Runner for SystemCompiler {
     }
 }
 
-/// The arguments behind the compiler's name.
+/// The arguments after the compiler's name.
 pub fn arguments(request: &Request) -> Vec<OsString> {
     let mut all: Vec<OsString> = vec!["-E".into()];
     match request.dialect {
@@ -114,7 +114,7 @@ pub fn preprocess(runner: &dyn Runner, request: &Request, sink: &mut Sink) -> io
     let found = complaints(&output.errors);
     let failed = !output.success;
     for complaint in found.iter().filter(|c| c.error || !failed) {
-        // Behind a failure the text is not parsed, so places may be added to it.
+        // After a failure the text is not parsed, so places may be added to it.
         let span = if failed {
             map.add_place(&complaint.file, complaint.line, complaint.column, &complaint.included_from)
         } else {
@@ -172,7 +172,7 @@ pub fn complaints(errors: &str) -> Vec<Complaint> {
     let mut included_from = vec![];
     for line in errors.lines() {
         if let Some(place) = include_line(line) {
-            // clang names the outermost level first, with such a line for each; gcc goes on from
+            // clang names the outermost level first, with such a line for each; gcc continues from
             // the innermost.
             if line.starts_with("In file") {
                 included_from.insert(0, place);

@@ -10,7 +10,7 @@ pub(crate) enum NameKind {
     Ordinary,
     /// A typedef name or generic type parameter.
     Type,
-    /// A generic typedef: `<` behind it opens arguments.
+    /// A generic typedef: `<` after it opens arguments.
     GenericType,
     /// An `own` parameter of a `generic <...>`.
     Own,

@@ -1,4 +1,4 @@
-//! Mistakes beside what must be said about them: one mistake, one error, and parsing goes on.
+//! Mistakes next to what must be said about them: one mistake, one error, and parsing continues.
 
 mod common;
 

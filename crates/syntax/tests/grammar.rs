@@ -1,4 +1,4 @@
-//! Source beside the tree that it must give.
+//! Source next to the tree that it must give.
 
 mod common;
 

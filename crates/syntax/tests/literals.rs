@@ -16,7 +16,7 @@ fn hexadecimal_floats_are_rounded_once() {
     assert_eq!(float("0x.8p1"), 1.0);
     assert_eq!(float("0x1.8p-1"), 0.75);
     assert_eq!(float("0xABC.DEFp4").to_bits(), (0xABCDEF as f64 / 256.0).to_bits());
-    // Ties go to even; a digit far behind breaks the tie.
+    // Ties go to even; a digit far to the right breaks the tie.
     assert_eq!(float("0x1.fffffffffffff8p0"), 2.0);
     assert_eq!(float("0x1.00000000000008p0"), 1.0);
     assert_eq!(float("0x1.000000000000080000000000000000001p0").to_bits(), 1.0f64.to_bits() + 1);

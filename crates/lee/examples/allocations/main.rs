@@ -1,5 +1,5 @@
-//! Writes C programs that allocate in many ways, lets `lee advise` patch them, and holds the
-//! patched programs to the originals.
+//! Writes C programs that allocate in many ways, lets `lee advise` patch them, and compares the
+//! patched programs with the originals.
 //!
 //! ```sh
 //! cargo run -p lee --example allocations -- 200            # programs 0 to 199

@@ -107,7 +107,7 @@ impl Gen {
         self.bufs.push(Buf { reach: Reach::Counted(name), elem, least: n, most: n, length, write: true });
     }
 
-    /// `realloc` to `n` elements, those behind `old` filled.
+    /// `realloc` to `n` elements, those after `old` filled.
     fn grown(&mut self, elem: Int, name: &str, old: &str, n: i64) {
         let (t, i, less) = (elem.name(), self.local("i"), self.off_down());
         self.out.line(&format!("GROW({t}, {name}, items, {n}{less});"));
@@ -128,7 +128,7 @@ impl Gen {
         if self.random.chance(50) {
             let more = self.more();
             if self.random.chance(60) {
-                // Never below what others rely on, unless by chance: then C says where the fault
+                // Never below what others rely on, except by chance: then C says where the fault
                 // is.
                 let least = if self.random.chance(80) { buf.least } else { buf.least - 1 };
                 self.out.line(&format!("if ({name}->n > {least}) SETN({name}, items, n, {name}->n - 1{more});"));

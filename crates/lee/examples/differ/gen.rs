@@ -1,8 +1,8 @@
 //! What a random program consists of while it is written: names in scope, and random expressions
 //! over them.
 //!
-//! Nothing here needs to be right about ranges. The generator aims inside the bounds; whether it
-//! hit is for the C twin to say.
+//! Nothing here needs to be right about ranges. The generator aims inside the bounds; the C twin
+//! decides whether it hit.
 
 use crate::ints::{Int, ALL};
 use crate::rng::{mixed, Random};
@@ -44,7 +44,7 @@ pub enum Reach {
     Matrix(String, i64, i64),
     /// A fat pointer in C's sense of twin.h.
     Fat(String),
-    /// A counted field `items` with the count `n` behind the pointer.
+    /// A counted field `items` with the count `n` after the pointer.
     Counted(String),
 }
 
@@ -99,7 +99,7 @@ pub enum Param {
     Int,
     /// `T *fat`, at least so many elements.
     Fat(Int, i64),
-    /// `T *counted_by(n)`, and `n` behind it.
+    /// `T *counted_by(n)`, and `n` after it.
     Counted(Int, i64),
 }
 
@@ -375,7 +375,7 @@ impl Gen {
         Some(self.bufs[at as usize].clone())
     }
 
-    /// A buffer that is no matrix.
+    /// A buffer that is not a matrix.
     pub fn some_row(&mut self) -> Option<Buf> {
         (0..6).find_map(|_| self.some_buf().filter(|b| !b.is_matrix()))
     }

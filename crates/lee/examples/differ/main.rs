@@ -7,7 +7,7 @@
 //!     differ [--from SEED] [--count N] [--variants N] [--batch N] [--jobs N]
 //!            [--lee PROGRAM] [--keep FOLDER]
 //!
-//! The same seed gives the same program. With `--keep` the files of batches that went wrong stay;
+//! The same seed gives the same program. With `--keep` the files of failed batches stay;
 //! `--count 1 --batch 1` makes one program alone.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

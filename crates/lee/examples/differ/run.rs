@@ -51,7 +51,7 @@ pub struct Way {
     pub name: String,
     /// The C compiler.
     pub compiler: String,
-    /// Arguments of `lee` in front of the file.
+    /// Arguments of `lee` before the file.
     pub arguments: Vec<String>,
 }
 

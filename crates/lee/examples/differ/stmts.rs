@@ -33,7 +33,7 @@ impl Gen {
         }
     }
 
-    /// A block's inside; what it declares is forgotten behind it.
+    /// A block's inside; what it declares is forgotten after it.
     pub fn inside(&mut self, count: i64, depth: u32) {
         let mark = self.mark();
         self.stmts(count, depth);
@@ -531,8 +531,8 @@ impl Gen {
     fn exchange(&mut self) {
         let Some(buf) = self.some_target() else { return self.assign() };
         let (a, b) = (self.index(buf.least, buf.length.clone(), 1), self.index(buf.least, buf.length.clone(), 1));
-        // The places are computed when both indices are, which C's macro cannot do; so these come
-        // first.
+        // The places are computed once both indices are, which C's macro cannot do; so the indices
+        // come first.
         let (i, j) = (self.local("i"), self.local("j"));
         self.out.line(&format!("i64 {i} = {}, {j} = {};", a.text, b.text));
         self.out.line(&format!("EXCHANGE({}, {});", buf.at(&i), buf.at(&j)));

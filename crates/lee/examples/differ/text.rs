@@ -94,7 +94,7 @@ pub fn leeward(text: &str) -> String {
     out
 }
 
-/// Behind the literal that begins at `at`.
+/// After the literal that begins at `at`.
 fn quoted(bytes: &[u8], at: usize) -> usize {
     let mut end = at + 1;
     while end < bytes.len() && bytes[end] != bytes[at] {
@@ -103,7 +103,7 @@ fn quoted(bytes: &[u8], at: usize) -> usize {
     (end + 1).min(bytes.len())
 }
 
-/// The arguments in the parentheses at `open`, and the place behind them.
+/// The arguments in the parentheses at `open`, and the place after them.
 fn arguments(text: &str, open: usize) -> (Vec<String>, usize) {
     let bytes = text.as_bytes();
     let (mut found, mut depth, mut start, mut at) = (vec![], 0, open + 1, open);

@@ -45,7 +45,7 @@ pub struct Scope {
     pub head: Option<Vec<Own>>,
     /// Whether `break` and `continue` stop here without a loop to restore for.
     pub is_switch: bool,
-    /// Whether no jump to a loop goes out of here.
+    /// Whether no jump to a loop leads out of here.
     pub is_closed: bool,
 }
 

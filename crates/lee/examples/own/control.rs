@@ -91,7 +91,7 @@ impl Body<'_> {
         true
     }
 
-    /// What is known behind a join. Objects in arenas that could not be made again count as moved.
+    /// What is known after a join. Objects in arenas that could not be made again count as moved.
     fn settle(&mut self, other: &[Own]) {
         for (var, own) in self.vars.iter_mut().zip(other) {
             if var.own != *own {

@@ -53,7 +53,7 @@ impl Body<'_> {
         self.trips /= rounds;
         self.restore(&head);
         self.restore_one(var, &Own::new(St::Live));
-        // Variables of the block go before the cursor advances.
+        // Variables of the block end before the cursor advances.
         self.give_up_scope();
         self.line(format!("{c} = &{place}->{field};"));
         if by_goto {

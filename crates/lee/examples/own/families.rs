@@ -5,7 +5,7 @@
 use crate::body::Body;
 use crate::model::{Elem, Kind, Lending, Path, St, Ty, HEAP};
 
-/// In front of the records, and behind them.
+/// Before the records, and after them.
 pub type Part = (&'static str, &'static str);
 
 /// Unions that own. A member that is a pointer is never null.

@@ -168,8 +168,8 @@ impl Body<'_> {
         self.set_st(path, St::Live);
     }
 
-    /// Makes the states of the first variables what they were: writes what that takes. Those of
-    /// variables that own nothing do not change.
+    /// Makes the states of the first variables what they were: writes the statements for that.
+    /// Those of variables that own nothing do not change.
     pub fn restore(&mut self, target: &[Own]) {
         for (n, own) in target.iter().enumerate() {
             let var = &self.vars[n];
@@ -255,7 +255,7 @@ impl Body<'_> {
     }
 
     /// Gives up and restores for a jump to where the states were `target`. What is known afterwards
-    /// is of no use.
+    /// does not matter.
     pub fn leave(&mut self, target: &[Own]) {
         for n in (target.len()..self.vars.len()).rev() {
             self.drop_variable(n);

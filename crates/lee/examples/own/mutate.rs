@@ -1,6 +1,6 @@
 //! Breaks accepted programs, one thing at a time. A mutant that is accepted must do no harm: it is
-//! run under the sanitizers, and the program itself tells of values that are wrong and of objects
-//! that were lost or dropped twice.
+//! run under the sanitizers, and the program itself reports wrong values and objects that were lost
+//! or dropped twice.
 
 // All kinds have one signature.
 #![allow(clippy::ptr_arg)]
@@ -59,8 +59,8 @@ struct Counts {
     harmful: u64,
 }
 
-/// Makes and judges mutants of the programs of some seeds. The lines about what went wrong, how
-/// many were made, and a table.
+/// Makes and judges mutants of the programs of some seeds. Gives the lines about what went wrong,
+/// how many were made, and a table.
 pub fn mutate(lee: &Path, folder: &Path, from: u64, count: u64, mutants: u64) -> (Vec<String>, u64, String) {
     let mut table: BTreeMap<usize, Counts> = BTreeMap::new();
     let mut wrong = vec![];
@@ -172,7 +172,7 @@ fn shown(table: &BTreeMap<usize, Counts>) -> String {
 
 // ---- finding lines
 
-/// Lines inside functions that are the program's own: not those that keep count, or compute
+/// Lines inside functions that are the program's own: not those that count objects or compute
 /// checksums.
 fn own(line: &str) -> bool {
     let t = line.trim();
@@ -493,7 +493,7 @@ fn exchange_lines(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
     None
 }
 
-/// A statement goes behind the end of its block, or in front of its begin.
+/// A statement is moved past the end of its block, or before its start.
 fn hoist(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
     let n = some(random, lines, |t| !t.starts_with("break") && !t.starts_with("continue"))?;
     let line = lines[n].clone();
@@ -515,8 +515,8 @@ fn hoist(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
 
 // ---- unions, pointers to functions, cursors, tasks
 
-/// The member of a union that was lent or taken goes, by its tag, by another member, or by the
-/// whole.
+/// The member of a union that was lent or taken is overwritten: by its tag, by another member, or
+/// by the whole.
 fn change_tag(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
     let n = some(random, lines, |t| t.contains("->u.own;") || t.contains(" *view w") || t.starts_with("release(t"))?;
     let t = lines[n].trim().to_string();
@@ -597,7 +597,7 @@ fn drop_outlives(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
     Some(())
 }
 
-/// While a cursor goes over a place, something happens to it.
+/// While a cursor is on a place, something happens to it.
 fn under_cursor(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
     let n = pick_line(random, lines.len(), |n| lines[n].trim().starts_with("cursor c"))?;
     let t = lines[n].trim().to_string();
@@ -621,7 +621,7 @@ fn under_cursor(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
     Some(())
 }
 
-/// A task goes on for longer.
+/// A task runs for longer.
 fn join_later(random: &mut Random, lines: &mut Vec<String>) -> Option<()> {
     let n = pick_line(random, lines.len(), |n| lines[n].contains("if (!join(task"))?;
     let name = lines[n].split_once("join(")?.1.split_once(')')?.0.to_string();

@@ -3,7 +3,7 @@
 
 use crate::rng::Random;
 
-/// How else a function is called: declarations, and what stands in front of the arguments.
+/// How else a function is called: declarations, and what stands before the arguments.
 pub fn others(
     random: &mut Random,
     name: &str,

@@ -1,4 +1,4 @@
-//! A whole program: types, functions that call those in front of them, and the entry that runs them
+//! A whole program: types, functions that call those before them, and the entry that runs them
 //! and counts at the end.
 
 use crate::body::Body;
@@ -102,7 +102,7 @@ pub struct Fun {
     pub ret: Ret,
     /// What a call costs, about.
     pub cost: i64,
-    /// What stands in front of the arguments of a call.
+    /// What stands before the arguments of a call.
     pub calls: Vec<String>,
 }
 
@@ -625,7 +625,7 @@ impl Body<'_> {
         }
         let call = if fun.calls.len() > 1 && self.random.chance(50) {
             let begin = self.random.pick(&fun.calls).clone();
-            // Without arguments nothing stands behind the function.
+            // Without arguments nothing follows the function.
             format!("{begin}{})", words.join(", "))
         } else {
             format!("{}({})", fun.name, words.join(", "))

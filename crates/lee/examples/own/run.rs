@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// In front of every file.
+/// Before every file.
 pub const PRELUDE: &str = include_str!("prelude.lee");
 
 /// Nothing that is generated runs longer than a moment; a machine may have other things to do.

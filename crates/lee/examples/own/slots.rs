@@ -1,5 +1,5 @@
-//! Slots that have no pointer in front: globals, arrays of owned values, out-parameters; counted
-//! objects.
+//! Slots that are not reached through a pointer: globals, arrays of owned values, out-parameters;
+//! counted objects.
 
 use crate::body::Body;
 use crate::model::{St, Ty};

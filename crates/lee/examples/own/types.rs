@@ -46,7 +46,7 @@ pub struct Field {
 pub struct Record {
     /// Its name, without `struct`.
     pub name: String,
-    /// Its fields behind `id` and `sum`.
+    /// Its fields after `id` and `sum`.
     pub fields: Vec<Field>,
     /// Whether objects of it may be given to the collector: how many witnesses they have can be
     /// counted.
@@ -54,7 +54,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record that owns parts of records in front of it, and of itself.
+    /// A record that owns parts of records before it, and of itself.
     fn random(
         random: &mut Random,
         tag: &str,

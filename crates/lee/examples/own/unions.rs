@@ -1,4 +1,4 @@
-//! Statements over unions that own: a union is one path, which goes with the member that is there;
+//! Statements over unions that own: a union is one path, which moves with the member that is there;
 //! a tag that is changed while the union owns something loses it.
 
 use crate::body::Body;
@@ -87,7 +87,7 @@ impl Body<'_> {
         true
     }
 
-    /// One case of a `switch`, behind which all is as it was.
+    /// One case of a `switch`, after which all is as it was.
     fn arm(&mut self, before: &[Own], head: String, begin: impl FnOnce(&mut Body)) {
         self.set_states(before);
         self.line(head);

@@ -6,7 +6,7 @@ use crate::types::Holds;
 
 impl Body<'_> {
     /// Whether the path is a counted field of the record's own type: only what is new is put there,
-    /// so that counted objects make no circles.
+    /// so that counted objects form no cycles.
     pub fn is_ring(&self, path: &Path) -> bool {
         let Some((_, above)) = path.steps.split_last() else { return false };
         let above = Path { root: path.root, steps: above.to_vec() };

@@ -26,8 +26,8 @@ impl<'a> System<'a> {
     }
 }
 
-/// Options that ask the C compiler to write something, or to compile: the preprocessor does
-/// without. The second is the number of words that follow.
+/// Options that ask the C compiler to write something, or to compile: the preprocessor does not
+/// need them. The second is the number of words that follow.
 const NOT_FOR_READING: &[(&str, usize)] = &[
     ("-c", 0),
     ("-S", 0),

@@ -69,7 +69,7 @@ impl Argument {
     }
 }
 
-/// Options whose value is the next word, or stands right behind.
+/// Options whose value is the next word, or follows immediately.
 const PREPROCESSOR_JOINED: &[&str] = &["-I", "-D", "-U"];
 /// Options whose value is always the next word.
 const PREPROCESSOR_NEXT: &[&str] = &[

@@ -38,8 +38,8 @@ pub fn request(said: &[OsString], source: &Path, object: &Path, named: bool) -> 
 }
 
 impl Request {
-    /// Takes Leeward's own headers out of the file: they lie in a cache that comes and goes, and
-    /// Make would ask how to make them.
+    /// Takes Leeward's own headers out of the file: they lie in a cache that may be removed, and
+    /// Make would look for rules to make them.
     pub fn clean(&self, home: &Path) -> Outcome<()> {
         let Some(file) = self.file.as_deref().filter(|f| f.is_file()) else { return Ok(()) };
         let text = fs::read_to_string(file).map_err(|e| Failure::file("read", file, &e))?;

@@ -2,7 +2,7 @@
 //!
 //! States lie on every second layer, labels between them: each edge runs through a slot of its own
 //! on every layer that it passes, and its label lies in the first, so that neither crosses a state
-//! or another label. Edges that lead back up are turned round for this.
+//! or another label. Edges that lead back up are reversed for this.
 
 use super::{edges, titles, Edge};
 use std::fmt::Write;
@@ -130,7 +130,7 @@ fn label_width(edge: &Edge) -> f64 {
     edge.labels.iter().map(|l| l.chars().count()).max().unwrap_or(0) as f64 * LETTER + 10.0
 }
 
-/// The layer of each state: as far below the start as the longest way that does not go back.
+/// The layer of each state: as far below the start as the longest path that does not go back.
 fn ranks(contract: &Contract, edges: &[Edge]) -> Vec<usize> {
     let count = contract.states.len();
     let next = |n: usize| edges.iter().enumerate().filter(move |(_, e)| e.from == n && e.to != n);
@@ -198,7 +198,7 @@ fn order(layers: &mut [Vec<usize>], slots: &[Slot]) {
     }
 }
 
-/// Gives each slot its x: near its neighbours, and behind the one before it in its layer.
+/// Gives each slot its x: near its neighbours, and after the one before it in its layer.
 fn place(layers: &[Vec<usize>], slots: &mut [Slot]) {
     for layer in layers {
         let mut x = 0.0;

@@ -116,7 +116,7 @@ fn nothing_overlaps() {
     check_drawing(named(&contracts(NIC), "Nic"));
     let end = contracts("contract One { out message Bye(); state A { Bye! -> END; } state END { } }");
     check_drawing(named(&end, "One"));
-    // A wide choice, ways of different lengths, and ways back over several layers.
+    // A wide choice, paths of different lengths, and paths back over several layers.
     let mut text = String::from("contract Wide { in message Go(); in message Far(); ");
     (0..12).for_each(|n| text += &format!("out message Answer_number_{n}(); "));
     text += "state A { Go? -> (";

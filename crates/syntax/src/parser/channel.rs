@@ -63,7 +63,7 @@ impl Parser<'_> {
         Ok(StmtKind::Channel { contract, state, importer, exporter })
     }
 
-    /// `d.M`, `s->d.M`, `a[i].M` in front of a parenthesis: the endpoint and the message.
+    /// `d.M`, `s->d.M`, `a[i].M` before a parenthesis: the endpoint and the message.
     fn endpoint_message(&mut self) -> Parsed<(Expr, Ident)> {
         let lo = self.here();
         let name = self.name("an endpoint")?;

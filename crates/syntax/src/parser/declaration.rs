@@ -9,7 +9,7 @@ use crate::scope::NameKind;
 use crate::token::Kind;
 
 impl Parser<'_> {
-    /// A declaration that is no function definition, with its `;`.
+    /// A declaration that is not a function definition, with its `;`.
     pub(super) fn declaration(&mut self) -> Parsed<Decl> {
         let lo = self.here();
         let specs = self.specifiers()?;
@@ -44,7 +44,7 @@ impl Parser<'_> {
         Ok(StmtKind::Decl(Decl { span: self.since(lo), generics: None, trusted: false, specs, declarators }))
     }
 
-    /// The rest of a declaration behind its first declarator, without the `;`.
+    /// The rest of a declaration after its first declarator, without the `;`.
     pub(super) fn init_declarators(&mut self, first: Declarator, kind: NameKind) -> Parsed<Vec<InitDeclarator>> {
         let mut all = vec![];
         let mut declarator = first;
@@ -83,7 +83,7 @@ impl Parser<'_> {
         }
     }
 
-    /// To the `,` or `;` behind a broken initialiser, if one follows on the way.
+    /// To the `,` or `;` after a broken initialiser, if one follows on the way.
     fn skip_initializer(&mut self, from: usize) {
         // The mistake may be inside brackets, whose commas separate no declarators.
         let mut index = from;

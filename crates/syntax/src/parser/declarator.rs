@@ -19,7 +19,7 @@ pub(super) enum Mode {
 }
 
 impl Parser<'_> {
-    /// A declarator without what may stand behind it (`asm`, attributes).
+    /// A declarator without what may stand after it (`asm`, attributes).
     pub(super) fn declarator(&mut self, mode: Mode) -> Parsed<Declarator> {
         let lo = self.here();
         let from = self.at;
@@ -122,7 +122,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `asm("symbol")` and attributes behind a declarator.
+    /// `asm("symbol")` and attributes after a declarator.
     pub(super) fn declarator_tail(&mut self, declarator: &mut Declarator) -> Parsed<()> {
         loop {
             match self.kind(0) {
@@ -180,7 +180,7 @@ impl Parser<'_> {
         Ok(pointer)
     }
 
-    /// Leeward's qualifier words: always qualifiers behind `*`.
+    /// Leeward's qualifier words: always qualifiers after `*`.
     fn pointer_word(&mut self, kind: Kind, pointer: &mut PointerQuals, nullness: &mut Option<Span>) -> Parsed<bool> {
         let here = self.here();
         match kind {

@@ -165,7 +165,7 @@ impl Parser<'_> {
         Ok(Expr { span, kind: ExprKind::Cast(Box::new(ty), Box::new(operand)) })
     }
 
-    /// `(T){ ... }` behind its `(T)`.
+    /// `(T){ ... }` after its `(T)`.
     fn compound_literal(&mut self, open: Span, mut ty: TypeName) -> Parsed<Expr> {
         let items = self.braced_items()?;
         self.height = 0;
@@ -173,7 +173,7 @@ impl Parser<'_> {
         Ok(Expr { span: self.since(open), kind: ExprKind::CompoundLit(Box::new(ty), items, storage) })
     }
 
-    /// A primary expression and what stands behind it.
+    /// A primary expression and what stands after it.
     fn postfix(&mut self) -> Parsed<Expr> {
         let primary = self.primary()?;
         self.postfix_of(primary)

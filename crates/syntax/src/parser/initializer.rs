@@ -125,11 +125,11 @@ impl Parser<'_> {
         }
     }
 
-    /// Reports a malformed literal; parsing goes on as if it were well formed.
+    /// Reports a malformed literal; parsing continues as if it were well formed.
     pub(super) fn literal_error(&mut self, error: crate::literal::LiteralError, span: Span) -> Stop {
         let mut diagnostic = source::Diagnostic::error(error.code, span, error.message);
         diagnostic.help = error.help.map(str::to_string);
-        // The mistake is in the literal, not at the token behind it.
+        // The mistake is in the literal, not at the token after it.
         let last = self.last_error.take();
         let stop = self.report(diagnostic);
         self.last_error = last;

@@ -8,7 +8,7 @@ use crate::scope::NameKind;
 use crate::token::Kind;
 use source::{Diagnostic, Span};
 
-/// What stands in front of a declaration.
+/// What stands before a declaration.
 #[derive(Default)]
 struct Prefix {
     generics: Option<Generics>,
@@ -61,14 +61,14 @@ impl Parser<'_> {
     }
 
     /// To something that can begin an item. What is left of the mistake (initialisers, bodies) is
-    /// no second one.
+    /// not a second one.
     fn recover_item(&mut self, from: usize) {
         let mut from = from;
         loop {
             self.recover(from);
             match self.raw(0) {
                 Kind::Eof | Kind::Semi => return,
-                // A stray `}` behind the mistake closes what was opened in it.
+                // A stray `}` after the mistake closes what was opened in it.
                 Kind::RBrace if self.foreign => return,
                 Kind::RBrace => {
                     self.advance();
@@ -127,7 +127,7 @@ impl Parser<'_> {
         self.external_declaration(Prefix::default()).map(|kind| Some((kind, false)))
     }
 
-    /// Whether `generic` or `trusted` stands here, perhaps behind attributes.
+    /// Whether `generic` or `trusted` stands here, perhaps after attributes.
     fn starts_prefix(&self) -> bool {
         let mut index = self.at;
         loop {
@@ -160,7 +160,7 @@ impl Parser<'_> {
             }
         }
         let trusted = prefix.trusted;
-        // `extern "C"` behind `trusted` adds nothing: a trusted declaration names a C function.
+        // `extern "C"` after `trusted` adds nothing: a trusted declaration names a C function.
         if self.at(Kind::Extern) && self.raw(1) == Kind::Str {
             self.advance();
             self.advance();

@@ -7,7 +7,7 @@ use crate::token::Kind;
 
 impl Parser<'_> {
     /// Whether a predeclared type of a later stage stands at `index`: followed by what only a type
-    /// has behind it.
+    /// can be followed by.
     pub(super) fn later_type_at(&self, index: usize, kind: Kind) -> bool {
         if !kind.is_later_type() {
             return false;

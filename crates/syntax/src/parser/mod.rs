@@ -1,7 +1,7 @@
 //! The parser: recursive descent over a flat token vector, one error per mistake.
 //!
 //! A rule that fails reports and returns [`Stop`]; the nearest list of statements, members or items
-//! catches it and goes on behind the mistake. Chains (`a + b + ...`, `else if`, labels) are built
+//! catches it and continues after the mistake. Chains (`a + b + ...`, `else if`, labels) are built
 //! in loops, so only real nesting recurses, and that is limited.
 
 mod attributes;
@@ -99,7 +99,7 @@ pub(crate) struct Parser<'a> {
     last_error: Option<usize>,
     /// Nesting was too deep: the rest of the file is not parsed.
     given_up: bool,
-    /// Names to declare again behind the scope of a `generic <...>`.
+    /// Names to declare again after the scope of a `generic <...>`.
     generic_exports: Vec<Symbol>,
     generic_scope: bool,
     symbols: Symbols,
@@ -150,7 +150,7 @@ impl<'a> Parser<'a> {
 
     // ---- the cursor ----
 
-    /// The token at `index`; `Eof` behind the end.
+    /// The token at `index`; `Eof` after the end.
     #[inline]
     fn token_at(&self, index: usize) -> Token {
         match self.tokens.get(index) {
@@ -322,7 +322,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes `;`. If it is only missing (the next token starts a line or closes a block), reports
-    /// and goes on.
+    /// and continues.
     fn semicolon(&mut self, after: &str) -> Parsed<()> {
         if self.eat(Kind::Semi).is_some() {
             return Ok(());
@@ -415,7 +415,7 @@ impl<'a> Parser<'a> {
 
     // ---- skipping ----
 
-    /// Index behind the bracket that closes the one at `index`; the end of the file if none does.
+    /// Index after the bracket that closes the one at `index`; the end of the file if none does.
     fn behind_brackets(&self, index: usize) -> usize {
         let mut open = 0u32;
         let mut index = index;
@@ -435,7 +435,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Index behind the bracket that closes the one at `index`, if they pair up and no `;` says
+    /// Index after the bracket that closes the one at `index`, if they pair up and no `;` says
     /// that one is missing.
     fn behind_closed(&self, index: usize) -> Option<usize> {
         let mut open = vec![];
@@ -458,7 +458,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Behind a mistake: past the next `;` of this block, or before its `}`, or before a statement
+    /// After a mistake: past the next `;` of this block, or before its `}`, or before a statement
     /// that starts a line.
     fn recover(&mut self, from: usize) {
         if self.at == from && !matches!(self.raw(0), Kind::RBrace | Kind::Semi | Kind::LBrace) {
@@ -533,7 +533,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Keywords that begin a statement: after a mistake, parsing goes on there.
+/// Keywords that begin a statement: after a mistake, parsing continues there.
 fn starts_statement(kind: Kind) -> bool {
     use Kind::*;
     matches!(

@@ -13,7 +13,7 @@ impl Parser<'_> {
         if !self.leeward || !word.is_leeward_word() {
             return Ok(None);
         }
-        // A function of the same name is told apart by the next token; anything else that the
+        // A function of the same name is distinguished by the next token; anything else that the
         // program declares hides the word.
         let declared = self.kind_of_name(self.at);
         if declared.is_some() && !(word == Kind::Open && declared == Some(NameKind::Ordinary)) {

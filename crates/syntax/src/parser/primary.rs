@@ -200,7 +200,7 @@ impl Parser<'_> {
         Ok(ExprKind::New(Box::new(NewExpr { region, question, rc, ty, form })))
     }
 
-    /// Pointers of the type behind `new`; an array there is what is made.
+    /// Pointers of the type after `new`; an array there is what is made.
     fn new_pointers(&mut self) -> Parsed<Declarator> {
         let lo = self.here();
         if self.at(Kind::LParen) {

@@ -32,7 +32,7 @@ impl Parser<'_> {
         if self.at(Kind::LBrace) && (body || tag.is_none()) {
             fields = Some(self.deeper(Self::fields)?);
             let end = self.previous();
-            // `__attribute__((packed))` behind the brace belongs to the record.
+            // `__attribute__((packed))` after the brace belongs to the record.
             while self.at(Kind::Attribute) {
                 self.attributes(&mut attrs)?;
             }
@@ -238,7 +238,7 @@ impl Parser<'_> {
         Ok(Enumerator { name, value, attrs })
     }
 
-    /// To the `,` or the closing bracket behind a broken element of a list.
+    /// To the `,` or the closing bracket after a broken element of a list.
     pub(super) fn skip_list_element(&mut self, from: usize) {
         let mut index = self.at.max(from);
         loop {
@@ -251,7 +251,7 @@ impl Parser<'_> {
         self.at = index;
     }
 
-    /// `<...>` behind a tag or a generic type.
+    /// `<...>` after a tag or a generic type.
     pub(super) fn generic_args(&mut self) -> Parsed<Vec<GenericArg>> {
         self.deeper(|p| {
             let open = p.advance().span();

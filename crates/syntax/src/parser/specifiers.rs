@@ -71,7 +71,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The index behind any number of `__extension__`.
+    /// The index after any number of `__extension__`.
     #[inline]
     fn behind_extension(&self, index: usize) -> usize {
         let mut index = index;
@@ -105,7 +105,7 @@ impl Parser<'_> {
         self.specifiers_with(true)
     }
 
-    /// Specifiers; `body` tells whether `{` after a record's tag opens its members (not behind
+    /// Specifiers; `body` tells whether `{` after a record's tag opens its members (not after
     /// `new`).
     pub(super) fn specifiers_with(&mut self, body: bool) -> Parsed<DeclSpecs> {
         let lo = self.here();
@@ -223,7 +223,7 @@ impl Parser<'_> {
             Complex => words.complex = true,
             _ if is_base_word(kind) => {
                 let span = self.here();
-                // Names that older compilers leave to a typedef: it declares them behind a type.
+                // Names that older compilers leave to a typedef: it declares them after a type.
                 let declarable = kind.is_gnu_float() || (kind == Bool && self.options.dialect == Dialect::C);
                 if declarable && words.is_complete() {
                     return false;

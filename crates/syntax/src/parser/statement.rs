@@ -7,7 +7,7 @@ use crate::scope::NameKind;
 use crate::token::Kind;
 use source::{Diagnostic, Span};
 
-/// What stands in front of a statement; `case 1: case 2: ...` is read in a loop.
+/// What stands before a statement; `case 1: case 2: ...` is read in a loop.
 enum Prefix {
     Label(Ident),
     Case(Expr, Option<Expr>),
@@ -74,7 +74,7 @@ impl Parser<'_> {
         self.deeper(|p| p.labelled(false))
     }
 
-    /// Labels and the statement behind them.
+    /// Labels and the statement after them.
     fn labelled(&mut self, declarations: bool) -> Parsed<Stmt> {
         let chain = self.chain;
         let result = self.labelled_chain(declarations);
@@ -126,7 +126,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Attributes in front of a statement, unless they begin a declaration.
+    /// Attributes before a statement, unless they begin a declaration.
     fn statement_attributes(&mut self, attrs: &mut Vec<Attribute>) -> Parsed<()> {
         if self.at(Kind::LBracket) && self.raw(1) == Kind::LBracket {
             return self.attributes(attrs);
@@ -182,7 +182,7 @@ impl Parser<'_> {
         Err(self.expected(&format!("`:` {place}")))
     }
 
-    /// `.member(binding):` behind `case`.
+    /// `.member(binding):` after `case`.
     fn member_case(&mut self) -> Parsed<Prefix> {
         self.advance();
         let member = self.name("a member of the tagged union")?;

@@ -110,7 +110,7 @@ pub(super) fn base(specs: &DeclSpecs) -> String {
     format!("{}{}{attrs}", quals(specs.quals), type_spec(&specs.ty))
 }
 
-/// Storage and function specifiers in front of a declared name.
+/// Storage and function specifiers before a declared name.
 pub(super) fn specs_extra(specs: &DeclSpecs) -> String {
     let mut text = String::new();
     match specs.storage {
