@@ -72,6 +72,42 @@ static void leave_place(struct lee_endpoint *end) {
     end->held--;
 }
 
+/* --- who waits ---------------------------------------------------------------------------------------------------------- */
+
+struct waited {
+    struct lee_endpoint *const *ends;
+    unsigned count;
+    struct lee_task *task;
+    struct lee_timer timer; /* if there is a time at which the waiting ends */
+};
+
+/* The task no longer waits; it may be ended before it runs again. `waited` lies on its stack, which is still there, and its ends are
+ * still open. */
+static void leave(struct lee_task *task) {
+    struct waited *waited = task->outside;
+    for (unsigned i = 0; i < waited->count; i++) {
+        if (waited->ends[i]->waiter == task)
+            waited->ends[i]->waiter = NULL;
+    }
+    lee_timer_clear(&waited->timer);
+    task->outside = NULL;
+    task->leave = NULL;
+}
+
+static void resume(struct lee_task *task) {
+    leave(task);
+    lee_task_resume(task);
+}
+
+static void end_by_time(struct lee_timer *timer) {
+    resume(((struct waited *)(void *)((char *)timer - offsetof(struct waited, timer)))->task);
+}
+
+static void wake(const struct lee_endpoint *end) {
+    if (end->waiter != NULL)
+        resume(end->waiter);
+}
+
 /* --- making and closing ------------------------------------------------------------------------------------------------ */
 
 static void link_end(struct lee_endpoint *end, struct lee_process *owner) {
@@ -157,15 +193,6 @@ void lee_channel_make(const struct lee_site *site, const struct lee_contract *co
         link_end(&channel->ends[i], self);
         ends[i] = &channel->ends[i];
     }
-}
-
-static void wake(struct lee_endpoint *end) {
-    struct lee_task *task = end->waiter;
-    if (task == NULL)
-        return;
-    end->waiter = NULL;
-    if (task->outside != NULL) /* else somebody woke it already */
-        lee_task_resume(task);
 }
 
 void lee_channel_close(struct lee_endpoint *end) {
@@ -282,35 +309,6 @@ void lee_channel_take(struct lee_endpoint *end, int32_t message, void *arguments
 
 /* --- waiting --------------------------------------------------------------------------------------------------------------- */
 
-struct waited {
-    struct lee_endpoint *const *ends;
-    unsigned count;
-    struct lee_task *task;
-    struct lee_timer timer; /* if there is a time at which the waiting ends */
-};
-
-static void forget(const struct waited *waited, const struct lee_task *task) {
-    for (unsigned i = 0; i < waited->count; i++) {
-        if (waited->ends[i]->waiter == task)
-            waited->ends[i]->waiter = NULL;
-    }
-}
-
-/* The task is ended while it waits; `waited` lies on its stack, which is still there, and its ends are still open. */
-static void leave(struct lee_task *task) {
-    struct waited *waited = task->outside;
-    forget(waited, task);
-    lee_timer_clear(&waited->timer);
-    task->outside = NULL;
-    task->leave = NULL;
-}
-
-static void end_by_time(struct lee_timer *timer) {
-    struct waited *waited = (struct waited *)(void *)((char *)timer - offsetof(struct waited, timer));
-    if (waited->task->outside != NULL) /* else an end woke it already */
-        lee_task_resume(waited->task);
-}
-
 /* `deadline`: of `lee_clock`; LEE_FOR_EVER: none. */
 static void wait_until(struct lee_endpoint *const *ends, unsigned count, int64_t deadline) {
     struct lee_task *self = lee_task_self();
@@ -325,9 +323,6 @@ static void wait_until(struct lee_endpoint *const *ends, unsigned count, int64_t
     if (deadline != LEE_FOR_EVER)
         lee_timer_set(&waited.timer, deadline, end_by_time);
     lee_task_park(&waited, leave);
-    lee_timer_clear(&waited.timer);
-    if (count > 1 || deadline != LEE_FOR_EVER)
-        forget(&waited, self);
 }
 
 static void wait_for(struct lee_endpoint *const *ends, unsigned count) {

@@ -294,10 +294,19 @@ static void detach(struct lee_wait *wait) {
         reactor.last = wait->previous;
 }
 
+/* A task that was woken is ended before it runs: its call still has to give back what it held. */
+static void leave_woken(struct lee_task *task) {
+    const struct lee_wait *wait = task->outside;
+    task->outside = NULL;
+    task->leave = NULL;
+    if (wait->left != NULL)
+        wait->left->run(wait->left->context);
+}
+
 static void wake(struct lee_wait *wait, enum lee_woken woken) {
     detach(wait);
     wait->woken = woken;
-    lee_task_resume(wait->task);
+    lee_task_resume_left(wait->task, leave_woken);
 }
 
 static void wake_by_time(struct lee_timer *timer) {
@@ -433,12 +442,8 @@ void lee_reactor_closes(int fd) {
 /* --- waiting --------------------------------------------------------------------------------------------------------------- */
 
 static void leave(struct lee_task *task) {
-    struct lee_wait *wait = task->outside;
-    detach(wait);
-    task->outside = NULL;
-    task->leave = NULL;
-    if (wait->left != NULL)
-        wait->left->run(wait->left->context);
+    detach(task->outside);
+    leave_woken(task);
 }
 
 static enum lee_woken park(struct lee_wait *wait, int64_t deadline) {

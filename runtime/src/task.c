@@ -485,17 +485,22 @@ static void stop_waiting(struct lee_task *task) {
     task->queue = NULL;
 }
 
+/* The task is ended while it waits outside of its process, or before it runs again after that. */
+static void leave_wait(struct lee_task *task) {
+    void (*leave)(struct lee_task *task) = task->leave;
+    task->leave = NULL;
+    if (leave != NULL)
+        leave(task);
+}
+
 void lee_task_stop(struct lee_task *task) {
     if (is_first(task))
         end_first();
-    if (task->state == LEE_TASK_READY) {
+    if (task->state == LEE_TASK_READY)
         take_out(task);
-    } else if (task->state == LEE_TASK_WAITING) {
-        if (task->leave != NULL)
-            task->leave(task);
-        else
-            stop_waiting(task);
-    }
+    else if (task->state == LEE_TASK_WAITING && task->leave == NULL)
+        stop_waiting(task);
+    leave_wait(task);
     finish(task, true);
     lee_arenas_drop(task->arenas);
     task->arenas = NULL;
@@ -621,12 +626,18 @@ void lee_task_park(void *outside, void (*leave)(struct lee_task *task)) {
     self->outside = outside;
     self->leave = leave;
     run(next_of(self), false);
+    self->outside = NULL;
+    self->leave = NULL;
+}
+
+void lee_task_resume_left(struct lee_task *task, void (*leave)(struct lee_task *task)) {
+    task->leave = leave;
+    push(task);
 }
 
 void lee_task_resume(struct lee_task *task) {
     task->outside = NULL;
-    task->leave = NULL;
-    push(task);
+    lee_task_resume_left(task, NULL);
 }
 
 void lee_task_arrive(void) {
@@ -648,8 +659,7 @@ void lee_tasks_drop(struct lee_process *process, bool standing) {
     struct lee_custodian *at = lee_custodian_deepest(&process->accounts.first);
     for (; at != NULL; at = lee_custodian_after(at)) {
         for (struct lee_task *task = at->tasks; task != NULL; task = task->next) {
-            if (task->state == LEE_TASK_WAITING && task->leave != NULL)
-                task->leave(task);
+            leave_wait(task);
             leave_foreign(task);
             if (task != &process->tasks.first && !(standing && is_running(task)) && task->high != 0)
                 lee_stack_give(task->high, task->lowest);

@@ -69,6 +69,8 @@ void lee_task_may_wait(void);
 /* Waits until somebody calls `resume`, perhaps of another process. `leave` is called if the task is ended meanwhile. */
 void lee_task_park(void *outside, void (*leave)(struct lee_task *task));
 void lee_task_resume(struct lee_task *task);
+/* The same; `leave` is called if the task is ended before it runs. What `park` was given as `outside` stays. */
+void lee_task_resume_left(struct lee_task *task, void (*leave)(struct lee_task *task));
 /* Makes the first task of a process that is spawned ready to run, at `entry`, on the stack whose free part ends at `top`. */
 void lee_task_prepare(struct lee_process *process, uintptr_t top, void (*entry)(void));
 /* What code on a new stack does first. */

@@ -37,6 +37,8 @@ impl Emitter<'_, '_> {
             }
         }
         let ret = signature.as_ref().map_or(self.unit.types.common.void, |s| s.ret);
+        // C wants the definition also where nothing takes the result.
+        self.unit.c.need(ret);
         let outs = self.result_words(ret);
         // After the named parameters, as prototypes have them: what goes through `...` is last.
         words.splice(named..named, outs.iter().map(|name| format!("&{name}")));

@@ -355,6 +355,15 @@ impl Checker<'_> {
         }
         self.note_given(&value, Own::Unique);
         match self.program.types.as_pointer(value.ty.ty) {
+            Some(p) if p.own == Own::Unique && p.region == Region::Exchange => {
+                self.error_help(
+                    codes::EXCHANGE,
+                    span,
+                    "the collector takes no block of the exchange heap: it never looks at that heap".to_owned(),
+                    "free the block, move it, or send it",
+                );
+                self.error_node(span)
+            }
             Some(p) if p.own == Own::Unique => {
                 let shared = self.with_own(value, Own::Shared);
                 Expr { span, ..shared }
