@@ -16,6 +16,7 @@ use support::{directives, files, lee, root, run_with, Ran};
 const UNKNOWN: &[(&str, &str)] = &[
     ("attack/count_group_shut_down", "custodians"),
     ("attack/dead_owner_moved_count", "custodians"),
+    ("attack/endpoint_empty", "channels"),
     ("attack/library_arguments", "starts itself again by execv"),
     ("attack/process_shares_memory", "processes"),
     ("attack/task_ended_when_woken", "processes"),
