@@ -408,8 +408,13 @@ impl Planner<'_> {
         });
         let count = match check {
             Some((stmt, e)) => Some(Box::new(self.fixed_at(&e.count, At { block: def.block, stmt }, depth)?)),
-            // The head runs next in any case.
-            None if def.block == self.l.head && at.block == self.l.head => None,
+            // The head runs next in any case, but only up to what may fault: another check may have proven this one.
+            None if def.block == self.l.head
+                && at.block == self.l.head
+                && !stmts.iter().take(at.stmt).any(|s| may_fault(&s.kind)) =>
+            {
+                None
+            }
             None => return None,
         };
         let base = self.fixed_at(base, def, depth)?;
@@ -474,6 +479,11 @@ impl Planner<'_> {
         }
         Some(())
     }
+}
+
+/// Whether what stands behind the statement may rely on what it tested.
+fn may_fault(kind: &StmtKind) -> bool {
+    matches!(kind, StmtKind::Check(_) | StmtKind::Assign(_, Rvalue::CountArith(..)))
 }
 
 fn combined(op: BinOp, (x, sx): (&Node, Slope), (y, sy): (&Node, Slope)) -> Option<Slope> {

@@ -3,7 +3,7 @@
 use super::index::{Index, Node, Slope, Test};
 use super::Plan;
 use crate::counted::new_temp;
-use crate::loops::{Climb, Countdown, Counter, Loop, Turns, Until};
+use crate::loops::{Climb, Countdown, Counter, Loop, Turns, Until, MOST_STEP};
 use crate::uses::At;
 use flow::ranges::terms::int_range;
 use mir::ir::*;
@@ -410,8 +410,11 @@ impl Builder<'_> {
         let size = self.element_size(climb.pointer);
         let (from, to) = (self.address(&Operand::local(climb.pointer)), self.address(&climb.end));
         self.ask_comparison(BinOp::Lt, from.clone(), to.clone(), ulong);
-        let bytes = self.emit(Rvalue::Binary(BinOp::Sub, to, from, ulong), ulong);
-        let Some(size) = size else { return self.number(0) };
+        let bytes = self.emit(Rvalue::Binary(BinOp::Sub, to.clone(), from, ulong), ulong);
+        let Some(size) = size.filter(|&size| size < SMALL) else { return self.number(0) };
+        // The last turn moves the pointer past its end, but not past the last address: there it would be below the end again.
+        let highest = self.number(i128::from(u64::MAX) - MOST_STEP * size);
+        self.ask_comparison(BinOp::Le, to, highest, ulong);
         if climb.until == Until::Not && size > 1 {
             let size = self.number(size);
             let rest = self.emit(Rvalue::Binary(BinOp::Rem, bytes.clone(), size, ulong), ulong);

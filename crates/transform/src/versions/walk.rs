@@ -111,7 +111,7 @@ pub fn run(
             same
         });
         let exact = climb.until == Until::Below || by.least == 1 && by.most == 1;
-        (at_head && exact && (1..=MOST_STEP).contains(&by.least)).then_some(())?;
+        (at_head && exact && by.least >= 1 && by.most <= MOST_STEP).then_some(())?;
         found.climb = Some(by.least);
     }
     Some(found)
