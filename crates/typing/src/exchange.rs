@@ -24,11 +24,11 @@ pub struct Exposed {
 }
 
 impl TypeStore {
-    /// Whether a value of the type owns blocks of the exchange heap (or what moves as they do).
+    /// Whether a value of the type owns blocks of the exchange heap. The key of an exchange arena
+    /// does not: its pages are its process's, and the collector gives them back as any key's.
     pub fn holds_exchange(&self, ty: Ty) -> bool {
         match self.kind(ty) {
             TyKind::Ptr(p) => p.region == Region::Exchange && p.own.is_owned(),
-            TyKind::Key(kind, _) => *kind == KeyKind::Exchange,
             TyKind::Array { elem, .. } => self.holds_exchange(elem.ty),
             TyKind::Record(id) => {
                 self.record(*id).fields.as_ref().is_some_and(|f| f.iter().any(|f| self.holds_exchange(f.ty.ty)))

@@ -250,7 +250,6 @@ impl<'a> Body<'a> {
                                 | Holds::Witness
                                 | Holds::Pack
                                 | Holds::Variant
-                                | Holds::Block
                         )
                     })
                     .map(|(n, _)| n)
@@ -396,7 +395,6 @@ fn stepped(types: &Types, ty: Ty, step: usize) -> Ty {
                 Holds::Held(k) => Ty::Val(k),
                 Holds::Pack => Ty::Pack,
                 Holds::Variant => Ty::Variant,
-                Holds::Block => Ty::Block,
                 // The witness is never taken out.
                 _ => Ty::Rc(usize::MAX),
             }

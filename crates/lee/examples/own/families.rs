@@ -84,16 +84,38 @@ static void $_U_set(struct $_U *p) {
 ",
 );
 
-/// Blocks of the exchange heap, of plain data.
+/// Blocks of the exchange heap; they pass through a channel, and through a block that owns them.
 pub const EXCHANGE: Part = (
     "struct $_E { long id; unsigned long sum; long num[2]; };
-static struct $_E *@exchange $_ge;
 static struct $_E *@exchange $_E_new(void) { return new(exchange) struct $_E{ .id = fresh(), .sum = mix(ids) }; }
 static void $_E_ck(struct $_E *any p) { if (p->sum != mix(p->id)) bad(__LINE__); use(p->id); }
 static void $_E_look(struct $_E *view p) { if (p->sum != mix(p->id)) bad(__LINE__); use(p->num[1]); }
 static void $_E_bump(struct $_E *p) { p->num[1]++; p->id = fresh(); p->sum = mix(p->id); }
 static void $_E_free(consume struct $_E *@exchange p) { if (p) $_E_ck(p); free(p); }
 static struct $_E *@exchange $_E_pass(consume struct $_E *@exchange p) { p->num[0]++; return p; }
+contract $_C { in message Put(struct $_E *@exchange p); state START { Put? -> DONE; } state DONE {} }
+static struct $_E *@exchange $_E_send(consume struct $_E *@exchange p) {
+    channel $_C (c, s);
+    send c.Put(p);
+    free(c);
+    receive s.Put(got);
+    free(s);
+    return got;
+}
+static void $_E_lose(consume struct $_E *@exchange p) {
+    channel $_C (c, s);
+    send c.Put(p);
+    free(s);
+    free(c);
+}
+struct $_X { struct $_E *@exchange in; long n; };
+static struct $_E *@exchange $_E_box(consume struct $_E *@exchange p) {
+    struct $_X *@exchange x = new(exchange) struct $_X{ p, 1 };
+    struct $_E *@exchange out = nullptr;
+    expose (x) { out = x->in; x->in = out ? nullptr : $_E_new(); }
+    free(x);
+    return out;
+}
 ",
     "",
 );
@@ -241,11 +263,11 @@ impl Body<'_> {
             3 => self.move_through(&path, &format!("{t}_E_pass")),
             4 => self.move_through(&path, ""),
             5 => {
-                self.line(format!("{text} :=: {t}_ge;"));
-                self.set_st(&path, St::Maybe);
+                let through = ["send", "box"][self.random.below(2) as usize];
+                self.move_through(&path, &format!("{t}_E_{through}"));
             }
             6 => {
-                self.line(format!("{t}_ge = {text};"));
+                self.line(format!("{t}_E_lose({text});"));
                 self.set_st(&path, St::Moved);
             }
             _ => {

@@ -148,9 +148,6 @@ pub fn program(seed: u64) -> Program {
     if types.families.unions {
         entry.push_str(&format!("    {t}_gv.num = 0;\n"));
     }
-    if types.families.exchange {
-        entry.push_str(&format!("    {t}_ge = nullptr;\n"));
-    }
     for n in 0..types.records.len() {
         entry.push_str(&format!("    {t}_g{n} = nullptr; {t}_gc{n} = nullptr;\n"));
         entry.push_str(&format!("    for (int i = 0; i < 3; i++) {t}_ga{n}[i] = nullptr;\n"));

@@ -28,8 +28,6 @@ pub enum Holds {
     Pack,
     /// `tagged union V`
     Variant,
-    /// `struct E *@exchange`
-    Block,
 }
 
 /// A field.
@@ -111,10 +109,6 @@ impl Record {
         if families.unions && n > 0 && random.chance(50) {
             may_share = false;
             add("var", Holds::Variant);
-        }
-        if families.exchange && random.chance(40) {
-            may_share = false;
-            add("ex", Holds::Block);
         }
         Record { name: format!("{tag}_P{n}"), fields, may_share }
     }
@@ -263,7 +257,6 @@ generic <own q> long {t}_held_id(struct {t}_hold<q> *d) {{ return d->p->id; }}
                 Holds::Numbers(size) => format!("long {name}[{size}]"),
                 Holds::Pack => format!("struct {t}_K {name}"),
                 Holds::Variant => format!("tagged union {t}_V {name}"),
-                Holds::Block => format!("struct {t}_E *@exchange {name}"),
             };
             out.push_str(&format!("    {line};\n"));
         }
@@ -284,7 +277,6 @@ generic <own q> long {t}_held_id(struct {t}_hold<q> *d) {{ return d->p->id; }}
                 Holds::Held(k) => format!("{{ {} }}", self.initialiser(k, "0")),
                 Holds::Pack => format!("{t}_K_new()"),
                 Holds::Variant => format!("{t}_V_new({d})"),
-                Holds::Block => format!("{t}_E_new()"),
                 Holds::Heap(_) | Holds::Numbers(_) => continue,
             };
             parts.push(format!(".{name} = {part}"));
@@ -335,7 +327,7 @@ generic <own q> long {t}_held_id(struct {t}_hold<q> *d) {{ return d->p->id; }}
                     "    switch (p->{name}) {{ case .own(q): n += walk_{}(q); break; case .num(m): use(m); break; default: break; }}\n",
                     self.name(0)
                 )),
-                Holds::Rc(_) | Holds::Numbers(_) | Holds::Pack | Holds::Block => {}
+                Holds::Rc(_) | Holds::Numbers(_) | Holds::Pack => {}
             }
         }
         let may_count = self.records[n].may_share && self.held_is_counted(n);
