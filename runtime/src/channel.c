@@ -230,8 +230,11 @@ void lee_channels_scan(const struct lee_process *process, struct lee_marker *mar
     }
 }
 
+/* A program with channels but without `spawn` has one process, and links nothing of several. */
+#pragma weak lee_process_of
+
 void lee_channel_give(struct lee_endpoint *end, struct lee_pid *to) {
-    struct lee_process *process = lee_process_of(to);
+    struct lee_process *process = lee_process_of != NULL ? lee_process_of(to) : NULL;
     if (process == NULL) {
         lee_channel_close(end);
         return;

@@ -38,6 +38,7 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("run/acquire_after_allocation", "custodians"),
     ("run/attributes_obeyed", "functions that run before main"),
     ("run/channels", "channels"),
+    ("run/channels_one_process", "channels"),
     ("run/exchange_messages", "channels"),
     ("run/custodian_closes", "custodians"),
     ("run/custodian_finalizers", "custodians"),
