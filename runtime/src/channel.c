@@ -22,7 +22,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "channel_list.h"
 #include "dispose.h"
 #include "report.h"
 #include "system.h"
@@ -228,18 +227,6 @@ void lee_channels_scan(const struct lee_process *process, struct lee_marker *mar
             lee_mark_words(marker, place + NUMBER_BYTES, place + channel->stride);
         }
     }
-}
-
-/* A program with channels but without `spawn` has one process, and links nothing of several. */
-#pragma weak lee_process_of
-
-void lee_channel_give(struct lee_endpoint *end, struct lee_pid *to) {
-    struct lee_process *process = lee_process_of != NULL ? lee_process_of(to) : NULL;
-    if (process == NULL) {
-        lee_channel_close(end);
-        return;
-    }
-    lee_channel_hand(end, process);
 }
 
 void lee_channel_hand(struct lee_endpoint *end, struct lee_process *to) {

@@ -164,20 +164,27 @@ static ssize_t read_waiting(int fd, void *p, size_t n, const struct lee_left *le
     return got;
 }
 
+/* After a part was put, or was not: whether that is all that is put, and then in `*done` what the call gives. */
+static bool is_put(struct call *call, ssize_t put, size_t n, ssize_t *done) {
+    if (put >= 0) {
+        *done += put;
+        return (size_t)*done >= n || put == 0;
+    }
+    if (again(call))
+        return false;
+    if (*done == 0)
+        *done = -1;
+    return true;
+}
+
 /* All of it, as the system's call does where it may wait. */
 static ssize_t write_waiting(int fd, const void *p, size_t n, const struct lee_left *left) {
     struct call call = begin(fd, POLLOUT, left);
-    size_t done = 0;
-    for (;;) {
-        ssize_t put = write_now(&call, (const char *)p + done, n - done);
-        if (put >= 0) {
-            done += (size_t)put;
-            if (done >= n || put == 0)
-                return (ssize_t)done;
-        } else if (!again(&call)) {
-            return done > 0 ? (ssize_t)done : -1;
-        }
-    }
+    ssize_t done = 0, put;
+    do
+        put = write_now(&call, (const char *)p + done, n - (size_t)done);
+    while (!is_put(&call, put, n, &done));
+    return done;
 }
 
 ssize_t lee_read_left(int fd, void *p, size_t n, const struct lee_left *left) {
@@ -216,17 +223,11 @@ static ssize_t receive_waiting(int fd, void *p, size_t n, int flags, struct sock
 
 static ssize_t send_waiting(int fd, const void *p, size_t n, int flags, const struct sockaddr *address, socklen_t length) {
     struct call call = begin(fd, POLLOUT, NULL);
-    size_t done = 0;
-    for (;;) {
-        ssize_t put = sendto(fd, (const char *)p + done, n - done, call.plain ? flags : flags | MSG_DONTWAIT | MSG_NOSIGNAL, address, length);
-        if (put >= 0) {
-            done += (size_t)put;
-            if (done >= n || put == 0)
-                return (ssize_t)done;
-        } else if (!again(&call)) {
-            return done > 0 ? (ssize_t)done : -1;
-        }
-    }
+    ssize_t done = 0, put;
+    do
+        put = sendto(fd, (const char *)p + done, n - (size_t)done, call.plain ? flags : flags | MSG_DONTWAIT | MSG_NOSIGNAL, address, length);
+    while (!is_put(&call, put, n, &done));
+    return done;
 }
 
 static int accept_waiting(int fd, struct sockaddr *address, socklen_t *length, int flags) {

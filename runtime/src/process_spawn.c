@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "collect.h"
-#include "channel_list.h"
 #include "fds.h"
 #include "globals_copy.h"
 #include "opened.h"
@@ -289,12 +288,6 @@ _Noreturn void lee_abort(void) {
     if (!lee_process_is_spawned())
         abort();
     lee_process_end(LEE_FAULTED, 0, message, sizeof message - 1);
-}
-
-struct lee_process *lee_process_of(struct lee_pid *pid) {
-    if (pid == NULL)
-        lee_fault_null(NULL);
-    return pid->record->process;
 }
 
 /* --- waiting --------------------------------------------------------------------------------------------------------- */

@@ -21,9 +21,10 @@ static const char *const titles[] = {"Ping", "Pong", "Number"};
 static const struct lee_contract pings = {.name = "Pings", .places = {1, 1}, .bytes = 8, .messages = 3, .titles = titles};
 static const struct lee_contract numbers = {.name = "Numbers", .places = {64, 3}, .bytes = 24, .messages = 3, .titles = titles};
 
+static const struct lee_handed handed_ends[] = {{LEE_HANDED_ENDPOINT, 0}, {LEE_HANDED_ENDPOINT, sizeof(void *)}};
+
 static struct lee_pid *spawn_with(int (*entry)(void *), struct lee_endpoint *end) {
-    static const struct lee_handed handed[] = {{LEE_HANDED_ENDPOINT, 0}};
-    return lee_process_spawn_with(NULL, entry, &end, sizeof end, handed, 1, false);
+    return lee_process_spawn_with(NULL, entry, &end, sizeof end, handed_ends, 1, false);
 }
 
 static int answers(void *argument) {
@@ -200,8 +201,9 @@ static void test_kill(void) {
         struct lee_endpoint *control[2], *ends[2];
         lee_channel_make(NULL, &pings, control);
         lee_channel_make(NULL, &pings, ends);
-        struct lee_pid *server = spawn_with(holds_ends, control[LEE_EXPORTER]), *client = spawn_with(waits, ends[LEE_IMPORTER]);
-        lee_channel_give(ends[LEE_EXPORTER], server);
+        struct lee_endpoint *given[] = {control[LEE_EXPORTER], ends[LEE_EXPORTER]};
+        struct lee_pid *server = lee_process_spawn_with(NULL, holds_ends, given, sizeof given, handed_ends, 2, false);
+        struct lee_pid *client = spawn_with(waits, ends[LEE_IMPORTER]);
         lee_channel_receive(NULL, control[LEE_IMPORTER], PING, NULL, 0);
         lee_channel_send(control[LEE_IMPORTER], PING, NULL, 0); /* on its way in both directions */
         lee_process_kill(server);
@@ -218,9 +220,9 @@ static void test_kill(void) {
     lee_process_kill(pid);
     lee_channel_send(ends[LEE_EXPORTER], PING, NULL, 0);
     lee_channel_close(ends[LEE_EXPORTER]);
-    /* An end given to one that is gone is closed. */
+    /* An end given to one that is killed before it runs is closed. */
     lee_channel_make(NULL, &pings, ends);
-    lee_channel_give(ends[LEE_IMPORTER], pid);
+    lee_process_kill(spawn_with(waits, ends[LEE_IMPORTER]));
     CHECK(lee_channel_head(ends[LEE_EXPORTER]) == LEE_CLOSED);
     lee_channel_close(ends[LEE_EXPORTER]);
 }

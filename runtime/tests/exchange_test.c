@@ -205,9 +205,8 @@ static int works(void *argument) {
 }
 
 static struct lee_pid *spawn_with(int (*entry)(void *), struct lee_endpoint *end) {
-    struct lee_pid *pid = lee_process_spawn(NULL, entry, &end, sizeof end);
-    lee_channel_give(end, pid);
-    return pid;
+    static const struct lee_handed handed[] = {{LEE_HANDED_ENDPOINT, 0}};
+    return lee_process_spawn_with(NULL, entry, &end, sizeof end, handed, 1, false);
 }
 
 static void test_processes(uint64_t rounds) {

@@ -21,15 +21,7 @@ const PAGE: &str = "docs/reference/processes.md says what a process may be given
 impl Checker<'_> {
     /// `pid`: a pointer to what the runtime keeps of another process.
     pub(crate) fn pid_type(&mut self, nonnull: bool) -> Ty {
-        let target = Qty::plain(self.handle_type(Symbol::new("pid")));
-        self.types().pointer(Pointer {
-            target,
-            bounds: Bounds::Thin,
-            nonnull,
-            own: Own::Shared,
-            region: Region::Heap,
-            raw: false,
-        })
+        self.handle_pointer("pid", nonnull)
     }
 
     /// Checks the type of a function that is declared with `process`; what it is given and owns, it

@@ -49,9 +49,9 @@ impl Checker<'_> {
         self.types().intern(TyKind::Record(id))
     }
 
-    /// A pointer to a task.
-    fn task_pointer(&mut self, nonnull: bool) -> Ty {
-        let target = Qty::plain(self.handle_type(Symbol::new("task")));
+    /// A pointer to such a struct.
+    pub(crate) fn handle_pointer(&mut self, word: &str, nonnull: bool) -> Ty {
+        let target = Qty::plain(self.handle_type(Symbol::new(word)));
         self.types().pointer(Pointer {
             target,
             bounds: Bounds::Thin,
@@ -70,7 +70,7 @@ impl Checker<'_> {
         }
         let common = self.program.types.common;
         let (symbol, params, ret) = match name.as_str() {
-            "join" => ("lee_task_join", vec![self.task_pointer(false)], common.bool_),
+            "join" => ("lee_task_join", vec![self.handle_pointer("task", false)], common.bool_),
             "yield" => ("lee_task_yield", vec![], common.void),
             _ => return,
         };
@@ -197,7 +197,7 @@ impl Checker<'_> {
                 _ => Region::Heap,
             });
         }
-        out.ret = self.task_pointer(true);
+        out.ret = self.handle_pointer("task", true);
         out.outlives.clear();
         (out.noreturn, out.leaf, out.waits) = (false, false, false);
         (out.format, out.into, out.end_into, out.copies) = (None, None, None, None);

@@ -19,7 +19,6 @@ extern "C" {
 
 struct lee_endpoint;
 struct lee_owned;
-struct lee_pid;
 struct lee_site;
 struct lee_work;
 
@@ -46,10 +45,6 @@ enum {
 
 /* A new channel, whose ends belong to the running process. Faults if there is no memory. */
 void lee_channel_make(const struct lee_site *site, const struct lee_contract *contract, struct lee_endpoint *ends[2]);
-
-/* Moves an end of the running process to another, which was just spawned; to one that has ended,
- * that closes it. */
-void lee_channel_give(struct lee_endpoint *end, struct lee_pid *to);
 
 /* Closes an end: messages that it did not receive are dropped. Null is nothing. */
 void lee_channel_close(struct lee_endpoint *end);
