@@ -1,5 +1,5 @@
-/* Round trips of 64 bytes: client PORT CONNECTIONS SECONDS. All connections have one question on its way at any time. Prints how many
- * were answered in a second. */
+/* Round trips of 64 bytes: client PORT CONNECTIONS SECONDS. Each connection has one question on its way at
+ * any time. Prints how many were answered in a second. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>

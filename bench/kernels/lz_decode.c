@@ -52,7 +52,8 @@ static int decode(const unsigned char *in, int n, unsigned char *out, int room) 
     return -1;
 }
 
-// Writes about n bytes of groups: a token, its halves being the numbers of literals and of copied bytes less 4.
+// Writes about n bytes of groups: a token, whose halves are the numbers of literals and of copied
+// bytes less 4.
 static int write_block(unsigned char *block, int n) {
     uint32_t seed = 29;
     int at = 0, written = 0;

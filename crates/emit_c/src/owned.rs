@@ -119,8 +119,8 @@ impl Emitter<'_, '_> {
         (slot, content)
     }
 
-    /// A cursor's block ends: the slot gets back what the cursor left. What somebody put there
-    /// meanwhile is dropped.
+    /// A cursor's block ends: the slot gets back what the cursor left. What was put
+    /// there meanwhile is dropped.
     pub fn cursor_end(&mut self, cursor: Local) {
         let Some((slot, content, ty)) = self.taken.get(&cursor.0).cloned() else { return };
         self.settle(Effect { memory: true, local: None });

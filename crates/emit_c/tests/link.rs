@@ -1,5 +1,5 @@
 //! Two files that mean one symbol link if they mean the same type, and do not if they differ: also
-//! when sections that nobody needs are dropped.
+//! when unused sections are dropped.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -196,8 +196,7 @@ fn slots_by_use(body: &Body) -> Vec<Slot> {
     slots
 }
 
-/// The locals that somebody else may assign while they are lent: as slots, and those that a cursor
-/// is on.
+/// The locals that others may assign while they are lent: as slots, and those that a cursor is on.
 fn lent_by_address(body: &Body) -> Vec<Local> {
     let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
     let lent = stmts.filter_map(|stmt| match &stmt.kind {

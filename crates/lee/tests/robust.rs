@@ -1,4 +1,4 @@
-//! Input that nobody would write: the command must answer with an error or accept it, quickly, and
+//! Input that no one would write: the command must answer with an error or accept it, quickly, and
 //! never die of it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -197,8 +197,8 @@ impl<'t, 'p> Lower<'t, 'p> {
     }
 
     /// The fat value of counted parameter `i`. Leeward callers have checked that the elements are
-    /// there, so null comes with a count of none and an unsigned count is no larger than an object:
-    /// only C's callers need more tests.
+    /// there, so null comes with a count of 0, and an unsigned count is at most the size of an
+    /// object: only C's callers need more tests.
     fn counted_value(&mut self, i: usize, id: CountId, count: Operand, ty: Ty) -> Rvalue {
         let param = Operand::local(Local(i as u32));
         let func = self.func_ty();

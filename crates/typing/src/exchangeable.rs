@@ -38,7 +38,7 @@ impl TypeStore {
             TyKind::Record(id) if seen.contains(id) => None,
             TyKind::Record(id) => {
                 seen.push(*id);
-                // Of an incomplete struct nobody knows what it holds.
+                // What an incomplete struct holds is not known.
                 let Some(fields) = &self.record(*id).fields else { return Some(ty) };
                 fields.iter().find_map(|f| self.unfit(f.ty.ty, pids, seen))
             }

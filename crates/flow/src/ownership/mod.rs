@@ -6,7 +6,7 @@
 //! some paths*: a use reports it, otherwise it is a leak, reported at the end of the branch that
 //! still owned it.
 //!
-//! Needs: regions solved (loans and who holds them, what owes its release). Changes: fills in
+//! Needs: regions solved (loans and their holders, what must be released). Changes: fills in
 //! `Dispose::moved`. Guarantees: outside `unsafe`, no owned value is used after it was given up,
 //! none is given up while it is lent, and none is lost.
 

@@ -39,8 +39,8 @@ impl Out {
 const COUNTS: Range = Range { lo: 0, hi: i64::MAX as i128, step: 1 };
 
 impl Problem<'_> {
-    /// What callers guarantee: an unsigned count of a parameter is no larger than an object (the
-    /// call checks it).
+    /// What callers guarantee: an unsigned count of a parameter is at most the size of an object
+    /// (the call checks it).
     pub(super) fn contract(&self) -> State {
         let mut state = State::default();
         let program = self.program;

@@ -1,6 +1,6 @@
 //! A buffer of a block as the string argument of a call: its zero is looked for at the call, so
-//! nobody may overwrite it while the callee reads the string, and nobody may keep the string after
-//! the call.
+//! it must not be overwritten while the callee reads the string, nor the string kept after the
+//! call.
 //!
 //! Typing refuses other arguments that are pointers to the buffer themselves. Here are those that
 //! reach it through the regions of their types.

@@ -235,7 +235,7 @@ impl<'a> Typestate<'a> {
                 }
             }
             StmtKind::Zero(place) => self.set(s, place, States::default()),
-            // What a pointer to a variable could do to its state nobody sees.
+            // No analysis sees what a pointer to a variable does to its state.
             StmtKind::CursorBegin(_, place) => self.no_address(place, span, report),
             other => stmt_places(other, &mut |place, access| {
                 if access == Access::Write && self.variable(place).is_some() {

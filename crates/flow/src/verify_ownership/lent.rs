@@ -68,7 +68,7 @@ impl Walker<'_> {
         matches!(own, Some(Own::Unique | Own::Rc)) && (in_slot || self.is_in_content(&pointer))
     }
 
-    /// The owned pointer that holds the slot: nobody may release it while a cursor is on the slot.
+    /// The owned pointer that holds the slot, which is not released while a cursor is on the slot.
     pub(super) fn held_by(&self, place: &Place) -> Option<Place> {
         let last = place.proj.iter().rposition(|step| *step == Proj::Deref)?;
         let pointer = Place { base: place.base, proj: place.proj.iter().take(last).cloned().collect() };

@@ -408,7 +408,8 @@ impl Planner<'_> {
         });
         let count = match check {
             Some((stmt, e)) => Some(Box::new(self.fixed_at(&e.count, At { block: def.block, stmt }, depth)?)),
-            // The head runs next in any case, but only up to what may fault: another check may have proven this one.
+            // The head runs next in any case, but only up to what may fault: another check may have
+            // proven this one.
             None if def.block == self.l.head
                 && at.block == self.l.head
                 && !stmts.iter().take(at.stmt).any(|s| may_fault(&s.kind)) =>

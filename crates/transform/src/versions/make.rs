@@ -412,7 +412,8 @@ impl Builder<'_> {
         self.ask_comparison(BinOp::Lt, from.clone(), to.clone(), ulong);
         let bytes = self.emit(Rvalue::Binary(BinOp::Sub, to.clone(), from, ulong), ulong);
         let Some(size) = size.filter(|&size| size < SMALL) else { return self.number(0) };
-        // The last turn moves the pointer past its end, but not past the last address: there it would be below the end again.
+        // The last turn moves the pointer past its end, but not past the last address: there it
+        // would be below the end again.
         let highest = self.number(i128::from(u64::MAX) - MOST_STEP * size);
         self.ask_comparison(BinOp::Le, to, highest, ulong);
         if climb.until == Until::Not && size > 1 {

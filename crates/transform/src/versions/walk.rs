@@ -121,7 +121,7 @@ fn is_temp(body: &Body, local: Local) -> bool {
     body.locals.get(local.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp)
 }
 
-/// A fat pointer to elements that nobody else moves.
+/// A fat pointer to elements that nothing else moves.
 fn is_pointer(program: &Program, body: &Body, local: Local) -> bool {
     let Some(decl) = body.locals.get(local.0 as usize) else { return false };
     let fat = program.types.as_pointer(decl.ty.ty).is_some_and(|p| p.bounds == Bounds::Fat && !p.own.is_owned());
