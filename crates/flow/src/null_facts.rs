@@ -349,7 +349,9 @@ impl<'a> NullFacts<'a> {
             }
             Rvalue::Borrow(kind, place, _) if !kind.by_address() => copy(self.var(place)),
             Rvalue::Use(a) | Rvalue::Truth(a) => self.test(facts, dest, a, true),
-            Rvalue::Numeric(a, ty) if mir::ty::keeps_all_bits(self.program, self.body, a, *ty) => {
+            Rvalue::Numeric(a, ty)
+                if mir::ty::keeps_all_bits(self.program, self.body, a, *ty) || source::broken!(33) =>
+            {
                 self.test(facts, dest, a, true)
             }
             Rvalue::Unary(UnOp::Not, a) => self.test(facts, dest, a, false),
@@ -441,7 +443,8 @@ impl<'a> NullFacts<'a> {
 
     /// Others may write what was lent.
     fn called(&self, facts: &mut Facts) {
-        let paths = self.paths.called(&facts.lent);
+        let mut paths = self.paths.called(&facts.lent);
+        paths.retain(|_| !source::broken!(32));
         self.forget_paths(facts, paths);
     }
 

@@ -88,7 +88,7 @@ fn check_body(program: &Program, body: &mut Body, sink: &mut Sink, report: &mut 
         facts
     });
     report.timed("initialised", || initialised::run(program, body, sink, &mut reported));
-    for unproven in &facts.unproven {
+    for unproven in facts.unproven.iter().filter(|_| !source::broken!(31)) {
         let new = unproven.variable.is_none_or(|local| reported.insert(local.0 as usize));
         if new {
             sink.push(null_facts::report(body, unproven));

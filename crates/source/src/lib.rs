@@ -4,6 +4,7 @@
 //! [`SourceMap`] resolves it to the user's file, line and column through the preprocessor's line
 //! markers.
 
+pub mod broken;
 pub mod diag;
 pub mod files;
 pub mod map;

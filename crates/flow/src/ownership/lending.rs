@@ -284,6 +284,7 @@ impl Ownership<'_> {
             !l.loan.kind.is_view()
                 && self.paths.is_prefix(l.node, node)
                 && (slot || self.paths.steps_between(l.node, node).contains(&Proj::Deref))
+                && !source::broken!(22)
         })
     }
 

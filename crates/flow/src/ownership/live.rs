@@ -157,7 +157,7 @@ impl Live {
     /// What the local held is replaced. Loans that last to the end of a block stay.
     fn take(&self, s: &mut State, local: Local) {
         for &pair in self.of_local.get(&local).into_iter().flatten() {
-            if self.pairs.get(pair).is_some_and(|(loan, _)| !self.lexical.contains(*loan)) {
+            if self.pairs.get(pair).is_some_and(|(loan, _)| !self.lexical.contains(*loan) || source::broken!(23)) {
                 s.held.remove(pair);
             }
         }
@@ -239,7 +239,7 @@ impl Live {
             }
             self.give(s, local, &loans);
         }
-        if memory {
+        if memory && (loans.is_empty() || !source::broken!(21)) {
             self.give_memory(s, &loans);
         }
     }

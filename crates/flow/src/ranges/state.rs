@@ -258,6 +258,9 @@ impl State {
         for &(term, range) in &self.ranges {
             let there = from.range(term, types);
             let mut sum = range.hull(there);
+            if sum != range && source::broken!(35) {
+                sum = range;
+            }
             if widen {
                 sum = widened(range, sum, types.get(term as usize).copied().unwrap_or(sum), thresholds);
             }

@@ -156,7 +156,7 @@ impl Problem<'_> {
 
     /// Forgets what lies in memory.
     fn forget_memory(&self, state: &mut State) {
-        let gone = |t: Term| self.terms.memory.get(t as usize) == Some(&true);
+        let gone = |t: Term| self.terms.memory.get(t as usize) == Some(&true) && !source::broken!(37);
         self.forget(state, &gone);
     }
 
@@ -168,7 +168,7 @@ impl Problem<'_> {
             // Nothing else changes than what begins there.
             return self.forget(state, &|t| self.terms.base.get(t as usize) == Some(&Some(local)));
         }
-        let gone = |t: Term| self.terms.touched(self.program, self.body, t, place);
+        let gone = |t: Term| self.terms.touched(self.program, self.body, t, place) && !source::broken!(37);
         self.forget(state, &gone);
     }
 

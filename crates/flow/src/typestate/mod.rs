@@ -80,7 +80,7 @@ pub fn run(program: &Program, body: &Body, sink: &mut Sink, reported: &mut BitSe
         Item::Term(term) => typestate.leave(state, term, &mut |f| found.push(f)),
     });
     found.sort_by_key(|f| f.span);
-    for finding in &found {
+    for finding in found.iter().filter(|_| !source::broken!(40)) {
         let new = finding.local.is_none_or(|local| reported.insert(local.0 as usize));
         if new {
             sink.push(report::diagnostic(&typestate, finding));

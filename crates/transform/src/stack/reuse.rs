@@ -79,7 +79,8 @@ fn freed(program: &Program, body: &Body, stmt: &Stmt) -> Option<(Ty, Ty)> {
         _ => false,
     };
     let plain = p.own == Own::Unique && p.bounds == Bounds::Thin && in_heap && !stmt.is_unsafe;
-    (plain && is_empty(&program.types, p.target.ty, &mut vec![], moved)).then_some((ty, p.target.ty))
+    let empty = is_empty(&program.types, p.target.ty, &mut vec![], moved) || source::broken!(39);
+    (plain && empty).then_some((ty, p.target.ty))
 }
 
 /// Whether all that a value of the type owns is among the parts that were moved out.
