@@ -20,8 +20,8 @@ use crate::program::Context;
 use crate::summary::Frees;
 use flow::framework::{solve, Analysis, Direction, Edge, Item, Point};
 use mir::cfg::Cfg;
+use mir::effects::{rvalue_operands, stmt_places, term_places, Access};
 use mir::ir::*;
-use mir::visit::{rvalue_operands, stmt_places, term_places, Access};
 use source::Span;
 use std::cell::Cell as Shared;
 

@@ -1,7 +1,7 @@
 //! The places of a body that may hold the object that is followed, and flags that go with them.
 
+use mir::effects::{stmt_places, term_places};
 use mir::ir::*;
-use mir::visit::{stmt_places, term_places};
 use rustc_hash::{FxHashMap, FxHashSet};
 use typing::types::RecordKind;
 
@@ -166,7 +166,7 @@ fn sources(value: &Rvalue) -> Vec<Place> {
         }
         return all;
     }
-    mir::visit::rvalue_operands(value, &mut |operand| all.extend(operand.place().cloned()));
+    mir::effects::rvalue_operands(value, &mut |operand| all.extend(operand.place().cloned()));
     all
 }
 
@@ -186,7 +186,7 @@ fn flags(program: &Program, body: &Body) -> Vec<Place> {
                 _ => false,
             };
             stmt_places(&stmt.kind, &mut |place, access| {
-                if let (PlaceBase::Local(l), true) = (place.base, access != mir::visit::Access::Read) {
+                if let (PlaceBase::Local(l), true) = (place.base, access != mir::effects::Access::Read) {
                     let slot = constant.entry(l).or_insert(true);
                     *slot &= is_constant && place.proj.is_empty();
                 }

@@ -45,7 +45,7 @@ fn for_each_address(body: &Body, see: &mut dyn FnMut(&typing::tree::FuncRef)) {
     for block in &body.blocks {
         for stmt in &block.stmts {
             match &stmt.kind {
-                StmtKind::Assign(_, value) => mir::visit::rvalue_operands(value, &mut operand),
+                StmtKind::Assign(_, value) => mir::effects::rvalue_operands(value, &mut operand),
                 StmtKind::Call { args, callee, .. } => {
                     args.iter().for_each(&mut operand);
                     if let Callee::Pointer(o) = callee {

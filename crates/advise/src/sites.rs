@@ -68,8 +68,8 @@ impl Site {
         let local = operand.place()?.as_local()?;
         let written = body.blocks.iter().flat_map(|b| &b.stmts).any(|s| {
             let mut written = false;
-            mir::visit::stmt_places(&s.kind, &mut |p, access| {
-                written |= p.as_local() == Some(local) && access != mir::visit::Access::Read;
+            mir::effects::stmt_places(&s.kind, &mut |p, access| {
+                written |= p.as_local() == Some(local) && access != mir::effects::Access::Read;
             });
             written
         });

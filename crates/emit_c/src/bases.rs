@@ -27,8 +27,8 @@ use crate::collects::{self, Collects, Quiet};
 use crate::layouts::{self, Words};
 use mir::bits::BitSet;
 use mir::cfg::each_successor;
+use mir::effects::{stmt_places, term_places, Access};
 use mir::ir::*;
-use mir::visit::{stmt_places, term_places, Access};
 use rustc_hash::{FxHashMap, FxHashSet};
 use typing::tree::{BorrowKind, FuncRef};
 use typing::types::{Ty, TyKind, TypeStore};
@@ -252,7 +252,7 @@ impl Related {
             Rvalue::Offset(pointer, _) => self.computes(dest, pointer),
             // From an integer.
             Rvalue::Bits(Operand::Const(_), _) => dest.into_iter().for_each(|d| self.mark(d)),
-            _ => mir::visit::rvalue_operands(value, &mut |operand| {
+            _ => mir::effects::rvalue_operands(value, &mut |operand| {
                 let from = operand.place().and_then(held_in);
                 self.copies(dest, from);
             }),

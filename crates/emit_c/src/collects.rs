@@ -5,6 +5,7 @@
 //! may; of C's library those that cannot are listed in `mir::leaves`.
 
 use crate::reach;
+use mir::effects::{self, Code};
 use mir::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use typing::tree::{FuncId, FuncRef, Function, Linkage};
@@ -68,17 +69,12 @@ impl Quiet {
 
     /// Whether a collection may run in the statement.
     pub fn collects(&self, program: &Program, kind: &StmtKind) -> Collects {
-        match kind {
-            StmtKind::Assign(_, Rvalue::Alloc { .. } | Rvalue::NewKey(..)) => Collects::Yes,
-            // Lists of what is to be freed, and arenas, take pages.
-            StmtKind::Dispose { .. } | StmtKind::DropSlot(_) | StmtKind::ArenaBegin(..) => Collects::Yes,
-            StmtKind::Call { callee: Callee::Builtin(_), .. } => Collects::No,
-            StmtKind::Call { callee: Callee::Pointer(_), .. } => Collects::InC,
-            StmtKind::Call { callee: Callee::Direct(func), .. } => self.call(program, func),
-            // Others run meanwhile.
-            kind if kind.waits() => Collects::Yes,
-            StmtKind::Call { callee: Callee::Start(_) | Callee::Spawn(..), .. } => Collects::Yes,
-            _ => Collects::No,
+        let flags = effects::flags(kind);
+        match flags.code {
+            Code::Function(func) => self.call(program, func),
+            Code::Pointer => Collects::InC,
+            Code::Own | Code::Assembly if flags.collects => Collects::Yes,
+            Code::Own | Code::Assembly => Collects::No,
         }
     }
 

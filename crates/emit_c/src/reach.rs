@@ -1,5 +1,6 @@
 //! What a unit must hold: everything that an external definition reaches.
 
+use mir::effects::{self, Kind, Named};
 use mir::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use typing::tree::{ConstAddr, ConstInit, FuncId, FuncRef, Function, Global, GlobalId, Linkage, Trust};
@@ -175,26 +176,15 @@ pub enum Part<'b> {
 /// Shows everything that the body names.
 pub fn visit<'b>(body: &'b Body, see: &mut dyn FnMut(Part<'b>)) {
     for block in &body.blocks {
-        for stmt in &block.stmts {
-            if let StmtKind::Call { callee, ty, .. } = &stmt.kind {
-                match callee {
-                    Callee::Direct(func) => see(Part::Call(func, *ty)),
-                    Callee::Start(func) | Callee::Spawn(func, _) => see(Part::Func(func)),
-                    Callee::Builtin(_) | Callee::Pointer(_) => {}
-                }
-            }
-            operands(&stmt.kind, &mut |input| match input {
-                Input::Operand(operand) => visit_operand(operand, see),
-                Input::Read(place) | Input::Written(place) => visit_place(place, see),
-            });
-        }
-        if let TermKind::If(operand, ..)
-        | TermKind::Switch(operand, ..)
-        | TermKind::Return(Some(operand))
-        | TermKind::GotoComputed(operand) = &block.term.kind
-        {
-            visit_operand(operand, see);
-        }
+        let mut show = |part: effects::Part<'b>| match part {
+            effects::Part::Operand(operand, _) => visit_operand(operand, see),
+            effects::Part::Place(place, _) => visit_place(place, see),
+            effects::Part::Function(func, Named::Called(ty)) => see(Part::Call(func, ty)),
+            effects::Part::Function(func, Named::Started) => see(Part::Func(func)),
+            effects::Part::Local(..) | effects::Part::Type(_) => {}
+        };
+        block.stmts.iter().for_each(|stmt| effects::parts(&stmt.kind, &mut show));
+        effects::term_parts(&block.term.kind, &mut show);
     }
 }
 
@@ -228,144 +218,21 @@ pub enum Input<'b> {
     Written(&'b Place),
 }
 
-/// Shows the operands and places of a statement, each once.
+/// Shows the operands and places that the code of a statement names. (A proof, a `Pack`, an
+/// `Unpack` are not code, and the key of an `open` never left its place.)
 pub fn operands<'b>(kind: &'b StmtKind, see: &mut dyn FnMut(Input<'b>)) {
-    match kind {
-        StmtKind::Assign(place, value) => {
-            see(Input::Written(place));
-            value_operands(value, see);
-        }
-        StmtKind::Call { dest, callee, args, .. } => {
-            if let Callee::Pointer(operand) = callee {
-                see(Input::Operand(operand));
-            }
-            args.iter().for_each(|a| see(Input::Operand(a)));
-            if let Some(place) = dest {
-                see(Input::Written(place));
-            }
-        }
-        StmtKind::Check(check) => check_operands(check, see),
-        StmtKind::Zero(place) | StmtKind::SetTag(place, _) | StmtKind::VaStart(place) | StmtKind::VaEnd(place) => {
-            see(Input::Written(place));
-        }
-        StmtKind::Dispose { value, handle, .. } => {
-            see(Input::Operand(value));
-            handle.iter().for_each(|h| see(Input::Operand(h)));
-        }
-        StmtKind::Open(_, place, _) | StmtKind::DropSlot(place) | StmtKind::CursorBegin(_, place) => {
+    if matches!(kind, StmtKind::Prove(_) | StmtKind::Close(..)) {
+        return;
+    }
+    effects::parts(kind, &mut |part| match part {
+        effects::Part::Operand(_, Kind::Mention) | effects::Part::Place(_, Kind::Mention) => {}
+        effects::Part::Operand(operand, _) => see(Input::Operand(operand)),
+        effects::Part::Place(place, Kind::Write) => see(Input::Written(place)),
+        effects::Part::Place(place, Kind::Exchange) => {
             see(Input::Read(place));
+            see(Input::Written(place));
         }
-        StmtKind::Swap(a, b) => {
-            for place in [a, b] {
-                see(Input::Read(place));
-                see(Input::Written(place));
-            }
-        }
-        StmtKind::ChannelNew { imp, exp, .. } => {
-            see(Input::Written(imp));
-            see(Input::Written(exp));
-        }
-        StmtKind::Send { end, args, .. } => {
-            args.iter().for_each(|a| see(Input::Operand(a)));
-            see(Input::Read(end));
-        }
-        StmtKind::Select { dest, cases, .. } => {
-            for case in cases {
-                match case {
-                    SelectCase::Heads(heads) => heads.iter().for_each(|(end, _)| see(Input::Read(end))),
-                    SelectCase::After(time) => see(Input::Operand(time)),
-                }
-            }
-            see(Input::Written(dest));
-        }
-        StmtKind::Receive { end, binds, .. } => {
-            see(Input::Read(end));
-            binds.iter().for_each(|bind| see(Input::Written(bind)));
-        }
-        // The key never left its place.
-        StmtKind::Close(..) => {}
-        StmtKind::ArenaBegin(..) | StmtKind::ArenaEnd(..) => {}
-        // These are about types.
-        StmtKind::Pack(..) | StmtKind::Unpack { .. } => {}
-        StmtKind::CopyElements { to, from, count } => {
-            [to, from, count].into_iter().for_each(|o| see(Input::Operand(o)));
-        }
-        StmtKind::VaCopy(to, from) => {
-            see(Input::Written(to));
-            see(Input::Read(from));
-        }
-        StmtKind::Asm(asm) => {
-            asm.inputs.iter().for_each(|(_, _, o)| see(Input::Operand(o)));
-            asm.outputs.iter().for_each(|(_, _, p)| see(Input::Written(p)));
-        }
-        // A proof is not code.
-        StmtKind::Prove(_) | StmtKind::StorageLive(_) | StmtKind::StorageDead(_) | StmtKind::Nop => {}
-    }
-}
-
-fn value_operands<'b>(value: &'b Rvalue, see: &mut dyn FnMut(Input<'b>)) {
-    match value {
-        Rvalue::Use(a)
-        | Rvalue::Unary(_, a)
-        | Rvalue::Numeric(a, _)
-        | Rvalue::Bits(a, _)
-        | Rvalue::Part(a, ..)
-        | Rvalue::MakeTypedVoid(a, ..)
-        | Rvalue::Remaining(a)
-        | Rvalue::Measure(a)
-        | Rvalue::Clamp(a)
-        | Rvalue::BlockSize(a)
-        | Rvalue::Retain(a)
-        | Rvalue::Truth(a) => see(Input::Operand(a)),
-        Rvalue::Borrow(_, place, _) => see(Input::Read(place)),
-        Rvalue::NewKey(..) => {}
-        Rvalue::Binary(_, a, b, _) | Rvalue::Offset(a, b) | Rvalue::Difference(a, b) | Rvalue::CountArith(_, a, b) => {
-            see(Input::Operand(a));
-            see(Input::Operand(b));
-        }
-        Rvalue::AddrOf(place) | Rvalue::Tag(place) | Rvalue::VaArg(place, _) => see(Input::Read(place)),
-        Rvalue::MakeFat { ptr, lo, hi, .. } => [ptr, lo, hi].into_iter().for_each(|o| see(Input::Operand(o))),
-        Rvalue::MakeCounted { ptr, count, .. } => [ptr, count].into_iter().for_each(|o| see(Input::Operand(o))),
-        Rvalue::Alloc { count, extra, handle, reuse, .. } => {
-            see(Input::Operand(count));
-            reuse.iter().for_each(|o| see(Input::Operand(o)));
-            handle.iter().for_each(|h| see(Input::Operand(h)));
-            if let Some(extra) = extra {
-                see(Input::Operand(extra));
-            }
-        }
-        Rvalue::Builtin(_, args, _) => args.iter().for_each(|a| see(Input::Operand(a))),
-        Rvalue::LabelAddr(..) => {}
-    }
-}
-
-fn check_operands<'b>(check: &'b Check, see: &mut dyn FnMut(Input<'b>)) {
-    match check {
-        Check::Index(a, b)
-        | Check::Access(a, b)
-        | Check::Near(a, b)
-        | Check::Divide(a, b)
-        | Check::Terminator(a, b)
-        | Check::Count(a, b)
-        | Check::Enough { want: a, have: b } => {
-            see(Input::Operand(a));
-            see(Input::Operand(b));
-        }
-        Check::Element(e) => {
-            for operand in [&e.base, &e.index, &e.count] {
-                see(Input::Operand(operand));
-            }
-        }
-        Check::Within(a)
-        | Check::NotNull(a)
-        | Check::Type(a, _)
-        | Check::Container(a, ..)
-        | Check::TagValue(a, ..)
-        | Check::HasTerminator(a)
-        | Check::View(a, _)
-        | Check::Step(a)
-        | Check::Multiple(a, _) => see(Input::Operand(a)),
-        Check::Tag(place, _) => see(Input::Read(place)),
-        Check::Unreachable => {}
-    }
+        effects::Part::Place(place, _) => see(Input::Read(place)),
+        effects::Part::Local(..) | effects::Part::Type(_) | effects::Part::Function(..) => {}
+    });
 }

@@ -428,8 +428,9 @@ pub fn whole_local(operand: &Operand) -> Option<Local> {
 fn constant_temps(body: &Body) -> Vec<Option<Const>> {
     let mut writes = vec![0u32; body.locals.len()];
     for stmt in body.blocks.iter().flat_map(|block| &block.stmts) {
-        mir::visit::stmt_places(&stmt.kind, &mut |place, access| {
-            if let (mir::visit::Access::Write | mir::visit::Access::Address, Some(l)) = (access, place.local_part()) {
+        mir::effects::stmt_places(&stmt.kind, &mut |place, access| {
+            if let (mir::effects::Access::Write | mir::effects::Access::Address, Some(l)) = (access, place.local_part())
+            {
                 if let Some(count) = writes.get_mut(l.0 as usize) {
                     *count += 1;
                 }

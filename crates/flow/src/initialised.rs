@@ -17,8 +17,8 @@ use crate::codes::{MISSING_RETURN, UNINITIALISED};
 use crate::framework::{solve, Analysis, Direction, Item, Point};
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
+use mir::effects::{stmt_places, term_places, Access};
 use mir::ir::*;
-use mir::visit::{stmt_places, term_places, Access};
 use source::{Diagnostic, Sink, Span};
 use typing::types::{ArrayLen, RecordKind, Ty, TyKind, TypeStore};
 

@@ -51,7 +51,7 @@ impl Look<'_> {
                 match value {
                     Rvalue::Alloc { handle: None, .. } if self.shared(to).is_some() => self.report_new(stmt.span),
                     Rvalue::Alloc { .. } => {}
-                    _ => mir::visit::rvalue_operands(value, &mut |operand| self.given(operand, to, stmt.span)),
+                    _ => mir::effects::rvalue_operands(value, &mut |operand| self.given(operand, to, stmt.span)),
                 }
             }
             StmtKind::Call { callee: Callee::Start(_), .. } => {

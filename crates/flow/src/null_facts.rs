@@ -22,8 +22,8 @@ use crate::names::place_name;
 use crate::null_paths::NullPaths;
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
+use mir::effects::{stmt_places, term_places, Access};
 use mir::ir::*;
-use mir::visit::{stmt_places, term_places, Access};
 use rustc_hash::FxHashMap;
 use source::{Diagnostic, Span};
 use typing::types::{Bounds, Ty, TyKind, TypeStore};
@@ -555,7 +555,7 @@ impl Analysis for NullFacts<'_> {
                 | StmtKind::DropSlot(_)
                 | StmtKind::CursorBegin(..)
         );
-        if calls || stmt.kind.waits() {
+        if calls || mir::effects::flags(&stmt.kind).waits {
             self.called(facts);
         }
         if let StmtKind::CursorBegin(_, place) | StmtKind::Pack(place, _) = &stmt.kind {

@@ -10,9 +10,9 @@
 
 use crate::ownership::paths::cursors;
 use mir::bits::BitSet;
+use mir::effects::{rvalue_operands, stmt_places, term_places};
 use mir::ir::*;
 use mir::ty::{owns, place_ty, prefix_ty};
-use mir::visit::{rvalue_operands, stmt_places, term_places};
 use rustc_hash::{FxHashMap, FxHashSet};
 use typing::types::{Bounds, Own, RecordKind, Ty, TyKind};
 

@@ -1,8 +1,8 @@
 //! Clean-up: blocks that nothing reaches are dropped and the rest numbered anew; values that only
 //! pass through a temporary are written to their destination directly.
 
+use mir::effects::{stmt_places, term_places, Access};
 use mir::ir::*;
-use mir::visit::{stmt_places, term_places, Access};
 
 /// The blocks that a terminator can go to.
 fn successors(term: &mut Terminator, f: &mut dyn FnMut(&mut BlockId)) {

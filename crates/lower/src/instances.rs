@@ -1,5 +1,6 @@
 //! Instances of generic functions: substitution in MIR, from what non-generic code reaches.
 
+use mir::effects::{self, Part, PartMut};
 use mir::ir::*;
 use rustc_hash::FxHashSet;
 use source::{Span, Symbol};
@@ -126,9 +127,14 @@ fn init_references(init: &ConstInit, f: &mut dyn FnMut(&FuncRef)) {
 
 /// Calls `f` for each function that a body names.
 fn references(body: &Body, f: &mut dyn FnMut(&FuncRef)) {
-    // Reading is a rewrite that changes nothing; one walk over MIR serves both.
-    let mut copy = body.clone();
-    Visitor { ty: &mut |_| {}, func: &mut |r| f(r) }.body(&mut copy);
+    for block in &body.blocks {
+        let mut part = |part: Part| match part {
+            Part::Function(func, _) | Part::Operand(Operand::Const(Const::Func(func)), _) => f(func),
+            Part::Operand(..) | Part::Place(..) | Part::Local(..) | Part::Type(_) => {}
+        };
+        block.stmts.iter().for_each(|stmt| effects::parts(&stmt.kind, &mut part));
+        effects::term_parts(&block.term.kind, &mut part);
+    }
 }
 
 struct Substitute<'a> {
@@ -167,126 +173,19 @@ impl Visitor<'_> {
         }
         for block in &mut body.blocks {
             for stmt in &mut block.stmts {
-                self.stmt(&mut stmt.kind);
+                effects::parts_mut(&mut stmt.kind, &mut |part| self.part(part));
             }
-            match &mut block.term.kind {
-                TermKind::If(op, ..) | TermKind::Switch(op, ..) | TermKind::GotoComputed(op) => self.operand(op),
-                TermKind::Return(Some(op)) => self.operand(op),
-                TermKind::Return(None) | TermKind::Goto(_) | TermKind::MissingReturn | TermKind::Unreachable => {}
-            }
+            effects::term_parts_mut(&mut block.term.kind, &mut |part| self.part(part));
         }
     }
 
-    fn stmt(&mut self, stmt: &mut StmtKind) {
-        match stmt {
-            StmtKind::Assign(place, value) => {
-                self.place(place);
-                self.rvalue(value);
-            }
-            StmtKind::Call { dest, callee, args, ty } => {
-                dest.iter_mut().for_each(|p| self.place(p));
-                match callee {
-                    Callee::Direct(f) | Callee::Start(f) | Callee::Spawn(f, _) => (self.func)(f),
-                    Callee::Pointer(op) => self.operand(op),
-                    Callee::Builtin(_) => {}
-                }
-                args.iter_mut().for_each(|a| self.operand(a));
-                (self.ty)(ty);
-            }
-            StmtKind::Check(check) => self.check(check),
-            StmtKind::Prove(Proof::NonNull(op)) => self.operand(op),
-            StmtKind::Zero(place) | StmtKind::SetTag(place, _) | StmtKind::VaStart(place) | StmtKind::VaEnd(place) => {
-                self.place(place)
-            }
-            StmtKind::VaCopy(a, b) => {
-                self.place(a);
-                self.place(b);
-            }
-            StmtKind::CopyElements { to, from, count } => {
-                self.operand(to);
-                self.operand(from);
-                self.operand(count);
-            }
-            StmtKind::Asm(asm) => {
-                asm.outputs.iter_mut().for_each(|(_, _, p)| self.place(p));
-                asm.inputs.iter_mut().for_each(|(_, _, op)| self.operand(op));
-            }
-            StmtKind::Open(_, place, _)
-            | StmtKind::Close(_, place, _)
-            | StmtKind::DropSlot(place)
-            | StmtKind::CursorBegin(_, place)
-            | StmtKind::Pack(place, _)
-            | StmtKind::Unpack { place, .. } => self.place(place),
-            StmtKind::Dispose { value, handle, moved } => {
-                self.operand(value);
-                handle.iter_mut().for_each(|op| self.operand(op));
-                for step in moved.iter_mut().flatten() {
-                    if let Proj::Index(op) = step {
-                        self.operand(op);
-                    }
-                }
-            }
-            StmtKind::Swap(a, b) => {
-                self.place(a);
-                self.place(b);
-            }
-            StmtKind::ChannelNew { imp, exp, .. } => {
-                self.place(imp);
-                self.place(exp);
-            }
-            StmtKind::Send { end, args, .. } => {
-                args.iter_mut().for_each(|arg| self.operand(arg));
-                self.place(end);
-            }
-            StmtKind::Select { dest, cases, .. } => {
-                for case in cases {
-                    match case {
-                        SelectCase::Heads(heads) => heads.iter_mut().for_each(|(end, _)| self.place(end)),
-                        SelectCase::After(time) => self.operand(time),
-                    }
-                }
-                self.place(dest);
-            }
-            StmtKind::Receive { end, binds, .. } => {
-                self.place(end);
-                binds.iter_mut().for_each(|bind| self.place(bind));
-            }
-            StmtKind::ArenaBegin(..)
-            | StmtKind::ArenaEnd(..)
-            | StmtKind::StorageLive(_)
-            | StmtKind::StorageDead(_)
-            | StmtKind::Nop => {}
-        }
-    }
-
-    fn check(&mut self, check: &mut Check) {
-        match check {
-            Check::Index(a, b)
-            | Check::Access(a, b)
-            | Check::Near(a, b)
-            | Check::Enough { want: a, have: b }
-            | Check::Divide(a, b)
-            | Check::Terminator(a, b)
-            | Check::Count(a, b) => {
-                self.operand(a);
-                self.operand(b);
-            }
-            Check::Element(e) => {
-                for operand in [&mut e.base, &mut e.index, &mut e.count] {
-                    self.operand(operand);
-                }
-            }
-            Check::Within(a)
-            | Check::NotNull(a)
-            | Check::HasTerminator(a)
-            | Check::Step(a)
-            | Check::TagValue(a, ..) => self.operand(a),
-            Check::Type(a, ty) | Check::View(a, ty) | Check::Multiple(a, ty) | Check::Container(a, ty, _) => {
-                self.operand(a);
-                (self.ty)(ty);
-            }
-            Check::Tag(place, _) => self.place(place),
-            Check::Unreachable => {}
+    fn part(&mut self, part: PartMut) {
+        match part {
+            PartMut::Operand(operand, _) => self.operand(operand),
+            PartMut::Place(place, _) => self.place(place),
+            PartMut::Type(ty) => (self.ty)(ty),
+            PartMut::Function(func, _) => (self.func)(func),
+            PartMut::Local(..) => {}
         }
     }
 
@@ -311,70 +210,6 @@ impl Visitor<'_> {
                 | Const::Addr(_, _, ty) => (self.ty)(ty),
                 Const::Func(f) => (self.func)(f),
             },
-        }
-    }
-
-    fn rvalue(&mut self, value: &mut Rvalue) {
-        match value {
-            Rvalue::Use(a)
-            | Rvalue::Unary(_, a)
-            | Rvalue::Remaining(a)
-            | Rvalue::Measure(a)
-            | Rvalue::Clamp(a)
-            | Rvalue::BlockSize(a)
-            | Rvalue::Retain(a)
-            | Rvalue::Truth(a) => self.operand(a),
-            Rvalue::Borrow(_, place, ty) => {
-                self.place(place);
-                (self.ty)(ty);
-            }
-            Rvalue::NewKey(_, ty) => (self.ty)(ty),
-            Rvalue::Binary(_, a, b, ty) => {
-                self.operand(a);
-                self.operand(b);
-                (self.ty)(ty);
-            }
-            Rvalue::Numeric(a, ty) | Rvalue::Bits(a, ty) | Rvalue::Part(a, _, ty) => {
-                self.operand(a);
-                (self.ty)(ty);
-            }
-            Rvalue::AddrOf(place) | Rvalue::Tag(place) => self.place(place),
-            Rvalue::MakeFat { ty, ptr, lo, hi } => {
-                (self.ty)(ty);
-                self.operand(ptr);
-                self.operand(lo);
-                self.operand(hi);
-            }
-            Rvalue::MakeCounted { ty, ptr, count } => {
-                (self.ty)(ty);
-                self.operand(ptr);
-                self.operand(count);
-            }
-            Rvalue::MakeTypedVoid(a, of, ty) => {
-                self.operand(a);
-                (self.ty)(of);
-                (self.ty)(ty);
-            }
-            Rvalue::Offset(a, b) | Rvalue::Difference(a, b) | Rvalue::CountArith(_, a, b) => {
-                self.operand(a);
-                self.operand(b);
-            }
-            Rvalue::Alloc { elem, count, extra, handle, reuse, .. } => {
-                (self.ty)(elem);
-                reuse.iter_mut().for_each(|op| self.operand(op));
-                self.operand(count);
-                handle.iter_mut().for_each(|op| self.operand(op));
-                extra.iter_mut().for_each(|op| self.operand(op));
-            }
-            Rvalue::VaArg(place, ty) => {
-                self.place(place);
-                (self.ty)(ty);
-            }
-            Rvalue::Builtin(_, args, ty) => {
-                args.iter_mut().for_each(|a| self.operand(a));
-                (self.ty)(ty);
-            }
-            Rvalue::LabelAddr(_, ty) => (self.ty)(ty),
         }
     }
 }

@@ -304,13 +304,6 @@ pub enum StmtKind {
     Nop,
 }
 
-impl StmtKind {
-    /// Whether other tasks may run meanwhile. (So they may in a call.)
-    pub fn waits(&self) -> bool {
-        matches!(self, StmtKind::Select { .. } | StmtKind::Receive { waits: true, .. })
-    }
-}
-
 /// A case of a `Select`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectCase {
@@ -712,6 +705,26 @@ impl Place {
     pub fn as_local(&self) -> Option<Local> {
         match (self.base, self.proj.is_empty()) {
             (PlaceBase::Local(l), true) => Some(l),
+            _ => None,
+        }
+    }
+    /// Whether it goes through a pointer: what it names is then no part of its local.
+    pub fn has_deref(&self) -> bool {
+        self.proj.contains(&Proj::Deref)
+    }
+
+    /// The local that the place is (a part of), if it does not go through a pointer.
+    pub fn local_part(&self) -> Option<Local> {
+        match self.base {
+            PlaceBase::Local(l) if !self.has_deref() => Some(l),
+            _ => None,
+        }
+    }
+
+    /// The local that the place starts at, whatever comes then.
+    pub fn base_local(&self) -> Option<Local> {
+        match self.base {
+            PlaceBase::Local(l) => Some(l),
             _ => None,
         }
     }

@@ -2,6 +2,7 @@
 
 pub mod bits;
 pub mod cfg;
+pub mod effects;
 pub mod ir;
 pub mod leaves;
 pub mod parse;
@@ -15,5 +16,4 @@ pub mod verify;
 mod verify_channels;
 mod verify_order;
 mod verify_types;
-pub mod visit;
-pub mod visit_mut;
+pub mod waits;

@@ -36,8 +36,8 @@ impl Resolver {
             }
         };
         for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-            crate::visit::stmt_places(&stmt.kind, &mut |place, access| {
-                if access == crate::visit::Access::Write {
+            crate::effects::stmt_places(&stmt.kind, &mut |place, access| {
+                if access == crate::effects::Access::Write {
                     count(place.as_local());
                 }
             });

@@ -4,9 +4,9 @@
 
 use crate::bits::BitSet;
 use crate::cfg::Cfg;
+use crate::effects::{stmt_places, term_places, Access};
 use crate::ir::*;
 use crate::verify::Verifier;
-use crate::visit::{stmt_places, term_places, Access};
 
 pub(crate) fn run(verifier: &mut Verifier, cfg: &Cfg) {
     temps(verifier, cfg);

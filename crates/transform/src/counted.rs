@@ -349,7 +349,7 @@ fn elements(body: &Body, writes: &Writes, shorts: &FxHashMap<Local, Short>) -> F
                 }
             }
         }
-        mir::visit::term_places(&data.term.kind, &mut |place, _| {
+        mir::effects::term_places(&data.term.kind, &mut |place, _| {
             if let Some(local) = place.as_local() {
                 found.remove(&local);
             }
@@ -379,14 +379,14 @@ fn spoiled_by_stmt(kind: &StmtKind, see: &mut dyn FnMut(Local)) {
     }
     if let StmtKind::Assign(dest, Rvalue::Part(_, Part::Ptr, _)) = kind {
         // The place that is written may use it in an index.
-        return mir::visit::place(dest, mir::visit::Access::Write, &mut |place, access| {
-            if access != mir::visit::Access::Write {
+        return mir::effects::place(dest, mir::effects::Access::Write, &mut |place, access| {
+            if access != mir::effects::Access::Write {
                 place.as_local().into_iter().for_each(&mut *see);
             }
         });
     }
-    mir::visit::stmt_places(kind, &mut |place, access| {
-        if access != mir::visit::Access::Write {
+    mir::effects::stmt_places(kind, &mut |place, access| {
+        if access != mir::effects::Access::Write {
             place.as_local().into_iter().for_each(&mut *see);
         }
     });
@@ -492,11 +492,11 @@ fn rewrite_value(value: &mut Rvalue, shorts: &FxHashMap<Local, Short>, indices: 
 
 /// Places that go through a source go through its base.
 fn look_through(kind: &mut StmtKind, shorts: &FxHashMap<Local, Short>) {
-    mir::visit_mut::stmt_places(kind, &mut |place| through_place(place, shorts));
+    mir::effects::change_places(kind, &mut |place| through_place(place, shorts));
 }
 
 fn through_operand(operand: &mut Operand, shorts: &FxHashMap<Local, Short>) {
-    mir::visit_mut::operand(operand, &mut |place| through_place(place, shorts));
+    mir::effects::change_operand(operand, &mut |place| through_place(place, shorts));
 }
 
 fn through_place(place: &mut Place, shorts: &FxHashMap<Local, Short>) {

@@ -10,8 +10,8 @@
 
 use flow::framework::Item;
 use flow::ranges::View;
+use mir::effects::{stmt_places, term_places, Access};
 use mir::ir::*;
-use mir::visit::{stmt_places, term_places, Access};
 use typing::types::Bounds;
 
 /// Whether the body may have such an access: it makes a pointer null, and something is read or

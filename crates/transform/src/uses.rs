@@ -1,7 +1,7 @@
 //! How often and where locals are written.
 
+use mir::effects::{stmt_places, Access};
 use mir::ir::*;
-use mir::visit::{stmt_places, Access};
 
 /// A statement.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

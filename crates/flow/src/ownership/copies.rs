@@ -5,9 +5,9 @@
 //! and two would own one object.
 
 use mir::bits::BitSet;
+use mir::effects::{stmt_places, term_places, Access};
 use mir::ir::*;
 use mir::ty::{operand_ty, owns};
-use mir::visit::{stmt_places, term_places, Access};
 use source::Span;
 
 use super::report::Finding;

@@ -1,8 +1,8 @@
 //! What statements do to owned paths.
 
+use mir::effects::{check_places, stmt_places, Access};
 use mir::ir::*;
 use mir::ty::{owns, place_ty};
-use mir::visit::{check_places, stmt_places, Access};
 use source::Span;
 use typing::tree::BorrowKind;
 
@@ -234,7 +234,7 @@ impl Ownership<'_> {
                 brought
             }
             _ => {
-                mir::visit::rvalue_operands(value, &mut |operand| {
+                mir::effects::rvalue_operands(value, &mut |operand| {
                     self.operand(s, at, operand, span, report);
                 });
                 if matches!(value, Rvalue::Alloc { .. }) {

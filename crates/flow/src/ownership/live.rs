@@ -14,8 +14,8 @@
 
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
+use mir::effects::{stmt_places, term_places, Access};
 use mir::ir::*;
-use mir::visit::{stmt_places, term_places, Access};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::state::State;

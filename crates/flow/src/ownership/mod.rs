@@ -23,9 +23,9 @@ mod unions;
 
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
+use mir::effects::{stmt_places, term_places, Access};
 use mir::ir::*;
 use mir::resolve::Resolver;
-use mir::visit::{stmt_places, term_places, Access};
 use rustc_hash::FxHashMap;
 use source::{Sink, Span};
 use typing::types::TyKind;

@@ -1,10 +1,10 @@
 //! Owned paths: places that start at a local and go on through fields and through dereferences of
 //! `unique` pointers, numbered.
 
+use mir::effects::{stmt_places, term_places};
 use mir::ir::*;
 use mir::resolve::Resolver;
 use mir::ty::{owns, place_ty};
-use mir::visit::{stmt_places, term_places};
 use rustc_hash::FxHashMap;
 use typing::types::{Bounds, KeyKind, Own, Pointer, RecordKind, Region, Ty, TyKind, TypeStore};
 

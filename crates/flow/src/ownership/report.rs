@@ -606,9 +606,9 @@ impl Words<'_, '_> {
             let mut replaced = false;
             for stmt in code.stmts.iter().skip(from) {
                 let mut read = false;
-                mir::visit::stmt_places(&stmt.kind, &mut |place, access| {
+                mir::effects::stmt_places(&stmt.kind, &mut |place, access| {
                     let same = place.base_local() == Some(by.holder);
-                    let whole = access == mir::visit::Access::Write && !place.has_deref();
+                    let whole = access == mir::effects::Access::Write && !place.has_deref();
                     read |= same && !whole;
                     replaced |= same && whole && place.proj.is_empty();
                 });
@@ -623,7 +623,7 @@ impl Words<'_, '_> {
                 continue;
             }
             let mut read = false;
-            mir::visit::term_places(&code.term.kind, &mut |place, _| read |= place.base_local() == Some(by.holder));
+            mir::effects::term_places(&code.term.kind, &mut |place, _| read |= place.base_local() == Some(by.holder));
             if read {
                 return Some(code.term.span);
             }

@@ -2,8 +2,8 @@
 
 use super::interval::Range;
 use super::state::{ExprId, Term};
+use mir::effects::{stmt_places, term_places};
 use mir::ir::*;
-use mir::visit::{stmt_places, term_places};
 use rustc_hash::FxHashMap;
 use typing::types::{RecordKind, Ty, TyKind, TypeStore};
 

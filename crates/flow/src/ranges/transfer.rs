@@ -4,8 +4,8 @@ use super::interval::Range;
 use super::state::{ExprId, State, Term, ZERO};
 use super::terms::{int_range, Key, Val};
 use super::Problem;
+use mir::effects::{stmt_places, Access};
 use mir::ir::*;
-use mir::visit::{stmt_places, Access};
 use typing::types::*;
 
 /// A new value: its range, and how it compares with old values.
@@ -130,7 +130,7 @@ impl Problem<'_> {
             | StmtKind::Send { .. }
             | StmtKind::Select { .. }
             | StmtKind::Receive { .. } => {
-                if stmt.kind.waits() {
+                if mir::effects::flags(&stmt.kind).waits {
                     self.forget_memory(state);
                 }
                 stmt_places(&stmt.kind, &mut |place, access| {

@@ -2,8 +2,8 @@
 
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
+use mir::effects::{stmt_places, term_places, Access};
 use mir::ir::*;
-use mir::visit::{stmt_places, term_places, Access};
 use source::{Sink, Span};
 use typing::tree::RegionKind;
 use typing::types::{Ty, TyKind};

@@ -15,9 +15,9 @@ mod report;
 
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
+use mir::effects::{stmt_places, Access};
 use mir::ir::*;
 use mir::ty::{operand_ty, place_ty};
-use mir::visit::{stmt_places, Access};
 use rustc_hash::FxHashMap;
 use source::{Sink, Span};
 use std::collections::BTreeMap;

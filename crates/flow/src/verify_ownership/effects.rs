@@ -142,7 +142,7 @@ impl Walker<'_> {
                     }
                 }
                 let mut ends = Ok(());
-                mir::visit::check_operands(check, &mut |operand| {
+                mir::effects::check_operands(check, &mut |operand| {
                     let place = operand.place().cloned();
                     if place.is_some_and(|p| self.read(m, &p).is_err()) {
                         ends = Err(Ends);

@@ -2,8 +2,8 @@
 
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
+use mir::effects::{accesses, term_places, Kind};
 use mir::ir::*;
-use mir::visit::{stmt_places, term_places, Access};
 
 /// By block and statement: the locals that are read there or later.
 #[derive(Debug, Default)]
@@ -61,19 +61,27 @@ fn read(live: &mut BitSet, place: &Place) {
 }
 
 fn step(live: &mut BitSet, kind: &StmtKind) {
-    if let StmtKind::StorageDead(local) | StmtKind::StorageLive(local) = kind {
-        return live.remove(local.0 as usize);
-    }
     let mut reads = vec![];
-    stmt_places(kind, &mut |place, access| match access {
-        Access::Write if !place.has_deref() => {
+    accesses(kind, &mut |place, kind, _| match kind {
+        Kind::Begin | Kind::End => place.as_local().into_iter().for_each(|l| live.remove(l.0 as usize)),
+        Kind::Write if !place.has_deref() => {
             if let Some(local) = place.as_local() {
                 live.remove(local.0 as usize);
             }
         }
         // Taking an address is not a use: what takes it may only write there.
-        Access::Address if !place.has_deref() => {}
-        _ => reads.push(place.clone()),
+        Kind::Address(_) if !place.has_deref() => {}
+        Kind::Mention => {}
+        Kind::Write
+        | Kind::Address(_)
+        | Kind::Read
+        | Kind::Copy
+        | Kind::Move
+        | Kind::Exchange
+        | Kind::Step
+        | Kind::Lend(_)
+        | Kind::Drop
+        | Kind::Free => reads.push(place.clone()),
     });
     reads.iter().for_each(|place| read(live, place));
 }

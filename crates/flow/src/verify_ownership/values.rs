@@ -95,7 +95,7 @@ impl Walker<'_> {
                 Ok(value)
             }
             Rvalue::Alloc { elem, handle, fallible, .. } => {
-                mir::visit::rvalue_operands(value, &mut |operand| drop(self.operand(m, operand)));
+                mir::effects::rvalue_operands(value, &mut |operand| drop(self.operand(m, operand)));
                 let region = handle.as_ref().and_then(|h| operand_ty(self.program, self.body, h).ok());
                 let region = region.and_then(|ty| match self.program.types.kind(ty) {
                     TyKind::Handle(_, r) => Some(*r),
@@ -172,7 +172,7 @@ impl Walker<'_> {
             }
             _ => {
                 let mut ends = Ok(());
-                mir::visit::rvalue_operands(value, &mut |operand| {
+                mir::effects::rvalue_operands(value, &mut |operand| {
                     if self.operand(m, operand).is_err() {
                         ends = Err(Ends);
                     }

@@ -7,9 +7,9 @@
 
 use flow::framework::{solve, Analysis, Direction, Edge, Item, Point};
 use mir::cfg::Cfg;
+use mir::effects::{stmt_places, term_places, Access};
 use mir::ir::*;
 use mir::ty::owns;
-use mir::visit::{stmt_places, term_places, Access};
 use source::Span;
 use typing::types::{Own, Region, Ty, TyKind};
 
@@ -255,7 +255,7 @@ impl Follow<'_> {
                     holds = bit(n);
                 }
                 // Every other local that the value moves goes elsewhere.
-                mir::visit::rvalue_places(value, &mut |place, access| {
+                mir::effects::rvalue_places(value, &mut |place, access| {
                     let local = self.owner(place).filter(|_| access == Access::Move);
                     if let Some(local) = local.filter(|l| Some(*l) != from) {
                         refuse(self.holds(state, local), ELSEWHERE);

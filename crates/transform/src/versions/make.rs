@@ -158,7 +158,7 @@ fn copy_loop(body: &mut Body, l: &Loop, edits: &Edits, long: Ty) -> BlockId {
             if let StmtKind::StorageLive(local) | StmtKind::StorageDead(local) = &mut s.kind {
                 *local = twins.get(local).copied().unwrap_or(*local);
             }
-            mir::visit_mut::stmt_places(&mut s.kind, &mut |place| rename(place, &twins));
+            mir::effects::change_places(&mut s.kind, &mut |place| rename(place, &twins));
             let span = s.span;
             block.stmts.push(s);
             if let Some((_, far, step)) = edits.growth.as_ref().filter(|g| g.0 == at) {
@@ -166,7 +166,7 @@ fn copy_loop(body: &mut Body, l: &Loop, edits: &Edits, long: Ty) -> BlockId {
                 block.stmts.push(Stmt { kind: StmtKind::Assign(Place::local(*far), sum), span, is_unsafe: false });
             }
         }
-        mir::visit_mut::term_places(&mut block.term.kind, &mut |place| rename(place, &twins));
+        mir::effects::change_term_places(&mut block.term.kind, &mut |place| rename(place, &twins));
         retarget(&mut block.term.kind, &mut |to| place_of(to.0 as usize).unwrap_or(to));
         body.blocks.push(block);
     }
@@ -214,7 +214,7 @@ fn edit(body: &mut Body, edits: &Edits, at: At, s: &mut Stmt, before: &mut Vec<S
     }
     let takes_address = matches!(&s.kind, StmtKind::Assign(_, Rvalue::AddrOf(_) | Rvalue::Borrow(..)));
     if !edits.loaded.is_empty() && !takes_address {
-        mir::visit_mut::stmt_places(&mut s.kind, &mut |place| {
+        mir::effects::change_places(&mut s.kind, &mut |place| {
             if let Some((_, local)) = edits.loaded.iter().find(|(from, _)| from == place) {
                 *place = Place::local(*local);
             }
@@ -229,7 +229,7 @@ fn replace_index(kind: &mut StmtKind, old: &Operand, new: &Operand) {
             *index = new.clone();
         }
     }
-    mir::visit_mut::stmt_places(kind, &mut |place| {
+    mir::effects::change_places(kind, &mut |place| {
         for step in &mut place.proj {
             if let Proj::Index(index) = step {
                 if index == old {
@@ -256,8 +256,8 @@ fn twins(body: &mut Body, l: &Loop) -> FxHashMap<Local, Local> {
                 *entry &= own;
             }
         };
-        block.stmts.iter().for_each(|s| mir::visit::stmt_places(&s.kind, &mut |p, _| see(p)));
-        mir::visit::term_places(&block.term.kind, &mut |p, _| see(p));
+        block.stmts.iter().for_each(|s| mir::effects::stmt_places(&s.kind, &mut |p, _| see(p)));
+        mir::effects::term_places(&block.term.kind, &mut |p, _| see(p));
     }
     let mut own: Vec<Local> = inside.into_iter().filter(|(_, own)| *own).map(|(local, _)| local).collect();
     own.sort_unstable();

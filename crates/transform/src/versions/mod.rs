@@ -204,7 +204,7 @@ fn elements(kind: &StmtKind) -> Vec<Operand> {
     if let StmtKind::Assign(_, Rvalue::Offset(_, index)) = kind {
         found.push(index.clone());
     }
-    mir::visit::stmt_places(kind, &mut |place, _| {
+    mir::effects::stmt_places(kind, &mut |place, _| {
         found.extend(place.proj.iter().filter_map(|step| match step {
             Proj::Index(index) => Some(index.clone()),
             _ => None,
