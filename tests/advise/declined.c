@@ -76,7 +76,7 @@ static int is_recursive(int n) {
     return r;
 }
 
-static int jumps(void) {
+static int jumps(void) { // rule: setjmp
     char *p = malloc(8); // advise: declined setjmp
     if (setjmp(buffer)) {
         free(p);

@@ -2,6 +2,7 @@
 
 use crate::follow::Value;
 use crate::known::{Extent, Known};
+use crate::rules::Rule;
 use flow::framework::Point;
 use mir::ir::{Local, Operand, Place};
 use source::Span;
@@ -91,7 +92,9 @@ impl Event {
             .collect();
         let from_start = value == Some(Value::At(0));
         match bounds.into_iter().collect::<Option<Vec<_>>>() {
-            Some(all) if !all.is_empty() => Event::new(Kind::Extent(all, from_start), "", span),
+            Some(all) if !all.is_empty() => {
+                Event::new(Kind::Extent(all, from_start || !Rule::FromStart.holds()), "", span)
+            }
             _ => Event::open(span),
         }
     }

@@ -14,9 +14,10 @@
 
 use crate::allocators::{Entry, Role};
 use crate::events::{Event, Events, Kind};
-use crate::known::known;
+use crate::known::{is_builtin_only, known};
 use crate::places::{Cell, Cells};
 use crate::program::Context;
+use crate::rules::Rule;
 use crate::summary::Frees;
 use flow::framework::{solve, Analysis, Direction, Edge, Item, Point};
 use mir::cfg::Cfg;
@@ -88,7 +89,8 @@ impl Situation {
 
     fn set(&mut self, cell: Cell, value: Option<Value>) {
         // A test of what changes says nothing any more.
-        self.values.retain(|v| v.0 != cell && !matches!(v.1, Value::Test(of, _) if of == cell));
+        let stale = |v: &Value| matches!(v, Value::Test(of, _) if *of == cell) && Rule::StaleTest.holds();
+        self.values.retain(|v| v.0 != cell && !stale(&v.1));
         if let Some(value) = value.filter(|v| !matches!(v, Value::Test(of, _) if *of == cell)) {
             let at = self.values.partition_point(|v| v.0 < cell);
             self.values.insert(at, (cell, value));
@@ -112,6 +114,24 @@ fn is_object(value: Option<Value>) -> bool {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct State {
     all: Vec<Situation>,
+}
+
+/// What a call returns, if the object has to do with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Given {
+    /// This.
+    Is(Value),
+    /// This, or something that is not the object.
+    MayBe(Value),
+}
+
+/// A call to which the object is passed.
+struct Passed<'a> {
+    at: Point,
+    callee: &'a Callee,
+    name: &'a str,
+    entry: Option<Entry>,
+    args: &'a [Operand],
 }
 
 struct Follow<'a> {
@@ -144,7 +164,7 @@ pub fn follow(cx: &Context, body: &Body, cfg: &Cfg, seed: Seed) -> Events {
             }
         }
     });
-    events.full = follow.full.get();
+    events.full = follow.full.get() && Rule::Full.holds();
     events.holders = follow.cells.holders();
     events
 }
@@ -287,7 +307,9 @@ impl Follow<'_> {
                     if types.layout(*ty).is_some_and(|l| l.size == 8) && types.as_int(*ty).is_some() {
                         return Some(v);
                     }
-                    sink(Event::new(Kind::Escapes, "its address is used as a number", span));
+                    if Rule::NarrowNumber.holds() {
+                        sink(Event::new(Kind::Escapes, "its address is used as a number", span));
+                    }
                     None
                 }
                 Some(Value::Int(n)) if matches!(n, 0 | 1) => Some(Value::Int(n)),
@@ -324,7 +346,7 @@ impl Follow<'_> {
             other => {
                 let mut uses = false;
                 rvalue_operands(other, &mut |operand| uses |= is_object(get(operand)));
-                if uses {
+                if uses && Rule::Number.holds() {
                     sink(Event::new(Kind::Escapes, "its address is used as a number", span));
                 }
                 None
@@ -349,6 +371,8 @@ impl Follow<'_> {
         } else {
             let (x, y) = (self.value(situation, a), self.value(situation, b));
             return match (is_object(x), is_object(y), x, y) {
+                // The object may be in two arguments.
+                (true, false, ..) | (false, true, ..) if self.is_param() && Rule::TwoNames.holds() => None,
                 // Nothing else points to the object. (The end of another one may have its address;
                 // a release that is left out for that leaks the object of the heap and does no harm
                 // to a buffer.)
@@ -402,19 +426,25 @@ impl Follow<'_> {
             Some(cell) => out.set(cell, value),
             None => {
                 if live && is_object(value) {
-                    let why = match place.base {
-                        PlaceBase::Local(_) if !place.has_deref() => "it is stored where the address is taken",
-                        PlaceBase::Global(_) if !place.has_deref() => "it is stored in a global variable",
-                        _ => "it is stored in memory",
+                    let (rule, why) = match place.base {
+                        PlaceBase::Local(_) if !place.has_deref() => {
+                            (Rule::StoredWhereTaken, "it is stored where the address is taken")
+                        }
+                        PlaceBase::Global(_) if !place.has_deref() => {
+                            (Rule::StoredInGlobal, "it is stored in a global variable")
+                        }
+                        _ => (Rule::StoredInMemory, "it is stored in memory"),
                     };
-                    sink(Event::new(Kind::Stored, why, span));
+                    if rule.holds() {
+                        sink(Event::new(Kind::Stored, why, span));
+                    }
                 }
             }
         }
         // Parts of a struct that is written as a whole.
         // What is lost there is seen at the end of the function.
         for cell in self.cells.parts(place) {
-            if self.cells.of_place(place) != Some(cell) {
+            if self.cells.of_place(place) != Some(cell) && Rule::Parts.holds() {
                 out.set(cell, None);
             }
         }
@@ -440,7 +470,9 @@ impl Follow<'_> {
             if let StmtKind::Assign(_, Rvalue::Bits(from, ty)) = &stmt.kind {
                 let target =
                     self.cx.program.types.as_pointer(*ty).and_then(|p| self.cx.program.types.layout(p.target.ty));
-                if let (Some(layout), true) = (target, is_object(self.value(situation, from))) {
+                if let (Some(layout), true) =
+                    (target, is_object(self.value(situation, from)) && Rule::CastAlign.holds())
+                {
                     sink(Event::new(Kind::Cast(layout.align), "", span));
                 }
             }
@@ -453,7 +485,7 @@ impl Follow<'_> {
         match &stmt.kind {
             StmtKind::Assign(place, value) => {
                 if let Rvalue::Use(operand) = value {
-                    if live && self.holds_object(situation, operand) {
+                    if live && self.holds_object(situation, operand) && Rule::StructCopied.holds() {
                         sink(Event::new(Kind::Escapes, "the struct that holds it is copied", span));
                     }
                 }
@@ -504,7 +536,8 @@ impl Follow<'_> {
             | StmtKind::Receive { .. } => {
                 let mut written = vec![];
                 stmt_places(&stmt.kind, &mut |place, access| {
-                    if live && self.cells.parts(place).any(|c| is_object(situation.get(c))) {
+                    let used = live && self.cells.parts(place).any(|c| is_object(situation.get(c)));
+                    if used && Rule::NotFollowed.holds() {
                         sink(Event::new(Kind::Escapes, "it is used in a way that is not followed", span));
                     }
                     if access != Access::Read {
@@ -531,13 +564,13 @@ impl Follow<'_> {
         let name = self.cx.callee_name(self.body, at, callee);
         if let Seed::Call { at: seed, never_fails } = self.seed {
             if seed == at {
-                if live {
+                if live && Rule::Again.holds() {
                     sink(Event::new(Kind::Again, "it is made again while an earlier one may be in use", span));
                 }
                 return self.made(out, dest, never_fails, span, sink);
             }
         }
-        let mut result = None;
+        let mut result: Option<Given> = None;
         let entry = name.as_deref().and_then(|n| self.cx.table.get(n));
         let values: Vec<Option<Value>> = args.iter().map(|a| self.value(&out, a)).collect();
         let summary = self.cx.summary(callee).filter(|_| entry.is_none());
@@ -550,32 +583,55 @@ impl Follow<'_> {
             self.released(&mut out, values.get(object as usize).copied().flatten(), None, span, sink);
         } else if let (Some(Entry { role: Role::Resize { object }, .. }), true) = (entry, live) {
             if is_object(values.get(object as usize).copied().flatten()) {
-                sink(Event::new(Kind::Resized, "its size changes here", span));
+                if Rule::Resized.holds() {
+                    sink(Event::new(Kind::Resized, "its size changes here", span));
+                }
                 out.status = Status::Freed;
             }
         } else if live {
             let name = name.as_deref().unwrap_or("a function pointer");
             for (n, value) in values.iter().enumerate().filter(|(_, v)| is_object(**v)) {
-                result = result.or(self.passed(&mut out, (callee, name, entry), (n, *value), args, span, sink));
+                let passed = Passed { at, callee, name, entry, args };
+                result = result.or(self.passed(&mut out, &passed, (n, *value), span, sink));
             }
-            if args.iter().any(|a| self.holds_object(&out, a)) {
+            if args.iter().any(|a| self.holds_object(&out, a)) && Rule::StructPassed.holds() {
                 sink(Event::new(Kind::Escapes, "the struct that holds it is passed on", span));
             }
         } else {
             // A pointer to what was released is followed as what it was.
             for (n, value) in values.iter().enumerate() {
                 if is_object(*value) && self.cx.summary(callee).is_some_and(|s| s.returns(n)) {
-                    result = *value;
+                    result = value.map(Given::Is);
                 }
             }
         }
-        if let Some(dest) = dest {
-            self.store(&mut out, dest, result, span, sink);
+        if matches!((callee, name.as_deref()), (Callee::Builtin(_), Some("__builtin_expect"))) {
+            result = values.first().copied().flatten().map(Given::Is);
         }
         if self.cx.never_returns(callee) {
             return vec![];
         }
-        vec![out]
+        let Some(dest) = dest else { return vec![out] };
+        match result {
+            Some(Given::MayBe(value)) => {
+                let mut other = out.clone();
+                self.store(&mut out, dest, Some(value), span, sink);
+                self.store(&mut other, dest, None, span, sink);
+                if Rule::Perhaps.holds() {
+                    vec![out, other]
+                } else {
+                    vec![out]
+                }
+            }
+            Some(Given::Is(value)) => {
+                self.store(&mut out, dest, Some(value), span, sink);
+                vec![out]
+            }
+            None => {
+                self.store(&mut out, dest, None, span, sink);
+                vec![out]
+            }
+        }
     }
 
     /// The object is made, or not.
@@ -612,14 +668,17 @@ impl Follow<'_> {
                 out.status = Status::Freed;
             }
             (Some(Value::At(_) | Value::Inside), Status::Live) => {
-                sink(Event::new(Kind::Escapes, "a pointer into it is freed", span));
+                if Rule::InsideFreed.holds() {
+                    sink(Event::new(Kind::Escapes, "a pointer into it is freed", span));
+                }
                 out.status = Status::Freed;
             }
             (Some(Value::At(_) | Value::Inside), Status::Freed) => {
                 sink(Event::new(Kind::Escapes, "it may be freed twice", span));
             }
             (Some(Value::Null), _) => {}
-            _ => sink(Event::other_freed(span)),
+            _ if Rule::OtherFreed.holds() => sink(Event::other_freed(span)),
+            _ => {}
         }
     }
 
@@ -627,56 +686,154 @@ impl Follow<'_> {
     fn passed(
         &self,
         out: &mut Situation,
-        (callee, name, entry): (&Callee, &str, Option<Entry>),
+        call: &Passed,
         (n, value): (usize, Option<Value>),
-        args: &[Operand],
         span: Span,
         sink: Sink,
-    ) -> Option<Value> {
-        if entry.is_some() {
+    ) -> Option<Given> {
+        let name = call.name;
+        let mut escapes = |rule: Rule, why: String| {
+            if rule.holds() {
+                sink(Event::new(Kind::Escapes, &why, span));
+            }
+        };
+        if call.entry.is_some() {
             // `strdup(p)` reads.
             sink(Event::open(span));
             return None;
         }
-        if let Some(summary) = self.cx.summary(callee) {
+        if let Some(summary) = self.cx.summary(call.callee) {
             let Some(fact) = summary.params.get(n) else {
-                sink(Event::new(Kind::Escapes, &format!("`{name}` takes it among variable arguments"), span));
+                match &summary.rest_kept {
+                    Some(why) => escapes(Rule::Variable, format!("`{name}` takes it among variable arguments: {why}")),
+                    None => sink(Event::open(span)),
+                }
                 return None;
             };
             if let Some(why) = &fact.kept {
-                sink(Event::new(Kind::Escapes, &format!("`{name}` may keep it: {why}"), span));
+                escapes(Rule::CalleeKeeps, format!("`{name}` may keep it: {why}"));
             }
             match fact.frees {
                 Frees::Never => {}
                 Frees::Always => self.released(out, value, Some(name), span, sink),
-                Frees::Sometimes => {
-                    sink(Event::new(Kind::Escapes, &format!("`{name}` frees it on some paths"), span));
+                Frees::Sometimes => escapes(Rule::CalleeSometimes, format!("`{name}` frees it on some paths")),
+            }
+            if Rule::CalleeAlign.holds() {
+                sink(Event::new(Kind::Cast(fact.align), "", span));
+            }
+            sink(Event::open(span));
+            return match (fact.returned && Rule::CalleeReturns.holds(), fact.gives_back) {
+                (false, _) => None,
+                (true, true) => value.map(Given::Is),
+                (true, false) => Some(Given::MayBe(Value::Inside)),
+            };
+        }
+        if let Some((base, comparator)) = crate::known::calls_back(name) {
+            if n != base as usize && n != 0 {
+                escapes(Rule::UnknownCall, format!("`{name}` gets it in a way that is not followed"));
+                return None;
+            }
+            if !self.only_looks(call, comparator) {
+                escapes(Rule::Comparator, format!("`{name}` passes it to a function that may keep it"));
+            }
+            sink(Event::open(span));
+            return (name == "bsearch" && n == base as usize).then_some(Given::MayBe(Value::Inside));
+        }
+        let facts = match call.callee {
+            Callee::Pointer(_) => None,
+            Callee::Builtin(_) => known(name),
+            _ if Rule::BuiltinName.holds() && is_builtin_only(name) => None,
+            _ => known(name),
+        };
+        let Some(facts) = facts else {
+            match call.callee {
+                Callee::Pointer(_) => escapes(
+                    Rule::PointerCall,
+                    "it is passed to a function that is called through a pointer".to_string(),
+                ),
+                _ if crate::known::stores_end(name) => return self.end_stored(call, n, span, sink),
+                _ => {
+                    escapes(Rule::UnknownCall, format!("it is passed to `{name}`, which is not known and may keep it"))
                 }
             }
-            sink(Event::new(Kind::Cast(fact.align), "", span));
-            sink(Event::open(span));
-            return fact.returned.then_some(Value::Inside);
-        }
-        let Some(facts) = known(name).filter(|_| !matches!(callee, Callee::Pointer(_))) else {
-            let what = match callee {
-                Callee::Pointer(_) => "it is passed to a function that is called through a pointer".to_string(),
-                _ => format!("it is passed to `{name}`, which is not known and may keep it"),
-            };
-            sink(Event::new(Kind::Escapes, &what, span));
             return None;
         };
-        sink(Event::bounded(facts, n, args, value, span));
+        sink(Event::bounded(facts, n, call.args, value, span));
         match facts.returns {
-            // What copies gives its destination back as it was.
-            Some(m) if m as usize == n => {
-                let same = matches!(
-                    name.trim_start_matches("__builtin_"),
-                    "memcpy" | "memmove" | "memset" | "strcpy" | "strncpy"
-                );
-                Some(if same { value.unwrap_or(Value::Inside) } else { Value::Inside })
-            }
+            Some(m) if m as usize == n && Rule::KnownReturns.holds() => Some(facts.given(name, value)),
             _ => None,
         }
+    }
+
+    /// `strtol(p, end, base)`: without an end it only reads.
+    fn end_stored(&self, call: &Passed, n: usize, span: Span, sink: Sink) -> Option<Given> {
+        let null = call.args.get(1).is_some_and(|a| {
+            matches!(a, Operand::Const(Const::Null(_) | Const::Int(0, _)))
+                || call.args.get(1).and_then(|a| self.constant(call.at, a)).is_some()
+        });
+        if n == 0 && null {
+            sink(Event::open(span));
+        } else {
+            let why = format!("`{}` stores a pointer into it", call.name);
+            sink(Event::new(Kind::Escapes, &why, span));
+        }
+        None
+    }
+
+    /// Whether an operand is a null pointer that a temporary got earlier in the block.
+    fn constant(&self, at: Point, operand: &Operand) -> Option<()> {
+        let place = operand.place()?;
+        self.body.locals.get(place.as_local()?.0 as usize).filter(|l| l.kind == LocalKind::Temp)?;
+        let stmts = self.body.blocks.get(at.block.0 as usize)?.stmts.get(..at.stmt)?;
+        stmts
+            .iter()
+            .rev()
+            .find_map(|s| match &s.kind {
+                StmtKind::Assign(dest, Rvalue::Use(from) | Rvalue::Bits(from, _)) if dest == place => {
+                    Some(matches!(from, Operand::Const(Const::Null(_) | Const::Int(0, _))))
+                }
+                _ => None,
+            })?
+            .then_some(())
+    }
+
+    /// Whether the function that argument `n` names keeps and releases none of its arguments.
+    fn only_looks(&self, call: &Passed, n: u32) -> bool {
+        let Some(func) = call.args.get(n as usize).and_then(|a| self.function(call.at, a)) else { return false };
+        let callee = Callee::Direct(func);
+        match self.cx.summary(&callee) {
+            Some(summary) => {
+                summary.params.len() == 2 && summary.params.iter().all(|p| p.kept.is_none() && p.frees == Frees::Never)
+            }
+            None => false,
+        }
+    }
+
+    /// The function that an operand is, perhaps by way of a temporary of the block.
+    fn function(&self, at: Point, operand: &Operand) -> Option<typing::tree::FuncRef> {
+        let mut operand = operand.clone();
+        let stmts = self.body.blocks.get(at.block.0 as usize)?.stmts.get(..at.stmt)?;
+        for stmt in stmts.iter().rev() {
+            if let Operand::Const(Const::Func(func)) = &operand {
+                return Some(func.clone());
+            }
+            let place = operand.place()?.clone();
+            self.body.locals.get(place.as_local()?.0 as usize).filter(|l| l.kind == LocalKind::Temp)?;
+            match &stmt.kind {
+                StmtKind::Assign(dest, Rvalue::Use(from) | Rvalue::Bits(from, _)) if *dest == place => {
+                    operand = from.clone();
+                }
+                _ => {}
+            }
+        }
+        match operand {
+            Operand::Const(Const::Func(func)) => Some(func),
+            _ => None,
+        }
+    }
+
+    fn is_param(&self) -> bool {
+        matches!(self.seed, Seed::Param(_))
     }
 
     fn leave(&self, situation: &Situation, term: &Terminator, sink: Sink) {

@@ -4,6 +4,8 @@
 //! nor in its result unless that is said (`returns`). Functions that call back (`qsort`), start
 //! threads, or register buffers (`setvbuf`) are not in it on purpose.
 
+use crate::follow::{Given, Value};
+
 /// How many bytes of an argument a function touches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extent {
@@ -30,6 +32,42 @@ const fn returns(argument: u32, bounded: &'static [(u32, Extent)]) -> Known {
 
 const fn bounded(bounded: &'static [(u32, Extent)]) -> Known {
     Known { returns: None, bounded }
+}
+
+impl Known {
+    /// What the function gives for the argument that it may return.
+    pub fn given(self, name: &str, argument: Option<Value>) -> Given {
+        match name.trim_start_matches("__builtin_").trim_start_matches("__").trim_end_matches("_chk") {
+            // What copies gives its destination back as it was.
+            "memcpy" | "memmove" | "memset" | "strcpy" | "strncpy" | "strcat" | "strncat" => {
+                Given::Is(argument.unwrap_or(Value::Inside))
+            }
+            "mempcpy" | "stpcpy" => Given::Is(Value::Inside),
+            _ => Given::MayBe(Value::Inside),
+        }
+    }
+}
+
+/// Names that mean something with `__builtin_` before them only.
+pub fn is_builtin_only(name: &str) -> bool {
+    matches!(name, "expect" | "object_size" | "prefetch")
+}
+
+/// Functions that pass elements of an array to a function: the arguments that are the array and
+/// the function.
+pub fn calls_back(name: &str) -> Option<(u32, u32)> {
+    match name {
+        "qsort" => Some((0, 3)),
+        "bsearch" => Some((1, 4)),
+        _ => None,
+    }
+}
+
+/// Functions that read a number from a string, and store where it ends through argument 1 unless
+/// that is null.
+pub fn stores_end(name: &str) -> bool {
+    let name = name.strip_prefix("__isoc23_").unwrap_or(name);
+    matches!(name, "strtol" | "strtoul" | "strtoll" | "strtoull" | "strtod" | "strtof")
 }
 
 /// The facts about a function of the C library; `None`: nothing is known.
@@ -142,7 +180,6 @@ pub fn known(name: &str) -> Option<Known> {
         | "getpid"
         | "getuid"
         | "system"
-        | "abs_diff"
         | "gmtime_r"
         | "localtime_r"
         | "strxfrm"
@@ -154,7 +191,6 @@ pub fn known(name: &str) -> Option<Known> {
         | "__ctype_tolower_loc"
         | "__ctype_toupper_loc"
         | "__assert_fail" => PLAIN,
-        "strtol" | "strtoul" | "strtoll" | "strtoull" | "strtod" | "strtof" | "strtok" | "strtok_r" => return None,
         _ => return None,
     })
 }

@@ -26,6 +26,7 @@ mod proof;
 mod raw;
 mod recursion;
 pub mod report;
+pub mod rules;
 pub mod run;
 mod sites;
 mod summary;

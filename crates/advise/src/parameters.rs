@@ -4,6 +4,7 @@
 //! rounds is sound.
 
 use crate::recursion::Edges;
+use crate::rules::Rule;
 use crate::unit::Unit;
 use crate::verdict::{key, Parameters};
 use flow::framework::Item;
@@ -20,6 +21,7 @@ pub fn collect(unit: &Unit, number: usize, known: &Parameters, everything: bool,
     let program = &unit.program;
     let summaries = Summaries::default();
     for body in &program.bodies {
+        let everything = everything || !Rule::Exported.holds();
         let wanted = |f: &typing::tree::FuncRef| everything || crate::program::is_internal(program, f);
         let calls = body.blocks.iter().flat_map(|b| &b.stmts).any(|s| match &s.kind {
             StmtKind::Call { callee: Callee::Direct(f), args, .. } => wanted(f) && !args.is_empty(),
@@ -74,6 +76,7 @@ pub fn merge(into: &mut Parameters, from: Parameters) {
 pub fn keep_known(all: &mut Parameters, edges: &Edges, whole_program: bool) {
     all.retain(|name, _| {
         let internal = name.split_once(':').is_some_and(|(unit, _)| unit.parse::<usize>().is_ok());
-        (internal || whole_program) && name != "main" && !edges.addressed.contains(name)
+        let addressed = edges.addressed.contains(name) && Rule::Addressed.holds();
+        (internal || whole_program || !Rule::Exported.holds()) && name != "main" && !addressed
     });
 }

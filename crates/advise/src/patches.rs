@@ -10,7 +10,8 @@ use crate::options::Options;
 use crate::origin::{origins, tokens, Origins};
 use crate::plan::{plan, Plan};
 use crate::program::{Context, Externals};
-use crate::summary::summarise;
+use crate::rules::Rule;
+use crate::summary::{of_body, summarise, Summary};
 use crate::unit::{read, Preprocessor, Unit};
 use crate::verdict::{judge, Candidate, Surroundings};
 use mir::ir::LocalKind;
@@ -21,6 +22,8 @@ pub struct Patcher<'a> {
     pub preprocessor: &'a dyn Preprocessor,
     /// The user's wishes.
     pub options: &'a Options,
+    /// Summaries of the unit, as it is.
+    pub own: &'a [Option<Summary>],
     /// Summaries of other units.
     pub externals: &'a Externals,
     /// What surrounds the unit.
@@ -38,20 +41,24 @@ struct Text<'a> {
 impl Patcher<'_> {
     /// Writes the patches of all candidates that something is advised for.
     pub fn patch(&self, unit: &Unit, candidates: &mut [Candidate]) {
-        let wanted = |c: &Candidate| matches!(c.finding.verdict, Verdict::Stack | Verdict::Hybrid);
+        let wanted = |c: &Candidate| matches!(c.finding.verdict, Verdict::Stack | Verdict::Hybrid | Verdict::Static);
         if !candidates.iter().any(wanted) {
             return;
         }
         let text = self.text(unit);
+        let mut names: Vec<String> = vec![];
         for n in 0..candidates.len() {
             let Some(candidate) = candidates.get(n).filter(|c| wanted(c)) else { continue };
             let made = match &text {
-                Ok(text) => self.one(text, candidate, candidates),
+                Ok(text) => self.one(text, candidate, candidates, &names),
                 Err(why) => Err(why.clone()),
             };
             let Some(candidate) = candidates.get_mut(n) else { continue };
             match made {
-                Ok(edits) => candidate.finding.patch = Some(Patch { file: unit.source.path(), edits }),
+                Ok((edits, name)) => {
+                    names.push(name);
+                    candidate.finding.patch = Some(Patch { file: unit.source.path(), edits });
+                }
                 Err(why) => candidate.finding.no_patch = Some(why),
             }
         }
@@ -74,15 +81,24 @@ impl Patcher<'_> {
         Ok(Text { unit, source, origins, newer })
     }
 
-    fn one(&self, text: &Text, candidate: &Candidate, all: &[Candidate]) -> Result<Vec<Edit>, String> {
+    /// The edits of one site, and the name of its buffer. `taken`: names of other buffers.
+    fn one(
+        &self,
+        text: &Text,
+        candidate: &Candidate,
+        all: &[Candidate],
+        taken: &[String],
+    ) -> Result<(Vec<Edit>, String), String> {
         if candidate.finding.place.file != text.unit.source.file.to_string_lossy() {
             return Err("it is in an included file, which other files may include too".into());
         }
-        let plan = plan(text.unit, &text.source, &text.origins, candidate, text.newer)?;
-        self.other_branches(text, candidate)?;
+        let plan = plan(text.unit, &text.source, &text.origins, candidate, text.newer, taken)?;
+        if Rule::OtherBranches.holds() {
+            self.other_branches(text, candidate)?;
+        }
         let edits: Vec<Edit> = plan.changes.iter().map(|c| c.edit.clone()).collect();
         let patched = self.compare(text, &plan, &edits)?;
-        let after = self.analyse(text.unit, patched)?;
+        let after = self.analyse(text.unit, patched, Some(&candidate.finding.function))?;
         let count = |all: &[Candidate]| {
             let same = |c: &&Candidate| {
                 c.finding.function == candidate.finding.function
@@ -94,11 +110,12 @@ impl Patcher<'_> {
         if count(&after) >= count(all) {
             return Err("the analysis of the patched text still finds the site".into());
         }
-        let leaks = |all: &[Candidate]| all.iter().filter(|c| c.finding.reason.contains("leak")).count();
+        let here = |c: &&Candidate| c.finding.function == candidate.finding.function;
+        let leaks = |all: &[Candidate]| all.iter().filter(here).filter(|c| c.finding.reason.contains("leak")).count();
         if leaks(&after) > leaks(all) {
             return Err("the analysis of the patched text finds a leak".into());
         }
-        Ok(edits)
+        Ok((edits, plan.buffer))
     }
 
     /// The preprocessed text of the patched file, if it differs in the planned tokens alone.
@@ -127,19 +144,47 @@ impl Patcher<'_> {
         let found = tokens(&new);
         let same = found.len() == wanted.len()
             && found.iter().zip(&wanted).all(|(t, w)| new.get(t.lo as usize..t.hi as usize) == Some(*w));
-        if !same {
+        if !same && Rule::Planned.holds() {
             return Err("the preprocessor makes something else of the patched text than was planned".into());
         }
         Ok(output)
     }
 
-    /// All candidates of the unit with another text.
-    fn analyse(&self, unit: &Unit, text: Vec<u8>) -> Result<Vec<Candidate>, String> {
+    /// The candidates of the unit with another text. `only`: those of the function; nothing else
+    /// has changed then.
+    fn analyse(&self, unit: &Unit, text: Vec<u8>, only: Option<&str>) -> Result<Vec<Candidate>, String> {
+        let old = unit;
         let unit = read(&unit.source, text).map_err(|why| format!("the changed text is not accepted: {why}"))?;
-        let mut own = vec![];
-        summarise(&unit.program, &self.options.table, self.externals, &mut own);
+        let mut own = match only {
+            Some(only) => self.same_but(old, &unit, only),
+            None => vec![],
+        };
+        if own.is_empty() {
+            summarise(&unit.program, &self.options.table, self.externals, &mut own);
+        }
         let cx = Context { program: &unit.program, table: &self.options.table, own: &own, externals: self.externals };
-        Ok(judge(&unit, &cx, self.around, self.options))
+        Ok(judge(&unit, &cx, self.around, self.options, only))
+    }
+
+    /// The summaries of the unit, if they hold for the changed unit too: the functions are the
+    /// same, and the one that was changed has the summary that it had. Else none.
+    fn same_but(&self, old: &Unit, new: &Unit, changed: &str) -> Vec<Option<Summary>> {
+        let names = |unit: &Unit| unit.program.functions.iter().map(|f| f.name).collect::<Vec<_>>();
+        let same_names = old.program.functions.len() == new.program.functions.len()
+            && names(old).iter().zip(names(new)).all(|(a, b)| a.as_str() == b.as_str());
+        let (own, externals) = (self.own, self.externals);
+        let cx = Context { program: &new.program, table: &self.options.table, own, externals };
+        let unchanged = |body: &mir::ir::Body| {
+            let known = own.get(body.func.func.0 as usize);
+            known.is_some_and(|known| known.as_ref() == Some(&of_body(&cx, body)))
+        };
+        let is_changed =
+            |body: &&mir::ir::Body| crate::program::symbol(&new.program, &body.func).as_deref() == Some(changed);
+        if same_names && new.program.bodies.iter().filter(is_changed).all(unchanged) {
+            own.to_vec()
+        } else {
+            vec![]
+        }
     }
 
     /// Branches of `#if` that are not taken and name the object's variables must lead to the same
@@ -208,7 +253,7 @@ impl Patcher<'_> {
         let turned = applied(&text.source, &edits).ok_or_else(|| cannot("its directives overlap".into()))?;
         let output =
             self.preprocessor.preprocess(&text.unit.source, Some(&turned), false).map_err(|e| cannot(e.to_string()))?;
-        let there = self.analyse(text.unit, output.map_err(cannot)?).map_err(cannot)?;
+        let there = self.analyse(text.unit, output.map_err(cannot)?, None).map_err(cannot)?;
         let own = &candidate.finding;
         let same = there.iter().any(|c| {
             let f = &c.finding;

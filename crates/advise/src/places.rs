@@ -1,5 +1,6 @@
 //! The places of a body that may hold the object that is followed, and flags that go with them.
 
+use crate::rules::Rule;
 use mir::effects::{stmt_places, term_places};
 use mir::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -26,7 +27,8 @@ pub struct Cells {
 fn is_private(program: &Program, body: &Body, place: &Place) -> bool {
     let PlaceBase::Local(local) = place.base else { return false };
     let Some(decl) = body.locals.get(local.0 as usize) else { return false };
-    if decl.address_taken || decl.ty.quals.is_volatile {
+    let taken = decl.address_taken && Rule::AddressTaken.holds();
+    if taken || decl.ty.quals.is_volatile && Rule::Volatile.holds() {
         return false;
     }
     place.proj.iter().enumerate().all(|(n, step)| {
@@ -34,7 +36,8 @@ fn is_private(program: &Program, body: &Body, place: &Place) -> bool {
             let ty = mir::ty::prefix_ty(program, body, place, n).ok()?;
             program.types.as_record(ty.ty)
         };
-        matches!(step, Proj::Field(_)) && record().is_some_and(|r| program.types.record(r).kind == RecordKind::Struct)
+        matches!(step, Proj::Field(_))
+            && record().is_some_and(|r| program.types.record(r).kind == RecordKind::Struct || !Rule::Union.holds())
     })
 }
 

@@ -8,6 +8,7 @@ use crate::allocators::Role;
 use crate::edits::Edit;
 use crate::finding::Verdict;
 use crate::origin::{tokens, Origins};
+use crate::rules::Rule;
 use crate::unit::Unit;
 use crate::verdict::Candidate;
 use mir::ir::*;
@@ -56,6 +57,8 @@ pub struct Change {
 pub struct Plan {
     /// Rising.
     pub changes: Vec<Change>,
+    /// The name of the buffer.
+    pub buffer: String,
 }
 
 struct Planner<'a> {
@@ -64,6 +67,8 @@ struct Planner<'a> {
     source: &'a str,
     origins: &'a Origins,
     candidate: &'a Candidate,
+    /// Names of the buffers of other patches.
+    taken: &'a [String],
 }
 
 /// A buffer to be declared.
@@ -81,9 +86,16 @@ type Tried<T> = Result<T, String>;
 /// Plans the edits of a candidate.
 ///
 /// Errors: why no safe patch is known.
-pub fn plan(unit: &Unit, source: &str, origins: &Origins, candidate: &Candidate, newer: bool) -> Tried<Plan> {
+pub fn plan(
+    unit: &Unit,
+    source: &str,
+    origins: &Origins,
+    candidate: &Candidate,
+    newer: bool,
+    taken: &[String],
+) -> Tried<Plan> {
     let body = unit.program.bodies.get(candidate.body).ok_or("its function is gone")?;
-    let planner = Planner { unit, body, source, origins, candidate };
+    let planner = Planner { unit, body, source, origins, candidate, taken };
     planner.plan(newer)
 }
 
@@ -323,7 +335,7 @@ impl Planner<'_> {
         if !apart {
             return Err("its places overlap".into());
         }
-        Ok(Plan { changes })
+        Ok(Plan { changes, buffer: buffer.name })
     }
 
     /// What stands in the place of the call.
@@ -334,7 +346,7 @@ impl Planner<'_> {
         buffer: &Buffer,
         call: Tried<Fragment>,
     ) -> Tried<Fragment> {
-        let fixed = self.candidate.finding.verdict == Verdict::Stack;
+        let fixed = self.is_fixed();
         let name = &buffer.name;
         let pointer = match buffer.cast {
             true => format!("(void *) {}", buffer.pointer),
@@ -342,7 +354,7 @@ impl Planner<'_> {
         };
         let pure = |n: usize| -> Tried<Fragment> {
             let &(lo, hi) = arguments.get(n).ok_or("an argument is missing")?;
-            if !self.is_pure(lo, hi) {
+            if !self.is_pure(lo, hi) && Rule::PureSize.holds() {
                 return Err("its size has effects, so it cannot be computed twice".into());
             }
             self.copied(lo, hi)
@@ -353,9 +365,12 @@ impl Planner<'_> {
         };
         let zeroes = || -> Tried<Fragment> {
             self.needs("memset")?;
+            if !Rule::Zeroes.holds() {
+                return Ok(Fragment::text(&pointer));
+            }
             Ok(Fragment::text(&format!("memset({}, 0, sizeof {name})", buffer.pointer)))
         };
-        let all_pure = || arguments.iter().all(|&(lo, hi)| self.is_pure(lo, hi));
+        let all_pure = || !Rule::PureSize.holds() || arguments.iter().all(|&(lo, hi)| self.is_pure(lo, hi));
         match role {
             Role::Allocate { .. } if fixed => {
                 // What is not computed any more must have had no effect.
@@ -378,7 +393,8 @@ impl Planner<'_> {
                     return Ok(here);
                 }
                 self.needs("strlen")?;
-                either(Fragment::text("strlen(").then(&copied).and(&format!(") < sizeof {name}")), here)
+                let less = if Rule::Terminator.holds() { "<" } else { "<=" };
+                either(Fragment::text("strlen(").then(&copied).and(&format!(") {less} sizeof {name}")), here)
             }
             Role::Allocate { size } => {
                 let bytes = pure(size as usize)?;
@@ -408,7 +424,10 @@ impl Planner<'_> {
                     }
                 };
                 let (many, each) = (pure(many as usize)?, pure(each as usize)?);
-                let test = Fragment::text("(").then(&many).and(&format!(") <= sizeof {name} / ")).then(&each);
+                let mut test = Fragment::text("(").then(&many).and(&format!(") <= sizeof {name}"));
+                if Rule::Division.holds() {
+                    test = test.and(" / ").then(&each);
+                }
                 either(test, zeroes()?)
             }
             Role::Resize { .. } | Role::Release { .. } => Err("it is no allocation".into()),
@@ -428,10 +447,10 @@ impl Planner<'_> {
     /// The release becomes nothing, or depends on where the object is.
     fn release(&self, span: Span, other: bool, buffer: &Buffer) -> Tried<Change> {
         let (lo, hi) = self.bare(self.range(span));
-        let plain = self.candidate.finding.verdict == Verdict::Stack && !other;
+        let plain = (self.is_fixed() || !Rule::HybridRelease.holds()) && !other;
         let arguments = self.arguments(lo, hi)?;
         let &[(a, b)] = arguments.as_slice() else { return Err("a release takes more than the object".into()) };
-        if !self.is_pure(a, b) {
+        if !self.is_pure(a, b) && Rule::PureRelease.holds() {
             return Err("a release computes its argument with effects".into());
         }
         let previous = if lo > 0 { self.spelled(lo - 1) } else { "" };
@@ -561,7 +580,7 @@ impl Planner<'_> {
         let declarator = named.map(|d| self.range(d.span).0);
         let above = |scope: ScopeId| variables.iter().all(|d| self.is_within(d.scope, scope));
         if let (Some(decl), Some(name)) = (named, declarator) {
-            if above(decl.scope) && name < site {
+            if (above(decl.scope) || !Rule::Scope.holds()) && name < site {
                 if let Some(at) = self.statement_start(name) {
                     return Ok(Home { at, after: false, declarator });
                 }
@@ -628,7 +647,7 @@ impl Planner<'_> {
             |name: &str| (0..self.origins.tokens.len()).any(|t| self.spelled(t) == name) || self.source.contains(name);
         let mut name = base.clone();
         let mut number = 2;
-        while taken(&name) {
+        while Rule::FreshName.holds() && (taken(&name) || self.taken.contains(&name)) {
             name = format!("{base}{number}");
             number += 1;
         }
@@ -648,15 +667,19 @@ impl Planner<'_> {
         let bytes = finding.stack;
         let needed = self.candidate.align;
         let element = declarator.and_then(|d| self.element(d)).filter(|e| e.align >= needed && e.size > 0);
-        let fixed = finding.verdict == Verdict::Stack;
+        let fixed = self.is_fixed();
+        let storage = match finding.verdict {
+            Verdict::Static => Fragment::text("static "),
+            _ => Fragment::default(),
+        };
         let Some(element) = element else {
             let align = if newer { "_Alignas(16) " } else { "__attribute__((aligned(16))) " };
-            let declaration = Fragment::text(&format!("{align}char {name}[{bytes}];"));
+            let declaration = storage.and(&format!("{align}char {name}[{bytes}];"));
             return Ok(Buffer { pointer: name.clone(), name, declaration, cast: true });
         };
         let exact = finding.bytes.0 == finding.bytes.1;
         if fixed && exact && bytes == element.size && element.size > 1 {
-            let declaration = element.text.and(&format!(" {name};"));
+            let declaration = storage.then(&element.text).and(&format!(" {name};"));
             return Ok(Buffer { pointer: format!("&{name}"), name, declaration, cast: false });
         }
         let count = if fixed { bytes.div_ceil(element.size) } else { bytes / element.size };
@@ -669,7 +692,7 @@ impl Planner<'_> {
             }
             _ => Fragment::text(&count.to_string()),
         };
-        let declaration = element.text.and(&format!(" {name}[")).then(&length).and("];");
+        let declaration = storage.then(&element.text).and(&format!(" {name}[")).then(&length).and("];");
         Ok(Buffer { pointer: name.clone(), name, declaration, cast: false })
     }
 
@@ -711,7 +734,30 @@ impl Planner<'_> {
         let local = self.body.locals.iter().find(|l| l.kind == LocalKind::Var && self.range(l.span).0 == name)?;
         let target = types.as_pointer(local.ty.ty)?.target.ty;
         let layout = types.layout(target)?;
+        // More than the type has lies behind the last member.
+        if self.extends(target) && Rule::Extended.holds() {
+            return None;
+        }
         Some(Element { text, size: layout.size, align: layout.align })
+    }
+
+    /// Whether objects of the type may be larger than the type: its last member is an array of no
+    /// or one element.
+    fn extends(&self, ty: typing::types::Ty) -> bool {
+        let types = &self.unit.program.types;
+        let Some(record) = types.as_record(ty) else { return false };
+        let last = types.record(record).fields.as_ref().and_then(|f| f.last().map(|f| f.ty.ty));
+        last.is_some_and(|ty| match types.kind(ty) {
+            typing::types::TyKind::Array { elem, .. } => {
+                let size = |ty| types.layout(ty).map(|l| l.size);
+                size(ty).zip(size(elem.ty)).is_none_or(|(all, one)| all <= one)
+            }
+            _ => self.extends(ty),
+        })
+    }
+
+    fn is_fixed(&self) -> bool {
+        matches!(self.candidate.finding.verdict, Verdict::Stack | Verdict::Static)
     }
 
     /// The stars of this declarator; `None` if it has more than stars.

@@ -3,6 +3,7 @@
 use crate::events::{Events, Kind};
 use crate::follow::Value;
 use crate::program::Context;
+use crate::rules::Rule;
 use flow::framework::Point;
 use flow::ranges::{Range, Ranges};
 use mir::ir::*;
@@ -18,9 +19,9 @@ pub fn stays_inside(cx: &Context, body: &Body, ranges: Option<&Ranges>, events: 
                 None => value(a).map(|r| r.hi),
                 Some(b) => value(a).zip(value(b)).map(|(a, b)| a.times(b).hi),
             };
-            most.is_some_and(|n| n <= proof.bytes)
+            most.is_some_and(|n| n <= proof.bytes || !Rule::Bound.holds())
         }),
-        Kind::Extent(_, false) | Kind::Open => false,
+        Kind::Extent(_, false) | Kind::Open => !Rule::Open.holds(),
         _ => true,
     })
 }
@@ -59,19 +60,23 @@ impl Proof<'_> {
                     let Some(offset) = types.as_record(outer.ty).and_then(|r| types.field_offset(r, *field)) else {
                         return false;
                     };
+                    let offset = if Rule::FieldOffset.holds() { offset } else { 0 };
                     range = range.plus(Range::single(i128::from(offset)));
                 }
                 Proj::Index(operand) => {
                     let elem = mir::ty::prefix_ty(self.cx.program, self.body, place, n + 1);
                     let size = elem.ok().and_then(|q| types.layout(q.ty)).map(|l| i128::from(l.size));
                     let (Some(size), Some(index)) = (size, self.value(at, operand)) else { return false };
+                    let size = if Rule::IndexRange.holds() { size } else { 1 };
                     range = range.plus(index.times(Range::single(size)));
                 }
                 Proj::Deref => return false,
             }
         }
         let size = mir::ty::place_ty(self.cx.program, self.body, place).ok().and_then(|q| types.layout(q.ty));
-        size.is_some_and(|l| range.lo >= 0 && range.hi + i128::from(l.size) <= self.bytes)
+        let Some(size) = size.map(|l| i128::from(l.size)) else { return false };
+        let begins = range.lo >= 0 || !Rule::Lower.holds();
+        begins && (range.hi + size <= self.bytes || !Rule::Upper.holds())
     }
 
     /// Bytes from the start of the object, of a temporary that was made from a pointer to its start

@@ -142,6 +142,19 @@ pub fn recursive(edges: &Edges) -> FxHashSet<String> {
     found
 }
 
+/// The functions that a call through a pointer may get to: those whose address is taken, and all
+/// that they call.
+pub fn reached(edges: &Edges) -> FxHashSet<String> {
+    let mut found: FxHashSet<String> = FxHashSet::default();
+    let mut work: Vec<&String> = edges.addressed.iter().collect();
+    while let Some(name) = work.pop() {
+        if found.insert(name.clone()) {
+            work.extend(edges.calls.get(name).into_iter().flatten());
+        }
+    }
+    found
+}
+
 fn set<T>(all: &mut [T], at: usize, value: T) {
     if let Some(slot) = all.get_mut(at) {
         *slot = value;
@@ -172,5 +185,17 @@ mod tests {
         let mut found: Vec<String> = recursive(&edges).into_iter().collect();
         found.sort();
         assert_eq!(found, ["a", "b", "c", "e"]);
+    }
+
+    #[test]
+    fn what_an_address_leads_to_is_reached() {
+        let mut edges = Edges::default();
+        edges.calls.entry("handler".into()).or_default().insert("a".into());
+        edges.calls.entry("a".into()).or_default().insert("b".into());
+        edges.calls.entry("main".into()).or_default().insert("c".into());
+        edges.addressed.insert("handler".into());
+        let mut found: Vec<String> = reached(&edges).into_iter().collect();
+        found.sort();
+        assert_eq!(found, ["a", "b", "handler"]);
     }
 }

@@ -10,7 +10,7 @@ use crate::finding::Finding;
 use crate::options::Options;
 use crate::patches::Patcher;
 use crate::program::{is_internal, symbol, Context, Externals};
-use crate::recursion::{recursive, Edges};
+use crate::recursion::{reached, recursive, Edges};
 use crate::summary::{summarise, Param, Summary};
 use crate::unit::{read, Preprocessor, Source, Unit};
 use crate::verdict::{judge, Parameters, Surroundings};
@@ -116,6 +116,7 @@ fn work(shared: &Shared) {
     shared.barrier.wait();
     settle(shared, &mut units);
     let recursive = recursive(&locked(&shared.edges));
+    let reached = reached(&locked(&shared.edges));
     let rounds = if shared.options.whole_program { 2 } else { 1 };
     for _ in 0..rounds {
         let before = locked(&shared.parameters).clone();
@@ -148,13 +149,19 @@ fn work(shared: &Shared) {
             own: &loaded.own,
             externals: &externals,
         };
-        let around =
-            Surroundings { number: loaded.number, parameters: &parameters, fields: &fields, recursive: &recursive };
+        let around = Surroundings {
+            number: loaded.number,
+            parameters: &parameters,
+            fields: &fields,
+            recursive: &recursive,
+            reached: &reached,
+        };
         let findings = caught("judging it", || {
-            let mut candidates = judge(&loaded.unit, &cx, &around, shared.options);
+            let mut candidates = judge(&loaded.unit, &cx, &around, shared.options, None);
             if shared.options.patches {
                 let (preprocessor, options) = (shared.preprocessor, shared.options);
-                let patcher = Patcher { preprocessor, options, externals: &externals, around: &around };
+                let patcher =
+                    Patcher { preprocessor, options, own: &loaded.own, externals: &externals, around: &around };
                 patcher.patch(&loaded.unit, &mut candidates);
             }
             candidates.into_iter().map(|c| c.finding).collect::<Vec<Finding>>()

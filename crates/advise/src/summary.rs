@@ -9,6 +9,7 @@ use crate::allocators::{Role, Table};
 use crate::events::{Events, Kind};
 use crate::follow::{follow, Seed};
 use crate::program::{Context, Externals};
+use crate::rules::Rule;
 use flow::framework::Point;
 use mir::cfg::Cfg;
 use mir::ir::*;
@@ -34,6 +35,8 @@ pub struct Param {
     pub frees: Frees,
     /// Whether it may return a pointer to or into it.
     pub returned: bool,
+    /// Whether it returns nothing but the argument as it was.
+    pub gives_back: bool,
     /// The strictest alignment that it wants of what is pointed at.
     pub align: u64,
 }
@@ -56,6 +59,8 @@ pub struct Fresh {
 pub struct Summary {
     /// By parameter.
     pub params: Vec<Param>,
+    /// Why it may keep what it is given among variable arguments, if it may.
+    pub rest_kept: Option<String>,
     /// Whether it returns a fresh object, or null, and does nothing else with it.
     pub fresh: Option<Fresh>,
     /// Whether it never returns.
@@ -79,6 +84,9 @@ impl Summary {
             both.params = vec![Param { kept, ..Param::default() }; self.params.len().max(both.params.len())];
             both.fresh = None;
         }
+        for param in &mut both.params {
+            param.gives_back = false;
+        }
         self.join(both)
     }
 
@@ -89,8 +97,12 @@ impl Summary {
                 new.kept.clone_from(&old.kept);
             }
             new.frees = new.frees.max(old.frees);
+            new.gives_back &= old.gives_back || !old.returned;
             new.returned |= old.returned;
             new.align = new.align.max(old.align);
+        }
+        if self.rest_kept.is_some() {
+            new.rest_kept.clone_from(&self.rest_kept);
         }
         let changed = *self != new;
         *self = new;
@@ -124,11 +136,12 @@ pub fn summarise(program: &Program, table: &Table, externals: &Externals, own: &
                 for param in &mut old.params {
                     param.kept = Some("its recursion is too deep to follow".to_string());
                 }
+                old.rest_kept = Some("its recursion is too deep to follow".to_string());
                 old.fresh = None;
                 old.never_returns = false;
             }
         }
-        if !changed {
+        if !changed || !Rule::FixedPoint.holds() {
             return;
         }
     }
@@ -181,7 +194,8 @@ pub fn callees_first(program: &Program) -> Vec<usize> {
     order
 }
 
-fn of_body(cx: &Context, body: &Body) -> Summary {
+/// The summary of a body, with what is known of those that it calls.
+pub fn of_body(cx: &Context, body: &Body) -> Summary {
     let cfg = Cfg::new(body);
     let types = &cx.program.types;
     let mut summary = Summary { params: vec![], ..Summary::default() };
@@ -189,13 +203,15 @@ fn of_body(cx: &Context, body: &Body) -> Summary {
         let decl = body.locals.get(n as usize);
         let ty = decl.map(|d| d.ty.ty);
         let is_word = ty.is_some_and(|ty| mir::ty::is_scalar(types, ty));
-        let holds_pointer =
-            ty.is_some_and(|ty| types.as_pointer(ty).is_some() || types.layout(ty).is_some_and(|l| l.size >= 8));
+        let holds_pointer = ty.is_some_and(|ty| {
+            types.as_pointer(ty).is_some()
+                || Rule::NumberParameter.holds() && types.layout(ty).is_some_and(|l| l.size >= 8)
+        });
         if !holds_pointer {
             summary.params.push(Param::default());
             continue;
         }
-        if !is_word || decl.is_some_and(|d| d.address_taken) {
+        if !is_word || decl.is_some_and(|d| d.address_taken) && Rule::TakenParameter.holds() {
             let kept = Some("its address is taken".to_string());
             summary.params.push(Param { kept, ..Param::default() });
             continue;
@@ -205,6 +221,7 @@ fn of_body(cx: &Context, body: &Body) -> Summary {
         found.align = found.align.max(target.map_or(1, |l| l.align));
         summary.params.push(found);
     }
+    summary.rest_kept = rest_kept(cx, body);
     summary.never_returns = never_returns(cx, body, &cfg);
     summary.fresh = fresh(cx, body, &cfg);
     summary.only_releases = only_releases(cx, body);
@@ -225,9 +242,75 @@ fn param(events: &Events) -> Param {
         (true, true) => Frees::Sometimes,
     };
     param.returned = events.any(|k| matches!(k, Kind::Returned | Kind::ReturnedInside));
+    let other = |k: &Kind| matches!(k, Kind::Left | Kind::ReturnedInside | Kind::ReturnedOther | Kind::Freed(_));
+    param.gives_back = param.returned && !events.any(other);
     param.align = events.align();
     param.kept = events.kept().map(|e| e.why.clone());
     param
+}
+
+/// Why a body may keep what it takes from its list of variable arguments, if it may. It may not if
+/// all that it does with the list is to pass it to `vprintf` and the like, or to take numbers that
+/// are too narrow for an address.
+fn rest_kept(cx: &Context, body: &Body) -> Option<String> {
+    let types = &cx.program.types;
+    let mut lists: Vec<PlaceBase> = vec![];
+    let mut takes = false;
+    for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+        match &stmt.kind {
+            StmtKind::VaStart(place) | StmtKind::VaCopy(place, _) => lists.push(place.base),
+            StmtKind::Assign(_, Rvalue::VaArg(_, ty)) => {
+                takes |= types.layout(*ty).is_none_or(|l| l.size >= 8);
+            }
+            _ => {}
+        }
+    }
+    if takes && Rule::VariableBody.holds() {
+        return Some("it takes an argument that may be an address".to_string());
+    }
+    // Temporaries that have the list, or its address.
+    loop {
+        let before = lists.len();
+        for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+            let StmtKind::Assign(dest, value) = &stmt.kind else { continue };
+            let mut from = false;
+            mir::visit::stmt_places(&stmt.kind, &mut |p, access| {
+                from |= lists.contains(&p.base) && access != mir::visit::Access::Write;
+            });
+            if !from || matches!(value, Rvalue::VaArg(..)) || lists.contains(&dest.base) {
+                continue;
+            }
+            if dest.has_deref() || !matches!(dest.base, PlaceBase::Local(_)) {
+                return Some("it stores its list of arguments".to_string());
+            }
+            lists.push(dest.base);
+        }
+        if lists.len() == before {
+            break;
+        }
+    }
+    for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+        let StmtKind::Call { callee, args, .. } = &stmt.kind else { continue };
+        if !args.iter().any(|a| a.place().is_some_and(|p| lists.contains(&p.base))) {
+            continue;
+        }
+        let name = match callee {
+            Callee::Direct(f) => crate::program::symbol(cx.program, f),
+            Callee::Builtin(name) => Some(name.as_str().to_string()),
+            _ => None,
+        };
+        if !name.is_some_and(|n| is_list_printer(&n)) {
+            return Some("it passes its list of arguments on".to_string());
+        }
+    }
+    None
+}
+
+/// Functions that print a list of arguments, and keep none.
+fn is_list_printer(name: &str) -> bool {
+    let name = name.strip_prefix("__builtin_").unwrap_or(name);
+    let name = name.strip_prefix("__").and_then(|n| n.strip_suffix("_chk")).unwrap_or(name);
+    matches!(name, "vprintf" | "vfprintf" | "vsprintf" | "vsnprintf" | "vdprintf" | "vsyslog" | "va_end")
 }
 
 /// Whether no path returns.

@@ -8,6 +8,7 @@ use crate::follow::{follow, Seed};
 use crate::known::known;
 use crate::options::Options;
 use crate::program::{is_internal, symbol, Context};
+use crate::rules::Rule;
 use crate::sites::{sites, Site, Size};
 use crate::unit::Unit;
 use flow::framework::Point;
@@ -16,6 +17,9 @@ use mir::cfg::Cfg;
 use mir::ir::*;
 use rustc_hash::FxHashMap;
 use source::Span;
+
+/// Bytes of an object that is advised to be static, at most.
+const MOST_STATIC: u64 = 64 << 10;
 
 /// Intervals of parameters, by symbol: of functions all of whose callers are seen.
 pub type Parameters = FxHashMap<String, Vec<Option<Range>>>;
@@ -46,6 +50,9 @@ pub struct Surroundings<'a> {
     pub fields: &'a Fields,
     /// Functions that may call themselves, by key (`key`).
     pub recursive: &'a rustc_hash::FxHashSet<String>,
+    /// Functions that a call through a pointer may get to, by key: callbacks, and bodies of threads
+    /// and of signal handlers.
+    pub reached: &'a rustc_hash::FxHashSet<String>,
 }
 
 /// The name of a function in the whole program: internal ones are distinguished by their unit.
@@ -58,12 +65,19 @@ pub fn key(program: &Program, unit: usize, func: &typing::tree::FuncRef) -> Stri
     }
 }
 
-/// Judges every site of the unit.
-pub fn judge(unit: &Unit, cx: &Context, around: &Surroundings, options: &Options) -> Vec<Candidate> {
+/// Judges every site of the unit, or those of the function `only`.
+pub fn judge(
+    unit: &Unit,
+    cx: &Context,
+    around: &Surroundings,
+    options: &Options,
+    only: Option<&str>,
+) -> Vec<Candidate> {
     let mut all = vec![];
     let summaries = Summaries::default();
     for (number, body) in unit.program.bodies.iter().enumerate() {
-        if unit.map.is_system(body.span.lo) {
+        let other = |only: &str| symbol(&unit.program, &body.func).as_deref() != Some(only);
+        if unit.map.is_system(body.span.lo) || only.is_some_and(other) {
             continue;
         }
         let found = sites(cx, body);
@@ -83,6 +97,7 @@ pub fn judge(unit: &Unit, cx: &Context, around: &Surroundings, options: &Options
             ranges: ranges.flatten(),
             options,
             recursive: around.recursive.contains(&function),
+            reached: around.reached.contains(&function),
             setjmp: returns_twice(cx.program, body),
             number: around.number,
             fields: around.fields,
@@ -108,6 +123,7 @@ struct Judge<'a> {
     ranges: Option<Ranges<'a>>,
     options: &'a Options,
     recursive: bool,
+    reached: bool,
     setjmp: bool,
     number: usize,
     fields: &'a Fields,
@@ -191,13 +207,13 @@ impl Judge<'_> {
             };
             return decline(why, Some(event));
         }
-        if let Some(event) = events.find(|k| matches!(k, Kind::ReturnedInside)) {
+        if let Some(event) = events.find(|k| matches!(k, Kind::ReturnedInside) && Rule::ReturnedInside.holds()) {
             return decline(event.why.clone(), Some(event));
         }
-        if let Some(event) = events.find(|k| matches!(k, Kind::Returned)) {
+        if let Some(event) = events.find(|k| matches!(k, Kind::Returned) && Rule::Returned.holds()) {
             return decline("it is returned, and lives longer than the function".into(), Some(event));
         }
-        if let Some(event) = events.find(|k| matches!(k, Kind::Left)) {
+        if let Some(event) = events.find(|k| matches!(k, Kind::Left) && Rule::Left.holds()) {
             let why = match freed {
                 true => "it is freed on some paths only: a possible leak",
                 false => "it is never freed: a possible leak",
@@ -209,17 +225,17 @@ impl Judge<'_> {
         }
         for (_, event) in &events.all {
             let Kind::Freed(Some(by)) = &event.kind else { continue };
-            if !self.is_plain_release(by) {
+            if !self.is_plain_release(by) && Rule::PlainRelease.holds() {
                 return decline(format!("`{by}` frees it and does more than that"), None);
             }
         }
-        if self.setjmp {
+        if self.setjmp && Rule::Setjmp.holds() {
             return decline("the function calls setjmp or the like, after which locals may be lost".into(), None);
         }
-        if self.recursive {
+        if self.recursive && Rule::Recursive.holds() {
             return decline("the function may call itself: each level would need the bytes".into(), None);
         }
-        if candidate.finding.variable.is_none() {
+        if candidate.finding.variable.is_none() && Rule::NoVariable.holds() {
             return decline("no variable of the function has it, so there is no place for a buffer".into(), None);
         }
         self.choose(candidate, events, least, most)
@@ -241,11 +257,15 @@ impl Judge<'_> {
                 candidate.finding.verdict = Verdict::Stack;
                 candidate.finding.stack = bytes.max(1);
             }
-            Some(bytes) if least == most => {
+            Some(bytes) if least == most && self.may_be_static(bytes) => {
+                candidate.finding.verdict = Verdict::Static;
+                candidate.finding.stack = bytes;
+            }
+            Some(bytes) if least == most && Rule::TooBig.holds() => {
                 candidate.finding.reason = format!("{bytes} bytes are more than --max-size {}", options.max_size);
                 return Some(());
             }
-            _ if least.is_some_and(|n| n > options.hybrid_size) => {
+            _ if least.is_some_and(|n| n > options.hybrid_size) && Rule::NeverFits.holds() => {
                 candidate.finding.reason = format!("it never fits into --hybrid-size {}", options.hybrid_size);
                 return Some(());
             }
@@ -258,8 +278,9 @@ impl Judge<'_> {
             candidate.finding.verdict = Verdict::Caller;
             candidate.finding.no_patch = Some(format!("the interface of `{}` would change", candidate.site.name));
         }
+        let proven_for = if Rule::Least.holds() { least } else { most }.unwrap_or(0);
         candidate.finding.proven =
-            crate::proof::stays_inside(self.cx, self.body, self.ranges.as_ref(), events, least.unwrap_or(0));
+            crate::proof::stays_inside(self.cx, self.body, self.ranges.as_ref(), events, proven_for);
         let map = &self.unit.map;
         for (span, _) in &candidate.frees {
             candidate.finding.notes.push(Note { place: Place::of(map, *span), text: "freed here".into() });
@@ -268,6 +289,17 @@ impl Judge<'_> {
             candidate.finding.reason = format!("the program may replace `{}` at run time", candidate.site.name);
         }
         Some(())
+    }
+
+    /// Whether an object that is too big for the stack may be in static storage: at most one call
+    /// of the function is ever active. That is so if the program is whole, the function does not
+    /// call itself, and no call through a pointer gets to it: threads, signal handlers, coroutines
+    /// and callbacks all begin at a function whose address is taken.
+    fn may_be_static(&self, bytes: u64) -> bool {
+        self.options.whole_program
+            && bytes <= MOST_STATIC
+            && !self.recursive
+            && (!self.reached || !Rule::Reached.holds())
     }
 
     /// Why the object could be a member of its owner, if it could: it is small, of one size, and

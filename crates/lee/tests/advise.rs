@@ -1,6 +1,6 @@
 //! `lee advise` on the programs of `tests/advise`: a comment `advise: VERDICT WORDS` says what is
 //! said of the site on its line, and what the report must contain (`nopatch`: that there is no
-//! patch); sites without one must not be mentioned. Programs that run (`int main` and no `declined`
+//! patch; `has:TEXT`: what the patch writes); sites without one must not be mentioned. Programs that run (`int main` and no `declined`
 //! in the name) are patched, and must print the same afterwards, with gcc and clang, at -O0 and
 //! -O2, under the sanitizers.
 
@@ -12,6 +12,13 @@ type Done = Result<(), String>;
 fn lee() -> Command {
     let own = PathBuf::from(env!("CARGO_BIN_EXE_lee"));
     Command::new(std::env::var_os("LEE").map_or(own, PathBuf::from))
+}
+
+/// The command without a rule of its analysis, if one is named.
+fn lee_without(rule: Option<&str>) -> Command {
+    let mut command = lee();
+    command.env("LEE_ADVISE_WITHOUT", rule.unwrap_or(""));
+    command
 }
 
 fn folder() -> PathBuf {
@@ -58,9 +65,10 @@ fn options(text: &str) -> Vec<String> {
     line.unwrap_or("").split_whitespace().map(str::to_string).collect()
 }
 
-fn said(file: &Path, text: &str) -> Done {
+fn said(file: &Path, text: &str, without: Option<&str>) -> Done {
+    let mut command = lee_without(without);
     let output =
-        ran(lee().arg("advise").args(options(text)).args(["--explain", "--message-format", "json"]).arg(file))?;
+        ran(command.arg("advise").args(options(text)).args(["--explain", "--message-format", "json"]).arg(file))?;
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
     let found = document["findings"].as_array().cloned().unwrap_or_default();
     let mut wanted = wanted(text);
@@ -74,7 +82,13 @@ fn said(file: &Path, text: &str) -> Done {
             Some(n) => {
                 let (_, v, words) = wanted.remove(n);
                 let patched = words != "nopatch";
-                if v != verdict || patched && !all.contains(&words) {
+                let (words, written) = words.split_once("has:").unwrap_or((&words, ""));
+                let edits = finding["patch"]["edits"].as_array().cloned().unwrap_or_default();
+                let writes = |e: &serde_json::Value| e["text"].as_str().is_some_and(|t| t.contains(written));
+                if !written.is_empty() && !edits.iter().any(writes) {
+                    wrong += &format!("{}:{line}: the patch does not have {written}\n", file.display());
+                }
+                if v != verdict || patched && !all.contains(words.trim_end()) {
                     wrong += &format!("{}:{line}: wanted {v} {words}, got {verdict} {all}\n", file.display());
                 }
                 if matches!(verdict, "stack" | "hybrid") && finding["patch"].is_null() == patched {
@@ -99,7 +113,7 @@ fn each_site_gets_its_verdict() -> Done {
     let mut wrong = String::new();
     for file in programs() {
         let text = std::fs::read_to_string(&file).map_err(|e| e.to_string())?;
-        if let Err(why) = said(&file, &text) {
+        if let Err(why) = said(&file, &text, None) {
             wrong += &why;
         }
     }
@@ -133,37 +147,79 @@ fn compilers() -> Vec<&'static str> {
     ["gcc", "clang-19"].into_iter().filter(there).collect()
 }
 
-#[test]
-fn patched_programs_print_the_same() -> Done {
-    for file in programs() {
-        let text = std::fs::read_to_string(&file).map_err(|e| e.to_string())?;
-        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if name.starts_with("declined") {
-            continue;
-        }
-        let scratch = Scratch::new(&name)?;
-        std::fs::write(scratch.0.join(&name), &text).map_err(|e| e.to_string())?;
-        let mut command = lee();
-        ran(command.current_dir(&scratch.0).arg("advise").args(options(&text)).args(["--patch", "p.diff", &name]))?;
-        let build = |to: &str, cc: &str, level: &str| -> Result<Vec<u8>, String> {
-            let flags = ["-w", "-g", "-fsanitize=address,undefined", level, "-o", to, &name];
-            ran(Command::new(cc).current_dir(&scratch.0).args(flags))?;
-            let mut run = Command::new(scratch.0.join(to));
-            run.env("ASAN_OPTIONS", "detect_stack_use_after_return=1").env("UBSAN_OPTIONS", "halt_on_error=1");
-            Ok(ran(&mut run)?.stdout)
-        };
-        let before = build("before", "gcc", "-O0")?;
-        ran(Command::new("git").current_dir(&scratch.0).args(["apply", "p.diff"]))?;
-        for cc in compilers() {
-            for level in ["-O0", "-O2"] {
-                let after = build("after", cc, level)?;
-                if before != after {
-                    return Err(format!("{name}: {cc} {level}: the patched program prints something else"));
-                }
+/// Patches a program, and compares what it prints before and after.
+fn prints_the_same(file: &Path, text: &str, without: Option<&str>) -> Done {
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let scratch = Scratch::new(&name)?;
+    std::fs::write(scratch.0.join(&name), text).map_err(|e| e.to_string())?;
+    let mut command = lee_without(without);
+    ran(command.current_dir(&scratch.0).arg("advise").args(options(text)).args(["--patch", "p.diff", &name]))?;
+    let build = |to: &str, cc: &str, level: &str| -> Result<Vec<u8>, String> {
+        let flags = ["-w", "-g", "-fsanitize=address,undefined", level, "-o", to, &name];
+        ran(Command::new(cc).current_dir(&scratch.0).args(flags))?;
+        let mut run = Command::new(scratch.0.join(to));
+        run.env("ASAN_OPTIONS", "detect_stack_use_after_return=1").env("UBSAN_OPTIONS", "halt_on_error=1");
+        Ok(ran(&mut run)?.stdout)
+    };
+    let before = build("before", "gcc", "-O0")?;
+    ran(Command::new("git").current_dir(&scratch.0).args(["apply", "p.diff"]))?;
+    for cc in compilers() {
+        for level in ["-O0", "-O2"] {
+            let after = build("after", cc, level)?;
+            if before != after {
+                return Err(format!("{name}: {cc} {level}: the patched program prints something else"));
             }
         }
     }
     Ok(())
+}
+
+/// Whether the program is one that runs.
+fn runs(file: &Path) -> bool {
+    !file.file_name().unwrap_or_default().to_string_lossy().starts_with("declined")
+}
+
+#[test]
+fn patched_programs_print_the_same() -> Done {
+    for file in programs().into_iter().filter(|f| runs(f)) {
+        let text = std::fs::read_to_string(&file).map_err(|e| e.to_string())?;
+        prints_the_same(&file, &text, None)?;
+    }
+    Ok(())
+}
+
+/// Without any one rule of the analysis a program gets another verdict or patch, or does not do the
+/// same when it is patched. Takes some minutes: `cargo test -p lee --test advise -- --ignored`.
+#[test]
+#[ignore = "opt-in: ./dev advise --rules"]
+fn each_rule_is_needed() -> Done {
+    let mut all = vec![];
+    for file in programs() {
+        let text = std::fs::read_to_string(&file).map_err(|e| e.to_string())?;
+        all.push((file, text));
+    }
+    let mut missed = vec![];
+    for &(_, word, says) in advise::rules::ALL {
+        // The program that names the rule comes first.
+        let names = |text: &str| text.split("rule: ").skip(1).any(|t| t.split_whitespace().next() == Some(word));
+        let mut order: Vec<&(PathBuf, String)> = all.iter().collect();
+        order.sort_by_key(|(_, text)| !names(text));
+        let by_verdict = order.iter().find(|(file, text)| said(file, text, Some(word)).is_err());
+        let by_run =
+            || order.iter().filter(|f| runs(&f.0)).find(|(f, text)| prints_the_same(f, text, Some(word)).is_err());
+        match (by_verdict, by_verdict.map_or_else(by_run, |_| None)) {
+            (Some((file, _)), _) => println!("{word}: seen by the verdicts of {}", file.display()),
+            (None, Some((file, _))) => println!("{word}: seen by running {}", file.display()),
+            (None, None) => missed.push(format!("{word}: {says}")),
+        }
+    }
+    let (caught, wanted) = (advise::rules::ALL.len() - missed.len(), advise::rules::ALL.len());
+    println!("{caught} of {wanted} rules are missed when they are switched off");
+    if missed.is_empty() {
+        Ok(())
+    } else {
+        Err(missed.join("\n"))
+    }
 }
 
 /// The replacements of SARIF's `fixes`, in lines and columns, give the text that the patch gives.

@@ -25,7 +25,7 @@ use std::process::{Command, ExitCode};
 use write::{program, Program};
 
 /// Programs in one file.
-const BATCH: u64 = 20;
+const BATCH: u64 = 25;
 
 #[derive(Default)]
 struct Totals {
@@ -102,6 +102,10 @@ fn batch(lee: &Path, folder: &Path, seeds: std::ops::Range<u64>, totals: &mut To
             "    for (int n = -1; n < 40; n += 3) printf(\"%d %d %ld\\n\", {seed}, n, run_{seed}(n));\n"
         ));
     }
+    // What stays in the heap shows a release that is lost; the optimiser may remove leaks.
+    text.push_str(
+        "#ifndef __OPTIMIZE__\n    printf(\"live %zu\\n\", __sanitizer_get_current_allocated_bytes());\n#endif\n",
+    );
     text.push_str("    return 0;\n}\n");
     totals.programs += programs.len() as u64;
     totals.bad += bad_lines.len();
@@ -137,12 +141,22 @@ fn batch(lee: &Path, folder: &Path, seeds: std::ops::Range<u64>, totals: &mut To
     for cc in ["gcc", "clang-19"] {
         for level in ["-O0", "-O2"] {
             let after = built(folder, cc, level, "b.c")?;
-            if after != before {
+            let same = match (cc, level) {
+                ("gcc", "-O0") => after == before,
+                _ => without_live(&after) == without_live(&before),
+            };
+            if !same {
                 return Err(format!("{cc} {level}: the patched program prints something else"));
             }
         }
     }
     Ok(())
+}
+
+/// What a program prints, but for the line about the heap, which compilers may change.
+fn without_live(said: &[u8]) -> &[u8] {
+    let at = said.windows(5).rposition(|w| w == b"live ");
+    said.get(..at.unwrap_or(said.len())).unwrap_or(said)
 }
 
 /// What the program prints, built under the sanitizer.

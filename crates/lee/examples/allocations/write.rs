@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 /// What all programs of a file share.
 pub const HEAD: &str = r#"#include <setjmp.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@ pub const HEAD: &str = r#"#include <setjmp.h>
 struct pair { int a, b; };
 struct node { struct node *next; long value; };
 struct box { int n; char *data; };
+extern size_t __sanitizer_get_current_allocated_bytes(void);
 static void *kept[8];
 static struct box global_box;
 static jmp_buf jump;
@@ -29,6 +31,23 @@ static void keep(void *p) { kept[count++ & 7] = p; }
 static void keep_deep(void *p, int n) { if (n > 0) keep_deep(p, n - 1); else kept[0] = p; }
 static void by_address(char **p) { **p = 1; }
 static void perhaps(char *p, int n) { if (n & 1) free(p); }
+struct tail { int n; char text[]; };
+union word { char *p; uintptr_t n; };
+static const void *seen;
+static char *elsewhere(int n) { return n & 1 ? (char *)&count : NULL; }
+static void keep_if_same(char *a, char *b) { if (a == b) keep(a); }
+static char *pick(char *a, char *b, int n) { return n & 2 ? a : b; }
+static int look(struct box b) { return b.data[0]; }
+static int ordered(const void *a, const void *b) { return *(const char *)a - *(const char *)b; }
+static int keeping(const void *a, const void *b) { seen = a; return ordered(a, b); }
+static void say(char *to, const char *text, ...) { va_list list; va_start(list, text); vsnprintf(to, 64, text, list); va_end(list); }
+static void keep_rest(int n, ...) { va_list list; va_start(list, n); keep(va_arg(list, char *)); va_end(list); }
+static void put_long(char *p, int n) { *(long *)p = n; }
+static void count_and_free(char *p) { count += 100; free(p); }
+static char *heap_copy(const char *s) { return strdup(s); }
+static void bounce(char *p, int n);
+static void bounce_back(char *p, int n) { if (n > 0) bounce(p, n - 1); else keep(p); }
+static void bounce(char *p, int n) { bounce_back(p, n); }
 "#;
 
 /// One program.
@@ -89,7 +108,7 @@ fn good(random: &mut Random, text: &mut String, name: &str) {
         "if (p != NULL) free(p); else r = 1;",
     ]);
     let _ = writeln!(text, "static long {name}(int n) {{\n    long r = 0;\n    size_t m = (size_t)(n + 2) * 5;");
-    match random.below(9) {
+    match random.below(19) {
         0 => {
             let _ = writeln!(
                 text,
@@ -135,6 +154,68 @@ fn good(random: &mut Random, text: &mut String, name: &str) {
                 "    const char *s = n & 1 ? \"short\" : \"a text that is longer than many\";\n    char *p = strdup(s); // good\n    if (!p) return -1;\n    p[0] ^= 1;\n    r += sum(p, strlen(s) + 1);\n    {release}"
             );
         }
+        8 => {
+            let _ = writeln!(
+                text,
+                "    char *p;\n    if (n & 1) {{\n        p = {call}; // good\n        if (!p) return -1;\n        {use_it}\n        {release}\n    }} else {{\n        p = malloc(24); // good\n        if (!p) return -1;\n        {}\n        free(p);\n    }}",
+                uses(random, "24")
+            );
+        }
+        9 => {
+            let _ = writeln!(
+                text,
+                "    char *p = {call}; // good\n    if (__builtin_expect(!p, 0)) return -1;\n    {use_it}\n    qsort(p, {room}, 1, ordered);\n    r += p[0];\n    char *q = same(p);\n    r ^= q[0];\n    free(q);"
+            );
+        }
+        10 => {
+            let _ = writeln!(
+                text,
+                "    char to[64];\n    char *p = malloc(20); // good\n    if (!p) return -1;\n    snprintf(p, 20, \"%d\", n);\n    say(to, \"<%s>\", p);\n    r = strtol(p, NULL, 10) + to[1];\n    {release}"
+            );
+        }
+        11 => {
+            let _ = writeln!(
+                text,
+                "    for (int i = 0; i < 2; i++) {{\n        int *p = calloc({}, sizeof *p); // good\n        if (!p) return -1;\n        r = r * 3 + p[0] + p[2];\n        p[0] = n; p[2] = 5;\n        {release}\n    }}",
+                random.pick(&["3", "(size_t)(n & 7) + 3", "m + 3"])
+            );
+        }
+        12 => {
+            let _ = writeln!(
+                text,
+                "    struct tail *p = malloc(sizeof *p + m); // good\n    if (!p) return -1;\n    p->n = n;\n    fill(p->text, m, n);\n    r = p->n + sum(p->text, m);\n    {release}"
+            );
+        }
+        13 => {
+            let _ = writeln!(
+                text,
+                "    char *p = malloc(sizeof(long)); // good\n    if (!p) return -1;\n    put_long(p, n);\n    r = *(long *)p;\n    *(int *)p = 3;\n    r += *(int *)p;\n    {release}"
+            );
+        }
+        14 => {
+            let _ = writeln!(
+                text,
+                "    char p_buffer[3] = \"ab\";\n    char *p = {call}; // good\n    if (!p) return -1;\n    {use_it}\n    r += p_buffer[1];\n    n > 3 ? free(p) : (void)({{ r++; free(p); }});"
+            );
+        }
+        15 => {
+            let _ = writeln!(
+                text,
+                "    char *p = n & 1 ? heap_copy(\"another\") : {call}; // good\n    if (!p) return -1;\n    p[0] = (char)n;\n    r += p[0];\n    {release}"
+            );
+        }
+        16 => {
+            let _ = writeln!(
+                text,
+                "    int i = 0;\n    do {{\n        char *p = {call}; // good\n        if (!p) goto out;\n        {use_it}\n        if (i == 1 && n > 9) {{ {release} continue; }}\n        if (n > 30) {{ free(p); goto out; }}\n        free(p);\n    }} while (++i < 3);\nout:;"
+            );
+        }
+        17 => {
+            let _ = writeln!(
+                text,
+                "    char *p = {call}; // good\n    char *q = NULL;\n    if (!p) return -1;\n    {use_it}\n    for (int i = 0; i < 2; i++) {{\n        if (i == (n & 1)) q = p;\n        else if (q) r += q[0];\n    }}\n    switch (n & 3) {{\n    case 0: r++; free(p); break;\n    case 1: {release} break;\n    default: free(q ? q : p);\n    }}"
+            );
+        }
         _ => {
             let _ = writeln!(
                 text,
@@ -168,7 +249,7 @@ fn uses(random: &mut Random, room: &str) -> String {
 fn bad(random: &mut Random, text: &mut String, name: &str) {
     let size = *random.pick(&["8", "16", "sizeof(struct pair)", "(size_t)(n & 7) + 8"]);
     let make = format!("malloc({size})");
-    let body = match random.below(18) {
+    let body = match random.below(40) {
         0 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    keep(p);\n    return p[0];"),
         1 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    keep_deep(p, 3);\n    free(p);\n    return 1;"),
         2 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    if (n & 1) return 2;\n    free(p);\n    return 1;"),
@@ -188,6 +269,28 @@ fn bad(random: &mut Random, text: &mut String, name: &str) {
         14 => format!("char **slot = malloc(sizeof *slot); // good\n    if (!slot) return -1;\n    *slot = {make}; // bad\n    if (!*slot) {{ free(slot); return -1; }}\n    **slot = (char)n;\n    long r = **slot;\n    free(*slot);\n    free(slot);\n    return r;"),
         15 => format!("static char *cache;\n    if (!cache) cache = {make}; // bad\n    if (!cache) return -1;\n    cache[0] = (char)(cache[0] * 0 + n);\n    return cache[0];"),
         16 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    struct box b = {{ n, p }};\n    struct box c = b;\n    long r = c.data[0];\n    free(c.data);\n    return r;"),
+        17 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    strcpy(p, \"key\");\n    char *q = strchr(p, n & 1 ? '=' : 'k');\n    if (!q) keep(p);\n    else free(p);\n    return n;"),
+        18 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    keep_if_same(p, p);\n    return n;"),
+        19 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = 1;\n    keep_if_same(p, n & 1 ? p : NULL);\n    if (n & 1) return 4;\n    free(p);\n    return 1;"),
+        20 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    memset(p, n, 8);\n    qsort(p, 8, 1, keeping);\n    long r = p[0];\n    free(p);\n    return r;"),
+        21 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    keep_rest(1, p);\n    return p[0];"),
+        22 => format!("union word w;\n    char *p = {make}; // bad\n    if (!p) return -1;\n    w.p = p;\n    kept[1] = (void *)w.n;\n    return n;"),
+        23 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    struct box b;\n    b.n = n;\n    b.data = p;\n    p[0] = (char)n;\n    long r = look(b);\n    global_box = b;\n    return r;"),
+        24 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    unsigned h = (unsigned)(uintptr_t)p;\n    free(p);\n    return (h & 7) == 0;"),
+        25 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    __asm__ volatile(\"\" : : \"r\"(p) : \"memory\");\n    free(p);\n    return n;"),
+        26 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    char *q = elsewhere(n);\n    int none = q == NULL;\n    q = p;\n    p[0] = (char)n;\n    if (none) {{ keep(q); return 2; }}\n    free(q);\n    return 1;"),
+        27 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    count_and_free(p);\n    return n;"),
+        28 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    bounce(p, 2);\n    return p[0];"),
+        29 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    char *q = pick(p, (char *)kept, n);\n    if (q == (char *)kept) {{ keep(p); return 1; }}\n    free(p);\n    return 2;"),
+        30 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    keep(same(p));\n    return p[0];"),
+        31 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    char *end;\n    strcpy(p, \"12x\");\n    long r = strtol(p, &end, 10);\n    kept[2] = end;\n    return r;"),
+        32 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    char *volatile q = p;\n    q[0] = (char)n;\n    kept[3] = q;\n    return n;"),
+        33 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    void (*release)(void *) = n & 1 ? free : keep;\n    release(p);\n    return n;"),
+        34 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    kept[4] = memset(p, 1, 8);\n    return n;"),
+        35 => format!("struct box b = {{ n, NULL }};\n    b.data = {make}; // bad\n    if (!b.data) return -1;\n    keep(b.data);\n    b = global_box;\n    return b.n != n;"),
+        36 => format!("char *p = NULL;\n    long r = 0;\n    for (int i = 0; i < 3; i++) {{\n        if (i == 1) keep(p);\n        p = {make}; // bad\n        if (!p) return -1;\n        p[0] = (char)i;\n        r += p[0];\n        if (i != 0) free(p);\n    }}\n    return r;"),
+        37 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    char *q = p;\n    char **slot = n & 1 ? &q : (char **)kept;\n    *slot = p;\n    if (n & 1) free(q);\n    return n;"),
+        38 => format!("int tries = 0;\n    char *p;\nagain:\n    p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    if (tries++ < 2) {{ kept[tries] = p; goto again; }}\n    free(p);\n    return n;"),
         _ => format!("char *p = NULL;\n    for (int i = 0; i < 2; i++) {{\n        char *q = {make}; // bad\n        if (!q) abort();\n        q[0] = (char)(n + i);\n        if (p) {{ q[1] = p[0]; kept[1] = p; }}\n        p = q;\n    }}\n    long r = p[0];\n    return r;"),
     };
     let _ = writeln!(text, "static long {name}(int n) {{\n    {body}\n}}");
