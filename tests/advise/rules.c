@@ -217,7 +217,7 @@ static int below(int n) { // rule: lower
     char *p = malloc(16); // advise: stack likely
     if (!p) return -1;
     p[0] = 1;
-    if (n > 1000) p[(n & 3) - 2] = 3;
+    if (n > 1000) p[-1] = 3;
     n = p[0];
     free(p);
     return n;
