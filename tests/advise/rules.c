@@ -237,7 +237,7 @@ static int half_an_array(int n) { // rule: index-range
     struct row *p = malloc(8); // advise: stack likely
     if (!p) return -1;
     p->v[0] = n;
-    if (n > 1000) p->v[n & 3] = 1;
+    if (n > 1000) p->v[2] = 1;
     n = p->v[0];
     free(p);
     return n;

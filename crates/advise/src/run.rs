@@ -11,6 +11,7 @@ use crate::options::Options;
 use crate::patches::Patcher;
 use crate::program::{is_internal, symbol, Context, Externals};
 use crate::recursion::{reached, recursive, Edges};
+use crate::rules::Rule;
 use crate::summary::{summarise, Param, Summary};
 use crate::unit::{read, Preprocessor, Source, Unit};
 use crate::verdict::{judge, Parameters, Surroundings};
@@ -234,7 +235,7 @@ fn settle(shared: &Shared, units: &mut [Loaded]) {
             locked(&shared.externals).clear();
         }
         shared.barrier.wait();
-        if !changed || last {
+        if !changed || last || !Rule::FixedPoint.holds() {
             return;
         }
     }

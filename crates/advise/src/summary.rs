@@ -12,6 +12,7 @@ use crate::program::{Context, Externals};
 use crate::rules::Rule;
 use flow::framework::Point;
 use mir::cfg::Cfg;
+use mir::effects::{stmt_places, Access};
 use mir::ir::*;
 
 /// Whether a function releases an argument.
@@ -274,8 +275,8 @@ fn rest_kept(cx: &Context, body: &Body) -> Option<String> {
         for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
             let StmtKind::Assign(dest, value) = &stmt.kind else { continue };
             let mut from = false;
-            mir::visit::stmt_places(&stmt.kind, &mut |p, access| {
-                from |= lists.contains(&p.base) && access != mir::visit::Access::Write;
+            stmt_places(&stmt.kind, &mut |p, access| {
+                from |= lists.contains(&p.base) && access != Access::Write;
             });
             if !from || matches!(value, Rvalue::VaArg(..)) || lists.contains(&dest.base) {
                 continue;
