@@ -37,7 +37,7 @@ fn source(body: &Body, at: Point, temp: &Place) -> Option<Place> {
     let block = body.blocks.get(at.block.0 as usize)?;
     let mut wanted = temp.clone();
     for stmt in block.stmts.get(..at.stmt)?.iter().rev() {
-        let StmtKind::Assign(dest, value) = &stmt.kind else { continue };
+        let Some((dest, value)) = stmt.kind.as_assign() else { continue };
         if *dest != wanted {
             continue;
         }

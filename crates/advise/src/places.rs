@@ -36,7 +36,7 @@ fn is_private(program: &Program, body: &Body, place: &Place) -> bool {
             let ty = mir::ty::prefix_ty(program, body, place, n).ok()?;
             program.types.as_record(ty.ty)
         };
-        matches!(step, Proj::Field(_))
+        step.is_field()
             && record().is_some_and(|r| program.types.record(r).kind == RecordKind::Struct || !Rule::Union.holds())
     })
 }

@@ -20,7 +20,7 @@ pub fn collect(program: &Program, unit: usize, edges: &mut Edges) {
         let caller = key(program, unit, &body.func);
         let callees = edges.calls.entry(caller).or_default();
         for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-            if let StmtKind::Call { callee: Callee::Direct(f), .. } = &stmt.kind {
+            if let Some(f) = stmt.kind.called() {
                 callees.insert(key(program, unit, f));
             }
         }
@@ -56,7 +56,7 @@ fn for_each_address(body: &Body, see: &mut dyn FnMut(&typing::tree::FuncRef)) {
                 _ => {}
             }
         }
-        if let TermKind::Return(Some(o)) = &block.term.kind {
+        if let Some(o) = block.term.kind.returned() {
             operand(o);
         }
     }

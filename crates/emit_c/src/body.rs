@@ -60,7 +60,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
         // Locals whose end does something: arrays of variable length, cursors.
         let mut ending: Vec<bool> = held.iter().map(|h| h.variable).collect();
         for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-            if let StmtKind::CursorBegin(cursor, _) = &stmt.kind {
+            if let Some((cursor, _)) = stmt.kind.as_cursor() {
                 if let Some(ending) = ending.get_mut(cursor.0 as usize) {
                     *ending = true;
                 }

@@ -96,10 +96,10 @@ impl Emitter<'_, '_> {
     pub fn take_names(&mut self) {
         let body = self.body;
         for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-            let StmtKind::CursorBegin(cursor, of) = &stmt.kind else { continue };
+            let Some((cursor, of)) = stmt.kind.as_cursor() else { continue };
             if self.is_slot(of) {
                 if let Ok(qty) = mir::ty::place_ty(self.unit.program, body, of) {
-                    self.taken_names(*cursor, qty.ty);
+                    self.taken_names(cursor, qty.ty);
                 }
             }
         }
@@ -140,7 +140,7 @@ impl Emitter<'_, '_> {
     fn is_slot(&self, of: &Place) -> bool {
         let is_cursor = |local: Local| {
             let mut stmts = self.body.blocks.iter().flat_map(|b| &b.stmts);
-            stmts.any(|s| matches!(&s.kind, StmtKind::CursorBegin(cursor, _) if *cursor == local))
+            stmts.any(|s| s.kind.as_cursor().is_some_and(|(cursor, _)| cursor == local))
         };
         let exchange = |n: usize| {
             let ty = mir::ty::prefix_ty(self.unit.program, self.body, of, n).map(|q| q.ty);
@@ -156,7 +156,7 @@ impl Emitter<'_, '_> {
         };
         match exposed {
             true => matches!(of.base, PlaceBase::Global(_)) || !of.proj.iter().enumerate().all(own_way),
-            false => matches!(of.base, PlaceBase::Global(_)) || of.proj.iter().any(|s| !matches!(s, Proj::Field(_))),
+            false => matches!(of.base, PlaceBase::Global(_)) || of.proj.iter().any(|s| !s.is_field()),
         }
     }
 

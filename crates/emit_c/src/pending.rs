@@ -120,9 +120,7 @@ pub fn count_uses(body: &Body, is_array: &dyn Fn(usize) -> bool) -> Uses {
                 }
             }
         }
-        if let TermKind::If(o, ..) | TermKind::Switch(o, ..) | TermKind::Return(Some(o)) | TermKind::GotoComputed(o) =
-            &data.term.kind
-        {
+        if let Some(o) = data.term.kind.operand() {
             if let Some(u) = o.place().and_then(Place::as_local).and_then(|l| usage.get_mut(l.0 as usize)) {
                 u.escapes = true;
             }
@@ -184,7 +182,7 @@ pub fn at_start(program: &Program, body: &Body) -> Vec<bool> {
     let mut copies = vec![false; body.locals.len()];
     let mut definitions = vec![0u32; body.locals.len()];
     for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-        if let StmtKind::Assign(dest, value) = &stmt.kind {
+        if let Some((dest, value)) = stmt.kind.as_assign() {
             let from = match value {
                 Rvalue::Use(Operand::Copy(from) | Operand::Move(from)) => Some(from),
                 Rvalue::Borrow(kind, from, _) if !kind.by_address() => Some(from),
@@ -260,7 +258,7 @@ fn use_place(usage: &mut [Usage], block: usize, place: &Place, as_place: bool) {
         }
     }
     for step in &place.proj {
-        if let Proj::Index(index) = step {
+        if let Some(index) = step.index() {
             use_operand(usage, block, index);
         }
     }

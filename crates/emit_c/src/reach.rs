@@ -202,7 +202,7 @@ fn visit_place<'b>(place: &'b Place, see: &mut dyn FnMut(Part<'b>)) {
         see(Part::Global(id));
     }
     for step in &place.proj {
-        if let Proj::Index(index) = step {
+        if let Some(index) = step.index() {
             visit_operand(index, see);
         }
     }

@@ -10,7 +10,7 @@
 //! was entered before.
 
 use mir::cfg::Cfg;
-use mir::ir::{BlockId, Body, Const, Local, Operand, Rvalue, Stmt, StmtKind, TermKind, Terminator, UnOp};
+use mir::ir::{BlockId, Body, Const, Local, Operand, Rvalue, Stmt, TermKind, Terminator, UnOp};
 use std::cell::Cell;
 
 thread_local! {
@@ -443,7 +443,7 @@ fn constant_temps(body: &Body) -> Vec<Option<Const>> {
     };
     let mut constants: Vec<Option<Const>> = vec![None; body.locals.len()];
     for stmt in body.blocks.iter().flat_map(|block| &block.stmts) {
-        let StmtKind::Assign(dest, value) = &stmt.kind else { continue };
+        let Some((dest, value)) = stmt.kind.as_assign() else { continue };
         let Some(local) = dest.as_local().filter(|&l| once(l)) else { continue };
         let value = constant_value(value, &constants);
         if let Some(slot) = constants.get_mut(local.0 as usize) {

@@ -313,7 +313,7 @@ fn report(body: &Body, early: &Early) -> Diagnostic {
 /// only a jump leads past that.
 fn is_jumped_over(body: &Body, early: &Early) -> bool {
     body.blocks.iter().any(|block| {
-        let is_birth = |s: &Stmt| matches!(s.kind, StmtKind::StorageLive(local) if local == early.local);
+        let is_birth = |s: &Stmt| s.kind.begins() == Some(early.local);
         let mut from_birth = block.stmts.iter().skip_while(|s| !is_birth(s));
         from_birth.any(|s| match &s.kind {
             StmtKind::Assign(place, _) => {

@@ -38,7 +38,7 @@ impl Look<'_> {
             for stmt in &block.stmts {
                 self.stmt(stmt);
             }
-            if let (TermKind::Return(Some(value)), Some(ret)) = (&block.term.kind, ret) {
+            if let (Some(value), Some(ret)) = (block.term.kind.returned(), ret) {
                 self.given(value, ret, block.term.span);
             }
         }

@@ -184,7 +184,7 @@ fn slots_by_use(body: &Body) -> Vec<Slot> {
     for (n, block) in body.blocks.iter().enumerate() {
         let n = n as u32;
         for stmt in &block.stmts {
-            if let StmtKind::StorageLive(local) = stmt.kind {
+            if let Some(local) = stmt.kind.begins() {
                 mention(Some(local), n, true);
             }
             stmt_places(&stmt.kind, &mut |place, access| {

@@ -256,5 +256,5 @@ fn object(place: &Place) -> Place {
 /// Whether one of two places with one base may hold the other.
 fn overlap(path: &Place, other: &Place) -> bool {
     let steps = path.proj.iter().zip(&other.proj);
-    steps.into_iter().all(|(a, b)| a == b || matches!(b, Proj::Index(_)))
+    steps.into_iter().all(|(a, b)| a == b || b.index().is_some())
 }

@@ -300,10 +300,22 @@ pub enum Term {
     Computed(Op),
 }
 
+impl Term {
+    /// What it looks at.
+    pub fn operand(&self) -> Option<&Op> {
+        match self {
+            Term::If(op, ..) | Term::Switch(op, ..) | Term::Computed(op) | Term::Return(Some(op)) => Some(op),
+            Term::Goto(_) | Term::Return(None) | Term::Missing | Term::Unreachable => None,
+        }
+    }
+}
+
 /// A block.
 #[derive(Debug)]
 pub struct Block {
     pub stmts: Vec<(Stmt, Span, bool)>,
+    /// What the table says of each, the terminator last; none if it is not asked.
+    pub claims: Vec<crate::table::Claims>,
     pub term: Term,
     pub span: Span,
 }

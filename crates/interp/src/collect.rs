@@ -8,6 +8,7 @@ use crate::code::*;
 use crate::library::Args;
 use crate::machine::*;
 use crate::memory::*;
+use crate::table::Note;
 use crate::types;
 use std::collections::VecDeque;
 use typing::types::*;
@@ -40,10 +41,15 @@ pub struct Queue {
 impl Machine<'_> {
     /// Collects if enough was allocated since the last time.
     pub fn may_collect(&mut self, bytes: u64) -> R<()> {
+        self.mem.note(Note::Collects);
         self.gc.objects += 1;
         self.gc.bytes += bytes;
         if self.gc.objects > OBJECTS || self.gc.bytes > BYTES.max(self.mem.bytes / 2) {
-            return self.collect();
+            // What it reads and ends is no statement's doing.
+            let noting = self.mem.pause();
+            let collected = self.collect();
+            self.mem.resume(noting);
+            return collected;
         }
         Ok(())
     }

@@ -2,7 +2,9 @@
 
 use crate::code::*;
 use crate::machine::Machine;
+use crate::table::Claims;
 use crate::types::{align, repr, size};
+use mir::effects;
 use mir::ir::{self, Const, ConstAddrKey, Operand, PlaceBase, Proj, Rvalue, StmtKind, TermKind};
 use mir::ty::{operand_ty, owns, place_ty};
 use std::rc::Rc;
@@ -100,7 +102,30 @@ impl Compiler<'_, '_> {
             TermKind::Unreachable => Term::Unreachable,
             TermKind::GotoComputed(op) => Term::Computed(self.op(op)),
         };
-        Block { stmts, term, span: block.term.span }
+        let claims = if self.machine.options.table { self.claims(block) } else { vec![] };
+        Block { stmts, claims, term, span: block.term.span }
+    }
+
+    /// What the table says of each statement and of the terminator.
+    fn claims(&mut self, block: &ir::Block) -> Vec<Claims> {
+        let mut all = vec![];
+        for stmt in &block.stmts {
+            let mut claims = Claims::new();
+            effects::accesses(&stmt.kind, &mut |place, kind, _| self.claim(&mut claims, place, kind));
+            claims.flags(effects::flags(&stmt.kind));
+            all.push(claims);
+        }
+        let mut claims = Claims::new();
+        effects::term_accesses(&block.term.kind, &mut |place, kind, _| self.claim(&mut claims, place, kind));
+        all.push(claims);
+        all
+    }
+
+    fn claim(&mut self, claims: &mut Claims, place: &ir::Place, kind: effects::Kind) {
+        match (kind, place.as_local()) {
+            (effects::Kind::Begin | effects::Kind::End, Some(local)) => claims.storage(local.0),
+            _ => claims.access(self.place(place), kind),
+        }
     }
 
     fn stmt(&mut self, kind: &StmtKind) -> Stmt {
@@ -162,8 +187,7 @@ impl Compiler<'_, '_> {
             StmtKind::DropSlot(place) => Stmt::DropSlot(self.place(place)),
             StmtKind::Swap(a, b) => Stmt::Swap(self.place(a), self.place(b)),
             StmtKind::CursorBegin(cursor, of) => {
-                let slot =
-                    matches!(of.base, PlaceBase::Global(_)) || of.proj.iter().any(|s| !matches!(s, Proj::Field(_)));
+                let slot = matches!(of.base, PlaceBase::Global(_)) || of.proj.iter().any(|s| !s.is_field());
                 Stmt::CursorBegin(cursor.0, self.place(&ir::Place::local(*cursor)), self.place(of), slot)
             }
         }

@@ -3,6 +3,7 @@
 use crate::code::*;
 use crate::machine::*;
 use crate::memory::*;
+use crate::table::Note;
 use crate::types;
 use crate::ReportKind;
 use typing::types::*;
@@ -40,6 +41,8 @@ impl Machine<'_> {
             return Ok(());
         }
         let loc = self.mem.place(address);
+        // The count stands before the object.
+        self.mem.note(Note::Wrote(Loc { off: loc.off.wrapping_sub(8), ..loc }, 8));
         match self.mem.obj_mut(loc.obj) {
             Some(obj) if obj.state == State::Live && loc.off == 0 && obj.count > 0 => {
                 obj.count += 1;

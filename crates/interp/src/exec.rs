@@ -4,6 +4,7 @@ use crate::arith;
 use crate::code::*;
 use crate::machine::*;
 use crate::memory::*;
+use crate::table::{Note, Watch};
 use crate::types::{self, in_heap};
 use crate::ReportKind;
 use mir::ir::{BinOp, UnOp};
@@ -56,7 +57,12 @@ impl Machine<'_> {
             if let Some((stmt, span, is_unsafe)) = block.stmts.get(s) {
                 self.span = *span;
                 self.in_unsafe = *is_unsafe;
-                match self.statement(stmt, &code)? {
+                let watch = self.watch(block, s);
+                let done = self.statement(stmt, &code);
+                if let Some(watch) = watch {
+                    self.watched(block, s, watch, &done)?;
+                }
+                match done? {
                     Flow::Next => {
                         if let Some(frame) = self.frames.last_mut() {
                             frame.stmt += 1;
@@ -70,6 +76,11 @@ impl Machine<'_> {
                 continue;
             }
             self.span = block.span;
+            if let (Some(watch), Some(op)) = (self.watch(block, s), block.term.operand()) {
+                let looked = self.peek(op);
+                self.compare(block, s, watch)?;
+                looked?;
+            }
             let next = match &block.term {
                 Term::Goto(b) => *b,
                 Term::If(op, yes, no) => {
@@ -106,6 +117,21 @@ impl Machine<'_> {
         }
     }
 
+    /// Compares what a statement did with the table, if it ran.
+    fn watched(&mut self, block: &Block, at: usize, watch: Watch, done: &R<Flow>) -> R<()> {
+        match done {
+            Ok(Flow::Called) => self.mem.note(Note::Runs),
+            Ok(Flow::Next) if self.tasks.switch => self.mem.note(Note::Waits),
+            Err(stop) if matches!(**stop, Stop::Wait) => self.mem.note(Note::Waits),
+            Ok(Flow::Next) => {}
+            Err(_) => {
+                self.mem.note_all(false);
+                return Ok(());
+            }
+        }
+        self.compare(block, at, watch)
+    }
+
     fn give_back(&mut self, value: Option<Val>, code: &Code) -> R<()> {
         if code.ty.noreturn && !code.unchecked {
             return fault("unreachable code reached");
@@ -123,10 +149,15 @@ impl Machine<'_> {
         }
         let Some(caller) = self.frames.last() else { return Ok(()) };
         let (outer, b, s) = (caller.code.clone(), caller.block, caller.stmt);
-        if let Some((stmt, span, _)) = outer.blocks.get(b as usize).and_then(|b| b.stmts.get(s)) {
+        let block = outer.blocks.get(b as usize);
+        if let Some((block, (stmt, span, _))) = block.and_then(|b| Some((b, b.stmts.get(s)?))) {
             self.span = *span;
             if let (Stmt::Call { dest: Some(dest), .. }, Some(value)) = (stmt, &value) {
+                let watch = self.watch(block, s);
                 self.store(dest, value, As::Owner)?;
+                if let Some(watch) = watch {
+                    self.compare(block, s, watch)?;
+                }
             }
         }
         if let Some(frame) = self.frames.last_mut() {
@@ -268,6 +299,7 @@ impl Machine<'_> {
             }
             Value::AddrOf(place) => {
                 let loc = self.locate(place, false)?;
+                self.mem.note(Note::Address(loc));
                 own(Val::ptr(self.mem.address(loc)))
             }
             Value::MakeFat(p, lo, hi) => {
@@ -512,6 +544,7 @@ impl Machine<'_> {
             None => {
                 let name = self.symbol(&func);
                 let args: Vec<(Val, Repr)> = values.into_iter().zip(args).map(|(v, a)| (v, a.repr)).collect();
+                self.mem.note(Note::Runs);
                 let value = self.native(name, &args)?;
                 if let Some(dest) = dest {
                     self.store(dest, &value, As::Owner)?;
@@ -529,7 +562,11 @@ impl Machine<'_> {
         for arg in args {
             values.push(self.load(arg, false)?);
         }
-        let task = self.new_task(code, values, &lent)?;
+        // What the task has of its own is not the statement's.
+        let noting = self.mem.pause();
+        let task = self.new_task(code, values, &lent);
+        self.mem.resume(noting);
+        let task = task?;
         if let Some(dest) = dest {
             self.store(dest, &Val::ptr(task), As::Owner)?;
         }
@@ -710,6 +747,7 @@ impl Machine<'_> {
 
     fn cursor_begin(&mut self, local: u32, cursor: &Place, of: &Place, slot: bool) -> R<()> {
         let loc = self.locate(of, true)?;
+        self.mem.note(Note::Address(loc));
         if !slot {
             let address = self.mem.address(loc);
             return self.store(cursor, &Val::ptr(address), As::Owner);

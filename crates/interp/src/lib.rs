@@ -24,6 +24,7 @@ mod scan;
 mod stdio;
 mod strings;
 mod system;
+mod table;
 mod tasks;
 mod types;
 
@@ -47,6 +48,8 @@ pub struct Options {
     pub leaks: bool,
     /// Report second owners. Transforms copy owners where nothing looks at the first one again.
     pub owners: bool,
+    /// Compare what statements do with the table of `mir::effects`.
+    pub table: bool,
 }
 
 impl Default for Options {
@@ -59,6 +62,7 @@ impl Default for Options {
             memory: 4 << 30,
             leaks: true,
             owners: true,
+            table: false,
         }
     }
 }
@@ -88,6 +92,9 @@ pub enum ReportKind {
     VarArgs,
     /// What is owned is never freed.
     Leak,
+    /// A statement does what the table of `mir::effects` does not say: a bug of the compiler, not
+    /// of the program.
+    Table,
 }
 
 impl ReportKind {
@@ -105,6 +112,7 @@ impl ReportKind {
             ReportKind::Wild => "wild pointer",
             ReportKind::VarArgs => "wrong argument",
             ReportKind::Leak => "leak",
+            ReportKind::Table => "effects table",
         }
     }
 }

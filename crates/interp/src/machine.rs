@@ -2,6 +2,7 @@
 
 use crate::code::*;
 use crate::memory::*;
+use crate::table::Note;
 use crate::types::{self, in_heap, owned};
 use crate::{End, Options, Report, ReportKind};
 use mir::ir::{Body, Program};
@@ -489,6 +490,10 @@ impl<'p> Machine<'p> {
 
     /// Where a place is, whatever the marks say; none if a pointer on the way is null or bad.
     pub fn locate_raw(&self, place: &Place) -> Option<Loc> {
+        self.mem.aside(|| self.follow(place))
+    }
+
+    fn follow(&self, place: &Place) -> Option<Loc> {
         let mut loc = match place.base {
             Base::Reg => Loc { obj: self.regs, off: place.off },
             Base::Local(n) => Loc { obj: *self.frames.last()?.objects.get(n as usize)?, off: place.off },
@@ -593,7 +598,7 @@ impl<'p> Machine<'p> {
     pub fn slots(&self, loc: Loc, ty: Ty) -> Vec<(Loc, crate::types::Owned, u64, u8)> {
         let types = &self.program.types;
         let size = types::size(types, ty);
-        let Ok(obj) = self.mem.readable(loc, size) else { return vec![] };
+        let Ok(obj) = self.mem.aside(|| self.mem.readable(loc, size)) else { return vec![] };
         let data = obj.bytes(loc.off, size);
         owned(types, ty, data, usize::MAX)
             .into_iter()
@@ -709,7 +714,7 @@ impl<'p> Machine<'p> {
     /// Whether the place that owned an object still has it.
     fn still_owns(&self, owner: u64, address: u64) -> bool {
         let loc = self.mem.place(owner);
-        let Ok(obj) = self.mem.readable(loc, 8) else { return false };
+        let Ok(obj) = self.mem.aside(|| self.mem.readable(loc, 8)) else { return false };
         obj.bytes(loc.off, 8) == address.to_le_bytes() && obj.marks(loc.off, 8).iter().all(|&m| m == INIT)
     }
 
@@ -835,6 +840,7 @@ impl<'p> Machine<'p> {
 
     /// A local comes to life.
     pub fn live(&mut self, n: u32) -> R<()> {
+        self.mem.note(Note::Storage(n));
         let Some(code) = self.frames.last().map(|f| f.code.clone()) else { return Ok(()) };
         let Some(local) = code.locals.get(n as usize) else { return Ok(()) };
         if local.object {
@@ -856,6 +862,7 @@ impl<'p> Machine<'p> {
 
     /// A local's scope ends.
     pub fn dead(&mut self, n: u32) -> R<()> {
+        self.mem.note(Note::Storage(n));
         let Some(code) = self.frames.last().map(|f| f.code.clone()) else { return Ok(()) };
         self.cursor_end(n)?;
         let Some(local) = code.locals.get(n as usize) else { return Ok(()) };

@@ -6,7 +6,9 @@
 //! identity of an object (what Miri keeps beside the bytes as provenance) part of the bytes, and a
 //! pointer that a program copies byte by byte keeps it.
 
+use crate::table::Note;
 use source::Span;
+use std::cell::{Cell, RefCell};
 
 /// Number of an object; 0 is none.
 pub type ObjId = u32;
@@ -110,6 +112,9 @@ pub struct Memory {
     spare: Vec<ObjId>,
     /// Bytes in use.
     pub bytes: u64,
+    /// Notes are taken.
+    noting: Cell<bool>,
+    notes: RefCell<Vec<Note>>,
 }
 
 /// What is wrong with an access.
@@ -229,8 +234,41 @@ impl Memory {
         }
     }
 
+    /// Notes something that happened.
+    #[inline]
+    pub fn note(&self, note: Note) {
+        if self.noting.get() {
+            self.notes.borrow_mut().push(note);
+        }
+    }
+
+    /// Begins to take notes, or ends and gives them.
+    pub fn note_all(&self, on: bool) -> Vec<Note> {
+        self.noting.set(on);
+        self.notes.take()
+    }
+
+    /// Takes no notes for now; whether it did.
+    pub fn pause(&self) -> bool {
+        self.noting.replace(false)
+    }
+
+    /// Goes on as before a `pause`.
+    pub fn resume(&self, noting: bool) {
+        self.noting.set(noting);
+    }
+
+    /// Runs what looks at memory for the oracle's own purposes.
+    pub fn aside<T>(&self, look: impl FnOnce() -> T) -> T {
+        let noting = self.pause();
+        let result = look();
+        self.resume(noting);
+        result
+    }
+
     /// The object ends; its bytes are gone.
     pub fn end(&mut self, id: ObjId, state: State, at: Span) {
+        self.note(Note::Ended(id));
         if let Some(obj) = self.objs.get_mut(id as usize) {
             if obj.state == State::Live {
                 obj.state = state;
@@ -246,7 +284,10 @@ impl Memory {
     #[inline]
     pub fn readable(&self, loc: Loc, size: u64) -> Result<&Obj, Bad> {
         match self.objs.get(loc.obj as usize) {
-            Some(obj) if fits(obj, loc.off, size) => Ok(obj),
+            Some(obj) if fits(obj, loc.off, size) => {
+                self.note(Note::Read(loc, size));
+                Ok(obj)
+            }
             other => Err(why(other, loc)),
         }
     }
@@ -254,6 +295,7 @@ impl Memory {
     /// The object, if `size` bytes at the place may be written.
     #[inline]
     pub fn writable(&mut self, loc: Loc, size: u64) -> Result<&mut Obj, Bad> {
+        self.note(Note::Wrote(loc, size));
         match self.objs.get_mut(loc.obj as usize) {
             Some(obj) if fits(obj, loc.off, size) && !obj.constant => Ok(obj),
             other => Err(why(other.map(|o| &*o), loc)),

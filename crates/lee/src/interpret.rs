@@ -49,6 +49,7 @@ pub fn run(session: &Session) -> Outcome<i32> {
         steps: options.steps.unwrap_or(u64::MAX),
         leaks: !settings.leaks && !options.interpret_transformed,
         owners: !options.interpret_transformed,
+        table: options.verify,
         ..interp::Options::default()
     };
     let outcome = interp::run(&program, limits);

@@ -304,6 +304,96 @@ pub enum StmtKind {
     Nop,
 }
 
+/// Questions about one form. Who asks them has nothing to say about any other.
+impl StmtKind {
+    /// The place and the value of an assignment.
+    pub fn as_assign(&self) -> Option<(&Place, &Rvalue)> {
+        match self {
+            StmtKind::Assign(place, value) => Some((place, value)),
+            _ => None,
+        }
+    }
+    /// The check.
+    pub fn as_check(&self) -> Option<&Check> {
+        match self {
+            StmtKind::Check(check) => Some(check),
+            _ => None,
+        }
+    }
+    /// The function that is called by its name.
+    pub fn called(&self) -> Option<&FuncRef> {
+        match self {
+            StmtKind::Call { callee: Callee::Direct(func), .. } => Some(func),
+            _ => None,
+        }
+    }
+    /// The cursor that begins, and what it is on.
+    pub fn as_cursor(&self) -> Option<(Local, &Place)> {
+        match self {
+            StmtKind::CursorBegin(cursor, of) => Some((*cursor, of)),
+            _ => None,
+        }
+    }
+    /// The slot whose content is dropped.
+    pub fn as_drop_slot(&self) -> Option<&Place> {
+        match self {
+            StmtKind::DropSlot(slot) => Some(slot),
+            _ => None,
+        }
+    }
+    /// The local whose storage begins.
+    pub fn begins(&self) -> Option<Local> {
+        match self {
+            StmtKind::StorageLive(local) => Some(*local),
+            _ => None,
+        }
+    }
+    /// The local whose storage ends.
+    pub fn ends(&self) -> Option<Local> {
+        match self {
+            StmtKind::StorageDead(local) => Some(*local),
+            _ => None,
+        }
+    }
+    /// The local whose storage begins or ends.
+    pub fn storage(&self) -> Option<Local> {
+        self.begins().or(self.ends())
+    }
+}
+
+impl TermKind {
+    /// What it looks at, or returns.
+    pub fn operand(&self) -> Option<&Operand> {
+        match self {
+            TermKind::If(a, ..) | TermKind::Switch(a, ..) | TermKind::Return(Some(a)) | TermKind::GotoComputed(a) => {
+                Some(a)
+            }
+            TermKind::Goto(_) | TermKind::Return(None) | TermKind::MissingReturn | TermKind::Unreachable => None,
+        }
+    }
+    /// What it returns.
+    pub fn returned(&self) -> Option<&Operand> {
+        match self {
+            TermKind::Return(value) => value.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+impl Proj {
+    /// Whether it goes to a field.
+    pub fn is_field(&self) -> bool {
+        matches!(self, Proj::Field(_))
+    }
+    /// What selects the element that it goes to.
+    pub fn index(&self) -> Option<&Operand> {
+        match self {
+            Proj::Index(index) => Some(index),
+            Proj::Deref | Proj::Field(_) => None,
+        }
+    }
+}
+
 /// A case of a `Select`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectCase {

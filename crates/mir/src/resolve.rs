@@ -41,7 +41,7 @@ impl Resolver {
                     count(place.as_local());
                 }
             });
-            let StmtKind::Assign(dest, value) = &stmt.kind else { continue };
+            let Some((dest, value)) = stmt.kind.as_assign() else { continue };
             if let (Some(local), Some(source)) = (dest.as_local(), source(value)) {
                 if let Some(slot) = sources.get_mut(local.0 as usize) {
                     *slot = Some(source);

@@ -150,7 +150,7 @@ fn storage(verifier: &mut Verifier, cfg: &Cfg) {
         for (n, stmt) in code.stmts.iter().enumerate() {
             verifier.stmt = Some(n);
             stmt_places(&stmt.kind, &mut |place, _| used.extend(place.base_local()));
-            if let StmtKind::StorageDead(l) = stmt.kind {
+            if let Some(l) = stmt.kind.ends() {
                 used.push(l);
             }
             dead_uses(verifier, &tracked, &live, &mut used);

@@ -25,7 +25,7 @@ impl<'a> Verifier<'a> {
     /// The type of a place; reported once if it has none, then `None`.
     pub(crate) fn place(&mut self, place: &Place) -> Option<Ty> {
         for step in &place.proj {
-            if let Proj::Index(operand) = step {
+            if let Some(operand) = step.index() {
                 self.index_operand(operand);
             }
         }

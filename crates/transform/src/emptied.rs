@@ -37,7 +37,7 @@ pub fn run(program: &Program, body: &mut Body) {
 fn is_fixed(body: &Body, slot: &Place) -> bool {
     let PlaceBase::Local(local) = slot.base else { return false };
     let plain = body.locals.get(local.0 as usize).is_some_and(|l| !l.address_taken && !l.ty.quals.is_volatile);
-    let fields = slot.proj.iter().skip(1).all(|step| matches!(step, Proj::Field(_)));
+    let fields = slot.proj.iter().skip(1).all(|step| step.is_field());
     plain && slot.proj.first() == Some(&Proj::Deref) && fields
 }
 
@@ -86,7 +86,7 @@ fn drop_behind(program: &Program, body: &Body, block: &Block, from: usize, slot:
 }
 
 fn is_cursor(body: &Body, local: Local) -> bool {
-    let begins = |stmt: &Stmt| matches!(&stmt.kind, StmtKind::CursorBegin(cursor, _) if *cursor == local);
+    let begins = |stmt: &Stmt| stmt.kind.as_cursor().is_some_and(|(cursor, _)| cursor == local);
     body.blocks.iter().flat_map(|block| &block.stmts).any(begins)
 }
 

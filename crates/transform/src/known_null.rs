@@ -34,7 +34,7 @@ pub fn check(program: &Program, body: &Body, view: &View, item: Item) -> Option<
         }
     };
     let span = match item {
-        Item::Stmt(stmt) if stmt.is_unsafe || matches!(stmt.kind, StmtKind::Check(_)) => return None,
+        Item::Stmt(stmt) if stmt.is_unsafe || stmt.kind.as_check().is_some() => return None,
         Item::Stmt(stmt) => {
             // A call's result is written when the call has been made.
             let is_call = matches!(stmt.kind, StmtKind::Call { .. });

@@ -205,7 +205,7 @@ pub fn is_unwritten(body: &Body, blocks: &[usize], local: Local) -> bool {
     for block in blocks.iter().filter_map(|&b| body.blocks.get(b)) {
         for stmt in &block.stmts {
             uses::written(&stmt.kind, &mut |l| clean &= l != local);
-            if let StmtKind::StorageLive(l) | StmtKind::StorageDead(l) = stmt.kind {
+            if let Some(l) = stmt.kind.storage() {
                 clean &= l != local;
             }
         }
@@ -381,7 +381,7 @@ fn change(body: &Body, blocks: &[usize], counter: Local, ty: Ty) -> Option<(At, 
     let mut found = None;
     for &block in blocks {
         for (stmt, s) in body.blocks.get(block)?.stmts.iter().enumerate() {
-            let mut writes = matches!(s.kind, StmtKind::StorageLive(l) | StmtKind::StorageDead(l) if l == counter);
+            let mut writes = s.kind.storage() == Some(counter);
             uses::written(&s.kind, &mut |l| writes |= l == counter);
             if !writes {
                 continue;

@@ -44,7 +44,7 @@ pub fn run(
 ) {
     let any = |test: fn(&StmtKind) -> bool| body.blocks.iter().flat_map(|b| &b.stmts).any(|s| test(&s.kind));
     let counts = release && any(|k| matches!(k, StmtKind::Assign(_, Rvalue::CountArith(..))));
-    let checks = any(may_go) || counts || explain && any(|k| matches!(k, StmtKind::Check(_)));
+    let checks = any(may_go) || counts || explain && any(|k| k.as_check().is_some());
     let nulls = known_null::may_have(body);
     let summary = Summaries::wants(program, body);
     if !checks && !summary && !nulls {
@@ -131,7 +131,7 @@ fn fits(view: &View, op: BinOp, a: &Operand, b: &Operand) -> bool {
 
 /// Whether ranges can tell anything about the statement.
 fn may_go(kind: &StmtKind) -> bool {
-    let StmtKind::Check(check) = kind else { return false };
+    let Some(check) = kind.as_check() else { return false };
     matches!(
         check,
         Check::Index(..)

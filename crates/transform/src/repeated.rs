@@ -201,7 +201,7 @@ impl Pass<'_> {
         for stmt in self.body.blocks.get(block)?.stmts.get(made.stmt + 1..check)? {
             let mut see = |l: Local| steady &= l != pointer && Index::Local(l) != index;
             uses::written(&stmt.kind, &mut see);
-            if let StmtKind::StorageLive(l) | StmtKind::StorageDead(l) = stmt.kind {
+            if let Some(l) = stmt.kind.storage() {
                 see(l);
             }
         }

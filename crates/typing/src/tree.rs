@@ -740,6 +740,22 @@ impl BorrowKind {
         matches!(self, BorrowKind::Slot | BorrowKind::Sight)
     }
 
+    /// Whether no one else may use it meanwhile.
+    pub fn is_exclusive(self) -> bool {
+        match self {
+            BorrowKind::Lend | BorrowKind::Slot => true,
+            BorrowKind::Shared | BorrowKind::View | BorrowKind::Any | BorrowKind::Sight => false,
+        }
+    }
+
+    /// Whether a pointer that may be kept is lent, to what the place owns.
+    pub fn lends_pointer(self) -> bool {
+        match self {
+            BorrowKind::Shared | BorrowKind::View => true,
+            BorrowKind::Any | BorrowKind::Lend | BorrowKind::Slot | BorrowKind::Sight => false,
+        }
+    }
+
     /// Whether it is lent to be looked at only.
     pub fn is_view(self) -> bool {
         matches!(self, BorrowKind::View | BorrowKind::Sight)

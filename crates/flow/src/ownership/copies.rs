@@ -52,7 +52,7 @@ impl Ownership<'_> {
                     _ => {}
                 }
             }
-            if let TermKind::Return(Some(value)) = &block.term.kind {
+            if let Some(value) = block.term.kind.returned() {
                 let function = self.program.functions.get(self.body.func.func.0 as usize);
                 let func = function.and_then(|f| self.program.types.as_func(f.ty));
                 if func.is_some_and(|f| owns(&self.program.types, f.ret)) {

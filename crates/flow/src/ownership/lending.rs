@@ -207,7 +207,7 @@ impl Ownership<'_> {
         span: Span,
         report: Report,
     ) {
-        let exclusive = |kind: BorrowKind| matches!(kind, BorrowKind::Lend | BorrowKind::Slot);
+        let exclusive = |kind: BorrowKind| kind.is_exclusive();
         let conflict = self.active(s, at).find(|l| {
             let (loan, lent) = (l.loan, l.node);
             if loan.form == Form::Look || form == Form::Look || !self.overlap(lent, node) {
@@ -248,7 +248,7 @@ impl Ownership<'_> {
 
     /// A call begins: what its exclusive arguments are lent is lent to nothing else any more.
     pub fn call_begins(&self, s: &State, at: Point, args: &[Operand], report: Report) {
-        let exclusive = |kind: BorrowKind| matches!(kind, BorrowKind::Lend | BorrowKind::Slot);
+        let exclusive = |kind: BorrowKind| kind.is_exclusive();
         let taken = |l: &InForce| args.iter().any(|arg| crate::framework::whole_local(arg) == Some(l.by.holder));
         let lent: Vec<InForce> = self.active(s, at).collect();
         for mine in lent.iter().filter(|l| exclusive(l.loan.kind) && taken(l)) {

@@ -247,7 +247,7 @@ impl Live {
 
 fn is_cursor_begin(body: &Body, at: Point) -> bool {
     let stmt = body.blocks.get(at.block.0 as usize).and_then(|b| b.stmts.get(at.stmt));
-    matches!(stmt.map(|s| &s.kind), Some(StmtKind::CursorBegin(..)))
+    stmt.is_some_and(|s| s.kind.as_cursor().is_some())
 }
 
 /// Whether the body calls something that returns twice: then code that comes first in the text may
@@ -287,7 +287,7 @@ impl Outs {
                     *reads.entry(local).or_default() += 1;
                 }
             });
-            if let StmtKind::Assign(dest, value) = &stmt.kind {
+            if let Some((dest, value)) = stmt.kind.as_assign() {
                 let of = match value {
                     Rvalue::AddrOf(place) => place.as_local(),
                     _ => None,
@@ -381,7 +381,7 @@ impl Analysis for Used<'_> {
                 return;
             }
         }
-        if let StmtKind::Assign(dest, _) = &stmt.kind {
+        if let Some((dest, _)) = stmt.kind.as_assign() {
             dest.as_local().into_iter().for_each(|temp| state.remove(temp.0 as usize));
         }
     }

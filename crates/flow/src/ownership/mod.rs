@@ -209,7 +209,7 @@ impl<'a> Ownership<'a> {
             }
         }
         for stmt in self.body.blocks.iter().flat_map(|b| &b.stmts) {
-            let StmtKind::Assign(dest, value) = &stmt.kind else { continue };
+            let Some((dest, value)) = stmt.kind.as_assign() else { continue };
             let Some(local) = dest.as_local() else { continue };
             match value {
                 Rvalue::Borrow(typing::tree::BorrowKind::Lend, ..) => {

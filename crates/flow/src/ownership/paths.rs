@@ -102,7 +102,7 @@ impl Paths {
         for _ in 0..MIRROR_ROUNDS {
             let before = self.nodes.len();
             for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-                let StmtKind::Assign(dest, value) = &stmt.kind else { continue };
+                let Some((dest, value)) = stmt.kind.as_assign() else { continue };
                 let (Rvalue::Use(Operand::Move(from))
                 | Rvalue::Bits(Operand::Move(from), _)
                 | Rvalue::Part(Operand::Move(from), ..)
@@ -230,7 +230,7 @@ impl Paths {
         }
         let rest = place.proj.get(steps..).unwrap_or(&[]);
         let in_union = self.nodes[node].is_union && matches!(rest, [Proj::Field(_)]);
-        let slot = rest.iter().any(|s| !matches!(s, Proj::Field(_)));
+        let slot = rest.iter().any(|s| !s.is_field());
         Some(Found { node, steps, exact: rest.is_empty() || in_union, slot })
     }
 

@@ -474,7 +474,7 @@ impl Words<'_, '_> {
     fn why_slot(&self, place: &Place) -> &'static str {
         match place.base {
             PlaceBase::Global(_) => " (in a global)",
-            _ if place.proj.iter().any(|s| matches!(s, Proj::Index(_))) && !place.has_deref() => " (in an array)",
+            _ if place.proj.iter().any(|s| s.index().is_some()) && !place.has_deref() => " (in an array)",
             _ => "",
         }
     }

@@ -36,7 +36,7 @@ impl Summaries {
         let mut result: Option<Range> = None;
         for (n, block) in body.blocks.iter().enumerate() {
             let at = Point { block: BlockId(n as u32), stmt: block.stmts.len() };
-            if let (TermKind::Return(Some(operand)), true) = (&block.term.kind, ranges.is_reached(at.block)) {
+            if let (Some(operand), true) = (block.term.kind.returned(), ranges.is_reached(at.block)) {
                 let range = ranges.value_at(at, operand)?;
                 result = Some(result.map_or(range, |r| r.hull(range)));
             }

@@ -111,7 +111,7 @@ impl Terms {
         }
         for block in &body.blocks {
             for stmt in &block.stmts {
-                if let StmtKind::Assign(_, value) = &stmt.kind {
+                if let Some((_, value)) = stmt.kind.as_assign() {
                     if let Some(key) = terms.key(program, body, value) {
                         terms.intern(key);
                     }
@@ -300,7 +300,7 @@ pub fn int_range(types: &TypeStore, ty: Ty) -> Option<Range> {
 
 /// What a tracked place may hold. Pointers are followed as 0 (null) and 1.
 fn tracked_type(program: &Program, body: &Body, place: &Place) -> Option<Range> {
-    if place.proj.iter().any(|step| matches!(step, Proj::Index(_))) || matches!(place.base, PlaceBase::Str(_)) {
+    if place.proj.iter().any(|step| step.index().is_some()) || matches!(place.base, PlaceBase::Str(_)) {
         return None;
     }
     let qty = mir::ty::place_ty(program, body, place).ok()?;

@@ -192,7 +192,7 @@ impl<'a> Solver<'a> {
                     self.stmt(Point { block: b, stmt: n }, stmt);
                 }
             }
-            if let TermKind::Return(Some(operand)) = &block.term.kind {
+            if let Some(operand) = block.term.kind.returned() {
                 self.returned(operand, block.term.span);
             }
         }

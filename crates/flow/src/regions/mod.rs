@@ -278,7 +278,7 @@ fn idle_drops(solver: &mut Solver) -> Vec<Point> {
     let mut idle = vec![];
     for (b, block) in body.blocks.iter().enumerate() {
         for (s, stmt) in block.stmts.iter().enumerate() {
-            let StmtKind::DropSlot(place) = &stmt.kind else { continue };
+            let Some(place) = stmt.kind.as_drop_slot() else { continue };
             let Ok(qty) = mir::ty::place_ty(solver.program, body, place) else { continue };
             let mut parts = vec![];
             shape::each_owned(&solver.program.types, qty.ty, 0, &mut |owned| parts.push(owned));

@@ -453,7 +453,7 @@ impl<'a> Origins<'a> {
 fn ends(body: &Body) -> BitSet {
     let mut ends = BitSet::empty(body.locals.len());
     for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-        if let StmtKind::StorageDead(local) = stmt.kind {
+        if let Some(local) = stmt.kind.ends() {
             ends.insert(local.0 as usize);
         }
     }

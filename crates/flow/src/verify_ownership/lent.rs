@@ -244,7 +244,7 @@ impl Walker<'_> {
     /// one, what bounds it.
     fn kept_in(&self, dest: &Place, region: Region) -> Region {
         let Region::Exists(n) = region else { return region };
-        let whole = dest.proj.iter().rposition(|step| matches!(step, Proj::Field(_)));
+        let whole = dest.proj.iter().rposition(|step| step.is_field());
         let ty = whole.and_then(|steps| mir::ty::prefix_ty(self.program, self.body, dest, steps).ok());
         ty.and_then(|ty| bound_of(self.program, ty.ty, n)).unwrap_or(region)
     }

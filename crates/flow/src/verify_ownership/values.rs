@@ -61,7 +61,7 @@ impl Walker<'_> {
                     self.lends(m, *kind, place);
                 }
                 let mut value = self.read(m, place)?;
-                let lends_pointer = matches!(kind, BorrowKind::Shared | BorrowKind::View);
+                let lends_pointer = kind.lends_pointer();
                 let in_slot = lends_pointer && self.is_slot(place) && owns(&self.program.types, self.place_ty(place));
                 if in_slot && *kind == BorrowKind::View {
                     self.wrong("lends what is in a slot");

@@ -354,7 +354,7 @@ impl Follow<'_> {
             return Some((tests, true));
         }
         for stmt in stmts.iter().rev() {
-            let StmtKind::Assign(dest, value) = &stmt.kind else {
+            let Some((dest, value)) = stmt.kind.as_assign() else {
                 // What may change an owner in between ends the search.
                 if !matches!(stmt.kind, StmtKind::Nop | StmtKind::Check(_) | StmtKind::StorageLive(_)) {
                     return None;

@@ -65,7 +65,7 @@ impl Recursion {
         for body in bodies {
             let callees = calls.entry(body.func.func).or_default();
             for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-                if let StmtKind::Call { callee: Callee::Direct(f), .. } = &stmt.kind {
+                if let Some(f) = stmt.kind.called() {
                     if !callees.contains(&f.func) {
                         callees.push(f.func);
                     }
@@ -147,7 +147,7 @@ fn sites(program: &Program, body: &Body, most: u64, placed: &mut Vec<Placed>) ->
     let summaries = Summaries::default();
     for (b, block) in body.blocks.iter().enumerate() {
         for (n, stmt) in block.stmts.iter().enumerate() {
-            let StmtKind::Assign(dest, value) = &stmt.kind else { continue };
+            let Some((dest, value)) = stmt.kind.as_assign() else { continue };
             let Rvalue::Alloc {
                 elem,
                 count,

@@ -375,7 +375,7 @@ impl Planner<'_> {
             _ if behind => return None,
             _ => {}
         }
-        let begins = |s: &Stmt| matches!(s.kind, StmtKind::StorageLive(l) | StmtKind::StorageDead(l) if Some(l) == place.base_local());
+        let begins = |s: &Stmt| s.kind.storage().is_some_and(|l| Some(l) == place.base_local());
         if self.l.blocks.iter().filter_map(|&b| self.body.blocks.get(b)).any(|b| b.stmts.iter().any(begins)) {
             return None;
         }

@@ -144,8 +144,8 @@ impl Walker<'_> {
     }
 
     fn step(&mut self, state: &mut State, kind: &StmtKind, at: At, dominators: &Dominators) {
-        if let StmtKind::StorageLive(local) | StmtKind::StorageDead(local) = kind {
-            self.spoil(*local);
+        if let Some(local) = kind.storage() {
+            self.spoil(local);
         }
         let StmtKind::Assign(place, value) = kind else {
             let mut gone = vec![];

@@ -1,0 +1,152 @@
+//! No silent forgetting: a pattern that names a variant of a statement, terminator, value, check,
+//! projection or borrow stands in an exhaustive `match`. Where `_`, `if let`, `let ... else` or
+//! `matches!` is used instead, a new variant is passed over without a word.
+//!
+//! The places that still do are counted by file in `forgetting.txt`. The counts may only fall:
+//! `MIR_BLESS=1` writes lower ones. Ask `mir::effects` or write the match out.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use syn::visit::Visit;
+
+const ENUMS: [&str; 6] = ["StmtKind", "TermKind", "Rvalue", "Check", "Proj", "BorrowKind"];
+
+/// What makes MIR or reads its text names the variants that it means; `ir.rs` has the questions about
+/// one form that all others ask.
+const MAKERS: [&str; 4] = ["crates/lower/src", "crates/mir/src/parse", "crates/mir/src/ir.rs", "crates/typing/src"];
+
+#[derive(Default)]
+struct Places(Vec<usize>);
+
+impl Places {
+    fn note(&mut self, at: proc_macro2::Span) {
+        self.0.push(at.start().line);
+    }
+}
+
+/// Whether a pattern names a variant.
+struct Names(bool);
+
+impl<'a> Visit<'a> for Names {
+    fn visit_path(&mut self, path: &'a syn::Path) {
+        let mut words = path.segments.iter().rev().skip(1);
+        self.0 |= words.next().is_some_and(|word| ENUMS.iter().any(|name| word.ident == name));
+    }
+}
+
+fn names_variant(pattern: &syn::Pat) -> bool {
+    let mut names = Names(false);
+    names.visit_pat(pattern);
+    names.0
+}
+
+/// Whether a pattern fits every value.
+fn fits_all(pattern: &syn::Pat) -> bool {
+    match pattern {
+        syn::Pat::Wild(_) => true,
+        syn::Pat::Ident(ident) => {
+            ident.subpat.is_none() && ident.ident.to_string().starts_with(|c: char| c.is_lowercase() || c == '_')
+        }
+        syn::Pat::Tuple(parts) => parts.elems.iter().all(fits_all),
+        syn::Pat::Reference(inner) => fits_all(&inner.pat),
+        syn::Pat::Or(cases) => cases.cases.iter().any(fits_all),
+        _ => false,
+    }
+}
+
+impl<'a> Visit<'a> for Places {
+    fn visit_item_mod(&mut self, item: &'a syn::ItemMod) {
+        let tests = item.attrs.iter().any(|a| a.path().is_ident("cfg"));
+        if !tests {
+            syn::visit::visit_item_mod(self, item);
+        }
+    }
+    fn visit_expr_match(&mut self, found: &'a syn::ExprMatch) {
+        if found.arms.iter().any(|arm| names_variant(&arm.pat)) && found.arms.iter().any(|arm| fits_all(&arm.pat)) {
+            self.note(found.match_token.span);
+        }
+        syn::visit::visit_expr_match(self, found);
+    }
+    fn visit_expr_let(&mut self, found: &'a syn::ExprLet) {
+        if names_variant(&found.pat) {
+            self.note(found.let_token.span);
+        }
+        syn::visit::visit_expr_let(self, found);
+    }
+    fn visit_local(&mut self, found: &'a syn::Local) {
+        if names_variant(&found.pat) {
+            self.note(found.let_token.span);
+        }
+        syn::visit::visit_local(self, found);
+    }
+    fn visit_macro(&mut self, found: &'a syn::Macro) {
+        if found.path.is_ident("matches") {
+            let text = found.tokens.to_string();
+            if ENUMS.iter().any(|name| text.contains(&format!("{name} ::"))) {
+                self.note(found.path.segments[0].ident.span());
+            }
+        }
+    }
+}
+
+fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, out);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            out.push(path);
+        }
+    }
+}
+
+#[test]
+fn variants_stand_in_exhaustive_matches() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/forgetting.txt");
+    let mut files = vec![];
+    for entry in std::fs::read_dir(root.join("crates")).unwrap() {
+        sources(&entry.unwrap().path().join("src"), &mut files);
+    }
+    let mut now: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for file in files {
+        let name = file.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+        if MAKERS.iter().any(|maker| name.starts_with(maker)) || name.ends_with("tests.rs") || name.contains("/tests/")
+        {
+            continue;
+        }
+        let mut places = Places::default();
+        places.visit_file(&syn::parse_file(&std::fs::read_to_string(&file).unwrap()).unwrap());
+        if !places.0.is_empty() {
+            now.insert(name, places.0);
+        }
+    }
+    let text = std::fs::read_to_string(&list).unwrap_or_default();
+    let listed: BTreeMap<&str, usize> =
+        text.lines().filter_map(|l| l.split_once(' ')).filter_map(|(n, f)| Some((f, n.parse().ok()?))).collect();
+    if std::env::var_os("MIR_BLESS").is_some() {
+        // Without a list all are written; else what is listed, where there are fewer now.
+        let lines = now.iter().filter_map(|(file, places)| {
+            let most = if listed.is_empty() { places.len() } else { *listed.get(file.as_str())? };
+            Some(format!("{} {file}\n", places.len().min(most)))
+        });
+        std::fs::write(&list, lines.collect::<String>()).unwrap();
+        return;
+    }
+    let mut wrong = vec![];
+    for (file, places) in &now {
+        let most = listed.get(file.as_str()).copied().unwrap_or(0);
+        if places.len() > most {
+            wrong.push(format!("{file} has {} such places, {most} are listed: lines {places:?}", places.len()));
+        }
+    }
+    for (file, most) in listed {
+        let there = now.get(file).map_or(0, Vec::len);
+        if there < most {
+            wrong.push(format!("{file} has {there}, {most} are listed: run with MIR_BLESS=1"));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
