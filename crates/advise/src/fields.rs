@@ -5,7 +5,7 @@ use crate::program::Context;
 use crate::summary::Frees;
 use flow::framework::Point;
 use mir::ir::*;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use typing::types::{Ty, TyKind};
 
 /// Names of fields, as `tag.field`, or `tag.field[]` for elements of what the field points at.
@@ -74,14 +74,102 @@ pub fn released(cx: &Context, found: &mut Fields) {
     }
 }
 
-/// Whether a type is a list node beside its data: a struct with a pointer to its own type, and a
+/// Adds the fields that share what they point at with other places, or are resized: what is read
+/// from one is stored elsewhere, or passed to what may keep it; or what is stored in one was read
+/// from memory or is a parameter. Coarse: a variable counts for the whole body.
+pub fn shared(cx: &Context, found: &mut Fields) {
+    for body in &cx.program.bodies {
+        let (fields, foreign) = origins(cx, body);
+        let of = |at: Point, operand: &Operand| -> Vec<String> {
+            match operand.place() {
+                Some(p) if p.proj.is_empty() => fields.get(&p.base).cloned().unwrap_or_default(),
+                Some(p) => field_of(cx, body, at, p).into_iter().collect(),
+                None => vec![],
+            }
+        };
+        for (n, block) in body.blocks.iter().enumerate() {
+            for (stmt, s) in block.stmts.iter().enumerate() {
+                let at = Point { block: BlockId(n as u32), stmt };
+                match &s.kind {
+                    StmtKind::Assign(dest, Rvalue::Use(from) | Rvalue::Bits(from, _)) if !dest.proj.is_empty() => {
+                        let own = field_of(cx, body, at, dest);
+                        let read = of(at, from);
+                        let is_foreign = from.place().is_some_and(|p| !p.proj.is_empty() || foreign.contains(&p.base));
+                        if !own.as_ref().is_some_and(|own| read.contains(own)) {
+                            found.extend(read);
+                            found.extend(own.filter(|_| is_foreign));
+                        }
+                    }
+                    StmtKind::Call { callee, args, .. } => {
+                        let name = cx.callee_name(body, at, callee);
+                        let role = name.as_deref().and_then(|n| cx.table.get(n)).map(|e| e.role);
+                        for (n, arg) in args.iter().enumerate() {
+                            let keeps = match (role, cx.summary(callee)) {
+                                (Some(Role::Resize { object }), _) => object as usize == n,
+                                (Some(_), _) => false,
+                                (None, Some(summary)) => summary.params.get(n).is_some_and(|p| p.kept.is_some()),
+                                (None, None) => false,
+                            };
+                            if keeps {
+                                found.extend(of(at, arg));
+                            }
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// By local: the fields that what it holds was read from; and the locals that are parameters or
+/// hold what was read from any memory.
+fn origins(cx: &Context, body: &Body) -> (FxHashMap<PlaceBase, Vec<String>>, FxHashSet<PlaceBase>) {
+    let mut fields: FxHashMap<PlaceBase, Vec<String>> = FxHashMap::default();
+    let mut foreign: FxHashSet<PlaceBase> = (0..body.params).map(|n| PlaceBase::Local(Local(n))).collect();
+    loop {
+        let mut changed = false;
+        for (n, block) in body.blocks.iter().enumerate() {
+            for (stmt, s) in block.stmts.iter().enumerate() {
+                let StmtKind::Assign(dest, Rvalue::Use(from) | Rvalue::Bits(from, _)) = &s.kind else { continue };
+                let (true, Some(from)) = (dest.proj.is_empty(), from.place()) else { continue };
+                let is_pointer = mir::ty::place_ty(cx.program, body, dest)
+                    .is_ok_and(|q| cx.program.types.as_pointer(q.ty).is_some());
+                if !is_pointer {
+                    continue;
+                }
+                let at = Point { block: BlockId(n as u32), stmt };
+                let new: Vec<String> = match from.proj.is_empty() {
+                    true => fields.get(&from.base).cloned().unwrap_or_default(),
+                    false => field_of(cx, body, at, from).into_iter().collect(),
+                };
+                if !from.proj.is_empty() || foreign.contains(&from.base) {
+                    changed |= foreign.insert(dest.base);
+                }
+                let slot = fields.entry(dest.base).or_default();
+                for name in new {
+                    if !slot.contains(&name) {
+                        slot.push(name);
+                        changed = true;
+                    }
+                }
+            }
+        }
+        if !changed {
+            return (fields, foreign);
+        }
+    }
+}
+
+/// Whether a type is a list node beside its data: a struct of pointers to its own type and one
 /// `void *`.
 pub fn is_list_node(cx: &Context, ty: Ty) -> bool {
     let types = &cx.program.types;
     let Some(record) = types.as_record(ty) else { return false };
-    let fields = types.record(record).fields.clone();
-    let points = |to: &dyn Fn(Ty) -> bool| {
-        fields.iter().flat_map(|f| f.iter()).any(|f| types.as_pointer(f.ty.ty).is_some_and(|p| to(p.target.ty)))
-    };
-    points(&|to| to == ty) && points(&|to| matches!(types.kind(to), TyKind::Void))
+    let Some(fields) = types.record(record).fields.clone() else { return false };
+    let target = |ty: Ty| types.as_pointer(ty).map(|p| p.target.ty);
+    let links = fields.iter().filter(|f| target(f.ty.ty) == Some(ty)).count();
+    let is_void = |to: Ty| matches!(types.kind(to), TyKind::Void);
+    let data = fields.iter().filter(|f| target(f.ty.ty).is_some_and(is_void)).count();
+    links > 0 && data == 1 && links + data == fields.len()
 }

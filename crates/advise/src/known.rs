@@ -92,6 +92,7 @@ pub fn known(name: &str) -> Option<Known> {
         "read" | "write" | "pread" | "pwrite" | "recv" | "send" | "sendto" | "recvfrom" => bounded(&[(1, Argument(2))]),
         "strcpy" | "stpcpy" | "strcat" | "strncat" => returns(0, &[]),
         "strchr" | "strrchr" | "strstr" | "strpbrk" | "strcasestr" | "index" | "rindex" => returns(0, &[]),
+        "basename" | "__xpg_basename" | "dirname" => returns(0, &[]),
         "strlen"
         | "strcmp"
         | "strcasecmp"
@@ -110,6 +111,7 @@ pub fn known(name: &str) -> Option<Known> {
         | "vprintf"
         | "vfprintf"
         | "vsprintf"
+        | "syslog"
         | "dprintf"
         | "sscanf"
         | "perror"

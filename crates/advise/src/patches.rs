@@ -11,7 +11,7 @@ use crate::origin::{origins, tokens, Origins};
 use crate::plan::{plan, Plan};
 use crate::program::{Context, Externals};
 use crate::rules::Rule;
-use crate::summary::{of_body, summarise, Summary};
+use crate::summary::{of_body, summarise, Summaries, Summary};
 use crate::unit::{read, Preprocessor, Unit};
 use crate::verdict::{judge, Candidate, Surroundings};
 use mir::ir::LocalKind;
@@ -160,7 +160,9 @@ impl Patcher<'_> {
             None => vec![],
         };
         if own.is_empty() {
-            summarise(&unit.program, &self.options.table, self.externals, &mut own);
+            let mut all = Summaries::default();
+            summarise(&unit.program, &self.options.table, self.externals, &mut all);
+            own = all.own;
         }
         let cx = Context { program: &unit.program, table: &self.options.table, own: &own, externals: self.externals };
         Ok(judge(&unit, &cx, self.around, self.options, only))

@@ -12,7 +12,7 @@ use crate::patches::Patcher;
 use crate::program::{is_internal, symbol, Context, Externals};
 use crate::recursion::{reached, recursive, Edges};
 use crate::rules::Rule;
-use crate::summary::{summarise, Param, Summary};
+use crate::summary::{summarise, Param, Summaries, Summary};
 use crate::unit::{read, Preprocessor, Source, Unit};
 use crate::verdict::{judge, Parameters, Surroundings};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ use std::sync::{Barrier, Mutex};
 
 /// How often summaries are exchanged between units before calls from one to another count as
 /// unknown.
-const MOST_ROUNDS: usize = 10;
+const MOST_ROUNDS: usize = 40;
 
 /// What a run gives.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ pub struct Outcome {
 struct Loaded {
     number: usize,
     unit: Unit,
-    own: Vec<Option<Summary>>,
+    summaries: Summaries,
 }
 
 struct Shared<'a> {
@@ -50,6 +50,7 @@ struct Shared<'a> {
     edges: Mutex<Edges>,
     parameters: Mutex<Parameters>,
     fields: Mutex<Fields>,
+    shared_fields: Mutex<Fields>,
     outcome: Mutex<Outcome>,
     progress: &'a (dyn Fn(usize, usize) + Sync),
 }
@@ -82,6 +83,7 @@ pub fn run(
         edges: Mutex::default(),
         parameters: Mutex::default(),
         fields: Mutex::default(),
+        shared_fields: Mutex::default(),
         outcome: Mutex::default(),
         progress,
     };
@@ -108,7 +110,8 @@ fn work(shared: &Shared) {
         let mut externals = locked(&shared.externals);
         for body in program.bodies.iter().filter(|b| !is_internal(program, &b.func)) {
             let Some(name) = symbol(program, &body.func) else { continue };
-            let bottom = Summary { params: vec![Param::default(); body.params as usize], ..Summary::default() };
+            let params = vec![Param::default(); body.params as usize];
+            let bottom = Summary { params, unit: Some(loaded.number), ..Summary::default() };
             externals.entry(name).or_insert(bottom);
         }
         drop(externals);
@@ -135,19 +138,26 @@ fn work(shared: &Shared) {
     }
     let externals = locked(&shared.externals).clone();
     for loaded in &units {
-        let (program, own) = (&loaded.unit.program, &loaded.own);
+        let (program, own) = (&loaded.unit.program, &loaded.summaries.own);
         let cx = Context { program, table: &shared.options.table, own, externals: &externals };
-        crate::fields::released(&cx, &mut locked(&shared.fields));
+        let mut found = (Fields::default(), Fields::default());
+        crate::fields::released(&cx, &mut found.0);
+        crate::fields::shared(&cx, &mut found.1);
+        locked(&shared.fields).extend(found.0);
+        locked(&shared.shared_fields).extend(found.1);
     }
     shared.barrier.wait();
-    let fields = locked(&shared.fields).clone();
+    let mut fields = locked(&shared.fields).clone();
+    let several = locked(&shared.shared_fields);
+    fields.retain(|f| !several.contains(f));
+    drop(several);
     let mut parameters = locked(&shared.parameters).clone();
     crate::parameters::keep_known(&mut parameters, &locked(&shared.edges), shared.options.whole_program);
     for loaded in &units {
         let cx = Context {
             program: &loaded.unit.program,
             table: &shared.options.table,
-            own: &loaded.own,
+            own: &loaded.summaries.own,
             externals: &externals,
         };
         let around = Surroundings {
@@ -161,8 +171,13 @@ fn work(shared: &Shared) {
             let mut candidates = judge(&loaded.unit, &cx, &around, shared.options, None);
             if shared.options.patches {
                 let (preprocessor, options) = (shared.preprocessor, shared.options);
-                let patcher =
-                    Patcher { preprocessor, options, own: &loaded.own, externals: &externals, around: &around };
+                let patcher = Patcher {
+                    preprocessor,
+                    options,
+                    own: &loaded.summaries.own,
+                    externals: &externals,
+                    around: &around,
+                };
                 patcher.patch(&loaded.unit, &mut candidates);
             }
             candidates.into_iter().map(|c| c.finding).collect::<Vec<Finding>>()
@@ -196,7 +211,7 @@ fn load(shared: &Shared) -> Vec<Loaded> {
         match unit {
             Ok(unit) => {
                 locked(&shared.outcome).functions += unit.program.bodies.len();
-                units.push(Loaded { number, unit, own: vec![] });
+                units.push(Loaded { number, unit, summaries: Summaries::default() });
             }
             Err(why) => locked(&shared.outcome).errors.push((source.clone(), why)),
         }
@@ -212,17 +227,17 @@ fn settle(shared: &Shared, units: &mut [Loaded]) {
         shared.barrier.wait();
         for loaded in units.iter_mut() {
             if last {
-                loaded.own.clear();
+                loaded.summaries = Summaries::default();
             }
-            summarise(&loaded.unit.program, &shared.options.table, &externals, &mut loaded.own);
+            summarise(&loaded.unit.program, &shared.options.table, &externals, &mut loaded.summaries);
             let program = &loaded.unit.program;
             let mut all = locked(&shared.externals);
             for body in program.bodies.iter().filter(|b| !is_internal(program, &b.func)) {
                 let name = symbol(program, &body.func);
-                let summary = loaded.own.get(body.func.func.0 as usize).cloned().flatten();
+                let summary = loaded.summaries.own.get(body.func.func.0 as usize).cloned().flatten();
                 let (Some(name), Some(summary)) = (name, summary) else { continue };
                 let slot = all.entry(name).or_default();
-                if slot.add(&summary) {
+                if slot.add(&summary, loaded.number) {
                     shared.changed.store(true, Ordering::SeqCst);
                 }
             }

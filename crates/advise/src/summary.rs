@@ -14,9 +14,10 @@ use flow::framework::Point;
 use mir::cfg::Cfg;
 use mir::effects::{stmt_places, Access};
 use mir::ir::*;
+use std::hash::{Hash, Hasher};
 
 /// Whether a function releases an argument.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Hash)]
 pub enum Frees {
     /// On no path.
     #[default]
@@ -28,7 +29,7 @@ pub enum Frees {
 }
 
 /// What a function does with one pointer argument.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Hash)]
 pub struct Param {
     /// Why it may keep it, if it may.
     pub kept: Option<String>,
@@ -43,7 +44,7 @@ pub struct Param {
 }
 
 /// A fresh object that a function returns.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub struct Fresh {
     /// Bytes, if that is a constant.
     pub bytes: Option<u64>,
@@ -56,7 +57,7 @@ pub struct Fresh {
 }
 
 /// What is known of a function.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Hash)]
 pub struct Summary {
     /// By parameter.
     pub params: Vec<Param>,
@@ -68,6 +69,10 @@ pub struct Summary {
     pub never_returns: bool,
     /// Whether all it does is release its first argument.
     pub only_releases: bool,
+    /// Of an external function: the unit that defines it.
+    pub unit: Option<usize>,
+    /// Of an external function: whether several units define it.
+    pub several: bool,
 }
 
 impl Summary {
@@ -76,17 +81,31 @@ impl Summary {
         self.params.get(n).is_some_and(|p| p.returned)
     }
 
-    /// Adds what a definition says to what is known under its name; true if that changes something.
-    /// Of two definitions under one name either may be meant.
-    pub fn add(&mut self, new: &Summary) -> bool {
-        let mut both = new.clone();
+    /// Adds what the definition in a unit says to what is known under its name; true if that changes
+    /// something. Of definitions in several units (programs of one folder, say) any may be meant;
+    /// then each fact only gets weaker, so that the exchange between units ends.
+    pub fn add(&mut self, new: &Summary, unit: usize) -> bool {
+        let mut both = Summary { unit: Some(unit), several: self.several, ..new.clone() };
+        if self.unit.is_some_and(|other| other != unit) {
+            both.several = true;
+        }
         if self.params.len() != both.params.len() {
             let kept = Some("it is defined in two ways".to_string());
             both.params = vec![Param { kept, ..Param::default() }; self.params.len().max(both.params.len())];
             both.fresh = None;
         }
-        for param in &mut both.params {
-            param.gives_back = false;
+        if both.several {
+            both.unit = self.unit;
+            both.fresh = both.fresh.filter(|f| self.fresh.as_ref() == Some(f));
+            both.never_returns &= self.never_returns;
+            both.only_releases &= self.only_releases;
+            for (new, old) in both.params.iter_mut().zip(&self.params) {
+                new.gives_back &= old.gives_back;
+                // Freed by one and not by the other.
+                if new.frees != old.frees {
+                    new.frees = Frees::Sometimes;
+                }
+            }
         }
         self.join(both)
     }
@@ -114,10 +133,22 @@ impl Summary {
 /// How often the functions of a unit are gone through before recursion is given up.
 const MOST_ROUNDS: usize = 12;
 
-/// Summaries of all functions that the unit defines.
-pub fn summarise(program: &Program, table: &Table, externals: &Externals, own: &mut Vec<Option<Summary>>) {
+/// Summaries of the functions that a unit defines, and from what they were computed.
+#[derive(Debug, Default)]
+pub struct Summaries {
+    /// By `FuncId`; `None`: not defined here.
+    pub own: Vec<Option<Summary>>,
+    /// By body: a hash of the summaries of its callees that its own was computed from.
+    inputs: Vec<Option<u64>>,
+}
+
+/// Summaries of all functions that the unit defines. A body whose callees have the summaries that
+/// they had when it was summed up last is not gone through again.
+pub fn summarise(program: &Program, table: &Table, externals: &Externals, all: &mut Summaries) {
+    let Summaries { own, inputs } = all;
     if own.len() != program.functions.len() {
         *own = vec![None; program.functions.len()];
+        *inputs = vec![None; program.bodies.len()];
         for body in &program.bodies {
             let params = vec![Param::default(); body.params as usize];
             if let Some(slot) = own.get_mut(body.func.func.0 as usize) {
@@ -130,7 +161,15 @@ pub fn summarise(program: &Program, table: &Table, externals: &Externals, own: &
         let mut changed = false;
         for &n in &order {
             let Some(body) = program.bodies.get(n) else { continue };
-            let new = of_body(&Context { program, table, own, externals }, body);
+            let cx = Context { program, table, own, externals };
+            let input = Some(input(&cx, body));
+            if inputs.get(n) == Some(&input) {
+                continue;
+            }
+            let new = of_body(&cx, body);
+            if let Some(slot) = inputs.get_mut(n) {
+                *slot = input;
+            }
             let Some(Some(old)) = own.get_mut(body.func.func.0 as usize) else { continue };
             changed |= old.join(new);
             if round + 1 == MOST_ROUNDS && changed {
@@ -145,6 +184,28 @@ pub fn summarise(program: &Program, table: &Table, externals: &Externals, own: &
         if !changed || !Rule::FixedPoint.holds() {
             return;
         }
+    }
+}
+
+/// A hash of what is known of the functions that a body names.
+fn input(cx: &Context, body: &Body) -> u64 {
+    let mut hasher = rustc_hash::FxHasher::default();
+    for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+        if let StmtKind::Call { callee, args, .. } = &stmt.kind {
+            cx.summary(callee).hash(&mut hasher);
+            // Comparisons that qsort calls.
+            args.iter().for_each(|a| named(cx, a, &mut hasher));
+        }
+        if let StmtKind::Assign(_, value) = &stmt.kind {
+            mir::effects::rvalue_operands(value, &mut |a| named(cx, a, &mut hasher));
+        }
+    }
+    hasher.finish()
+}
+
+fn named(cx: &Context, operand: &Operand, hasher: &mut rustc_hash::FxHasher) {
+    if let Operand::Const(Const::Func(func)) = operand {
+        cx.summary(&Callee::Direct(func.clone())).hash(hasher);
     }
 }
 
