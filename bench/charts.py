@@ -36,3 +36,23 @@ def bars(path, title, axis, labels, series):
         figure.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=min(3, len(series)), frameon=False)
     # Without a date the file changes only if the figures do.
     figure.savefig(path, format="svg", bbox_inches="tight", pad_inches=0.1, metadata={"Date": None})
+
+
+def lines(path, title, axis, sizes, panels):
+    """Lines into an SVG file, a panel each. sizes: the places on the axis, drawn as logarithms; panels: (name, series); series:
+    (name, values), a value a size."""
+    figure = Figure(figsize=(8.5, 2.6), layout="constrained")
+    all_axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for axes, (name, series) in zip(all_axes, panels):
+        for n, (label, values) in enumerate(series):
+            axes.plot(sizes, values, marker="o", markersize=3, linewidth=1.2, color=COLOURS[n % len(COLOURS)], label=label)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(sizes, [str(s) for s in sizes])
+        axes.set_ylim(bottom=0)
+        axes.set_title(name, fontsize=9)
+        axes.set_xlabel(axis, fontsize=8)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+    handles, labels = all_axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=len(labels), frameon=False)
+    figure.savefig(path, format="svg", bbox_inches="tight", pad_inches=0.1, metadata={"Date": None})

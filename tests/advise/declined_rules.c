@@ -426,6 +426,7 @@ int to_a_taken_parameter(void) { // rule: taken-parameter
     return 1;
 }
 
+static void first_keeper(char *p, int n);
 static void around(char *p, int n);
 
 static void first_keeper(char *p, int n) {
