@@ -9,13 +9,12 @@ void lee_run_aside(struct lee_aside *job) {
 
 #else
 
-#include <lee/foreign.h>
-
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "foreign_stack.h"
 #include "process.h"
 #include "reactor.h"
 
@@ -83,7 +82,7 @@ void lee_run_aside(struct lee_aside *job) {
     const struct lee_left waiting = {release_waiting, job}, running = {abandon, job};
     job->reactor = LEE_SUSPENDS ? lee_reactor_self() : NULL;
     if (job->reactor == NULL) {
-        lee_foreign_call(run_here, job);
+        lee_foreign_run(run_here, job);
         return;
     }
     while (process->aside || atomic_load(&under_way) >= ASIDE_MOST)
@@ -95,7 +94,7 @@ void lee_run_aside(struct lee_aside *job) {
         lee_wait_done(&job->state, &running);
     } else {
         atomic_fetch_sub(&under_way, 1);
-        lee_foreign_call(run_here, job);
+        lee_foreign_run(run_here, job);
     }
     process->aside = false;
 }

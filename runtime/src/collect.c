@@ -361,6 +361,7 @@ void lee_collect(void) {
     struct lee_heap *heap = lee_heap_self();
     if (heap != NULL && heap->enabled)
         lee_heap_collect(heap);
+    lee_task_end_slice();
 }
 
 size_t lee_heap_idle(struct lee_heap *heap) {

@@ -29,6 +29,10 @@ void lee_foreign_call(void (*function)(void *), void *argument) {
     function(argument);
 }
 
+void lee_foreign_run(void (*function)(void *), void *argument) {
+    function(argument);
+}
+
 const struct lee_foreign_stack *lee_foreign_stack_find(uintptr_t address) {
     (void)address;
     return NULL;
@@ -180,7 +184,7 @@ static void note_stack(const struct lee_task *task) {
         heap->stack_end = lee_task_stack_end(task);
 }
 
-void lee_foreign_call(void (*function)(void *), void *argument) {
+void lee_foreign_run(void (*function)(void *), void *argument) {
     if (!lee_on_task_stack) {
         function(argument);
         return;
@@ -197,6 +201,11 @@ void lee_foreign_call(void (*function)(void *), void *argument) {
     task->foreign = NULL;
     note_stack(task);
     lee_foreign_stack_give(stack);
+}
+
+void lee_foreign_call(void (*function)(void *), void *argument) {
+    lee_foreign_run(function, argument);
+    lee_task_end_slice();
 }
 
 #endif

@@ -13,6 +13,9 @@ struct lee_foreign_stack {
     uintptr_t left;
 };
 
+/* What `lee_foreign_call` does, for the runtime's own calls: the process never gives way in it. */
+void lee_foreign_run(void (*function)(void *), void *argument);
+
 /* One that nobody uses, of this thread from now on; null if there is no memory. */
 struct lee_foreign_stack *lee_foreign_stack_take(void);
 void lee_foreign_stack_give(struct lee_foreign_stack *stack);

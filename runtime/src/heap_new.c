@@ -42,7 +42,7 @@ static const char *setting(const char *name) {
     return value == NULL || value[0] == 0 ? NULL : value;
 }
 
-static size_t number_up_to(size_t most, const char *name, size_t otherwise) {
+size_t lee_setting_number(size_t most, const char *name, size_t otherwise) {
     const char *value = setting(name);
     char *end;
     if (value == NULL)
@@ -55,7 +55,7 @@ static size_t number_up_to(size_t most, const char *name, size_t otherwise) {
 }
 
 static size_t number_of(const char *name, size_t otherwise) {
-    return number_up_to(SIZE_MAX, name, otherwise);
+    return lee_setting_number(SIZE_MAX, name, otherwise);
 }
 
 static void read_settings(void) {
@@ -65,8 +65,8 @@ static void read_settings(void) {
     settings->trace = number_of("LEE_GC_TRACE", 0) != 0;
     settings->verify = number_of("LEE_GC_VERIFY", 0) != 0;
     settings->stress = number_of("LEE_GC_STRESS", 0);
-    settings->grow_percent = number_up_to(GROW_MOST, "LEE_GC_GROW", settings->grow_percent);
-    lee_units_settings.flat = number_up_to(RESERVE_GB_MOST, "LEE_RESERVE_GB", 0) << 30;
+    settings->grow_percent = lee_setting_number(GROW_MOST, "LEE_GC_GROW", settings->grow_percent);
+    lee_units_settings.flat = lee_setting_number(RESERVE_GB_MOST, "LEE_RESERVE_GB", 0) << 30;
 #ifndef LEE_NO_GC
     const char *accounting = setting("LEE_ACCOUNTING");
     if (accounting != NULL && strcmp(accounting, "none") == 0)
@@ -80,7 +80,7 @@ static void read_settings(void) {
     if (snapshot != NULL && strcmp(snapshot, "always") == 0)
         settings->snapshot = LEE_SNAPSHOT_ALWAYS;
     else
-        settings->snapshot = number_up_to(1, "LEE_GC_SNAPSHOT", 1) != 0 ? LEE_SNAPSHOT_USUAL : LEE_SNAPSHOT_NEVER;
+        settings->snapshot = lee_setting_number(1, "LEE_GC_SNAPSHOT", 1) != 0 ? LEE_SNAPSHOT_USUAL : LEE_SNAPSHOT_NEVER;
     if (lee_runs_on_valgrind())
         settings->snapshot = LEE_SNAPSHOT_NEVER; /* valgrind does not know how to copy a process so */
     size_t fail = number_of("LEE_GC_FAIL", 0), once = number_of("LEE_GC_FAIL_ONCE", 0);

@@ -2,6 +2,7 @@
  * result could overlap what is read, into memory of our own first. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "foreign_stack.h"
 #include "io_file.h"
 #include "io_library.h"
 
@@ -114,7 +115,7 @@ __attribute__((format(printf, 3, 0))) static int convert(char *to, size_t room, 
         return vsnprintf(to, room, format, args);
     struct conversion job = {.to = to, .room = room, .format = format};
     va_copy(job.args, args);
-    lee_foreign_call(run_conversion, &job);
+    lee_foreign_run(run_conversion, &job);
     va_end(job.args);
     return job.length;
 }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 
 #include "io_library.h"
+#include "preempt.h"
 #include "reactor.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@ static void note(int number) {
 static bool is_ours_to_change(int number) {
     switch (number) {
     case SIGSEGV: case SIGBUS: case SIGFPE: case SIGILL: case SIGTRAP: case SIGABRT: case SIGSYS:
+    case LEE_SIGNAL_SLICE:
         break;
     default:
         if (number > 0 && number < _NSIG)

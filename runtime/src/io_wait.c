@@ -325,6 +325,7 @@ void lee_io_broken(int fd) {
     (void)fd;
 }
 
+#define lee_task_end_slice() ((void)0)
 #define read_waiting(fd, p, n, left) read(fd, p, n)
 #define write_waiting(fd, p, n, left) write(fd, p, n)
 #define receive_waiting recvfrom
@@ -337,12 +338,14 @@ void lee_io_broken(int fd) {
 /* --- C's names ------------------------------------------------------------------------------------------------------------ */
 
 ssize_t lee_read(int fd, void *p, size_t n) {
+    lee_task_end_slice();
     if (!lee_fd_is_mine(fd))
         return -1;
     return LEE_SUSPENDS ? read_waiting(fd, p, n, NULL) : read(fd, p, n);
 }
 
 ssize_t lee_write(int fd, const void *p, size_t n) {
+    lee_task_end_slice();
     if (!lee_fd_is_mine(fd))
         return -1;
     if (!LEE_SUSPENDS)

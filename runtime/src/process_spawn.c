@@ -25,6 +25,7 @@
 #include "globals_copy.h"
 #include "opened.h"
 #include "poison.h"
+#include "preempt.h"
 #include "report.h"
 #include "text.h"
 
@@ -385,6 +386,7 @@ struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)
     pid->record = record;
     link_pid(pid);
     lee_process_link(process);
+    lee_preempt_begin();
     return pid;
 }
 

@@ -18,6 +18,7 @@
 #include "foreign_stack.h"
 #include "io_wait.h"
 #include "poison.h"
+#include "preempt.h"
 #include "process.h"
 #include "reactor.h"
 #include "report.h"
@@ -38,6 +39,7 @@ static _Thread_local struct {
     struct lee_process *head, *tail; /* that can run, without the one that runs */
     struct lee_process *spawned;     /* all but the thread's own */
     int turns;                       /* until the reactor is looked at although others can run */
+    bool rests;                      /* the timer that ends slices was stopped, because nobody else could run */
 #ifdef LEE_ASAN
     const void *bottom; /* of the stack that the thread began with */
     size_t size;
@@ -46,7 +48,15 @@ static _Thread_local struct {
 
 enum { TURNS = 64 };
 
+/* Of a stack: what there must be for its task to be stopped where it computes. */
+#ifdef LEE_ASAN
+enum { STOP_BYTES = 32 << 10 };
+#else
+enum { STOP_BYTES = 8 << 10 };
+#endif
+
 _Thread_local bool lee_tasks_used __attribute__((tls_model("initial-exec")));
+_Thread_local bool lee_slice_over __attribute__((tls_model("initial-exec")));
 
 static void trace(struct lee_marker *marker, const void *object, size_t bytes) {
     const struct lee_task *task = object;
@@ -86,9 +96,17 @@ static bool is_first(const struct lee_task *task) {
 
 /* --- processes ------------------------------------------------------------------------------------------------------ */
 
+/* There are others again, whose turn comes when the slice ends. */
+static __attribute__((noinline)) void arm(void) {
+    worker.rests = false;
+    lee_preempt_arm();
+}
+
 void lee_process_ready(struct lee_process *process) {
     if (process->queued)
         return;
+    if (__builtin_expect(worker.rests, 0))
+        arm();
     process->queued = true;
     process->queue_next = NULL;
     process->queue_previous = worker.tail;
@@ -267,6 +285,8 @@ static void run(struct lee_task *to, bool for_ever) {
     if (from->low == 0 && process->heap != NULL)
         from->high = process->heap->stack_end;
     if (to->process != process) {
+        if (__builtin_expect(worker.rests, 0))
+            arm();
         process->arenas.running = NULL;
         lee_process_enter(to->process);
     }
@@ -397,6 +417,47 @@ static inline struct lee_task *next_of(struct lee_task *waiting) {
     struct lee_tasks *tasks = &waiting->process->tasks;
     bool quickly = tasks->head != NULL && --worker.turns > 0;
     return __builtin_expect(quickly, 1) ? first_ready(tasks) : next_slowly(waiting);
+}
+
+/* --- preemption (preempt.c)
+ * ----------------------------------------------------------------------------------------- */
+
+bool lee_task_has_others(void) {
+    return worker.head != NULL || lee_reactor_has_waits();
+}
+
+void lee_task_call_when_others(void) {
+    worker.rests = true;
+}
+
+bool lee_task_may_stop(uintptr_t sp) {
+    const struct lee_task *task = lee_process != NULL ? lee_process->tasks.running : NULL;
+    if (task == NULL || task->foreign != NULL)
+        return false;
+    return task->low == 0 || (sp > task->low + STOP_BYTES && sp < task->high);
+}
+
+void lee_task_give_way(void) {
+    struct lee_task *self = lee_process->tasks.running;
+    struct lee_process *process = self->process;
+    lee_slice_over = false;
+    if (self->foreign != NULL) /* C's frames are below */
+        return;
+    look_in_turn();
+    if (worker.head == NULL)
+        return;
+    /* Tasks of one process are not preempted by each other: this one goes on first. */
+    struct lee_tasks *tasks = &process->tasks;
+    self->state = LEE_TASK_READY;
+    self->queue_previous = NULL;
+    self->queue_next = tasks->head;
+    if (tasks->head != NULL)
+        tasks->head->queue_previous = self;
+    else
+        tasks->tail = self;
+    tasks->head = self;
+    lee_process_ready(process);
+    run(next_outside(), false);
 }
 
 /* --- beginning and end --------------------------------------------------------------------------------------------- */
@@ -661,6 +722,13 @@ void lee_tasks_drop(struct lee_process *process, bool standing) {
         for (struct lee_task *task = at->tasks; task != NULL; task = task->next) {
             leave_wait(task);
             leave_foreign(task);
+#ifdef LEE_ASAN
+            /* Else the pages of arenas go with the heap. */
+            bool runs = standing && is_running(task);
+            lee_arenas_drop(runs ? process->arenas.running : task->arenas);
+            process->arenas.running = runs ? NULL : process->arenas.running;
+            task->arenas = NULL;
+#endif
             if (task != &process->tasks.first && !(standing && is_running(task)) && task->high != 0)
                 lee_stack_give(task->high, task->lowest);
         }

@@ -71,6 +71,17 @@ void lee_task_park(void *outside, void (*leave)(struct lee_task *task));
 void lee_task_resume(struct lee_task *task);
 /* The same; `leave` is called if the task is ended before it runs. What `park` was given as `outside` stays. */
 void lee_task_resume_left(struct lee_task *task, void (*leave)(struct lee_task *task));
+/* The running process gives way to others, wherever it stands; its task goes on before its others.
+ * It may be killed meanwhile. */
+void lee_task_give_way(void);
+/* The process was not where it can be stopped when its slice ended (preempt.c). */
+extern _Thread_local bool lee_slice_over __attribute__((tls_model("initial-exec")));
+/* Where a call might wait too, and holds nothing: loops of long calls are hardly ever seen outside
+ * of them. */
+static inline void lee_task_end_slice(void) {
+    if (__builtin_expect(lee_slice_over, 0))
+        lee_task_give_way();
+}
 /* Makes the first task of a process that is spawned ready to run, at `entry`, on the stack whose free part ends at `top`. */
 void lee_task_prepare(struct lee_process *process, uintptr_t top, void (*entry)(void));
 /* What code on a new stack does first. */

@@ -37,9 +37,20 @@ pub fn prototypes(unit: &mut Unit) -> String {
         if f.noreturn {
             attributes.push_str(" __attribute__((noreturn))");
         }
-        let _ = writeln!(out, "{storage}{head}{}{attributes};", name.label_text());
+        let section = code_section(unit, &func);
+        let _ = writeln!(out, "{section}{storage}{head}{}{attributes};", name.label_text());
     }
     out
+}
+
+/// In a program of several processes, functions of the program lie in a section of their own: a
+/// process can be preempted wherever it stands in it (`runtime/src/preempt.c`). What the runtime
+/// calls while its own state is not whole (drop functions, layouts) is not among them.
+fn code_section(unit: &Unit, func: &FuncRef) -> &'static str {
+    match unit.options.processes && unit.bodies.contains_key(func) {
+        true => "LEE_CODE ",
+        false => "",
+    }
 }
 
 /// `static`, `weak` and so on, followed by a blank.
@@ -191,7 +202,8 @@ fn definition<'a>(unit: &mut Unit<'a>, function: &Function, body: &'a Body, line
     };
     let head = unit.c.word(Qty::plain(f.ret), 0, &format!("{}{params}", name.ident), Consts::Drop);
     let at = unit.locator.at(body.span);
-    lines.push(&unit.locator.files, at, 0, &format!("{storage}{head} {{"));
+    let section = code_section(unit, &body.func);
+    lines.push(&unit.locator.files, at, 0, &format!("{section}{storage}{head} {{"));
     for declaration in locals::declarations(unit, body, &held).into_iter().chain(own) {
         lines.plain(&format!("    {declaration}"));
     }

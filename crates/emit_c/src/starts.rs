@@ -153,9 +153,11 @@ impl Unit<'_> {
             (true, TyKind::Void) => ("int", format!("{ident}({words}); return 0;")),
             (true, _) => ("int", format!("return {ident}({words});")),
         };
+        // What is called may be inlined.
+        let section = if self.options.processes { "LEE_CODE " } else { "" };
         let _ = writeln!(
             self.starts.text,
-            "static {result} {name}(void *arguments) {{ (void)arguments; {arguments}{results}{call} }}"
+            "{section}static {result} {name}(void *arguments) {{ (void)arguments; {arguments}{results}{call} }}"
         );
         name
     }

@@ -30,6 +30,10 @@ void *lee_variable_find(const volatile void *linked) __attribute__((pure));
 #define LEE_IN_GLOBALS_ZERO LEE_IN_GLOBALS
 #endif
 
+/* Before a function of the program. In this section a process can be preempted, so nothing that the
+ * runtime calls belongs there. */
+#define LEE_CODE __attribute__((section("lee_text")))
+
 /* `name`, of the caller's choice, says that `word` in these sections holds an address in `base` at first. `base` need not be in
  * them: then nothing is done. */
 struct lee_variable_address {

@@ -1,0 +1,40 @@
+/* preempt.h: a process that computes without waiting gives way to the others.
+ *
+ * Promises: nothing here is linked into a program that never spawns, and nothing happens before the
+ * first `spawn`. After it, a process that has run for a slice is stopped wherever it stands in code
+ * of the program (the section `lee_text`), and goes on there later. In the runtime, in libc and in
+ * foreign code no process is stopped, so what processes share is whole whenever another one runs,
+ * and a process that was stopped can be killed like one that waits. */
+#ifndef LEE_SRC_PREEMPT_H
+#define LEE_SRC_PREEMPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The signal of the timer. Linux never sends it by itself. */
+enum { LEE_SIGNAL_SLICE = 16 /* SIGSTKFLT, which other systems and some headers do not name */ };
+
+/* A process is spawned by this thread; nothing after the first time. */
+void lee_preempt_begin(void);
+/* Another process can run again, after the timer was stopped because none could. */
+void lee_preempt_arm(void) __attribute__((weak));
+
+/* task.c: whether any other process can run, or a wait may end soon. Safe in a signal handler. */
+bool lee_task_has_others(void);
+/* The timer has been stopped: `lee_preempt_arm` is to be called once there are others. Safe in a
+ * signal handler. */
+void lee_task_call_when_others(void);
+/* Whether the running task stands on its own stack at `sp`, with room for what stopping it takes.
+ * Safe in a signal handler. */
+bool lee_task_may_stop(uintptr_t sp);
+
+/* preempt_leaf.c: whether `pc` lies in a function of libc that is known to keep nothing on the
+ * stack, so that the word at the stack pointer says who called it. Safe in a signal handler. */
+bool lee_preempt_is_leaf(uintptr_t pc);
+/* Finds these functions. */
+void lee_preempt_find_leaves(void);
+
+/* How often a process was stopped, and how often it could not be when its time was over. */
+extern uint64_t lee_preempt_stops, lee_preempt_misses;
+
+#endif
