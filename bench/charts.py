@@ -56,3 +56,21 @@ def lines(path, title, axis, sizes, panels):
     handles, labels = all_axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=len(labels), frameon=False)
     figure.savefig(path, format="svg", bbox_inches="tight", pad_inches=0.1, metadata={"Date": None})
+
+
+def curves(path, title, across, up, series):
+    """Lines over logarithmic axes into an SVG file. series: (name, places, values), a value a place."""
+    figure = Figure(figsize=(8.5, 5), layout="constrained")
+    axes = figure.add_subplot()
+    for n, (name, places, values) in enumerate(series):
+        style = ["-", "--", ":"][n // len(COLOURS) % 3]
+        axes.plot(places, values, style, color=COLOURS[n % len(COLOURS)], marker="o", markersize=3, label=name)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)
+    axes.set_title(title, loc="left", fontweight="bold", pad=10)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(color="#dddddd", linewidth=0.5)
+    figure.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=3, frameon=False)
+    figure.savefig(path, format="svg", bbox_inches="tight", pad_inches=0.1, metadata={"Date": None})

@@ -45,7 +45,7 @@ typedef struct lee_io_position { long offset; } fpos_t;
 #define stderr lee_stderr()
 
 /* Opening and closing */
-[[lee::leaf]] trusted FILE *fopen(const char *path, const char *mode) __asm__("lee_io_fopen");
+[[lee::leaf]] [[lee::waits]] trusted FILE *fopen(const char *path, const char *mode) __asm__("lee_io_fopen");
 [[lee::leaf]] trusted FILE *fdopen(int fd, const char *mode) __asm__("lee_io_fdopen");
 [[lee::leaf]] [[lee::waits]] trusted FILE *freopen(const char *path, const char *mode, FILE *f) __asm__("lee_io_freopen");
 [[lee::leaf]] trusted FILE *tmpfile(void) __asm__("lee_io_tmpfile");

@@ -58,12 +58,18 @@ static _Thread_local struct {
 
 static struct lee_endpoint *peer_of(const struct lee_endpoint *end) {
     struct channel *channel = end->channel;
-    return &channel->ends[end == &channel->ends[0]];
+    ptrdiff_t apart = end == channel->ends ? 1 : -1;
+    return (struct lee_endpoint *)(uintptr_t)(end + apart);
 }
 
 static unsigned char *place_of(const struct lee_endpoint *end, uint32_t number) {
     uint32_t at = end->first + number;
     return end->places + (size_t)(at < end->most ? at : at - end->most) * end->channel->stride;
+}
+
+/* Of the head. */
+static inline unsigned char *head_place(const struct lee_endpoint *end) {
+    return end->places + (size_t)end->first * end->channel->stride;
 }
 
 static void leave_place(struct lee_endpoint *end) {
@@ -234,6 +240,30 @@ void lee_channel_hand(struct lee_endpoint *end, struct lee_process *to) {
     link_end(end, to);
 }
 
+/* Most messages are a word or two. */
+static inline void copy(void *to, const void *from, size_t bytes) {
+    unsigned char *t = to;
+    const unsigned char *f = from;
+    if (bytes > 16) {
+        memcpy(to, from, bytes);
+    } else if (bytes >= 8) { /* the two halves overlap */
+        uint64_t low, high;
+        __builtin_memcpy(&low, f, 8);
+        __builtin_memcpy(&high, f + bytes - 8, 8);
+        __builtin_memcpy(t, &low, 8);
+        __builtin_memcpy(t + bytes - 8, &high, 8);
+    } else if (bytes >= 4) {
+        uint32_t low, high;
+        __builtin_memcpy(&low, f, 4);
+        __builtin_memcpy(&high, f + bytes - 4, 4);
+        __builtin_memcpy(t, &low, 4);
+        __builtin_memcpy(t + bytes - 4, &high, 4);
+    } else {
+        for (size_t i = 0; i < bytes; i++)
+            t[i] = f[i];
+    }
+}
+
 /* --- messages ------------------------------------------------------------------------------------------------------------ */
 
 static _Noreturn void fault(const struct lee_site *site, const struct lee_endpoint *end, const char *before, int32_t message,
@@ -270,8 +300,7 @@ void lee_channel_send(struct lee_endpoint *end, int32_t message, const void *arg
         return;
     }
     *(int32_t *)(void *)place = message;
-    if (bytes > 0)
-        memcpy(place + NUMBER_BYTES, arguments, bytes);
+    copy(place + NUMBER_BYTES, arguments, bytes);
     if (owned != NULL)
         lee_walk_parts(LEE_WALK_LEAVE, place + NUMBER_BYTES, bytes, owned);
     to->held++;
@@ -279,22 +308,29 @@ void lee_channel_send(struct lee_endpoint *end, int32_t message, const void *arg
         wake(to);
 }
 
-int32_t lee_channel_head(const struct lee_endpoint *end) {
-    if (end->held > 0)
-        return *(const int32_t *)(const void *)place_of(end, 0);
+static inline int32_t head_of(const struct lee_endpoint *end) {
+    if (__builtin_expect(end->held > 0, 1))
+        return *(const int32_t *)(const void *)head_place(end);
     return peer_of(end)->closed ? LEE_CLOSED : LEE_EMPTY;
 }
 
-void lee_channel_take(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
-    unsigned char *place = place_of(end, 0);
+int32_t lee_channel_head(const struct lee_endpoint *end) {
+    return head_of(end);
+}
+
+static inline void take(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
+    unsigned char *place = head_place(end);
     if (end->held == 0 || *(const int32_t *)(const void *)place != message || bytes > end->channel->stride - NUMBER_BYTES)
         fault(NULL, end, "receive: ", message, " is not there, in a channel of ");
-    if (bytes > 0)
-        memcpy(arguments, place + NUMBER_BYTES, bytes);
+    copy(arguments, place + NUMBER_BYTES, bytes);
     leave_place(end);
     const struct lee_owned *owned = owned_of(end->channel->contract, message);
     if (owned != NULL)
         lee_walk_parts(LEE_WALK_ARRIVE, arguments, bytes, owned);
+}
+
+void lee_channel_take(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
+    take(end, message, arguments, bytes);
 }
 
 /* --- waiting --------------------------------------------------------------------------------------------------------------- */
@@ -323,13 +359,13 @@ void lee_channel_receive(const struct lee_site *site, struct lee_endpoint *end, 
     int32_t head;
     if (end == NULL)
         lee_fault_null(site);
-    while ((head = lee_channel_head(end)) == LEE_EMPTY)
+    while ((head = head_of(end)) == LEE_EMPTY)
         wait_for(&end, 1);
     if (head == LEE_CLOSED)
         fault(site, end, "receive: the other end was closed before ", message, " came, in a channel of ");
     if (head != message)
         fault(site, end, "receive: ", head, " came and is not what is received, in a channel of ");
-    lee_channel_take(end, message, arguments, bytes);
+    take(end, message, arguments, bytes);
 }
 
 enum { TAKEN, POSSIBLE, GONE };
@@ -339,7 +375,7 @@ static int state_of(struct lee_endpoint *const *ends, unsigned count, const int3
     for (unsigned i = 0; i < count; i++) {
         if (pattern[i] == LEE_EMPTY)
             continue;
-        int32_t head = lee_channel_head(ends[i]);
+        int32_t head = head_of(ends[i]);
         if (head == LEE_EMPTY)
             state = POSSIBLE;
         else if (head != pattern[i])
@@ -349,6 +385,19 @@ static int state_of(struct lee_endpoint *const *ends, unsigned count, const int3
 }
 
 enum { WAIT = -2, NEVER = -1 };
+
+/* The same of one end. */
+static inline int choose_of_one(const struct lee_endpoint *end, const int32_t *patterns, unsigned cases) {
+    int found = NEVER;
+    int32_t head = head_of(end);
+    for (unsigned c = 0; c < cases; c++) {
+        if (patterns[c] == head || patterns[c] == LEE_EMPTY)
+            return (int)c;
+        if (head == LEE_EMPTY)
+            found = WAIT;
+    }
+    return found;
+}
 
 /* The case that can be taken; WAIT if one may be later; NEVER. */
 static int choose(struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns, unsigned cases) {
@@ -374,7 +423,7 @@ int lee_channel_select(const struct lee_site *site, struct lee_endpoint *const *
                        unsigned cases, bool has_default) {
     want_ends(site, ends, count);
     for (;;) {
-        int found = choose(ends, count, patterns, cases);
+        int found = count == 1 ? choose_of_one(ends[0], patterns, cases) : choose(ends, count, patterns, cases);
         if (found == NEVER && !has_default)
             lee_fault_message(site, "receive: no case can match any more");
         if (found != WAIT)

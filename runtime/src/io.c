@@ -232,7 +232,7 @@ static int open_retrying(const char *path, int how) {
     int fd;
     bool collected = false;
     do
-        fd = open(path, how, 0666);
+        fd = lee_open_waiting(AT_FDCWD, path, how, 0666);
     while (fd < 0 && (errno == EINTR || (!collected && (collected = lee_heap_close_files()))));
     return fd;
 }

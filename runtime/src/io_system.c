@@ -4,6 +4,7 @@
 
 #include "fds.h"
 #include "io_library.h"
+#include "io_wait.h"
 
 #include <lee/heap.h>
 
@@ -73,13 +74,13 @@ static mode_t creation_mode(int flags, va_list args) {
 }
 
 int lee_creat(const char *path, mode_t mode) {
-    return lee_fd_made(creat(path, mode), LEE_FD_FILE | LEE_FD_BLOCKS);
+    return lee_fd_made(lee_open_waiting(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode), LEE_FD_FILE | LEE_FD_BLOCKS);
 }
 
 int lee_open(const char *path, int flags, ...) {
     va_list args;
     va_start(args, flags);
-    int fd = open(path, flags, creation_mode(flags, args));
+    int fd = lee_open_waiting(AT_FDCWD, path, flags, creation_mode(flags, args));
     va_end(args);
     return lee_fd_made(fd, LEE_FD_FILE | (flags & O_NONBLOCK ? 0 : LEE_FD_BLOCKS));
 }
@@ -87,7 +88,7 @@ int lee_open(const char *path, int flags, ...) {
 int lee_openat(int directory, const char *path, int flags, ...) {
     va_list args;
     va_start(args, flags);
-    int fd = directory == AT_FDCWD || lee_fd_is_mine(directory) ? openat(directory, path, flags, creation_mode(flags, args)) : -1;
+    int fd = directory == AT_FDCWD || lee_fd_is_mine(directory) ? lee_open_waiting(directory, path, flags, creation_mode(flags, args)) : -1;
     va_end(args);
     return lee_fd_made(fd, LEE_FD_FILE | (flags & O_NONBLOCK ? 0 : LEE_FD_BLOCKS));
 }

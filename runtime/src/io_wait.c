@@ -19,6 +19,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -155,13 +156,47 @@ static ssize_t write_now(struct call *call, const void *p, size_t n) {
     return is_ready(call->fd, POLLOUT) ? write(call->fd, p, n < PIPE_BUF ? n : PIPE_BUF) : -1;
 }
 
+/* A FIFO has no bytes and no end before it has a writer. It was opened without waiting for one. */
+static bool has_begun(const struct call *call, size_t n) {
+    unsigned waits = LEE_FD_FILE | LEE_FD_BLOCKS;
+    return n == 0 || call->plain || (call->kind & waits) != waits || is_ready(call->fd, POLLIN);
+}
+
 static ssize_t read_waiting(int fd, void *p, size_t n, const struct lee_left *left) {
     struct call call = begin(fd, POLLIN, left);
     ssize_t got;
-    do
+    do {
         got = read_now(&call, p, n);
-    while (got < 0 && again(&call));
+        if (got == 0 && !has_begun(&call, n))
+            got = -1; /* EAGAIN */
+    } while (got < 0 && again(&call));
     return got;
+}
+
+static __attribute__((noinline)) int open_fifo(int directory, const char *path, int flags, mode_t mode) {
+    enum { PAUSE_LEAST = 1000000, PAUSE_MOST = 64000000 }; /* nanoseconds */
+    char copy[PATH_MAX];
+    if (lee_strlcpy(copy, path, sizeof copy) >= sizeof copy) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    for (int64_t pause = PAUSE_LEAST;; pause = pause < PAUSE_MOST ? 2 * pause : pause) {
+        int fd = openat(directory, copy, flags | O_NONBLOCK, mode);
+        if (fd >= 0)
+            fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+        if (fd >= 0 || errno != ENXIO)
+            return fd;
+        lee_wait_pause(pause, NULL); /* the system does not tell when a reader comes */
+    }
+}
+
+int lee_open_waiting(int directory, const char *path, int flags, mode_t mode) {
+    struct stat about;
+    bool both = (flags & O_ACCMODE) == O_RDWR;
+    if (LEE_SUSPENDS && !both && (flags & (O_NONBLOCK | O_PATH)) == 0 && fstatat(directory, path, &about, 0) == 0 &&
+        S_ISFIFO(about.st_mode))
+        return open_fifo(directory, path, flags, mode);
+    return openat(directory, path, flags, mode);
 }
 
 /* After a part was put, or was not: whether that is all that is put, and then in `*done` what the call gives. */
@@ -323,6 +358,10 @@ ssize_t lee_write_left(int fd, const void *p, size_t n, const struct lee_left *l
 
 void lee_io_broken(int fd) {
     (void)fd;
+}
+
+int lee_open_waiting(int directory, const char *path, int flags, mode_t mode) {
+    return openat(directory, path, flags, mode);
 }
 
 #define lee_task_end_slice() ((void)0)

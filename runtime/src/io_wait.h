@@ -12,6 +12,9 @@ struct lee_left;
  * takes as much as there is room for, at least a byte. */
 ssize_t lee_read_left(int fd, void *p, size_t n, const struct lee_left *left);
 ssize_t lee_write_left(int fd, const void *p, size_t n, const struct lee_left *left);
+/* openat(2). Of a FIFO that only one end is opened of, other tasks run until there is the other
+ * end; an open for reading does not wait for it, but the first read does. `path` is read before. */
+int lee_open_waiting(int directory, const char *path, int flags, mode_t mode);
 /* A write failed: if it was of the standard output of the first process, and nobody reads that, C's SIGPIPE ends the program. */
 void lee_io_broken(int fd);
 /* accept4(2) and recvfrom(2) likewise. */

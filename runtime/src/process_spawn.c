@@ -387,6 +387,8 @@ struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)
     link_pid(pid);
     lee_process_link(process);
     lee_preempt_begin();
+    /* The collector gives the record back with the object, so it counts for when that is due. */
+    lee_heap_self()->since_collection += sizeof *record;
     return pid;
 }
 

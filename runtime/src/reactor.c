@@ -132,9 +132,7 @@ void lee_timer_set(struct lee_timer *timer, int64_t at, void (*fire)(struct lee_
     reactor.timers = merge(reactor.timers, timer);
 }
 
-void lee_timer_clear(struct lee_timer *timer) {
-    if (!timer->set)
-        return;
+void lee_timer_unset(struct lee_timer *timer) {
     timer->set = false;
     struct lee_timer *below = merge_row(timer->child);
     if (timer == reactor.timers) {

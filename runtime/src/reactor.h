@@ -31,8 +31,13 @@ struct lee_timer {
 
 /* `fire` is called once, by the scheduler, when `at` has come. It may resume tasks; it must not wait or allocate. */
 void lee_timer_set(struct lee_timer *timer, int64_t at, void (*fire)(struct lee_timer *timer));
+/* It is set, and has not fired. */
+void lee_timer_unset(struct lee_timer *timer);
 /* Does nothing if it is not set or has fired. */
-void lee_timer_clear(struct lee_timer *timer);
+static inline void lee_timer_clear(struct lee_timer *timer) {
+    if (timer->set)
+        lee_timer_unset(timer);
+}
 
 /* One descriptor that a task waits for. */
 struct lee_watcher {

@@ -375,8 +375,13 @@ static inline struct lee_task *first_ready(struct lee_tasks *tasks) {
 
 /* Of another process that can run. */
 static struct lee_task *next_outside(void) {
-    struct lee_process *process = worker.head;
-    lee_process_unready(process);
+    struct lee_process *process = worker.head, *next = process->queue_next;
+    process->queued = false;
+    worker.head = next;
+    if (next != NULL)
+        next->queue_previous = NULL;
+    else
+        worker.tail = NULL;
     return first_ready(&process->tasks);
 }
 
@@ -415,8 +420,14 @@ static __attribute__((noinline)) struct lee_task *next_slowly(struct lee_task *w
 /* Who runs next, after a task of the running process that does not. */
 static inline struct lee_task *next_of(struct lee_task *waiting) {
     struct lee_tasks *tasks = &waiting->process->tasks;
-    bool quickly = tasks->head != NULL && --worker.turns > 0;
-    return __builtin_expect(quickly, 1) ? first_ready(tasks) : next_slowly(waiting);
+    if (__builtin_expect(worker.turns > 1, 1)) {
+        worker.turns--;
+        if (tasks->head != NULL)
+            return first_ready(tasks);
+        if (worker.head != NULL)
+            return next_outside();
+    }
+    return next_slowly(waiting);
 }
 
 /* --- preemption (preempt.c)
@@ -674,7 +685,7 @@ void lee_task_used(void) {
 }
 
 void lee_task_may_wait(void) {
-    struct lee_task *self = lee_task_self();
+    struct lee_task *self = lee_process->tasks.running;
     if (self->custodian->shut)
         lee_task_end(true);
     if (self->process->accounts.limited)
@@ -682,7 +693,7 @@ void lee_task_may_wait(void) {
 }
 
 void lee_task_park(void *outside, void (*leave)(struct lee_task *task)) {
-    struct lee_task *self = lee_task_self();
+    struct lee_task *self = lee_process->tasks.running;
     self->state = LEE_TASK_WAITING;
     self->outside = outside;
     self->leave = leave;

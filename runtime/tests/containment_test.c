@@ -1,0 +1,297 @@
+/* What must be whole again after processes end in bad moments: many ends of channels, messages on
+ * their way in both directions, many connections, and very many ends of all kinds.
+ *
+ * `containment_test long` does the million spawns, faults and kills. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <lee/channel.h>
+#include <lee/collect.h>
+#include <lee/heap.h>
+#include <lee/io.h>
+#include <lee/lee.h>
+#include <lee/owned.h>
+#include <lee/process.h>
+#include <lee/task.h>
+
+#include "../src/io_library.h"
+#include "../src/process.h"
+#include "../src/reactor.h"
+#include "../src/units.h"
+#include "check.h"
+
+/* --- channels -----------------------------------------------------------------------------------
+ * */
+
+struct carried {
+    struct lee_endpoint *end;
+};
+
+static void drop_carried(struct lee_work *work, void *element) {
+    lee_push_endpoint(work, ((struct carried *)element)->end);
+}
+
+enum { PLAIN = 1, CARRY };
+static const struct lee_owned carried_owned = {.size = sizeof(struct carried), .drop = drop_carried};
+static const struct lee_owned *const owned[] = {NULL, &carried_owned};
+static const char *const titles[] = {"Plain", "Carry"};
+static const struct lee_contract carriers = {.name = "Carriers",
+                                             .places = {4, 4},
+                                             .bytes = sizeof(struct carried),
+                                             .messages = 2,
+                                             .titles = titles,
+                                             .owned = owned};
+
+static const struct lee_handed handed[] = {{LEE_HANDED_ENDPOINT, 0}};
+
+static struct lee_pid *spawn_with(int (*entry)(void *), struct lee_endpoint *end) {
+    struct carried given = {end};
+    return lee_process_spawn_with(NULL, entry, &given, sizeof given, handed, 1, false);
+}
+
+static void carry(struct lee_endpoint *over, struct lee_endpoint *end) {
+    struct carried carried = {end};
+    lee_channel_send(over, CARRY, &carried, sizeof carried);
+}
+
+/* Takes all ends that it is sent, and keeps them. */
+static int keeps_ends(void *argument) {
+    struct lee_endpoint *end = ((struct carried *)argument)->end;
+    struct carried carried;
+    for (;;) {
+        lee_channel_receive(NULL, end, CARRY, &carried, sizeof carried);
+        lee_channel_send(end, PLAIN, NULL, 0);
+    }
+    return 0;
+}
+
+/* Bytes that C's allocator has handed out. AddressSanitizer's says nothing. */
+static size_t in_use(void) {
+    return mallinfo2().uordblks;
+}
+
+/* A process that has 10,000 ends is killed: each peer sees it, and nothing is left. */
+static void test_many_ends(void) {
+    enum { ENDS = 10000 };
+    struct lee_endpoint *control[2], *ends[2];
+    struct lee_endpoint **mine = calloc(ENDS, sizeof *mine);
+    size_t before = 0;
+    for (int round = 0; round < 3; round++) {
+        lee_channel_make(NULL, &carriers, control);
+        struct lee_pid *pid = spawn_with(keeps_ends, control[LEE_EXPORTER]);
+        for (int i = 0; i < ENDS; i++) {
+            lee_channel_make(NULL, &carriers, ends);
+            mine[i] = ends[LEE_IMPORTER];
+            carry(control[LEE_IMPORTER], ends[LEE_EXPORTER]);
+            lee_channel_receive(NULL, control[LEE_IMPORTER], PLAIN, NULL, 0);
+        }
+        CHECK(lee_channel_head(mine[0]) == LEE_EMPTY && lee_channel_head(mine[ENDS - 1]) == LEE_EMPTY);
+        lee_process_kill(pid);
+        int closed = 0;
+        for (int i = 0; i < ENDS; i++) {
+            closed += lee_channel_head(mine[i]) == LEE_CLOSED;
+            lee_channel_close(mine[i]);
+        }
+        CHECK(closed == ENDS);
+        CHECK(lee_channel_head(control[LEE_IMPORTER]) == LEE_CLOSED);
+        lee_channel_close(control[LEE_IMPORTER]);
+        CHECK(lee_process_wait(pid).how == LEE_KILLED);
+        if (round == 0)
+            before = in_use();
+    }
+    CHECK(in_use() <= before + (64 << 10));
+    free(mine);
+}
+
+/* Sends an end, keeps the peer, and never receives what comes. */
+static int sends_and_waits(void *argument) {
+    struct lee_endpoint *over = ((struct carried *)argument)->end, *ends[2];
+    lee_channel_make(NULL, &carriers, ends);
+    carry(over, ends[LEE_EXPORTER]);
+    for (;;)
+        lee_task_yield();
+    return 0;
+}
+
+/* Messages that own something are on their way in both directions when one side is killed. */
+static void test_in_flight(int rounds) {
+    size_t before = 0;
+    for (int round = 0; round < rounds; round++) {
+        struct lee_endpoint *control[2], *sent[2];
+        struct carried carried;
+        lee_channel_make(NULL, &carriers, control);
+        lee_channel_make(NULL, &carriers, sent);
+        struct lee_pid *pid = spawn_with(sends_and_waits, control[LEE_EXPORTER]);
+        if (round % 4 != 3) /* else it is killed before it runs */
+            lee_task_yield();
+        carry(control[LEE_IMPORTER], sent[LEE_EXPORTER]);
+        lee_process_kill(pid);
+        /* What was sent to it is gone with it. */
+        CHECK(lee_channel_head(sent[LEE_IMPORTER]) == LEE_CLOSED);
+        if (round % 4 == 3) {
+            CHECK(lee_channel_head(control[LEE_IMPORTER]) == LEE_CLOSED);
+        } else if (round % 4 != 2) { /* else it is never received */
+            /* What it sent is still received, and its peer is closed. */
+            lee_channel_receive(NULL, control[LEE_IMPORTER], CARRY, &carried, sizeof carried);
+            CHECK(lee_channel_head(carried.end) == LEE_CLOSED);
+            lee_channel_close(carried.end);
+        }
+        lee_channel_close(control[LEE_IMPORTER]);
+        lee_channel_close(sent[LEE_IMPORTER]);
+        if (round % 1000 == 999)
+            lee_collect(); /* objects of those that ended */
+        if (round == rounds / 4)
+            before = in_use();
+    }
+    CHECK(in_use() <= before + (64 << 10));
+}
+
+/* --- connections --------------------------------------------------------------------------------
+ * */
+
+static struct sockaddr_un address;
+static socklen_t address_bytes;
+static int echoing;
+
+/* A connection of its own, on which it answers each byte. */
+static int serves(void *argument) {
+    char c;
+    (void)argument;
+    int fd = lee_socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || lee_connect(fd, (struct sockaddr *)&address, address_bytes) != 0)
+        return 1;
+    echoing++;
+    while (lee_read(fd, &c, 1) == 1)
+        lee_write(fd, &c, 1);
+    echoing--;
+    return 0; /* its end closes the descriptor */
+}
+
+static int count_descriptors(void) {
+    int count = 0;
+    struct lee_dir *d = lee_dir_open("/proc/self/fd");
+    while (lee_dir_read(d) != NULL)
+        count++;
+    lee_dir_close(d);
+    return count;
+}
+
+/* Each connection is a process's; half of them are killed while they wait or have something to
+ * read. */
+static void test_connections(void) {
+    int most = UNDER_ASAN ? 500 : 10000;
+    struct rlimit files;
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    if (files.rlim_cur != RLIM_INFINITY && (rlim_t)most > (files.rlim_cur - 100) / 2)
+        most = (int)((files.rlim_cur - 100) / 2);
+    address.sun_family = AF_UNIX; /* a name that is in no directory */
+    int length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "containment_test.%d", (int)getpid());
+    address_bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+    int before = count_descriptors();
+    int listener = lee_socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(bind(listener, (struct sockaddr *)&address, address_bytes) == 0 && listen(listener, 64) == 0);
+    int *here = calloc((size_t)most, sizeof *here);
+    struct lee_pid **pids = lee_heap_alloc(NULL, (size_t)most * sizeof *pids);
+    for (int i = 0; i < most; i++) {
+        pids[i] = lee_process_spawn(NULL, serves, NULL, 0);
+        here[i] = lee_accept(listener, NULL, NULL, NULL, NULL);
+        if (here[i] < 0)
+            abort();
+    }
+    for (int i = 0; i < 10000 && echoing < most; i++)
+        lee_task_yield();
+    CHECK(echoing == most);
+    int answered = 0, ended = 0;
+    char c;
+    for (int i = 0; i < most; i++)
+        CHECK(lee_write(here[i], "x", 1) == 1);
+    for (int i = 0; i < most; i++)
+        answered += lee_read(here[i], &c, 1) == 1 && c == 'x';
+    CHECK(answered == most);
+    for (int i = 0; i < most; i += 3)
+        CHECK(lee_write(here[i], "y", 1) == 1);
+    for (int i = 0; i < most; i += 2)
+        lee_process_kill(pids[i]);
+    for (int i = 0; i < most; i++) {
+        ssize_t got = i % 3 == 0 || i % 2 == 0 ? lee_read(here[i], &c, 1) : 2;
+        if (i % 2 == 0)
+            ended += got == 0 || (got == -1 && errno == ECONNRESET);
+        else if (i % 3 == 0)
+            CHECK(got == 1 && c == 'y');
+    }
+    CHECK(ended == (most + 1) / 2);
+    for (int i = 0; i < most; i++)
+        lee_close(here[i]);
+    for (int i = 0; i < most; i++)
+        CHECK(lee_process_wait(pids[i]).how == (i % 2 == 0 ? LEE_KILLED : LEE_RETURNED));
+    lee_close(listener);
+    CHECK(!lee_reactor_has_waits());
+    CHECK(count_descriptors() <= before + 2); /* the reactor has two */
+    free(here);
+}
+
+/* --- very many ----------------------------------------------------------------------------------
+ * */
+
+static int ends_so(void *argument) {
+    int how = *(int *)argument;
+    if (how == LEE_RETURNED)
+        return 3;
+    lee_heap_alloc(NULL, 100);
+    if (how == LEE_FAULTED)
+        lee_fault_message(NULL, "on purpose");
+    for (;;)
+        lee_task_yield();
+    return 0;
+}
+
+static size_t resident(void) {
+    size_t all = 0, here = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    CHECK(f != NULL && fscanf(f, "%zu %zu", &all, &here) == 2);
+    fclose(f);
+    return here * 4096;
+}
+
+/* Returns, faults, and kills of some that wait: memory is what it was after the first of them. */
+static void test_ends(long count) {
+    CHECK(freopen("/dev/null", "w", stderr) != NULL); /* the reports */
+    size_t charged = 0, memory = 0;
+    for (long n = 0; n < count; n++) {
+        int how = n % 3 == 0 ? LEE_RETURNED : n % 3 == 1 ? LEE_FAULTED : LEE_KILLED;
+        struct lee_pid *pid = lee_process_spawn(NULL, ends_so, &how, sizeof how);
+        lee_task_yield();
+        lee_process_kill(pid);
+        CHECK((int)lee_process_wait(pid).how == how);
+        if (n == count / 10) {
+            lee_collect();
+            charged = lee_memory_charged();
+            memory = resident();
+        }
+    }
+    lee_collect();
+    lee_heap_idle(lee_heap_self());
+    CHECK(lee_memory_charged() <= charged + (256 << 10));
+    /* Objects for 4 MB of ended processes, with their records, wait for the collector. */
+    CHECK(UNDER_ASAN || resident() <= memory + (8 << 20));
+}
+
+int main(int argc, char **argv) {
+    bool is_long = argc > 1 && strcmp(argv[1], "long") == 0;
+    lee_start(0, NULL);
+    test_many_ends();
+    test_in_flight(UNDER_ASAN ? 1000 : 10000);
+    test_connections();
+    test_ends(is_long ? 1000000 : 20000);
+    return check_end();
+}
