@@ -693,6 +693,7 @@ impl Checker<'_> {
         // Arguments that allocate or name generic functions take their type from the parameter, so
         // they come last.
         let mut later = vec![];
+        let mut given = vec![];
         // The address of a pointer whose bounds are inferred takes the type that a callback gives
         // it.
         let mut open: Vec<_> = fty.params.iter().zip(args).collect();
@@ -705,8 +706,9 @@ impl Checker<'_> {
                     later.push((param.ty, arg));
                     continue;
                 }
-                let ty = self.probe(arg);
-                self.unify_value(param.ty, ty, &params, &mut found);
+                let value = self.probe(arg);
+                self.unify_value(param.ty, value.clone(), &params, &mut found);
+                given.push((param.ty, value));
             }
         }
         if let Some(expected) = expected {
@@ -721,8 +723,19 @@ impl Checker<'_> {
             }
         }
         let mut out = vec![];
-        for (param, ty) in params.iter().zip(&found) {
+        for (number, (param, ty)) in params.iter().zip(&found).enumerate() {
             let Some(ty) = ty else {
+                // An argument of another shape, a pointer to a vec for a vec, is the cause.
+                let mut determines = |pattern: Ty| {
+                    let mut own = vec![None; params.len()];
+                    self.unify(pattern, pattern, &params, &mut own);
+                    own.get(number).is_some_and(|found| found.is_some())
+                };
+                let cause = given.into_iter().find(|(pattern, _)| determines(*pattern));
+                if let Some((wanted, value)) = cause.filter(|(_, value)| !self.is_error(value.ty.ty)) {
+                    self.mismatch(&value, wanted, Why::Arg);
+                    return None;
+                }
                 let name = self.program.functions[id.0 as usize].name;
                 self.error_help(
                     codes::GENERIC,

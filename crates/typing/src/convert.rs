@@ -542,8 +542,23 @@ impl Checker<'_> {
                 let why = self.unlike(e.ty.ty, wanted);
                 self.error(codes::TYPE, e.span, format!("{message}: they are written alike, and {why}"));
             }
-            _ => self.error(codes::TYPE, e.span, message),
+            _ => match self.words_of_elements(e.ty.ty, wanted) {
+                Some(help) => self.error_help(codes::TYPE, e.span, message, help),
+                None => self.error(codes::TYPE, e.span, message),
+            },
         }
+    }
+
+    /// What to write where arrays of pointers differ in the words of their elements only: the words
+    /// of an element cannot change with the pointer to it, for both would write to it.
+    fn words_of_elements(&self, given: Ty, wanted: Ty) -> Option<String> {
+        let types = &self.program.types;
+        let element = |ty: Ty| types.as_pointer(ty).map(|p| p.target.ty);
+        let (given, wanted) = (element(given)?, element(wanted)?);
+        let (from, to) = (types.as_pointer(given)?, types.as_pointer(wanted)?);
+        let differ = from.target.ty == to.target.ty && from.bounds != to.bounds;
+        let wanted = types.show_declaration(Qty::plain(wanted), "elements[]");
+        differ.then(|| format!("declare the elements with the words that are wanted: `{wanted}`"))
     }
 
     /// What to do where a `void *` would have to know a type that is not complete.
