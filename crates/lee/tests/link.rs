@@ -64,9 +64,12 @@ fn processes_of_several_files() {
     }
     let wanted = "2027\n2040\n2053\n77\n2 2 50\n";
     let sources = ["main.lee", "other.lee", "counter.c"];
-    for options in
-        [&["build"][..], &["build", "--release"], &["build", "--sanitize", "address,undefined"], &["cc", "-O1"]]
-    {
+    let mut ways = vec![&["build"][..], &["build", "--release"], &["cc", "-O1"]];
+    match tools::usual_sanitizes() {
+        true => ways.push(&["build", "--sanitize", "address,undefined"]),
+        false => tools::skip("sanitizers", "processes_of_several_files", false),
+    }
+    for options in ways {
         lee_in(&folder, &[options, &["-o", "program"], &sources].concat()).expect(0);
         assert_eq!(run(&mut Command::new(folder.join("program"))).expect(0).out, wanted, "{options:?}");
     }
