@@ -14,6 +14,16 @@ matplotlib.rcParams.update({"svg.fonttype": "path", "svg.hashsalt": "leeward", "
 COLOURS = ["#3b6ea5", "#c8743a", "#5a9a5a", "#8a6fae", "#888888"]
 
 
+def finish(figure, path, columns, axes):
+    """Draws the legend of the axes in so many columns (0: none), and writes the SVG file."""
+    if columns:
+        handles, labels = axes.get_legend_handles_labels()
+        # Below the axes; the tight box makes room. ("outside lower center" needs matplotlib 3.7.)
+        figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=columns, frameon=False)
+    # Without a date the file changes only if the figures do.
+    figure.savefig(path, format="svg", bbox_inches="tight", pad_inches=0.1, metadata={"Date": None})
+
+
 def bars(path, title, axis, labels, series):
     """Horizontal bars into an SVG file. labels: one a group; series: (name, values), a value a label, None where there is none.
     A line marks 1 on the axis of ratios."""
@@ -31,11 +41,7 @@ def bars(path, title, axis, labels, series):
     axes.set_xlabel(axis)
     axes.set_title(title, loc="left", fontweight="bold", pad=10)
     axes.spines[["top", "right"]].set_visible(False)
-    if len(series) > 1:
-        # Below the axes; the tight box makes room. ("outside lower center" needs matplotlib 3.7.)
-        figure.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=min(3, len(series)), frameon=False)
-    # Without a date the file changes only if the figures do.
-    figure.savefig(path, format="svg", bbox_inches="tight", pad_inches=0.1, metadata={"Date": None})
+    finish(figure, path, min(3, len(series)) if len(series) > 1 else 0, axes)
 
 
 def lines(path, title, axis, sizes, panels):
@@ -53,9 +59,7 @@ def lines(path, title, axis, sizes, panels):
         axes.set_xlabel(axis, fontsize=8)
         axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
-    handles, labels = all_axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=len(labels), frameon=False)
-    figure.savefig(path, format="svg", bbox_inches="tight", pad_inches=0.1, metadata={"Date": None})
+    finish(figure, path, len(panels[0][1]), all_axes[0])
 
 
 def curves(path, title, across, up, series):
@@ -72,5 +76,4 @@ def curves(path, title, across, up, series):
     axes.set_title(title, loc="left", fontweight="bold", pad=10)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(color="#dddddd", linewidth=0.5)
-    figure.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=3, frameon=False)
-    figure.savefig(path, format="svg", bbox_inches="tight", pad_inches=0.1, metadata={"Date": None})
+    finish(figure, path, 3, axes)

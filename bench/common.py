@@ -110,6 +110,20 @@ def store(section, values, about, name=None):
     return os.path.relpath(result_path(name))
 
 
+def put_tables(path, tables):
+    """Writes tables into a page, each between its marks. tables: name -> text."""
+    with open(path, encoding="utf-8") as file:
+        page = file.read()
+    for name, text in tables.items():
+        marks = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+        page, found = marks.subn(lambda m: m.group(1) + text + m.group(2), page)
+        if found != 1:
+            fail(f"{path} needs one place between '<!-- table {name} -->' and '<!-- end -->'")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(page)
+    print(f"wrote {os.path.relpath(path)}")
+
+
 def geometric_mean(values):
     """The geometric mean; of nothing, NaN."""
     values = list(values)

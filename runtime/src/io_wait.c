@@ -199,7 +199,7 @@ int lee_open_waiting(int directory, const char *path, int flags, mode_t mode) {
     return openat(directory, path, flags, mode);
 }
 
-/* After a part was put, or was not: whether that is all that is put, and then in `*done` what the call gives. */
+/* After an attempt to write a part: whether the call is over. `*done` then is its result. */
 static bool is_put(struct call *call, ssize_t put, size_t n, ssize_t *done) {
     if (put >= 0) {
         *done += put;

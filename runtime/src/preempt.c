@@ -17,7 +17,6 @@
 #include <cpuid.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -203,8 +202,7 @@ void lee_preempt_begin(void) {
     if (timers.begun)
         return;
     timers.begun = true;
-    /* An order that can be repeated has no place for a clock. */
-    slice_length = (long)lee_setting_number(SLICE_MOST, "LEE_SLICE", getenv("LEE_SEED") != NULL ? 0 : SLICE);
+    slice_length = (long)lee_setting_number(SLICE_MOST, "LEE_SLICE", SLICE);
     if (slice_length == 0 || (uintptr_t)__stop_lee_text == (uintptr_t)__start_lee_text)
         return;
     measure_state();

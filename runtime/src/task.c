@@ -39,7 +39,7 @@ static _Thread_local struct {
     struct lee_process *head, *tail; /* that can run, without the one that runs */
     struct lee_process *spawned;     /* all but the thread's own */
     int turns;                       /* until the reactor is looked at although others can run */
-    bool rests;                      /* the timer that ends slices was stopped, because nobody else could run */
+    bool rests;                      /* the timer of slices was stopped, because no other process could run */
 #ifdef LEE_ASAN
     const void *bottom; /* of the stack that the thread began with */
     size_t size;
@@ -430,8 +430,7 @@ static inline struct lee_task *next_of(struct lee_task *waiting) {
     return next_slowly(waiting);
 }
 
-/* --- preemption (preempt.c)
- * ----------------------------------------------------------------------------------------- */
+/* --- preemption (preempt.c) ------------------------------------------------------------------ */
 
 bool lee_task_has_others(void) {
     return worker.head != NULL || lee_reactor_has_waits();

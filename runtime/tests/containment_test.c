@@ -3,12 +3,10 @@
  *
  * `containment_test long` does the million spawns, faults and kills. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -27,9 +25,9 @@
 #include "../src/reactor.h"
 #include "../src/units.h"
 #include "check.h"
+#include "connections.h"
 
-/* --- channels -----------------------------------------------------------------------------------
- * */
+/* --- channels -------------------------------------------------------------------------------- */
 
 struct carried {
     struct lee_endpoint *end;
@@ -154,8 +152,7 @@ static void test_in_flight(int rounds) {
     CHECK(in_use() <= before + (64 << 10));
 }
 
-/* --- connections --------------------------------------------------------------------------------
- * */
+/* --- connections ----------------------------------------------------------------------------- */
 
 static struct sockaddr_un address;
 static socklen_t address_bytes;
@@ -175,25 +172,10 @@ static int serves(void *argument) {
     return 0; /* its end closes the descriptor */
 }
 
-static int count_descriptors(void) {
-    int count = 0;
-    struct lee_dir *d = lee_dir_open("/proc/self/fd");
-    while (lee_dir_read(d) != NULL)
-        count++;
-    lee_dir_close(d);
-    return count;
-}
-
 /* Each connection is a process's; half of them are killed while they wait or have something to
  * read. */
 static void test_connections(void) {
-    int most = UNDER_ASAN ? 500 : 10000;
-    struct rlimit files;
-    getrlimit(RLIMIT_NOFILE, &files);
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-    if (files.rlim_cur != RLIM_INFINITY && (rlim_t)most > (files.rlim_cur - 100) / 2)
-        most = (int)((files.rlim_cur - 100) / 2);
+    int most = most_connections();
     address.sun_family = AF_UNIX; /* a name that is in no directory */
     int length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "containment_test.%d", (int)getpid());
     address_bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
@@ -211,27 +193,10 @@ static void test_connections(void) {
     for (int i = 0; i < 10000 && echoing < most; i++)
         lee_task_yield();
     CHECK(echoing == most);
-    int answered = 0, ended = 0;
-    char c;
-    for (int i = 0; i < most; i++)
-        CHECK(lee_write(here[i], "x", 1) == 1);
-    for (int i = 0; i < most; i++)
-        answered += lee_read(here[i], &c, 1) == 1 && c == 'x';
-    CHECK(answered == most);
-    for (int i = 0; i < most; i += 3)
-        CHECK(lee_write(here[i], "y", 1) == 1);
+    check_answers(here, most);
     for (int i = 0; i < most; i += 2)
         lee_process_kill(pids[i]);
-    for (int i = 0; i < most; i++) {
-        ssize_t got = i % 3 == 0 || i % 2 == 0 ? lee_read(here[i], &c, 1) : 2;
-        if (i % 2 == 0)
-            ended += got == 0 || (got == -1 && errno == ECONNRESET);
-        else if (i % 3 == 0)
-            CHECK(got == 1 && c == 'y');
-    }
-    CHECK(ended == (most + 1) / 2);
-    for (int i = 0; i < most; i++)
-        lee_close(here[i]);
+    check_half_ended(here, most);
     for (int i = 0; i < most; i++)
         CHECK(lee_process_wait(pids[i]).how == (i % 2 == 0 ? LEE_KILLED : LEE_RETURNED));
     lee_close(listener);
@@ -240,8 +205,7 @@ static void test_connections(void) {
     free(here);
 }
 
-/* --- very many ----------------------------------------------------------------------------------
- * */
+/* --- very many ------------------------------------------------------------------------------- */
 
 static int ends_so(void *argument) {
     int how = *(int *)argument;

@@ -31,9 +31,7 @@
 /* Shared by all processes: it is not in the sections of LEE_IN_GLOBALS. */
 static volatile uint64_t turns[8];
 
-/* --- progress
- * ---------------------------------------------------------------------------------------------------------
- * */
+/* --- progress -------------------------------------------------------------------------------- */
 
 LEE_CODE static int spins(void *argument) {
     int number = *(int *)argument;
@@ -90,9 +88,7 @@ static void test_waits_beside(void) {
     close(ends[1]);
 }
 
-/* --- registers
- * ----------------------------------------------------------------------------------------------------------
- * */
+/* --- registers ------------------------------------------------------------------------------- */
 
 enum { WORDS = 64 };
 
@@ -151,9 +147,7 @@ static void test_registers(void) {
     CHECK(lee_preempt_stops > before + 8);
 }
 
-/* --- kills
- * --------------------------------------------------------------------------------------------------------------
- * */
+/* --- kills ----------------------------------------------------------------------------------- */
 
 struct node {
     struct node *next;
@@ -224,9 +218,7 @@ static void test_kills(int count) {
     CHECK(lee_heap_validate(lee_heap_self()) == NULL);
 }
 
-/* --- the first process
- * ------------------------------------------------------------------------------------------------
- * */
+/* --- the first process ----------------------------------------------------------------------- */
 
 static volatile int told; /* gcc 12 with UBSan reads a volatile `bool` once */
 

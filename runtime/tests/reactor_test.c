@@ -27,6 +27,7 @@
 #include "../src/io_owned.h"
 #include "../src/reactor.h"
 #include "check.h"
+#include "connections.h"
 
 struct lee_descriptor *lee_descriptor_of(int fd);
 int lee_descriptor_fd(const struct lee_descriptor *d);
@@ -35,15 +36,6 @@ ssize_t lee_descriptor_read(const struct lee_descriptor *d, void *p, size_t n);
 ssize_t lee_descriptor_write(const struct lee_descriptor *d, const void *p, size_t n);
 
 enum { MILLISECOND = 1000000 };
-
-static int count_descriptors(void) {
-    DIR *dir = opendir("/proc/self/fd");
-    int count = 0;
-    while (readdir(dir) != NULL)
-        count++;
-    closedir(dir);
-    return count;
-}
 
 static void *start(void (*entry)(void *), const void *argument, size_t bytes) {
     return lee_task_start(NULL, entry, argument, bytes);
@@ -506,13 +498,7 @@ static void echo_descriptor(void *argument) {
 
 /* Many connections, with a task each; half of them are ended while they wait, by their custodian. Nothing is left of any. */
 static void test_many(void) {
-    int most = UNDER_ASAN ? 500 : 10000;
-    struct rlimit files;
-    getrlimit(RLIMIT_NOFILE, &files);
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-    if (files.rlim_cur != RLIM_INFINITY && (rlim_t)most > (files.rlim_cur - 100) / 2)
-        most = (int)((files.rlim_cur - 100) / 2);
+    int most = most_connections();
     int *here = calloc((size_t)most, sizeof *here), open = 0, before = count_descriptors();
     struct lee_custodian *doomed = lee_custodian_new(NULL);
     for (int i = 0; i < most; i++) {
@@ -527,28 +513,9 @@ static void test_many(void) {
     }
     lee_task_yield();
     CHECK(open == most);
-    int answered = 0, ended = 0;
-    char c;
-    for (int i = 0; i < most; i++)
-        CHECK(lee_write(here[i], "x", 1) == 1);
-    for (int i = 0; i < most; i++)
-        answered += lee_read(here[i], &c, 1) == 1 && c == 'x';
-    CHECK(answered == most);
-    /* some have something to read when they end, most wait */
-    for (int i = 0; i < most; i += 3)
-        CHECK(lee_write(here[i], "y", 1) == 1);
+    check_answers(here, most);
     lee_custodian_shutdown(doomed);
-    for (int i = 0; i < most; i++) {
-        errno = 0;
-        ssize_t got = i % 3 == 0 || i % 2 == 0 ? lee_read(here[i], &c, 1) : 2;
-        if (i % 2 == 0)
-            ended += got == 0 || (got == -1 && errno == ECONNRESET);
-        else if (i % 3 == 0)
-            CHECK(got == 1 && c == 'y');
-    }
-    CHECK(ended == (most + 1) / 2);
-    for (int i = 0; i < most; i++)
-        lee_close(here[i]);
+    check_half_ended(here, most);
     for (int i = 0; i < 10000 && open > (most + 1) / 2; i++)
         lee_usleep(1000);
     CHECK(!lee_reactor_has_waits());

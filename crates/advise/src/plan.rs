@@ -734,7 +734,7 @@ impl Planner<'_> {
         let local = self.body.locals.iter().find(|l| l.kind == LocalKind::Var && self.range(l.span).0 == name)?;
         let target = types.as_pointer(local.ty.ty)?.target.ty;
         let layout = types.layout(target)?;
-        // More than the type has lies behind the last member.
+        // Bytes beyond the type's size belong to the last member.
         if self.extends(target) && Rule::Extended.holds() {
             return None;
         }

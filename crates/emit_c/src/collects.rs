@@ -8,7 +8,7 @@ use crate::reach;
 use mir::effects::{self, Code};
 use mir::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
-use typing::tree::{FuncId, FuncRef, Function, Linkage};
+use typing::tree::{FuncId, FuncRef};
 
 /// The functions with a body in which no collection can run.
 #[derive(Default)]
@@ -50,7 +50,7 @@ impl Quiet {
     /// changes.
     pub fn new(program: &Program, bodies: &FxHashMap<FuncRef, &Body>, callers: &Callers) -> Quiet {
         let declared = |func: &FuncRef| program.functions.get(func.func.0 as usize);
-        let fixed = |func: &&FuncRef| declared(func).is_some_and(|f| !is_replaceable(f));
+        let fixed = |func: &&FuncRef| declared(func).is_some_and(|f| !f.is_replaceable());
         let functions = bodies.keys().filter(fixed).cloned().collect();
         let mut quiet = Quiet { functions, ours: bodies.keys().map(|f| f.func).collect() };
         let loud = |quiet: &Quiet, body: &Body| {
@@ -93,9 +93,4 @@ impl Quiet {
             Collects::InC
         }
     }
-}
-
-/// Whether the linker may put another body in place of this one.
-fn is_replaceable(function: &Function) -> bool {
-    function.linkage != Linkage::Internal && function.attrs.iter().any(|a| a.contains("weak") || a.contains("alias"))
 }

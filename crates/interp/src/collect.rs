@@ -45,7 +45,7 @@ impl Machine<'_> {
         self.gc.objects += 1;
         self.gc.bytes += bytes;
         if self.gc.objects > OBJECTS || self.gc.bytes > BYTES.max(self.mem.bytes / 2) {
-            // What it reads and ends is no statement's doing.
+            // No statement reads and ends these objects: the collector does.
             let noting = self.mem.pause();
             let collected = self.collect();
             self.mem.resume(noting);

@@ -1,8 +1,8 @@
 //! `lee advise` on the programs of `tests/advise`: a comment `advise: VERDICT WORDS` says what is
 //! said of the site on its line, and what the report must contain (`nopatch`: that there is no
-//! patch; `has:TEXT`: what the patch writes); sites without one must not be mentioned. Programs that run (`int main` and no `declined`
-//! in the name) are patched, and must print the same afterwards, with gcc and clang, at -O0 and
-//! -O2, under the sanitizers.
+//! patch; `has:TEXT`: what the patch writes); sites without one must not be mentioned. Programs that
+//! run (`int main` and no `declined` in the name) are patched, and must print the same afterwards,
+//! with gcc and clang, at -O0 and -O2, under the sanitizers.
 
 mod support;
 
@@ -13,8 +13,7 @@ use support::tools;
 type Done = Result<(), String>;
 
 fn lee() -> Command {
-    let own = PathBuf::from(env!("CARGO_BIN_EXE_lee"));
-    Command::new(std::env::var_os("LEE").map_or(own, PathBuf::from))
+    Command::new(support::lee())
 }
 
 /// The command without a rule of its analysis, if one is named.
@@ -31,10 +30,6 @@ fn lacks_gcc(test: &str) -> bool {
     missing.inspect(|name| tools::skip(name, test, true)).is_some()
 }
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/advise")
-}
-
 fn ran(command: &mut Command) -> Result<Output, String> {
     let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
     if output.status.success() {
@@ -45,14 +40,7 @@ fn ran(command: &mut Command) -> Result<Output, String> {
 }
 
 fn programs() -> Vec<PathBuf> {
-    let mut all: Vec<PathBuf> = std::fs::read_dir(folder())
-        .into_iter()
-        .flatten()
-        .filter_map(|e| Some(e.ok()?.path()))
-        .filter(|p| p.extension().is_some_and(|e| e == "c"))
-        .collect();
-    all.sort();
-    all
+    support::files(&support::root().join("tests/advise"), "c")
 }
 
 /// Line, verdict, and words that must be said.
@@ -155,11 +143,6 @@ impl Drop for Scratch {
     }
 }
 
-fn compilers() -> Vec<&'static str> {
-    let there = |c: &&str| Command::new(c).arg("--version").output().is_ok();
-    ["gcc", "clang-19"].into_iter().filter(there).collect()
-}
-
 /// Patches a program, and compares what it prints before and after.
 fn prints_the_same(file: &Path, text: &str, without: Option<&str>) -> Done {
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -176,7 +159,7 @@ fn prints_the_same(file: &Path, text: &str, without: Option<&str>) -> Done {
     };
     let before = build("before", "gcc", "-O0")?;
     ran(Command::new("git").current_dir(&scratch.0).args(["apply", "p.diff"]))?;
-    for cc in compilers() {
+    for cc in [tools::gcc(), tools::clang()].into_iter().flatten() {
         for level in ["-O0", "-O2"] {
             let after = build("after", cc, level)?;
             if before != after {

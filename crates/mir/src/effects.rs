@@ -262,14 +262,8 @@ pub fn check_operands<'a>(check: &'a Check, visit: &mut dyn FnMut(&'a Operand)) 
 }
 
 /// What the place's indices read, then the place.
-pub fn place<'a>(at: &'a Place, access: Access, visit: &mut dyn FnMut(&'a Place, Access)) {
-    let kind = match access {
-        Access::Read => Kind::Read,
-        Access::Move => Kind::Move,
-        Access::Write => Kind::Write,
-        Access::Address => Kind::Address(Loan::Shared),
-    };
-    lasting_places(Line::AssignTo, Part::Place(at, kind), visit);
+pub fn place<'a>(at: &'a Place, kind: Kind, visit: &mut dyn FnMut(&'a Place, Access)) {
+    place_kinds(at, kind, &mut |place, kind| kind.accesses().iter().for_each(|&access| visit(place, access)));
 }
 
 // ---- changing

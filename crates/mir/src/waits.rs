@@ -9,7 +9,7 @@
 use crate::effects::{flags, Code};
 use crate::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
-use typing::tree::{FuncId, Linkage};
+use typing::tree::FuncId;
 
 /// The functions that do not wait.
 #[derive(Debug, Default)]
@@ -25,11 +25,12 @@ impl Waits {
         let with_body: FxHashSet<FuncId> = program.bodies.iter().map(|body| body.func.func).collect();
         for (n, function) in program.functions.iter().enumerate() {
             let id = FuncId(n as u32);
-            let weak = function.linkage != Linkage::Internal
-                && function.attrs.iter().any(|a| a.contains("weak") || a.contains("alias"));
-            let leaf = program.types.as_func(function.ty).is_some_and(|f| f.leaf && !f.waits);
             // All with a body are taken to be quiet until a statement says otherwise.
-            if if with_body.contains(&id) { !weak } else { leaf } {
+            let quiet = match with_body.contains(&id) {
+                true => !function.is_replaceable(),
+                false => program.types.as_func(function.ty).is_some_and(|f| f.leaf && !f.waits),
+            };
+            if quiet {
                 waits.quiet.insert(id);
             }
         }

@@ -379,7 +379,7 @@ fn spoiled_by_stmt(kind: &StmtKind, see: &mut dyn FnMut(Local)) {
     }
     if let StmtKind::Assign(dest, Rvalue::Part(_, Part::Ptr, _)) = kind {
         // The place that is written may use it in an index.
-        return mir::effects::place(dest, mir::effects::Access::Write, &mut |place, access| {
+        return mir::effects::place(dest, mir::effects::Kind::Write, &mut |place, access| {
             if access != mir::effects::Access::Write {
                 place.as_local().into_iter().for_each(&mut *see);
             }

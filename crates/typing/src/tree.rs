@@ -111,6 +111,13 @@ pub struct Function {
     pub span: Span,
 }
 
+impl Function {
+    /// Whether the linker may put another body in place of this one.
+    pub fn is_replaceable(&self) -> bool {
+        self.linkage != Linkage::Internal && self.attrs.iter().any(|a| a.contains("weak") || a.contains("alias"))
+    }
+}
+
 /// What `[[lee::allow(...)]]` at a function's definition makes warnings of, in that function alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Allows {
