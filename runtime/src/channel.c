@@ -8,9 +8,8 @@
  * so the release of what was not received goes no deeper.
  *
  * An end that a task waits for names the task (`waiter`). Whoever changes the head of an end's queue wakes that task, which looks at
- * all of its ends again. */
+ * all of its ends again. An end in a set tells the set (endpoint_set.c), which names the task. */
 #include "process.h"
-#include "reactor.h"
 
 #ifndef LEE_NO_GC
 
@@ -22,22 +21,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "channel.h"
 #include "dispose.h"
 #include "report.h"
 #include "system.h"
 #include "text.h"
-
-struct channel;
-
-struct lee_endpoint {
-    struct channel *channel;
-    struct lee_process *owner;
-    struct lee_endpoint *next, *previous; /* of its owner's */
-    struct lee_task *waiter;
-    unsigned char *places; /* of the messages that come here: the number, then the arguments */
-    uint32_t first, held, most; /* the head; how many there are; how many places */
-    bool closed;
-};
 
 struct channel {
     const struct lee_contract *contract;
@@ -79,21 +67,16 @@ static void leave_place(struct lee_endpoint *end) {
 
 /* --- who waits ---------------------------------------------------------------------------------------------------------- */
 
-struct waited {
-    struct lee_endpoint *const *ends;
-    unsigned count;
-    struct lee_task *task;
-    struct lee_timer timer; /* if there is a time at which the waiting ends */
-};
-
-/* The task no longer waits; it may be ended before it runs again. `waited` lies on its stack, which is still there, and its ends are
- * still open. */
+/* The task no longer waits; it may be ended before it runs again. What it waited for lies on its stack, which is still there, and its
+ * ends are still open. */
 static void leave(struct lee_task *task) {
-    struct waited *waited = task->outside;
+    struct lee_waited *waited = task->outside;
     for (unsigned i = 0; i < waited->count; i++) {
         if (waited->ends[i]->waiter == task)
             waited->ends[i]->waiter = NULL;
     }
+    for (unsigned i = 0; i < waited->set_count; i++)
+        waited->sets[i]->waiter = NULL;
     lee_timer_clear(&waited->timer);
     task->outside = NULL;
     task->leave = NULL;
@@ -105,12 +88,21 @@ static void resume(struct lee_task *task) {
 }
 
 static void end_by_time(struct lee_timer *timer) {
-    resume(((struct waited *)(void *)((char *)timer - offsetof(struct waited, timer)))->task);
+    resume(((struct lee_waited *)(void *)((char *)timer - offsetof(struct lee_waited, timer)))->task);
 }
 
 static void wake(const struct lee_endpoint *end) {
-    if (end->waiter != NULL)
-        resume(end->waiter);
+    struct lee_task *task = end->waiter;
+    if (task == NULL)
+        return;
+    if (end->in_set) {
+        struct lee_set *set = end->member->set;
+        lee_set_notice(end->member);
+        task = set->waiter;
+        if (task == NULL)
+            return;
+    }
+    resume(task);
 }
 
 /* --- making and closing ------------------------------------------------------------------------------------------------ */
@@ -221,6 +213,8 @@ void lee_channel_close(struct lee_endpoint *end) {
 }
 
 void lee_channels_end(struct lee_process *process) {
+    if (process->sets != NULL)
+        lee_sets_end(process);
     while (process->endpoints != NULL)
         lee_channel_close(process->endpoints);
 }
@@ -233,6 +227,8 @@ void lee_channels_scan(const struct lee_process *process, struct lee_marker *mar
             lee_mark_words(marker, place + NUMBER_BYTES, place + channel->stride);
         }
     }
+    if (process->sets != NULL)
+        lee_sets_scan(process, marker);
 }
 
 void lee_channel_hand(struct lee_endpoint *end, struct lee_process *to) {
@@ -335,20 +331,26 @@ void lee_channel_take(struct lee_endpoint *end, int32_t message, void *arguments
 
 /* --- waiting --------------------------------------------------------------------------------------------------------------- */
 
-/* `deadline`: of `lee_clock`; LEE_FOR_EVER: none. */
-static void wait_until(struct lee_endpoint *const *ends, unsigned count, int64_t deadline) {
+void lee_channel_wait(struct lee_waited *waited, int64_t deadline) {
     struct lee_task *self = lee_task_self();
-    struct waited waited;
+    waited->task = self;
+    waited->timer.set = false;
+    lee_task_may_wait();
+    for (unsigned i = 0; i < waited->count; i++)
+        waited->ends[i]->waiter = self;
+    for (unsigned i = 0; i < waited->set_count; i++)
+        waited->sets[i]->waiter = self;
+    if (deadline != LEE_FOR_EVER)
+        lee_timer_set(&waited->timer, deadline, end_by_time);
+    lee_task_park(waited, leave);
+}
+
+static void wait_until(struct lee_endpoint *const *ends, unsigned count, int64_t deadline) {
+    struct lee_waited waited;
     waited.ends = ends;
     waited.count = count;
-    waited.task = self;
-    waited.timer.set = false;
-    lee_task_may_wait();
-    for (unsigned i = 0; i < count; i++)
-        ends[i]->waiter = self;
-    if (deadline != LEE_FOR_EVER)
-        lee_timer_set(&waited.timer, deadline, end_by_time);
-    lee_task_park(&waited, leave);
+    waited.set_count = 0;
+    lee_channel_wait(&waited, deadline);
 }
 
 static void wait_for(struct lee_endpoint *const *ends, unsigned count) {
@@ -432,11 +434,15 @@ int lee_channel_select(const struct lee_site *site, struct lee_endpoint *const *
     }
 }
 
+int64_t lee_channel_deadline(int64_t milliseconds) {
+    int64_t time;
+    return lee_deadline(__builtin_mul_overflow(milliseconds, 1000000, &time) ? milliseconds < 0 ? 0 : INT64_MAX : time);
+}
+
 int lee_channel_select_for(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
                            unsigned cases, bool has_default, int64_t milliseconds) {
-    int64_t time, end;
     want_ends(site, ends, count);
-    end = lee_deadline(__builtin_mul_overflow(milliseconds, 1000000, &time) ? milliseconds < 0 ? 0 : INT64_MAX : time);
+    int64_t end = lee_channel_deadline(milliseconds);
     for (;;) {
         int found = choose(ends, count, patterns, cases);
         /* Nothing comes but the time. */

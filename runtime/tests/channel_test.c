@@ -377,6 +377,83 @@ static void receive_after_close(void *argument) {
     lee_channel_receive(NULL, ends[LEE_IMPORTER], PONG, NULL, 0);
 }
 
+/* --- sets ------------------------------------------------------------------------------------------------------------- */
+
+enum { MEMBERS = 1000 };
+
+static const struct lee_set_kind of_pings = {.contract = &pings};
+static const struct lee_set_kind with_numbers = {.contract = &pings, .bytes = sizeof(int64_t)};
+
+/* Waits for any member of a set of its own, all of whose peers it has, too. */
+static int waits_for_set(void *argument) {
+    struct lee_set *set = lee_set_make(NULL, &of_pings);
+    struct lee_endpoint *end = *(struct lee_endpoint **)argument;
+    lee_set_add(NULL, set, end, NULL);
+    for (int i = 0; i < MEMBERS; i++) {
+        struct lee_endpoint *ends[2];
+        lee_channel_make(NULL, &pings, ends);
+        lee_set_add(NULL, set, ends[LEE_EXPORTER], NULL);
+    }
+    const int32_t patterns[] = {NUMBER};
+    lee_set_select(NULL, NULL, 0, &set, 1, patterns, 1, false);
+    return 1;
+}
+
+static void test_sets(void) {
+    struct lee_set *set = lee_set_make(NULL, &with_numbers);
+    struct lee_endpoint *importers[MEMBERS];
+    const int32_t patterns[] = {PING, LEE_CLOSED, LEE_NO_MEMBER};
+    CHECK(lee_set_select(NULL, NULL, 0, &set, 1, patterns, 3, false) == 2);
+    CHECK(lee_set_select(NULL, NULL, 0, &set, 1, patterns, 2, true) == -1);
+    for (int64_t i = 0; i < MEMBERS; i++) {
+        struct lee_endpoint *ends[2];
+        lee_channel_make(NULL, &pings, ends);
+        importers[i] = ends[LEE_IMPORTER];
+        /* What comes before and after an end is added. */
+        if (i % 2 == 0)
+            lee_channel_send(importers[i], PING, &i, sizeof i);
+        lee_set_add(NULL, set, ends[LEE_EXPORTER], &i);
+        if (i % 2 != 0)
+            lee_channel_send(importers[i], PING, &i, sizeof i);
+    }
+    CHECK(lee_set_select_for(NULL, NULL, 0, &set, 1, &patterns[1], 2, false, 0) == 2);
+    for (int64_t i = 0, value, number; i < MEMBERS; i++) {
+        CHECK(lee_set_select(NULL, NULL, 0, &set, 1, patterns, 3, false) == 0);
+        struct lee_endpoint *end = lee_set_take(NULL, set, PING, &value);
+        lee_channel_take(end, PING, &number, sizeof number);
+        CHECK(value == i && number == i);
+        lee_set_add(NULL, set, end, &value);
+    }
+    /* Closed from the last on: that is the order in which they are taken. */
+    for (int64_t i = MEMBERS; --i >= MEMBERS / 2;)
+        lee_channel_close(importers[i]);
+    for (int64_t i = MEMBERS, value; --i >= MEMBERS / 2;) {
+        CHECK(lee_set_select(NULL, NULL, 0, &set, 1, patterns, 3, false) == 1);
+        lee_channel_close(lee_set_take(NULL, set, LEE_CLOSED, &value));
+        CHECK(value == i);
+    }
+    int64_t value;
+    lee_channel_close(lee_set_take(NULL, set, LEE_ANY_MEMBER, &value));
+    CHECK(value == 0);
+    lee_set_free(set);
+    for (int i = 0; i < MEMBERS / 2; i++) {
+        CHECK(lee_channel_head(importers[i]) == LEE_CLOSED);
+        lee_channel_close(importers[i]);
+    }
+    CHECK(lee_process_self()->sets == NULL);
+
+    /* A process is killed while it waits for a set: its members are closed. */
+    struct lee_endpoint *ends[2];
+    lee_channel_make(NULL, &pings, ends);
+    struct lee_pid *pid = spawn_with(waits_for_set, ends[LEE_EXPORTER]);
+    lee_task_yield();
+    CHECK(lee_channel_head(ends[LEE_IMPORTER]) == LEE_EMPTY);
+    lee_process_kill(pid);
+    CHECK(lee_process_wait(pid).how == LEE_KILLED);
+    CHECK(lee_channel_head(ends[LEE_IMPORTER]) == LEE_CLOSED);
+    lee_channel_close(ends[LEE_IMPORTER]);
+}
+
 static void test_faults(void) {
     struct child child;
     run_child(&child, receive_another, NULL);
@@ -399,6 +476,7 @@ int main(int argc, char **argv) {
     test_carried();
     test_time();
     test_killer_waits();
+    test_sets();
     CHECK(lee_process_self()->endpoints == NULL);
     CHECK(lee_heap_validate(lee_heap_self()) == NULL);
     return check_end();

@@ -533,7 +533,10 @@ impl Follow<'_> {
             | StmtKind::ChannelNew { .. }
             | StmtKind::Send { .. }
             | StmtKind::Select { .. }
-            | StmtKind::Receive { .. } => {
+            | StmtKind::Receive { .. }
+            | StmtKind::SetNew(_)
+            | StmtKind::SetAdd { .. }
+            | StmtKind::SetTake { .. } => {
                 let mut written = vec![];
                 stmt_places(&stmt.kind, &mut |place, access| {
                     let used = live && self.cells.parts(place).any(|c| is_object(situation.get(c)));

@@ -220,6 +220,9 @@ impl<'u, 'a> Emitter<'u, 'a> {
             StmtKind::CursorBegin(cursor, of) => self.cursor_begin(*cursor, of),
             StmtKind::ChannelNew { contract, imp, exp, .. } => self.channel_new(*contract, imp, exp),
             StmtKind::Send { end, message, args } => self.send(end, *message, args),
+            StmtKind::SetNew(set) => self.set_new(set),
+            StmtKind::SetAdd { set, end, value } => self.set_add(set, end, value.as_ref()),
+            StmtKind::SetTake { set, head, end, value } => self.set_take(set, *head, end, value.as_ref()),
             StmtKind::Select { dest, cases, has_default } => self.select(dest, cases, *has_default),
             StmtKind::Receive { end, head, binds, waits } => self.receive(end, *head, binds, *waits),
             StmtKind::Close(..) | StmtKind::Pack(..) | StmtKind::Unpack { .. } => {}

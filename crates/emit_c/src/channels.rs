@@ -19,6 +19,8 @@ use typing::types::*;
 #[derive(Default)]
 pub struct Channels {
     names: FxHashMap<ContractId, String>,
+    /// The tables of kinds of sets.
+    sets: FxHashMap<EndSet, String>,
     definitions: String,
     /// Whether something of lee/channel.h is used.
     pub used: bool,
@@ -35,7 +37,102 @@ impl Emitter<'_, '_> {
     fn message(&self, end: &Place, message: MessageId) -> Option<Message> {
         let types = self.unit.types;
         let qty = mir::ty::place_ty(self.unit.program, self.body, end).ok()?;
-        types.contract(types.as_endpoint(qty.ty)?.contract)?.message(message).cloned()
+        let end = types.as_endpoint(qty.ty).or_else(|| types.as_end_set(qty.ty).map(|set| set.end))?;
+        types.contract(end.contract)?.message(message).cloned()
+    }
+
+    fn set_at(&self, place: &Place) -> Option<EndSet> {
+        let qty = mir::ty::place_ty(self.unit.program, self.body, place).ok()?;
+        self.unit.types.as_end_set(qty.ty)
+    }
+
+    /// What a pattern wants at the head of an end or of a member of a set.
+    fn head_text(&self, place: &Place, head: Head) -> String {
+        match head {
+            Head::Closed => "LEE_CLOSED".to_string(),
+            Head::Empty => "LEE_NO_MEMBER".to_string(),
+            Head::Any => "LEE_ANY_MEMBER".to_string(),
+            Head::Message(message) => self.message(place, message).map_or(0, |message| message.number).to_string(),
+        }
+    }
+
+    /// `eset<E> s;`
+    pub fn set_new(&mut self, place: &Place) {
+        let Some(set) = self.set_at(place) else { return };
+        self.unit.channels.used = true;
+        let (kind, site) = (self.unit.set_kind(set), self.unit.site(self.span));
+        let loc = self.place(place, false);
+        self.settle(effect_of(place, self.body));
+        let to = self.lvalue(&loc);
+        self.push(&format!("{to} = lee_set_make({site}, &{kind});"));
+    }
+
+    /// `eset_add(s, d);`, `emap_add(m, d, v);`
+    pub fn set_add(&mut self, place: &Place, end: &Operand, value: Option<&Operand>) {
+        let Some(set) = self.set_at(place) else { return };
+        let site = self.unit.site(self.span);
+        let end = self.value(end).text;
+        let ty = self.unit.types.map_value(&set);
+        let words = match (value, ty) {
+            (Some(value), Some(ty)) => {
+                let params = vec![ParamTy::new(ty)];
+                let signature = FuncTy::new(self.unit.types.common.void, params, Abi::Leeward);
+                self.arguments(std::slice::from_ref(value), Some(&signature), Consts::Drop).0.join(", ")
+            }
+            _ => String::new(),
+        };
+        let to = self.end_text(place);
+        self.settle(Effect { memory: true, local: None });
+        let value = match set.value.and_then(|id| self.unit.record_text(id)) {
+            Some(record) => format!("&({record}){{ {words} }}"),
+            None => "NULL".to_string(),
+        };
+        self.push(&format!("lee_set_add({site}, {to}, {end}, {value});"));
+    }
+
+    /// Takes a member out, and of a map its value.
+    pub fn set_take(&mut self, place: &Place, head: Head, end: &Place, value: Option<&Place>) {
+        let Some(set) = self.set_at(place) else { return };
+        let (site, head) = (self.unit.site(self.span), self.head_text(place, head));
+        let from = self.end_text(place);
+        let loc = self.place(end, false);
+        let to = self.lvalue(&loc);
+        let held = self.scratch.claim("value");
+        let record = set.value.and_then(|id| Some((id, self.unit.record_text(id)?)));
+        let mut stores = String::new();
+        if let (Some((id, _)), Some(value), Some(ty)) = (&record, value, self.unit.types.map_value(&set)) {
+            let names = self.unit.c.field_names(*id);
+            let name = names.first().cloned().unwrap_or_default();
+            stores = self.word_stores(value, ty, &format!("{held}.{name}"));
+        }
+        self.settle(Effect { memory: true, local: None });
+        for place in std::iter::once(end).chain(value) {
+            self.settle(effect_of(place, self.body));
+        }
+        match record {
+            Some((_, record)) => {
+                self.push(&format!(
+                    "{{ {record} {held}; {to} = lee_set_take({site}, {from}, {head}, &{held});{stores} }}"
+                ));
+            }
+            None => self.push(&format!("{to} = lee_set_take({site}, {from}, {head}, NULL);")),
+        }
+    }
+
+    /// Stores each word of a value of the type, which lies in members that begin with `from`.
+    fn word_stores(&mut self, to: &Place, ty: Ty, from: &str) -> String {
+        let loc = self.place(to, false);
+        let words = suffixes(self.unit.types.words(ty));
+        let from = [""].iter().chain(words).map(|suffix| format!("{from}{suffix}"));
+        // What owns its target has no variable for its lower bound.
+        let at_start = loc.simple.is_some_and(|l| self.stands_at_start(l));
+        let mut stores = String::new();
+        for (n, (to, from)) in self.word_texts(&loc).into_iter().zip(from).enumerate() {
+            if !(at_start && n == 1) {
+                let _ = write!(stores, " {to} = {from};");
+            }
+        }
+        stores
     }
 
     fn end_text(&mut self, end: &Place) -> String {
@@ -78,15 +175,21 @@ impl Emitter<'_, '_> {
 
     /// `switch receive`: the number of the case that can be taken.
     pub fn select(&mut self, dest: &Place, cases: &[SelectCase], has_default: bool) {
+        // Patterns are for ends first, then for sets.
         let (mut ends, mut texts): (Vec<&Place>, Vec<String>) = (vec![], vec![]);
+        let (mut sets, mut set_texts): (Vec<&Place>, Vec<String>) = (vec![], vec![]);
         let mut after = None;
         for case in cases {
             match case {
                 SelectCase::Heads(heads) => {
                     for (end, _) in heads {
-                        if !ends.contains(&end) {
+                        let (places, texts) = match self.set_at(end) {
+                            Some(_) => (&mut sets, &mut set_texts),
+                            None => (&mut ends, &mut texts),
+                        };
+                        if !places.contains(&end) {
                             texts.push(self.end_text(end));
-                            ends.push(end);
+                            places.push(end);
                         }
                     }
                 }
@@ -99,29 +202,25 @@ impl Emitter<'_, '_> {
         for case in cases {
             let SelectCase::Heads(heads) = case else { continue };
             rows += 1;
-            for end in &ends {
+            for end in ends.iter().chain(&sets) {
                 let head = heads.iter().find(|(place, _)| place == *end);
-                patterns.push(match head {
-                    None => "LEE_EMPTY".to_string(),
-                    Some((_, Head::Closed)) => "LEE_CLOSED".to_string(),
-                    Some((end, Head::Message(message))) => {
-                        self.message(end, *message).map_or(0, |message| message.number).to_string()
-                    }
-                });
+                patterns.push(head.map_or("LEE_EMPTY".to_string(), |(place, head)| self.head_text(place, *head)));
             }
         }
-        let (site, count) = (self.unit.site(self.span), ends.len());
-        let (ends, patterns) = match count {
-            0 => ("NULL".to_string(), "NULL".to_string()),
-            _ => (
-                format!("(struct lee_endpoint *const[]){{ {} }}", texts.join(", ")),
-                format!("(const int32_t[]){{ {} }}", patterns.join(", ")),
-            ),
+        let array = |ty: &str, texts: &[String]| match texts.is_empty() {
+            true => "NULL".to_string(),
+            false => format!("({ty}[]){{ {} }}", texts.join(", ")),
         };
-        let rest = format!("{site}, {ends}, {count}, {patterns}, {rows}, {has_default}");
+        let site = self.unit.site(self.span);
+        let mut rest = format!("{site}, {}, {}", array("struct lee_endpoint *const", &texts), ends.len());
+        if !sets.is_empty() {
+            let _ = write!(rest, ", {}, {}", array("struct lee_set *const", &set_texts), sets.len());
+        }
+        let _ = write!(rest, ", {}, {rows}, {has_default}", array("const int32_t", &patterns));
+        let word = if sets.is_empty() { "channel" } else { "set" };
         let text = match after {
-            Some(time) => format!("lee_channel_select_for({rest}, {time})"),
-            None => format!("lee_channel_select({rest})"),
+            Some(time) => format!("lee_{word}_select_for({rest}, {time})"),
+            None => format!("lee_{word}_select({rest})"),
         };
         let loc = self.place(dest, false);
         let dest_text = self.lvalue(&loc);
@@ -142,16 +241,7 @@ impl Emitter<'_, '_> {
         if let Some((id, _)) = &record {
             let names = self.unit.c.field_names(*id);
             for ((bind, name), (_, ty, _)) in binds.iter().zip(names.iter()).zip(&message.params) {
-                let loc = self.place(bind, false);
-                let words = suffixes(self.unit.types.words(*ty));
-                let from = [""].iter().chain(words).map(|suffix| format!("{held}.{name}{suffix}"));
-                // What owns its target has no variable for its lower bound.
-                let at_start = loc.simple.is_some_and(|l| self.stands_at_start(l));
-                for (n, (to, from)) in self.word_texts(&loc).into_iter().zip(from).enumerate() {
-                    if !(at_start && n == 1) {
-                        let _ = write!(stores, " {to} = {from};");
-                    }
-                }
+                stores.push_str(&self.word_stores(bind, *ty, &format!("{held}.{name}")));
             }
         }
         self.settle(Effect { memory: true, local: None });
@@ -179,6 +269,31 @@ impl Unit<'_> {
         let ty = self.types.find(&TyKind::Record(id))?;
         self.c.need(ty);
         Some(self.c.object(Qty::plain(ty), "", Consts::Drop).trim_end().to_string())
+    }
+
+    /// What the runtime knows of a kind of set.
+    fn set_kind(&mut self, set: EndSet) -> String {
+        if let Some(name) = self.channels.sets.get(&set) {
+            return name.clone();
+        }
+        let name = format!("lee__set_{}", self.channels.sets.len());
+        self.channels.sets.insert(set, name.clone());
+        let contract = self.contract_table(set.end.contract);
+        let (mut bytes, mut owned, mut scanned) = ("0".to_string(), "NULL".to_string(), false);
+        if let Some((id, record)) = set.value.and_then(|id| Some((id, self.record_text(id)?))) {
+            bytes = format!("sizeof({record})");
+            if let Some(ty) = self.types.find(&TyKind::Record(id)) {
+                scanned = self.types.has_pointers(ty);
+                if self.types.owns(ty) && self.owns_something(ty, Ends::Heap) {
+                    owned = self.parts(ty, Ends::Heap);
+                }
+            }
+        }
+        let _ = writeln!(
+            self.channels.definitions,
+            "static const struct lee_set_kind {name} = {{ &{contract}, {bytes}, {owned}, {scanned} }};"
+        );
+        name
     }
 
     /// What the runtime knows of a contract.

@@ -228,6 +228,7 @@ impl<'a> CTypes<'a> {
             TyKind::NullPtr => "void *".into(),
             TyKind::Key(..) | TyKind::Handle(..) => "struct lee_arena *".into(),
             TyKind::Endpoint(_) => "struct lee_endpoint *".into(),
+            TyKind::EndSet(_) => "struct lee_set *".into(),
             TyKind::RegionArg(_) | TyKind::OwnArg(_) => "void".into(),
             TyKind::Ptr(_) | TyKind::Array { .. } | TyKind::Func(_) => String::new(),
         }

@@ -130,6 +130,13 @@ impl Writer<'_> {
                 self.region(*region);
             }
             TyKind::Endpoint(endpoint) => self.endpoint(endpoint),
+            TyKind::EndSet(set) => {
+                self.out.push_str("set of ");
+                self.endpoint(&set.end);
+                if let Some(value) = types.map_value(set) {
+                    self.ty(value, true);
+                }
+            }
             TyKind::Handle(reap, region) => {
                 self.out.push_str(if *reap { "reap " } else { "arena " });
                 self.region(*region);

@@ -99,7 +99,7 @@ impl Unit<'_> {
     pub fn owns_something(&mut self, ty: Ty, ends: Ends) -> bool {
         match self.types.kind(ty) {
             TyKind::Ptr(p) => self.frees(p, ends),
-            TyKind::Key(..) | TyKind::Endpoint(_) => true,
+            TyKind::Key(..) | TyKind::Endpoint(_) | TyKind::EndSet(_) => true,
             _ => self.drop_function(ty, ends).is_some(),
         }
     }
@@ -193,6 +193,10 @@ impl Unit<'_> {
             TyKind::Endpoint(_) => {
                 self.channels.used = true;
                 let _ = write!(out, "lee_push_endpoint(work, {at}); ");
+            }
+            TyKind::EndSet(_) => {
+                self.channels.used = true;
+                let _ = write!(out, "lee_push_set(work, {at}); ");
             }
             TyKind::Array { elem, len: ArrayLen::Const(n), .. } => {
                 let mut inner = String::new();

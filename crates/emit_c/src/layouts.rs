@@ -61,7 +61,7 @@ fn collect(types: &TypeStore, ty: Ty, base: u64, out: &mut Vec<u64>) -> Option<(
             Some(())
         }
         // An endpoint is not an object of any heap.
-        TyKind::Handle(..) | TyKind::Endpoint(_) => Some(()),
+        TyKind::Handle(..) | TyKind::Endpoint(_) | TyKind::EndSet(_) => Some(()),
         TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Complex(_) => Some(()),
         TyKind::Enum(_) | TyKind::NullPtr | TyKind::VaList => Some(()),
         TyKind::Ptr(p) if matches!(types.kind(p.target.ty), TyKind::Func(_)) => Some(()),

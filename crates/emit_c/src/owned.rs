@@ -321,11 +321,12 @@ impl Emitter<'_, '_> {
             TyKind::Ptr(p) => self.end_pointer(&p, &address.text, reap.as_ref()),
             TyKind::Key(kind, _) => Some(end_key(kind, &address.text)),
             TyKind::Endpoint(_) => Some(format!("lee_channel_close({});", address.text)),
+            TyKind::EndSet(_) => Some(format!("lee_set_free({});", address.text)),
             _ => None,
         };
         if let Some(text) = text {
             match self.unit.types.kind(ty) {
-                TyKind::Endpoint(_) => self.unit.channels.used = true,
+                TyKind::Endpoint(_) | TyKind::EndSet(_) => self.unit.channels.used = true,
                 _ => self.unit.drops.used = true,
             }
             self.push(&text);
@@ -389,7 +390,7 @@ impl Emitter<'_, '_> {
             return;
         }
         match self.unit.types.kind(ty).clone() {
-            TyKind::Ptr(_) | TyKind::Key(..) | TyKind::Endpoint(_) => {
+            TyKind::Ptr(_) | TyKind::Key(..) | TyKind::Endpoint(_) | TyKind::EndSet(_) => {
                 self.dispose(&Operand::Copy(place.clone()), None, &[])
             }
             _ => {

@@ -193,7 +193,7 @@ impl<'a> Unit<'a> {
                 out.push_str("#include \"lee/channel.h\"\n");
             } else if !self.types.contracts.is_empty() {
                 // Types of parameters and fields may name it.
-                out.push_str("struct lee_endpoint;\n");
+                out.push_str("struct lee_endpoint;\nstruct lee_set;\n");
             }
             if !self.foreign.is_empty() {
                 out.push_str("#include \"lee/foreign.h\"\n");

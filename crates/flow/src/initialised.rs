@@ -103,7 +103,7 @@ impl Parts {
 /// Scalars, pointers, ends of channels, generic values, and aggregates with a `nonnull` part.
 fn is_tracked(types: &TypeStore, ty: Ty) -> bool {
     mir::ty::is_scalar(types, ty)
-        || matches!(types.kind(ty), TyKind::Param(_) | TyKind::Endpoint(_))
+        || matches!(types.kind(ty), TyKind::Param(_) | TyKind::Endpoint(_) | TyKind::EndSet(_))
         || must_not_be_zero(types, ty)
 }
 

@@ -69,6 +69,14 @@ impl Look<'_> {
                     self.given(arg, param.ty, stmt.span);
                 }
             }
+            StmtKind::ChannelNew { .. }
+            | StmtKind::Send { .. }
+            | StmtKind::Select { .. }
+            | StmtKind::Receive { .. }
+            | StmtKind::SetNew(_)
+            | StmtKind::SetAdd { .. } => {
+                self.report_collected(stmt.span, "channels connect tasks and processes, which have a collected heap")
+            }
             _ => {}
         }
     }

@@ -167,7 +167,10 @@ impl Compiler<'_, '_> {
             StmtKind::ChannelNew { .. }
             | StmtKind::Send { .. }
             | StmtKind::Select { .. }
-            | StmtKind::Receive { .. } => Stmt::Unsupported("channels"),
+            | StmtKind::Receive { .. }
+            | StmtKind::SetNew(_)
+            | StmtKind::SetAdd { .. }
+            | StmtKind::SetTake { .. } => Stmt::Unsupported("channels"),
             StmtKind::Asm(_) => Stmt::Unsupported("inline assembly"),
             StmtKind::ArenaBegin(local, _) => Stmt::ArenaBegin(self.place(&ir::Place::local(*local))),
             StmtKind::ArenaEnd(local, _) => Stmt::ArenaEnd(self.place(&ir::Place::local(*local))),

@@ -18,7 +18,8 @@ pub fn repr(types: &TypeStore, ty: Ty) -> Repr {
             1 => Repr::Ptr,
             n => Repr::Words(n as u8),
         },
-        TyKind::NullPtr | TyKind::Key(..) | TyKind::Handle(..) | TyKind::Endpoint(_) | TyKind::Func(_) => Repr::Ptr,
+        TyKind::NullPtr | TyKind::Key(..) | TyKind::Handle(..) | TyKind::Endpoint(_) => Repr::Ptr,
+        TyKind::EndSet(_) | TyKind::Func(_) => Repr::Ptr,
         TyKind::Array { .. } | TyKind::Record(_) | TyKind::VaList | TyKind::Complex(_) => Repr::Blob,
         TyKind::Error | TyKind::Param(_) | TyKind::RegionArg(_) | TyKind::OwnArg(_) => Repr::None,
     }

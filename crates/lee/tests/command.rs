@@ -251,6 +251,14 @@ fn without_a_collector_nothing_heap_is_shared() {
     lee_in(&folder, &["check", "shared.lee"]).expect(0);
     let ran = lee_in(&folder, &["check", "--no-gc", "shared.lee"]).expect(1);
     assert_eq!(ran.err.matches("error[L0511]").count(), 2, "{}", ran.err);
+    write(
+        &folder,
+        "channels.lee",
+        "contract C { in message M(); state S { M? -> T; } state T { } }\nint main(void) {\n    channel C (c, d);\n    send c.M();\n    free(c);\n    free(d);\n    return 0;\n}\n",
+    );
+    lee_in(&folder, &["check", "channels.lee"]).expect(0);
+    let ran = lee_in(&folder, &["check", "--no-gc", "channels.lee"]).expect(1);
+    assert_eq!(ran.err.matches("error[L0511]").count(), 2, "{}", ran.err);
 }
 
 /// Large variables of Leeward code are read by their types; those of plain C, which may hold

@@ -82,6 +82,9 @@ fn processes_of_several_files() {
     lee_in(&folder, &["cc", "--processes", "-c", "other.lee"]).expect(0);
     lee_in(&folder, &objects).expect(0);
     assert_eq!(run(&mut Command::new(folder.join("program"))).expect(0).out, wanted);
+    let shared = ["cc", "--processes", "-shared", "-fPIC", "-o", "library.so", "other.lee"];
+    let ran = lee_in(&folder, &shared).expect(1);
+    assert!(ran.err.contains("a shared library has no processes"), "{}", ran.err);
     // As it stands, the C compiler would give all processes the same variables.
     fs::write(folder.join("counter.c"), "#pragma strange\nint c_next(void) { static int n; return ++n; }\n")
         .expect("written");

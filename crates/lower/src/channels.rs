@@ -5,7 +5,7 @@ use crate::place::Use;
 use mir::ir::*;
 use source::Span;
 use typing::contracts::{ContractId, MessageId, StateId};
-use typing::tree::{self, Expr, LocalId, ReceiveCase, ReceiveOn};
+use typing::tree::{self, Conjunct, Expr, LocalId, ReceiveCase, ReceiveOn};
 
 impl<'t> Lower<'t, '_> {
     /// `channel C:STATE (imp, exp);`
@@ -33,6 +33,15 @@ impl<'t> Lower<'t, '_> {
         self.take_message(end, Head::Message(message), binds, true);
     }
 
+    /// `eset_add(set, end);`, `emap_add(set, end, value);`
+    pub fn set_add(&mut self, set: &'t Expr, end: &'t Expr, value: Option<&'t Expr>) {
+        let later: Vec<&Expr> = value.into_iter().collect();
+        let end = self.operand_before(end, &later);
+        let value = value.map(|value| self.operand(value));
+        let set = self.place(set, Use::Read).place;
+        self.emit(StmtKind::SetAdd { set, end, value });
+    }
+
     fn take_message(&mut self, end: Place, head: Head, binds: &[LocalId], waits: bool) {
         let mut places = vec![];
         for &bind in binds {
@@ -44,6 +53,23 @@ impl<'t> Lower<'t, '_> {
         self.emit(StmtKind::Receive { end, head, binds: places, waits });
         // Only now there is something in their slots.
         locals.into_iter().for_each(|local| self.keep_slots(local));
+    }
+
+    /// What a case takes: out of a set the member, then from it the message.
+    fn take_conjunct(&mut self, place: Place, head: Head, conjunct: &Conjunct) {
+        let mut end = place;
+        if let Some((member, value)) = conjunct.member {
+            let (member, value) = (self.local(member), value.map(|value| self.local(value)));
+            let locals = [Some(member), value];
+            locals.into_iter().flatten().for_each(|local| self.declare_live(local));
+            let value = value.map(Place::local);
+            self.emit(StmtKind::SetTake { set: end, head, end: Place::local(member), value });
+            locals.into_iter().flatten().for_each(|local| self.keep_slots(local));
+            end = Place::local(member);
+        }
+        if matches!(head, Head::Message(_) | Head::Closed) {
+            self.take_message(end, head, &conjunct.binds, false);
+        }
     }
 
     /// `switch receive`: a wait, a jump to the case that can be taken, and before its body
@@ -91,7 +117,7 @@ impl<'t> Lower<'t, '_> {
             if let (SelectCase::Heads(heads), ReceiveOn::Messages(conjuncts)) = (on, &case.on) {
                 for ((end, head), conjunct) in heads.into_iter().zip(conjuncts) {
                     let saved = self.enter(conjunct.span, self.is_unsafe);
-                    self.take_message(end, head, &conjunct.binds, false);
+                    self.take_conjunct(end, head, conjunct);
                     self.leave(saved);
                 }
             }

@@ -73,6 +73,7 @@ pub(crate) fn own_exprs(s: &Stmt) -> Vec<&Expr> {
         Swap(a, b) | VaCopy(a, b) => vec![a, b],
         Open(_, e, _) | Cursor(_, e) | Unpack { place: e, .. } | Receive { end: e, .. } => vec![e],
         Send { end, args, .. } => std::iter::once(end).chain(args).collect(),
+        SetAdd { set, end, value } => [Some(set), Some(end), value.as_ref()].into_iter().flatten().collect(),
         Select { cases, .. } => cases.iter().flat_map(|case| waited_for(&case.on)).collect(),
         CountGroup(list) => list.iter().flat_map(|(a, b)| [a, b]).collect(),
         Asm(asm) => asm.outputs.iter().chain(&asm.inputs).map(|(_, _, e)| e).collect(),

@@ -54,6 +54,7 @@ fn moves(kind: &mut StmtKind, see: &mut dyn FnMut(&mut Operand)) {
         StmtKind::Assign(_, Rvalue::Use(value) | Rvalue::Bits(value, _)) => see(value),
         StmtKind::Assign(_, Rvalue::Part(value, ..) | Rvalue::MakeTypedVoid(value, ..)) => see(value),
         StmtKind::Call { args, .. } | StmtKind::Send { args, .. } => args.iter_mut().for_each(see),
+        StmtKind::SetAdd { end, value, .. } => std::iter::once(end).chain(value).for_each(see),
         StmtKind::Dispose { value, .. } => see(value),
         _ => {}
     }

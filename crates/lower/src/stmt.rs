@@ -128,6 +128,7 @@ impl<'t> Lower<'t, '_> {
             Tree::Channel { contract, state, imp, exp } => self.channel(*contract, *state, *imp, *exp),
             Tree::Send { end, message, args } => self.send(end, *message, args),
             Tree::Receive { end, message, binds } => self.receive(end, *message, binds),
+            Tree::SetAdd { set, end, value } => self.set_add(set, end, value.as_ref()),
             Tree::Select { head, cases, default } => self.select(*head, cases, default.as_ref()),
             Tree::VaStart(e) => {
                 let place = self.place(e, Use::Read).place;
@@ -154,6 +155,9 @@ impl<'t> Lower<'t, '_> {
         let Some(tree_local) = self.tree.locals.get(id.0 as usize) else { return };
         let ty = tree_local.ty;
         match init {
+            None if self.program.types.as_end_set(ty.ty).is_some() => {
+                self.emit(StmtKind::SetNew(Place::local(local)));
+            }
             None => self.zero_uninitialised(local),
             Some(init) => {
                 // What uses the variable's address before it is whole, or leaves in the middle,

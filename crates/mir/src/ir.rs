@@ -300,6 +300,29 @@ pub enum StmtKind {
         /// known to be there (after a `Select`).
         waits: bool,
     },
+    /// `eset<E> s;`: makes an empty set, which goes to the place.
+    SetNew(Place),
+    /// `eset_add(s, d);`, `emap_add(m, d, v);`
+    SetAdd {
+        /// The set; it stays where it is.
+        set: Place,
+        /// What becomes its member.
+        end: Operand,
+        /// The value that a map gets with it.
+        value: Option<Operand>,
+    },
+    /// Takes a member out of a set, which is known to be there (after a `Select`); a `Receive` from
+    /// it follows, unless `head` is `Any`.
+    SetTake {
+        /// The set; it stays where it is.
+        set: Place,
+        /// What stands at the member's head.
+        head: Head,
+        /// A whole local, which the member goes to.
+        end: Place,
+        /// Of a map: a whole local, which its value goes to.
+        value: Option<Place>,
+    },
     /// Nothing (left by a transform).
     Nop,
 }

@@ -345,6 +345,25 @@ impl Parser<'_> {
                 self.want(")")?;
                 StmtKind::Receive { end, head, binds, waits: word == "receive" }
             }
+            "set_new" => StmtKind::SetNew(self.one_place()?),
+            "set_add" => {
+                let (set, values) = self.place_and_list(Self::operand)?;
+                let mut values = values.into_iter();
+                let Some(end) = values.next() else { return self.error("expected an endpoint") };
+                StmtKind::SetAdd { set, end, value: values.next() }
+            }
+            "set_take" => {
+                self.want("(")?;
+                let set = self.place()?;
+                self.want(",")?;
+                let head = self.head()?;
+                self.want(",")?;
+                self.want("[")?;
+                let mut dests = self.list("]", Self::place)?.into_iter();
+                self.want(")")?;
+                let Some(end) = dests.next() else { return self.error("expected a local for the endpoint") };
+                StmtKind::SetTake { set, head, end, value: dests.next() }
+            }
             "nop" => StmtKind::Nop,
             other => return self.error(format!("`{other}` is no statement")),
         };
@@ -410,6 +429,12 @@ impl Parser<'_> {
     fn head(&mut self) -> Res<Head> {
         if self.take_word("closed") {
             return Ok(Head::Closed);
+        }
+        if self.take_word("empty") {
+            return Ok(Head::Empty);
+        }
+        if self.take_word("any") {
+            return Ok(Head::Any);
         }
         Ok(Head::Message(MessageId(self.number()?)))
     }

@@ -82,8 +82,9 @@ impl Parser<'_> {
             "rc_key" => TyKind::Key(KeyKind::RcArena, self.region()?),
             "rc_reap_key" => TyKind::Key(KeyKind::RcReap, self.region()?),
             "exchange_key" => TyKind::Key(KeyKind::Exchange, self.region()?),
-            "exp" => self.endpoint(Side::Exp)?,
-            "imp" => self.endpoint(Side::Imp)?,
+            "exp" => TyKind::Endpoint(self.endpoint(Side::Exp)?),
+            "imp" => TyKind::Endpoint(self.endpoint(Side::Imp)?),
+            "eset" => self.end_set()?,
             "arena" => TyKind::Handle(false, self.region()?),
             "reap" => TyKind::Handle(true, self.region()?),
             "own" => {
@@ -136,7 +137,7 @@ impl Parser<'_> {
     }
 
     /// `Ping^0`, `Ping^0:2` after `exp` or `imp`.
-    fn endpoint(&mut self, side: Side) -> Res<TyKind> {
+    fn endpoint(&mut self, side: Side) -> Res<Endpoint> {
         let contract = ContractId(self.numbered('^')?);
         let state = if self.rest().starts_with(':') {
             self.want(":")?;
@@ -144,7 +145,25 @@ impl Parser<'_> {
         } else {
             None
         };
-        Ok(TyKind::Endpoint(Endpoint { contract, side, state }))
+        Ok(Endpoint { contract, side, state })
+    }
+
+    /// `eset(exp Ping^0:2)`, with the struct of a map's value after it.
+    fn end_set(&mut self) -> Res<TyKind> {
+        self.want("(")?;
+        let side = match self.word()? {
+            "exp" => Side::Exp,
+            "imp" => Side::Imp,
+            _ => return self.error("expected `exp` or `imp`"),
+        };
+        let end = self.endpoint(side)?;
+        let mut value = None;
+        if self.take(",") {
+            let ty = self.ty()?;
+            value = self.program.types.as_record(ty);
+        }
+        self.want(")")?;
+        Ok(TyKind::EndSet(EndSet { end, value }))
     }
 
     fn param(&mut self) -> Res<TyKind> {

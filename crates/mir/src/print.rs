@@ -431,6 +431,17 @@ impl Printer<'_> {
                 let word = if *waits { "receive" } else { "take" };
                 format!("{word}({}, {}, [{}])", self.place(end), head_text(*head), binds.join(", "))
             }
+            StmtKind::SetNew(set) => format!("set_new({})", self.place(set)),
+            StmtKind::SetAdd { set, end, value } => {
+                let values: Vec<String> =
+                    [Some(end), value.as_ref()].into_iter().flatten().map(|v| self.operand(v)).collect();
+                format!("set_add({}, [{}])", self.place(set), values.join(", "))
+            }
+            StmtKind::SetTake { set, head, end, value } => {
+                let dests: Vec<String> =
+                    [Some(end), value.as_ref()].into_iter().flatten().map(|p| self.place(p)).collect();
+                format!("set_take({}, {}, [{}])", self.place(set), head_text(*head), dests.join(", "))
+            }
             StmtKind::Nop => "nop".into(),
         }
     }
@@ -539,6 +550,8 @@ fn head_text(head: Head) -> String {
     match head {
         Head::Message(message) => message.0.to_string(),
         Head::Closed => "closed".into(),
+        Head::Empty => "empty".into(),
+        Head::Any => "any".into(),
     }
 }
 

@@ -59,6 +59,14 @@ pub fn float_word(kind: FloatKind) -> &'static str {
     }
 }
 
+fn write_endpoint(out: &mut String, types: &TypeStore, endpoint: &Endpoint) {
+    let name = types.contract(endpoint.contract).map(|c| c.name);
+    let _ = write!(out, "{} {}^{}", endpoint.side.word(), plain_name(name), endpoint.contract.0);
+    if let Some(state) = endpoint.state {
+        let _ = write!(out, ":{}", state.0);
+    }
+}
+
 /// The name, if it reads as an identifier, so that it can stand before a number.
 pub(crate) fn plain_name(name: Option<Symbol>) -> &'static str {
     match name {
@@ -135,12 +143,15 @@ pub(crate) fn write_ty(out: &mut String, types: &TypeStore, ty: Ty) {
         TyKind::Key(kind, region) => {
             let _ = write!(out, "{} {}", kind.word(), region_text(*region));
         }
-        TyKind::Endpoint(endpoint) => {
-            let name = types.contract(endpoint.contract).map(|c| c.name);
-            let _ = write!(out, "{} {}^{}", endpoint.side.word(), plain_name(name), endpoint.contract.0);
-            if let Some(state) = endpoint.state {
-                let _ = write!(out, ":{}", state.0);
+        TyKind::Endpoint(endpoint) => write_endpoint(out, types, endpoint),
+        TyKind::EndSet(set) => {
+            out.push_str("eset(");
+            write_endpoint(out, types, &set.end);
+            if let Some(ty) = set.value.and_then(|id| types.find(&TyKind::Record(id))) {
+                out.push_str(", ");
+                out.push_str(&self::ty(types, ty));
             }
+            out.push(')');
         }
         TyKind::Handle(reap, region) => {
             let _ = write!(out, "{} {}", if *reap { "reap" } else { "arena" }, region_text(*region));

@@ -230,6 +230,7 @@ pub fn same_shape(types: &TypeStore, a: Ty, b: Ty) -> bool {
             x.side == y.side
                 && (types.contract_extends(x.contract, y.contract) || types.contract_extends(y.contract, x.contract))
         }
+        (TyKind::EndSet(x), TyKind::EndSet(y)) => x == y,
         (TyKind::Handle(x, _), TyKind::Handle(y, _)) => x == y,
         (TyKind::RegionArg(_), TyKind::RegionArg(_)) => true,
         (TyKind::Record(r), TyKind::Record(s)) => same_record(types, *r, *s),
@@ -273,7 +274,7 @@ fn holds_owned(types: &TypeStore, ty: Ty, depth: u32) -> bool {
     }
     match types.kind(ty) {
         TyKind::Ptr(p) => matches!(p.own, Own::Unique | Own::Rc | Own::Param(_)),
-        TyKind::Key(..) | TyKind::Endpoint(_) => true,
+        TyKind::Key(..) | TyKind::Endpoint(_) | TyKind::EndSet(_) => true,
         TyKind::Param(p) => p.moves,
         TyKind::Array { elem, .. } => holds_owned(types, elem.ty, depth + 1),
         TyKind::Record(r) => {

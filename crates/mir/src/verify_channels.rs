@@ -5,7 +5,7 @@ use crate::ir::*;
 use crate::ty::ValueTy;
 use crate::verify::Verifier;
 use typing::contracts::{ContractId, MessageId, Side};
-use typing::types::{Endpoint, Ty, TyKind};
+use typing::types::{EndSet, Endpoint, Ty, TyKind};
 
 pub(crate) fn stmt(verifier: &mut Verifier, kind: &StmtKind) {
     match kind {
@@ -44,6 +44,7 @@ pub(crate) fn stmt(verifier: &mut Verifier, kind: &StmtKind) {
             let params = match (end(verifier, place), head) {
                 (None, _) => return,
                 (Some(_), Head::Closed) => vec![],
+                (Some(_), Head::Empty | Head::Any) => return verifier.error("such a head has no message"),
                 (Some(end), Head::Message(message)) => {
                     let Some(found) = params(verifier, end.contract, *message, end.side.other()) else { return };
                     found
@@ -57,13 +58,50 @@ pub(crate) fn stmt(verifier: &mut Verifier, kind: &StmtKind) {
                 verifier.store(bind, ValueTy::Known(param));
             }
         }
+        StmtKind::SetNew(place) => drop(set(verifier, place)),
+        StmtKind::SetAdd { set: place, end, value } => {
+            let Some(kind) = set(verifier, place) else { return };
+            let types = &verifier.program.types;
+            let (member, wanted) = (types.find(&TyKind::Endpoint(kind.end)), types.map_value(&kind));
+            if let Some(member) = member {
+                verifier.want_ty(end, member);
+            }
+            count(verifier, usize::from(value.is_some()), usize::from(wanted.is_some()));
+            if let (Some(value), Some(wanted)) = (value, wanted) {
+                verifier.want_ty(value, wanted);
+            }
+        }
+        StmtKind::SetTake { set: place, head, end: member, value } => {
+            let Some(kind) = set(verifier, place) else { return };
+            if *head == Head::Empty || member.as_local().is_none() {
+                verifier.error("a member of a set does not go to a whole local");
+            }
+            if end(verifier, member).is_some_and(|e| e.contract != kind.end.contract || e.side != kind.end.side) {
+                verifier.error("a member of a set has another type");
+            }
+            let wanted = verifier.program.types.map_value(&kind);
+            count(verifier, usize::from(value.is_some()), usize::from(wanted.is_some()));
+            if let (Some(value), Some(wanted)) = (value, wanted) {
+                verifier.store(value, ValueTy::Known(wanted));
+            }
+        }
         _ => {}
     }
 }
 
 fn case_heads(verifier: &mut Verifier, heads: &[(Place, Head)]) {
     for (n, (place, head)) in heads.iter().enumerate() {
-        let Some(end) = end(verifier, place) else { continue };
+        let ty = verifier.place(place);
+        let kind = ty.and_then(|ty| verifier.program.types.as_end_set(ty));
+        let end = match kind {
+            Some(kind) => Some(kind.end),
+            None if matches!(head, Head::Empty | Head::Any) => {
+                verifier.error("such a head is asked of a set");
+                continue;
+            }
+            None => end(verifier, place),
+        };
+        let Some(end) = end else { continue };
         if let Head::Message(message) = head {
             params(verifier, end.contract, *message, end.side.other());
         }
@@ -74,6 +112,16 @@ fn case_heads(verifier: &mut Verifier, heads: &[(Place, Head)]) {
     if heads.is_empty() {
         verifier.error("a case waits for nothing");
     }
+}
+
+fn set(verifier: &mut Verifier, place: &Place) -> Option<EndSet> {
+    let ty = verifier.place(place)?;
+    let set = verifier.program.types.as_end_set(ty);
+    if set.is_none() && *verifier.kind(ty) != TyKind::Error {
+        let text = verifier.show(ty);
+        verifier.error(format!("{text} is no set of endpoints"));
+    }
+    set
 }
 
 fn end(verifier: &mut Verifier, place: &Place) -> Option<Endpoint> {

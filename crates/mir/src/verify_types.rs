@@ -72,7 +72,9 @@ impl<'a> Verifier<'a> {
         let ok = match constant {
             Const::Int(_, ty) => types.as_int(*ty).is_some(),
             Const::Float(_, ty) => matches!(self.kind(*ty), TyKind::Float(_) | TyKind::Complex(_)),
-            Const::Null(ty) => matches!(self.kind(*ty), TyKind::Ptr(_) | TyKind::NullPtr | TyKind::Endpoint(_)),
+            Const::Null(ty) => {
+                matches!(self.kind(*ty), TyKind::Ptr(_) | TyKind::NullPtr | TyKind::Endpoint(_) | TyKind::EndSet(_))
+            }
             Const::Addr(key, _, ty) => {
                 let there = match key {
                     ConstAddrKey::Global(g) => (g.0 as usize) < self.program.globals.len(),
@@ -267,7 +269,10 @@ impl<'a> Verifier<'a> {
             StmtKind::ChannelNew { .. }
             | StmtKind::Send { .. }
             | StmtKind::Select { .. }
-            | StmtKind::Receive { .. } => verify_channels::stmt(self, &stmt.kind),
+            | StmtKind::Receive { .. }
+            | StmtKind::SetNew(_)
+            | StmtKind::SetAdd { .. }
+            | StmtKind::SetTake { .. } => verify_channels::stmt(self, &stmt.kind),
             StmtKind::StorageLive(_) | StmtKind::StorageDead(_) | StmtKind::Nop => {}
         }
     }
@@ -342,7 +347,12 @@ impl<'a> Verifier<'a> {
     fn can_be_owned(&self, ty: Ty) -> bool {
         matches!(
             self.kind(ty),
-            TyKind::Ptr(_) | TyKind::Key(..) | TyKind::Endpoint(_) | TyKind::Record(_) | TyKind::Param(_)
+            TyKind::Ptr(_)
+                | TyKind::Key(..)
+                | TyKind::Endpoint(_)
+                | TyKind::EndSet(_)
+                | TyKind::Record(_)
+                | TyKind::Param(_)
         )
     }
 

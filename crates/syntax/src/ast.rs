@@ -170,7 +170,7 @@ pub struct Pattern {
     pub span: Span,
     /// Whose message it is.
     pub source: PatternSource,
-    /// The message, or `closed`, `empty`.
+    /// The message, or `closed`, `empty`, `any`.
     pub message: Ident,
     /// Names for its arguments.
     pub names: Vec<Ident>,
@@ -388,6 +388,8 @@ pub enum TypeSpec {
     Handle(bool, Span),
     /// `C.exp:STATE`
     Endpoint(Box<EndpointSpec>),
+    /// `eset<E>`, `emap<E, V>`: the word, whose span is that of all, and the arguments.
+    EndSet(Ident, Vec<GenericArg>),
     /// A type that a later issue brings (`pid`, `cell<T>`): its word.
     Unsupported(Ident),
     /// No type written (old C's implicit int).

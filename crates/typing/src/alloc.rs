@@ -234,7 +234,7 @@ impl Checker<'_> {
         if self.is_error(value.ty.ty) {
             return value;
         }
-        if self.program.types.as_endpoint(value.ty.ty).is_some() {
+        if matches!(self.kind(value.ty.ty), TyKind::Endpoint(_) | TyKind::EndSet(_)) {
             let value = self.rvalue(value);
             return self.node(ExprKind::Dispose(value, None), void, span);
         }

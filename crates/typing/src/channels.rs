@@ -13,7 +13,7 @@ use crate::scope::Entity;
 use crate::switches::block_completes;
 use crate::tree::*;
 use crate::types::*;
-use source::{with_article, Diagnostic, Span, Symbol};
+use source::{with_article, Diagnostic, Span};
 use syntax::ast;
 
 impl Checker<'_> {
@@ -47,7 +47,7 @@ impl Checker<'_> {
     }
 
     /// Declares a local of the statement at hand.
-    fn bind(&mut self, name: ast::Ident, ty: Ty) -> LocalId {
+    pub(crate) fn bind(&mut self, name: ast::Ident, ty: Ty) -> LocalId {
         self.check_redeclared(name);
         let local = self.new_local(Some(name.name), Qty::plain(ty), name.span, false);
         self.scopes.declare(name.name, Entity::Local(local), name.span);
@@ -63,6 +63,15 @@ impl Checker<'_> {
     fn end_place(&mut self, e: &ast::Expr, what: &str) -> Option<(Expr, Endpoint)> {
         let place = self.expr(e);
         if self.is_error(place.ty.ty) {
+            return None;
+        }
+        if self.program.types.as_end_set(place.ty.ty).is_some() {
+            self.error_help(
+                codes::CHANNEL,
+                e.span,
+                format!("{what} goes over one endpoint, and this is a set of them"),
+                "take the member out that has a message: `switch receive { case (d in s).M(x): ... }`",
+            );
             return None;
         }
         let Some(end) = self.program.types.as_endpoint(place.ty.ty) else {
@@ -164,7 +173,7 @@ impl Checker<'_> {
     pub(crate) fn receive_stmt(&mut self, pattern: &ast::Pattern) -> StmtKind {
         let ast::PatternSource::Endpoint(e) = &pattern.source else { return StmtKind::Empty };
         let found = self.end_place(e, "a receive");
-        if matches!(pattern.message.name.as_str(), "closed" | "empty") && found.is_some() {
+        if matches!(pattern.message.name.as_str(), "closed" | "empty" | "any") && found.is_some() {
             self.error_help(
                 codes::CHANNEL,
                 pattern.message.span,
@@ -289,6 +298,14 @@ impl Checker<'_> {
                 pattern.names.iter().for_each(|name| self.poison(Some(*name)));
                 continue;
             };
+            let is_set = |c: &Conjunct| self.program.types.as_end_set(c.end.ty.ty).is_some();
+            if let Some(other) = list.iter().find(|other| is_set(other) && is_set(&conjunct)) {
+                let report = Diagnostic::error(codes::CHANNEL, conjunct.span, "a case asks one set of endpoints");
+                self.report(
+                    report.label(other.span, "the other one").help("receive from the second in a statement of its own"),
+                );
+                complete = false;
+            }
             if let Some(other) = list.iter().find(|other| same_place(&other.end, &conjunct.end)) {
                 let report = Diagnostic::error(
                     codes::CHANNEL,
@@ -309,48 +326,51 @@ impl Checker<'_> {
         let e = match &pattern.source {
             ast::PatternSource::Endpoint(e) => e,
             ast::PatternSource::Member(name, value, set) => {
-                let word = if value.is_some() { "emap" } else { "eset" };
-                self.value(set);
-                self.later(Symbol::new(word), pattern.span);
-                self.poison(Some(*name));
-                self.poison(*value);
-                return None;
-            }
-        };
-        let (place, end) = self.end_place(e, "a receive")?;
-        let (head, binds) = match pattern.message.name.as_str() {
-            "closed" => {
-                if let Some(name) = pattern.names.first() {
-                    self.error_help(
-                        codes::ARGUMENTS,
-                        name.span,
-                        "`closed()` carries nothing",
-                        "write `case d.closed():`",
-                    );
-                    return None;
+                let found = self.member_conjunct(pattern, *name, *value, set);
+                if found.is_none() {
+                    self.poison(Some(*name));
+                    self.poison(*value);
                 }
-                (Head::Closed, vec![])
-            }
-            "empty" => {
-                let text = "`empty()` is asked of a set of endpoints, and this is one endpoint";
-                self.error_help(codes::CHANNEL, pattern.message.span, text, "write `closed()` or a message");
-                return None;
-            }
-            _ => {
-                let (id, message) = self.message_of(end, pattern.message, false)?;
-                (Head::Message(id), self.bind_arguments(pattern, &message)?)
+                return found;
             }
         };
-        Some(Conjunct { end: place, head, binds, span: pattern.span })
+        let word = pattern.message.name;
+        if word.as_str() == "empty" {
+            let place = self.set_place(e, "`empty()` is asked of a set of endpoints")?.0;
+            self.no_arguments(pattern)?;
+            return Some(Conjunct { end: place, member: None, head: Head::Empty, binds: vec![], span: pattern.span });
+        }
+        let (place, end) = self.end_place(e, "a receive")?;
+        let (head, binds) = self.wanted_head(pattern, end)?;
+        Some(Conjunct { end: place, member: None, head, binds, span: pattern.span })
+    }
+
+    /// What a pattern wants at the head of an end, with a local for each argument.
+    pub(crate) fn wanted_head(&mut self, pattern: &ast::Pattern, end: Endpoint) -> Option<(Head, Vec<LocalId>)> {
+        if pattern.message.name.as_str() == "closed" {
+            self.no_arguments(pattern)?;
+            return Some((Head::Closed, vec![]));
+        }
+        let (id, message) = self.message_of(end, pattern.message, false)?;
+        Some((Head::Message(id), self.bind_arguments(pattern, &message)?))
+    }
+
+    /// None if the pattern names arguments, which is reported.
+    pub(crate) fn no_arguments(&mut self, pattern: &ast::Pattern) -> Option<()> {
+        let Some(name) = pattern.names.first() else { return Some(()) };
+        let word = pattern.message.name;
+        let text = format!("`{word}()` carries nothing");
+        self.error_help(codes::ARGUMENTS, name.span, text, format!("write `{word}():`"));
+        None
     }
 
     /// A case whose conjuncts an earlier one wants too is never taken.
     fn check_repeated(&mut self, on: &ReceiveOn, before: &[ReceiveCase], span: Span) {
         let ReceiveOn::Messages(list) = on else { return };
         let covers = |case: &&ReceiveCase| match &case.on {
-            ReceiveOn::Messages(old) => old
-                .iter()
-                .all(|o| list.iter().any(|c| c.head == o.head && same_place(&c.end, &o.end) && is_steady(&o.end))),
+            ReceiveOn::Messages(old) => old.iter().all(|o| {
+                list.iter().any(|c| covers_head(o.head, c.head) && same_place(&c.end, &o.end) && is_steady(&o.end))
+            }),
             ReceiveOn::After(_) => false,
         };
         if let Some(old) = before.iter().find(covers) {
@@ -365,6 +385,11 @@ fn opposite(direction: Direction) -> &'static str {
         Direction::Out => "in",
         Direction::In => "out",
     }
+}
+
+/// Whether a case that wants `before` is taken wherever one that wants `head` could be.
+fn covers_head(before: Head, head: Head) -> bool {
+    before == head || before == Head::Any && head != Head::Empty
 }
 
 /// Whether two places are written alike: surely one place, if nothing in them changes.

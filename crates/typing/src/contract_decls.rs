@@ -174,6 +174,7 @@ impl Checker<'_> {
                     "endpoints of a local contract stay in their process: declare this contract `local`, too, or that one without `local`"
                         .to_string()
                 }
+                TyKind::EndSet(_) => "send the endpoints one by one, each in a state in which its new holder sends".to_string(),
                 TyKind::Key(..) => "send the key of an exchange arena: `exchange_key<@d>`".to_string(),
                 _ => "send numbers, structs of them, blocks of the exchange heap or endpoints".to_string(),
             };
@@ -188,7 +189,8 @@ impl Checker<'_> {
         let stays = |r: Region| !matches!(r, Region::Heap | Region::Exchange);
         let odd = matches!(self.kind(ty), TyKind::Handle(..) | TyKind::VaList | TyKind::Void | TyKind::Func(_));
         let seen = self.program.types.as_pointer(ty).is_some_and(|p| matches!(p.own, Own::View | Own::Any));
-        if !odd && !seen && !self.program.types.mentions_region(ty, &stays) {
+        let holds_set = self.program.types.holds_end_set(ty);
+        if !odd && !seen && !holds_set && !self.program.types.mentions_region(ty, &stays) {
             return false;
         }
         self.error_help(
@@ -390,7 +392,7 @@ impl Checker<'_> {
     fn held_ends(&self, ty: Ty, out: &mut Vec<Endpoint>, depth: u32) {
         match self.kind(ty) {
             _ if depth > 100 => {}
-            TyKind::Endpoint(end) => out.push(*end),
+            TyKind::Endpoint(end) | TyKind::EndSet(EndSet { end, .. }) => out.push(*end),
             TyKind::Array { elem, .. } => self.held_ends(elem.ty, out, depth + 1),
             TyKind::Record(id) => {
                 let fields = self.program.types.record(*id).fields.clone();

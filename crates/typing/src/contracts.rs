@@ -204,12 +204,16 @@ pub enum Head {
     Message(MessageId),
     /// Nothing, and nothing will: the other end is closed.
     Closed,
+    /// Of a set: it has no member.
+    Empty,
+    /// Of a set: it has a member, whatever stands at its head.
+    Any,
 }
 
 /// An endpoint that a `switch receive` waits for.
 #[derive(Clone, Debug)]
 pub struct EndStates {
-    /// How the source names it.
+    /// How the source names it; a member of a set, `(d in s)`.
     pub name: String,
     /// What it speaks.
     pub contract: ContractId,
@@ -239,6 +243,8 @@ impl EndStates {
     pub fn head_text(&self, types: &TypeStore, head: Head) -> String {
         let name = match head {
             Head::Closed => "closed",
+            Head::Empty => "empty",
+            Head::Any => "any",
             Head::Message(id) => {
                 let message = types.contract(self.contract).and_then(|c| c.message(id));
                 message.map_or("?", |m| m.name.as_str())

@@ -477,6 +477,7 @@ impl Checker<'_> {
                 self.convert(Conv::PtrToInt, e, to)
             }
             (TyKind::Endpoint(x), TyKind::Endpoint(y)) if self.end_fits(x, y) => e,
+            (TyKind::EndSet(x), TyKind::EndSet(y)) if x == y => e,
             (TyKind::NullPtr, TyKind::NullPtr) => e,
             (_, TyKind::Record(id)) if why == Why::Arg && self.transparent.contains(&id) => {
                 self.transparent_argument(e, id, to, why)

@@ -190,6 +190,13 @@ impl TypeStore {
             TyKind::NullPtr => "nullptr_t".into(),
             TyKind::Key(kind, region) => format!("{}<{}>", kind.word(), region_name(*region)),
             TyKind::Endpoint(endpoint) => self.show_endpoint(endpoint),
+            TyKind::EndSet(set) => {
+                let end = self.show_endpoint(&set.end);
+                match self.map_value(set) {
+                    Some(value) => format!("emap<{end}, {}>", self.show(value)),
+                    None => format!("eset<{end}>"),
+                }
+            }
             TyKind::Handle(reap, _) => if *reap { "reap" } else { "arena" }.into(),
             TyKind::RegionArg(region) => region_name(*region),
             TyKind::OwnArg(own) => own_word(*own).unwrap_or_else(|| "shared".into()),

@@ -19,6 +19,24 @@ impl TypeStore {
         self.unfit(ty, true, &mut vec![])
     }
 
+    /// Whether a set of endpoints can be reached from a value of the type.
+    pub fn holds_end_set(&self, ty: Ty) -> bool {
+        self.reaches_set(ty, &mut vec![])
+    }
+
+    fn reaches_set(&self, ty: Ty, seen: &mut Vec<RecordId>) -> bool {
+        match self.kind(ty) {
+            TyKind::EndSet(_) => true,
+            TyKind::Ptr(p) => self.reaches_set(p.target.ty, seen),
+            TyKind::Array { elem, .. } => self.reaches_set(elem.ty, seen),
+            TyKind::Record(id) if !seen.contains(id) => {
+                seen.push(*id);
+                self.record(*id).fields.iter().flat_map(|f| f.iter()).any(|f| self.reaches_set(f.ty.ty, seen))
+            }
+            _ => false,
+        }
+    }
+
     /// `seen`: records that are looked at already; types of lists mention themselves.
     fn unfit(&self, ty: Ty, pids: bool, seen: &mut Vec<RecordId>) -> Option<Ty> {
         match self.kind(ty) {

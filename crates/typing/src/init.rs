@@ -184,7 +184,9 @@ impl Checker<'_> {
                 self.error(codes::NULL, span, format!("`{}` is nonnull: it needs a value", self.show(ty)));
                 self.error_node(span)
             }
-            TyKind::Ptr(_) | TyKind::NullPtr | TyKind::Endpoint(_) => self.node(ExprKind::Null, ty, span),
+            TyKind::Ptr(_) | TyKind::NullPtr | TyKind::Endpoint(_) | TyKind::EndSet(_) => {
+                self.node(ExprKind::Null, ty, span)
+            }
             TyKind::Float(_) | TyKind::Complex(_) => {
                 let zero = self.int_node(0, c.int, span);
                 self.convert(Conv::Numeric, zero, ty)

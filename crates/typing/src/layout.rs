@@ -27,7 +27,9 @@ impl TypeStore {
             TyKind::Complex(k) => Some(Layout { size: 2 * k.size(), align: k.size() }),
             TyKind::Enum(e) => scalar(self.enumeration(*e).underlying.size()),
             TyKind::Ptr(_) => Some(Layout { size: WORD * u64::from(self.words(ty)), align: WORD }),
-            TyKind::NullPtr | TyKind::Key(..) | TyKind::Handle(..) | TyKind::Endpoint(_) => scalar(WORD),
+            TyKind::NullPtr | TyKind::Key(..) | TyKind::Handle(..) | TyKind::Endpoint(_) | TyKind::EndSet(_) => {
+                scalar(WORD)
+            }
             TyKind::VaList if cfg!(target_arch = "x86_64") => Some(Layout { size: 24, align: 8 }),
             TyKind::VaList => Some(Layout { size: 32, align: 8 }),
             TyKind::Array { elem, len, .. } => {
@@ -157,7 +159,7 @@ impl TypeStore {
     pub fn has_pointers(&self, ty: Ty) -> bool {
         match self.kind(ty) {
             TyKind::Ptr(_) | TyKind::NullPtr | TyKind::VaList | TyKind::Param(_) => true,
-            TyKind::Key(..) | TyKind::Handle(..) | TyKind::Endpoint(_) => true,
+            TyKind::Key(..) | TyKind::Handle(..) | TyKind::Endpoint(_) | TyKind::EndSet(_) => true,
             TyKind::Array { elem, .. } => self.has_pointers(elem.ty),
             TyKind::Record(id) => {
                 self.record(*id).fields.as_ref().is_some_and(|fields| fields.iter().any(|f| self.has_pointers(f.ty.ty)))

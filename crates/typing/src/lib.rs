@@ -24,6 +24,7 @@ mod convert;
 mod counts;
 mod decls;
 pub mod display;
+mod endpoint_sets;
 mod exchange;
 mod exchangeable;
 mod exprs;

@@ -8,7 +8,7 @@ use source::{Diagnostic, Span, Symbol};
 use syntax::ast;
 
 /// Names that a pattern of `switch receive` uses for other things than messages.
-const TAKEN: [&str; 2] = ["closed", "empty"];
+const TAKEN: [&str; 3] = ["closed", "empty", "any"];
 
 /// A contract without the types of its arguments.
 pub(crate) struct Expanded {

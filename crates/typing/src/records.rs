@@ -125,7 +125,7 @@ impl Checker<'_> {
     }
 
     /// A type argument: its pointers are like those of fields, or, in a block, to be found out.
-    fn argument_type(&mut self, name: &ast::TypeName, place: Place) -> Ty {
+    pub(crate) fn argument_type(&mut self, name: &ast::TypeName, place: Place) -> Ty {
         let role = match place.role {
             Role::Local | Role::TypeName => Role::TypeName,
             _ => Role::Field,

@@ -157,7 +157,7 @@ impl TypeStore {
     pub fn owns(&self, ty: Ty) -> bool {
         match self.kind(ty) {
             TyKind::Ptr(p) => p.own.is_owned() || matches!(p.own, Own::Param(_)),
-            TyKind::Key(..) | TyKind::Endpoint(_) => true,
+            TyKind::Key(..) | TyKind::Endpoint(_) | TyKind::EndSet(_) => true,
             TyKind::Param(p) => p.moves,
             TyKind::Array { elem, .. } => self.owns(elem.ty),
             TyKind::Record(id) => {

@@ -106,6 +106,7 @@ impl Checker<'_> {
                 Qty::plain(c.error)
             }
             ast::TypeSpec::Endpoint(spec) => Qty::plain(self.endpoint_type(spec, place)),
+            ast::TypeSpec::EndSet(word, args) => Qty::plain(self.end_set_type(*word, args)),
             ast::TypeSpec::Unsupported(word) if word.name.as_str() == "pid" => Qty::plain(self.pid_type(false)),
             ast::TypeSpec::Unsupported(word) if is_handle(word.name.as_str()) => {
                 Qty::plain(self.handle_type(word.name))

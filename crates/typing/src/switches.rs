@@ -379,6 +379,7 @@ fn may_complete(types: &TypeStore, stmt: &Stmt) -> bool {
         | StmtKind::Unpack { .. }
         | StmtKind::Channel { .. }
         | StmtKind::Send { .. }
+        | StmtKind::SetAdd { .. }
         | StmtKind::Receive { .. } => true,
     }
 }

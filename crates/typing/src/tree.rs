@@ -450,6 +450,15 @@ pub enum StmtKind {
         /// A local for each argument, which lives in the rest of the block.
         binds: Vec<LocalId>,
     },
+    /// `eset_add(s, d);`, `emap_add(m, d, v);`
+    SetAdd {
+        /// The place of the set, which keeps it.
+        set: Expr,
+        /// The endpoint.
+        end: Expr,
+        /// The value that a map gets with it.
+        value: Option<Expr>,
+    },
     /// `switch receive`: a `break` in a body leaves it, and so does its end.
     Select {
         /// The words.
@@ -481,11 +490,14 @@ pub enum ReceiveOn {
     After(Expr),
 }
 
-/// One end and what must stand at the head of its queue.
+/// One end, or a set, and what must stand at the head of its queue, or of a member's.
 #[derive(Clone, Debug)]
 pub struct Conjunct {
-    /// The place of the end, which keeps it.
+    /// The place of the end or set, which keeps it.
     pub end: Expr,
+    /// Of a set: the local that the member goes to, and for a map that of its value. None if no
+    /// member is taken.
+    pub member: Option<(LocalId, Option<LocalId>)>,
     /// What is wanted.
     pub head: Head,
     /// A local for each argument of the message.

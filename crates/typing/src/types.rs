@@ -333,6 +333,16 @@ pub struct Endpoint {
     pub state: Option<StateId>,
 }
 
+/// The type of a set (`eset<E>`) or a map (`emap<E, V>`) of endpoints.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct EndSet {
+    /// What its members are; in this state they are received from.
+    pub end: Endpoint,
+    /// Of a map: a struct whose only field is the value that each member has. One record for each
+    /// type of value (`TypeStore::map_values`).
+    pub value: Option<RecordId>,
+}
+
 /// The length of an array.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ArrayLen {
@@ -533,6 +543,8 @@ pub enum TyKind {
     Key(KeyKind, Region),
     /// One end of a channel: an owned value of one word.
     Endpoint(Endpoint),
+    /// A set or map of such ends: an owned value of one word.
+    EndSet(EndSet),
     /// The handle of an arena (`false`) or a reap (`true`): what `arena r` declares, as variable
     /// and as parameter.
     Handle(bool, Region),
@@ -641,6 +653,8 @@ pub struct TypeStore {
     pub enums: Vec<Enum>,
     /// Contracts by number.
     pub contracts: Vec<Contract>,
+    /// The struct of each type that some map of endpoints has as its value (`EndSet::value`).
+    pub map_values: FxHashMap<Ty, RecordId>,
     counts: Vec<CountExpr>,
     count_ids: FxHashMap<CountExpr, CountId>,
     /// Instances of generic records: generic definition number and arguments.
@@ -718,6 +732,7 @@ impl TypeStore {
             records: vec![],
             enums: vec![],
             contracts: vec![],
+            map_values: FxHashMap::default(),
             counts: vec![],
             count_ids: FxHashMap::default(),
             instances: FxHashMap::default(),
@@ -847,6 +862,19 @@ impl TypeStore {
             TyKind::Endpoint(e) => Some(*e),
             _ => None,
         }
+    }
+
+    /// The set or map of endpoints that `ty` is, if it is one.
+    pub fn as_end_set(&self, ty: Ty) -> Option<EndSet> {
+        match self.kind(ty) {
+            TyKind::EndSet(set) => Some(*set),
+            _ => None,
+        }
+    }
+
+    /// The type of the value that a map has for each endpoint.
+    pub fn map_value(&self, set: &EndSet) -> Option<Ty> {
+        self.record(set.value?).fields.as_ref()?.first().map(|field| field.ty.ty)
     }
 
     /// The integer kind that `ty` is stored as (`bool` and enumerations included).

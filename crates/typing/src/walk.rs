@@ -118,6 +118,9 @@ pub fn stmt_children<'a>(s: &'a Stmt, f: &mut dyn FnMut(Part<'a>)) {
             f(Part::Expr(end));
             args.iter().for_each(|e| f(Part::Expr(e)));
         }
+        SetAdd { set, end, value } => {
+            [Some(set), Some(end), value.as_ref()].into_iter().flatten().for_each(|e| f(Part::Expr(e)))
+        }
         Select { cases, default, .. } => {
             for case in cases {
                 match &case.on {

@@ -19,6 +19,7 @@ extern "C" {
 
 struct lee_endpoint;
 struct lee_owned;
+struct lee_set;
 struct lee_site;
 struct lee_work;
 
@@ -75,6 +76,51 @@ int lee_channel_select_for(const struct lee_site *site, struct lee_endpoint *con
 
 /* From the drop function of an object that owns the end (lee/owned.h). */
 void lee_push_endpoint(struct lee_work *work, struct lee_endpoint *end);
+
+/* --- sets and maps of ends (endpoint_set.c) ---
+ *
+ * A set holds ends of one contract whose turn it is to receive; a map holds a value with each. A
+ * set belongs to the process that made it, and its members do. To add, to take and to find out
+ * which member has a message takes constant time, however many there are. */
+
+/* What the runtime must know of a kind of set. */
+struct lee_set_kind {
+    const struct lee_contract *contract;
+    size_t bytes;                  /* of a map's value; 0 in a set */
+    const struct lee_owned *owned; /* how what a value owns ends; null if it owns nothing */
+    bool scanned;                  /* values may hold pointers into the heap */
+};
+
+/* What a pattern may want of a set, beside a message and LEE_CLOSED at the head of some member. */
+enum {
+    LEE_NO_MEMBER = -2, /* it is empty */
+    LEE_ANY_MEMBER = -3 /* it is not */
+};
+
+/* A new, empty set of the running process. Faults if there is no memory. */
+struct lee_set *lee_set_make(const struct lee_site *site, const struct lee_set_kind *kind);
+
+/* Gives it back: closes its members. Null is nothing. */
+void lee_set_free(struct lee_set *set);
+
+/* Adds an end of the running process. `value`: of a map. Faults if there is no memory. */
+void lee_set_add(const struct lee_site *site, struct lee_set *set, struct lee_endpoint *end, const void *value);
+
+/* Takes out a member at whose head this stands, or any (LEE_ANY_MEMBER); which there is, else a
+ * fault. Of those with the same head, the one that had it first. */
+struct lee_endpoint *lee_set_take(const struct lee_site *site, struct lee_set *set, int32_t head, void *value);
+
+/* As `lee_channel_select`; each case has `count` patterns for ends, and `set_count` for sets after
+ * them. */
+int lee_set_select(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, struct lee_set *const *sets, unsigned set_count,
+                   const int32_t *patterns, unsigned cases, bool has_default);
+
+/* As `lee_channel_select_for`. */
+int lee_set_select_for(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, struct lee_set *const *sets,
+                       unsigned set_count, const int32_t *patterns, unsigned cases, bool has_default, int64_t milliseconds);
+
+/* From the drop function of an object that owns the set. */
+void lee_push_set(struct lee_work *work, struct lee_set *set);
 
 #ifdef __cplusplus
 }

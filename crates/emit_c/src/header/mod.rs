@@ -191,7 +191,8 @@ impl Header<'_> {
                 let inside = |f: &Field| self.is_generic(f.ty.ty, depth + 1);
                 !record.args.is_empty() || record.fields.as_ref().is_some_and(|f| f.iter().any(inside))
             }
-            TyKind::Param(_) | TyKind::Key(..) | TyKind::Endpoint(_) | TyKind::RegionArg(_) | TyKind::OwnArg(_) => true,
+            TyKind::Param(_) | TyKind::Key(..) | TyKind::Endpoint(_) | TyKind::EndSet(_) => true,
+            TyKind::RegionArg(_) | TyKind::OwnArg(_) => true,
             _ => false,
         }
     }

@@ -49,6 +49,9 @@ impl Ownership<'_> {
                     }
                     // What a message owns goes with it.
                     StmtKind::Send { args, .. } => args.iter().for_each(|arg| self.copied(arg, stmt.span, found)),
+                    StmtKind::SetAdd { end, value, .. } => {
+                        std::iter::once(end).chain(value).for_each(|arg| self.copied(arg, stmt.span, found));
+                    }
                     _ => {}
                 }
             }

@@ -196,7 +196,10 @@ impl Live {
             | StmtKind::ChannelNew { .. }
             | StmtKind::Send { .. }
             | StmtKind::Select { .. }
-            | StmtKind::Receive { .. } => {}
+            | StmtKind::Receive { .. }
+            | StmtKind::SetNew(_)
+            | StmtKind::SetAdd { .. }
+            | StmtKind::SetTake { .. } => {}
         }
         let out = self.outs.written(at);
         let mut dests: Vec<Place> = vec![];

@@ -237,7 +237,7 @@ impl<'a> Ownership<'a> {
         match self.program.types.kind(at.ty) {
             TyKind::Ptr(_) if at.parent.is_none() => self.regions.owes(at.root),
             TyKind::Ptr(p) => self.regions.region_owes(p.region),
-            TyKind::Key(..) | TyKind::Endpoint(_) | TyKind::Param(_) => true,
+            TyKind::Key(..) | TyKind::Endpoint(_) | TyKind::EndSet(_) | TyKind::Param(_) => true,
             _ => self.paths.has_rest(&self.program.types, node) && self.rest_owes(node),
         }
     }

@@ -469,7 +469,7 @@ pub(crate) fn is_strict(types: &TypeStore, regions: &Regions, ty: Ty) -> bool {
     match types.kind(ty) {
         TyKind::Ptr(p) => regions.heap_of(p.region) == Some(Region::Exchange),
         TyKind::Key(kind, _) => *kind == KeyKind::Exchange,
-        TyKind::Endpoint(_) => true,
+        TyKind::Endpoint(_) | TyKind::EndSet(_) => true,
         TyKind::Record(r) => {
             let fields = types.records.get(r.0 as usize).and_then(|record| record.fields.clone());
             fields.is_some_and(|fields| fields.iter().any(|f| is_strict(types, regions, f.ty.ty)))

@@ -129,7 +129,10 @@ impl Problem<'_> {
             StmtKind::ChannelNew { .. }
             | StmtKind::Send { .. }
             | StmtKind::Select { .. }
-            | StmtKind::Receive { .. } => {
+            | StmtKind::Receive { .. }
+            | StmtKind::SetNew(_)
+            | StmtKind::SetAdd { .. }
+            | StmtKind::SetTake { .. } => {
                 if mir::effects::flags(&stmt.kind).waits {
                     self.forget_memory(state);
                 }

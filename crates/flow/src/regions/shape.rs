@@ -214,7 +214,7 @@ pub(crate) enum Owned {
     Pointer(Region),
     /// A key.
     Key,
-    /// An end of a channel.
+    /// An end of a channel, or a set of them.
     Endpoint,
     /// A value of generic type, which may own anything in the region of its bound.
     Generic(TypeParam),
@@ -228,7 +228,7 @@ pub(crate) fn each_owned(types: &TypeStore, ty: Ty, depth: u32, visit: &mut dyn 
     match types.kind(ty) {
         TyKind::Ptr(p) if is_exact(p.own) => visit(Owned::Pointer(p.region)),
         TyKind::Key(..) => visit(Owned::Key),
-        TyKind::Endpoint(_) => visit(Owned::Endpoint),
+        TyKind::Endpoint(_) | TyKind::EndSet(_) => visit(Owned::Endpoint),
         TyKind::Param(p) if p.moves => visit(Owned::Generic(*p)),
         TyKind::Array { elem, .. } => each_owned(types, elem.ty, depth + 1, visit),
         TyKind::Record(r) => {

@@ -80,10 +80,29 @@ impl<'a> Solver<'a> {
                     }
                 }
             }
+            StmtKind::SetAdd { set, value: Some(value), .. } => {
+                if let (Some(side), Some(ty)) = (self.operand_side(value), self.map_value(set)) {
+                    let to = self.typed(ty, Env::Body);
+                    self.relate(side, to, span, Keeper::Memory);
+                }
+            }
+            StmtKind::SetTake { set, value: Some(value), .. } => {
+                if let (Some(to), Some(ty)) = (self.place_side(value), self.map_value(set)) {
+                    let from = self.typed(ty, Env::Body);
+                    self.store(from, value, to, span);
+                }
+            }
             StmtKind::Dispose { value, handle, .. } => self.dispose(value, handle.as_ref(), span),
             StmtKind::Check(Check::Container(pointer, record, path)) => self.container(pointer, *record, path, span),
             _ => {}
         }
+    }
+
+    /// The type of what a map of endpoints holds with each.
+    fn map_value(&self, set: &Place) -> Option<Ty> {
+        let types = &self.program.types;
+        let set = place_ty(self.program, self.body, set).ok().and_then(|q| types.as_end_set(q.ty))?;
+        types.map_value(&set)
     }
 
     /// The types of the arguments of a message.

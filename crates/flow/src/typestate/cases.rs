@@ -4,11 +4,12 @@
 use mir::ir::*;
 use source::Span;
 use typing::contracts::{Contract, EndStates, Side};
+use typing::types::EndSet;
 
 use super::report::{self, Finding};
 use super::{sender, At, Report, State, Typestate};
 
-/// An end of a `switch receive`, with all that may stand at its head.
+/// An end of a `switch receive`, or a set, with all that may stand at its head.
 pub(crate) struct Waited<'a> {
     pub place: &'a Place,
     pub heads: Vec<Head>,
@@ -32,11 +33,22 @@ pub(super) fn check(
                 ends.push(Waited { place, heads: vec![Head::Closed] });
                 ends.len() - 1
             });
-            row.push((n, *head));
+            // With any member a case wants no more of a set that has some. What can come to a set
+            // that is empty is for the run time.
+            if *head != Head::Any {
+                row.push((n, *head));
+            }
         }
         rows.push(row);
     }
     for end in &mut ends {
+        if let Some(set) = typestate.set_at(end.place) {
+            let Some(contract) = typestate.contract(set.end) else { return };
+            let state = set.end.state.map_or(At::Unknown, At::State);
+            end.heads.extend(heads_in(contract, set.end.side, state).unwrap_or_default());
+            end.heads.push(Head::Empty);
+            continue;
+        }
         let Some(ty) = typestate.end_at(end.place) else { return };
         let Some(contract) = typestate.contract(ty) else { return };
         if typestate.variable(end.place).is_none() {
@@ -54,13 +66,13 @@ pub(super) fn check(
         for (n, head) in row {
             let Some(end) = ends.get(*n) else { return };
             // Of an end that holds nothing, or was reported, nothing is known.
-            let known = !typestate.states(s, end.place, span).is_empty();
+            let known = is_known(typestate, s, end.place);
             if known && !end.heads.contains(head) {
                 return tell(Finding::never_comes(typestate, end.place, span, *head, &end.heads));
             }
         }
     }
-    let known = ends.iter().all(|end| !typestate.states(s, end.place, span).is_empty());
+    let known = ends.iter().all(|end| is_known(typestate, s, end.place));
     if has_default || !known {
         return;
     }
@@ -71,8 +83,23 @@ pub(super) fn check(
     }
 }
 
-/// An end with the states that it may be in.
+/// Whether something is known of an end: it holds one, and nothing was reported. Of a set, its
+/// type says all.
+fn is_known(typestate: &Typestate, s: &State, place: &Place) -> bool {
+    typestate.set_at(place).is_some() || !typestate.states(s, place, Span::NONE).is_empty()
+}
+
+/// An end with the states that it may be in; a member of a set is in one.
 fn end_states(typestate: &Typestate, s: &State, place: &Place) -> Option<EndStates> {
+    if let Some(EndSet { end, .. }) = typestate.set_at(place) {
+        let name = report::bare_name(typestate, place);
+        return Some(EndStates {
+            name,
+            contract: end.contract,
+            side: end.side,
+            states: end.state.into_iter().collect(),
+        });
+    }
     let ty = typestate.end_at(place)?;
     let states = typestate.states(s, place, Span::NONE);
     let states = states.into_keys().filter_map(|at| match at {

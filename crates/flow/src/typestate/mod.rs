@@ -23,7 +23,7 @@ use source::{Sink, Span};
 use std::collections::BTreeMap;
 use typing::contracts::{Contract, MessageId, Side, StateId};
 use typing::tree::BorrowKind;
-use typing::types::{Endpoint, FuncTy, Ty};
+use typing::types::{EndSet, Endpoint, FuncTy, Ty};
 
 use crate::framework::{solve, Analysis, Direction, Item, Point};
 use report::Finding;
@@ -118,6 +118,8 @@ impl<'a> Typestate<'a> {
     fn mentions_ends(&self) -> bool {
         let mut found = !self.numbers.is_empty();
         for stmt in self.body.blocks.iter().flat_map(|b| &b.stmts) {
+            // A `switch receive` may name sets only.
+            found |= matches!(stmt.kind, StmtKind::Select { .. });
             stmt_places(&stmt.kind, &mut |place, _| found = found || self.end_at(place).is_some());
         }
         found
@@ -126,6 +128,12 @@ impl<'a> Typestate<'a> {
     fn end_at(&self, place: &Place) -> Option<Endpoint> {
         let ty = place_ty(self.program, self.body, place).ok()?.ty;
         self.program.types.as_endpoint(ty)
+    }
+
+    /// The set or map at a place, whose members are all in one state.
+    pub fn set_at(&self, place: &Place) -> Option<EndSet> {
+        let ty = place_ty(self.program, self.body, place).ok()?.ty;
+        self.program.types.as_end_set(ty)
     }
 
     pub fn contract(&self, end: Endpoint) -> Option<&'a Contract> {
@@ -228,6 +236,20 @@ impl<'a> Typestate<'a> {
                     }
                 }
             }
+            StmtKind::SetAdd { set, end, value } => {
+                let state = self.set_at(set).and_then(|set| set.end.state);
+                self.goes(s, end, state, "into the set", span, report);
+                if let Some(value) = value {
+                    self.goes(s, value, self.value_state(set), "into the map", span, report);
+                }
+            }
+            StmtKind::SetTake { set, end, value, .. } => {
+                let state = self.set_at(set).and_then(|set| set.end.state);
+                self.arrives(s, end, state, span, report);
+                if let Some(value) = value {
+                    self.arrives(s, value, self.value_state(set), span, report);
+                }
+            }
             StmtKind::Swap(a, b) => self.swap(s, a, b, span, report),
             StmtKind::Dispose { value, .. } => {
                 if let Some(place) = value.place() {
@@ -270,6 +292,7 @@ impl<'a> Typestate<'a> {
             Rvalue::Use(operand) => match operand.place() {
                 Some(place) => {
                     let states = self.states(s, place, span);
+                    self.widened(place, end, &states, span, report);
                     match self.variable(dest) {
                         Some(_) if matches!(operand, Operand::Move(_)) && !self.is_lent(place) => {
                             self.set(s, place, States::default());
@@ -284,6 +307,17 @@ impl<'a> Typestate<'a> {
             _ => declared(None, span),
         };
         self.set(s, dest, states);
+    }
+
+    /// An end that becomes one of the contract that its own extends is in a state that this one
+    /// knows.
+    fn widened(&self, from: &Place, to: Endpoint, states: &States, span: Span, report: Report) {
+        let Some(end) = self.end_at(from).filter(|end| end.contract != to.contract) else { return };
+        let Some(base) = self.contract(to).filter(|_| self.contract(end).is_some()) else { return };
+        let unknown = |at: &At| matches!(at, At::State(id) if base.state(*id).is_none());
+        if let Some((at, since)) = states.iter().find(|(at, _)| unknown(at)) {
+            report(Finding::not_in_base(self, from, span, (*at, *since), base));
+        }
     }
 
     fn no_address(&self, place: &Place, span: Span, report: Report) {
@@ -331,6 +365,12 @@ impl<'a> Typestate<'a> {
                 self.arrives(s, dest, state_of(func.ret), span, report);
             }
         }
+    }
+
+    /// The state of the endpoints that a map has as its values.
+    fn value_state(&self, set: &Place) -> Option<StateId> {
+        let types = &self.program.types;
+        types.as_endpoint(types.map_value(&self.set_at(set)?)?)?.state
     }
 
     fn message_state(&self, end: &Place, message: MessageId, param: usize) -> Option<StateId> {

@@ -67,6 +67,15 @@ impl Finding {
         Finding::of_end(t, place, span, at, |name, words| format!("{name} is {words}, and what goes {to} {want}"))
     }
 
+    /// An end that becomes one of a contract that does not know its state.
+    pub(super) fn not_in_base(t: &Typestate, place: &Place, span: Span, at: (At, Span), base: &Contract) -> Finding {
+        let finding = Finding::of_end(t, place, span, at, |name, words| {
+            format!("{name} is {words}, which `{}` does not have", base.name)
+        });
+        let help = format!("convert it in a state of `{}`", base.name);
+        Finding { help, ..finding }
+    }
+
     pub(super) fn cannot_send(t: &Typestate, place: &Place, span: Span, at: (At, Span), message: MessageId) -> Finding {
         let message = message_name(t, place, message);
         Finding::of_end(t, place, span, at, |name, words| format!("{name} is {words}, so it cannot send `{message}`"))
@@ -162,13 +171,19 @@ fn name_of(t: &Typestate, place: &Place) -> String {
     place_name(t.program, t.body, t.named(place)).map_or("the endpoint".to_string(), |name| format!("`{name}`"))
 }
 
-/// The same without quotes.
+/// The same without quotes; of a set, what stands for a member.
 pub(super) fn bare_name(t: &Typestate, place: &Place) -> String {
-    name_of(t, place).trim_matches('`').to_string()
+    let name = name_of(t, place).trim_matches('`').to_string();
+    match t.set_at(place) {
+        Some(set) if set.value.is_some() => format!("(d, v in {name})"),
+        Some(_) => format!("(d in {name})"),
+        None => name,
+    }
 }
 
 fn message_name(t: &Typestate, place: &Place, message: MessageId) -> String {
-    let contract = t.end_at(place).and_then(|end| t.contract(end));
+    let end = t.end_at(place).or_else(|| t.set_at(place).map(|set| set.end));
+    let contract = end.and_then(|end| t.contract(end));
     contract.and_then(|c| c.message(message)).map_or("?".into(), |m| m.name.to_string())
 }
 
@@ -177,6 +192,8 @@ fn head_text(t: &Typestate, place: &Place, head: Head) -> String {
     match head {
         Head::Message(message) => format!("{name}.{}", message_name(t, place, message)),
         Head::Closed => format!("{name}.closed"),
+        Head::Empty => format!("{}.empty", name_of(t, place).trim_matches('`')),
+        Head::Any => format!("{name}.any"),
     }
 }
 

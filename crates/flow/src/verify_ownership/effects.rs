@@ -174,6 +174,27 @@ impl Walker<'_> {
                 }
                 self.end_of_channel(m, end)?;
             }
+            StmtKind::SetNew(set) => {
+                let value = self.arriving(m, self.place_ty(set), false);
+                self.store(m, set, value)?;
+            }
+            StmtKind::SetAdd { set, end, value } => {
+                for arg in std::iter::once(end).chain(value) {
+                    let value = self.operand(m, arg)?;
+                    if value.needs.iter().any(|&t| !m.is_alive(t)) {
+                        self.wrong("adds to a set what has ended");
+                    }
+                    value.owned.into_iter().for_each(|token| m.kill(token));
+                }
+                self.end_of_channel(m, set)?;
+            }
+            StmtKind::SetTake { set, end, value, .. } => {
+                self.end_of_channel(m, set)?;
+                for place in std::iter::once(end).chain(value) {
+                    let value = self.arriving(m, self.place_ty(place), false);
+                    self.store(m, place, value)?;
+                }
+            }
             StmtKind::Select { dest, cases, .. } => {
                 for case in cases {
                     match case {
@@ -201,7 +222,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// An end that something is sent or received at is there.
+    /// An end that something is sent or received at is there; or a set.
     fn end_of_channel(&mut self, m: &mut Memory, end: &Place) -> Step {
         let value = self.read(m, end)?;
         if value.gone || value.needs.iter().any(|&t| !m.is_alive(t)) {

@@ -246,7 +246,7 @@ impl Walker<'_> {
     pub(super) fn owed(&self, ty: Ty) -> bool {
         match self.program.types.kind(ty) {
             TyKind::Ptr(p) => matches!(p.region, Region::Heap | Region::Exchange),
-            TyKind::Key(..) | TyKind::Endpoint(_) | TyKind::Param(_) => true,
+            TyKind::Key(..) | TyKind::Endpoint(_) | TyKind::EndSet(_) | TyKind::Param(_) => true,
             _ => false,
         }
     }

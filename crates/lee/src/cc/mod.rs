@@ -202,6 +202,11 @@ fn link_program(session: &Session, line: &Line, through: Through) -> Outcome<i32
         child.finish()?;
         spawns |= does;
     }
+    if (spawns || all) && line.has_word(&["-shared"]) {
+        return Err(Failure::error(
+            "a shared library has no processes: its variables would be those of the program that loads it, once for all processes; link the objects into the program",
+        ));
+    }
     if spawns && !all && line.sources() > 1 {
         session.processes.set(true);
         return link_program(session, line, through);

@@ -133,6 +133,9 @@ pub fn flags(kind: &StmtKind) -> Flags<'_> {
         | StmtKind::Unpack { .. }
         | StmtKind::ChannelNew { .. }
         | StmtKind::Send { .. }
+        | StmtKind::SetNew(_)
+        | StmtKind::SetAdd { .. }
+        | StmtKind::SetTake { .. }
         | StmtKind::Nop => {}
     }
     flags

@@ -24,6 +24,7 @@ lines! {
     ArenaBegin ArenaEnd OpenKey OpenHandle CloseHandle CloseKey
     DisposeValue DisposeHandle DisposeSkips DropSlot Swap CursorOf Cursor Pack Unpack
     ChannelEnds SendArgument SendEnd SelectEnd SelectTime SelectResult ReceiveEnd ReceiveBinds
+    SetNew SetAddEnd SetAddValue SetAddTo SetTakeFrom SetTakeEnd SetTakeValue
     StorageLive StorageDead
     Use Unary Binary Numeric Bits AddrOf MakeFat Part MakeTypedVoid Offset OffsetCount Difference
     Remaining Measure MakeCounted Clamp CountArith BlockSize Alloc AllocReuse Borrow Retain Tag Truth
@@ -171,6 +172,21 @@ macro_rules! traversal {
                     see(Line::ReceiveEnd, $part::Place(end, Kind::Read));
                     for to in binds {
                         see(Line::ReceiveBinds, $part::Place(to, Kind::Write));
+                    }
+                }
+                StmtKind::SetNew(to) => see(Line::SetNew, $part::Place(to, Kind::Write)),
+                StmtKind::SetAdd { set, end, value } => {
+                    see(Line::SetAddEnd, $part::Operand(end, Kind::Copy));
+                    if let Some(a) = value {
+                        see(Line::SetAddValue, $part::Operand(a, Kind::Copy));
+                    }
+                    see(Line::SetAddTo, $part::Place(set, Kind::Read));
+                }
+                StmtKind::SetTake { set, end, value, .. } => {
+                    see(Line::SetTakeFrom, $part::Place(set, Kind::Read));
+                    see(Line::SetTakeEnd, $part::Place(end, Kind::Write));
+                    if let Some(to) = value {
+                        see(Line::SetTakeValue, $part::Place(to, Kind::Write));
                     }
                 }
                 StmtKind::Nop => {}

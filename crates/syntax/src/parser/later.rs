@@ -31,12 +31,11 @@ impl Parser<'_> {
         if let Some(spec) = self.region_type()? {
             return Ok(spec);
         }
+        let is_set = matches!(self.raw(0), Kind::Eset | Kind::Emap);
         let mut ident = self.word_ident();
-        if self.at(Kind::Lt) {
-            self.generic_args()?;
-        }
+        let args = if self.at(Kind::Lt) { self.generic_args()? } else { vec![] };
         ident.span = self.since(lo);
-        Ok(TypeSpec::Unsupported(ident))
+        Ok(if is_set { TypeSpec::EndSet(ident, args) } else { TypeSpec::Unsupported(ident) })
     }
 
     /// `spawn f(...)`, `spawn? f(...)`, `start f(...)`

@@ -182,6 +182,7 @@ fn type_spec(ty: &TypeSpec) -> String {
             let becomes = endpoint.becomes.map_or(String::new(), |s| format!(" -> {}", s.name));
             format!("{}.{side}{state}{becomes}", endpoint.contract.name)
         }
+        TypeSpec::EndSet(word, args) => format!("{}{}", word.name, generic_args(args, true)),
         TypeSpec::Unsupported(word) => format!("unsupported {}", word.name),
         TypeSpec::Missing => "(no type)".to_string(),
     }

@@ -1,0 +1,290 @@
+/* endpoint_set.c: sets and maps of ends of channels.
+ *
+ * Promises: what lee/channel.h says of sets. A set has a list of its idle members, and for each message and for LEE_CLOSED a list of the
+ * members at whose heads that stands, in the order in which it came there. While an end is in a set nothing is taken from its queue, so its
+ * head changes once: then the member moves to the list of what came (`lee_set_notice`). A select looks at the first of a list for each
+ * pattern; it never walks over members.
+ *
+ * Members are on the list of their process's ends as others are. What a process has left of sets when it ends is given back before its ends
+ * are closed. */
+#include "process.h"
+
+#ifndef LEE_NO_GC
+
+#include <lee/channel.h>
+#include <lee/lee.h>
+#include <lee/owned.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "channel.h"
+#include "dispose.h"
+#include "report.h"
+#include "system.h"
+
+/* Lists by number: idle members, those whose peers are closed, then those with message 1 and so on. */
+enum { IDLE, CLOSED, MESSAGES };
+
+static uint32_t list_count(const struct lee_set *set) {
+    return MESSAGES + set->kind->contract->messages;
+}
+
+/* The list of what stands at a head; UINT32_MAX: there is none. */
+static uint32_t list_of(const struct lee_set *set, int32_t head) {
+    if (head == LEE_EMPTY)
+        return IDLE;
+    if (head == LEE_CLOSED)
+        return CLOSED;
+    uint32_t list = (uint32_t)head + (MESSAGES - 1);
+    return head > 0 && list < list_count(set) ? list : UINT32_MAX;
+}
+
+/* --- members ---------------------------------------------------------------------------------------------------------- */
+
+static void join(struct lee_set *set, struct lee_member *member) {
+    uint32_t list = list_of(set, lee_channel_head(member->end));
+    /* The contract of a member has no message that the set's does not have in the state in which the end receives. */
+    if (__builtin_expect(list == UINT32_MAX, 0))
+        lee_fault_message(NULL, "a message came to a member of a set that its contract does not know");
+    struct lee_members *members = &set->lists[list];
+    member->list = list;
+    member->next = NULL;
+    member->previous = members->last;
+    if (members->last != NULL)
+        members->last->next = member;
+    else
+        members->first = member;
+    members->last = member;
+    set->idle += list == IDLE;
+}
+
+static void part(struct lee_set *set, struct lee_member *member) {
+    struct lee_members *members = &set->lists[member->list];
+    if (member->previous != NULL)
+        member->previous->next = member->next;
+    else
+        members->first = member->next;
+    if (member->next != NULL)
+        member->next->previous = member->previous;
+    else
+        members->last = member->previous;
+    set->idle -= member->list == IDLE;
+}
+
+void lee_set_notice(struct lee_member *member) {
+    /* More messages behind the head, or the close after them, change nothing. */
+    if (member->list != IDLE)
+        return;
+    part(member->set, member);
+    join(member->set, member);
+}
+
+/* Takes a member out; its memory is kept for the next. */
+static struct lee_endpoint *take_out(struct lee_set *set, struct lee_member *member) {
+    struct lee_endpoint *end = member->end;
+    part(set, member);
+    set->count--;
+    end->in_set = false;
+    end->waiter = NULL;
+    member->end = NULL;
+    member->next = set->spare;
+    set->spare = member;
+    return end;
+}
+
+/* --- making and ending ---------------------------------------------------------------------------------------------------- */
+
+struct lee_set *lee_set_make(const struct lee_site *site, const struct lee_set_kind *kind) {
+    struct lee_process *self = lee_process_self();
+    size_t bytes = sizeof(struct lee_set) + (MESSAGES + (size_t)kind->contract->messages) * sizeof(struct lee_members);
+    struct lee_set *set = lee_system_fails() ? NULL : calloc(1, bytes);
+    if (set == NULL)
+        lee_fault_memory(site, bytes);
+    set->kind = kind;
+    set->owner = self;
+    set->next = self->sets;
+    if (set->next != NULL)
+        set->next->previous = set;
+    self->sets = set;
+    return set;
+}
+
+static void give_back(struct lee_set *set) {
+    struct lee_member *spare;
+    while ((spare = set->spare) != NULL) {
+        set->spare = spare->next;
+        free(spare);
+    }
+    if (set->previous != NULL)
+        set->previous->next = set->next;
+    else
+        set->owner->sets = set->next;
+    if (set->next != NULL)
+        set->next->previous = set->previous;
+    free(set);
+}
+
+void lee_set_free(struct lee_set *set) {
+    if (set == NULL)
+        return;
+    /* What is closed here may change the heads of other members: then they move from the first list to a later one. */
+    for (uint32_t i = 0; i < list_count(set); i++) {
+        struct lee_member *member;
+        while ((member = set->lists[i].first) != NULL) {
+            lee_channel_close(take_out(set, member));
+            if (set->kind->owned != NULL) {
+                /* The member's memory is this loop's while its value is released. */
+                set->spare = member->next;
+                lee_dispose_parts(member->value, set->kind->bytes, set->kind->owned);
+                free(member);
+            }
+        }
+    }
+    give_back(set);
+}
+
+void lee_sets_end(struct lee_process *process) {
+    while (process->sets != NULL) {
+        struct lee_set *set = process->sets;
+        for (uint32_t i = 0; i < list_count(set); i++) {
+            while (set->lists[i].first != NULL)
+                take_out(set, set->lists[i].first);
+        }
+        give_back(set);
+    }
+}
+
+void lee_sets_scan(const struct lee_process *process, struct lee_marker *marker) {
+    for (const struct lee_set *set = process->sets; set != NULL; set = set->next) {
+        for (uint32_t i = 0; set->kind->scanned && i < list_count(set); i++) {
+            for (const struct lee_member *member = set->lists[i].first; member != NULL; member = member->next)
+                lee_mark_words(marker, member->value, member->value + set->kind->bytes);
+        }
+    }
+}
+
+void lee_push_set(struct lee_work *work, struct lee_set *set) {
+    /* No message, block or object of the heap has one: only what is released does. */
+    if (lee_walk_of(work) == LEE_WALK_RELEASE)
+        lee_set_free(set);
+}
+
+/* --- adding and taking ------------------------------------------------------------------------------------------------- */
+
+void lee_set_add(const struct lee_site *site, struct lee_set *set, struct lee_endpoint *end, const void *value) {
+    if (set == NULL || end == NULL)
+        lee_fault_null(site);
+    size_t bytes = sizeof(struct lee_member) + set->kind->bytes;
+    struct lee_member *member = set->spare;
+    if (member != NULL)
+        set->spare = member->next;
+    else if (bytes < set->kind->bytes || lee_system_fails() || (member = malloc(bytes)) == NULL)
+        lee_fault_memory(site, bytes);
+    member->end = end;
+    member->set = set;
+    if (set->kind->bytes > 0)
+        memcpy(member->value, value, set->kind->bytes);
+    end->member = member;
+    end->in_set = true;
+    set->count++;
+    join(set, member);
+}
+
+struct lee_endpoint *lee_set_take(const struct lee_site *site, struct lee_set *set, int32_t head, void *value) {
+    if (set == NULL)
+        lee_fault_null(site);
+    struct lee_member *member = NULL;
+    if (head == LEE_ANY_MEMBER) {
+        for (uint32_t i = 0; member == NULL && i < list_count(set); i++)
+            member = set->lists[i].first;
+    } else {
+        uint32_t list = list_of(set, head);
+        member = list == UINT32_MAX ? NULL : set->lists[list].first;
+    }
+    if (member == NULL)
+        lee_fault_message(site, "receive: no member of the set has the message");
+    if (set->kind->bytes > 0)
+        memcpy(value, member->value, set->kind->bytes);
+    return take_out(set, member);
+}
+
+/* --- waiting --------------------------------------------------------------------------------------------------------------- */
+
+enum { TAKEN, POSSIBLE, GONE };
+
+static int state_of_set(const struct lee_set *set, int32_t pattern) {
+    if (pattern == LEE_NO_MEMBER)
+        return set->count == 0 ? TAKEN : GONE;
+    if (pattern == LEE_ANY_MEMBER)
+        return set->count > 0 ? TAKEN : GONE;
+    uint32_t list = list_of(set, pattern);
+    if (list != UINT32_MAX && set->lists[list].first != NULL)
+        return TAKEN;
+    return set->idle > 0 ? POSSIBLE : GONE;
+}
+
+static int state_of_end(const struct lee_endpoint *end, int32_t pattern) {
+    int32_t head = lee_channel_head(end);
+    return head == pattern ? TAKEN : head == LEE_EMPTY ? POSSIBLE : GONE;
+}
+
+enum { WAIT = -2, NEVER = -1 };
+
+/* The case that can be taken; WAIT if one may be later; NEVER. */
+static int choose(const struct lee_waited *what, const int32_t *patterns, unsigned cases) {
+    unsigned columns = what->count + what->set_count;
+    int found = NEVER;
+    for (unsigned c = 0; c < cases; c++, patterns += columns) {
+        int worst = TAKEN;
+        for (unsigned i = 0; worst != GONE && i < columns; i++) {
+            if (patterns[i] == LEE_EMPTY)
+                continue;
+            int state = i < what->count ? state_of_end(what->ends[i], patterns[i]) : state_of_set(what->sets[i - what->count], patterns[i]);
+            worst = state > worst ? state : worst;
+        }
+        if (worst == TAKEN)
+            return (int)c;
+        if (worst == POSSIBLE)
+            found = WAIT;
+    }
+    return found;
+}
+
+static int select_until(const struct lee_site *site, struct lee_waited *what, const int32_t *patterns, unsigned cases, bool has_default,
+                        int64_t deadline) {
+    for (unsigned i = 0; i < what->count; i++) {
+        if (what->ends[i] == NULL)
+            lee_fault_null(site);
+    }
+    for (unsigned i = 0; i < what->set_count; i++) {
+        if (what->sets[i] == NULL)
+            lee_fault_null(site);
+    }
+    for (;;) {
+        int found = choose(what, patterns, cases);
+        if (found >= 0)
+            return found;
+        if (found == NEVER && has_default)
+            return NEVER;
+        if (deadline != LEE_FOR_EVER && lee_clock() >= deadline)
+            return (int)cases;
+        if (found == NEVER && deadline == LEE_FOR_EVER)
+            lee_fault_message(site, "receive: no case can match any more");
+        lee_channel_wait(what, deadline);
+    }
+}
+
+int lee_set_select(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, struct lee_set *const *sets, unsigned set_count,
+                   const int32_t *patterns, unsigned cases, bool has_default) {
+    struct lee_waited what = {.ends = ends, .sets = sets, .count = count, .set_count = set_count};
+    return select_until(site, &what, patterns, cases, has_default, LEE_FOR_EVER);
+}
+
+int lee_set_select_for(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, struct lee_set *const *sets,
+                       unsigned set_count, const int32_t *patterns, unsigned cases, bool has_default, int64_t milliseconds) {
+    struct lee_waited what = {.ends = ends, .sets = sets, .count = count, .set_count = set_count};
+    return select_until(site, &what, patterns, cases, has_default, lee_channel_deadline(milliseconds));
+}
+
+#endif
