@@ -22,6 +22,7 @@
 #include <time.h>
 
 #include "channel.h"
+#include "deadlock.h"
 #include "dispose.h"
 #include "report.h"
 #include "system.h"
@@ -236,6 +237,24 @@ void lee_channel_hand(struct lee_endpoint *end, struct lee_process *to) {
     link_end(end, to);
 }
 
+void lee_channel_want(const struct lee_site *site, const struct lee_endpoint *end, const struct lee_contract *contract) {
+    if (end == NULL)
+        lee_fault_null(site);
+    const struct lee_contract *made_with = end->channel->contract, *at = made_with;
+    while (at != NULL && at->digest != contract->digest)
+        at = at->base;
+    if (at != NULL)
+        return;
+    struct lee_text text = {.length = 0};
+    lee_text_string(&text, "contract: the channel is one of ");
+    lee_text_string(&text, made_with->name);
+    lee_text_string(&text, ", not of ");
+    lee_text_string(&text, contract->name);
+    lee_report(site, &text, LEE_CALLER);
+}
+
+/* --- messages ------------------------------------------------------------------------------------------------------------ */
+
 /* Most messages are a word or two. */
 static inline void copy(void *to, const void *from, size_t bytes) {
     unsigned char *t = to;
@@ -259,8 +278,6 @@ static inline void copy(void *to, const void *from, size_t bytes) {
             t[i] = f[i];
     }
 }
-
-/* --- messages ------------------------------------------------------------------------------------------------------------ */
 
 static _Noreturn void fault(const struct lee_site *site, const struct lee_endpoint *end, const char *before, int32_t message,
                             const char *behind) {
@@ -302,6 +319,22 @@ void lee_channel_send(struct lee_endpoint *end, int32_t message, const void *arg
     to->held++;
     if (to->waiter != NULL)
         wake(to);
+}
+
+bool lee_channel_awaits(const struct lee_task *task, struct lee_awaited *what) {
+    if (task->leave != leave)
+        return false;
+    const struct lee_waited *waited = task->outside;
+    const struct lee_endpoint *peer = NULL;
+    for (unsigned i = 0; i < waited->count && (peer == NULL || peer->owner == NULL); i++)
+        peer = peer_of(waited->ends[i]);
+    for (unsigned i = 0; i < waited->set_count && (peer == NULL || peer->owner == NULL); i++) {
+        const struct lee_member *idle = waited->sets[i]->lists[0].first;
+        peer = idle == NULL ? NULL : peer_of(idle->end);
+    }
+    if (peer != NULL)
+        *what = (struct lee_awaited){.process = peer->owner, .contract = peer->channel->contract->name};
+    return true;
 }
 
 static inline int32_t head_of(const struct lee_endpoint *end) {

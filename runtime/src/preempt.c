@@ -202,6 +202,8 @@ void lee_preempt_begin(void) {
     if (timers.begun)
         return;
     timers.begun = true;
+    if (lee_task_is_seeded()) /* processes switch where they wait */
+        return;
     slice_length = (long)lee_setting_number(SLICE_MOST, "LEE_SLICE", SLICE);
     if (slice_length == 0 || (uintptr_t)__stop_lee_text == (uintptr_t)__start_lee_text)
         return;
@@ -210,7 +212,7 @@ void lee_preempt_begin(void) {
     sigemptyset(&action.sa_mask);
     if (!make_timer(slice_length < CPU_LEAST ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &timers.slice) ||
         !make_timer(CLOCK_MONOTONIC, &timers.again) || sigaction(LEE_SIGNAL_SLICE, &action, NULL) != 0)
-        return; /* processes switch where they wait */
+        return; /* the same */
     lee_preempt_arm();
 }
 

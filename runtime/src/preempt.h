@@ -19,6 +19,8 @@ void lee_preempt_begin(void);
 /* Another process can run again, after the timer was stopped because none could. */
 void lee_preempt_arm(void) __attribute__((weak));
 
+/* task.c: whether LEE_SEED chooses the order. Then nothing may depend on time. */
+bool lee_task_is_seeded(void);
 /* task.c: whether any other process can run, or a wait may end soon. Safe in a signal handler. */
 bool lee_task_has_others(void);
 /* The timer has been stopped: `lee_preempt_arm` is to be called once there are others. Safe in a

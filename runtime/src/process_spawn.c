@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "collect.h"
+#include "deadlock.h"
 #include "fds.h"
 #include "globals_copy.h"
 #include "opened.h"
@@ -304,6 +305,13 @@ static void stop_waiting(struct lee_task *task) {
     task->leave = NULL;
 }
 
+bool lee_process_awaits(const struct lee_task *task, struct lee_awaited *what) {
+    if (task->leave != stop_waiting)
+        return false;
+    *what = (struct lee_awaited){.process = ((const struct lee_process_record *)task->outside)->process};
+    return true;
+}
+
 struct lee_process_end lee_process_wait(struct lee_pid *pid) {
     if (pid == NULL)
         lee_fault_null(NULL);
@@ -381,6 +389,7 @@ struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)
     lee_task_used();
     record->count = 2;
     record->process = process;
+    process->tasks.first.site = site;
     process->record = record;
     hand_over((struct beginning *)(void *)process, handed, count);
     pid->record = record;

@@ -11,10 +11,12 @@
 #include <lee/lee.h>
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collect.h"
 #include "custodian.h"
+#include "deadlock.h"
 #include "foreign_stack.h"
 #include "io_wait.h"
 #include "poison.h"
@@ -40,6 +42,8 @@ static _Thread_local struct {
     struct lee_process *spawned;     /* all but the thread's own */
     int turns;                       /* until the reactor is looked at although others can run */
     bool rests;                      /* the timer of slices was stopped, because no other process could run */
+    bool seeded;                     /* LEE_SEED is set */
+    uint64_t random;                 /* state of its generator */
 #ifdef LEE_ASAN
     const void *bottom; /* of the stack that the thread began with */
     size_t size;
@@ -149,6 +153,21 @@ void lee_process_unlink(struct lee_process *process) {
 }
 
 /* --- the queue --------------------------------------------------------------------------------------------------- */
+
+/* SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014). */
+static unsigned random_below(unsigned bound) {
+    uint64_t x = worker.random += 0x9e3779b97f4a7c15;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return (unsigned)((x ^ (x >> 31)) >> 32) % bound;
+}
+
+static void begin_seed(void) {
+    const char *value = getenv("LEE_SEED");
+    worker.seeded = value != NULL && value[0] != 0;
+    worker.random = worker.seeded ? strtoull(value, NULL, 0) : 0;
+    worker.turns = 0;
+}
 
 static inline void push_own(struct lee_tasks *tasks, struct lee_task *task) {
     task->state = LEE_TASK_READY;
@@ -298,56 +317,6 @@ static void run(struct lee_task *to, bool for_ever) {
     errno = from->error;
 }
 
-static void name_task(struct lee_text *text, const struct lee_task *task) {
-    if (is_first(task)) {
-        lee_text_string(text, "main");
-        return;
-    }
-    lee_text_string(text, "task ");
-    lee_text_unsigned(text, task->number);
-    if (task->site != NULL) {
-        lee_text_string(text, " (started at ");
-        lee_text_string(text, task->site->file);
-        lee_text_string(text, ":");
-        lee_text_unsigned(text, task->site->line);
-        lee_text_string(text, ")");
-    }
-}
-
-/* One on the circle that those who wait lead into; null if somebody there waits for something else than a task. */
-static const struct lee_task *find_circle(const struct lee_task *task) {
-    const struct lee_task *slow = task, *quick = task;
-    do {
-        slow = slow->waits_for;
-        for (int i = 0; i < 2 && quick != NULL; i++)
-            quick = quick->waits_for;
-    } while (quick != NULL && slow != quick);
-    return quick;
-}
-
-static _Noreturn void deadlock(const struct lee_task *task) {
-    enum { NAMED = 4 };
-    struct lee_text text = {.length = 0};
-    const struct lee_task *on = find_circle(task), *slow = on;
-    if (on == NULL) {
-        lee_text_string(&text, lee_processes_used ? "deadlock: every task of every process waits" : "deadlock: every task waits");
-        lee_report(NULL, &text, LEE_CALLER);
-    }
-    lee_text_string(&text, "deadlock: every task waits; ");
-    name_task(&text, slow);
-    unsigned length = 0;
-    do {
-        slow = slow->waits_for;
-        if (length++ < NAMED) {
-            lee_text_string(&text, length == 1 ? " waits for " : ", which waits for ");
-            name_task(&text, slow);
-        }
-    } while (slow != on);
-    if (length > NAMED)
-        lee_text_string(&text, ", and so on");
-    lee_report(NULL, &text, LEE_CALLER);
-}
-
 /* One that waits for a finalizer queue may collect, which may fill it. */
 static bool wake_queued(struct lee_process *process) {
     struct lee_tasks *tasks = &process->tasks;
@@ -373,9 +342,31 @@ static inline struct lee_task *first_ready(struct lee_tasks *tasks) {
     return task;
 }
 
+enum { CHOICE = 8 };
+
+/* With LEE_SEED: one of the first few. There is one. */
+static __attribute__((noinline)) struct lee_task *any_ready(struct lee_tasks *tasks) {
+    struct lee_task *task = tasks->head;
+    for (unsigned steps = random_below(CHOICE); steps > 0 && task->queue_next != NULL; steps--)
+        task = task->queue_next;
+    take_out(task);
+    return task;
+}
+
+static inline struct lee_task *next_ready(struct lee_tasks *tasks) {
+    return __builtin_expect(worker.seeded, 0) ? any_ready(tasks) : first_ready(tasks);
+}
+
 /* Of another process that can run. */
 static struct lee_task *next_outside(void) {
-    struct lee_process *process = worker.head, *next = process->queue_next;
+    struct lee_process *process = worker.head;
+    if (__builtin_expect(worker.seeded, 0)) {
+        for (unsigned steps = random_below(CHOICE); steps > 0 && process->queue_next != NULL; steps--)
+            process = process->queue_next;
+        lee_process_unready(process);
+        return any_ready(&process->tasks);
+    }
+    struct lee_process *next = process->queue_next;
     process->queued = false;
     worker.head = next;
     if (next != NULL)
@@ -387,7 +378,7 @@ static struct lee_task *next_outside(void) {
 
 /* Those who wait in the reactor get their turn, too, while others can always run. */
 static void look_in_turn(void) {
-    worker.turns = TURNS;
+    worker.turns = worker.seeded ? 0 : TURNS; /* a seeded choice is not made quickly */
     if (lee_reactor_has_waits())
         lee_reactor_look(false);
 }
@@ -397,8 +388,11 @@ static __attribute__((noinline)) struct lee_task *next_slowly(struct lee_task *w
     if (--worker.turns <= 0)
         look_in_turn();
     for (;;) {
-        if (process->tasks.head != NULL)
-            return first_ready(&process->tasks);
+        bool outside = worker.seeded && worker.head != NULL && random_below(2) == 0;
+        if (process->tasks.head != NULL && !outside)
+            return next_ready(&process->tasks);
+        if (process->tasks.head != NULL) /* the others go on later */
+            lee_process_ready(process);
         if (worker.head != NULL)
             return next_outside();
         if (lee_reactor_has_waits()) {
@@ -412,7 +406,7 @@ static __attribute__((noinline)) struct lee_task *next_slowly(struct lee_task *w
         if (woken)
             continue;
         if (!lee_reactor_has_waits())
-            deadlock(waiting);
+            lee_deadlock(waiting);
         lee_reactor_look(true);
     }
 }
@@ -431,6 +425,10 @@ static inline struct lee_task *next_of(struct lee_task *waiting) {
 }
 
 /* --- preemption (preempt.c) ------------------------------------------------------------------ */
+
+bool lee_task_is_seeded(void) {
+    return worker.seeded;
+}
 
 bool lee_task_has_others(void) {
     return worker.head != NULL || lee_reactor_has_waits();
@@ -626,7 +624,7 @@ void lee_task_yield(void) {
     push_own(&process->tasks, self);
     if (others)
         lee_process_ready(process);
-    run(others ? next_outside() : first_ready(&process->tasks), false);
+    run(others ? next_outside() : next_ready(&process->tasks), false);
 }
 
 void lee_task_wait(const struct lee_finalizer_queue *queue) {
@@ -646,7 +644,7 @@ void lee_task_wait(const struct lee_finalizer_queue *queue) {
         if (tasks->head == NULL && !lee_processes_used && !lee_reactor_has_waits()) {
             struct lee_text text = {.length = 0};
             lee_text_string(&text, "deadlock: every task waits; ");
-            name_task(&text, self);
+            lee_task_name(&text, self);
             lee_text_string(&text, " waits for a finalizer queue, and nothing that was added to one is dead");
             lee_report(NULL, &text, LEE_CALLER);
         }
@@ -678,6 +676,7 @@ void lee_task_wake(const struct lee_finalizer_queue *queue) {
 void lee_task_used(void) {
     if (!lee_tasks_used) {
         lee_tasks_used = true;
+        begin_seed();
         if (lee_io_tasks_begin != NULL)
             lee_io_tasks_begin();
     }

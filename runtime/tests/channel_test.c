@@ -240,7 +240,7 @@ static void drop_carried(struct lee_work *work, void *element) {
 static const struct lee_owned carried_owned = {sizeof(struct carried), drop_carried, 0, 0, NULL, 0, 0};
 static const struct lee_owned *const carriers_owned[] = {NULL, &carried_owned};
 static const char *const carrier_titles[] = {"Plain", "Carry"};
-static const struct lee_contract carriers = {"Carriers", {8, 8}, sizeof(struct carried), 2, carrier_titles, carriers_owned, false};
+static const struct lee_contract carriers = {"Carriers", {8, 8}, sizeof(struct carried), 2, carrier_titles, carriers_owned, false, NULL, 0};
 enum { PLAIN = 1, CARRY };
 
 static void carry(struct lee_endpoint *over, struct lee_endpoint *end) {

@@ -56,6 +56,16 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// `(B.exp:S)a`: the channel was made with this contract, or one that extends it.
+    pub fn check_contract(&mut self, end: &Operand, ty: Ty) {
+        let Some(want) = self.unit.types.as_endpoint(ty) else { return };
+        self.unit.channels.used = true;
+        let (table, site) = (self.unit.contract_table(want.contract), self.unit.site(self.span));
+        let end = self.value(end).text;
+        self.settle(Effect { memory: true, local: None });
+        self.push(&format!("lee_channel_want({site}, {end}, &{table});"));
+    }
+
     /// `eset<E> s;`
     pub fn set_new(&mut self, place: &Place) {
         let Some(set) = self.set_at(place) else { return };
@@ -304,6 +314,8 @@ impl Unit<'_> {
         let name = format!("lee__contract_{}", self.channels.names.len());
         self.channels.names.insert(id, name.clone());
         let Some(contract) = self.types.contract(id).cloned() else { return name };
+        let base = contract.extends.map_or("NULL".to_string(), |base| format!("&{}", self.contract_table(base)));
+        let digest = crate::digest::contract_digest(self.types, id);
         let (mut titles, mut owned, mut sizes) = (vec![], vec![], vec!["0".to_string()]);
         for message in &contract.messages {
             titles.push(format!("\"{}\"", message.name));
@@ -335,7 +347,7 @@ impl Unit<'_> {
         let _ = writeln!(
             out,
             "static const struct lee_contract {name} = {{ \"{}\", {{ {to_importer}, {to_exporter} }}, sizeof(union {name}_bytes), {count}, \
-             {title_table}, {owned_table}, {} }};",
+             {title_table}, {owned_table}, {}, {base}, {digest:#x}u }};",
             contract.name, contract.local
         );
         name

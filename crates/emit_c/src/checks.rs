@@ -41,6 +41,7 @@ impl Emitter<'_, '_> {
             Check::Divide(a, b) => self.check_divide(a, b),
             Check::Type(pointer, want) => self.check_type(pointer, *want),
             Check::Container(pointer, record, path) => self.check_container(pointer, *record, path),
+            Check::Contract(end, ty) => self.check_contract(end, *ty),
             Check::Tag(place, member) => self.check_tag(place, *member),
             Check::TagValue(tag, values, member) => self.check_tag_value(tag, values, *member),
             Check::HasTerminator(pointer) => self.check_terminator(pointer),

@@ -498,6 +498,8 @@ impl Compiler<'_, '_> {
                 let off = self.offset_of(*ty, path);
                 Test::Container(self.op(p), *ty, off)
             }
+            // A program with channels is not run: it fails where one is made.
+            Check::Contract(end, _) => Test::NotNull(self.op(end)),
             Check::Tag(place, member) => {
                 let place = self.place(place);
                 let names = self.types().as_record(place.ty).and_then(|id| self.types().record(id).fields.clone());

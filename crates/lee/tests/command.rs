@@ -352,6 +352,65 @@ fn contracts_are_explained() {
     explain(&["--help"]).expect(0);
 }
 
+/// `LEE_SEED`: one seed, one order of those that can run; other seeds, other orders.
+#[test]
+fn seeds_order_tasks_and_processes() {
+    let folder = fresh("seed");
+    write(
+        &folder,
+        "order.lee",
+        "#include <lee/process.lh>\n#include <stdio.h>\n\
+        contract Log { in message Say(int n); state OPEN { Say? -> HELD; } out message Go(); state HELD { Go! -> OPEN; } }\n\
+        static void speak(int n) { for (int i = 0; i < 3; i++) { printf(\"%d \", n); yield(); } }\n\
+        process void tell(Log.imp:OPEN c, int n) { for (int i = 0; i < 3; i++) { send c.Say(n); receive c.Go(); } free(c); }\n\
+        int main(void) {\n    eset<Log.exp:OPEN> all;\n\
+            for (int i = 0; i < 4; i++) { channel Log (c, d); spawn tell(c, i); eset_add(all, d); }\n\
+            task *tasks[4] = { nullptr };\n\
+            for (int i = 0; i < 4; i++) tasks[i] = start speak(10 + i);\n\
+            for (int i = 0; i < 4; i++) join(tasks[i]);\n\
+            for (;;) switch receive {\n\
+            case (d in all).Say(n): printf(\"%d \", n); send d.Go(); eset_add(all, d); break;\n\
+            case (d in all).closed(): free(d); break;\n\
+            case all.empty(): free(all); return 0;\n            }\n}\n",
+    );
+    lee_in(&folder, &["build", "order.lee", "-o", "order"]).expect(0);
+    let order = |seed: &str| run(Command::new(folder.join("order")).env("LEE_SEED", seed)).expect(0).out;
+    let plain = run(Command::new(folder.join("order")).env_remove("LEE_SEED")).expect(0).out;
+    let numbers = |text: &str| {
+        let mut numbers: Vec<u32> = text.split_whitespace().map(|n| n.parse().expect("a number")).collect();
+        numbers.sort_unstable();
+        numbers
+    };
+    let orders: Vec<String> = (1..=20).map(|seed| order(&seed.to_string())).collect();
+    for (n, text) in orders.iter().enumerate() {
+        assert_eq!(*text, order(&(n + 1).to_string()), "seed {}", n + 1);
+        assert_eq!(numbers(text), numbers(&plain));
+    }
+    let different: std::collections::BTreeSet<&String> = orders.iter().collect();
+    assert!(different.len() > 10, "{different:?}");
+}
+
+/// Processes that wait for each other in a circle are named, with what each waits for.
+#[test]
+fn circles_of_processes_are_named() {
+    let folder = fresh("circle");
+    write(
+        &folder,
+        "circle.lee",
+        "#include <lee/process.lh>\n#include <stdio.h>\n\
+        contract Ask { in message Question(); out message Answer(); state READY { Question? -> Answer! -> READY; } }\n\
+        process void second(Ask.exp:READY d, Ask.exp:READY never) {\n    receive never.Question();\n    send never.Answer();\n\
+            receive d.Question();\n    send d.Answer();\n    free(d);\n    free(never);\n}\n\
+        int main(void) {\n    channel Ask (c, d);\n    channel Ask (mine, never);\n    spawn second(d, never);\n    yield();\n\
+            send c.Question();\n    receive c.Answer();\n    free(c);\n    free(mine);\n    return 0;\n}\n",
+    );
+    lee_in(&folder, &["build", "circle.lee", "-o", "circle"]).expect(0);
+    let ran = run(&mut Command::new(folder.join("circle"))).expect(134);
+    let wanted = "fault: deadlock: every task of every process waits; main waits for a message of Ask from \
+        the process spawned at circle.lee:15, which waits for a message of Ask from main";
+    assert!(ran.err.contains(wanted), "{}", ran.err);
+}
+
 #[test]
 fn build_mixes_sources_and_objects() {
     let folder = fresh("build");

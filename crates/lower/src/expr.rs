@@ -478,6 +478,16 @@ impl<'t> Lower<'t, '_> {
                 self.temp_of(value, ty)
             }
             Conv::Void => op,
+            Conv::Contract => {
+                // The end stays where it is if the check faults.
+                let end = self.temp_of(Rvalue::Use(op), from);
+                let there = match &end {
+                    Operand::Move(place) | Operand::Copy(place) => Operand::Copy(place.clone()),
+                    Operand::Const(_) => end.clone(),
+                };
+                self.check(Check::Contract(there, ty));
+                self.temp_of(Rvalue::Use(end), ty)
+            }
         }
     }
 

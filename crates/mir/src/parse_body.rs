@@ -846,6 +846,10 @@ impl Parser<'_> {
                 let (a, ty) = self.operand_and_ty()?;
                 Check::Type(a, ty)
             }
+            "contract" => {
+                let (a, ty) = self.operand_and_ty()?;
+                Check::Contract(a, ty)
+            }
             "container" => {
                 self.want("(")?;
                 let a = self.operand()?;

@@ -495,6 +495,7 @@ impl Printer<'_> {
                 let path: Vec<String> = path.iter().map(u32::to_string).collect();
                 format!("container({}, {}, [{}])", op(p), self.ty(*ty), path.join(", "))
             }
+            Check::Contract(end, ty) => format!("contract({}, {})", op(end), self.ty(*ty)),
             Check::Tag(place, member) => format!("tag({}, {member})", self.place(place)),
             Check::TagValue(tag, values, member) => {
                 let values: Vec<String> = values.iter().map(i128::to_string).collect();

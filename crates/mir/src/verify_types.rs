@@ -663,6 +663,12 @@ impl<'a> Verifier<'a> {
             Check::Container(p, ..) => {
                 self.want_class(p, PointerClass::One);
             }
+            Check::Contract(end, ty) => {
+                if self.program.types.as_endpoint(*ty).is_none() {
+                    self.error("a contract is asked for by an endpoint's type");
+                }
+                self.want_ty(end, *ty);
+            }
             Check::Tag(place, member) => self.member(place, *member),
             Check::TagValue(a, _, _) => self.want_int(a),
             Check::View(p, _) => {

@@ -104,6 +104,7 @@ pub fn what(check: &Check) -> Option<&'static str> {
         Check::Divide(..) => "division",
         Check::Type(..) => "type",
         Check::Container(..) => "container",
+        Check::Contract(..) => "contract",
         Check::Tag(..) | Check::TagValue(..) => "tag",
         Check::HasTerminator(_) => "string",
         Check::Terminator(..) => "terminator",
@@ -142,6 +143,7 @@ pub fn why(body: &Body, view: &View, check: &Check) -> String {
         Check::Count(..) => "the count may be larger than what is there".into(),
         Check::Type(..) => "the pointer's type is known when the program runs".into(),
         Check::Container(..) => "what the pointer is a part of is known when the program runs".into(),
+        Check::Contract(..) => "the channel's contract is known when the program runs".into(),
         Check::Tag(..) | Check::TagValue(..) => "the tag may be another".into(),
         Check::HasTerminator(_) | Check::Terminator(..) | Check::Step(_) => {
             "what the memory holds is not followed".into()

@@ -477,6 +477,9 @@ impl Checker<'_> {
                 self.convert(Conv::PtrToInt, e, to)
             }
             (TyKind::Endpoint(x), TyKind::Endpoint(y)) if self.end_fits(x, y) => e,
+            (TyKind::Endpoint(x), TyKind::Endpoint(y)) if why == Why::Cast && self.end_may_be(x, y) => {
+                self.convert(Conv::Contract, e, to)
+            }
             (TyKind::EndSet(x), TyKind::EndSet(y)) if x == y => e,
             (TyKind::NullPtr, TyKind::NullPtr) => e,
             (_, TyKind::Record(id)) if why == Why::Arg && self.transparent.contains(&id) => {
@@ -495,6 +498,15 @@ impl Checker<'_> {
     fn end_fits(&self, from: Endpoint, to: Endpoint) -> bool {
         let extends = from.side == Side::Exp && self.program.types.contract_extends(from.contract, to.contract);
         from.side == to.side && (from.contract == to.contract || extends)
+    }
+
+    /// Whether the channel of an exporter's end may have been made with the contract of another
+    /// type, which extends its own. The type says which state it is in.
+    fn end_may_be(&self, from: Endpoint, to: Endpoint) -> bool {
+        let extends = self.program.types.contract_extends(to.contract, from.contract);
+        let base = self.program.types.contract(from.contract);
+        let known = to.state.is_some_and(|state| base.is_some_and(|base| base.state(state).is_some()));
+        from.side == Side::Exp && to.side == Side::Exp && extends && known
     }
 
     /// An argument for a transparent union: a union whose member of the argument's type is set.

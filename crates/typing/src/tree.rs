@@ -855,6 +855,8 @@ pub enum Conv {
     Unchecked,
     /// The same bits as a pointer to characters of another kind.
     SameBits,
+    /// An exporter's end back to a contract that extends its own: asks the channel which it is.
+    Contract,
 }
 
 impl Expr {

@@ -36,6 +36,8 @@ struct lee_contract {
      * nothing, or no message's do. */
     const struct lee_owned *const *owned;
     bool local; /* messages may carry pointers into the heap: both ends are always in one process */
+    const struct lee_contract *base; /* the contract that it extends; null: none */
+    uint64_t digest;                 /* equal ones are one contract, whatever unit the table is of */
 };
 
 /* What may stand at the head of an end's queue instead of a message. */
@@ -46,6 +48,9 @@ enum {
 
 /* A new channel, whose ends belong to the running process. Faults if there is no memory. */
 void lee_channel_make(const struct lee_site *site, const struct lee_contract *contract, struct lee_endpoint *ends[2]);
+
+/* A fault unless the channel was made with this contract, or one that extends it. */
+void lee_channel_want(const struct lee_site *site, const struct lee_endpoint *end, const struct lee_contract *contract);
 
 /* Closes an end: messages that it did not receive are dropped. Null is nothing. */
 void lee_channel_close(struct lee_endpoint *end);

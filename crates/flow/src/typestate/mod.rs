@@ -257,6 +257,12 @@ impl<'a> Typestate<'a> {
                 }
             }
             StmtKind::Zero(place) => self.set(s, place, States::default()),
+            StmtKind::Check(Check::Contract(end, ty)) => {
+                let want = self.program.types.as_endpoint(*ty).and_then(|end| end.state);
+                if let Some(place) = end.place() {
+                    self.wanted(s, place, want, "back to this contract", span, report);
+                }
+            }
             // No analysis sees what a pointer to a variable does to its state.
             StmtKind::CursorBegin(_, place) => self.no_address(place, span, report),
             other => stmt_places(other, &mut |place, access| {

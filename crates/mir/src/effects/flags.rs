@@ -94,6 +94,7 @@ pub fn flags(kind: &StmtKind) -> Flags<'_> {
             | Check::NotNull(_)
             | Check::Divide(..)
             | Check::Type(..)
+            | Check::Contract(..)
             | Check::Tag(..)
             | Check::TagValue(..)
             | Check::Terminator(..)

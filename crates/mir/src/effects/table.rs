@@ -30,7 +30,7 @@ lines! {
     Remaining Measure MakeCounted Clamp CountArith BlockSize Alloc AllocReuse Borrow Retain Tag Truth
     VaArg Builtin
     CheckIndex CheckAccess CheckElement CheckNear CheckWithin CheckEnough CheckNotNull CheckDivide
-    CheckType CheckContainer CheckTag CheckTagValue CheckHasTerminator CheckTerminator CheckCount
+    CheckType CheckContainer CheckContract CheckTag CheckTagValue CheckHasTerminator CheckTerminator CheckCount
     CheckView CheckStep CheckMultiple
     If Switch Return GotoComputed
     Types Functions
@@ -328,6 +328,10 @@ macro_rules! traversal {
                 }
                 Check::Container(a, ty, _) => {
                     see(Line::CheckContainer, $part::Operand(a, Kind::Read));
+                    see(Line::Types, $part::Type(ty));
+                }
+                Check::Contract(a, ty) => {
+                    see(Line::CheckContract, $part::Operand(a, Kind::Read));
                     see(Line::Types, $part::Type(ty));
                 }
                 Check::Tag(of, _) => see(Line::CheckTag, $part::Place(of, Kind::Read)),
