@@ -39,6 +39,8 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("run/attributes_obeyed", "functions that run before main"),
     ("run/channels", "channels"),
     ("run/channels_one_process", "channels"),
+    ("run/contract_way_back", "channels"),
+    ("fault/contract_other", "channels"),
     ("run/endpoint_set_server", "channels"),
     ("run/endpoint_sets", "channels"),
     ("run/exchange_messages", "channels"),

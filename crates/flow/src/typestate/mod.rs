@@ -119,8 +119,8 @@ impl<'a> Typestate<'a> {
         let mut found = !self.numbers.is_empty();
         for stmt in self.body.blocks.iter().flat_map(|b| &b.stmts) {
             // A `switch receive` may name sets only.
-            found |= matches!(stmt.kind, StmtKind::Select { .. });
-            stmt_places(&stmt.kind, &mut |place, _| found = found || self.end_at(place).is_some());
+            let is_one = |place: &Place| self.end_at(place).is_some() || self.set_at(place).is_some();
+            stmt_places(&stmt.kind, &mut |place, _| found = found || is_one(place));
         }
         found
     }
