@@ -1,7 +1,7 @@
 //! Definite assignment: every variable is assigned on all paths before it is read.
 //!
-//! Lattice: the set of *parts* that may be unassigned; join is union. A scalar, a pointer or a
-//! value of generic type is one part. An aggregate has parts only if it holds a `nonnull` pointer
+//! Lattice: the set of *parts* that may be unassigned; join is union. A scalar, a pointer, a key or
+//! a value of generic type is one part. An aggregate has parts only if it holds a `nonnull` pointer
 //! (all others are zeroed where they are declared): its leaves, up to a limit. Zero bytes assign a
 //! part unless they would break a `nonnull`.
 //!
@@ -100,10 +100,10 @@ impl Parts {
     }
 }
 
-/// Scalars, pointers, ends of channels, generic values, and aggregates with a `nonnull` part.
+/// Scalars, pointers, keys, ends of channels, generic values, and aggregates with a `nonnull` part.
 fn is_tracked(types: &TypeStore, ty: Ty) -> bool {
     mir::ty::is_scalar(types, ty)
-        || matches!(types.kind(ty), TyKind::Param(_) | TyKind::Endpoint(_) | TyKind::EndSet(_))
+        || matches!(types.kind(ty), TyKind::Param(_) | TyKind::Endpoint(_) | TyKind::EndSet(_) | TyKind::Key(..))
         || must_not_be_zero(types, ty)
 }
 

@@ -106,6 +106,10 @@ impl<'t> Lower<'t, '_> {
                 let op = self.operand(e);
                 self.terminate(TermKind::GotoComputed(op));
             }
+            // A deferred statement that is emitted again: no jump enters it.
+            Tree::Label(label, inner) if self.labels.get(label.0 as usize).is_some_and(|l| l.1.is_some()) => {
+                self.stmt(inner);
+            }
             Tree::Label(label, inner) => {
                 let block = self.label_block(*label);
                 let live = self.live;

@@ -891,7 +891,8 @@ impl Checker<'_> {
 
     /// Matches a parameter's type against an argument's and notes what the type parameters must be.
     fn unify(&mut self, pattern: Ty, actual: Ty, params: &[GenericParam], found: &mut [Option<Ty>]) {
-        if self.is_error(actual) {
+        // `nullptr` says nothing about what it points to.
+        if self.is_error(actual) || matches!(self.kind(actual), TyKind::NullPtr) {
             return;
         }
         match (self.kind(pattern).clone(), self.kind(actual).clone()) {

@@ -14,6 +14,7 @@
 #[path = "../differ/batches.rs"]
 mod batches;
 mod body;
+mod commands;
 mod control;
 mod cursors;
 mod families;

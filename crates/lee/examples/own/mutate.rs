@@ -5,9 +5,10 @@
 // All kinds have one signature.
 #![allow(clippy::ptr_arg)]
 
+use crate::commands::{build_sanitized, head, run_sanitized, Outcome};
 use crate::program::{program, Program};
 use crate::rng::{mixed, Random};
-use crate::run::{build_sanitized, check, file_of, head, run_sanitized, Outcome};
+use crate::run::{check, file_of, CC};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -114,7 +115,7 @@ fn judge(lee: &Path, folder: &Path, file: &Path, seed: u64, counts: &mut Counts)
         return Some(format!("the compiler ends with {}: {}", checked.status, head(&checked.errors)));
     }
     let binary = folder.join(format!("m{seed}"));
-    let built = build_sanitized(lee, file, &binary, false);
+    let built = build_sanitized(lee, CC, file, &binary, false);
     if !built.is_fine() {
         counts.harmful += 1;
         return Some(format!("is accepted and cannot be built: {}", head(&built.errors)));

@@ -2,73 +2,14 @@
 //! each few allocations; a share of the batches also optimised by another compiler. All runs print
 //! the same.
 
+use crate::commands::{build_sanitized, head, run, run_sanitized, Outcome, PATIENCE};
 use crate::program::{program, Program};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 /// Before every file.
 pub const PRELUDE: &str = include_str!("prelude.lee");
-
-/// Nothing that is generated runs longer than a moment; a machine may have other things to do.
-const PATIENCE: Duration = Duration::from_secs(400);
-
-/// What a command did.
-pub struct Outcome {
-    /// Its status, or what ended it.
-    pub status: String,
-    /// What it printed.
-    pub output: String,
-    /// What it said about errors.
-    pub errors: String,
-}
-
-impl Outcome {
-    /// Whether all was well.
-    pub fn is_fine(&self) -> bool {
-        self.status == "0"
-    }
-}
-
-/// Runs a command, with a limit of time.
-pub fn run(command: &mut Command) -> Outcome {
-    run_for(command, PATIENCE)
-}
-
-/// The same with another limit.
-pub fn run_for(command: &mut Command, patience: Duration) -> Outcome {
-    let wrong = |why: String| Outcome { status: why, output: String::new(), errors: String::new() };
-    let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let mut child = match spawned {
-        Ok(child) => child,
-        Err(error) => return wrong(error.to_string()),
-    };
-    let (Some(mut out), Some(mut err)) = (child.stdout.take(), child.stderr.take()) else {
-        return wrong("no pipes".into());
-    };
-    let read = |from: &mut dyn std::io::Read| {
-        let mut text = vec![];
-        let _ = from.read_to_end(&mut text);
-        String::from_utf8_lossy(&text).into_owned()
-    };
-    let reader = std::thread::spawn(move || read(&mut out));
-    let errors = std::thread::spawn(move || read(&mut err));
-    let start = Instant::now();
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status.code().map_or(format!("{status}"), |code| code.to_string()),
-            Ok(None) if start.elapsed() > patience => {
-                let _ = child.kill();
-                let _ = child.wait();
-                break "too long".into();
-            }
-            Ok(None) => std::thread::sleep(Duration::from_millis(5)),
-            Err(error) => break error.to_string(),
-        }
-    };
-    Outcome { status, output: reader.join().unwrap_or_default(), errors: errors.join().unwrap_or_default() }
-}
 
 /// The text of some programs, as one file.
 pub fn file_of(programs: &[Program]) -> String {
@@ -83,34 +24,8 @@ pub fn file_of(programs: &[Program]) -> String {
     text
 }
 
-/// Builds a file under the sanitizers; with `verify`, the compiler's second opinions are asked too.
-pub fn build_sanitized(lee: &Path, file: &Path, program: &Path, verify: bool) -> Outcome {
-    let mut command = Command::new(lee);
-    command.args(["build", "-w", "--cc", "clang-19", "--sanitize", "address,undefined", "-o"]);
-    if verify {
-        command.env("LEE_VERIFY", "1");
-    }
-    run(command.arg(program).arg(file))
-}
-
-/// Runs what was built so. With `stress`, a collection at each so many allocations; the collector
-/// looks at the stack, which must be the real one then.
-pub fn run_sanitized(program: &Path, stress: u64, verify: bool, patience: Duration) -> Outcome {
-    let after_return = if stress == 0 { 1 } else { 0 };
-    let mut command = Command::new(program);
-    command.env(
-        "ASAN_OPTIONS",
-        format!("detect_leaks=0:handle_segv=0:detect_stack_use_after_return={after_return}:abort_on_error=0"),
-    );
-    command.env("UBSAN_OPTIONS", "halt_on_error=1");
-    if stress > 0 {
-        command.env("LEE_GC_STRESS", stress.to_string());
-    }
-    if verify {
-        command.env("LEE_GC_VERIFY", "1");
-    }
-    run_for(&mut command, patience)
-}
+/// The compiler with the sanitizers.
+pub const CC: &str = "clang-19";
 
 /// What batches showed.
 #[derive(Default)]
@@ -173,12 +88,12 @@ impl Batch<'_> {
         let mut text = file_of(&programs);
         report.lines = text.lines().count() as u64;
         let _ = fs::write(&file, &text);
-        let mut built = build_sanitized(self.lee, &file, &binary, self.number % 2 == 0);
+        let mut built = build_sanitized(self.lee, CC, &file, &binary, self.number % 2 == 0);
         if !built.is_fine() {
             programs = self.accepted(programs, &mut report);
             text = file_of(&programs);
             let _ = fs::write(&file, &text);
-            built = build_sanitized(self.lee, &file, &binary, self.number % 2 == 0);
+            built = build_sanitized(self.lee, CC, &file, &binary, self.number % 2 == 0);
         }
         if !built.is_fine() {
             report.wrong.push(format!("seeds from {}: {}: {}", self.from, built.status, head(&built.errors)));
@@ -256,9 +171,4 @@ pub fn check(lee: &Path, file: &Path) -> Outcome {
         return run(Command::new(lee).args(["check", "-w"]).arg(file).env("LEE_VERIFY", "1"));
     }
     found
-}
-
-/// The first lines of a report.
-pub fn head(text: &str) -> String {
-    text.lines().filter(|l| !l.trim().is_empty()).take(14).collect::<Vec<_>>().join("\n    ")
 }

@@ -1,0 +1,71 @@
+//! The detection rate: each deliberate bug of `source::broken` is to be found by some mutant.
+
+use crate::judge::{judge, Judge, Verdict};
+use crate::mutant::Mutant;
+use driver::pipeline::Settings;
+use source::broken::{self, BUGS};
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many bugs may be missed.
+pub const MOST_MISSED: usize = 4;
+/// How many mutants are to find each bug; then it is tried no more.
+const ENOUGH: u64 = 3;
+
+/// What was tried and found for each bug.
+pub struct Bugs {
+    tried: Vec<AtomicU64>,
+    found: Vec<AtomicU64>,
+}
+
+impl Default for Bugs {
+    fn default() -> Bugs {
+        let zeros = || BUGS.iter().map(|_| AtomicU64::new(0)).collect();
+        Bugs { tried: zeros(), found: zeros() }
+    }
+}
+
+impl Bugs {
+    /// Judges a mutant with each bug that makes a difference to it (`asked`, bit N for bug N). The
+    /// first mutant that finds one is written to the folder of the run.
+    pub fn try_all(&self, made: &Mutant, asked: u64, seed: u64) {
+        // The verifier is another analysis of the same rules: it must not help.
+        let settings = Settings { verify: false, ..made.program.settings.clone() };
+        for n in 1..=BUGS.len() {
+            let enough = self.found[n - 1].load(Ordering::Relaxed) >= ENOUGH;
+            if enough || asked >> n & 1 == 0 {
+                continue;
+            }
+            let transformed = BUGS[n - 1].starts_with("ranges") || BUGS[n - 1].starts_with("stack");
+            let how = Judge { settings: &settings, transformed, ..made.program.judge() };
+            broken::set(n as u32);
+            let verdict = judge(&made.text, &how);
+            broken::set(0);
+            self.tried[n - 1].fetch_add(1, Ordering::Relaxed);
+            if let Some((_, words)) = verdict.finding().filter(|_| matches!(verdict, Verdict::Accepted(_))) {
+                if self.found[n - 1].fetch_add(1, Ordering::Relaxed) == 0 {
+                    let text = format!("// {words}\n{}", made.program.shown(&made.text));
+                    let _ = std::fs::write(format!("bug-{n}-{seed}.lee"), text);
+                }
+            }
+        }
+        broken::asked();
+    }
+
+    /// How many bugs no mutant found.
+    pub fn missed(&self) -> usize {
+        self.found.iter().filter(|n| n.load(Ordering::Relaxed) == 0).count()
+    }
+
+    /// The table for people.
+    pub fn table(&self) -> String {
+        let mut out = format!("{:>3} {:>6} {:>6}  what is switched off\n", "bug", "tried", "found");
+        for (n, what) in BUGS.iter().enumerate() {
+            let (tried, found) = (self.tried[n].load(Ordering::Relaxed), self.found[n].load(Ordering::Relaxed));
+            let enough = if found >= ENOUGH { "+" } else { "" };
+            let _ = writeln!(out, "{:>3} {tried:>6} {found:>5}{enough:<1}  {what}", n + 1);
+        }
+        let _ = writeln!(out, "{} of {} bugs are found", BUGS.len() - self.missed(), BUGS.len());
+        out
+    }
+}
