@@ -630,6 +630,9 @@ impl<'p> Machine<'p> {
     /// Stores a value at an address.
     #[allow(clippy::too_many_arguments)]
     pub fn store_at(&mut self, loc: Loc, ty: Ty, repr: Repr, size: u64, owns: bool, value: &Val, how: As) -> R<()> {
+        if matches!(repr, Repr::Ptr | Repr::Words(_)) && value.addr() == 0 && self.is_nonnull(ty) {
+            return report(ReportKind::Wild, "a null pointer is stored where the type says `nonnull`");
+        }
         if owns {
             self.overwritten(loc, ty)?;
         }
@@ -660,6 +663,12 @@ impl<'p> Machine<'p> {
             self.arrived(loc, ty, how)?;
         }
         Ok(())
+    }
+
+    /// Whether the type promises checked code that a pointer is not null.
+    fn is_nonnull(&self, ty: Ty) -> bool {
+        let checked = self.frames.last().is_none_or(|frame| !frame.code.unchecked);
+        checked && self.program.types.as_pointer(ty).is_some_and(|p| p.nonnull)
     }
 
     /// What is owned in a value has come to a place.

@@ -274,7 +274,11 @@ impl Ownership<'_> {
             },
             Rvalue::Truth(a) => truth(s, a, true),
             // A conversion says something about the pointer only if it keeps all of its bits.
-            Rvalue::Numeric(a, ty) if mir::ty::keeps_all_bits(self.program, self.body, a, *ty) => truth(s, a, true),
+            Rvalue::Numeric(a, ty)
+                if mir::ty::keeps_all_bits(self.program, self.body, a, *ty) || source::broken!(33) =>
+            {
+                truth(s, a, true)
+            }
             Rvalue::Unary(UnOp::Not, a) => truth(s, a, false),
             Rvalue::Binary(op @ (BinOp::Eq | BinOp::Ne), a, b, _) => match (is_null(a), is_null(b)) {
                 (false, true) => truth(s, a, *op == BinOp::Ne),

@@ -42,6 +42,13 @@ impl Bugs {
             let verdict = judge(&made.text, &how);
             broken::set(0);
             self.tried[n - 1].fetch_add(1, Ordering::Relaxed);
+            // What a bug changed and no mutant shows is worth a look.
+            let quiet =
+                self.tried[n - 1].load(Ordering::Relaxed) <= 3 && self.found[n - 1].load(Ordering::Relaxed) == 0;
+            if quiet && matches!(verdict, Verdict::Accepted(_)) && verdict.finding().is_none() {
+                let text = format!("// {verdict:?}\n{}", made.program.shown(&made.text));
+                let _ = std::fs::write(format!("quiet-{n}-{seed}.lee"), text);
+            }
             if let Some((_, words)) = verdict.finding().filter(|_| matches!(verdict, Verdict::Accepted(_))) {
                 if self.found[n - 1].fetch_add(1, Ordering::Relaxed) == 0 {
                     let text = format!("// {words}\n{}", made.program.shown(&made.text));

@@ -49,6 +49,10 @@ pub const OPERATORS: &[(&str, Operator)] = &[
     ("null", null),
     ("assign", assign),
     ("swap", swap),
+    ("take", take),
+    ("stale", stale),
+    ("outlive", outlive),
+    ("kept", kept),
     ("number", number),
     ("comparison", comparison),
 ];
@@ -68,6 +72,7 @@ pub struct Draw<'a> {
 const ONE: &str = "static int m_one = 1;\n";
 const COUNT: &str = "static int m_count;\n";
 const SAME: &str = "generic <T: move> static T m_same(consume T x) { return x; }\n";
+const DROP: &str = "generic <T: move> static void m_drop(consume T *unique x) { free(x); }\n";
 const COPY: &str = "generic <T> static T m_copy(T x) { return x; }\n";
 const BOX: &str = "generic <T: move> struct m_box { T v; };\n\
     generic <T: move> static struct m_box<T> m_wrap(consume T x) { return (struct m_box<T>){ x }; }\n";
@@ -75,6 +80,11 @@ const BOX: &str = "generic <T: move> struct m_box { T v; };\n\
 impl<'a> Draw<'a> {
     fn text(&self, span: Span) -> &'a str {
         &self.text[span.lo as usize..span.hi as usize]
+    }
+
+    /// Whether the text at a span is a part of what `whole` names, or lies behind it.
+    fn is_part(&self, whole: &str, span: Span) -> bool {
+        self.text(span).strip_prefix(whole).is_some_and(|rest| rest.starts_with(['-', '.', '[']))
     }
 
     fn name(&mut self) -> String {
@@ -159,6 +169,19 @@ impl<'a> Draw<'a> {
         Some((variable, variable.local?, self.uses(variable)?))
     }
 
+    /// What is done to an owner, so that what was lent from it is gone.
+    fn change(&mut self, text: &str) -> String {
+        let name = self.name();
+        self.need(DROP);
+        match self.random.below(6) {
+            0 => format!("{text} = nullptr; "),
+            1 => format!("m_drop({text}); "),
+            2 => format!("{{ typeof({text}) {name} = nullptr; {name} :=: {text}; m_drop({name}); }} "),
+            3 => format!("{{ auto {name} = {text}; m_drop({name}); }} "),
+            _ => format!("free({text}); "),
+        }
+    }
+
     /// A condition that holds or does not, which no analysis knows.
     fn unknown(&mut self) -> &'static str {
         match self.random.below(4) {
@@ -186,7 +209,7 @@ fn replace_expression(d: &mut Draw) -> Option<Vec<Edit>> {
     let only = d.random.chance(75);
     let pointer = |e: &Expression| !only || matches!(e.class, Class::Pointer | Class::Owner);
     let e = d.expression(|e| e.ty.is_some() && !e.callee && e.number.is_none() && pointer(e))?;
-    let other = d.other(e)?;
+    let other = if d.random.chance(10) { "nullptr".to_string() } else { d.other(e)? };
     Some(vec![replace(e.span, other)])
 }
 
@@ -711,6 +734,123 @@ fn free(d: &mut Draw) -> Option<Vec<Edit>> {
     )])
 }
 
+/// What an owner holds is freed or given away before a statement.
+fn take(d: &mut Draw) -> Option<Vec<Edit>> {
+    let e = d.expression(|e| e.simple && e.class == Class::Owner)?;
+    let s = d.one(&d.sites.statements, |s| s.function == e.function)?;
+    let text = d.text(e.span);
+    let name = d.name();
+    d.need(DROP);
+    let before = match d.random.below(5) {
+        0 => format!("free({text}); "),
+        1 => format!("m_drop({text}); "),
+        2 => format!("m_drop({text}); {text} = nullptr; "),
+        3 => format!("auto {name} = {text}; free({name}); "),
+        _ => format!("{{ typeof({text}) {name} = nullptr; {name} :=: {text}; free({name}); }} "),
+    };
+    Some(vec![insert(s.span.lo, before)])
+}
+
+/// An owner is lent, what it owns is given up or replaced, and the loan is used.
+fn stale(d: &mut Draw) -> Option<Vec<Edit>> {
+    let owner = d.expression(|e| e.simple && e.class == Class::Owner)?;
+    let text = d.text(owner.span);
+    let reads = |e: &Expression| e.class == Class::Int && e.simple && d.is_part(text, e.span);
+    let read = d.sites.expressions.iter().filter(|e| reads(e)).map(|e| e.span).collect::<Vec<_>>();
+    let (name, rest) = match read.as_slice() {
+        [] => (d.name(), String::new()),
+        spans => {
+            let span = *d.random.pick(spans);
+            (d.name(), d.text(span)[text.len()..].to_string())
+        }
+    };
+    let used = if rest.is_empty() { format!("*{name}") } else { format!("{name}{rest}") };
+    let loan = match d.random.below(6) {
+        0 => format!("borrow {name} = {text}; "),
+        1 => format!("const typeof(*{text}) *view {name} = {text}; "),
+        2 => format!("typeof(*{text}) *{name} = nullptr; {{ cursor {name}c = &{text}; {name} = *{name}c; }} "),
+        3 if rest.starts_with("->") => {
+            let field = rest.trim_start_matches("->");
+            let change = d.change(text);
+            d.need(COUNT);
+            let s = d.one(&d.sites.statements, |s| s.function == owner.function)?;
+            let before =
+                format!("{{ auto {name} = &{text}->{field}; {change}m_count += *{name}; }} {text} = nullptr; ");
+            return Some(vec![insert(s.span.lo, before)]);
+        }
+        4 => format!("struct {{ typeof(*{text}) *p; }} {name}s = {{ {text} }}; typeof(*{text}) *{name} = {name}s.p; "),
+        _ => format!("typeof(*{text}) *{name} = {text}; "),
+    };
+    let change = d.change(text);
+    d.need(COUNT);
+    let s = d.one(&d.sites.statements, |s| s.function == owner.function)?;
+    let after = if d.random.chance(70) { format!("{text} = nullptr; ") } else { String::new() };
+    Some(vec![insert(s.span.lo, format!("{{ {loan}{change}m_count += (int)({used}); }} {after}"))])
+}
+
+/// A pointer of an inner block is declared before the block, and used after it.
+fn outlive(d: &mut Draw) -> Option<Vec<Edit>> {
+    let (v, l, uses) = d.local()?;
+    let inside = |s: &&Statement| s.function == v.function && contains(s.span, l.whole) && s.span != l.whole;
+    let outer = d.sites.statements.iter().rfind(|s| inside(s) && s.span.lo < v.scope.lo && v.scope.hi <= s.span.hi)?;
+    if l.list {
+        return None;
+    }
+    let name = d.name();
+    let own = v.name.as_str();
+    let star = format!("*{own}");
+    let reads = |e: &&Expression| {
+        e.class == Class::Int
+            && contains(v.scope, e.span)
+            && (d.is_part(own, e.span) || d.text(e.span) == star || e.name == Some(v.name))
+    };
+    let found: Vec<&Expression> = d.sites.expressions.iter().filter(reads).collect();
+    let read = if found.is_empty() {
+        star
+    } else {
+        let span = d.random.pick(&found).span;
+        d.text(span).to_string()
+    };
+    let read = read.replacen(own, &name, 1);
+    let (from, to) = (l.declarator.lo as usize, l.declarator.hi as usize);
+    let (lo, hi) = (l.name.lo as usize, l.name.hi as usize);
+    let declarator = format!("{}{name}{}", &d.text[from..lo], &d.text[hi..to]);
+    let mut edits = renamed(uses, &name);
+    edits.push(match l.init {
+        Some(init) => replace(l.whole, format!("{name} = {};", d.text(init))),
+        None => replace(l.whole, ";"),
+    });
+    d.need(COUNT);
+    let specs = d.text(l.specs);
+    edits.push(insert(outer.span.lo, format!("{specs} {declarator} = {{ 0 }}; ")));
+    edits.push(insert(outer.span.hi, format!(" m_count += (int)({read});")));
+    Some(edits)
+}
+
+/// The address of a local, or a pointer, is kept in a global, and followed when control comes back.
+fn kept(d: &mut Draw) -> Option<Vec<Edit>> {
+    let v = d.one(&d.sites.variables, |v| !v.shown.is_empty() && v.class != Class::Other)?;
+    if d.sites.functions[v.function].generic {
+        return None;
+    }
+    let s = d.one(&d.sites.statements, |s| s.function == v.function && contains(v.scope, s.span))?;
+    let name = d.name();
+    d.need(COUNT);
+    let at = d.sites.functions[v.function].span.lo;
+    let ty = v.shown.strip_suffix(v.name.as_str())?;
+    let plain = ty.replacen("unique ", "", 1);
+    let (global, value) = match v.class {
+        Class::Int => (format!("static {ty} *{name};\n"), format!("&{}", v.name)),
+        _ => (format!("static {plain}{name};\n"), v.name.to_string()),
+    };
+    let read = format!("if ({name}) m_count += (int)*{name}; ");
+    Some(vec![
+        insert(at, global),
+        insert(s.span.lo, format!("{read}{name} = {value}; ")),
+        insert(d.sites.functions[v.function].body.lo + 1, format!(" {read}")),
+    ])
+}
+
 fn null(d: &mut Draw) -> Option<Vec<Edit>> {
     let s = d.any_statement()?;
     let pointer = |e: &Expression| e.simple && matches!(e.class, Class::Pointer | Class::Owner);
@@ -723,8 +863,18 @@ fn pair(d: &mut Draw) -> Option<(Span, String, String)> {
     let s = d.any_statement()?;
     let pointer = |e: &Expression| e.simple && matches!(e.class, Class::Pointer | Class::Owner | Class::Other);
     let a = d.one(&d.sites.expressions, |e| e.function == s.function && pointer(e) && e.ty.is_some())?;
-    let b = d.other(a)?;
-    Some((s.span, d.text(a.span).to_string(), b))
+    // Often a part of the first one.
+    let (span, ty, text) = (a.span, a.ty, d.text(a.span));
+    let part = |e: &Expression| e.function == s.function && e.ty == ty && e.span != span && d.is_part(text, e.span);
+    let parts: Vec<&Expression> = d.sites.expressions.iter().filter(|e| part(e)).collect();
+    let b = match parts.as_slice() {
+        [] => d.other(a)?,
+        parts => {
+            let span = d.random.pick(parts).span;
+            d.text(span).to_string()
+        }
+    };
+    Some((s.span, text.to_string(), b))
 }
 
 fn assign(d: &mut Draw) -> Option<Vec<Edit>> {

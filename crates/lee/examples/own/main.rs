@@ -5,6 +5,7 @@
 //!
 //!     own [--from SEED] [--count N] [--batch N] [--jobs N] [--lee PROGRAM]
 //!         [--keep FOLDER] [--print]
+//!     own --interpret ...      the same programs under the oracle (`lee run --interpret`) alone
 //!     own --mutate [--from SEED] [--count N] [--mutants N] ...
 //!
 //! `--print` writes the programs of the seeds as one file and does nothing else. `--mutate` breaks
@@ -39,10 +40,11 @@ use run::{Batch, Report};
 use std::fs;
 
 fn main() {
-    let (mut print, mut mutate, mut mutants) = (false, false, 19);
-    let options = Options::read("own", 20, "--print --mutate --mutants", |word, value| {
+    let (mut print, mut mutate, mut interpret, mut mutants) = (false, false, false, 19);
+    let options = Options::read("own", 20, "--print --interpret --mutate --mutants", |word, value| {
         match word {
             "--print" => print = true,
+            "--interpret" => interpret = true,
             "--mutate" => mutate = true,
             "--mutants" => mutants = number(&value()).max(1),
             _ => return false,
@@ -66,16 +68,17 @@ fn main() {
         }
         options.verdict(made, wrong.len());
     }
-    let total: Report =
-        options.run(|folder, from, count, number| Batch { lee: &options.lee, folder, from, count, number }.run());
+    let total: Report = options
+        .run(|folder, from, count, number| Batch { lee: &options.lee, folder, from, count, number, interpret }.run());
     println!(
-        "seeds {} to {}: {} programs, {} functions, {} lines, {} rejected, {} runs of batches",
+        "seeds {} to {}: {} programs, {} functions, {} lines, {} rejected, {} unknown to the oracle, {} runs",
         options.from,
         options.from + options.count - 1,
         total.programs,
         total.functions,
         total.lines,
         total.rejected,
+        total.unknown,
         total.runs
     );
     let (programs, wrong) = total.sums();

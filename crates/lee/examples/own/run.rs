@@ -40,6 +40,8 @@ pub struct Report {
     pub rejected: u64,
     /// Runs of a batch.
     pub runs: u64,
+    /// Programs with something that the oracle does not know.
+    pub unknown: u64,
     /// What went wrong.
     pub wrong: Vec<String>,
 }
@@ -55,6 +57,7 @@ impl crate::batches::Report for Report {
         self.lines += other.lines;
         self.rejected += other.rejected;
         self.runs += other.runs;
+        self.unknown += other.unknown;
         self.wrong.extend(other.wrong);
     }
 }
@@ -71,7 +74,14 @@ pub struct Batch<'a> {
     pub count: u64,
     /// The number of the batch: it chooses how to run.
     pub number: u64,
+    /// Under the oracle alone.
+    pub interpret: bool,
 }
+
+/// Statements that the oracle runs at most.
+const STEPS: &str = "200000000";
+/// Its status for what it does not know.
+const UNKNOWN: &str = "87";
 
 impl Batch<'_> {
     /// All of it.
@@ -88,6 +98,10 @@ impl Batch<'_> {
         let mut text = file_of(&programs);
         report.lines = text.lines().count() as u64;
         let _ = fs::write(&file, &text);
+        if self.interpret {
+            self.interpreted(programs, &mut report);
+            return report;
+        }
         let mut built = build_sanitized(self.lee, CC, &file, &binary, self.number % 2 == 0);
         if !built.is_fine() {
             programs = self.accepted(programs, &mut report);
@@ -122,6 +136,31 @@ impl Batch<'_> {
             }
         }
         report
+    }
+
+    /// Runs the programs under the oracle: all at once, and one by one if it does not know something
+    /// in one of them.
+    fn interpreted(&self, programs: Vec<Program>, report: &mut Report) {
+        let file = self.folder.join("batch.lee");
+        for how in ["--interpret", "--interpret=transformed"] {
+            report.runs += 1;
+            let outcome = run(Command::new(self.lee).args(["run", "-w", how, "--steps", STEPS]).arg(&file));
+            if outcome.status == UNKNOWN && programs.len() > 1 {
+                for program in programs {
+                    let one = vec![program];
+                    let _ = fs::write(&file, file_of(&one));
+                    self.interpreted(one, report);
+                }
+                return;
+            }
+            if outcome.status == UNKNOWN {
+                report.unknown += 1;
+                return;
+            }
+            if !outcome.is_fine() {
+                report.wrong.push(self.shown(how, &outcome));
+            }
+        }
     }
 
     fn compare(&self, name: &str, plain: &Outcome, other: &Outcome, report: &mut Report) {
