@@ -32,7 +32,7 @@ use judge::{judge, Accepted, Ran, Verdict};
 use mutant::{mutant, Mutant};
 use operators::OPERATORS;
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::sync::Mutex;
 use tally::Tally;
@@ -63,8 +63,8 @@ fn main() {
         }
         true
     });
+    let files = files.iter().map(|file| absolute(file)).collect();
     judge::keep_panics();
-    let files = files.iter().map(|f| f.canonicalize().unwrap_or_else(|e| panic!("{}: {e}", f.display()))).collect();
     let corpus = Corpus::new(files);
     let lee = compiled.then(|| options.lee.canonicalize().expect("the command"));
     // Programs write nothing, but if one should, then not here.
@@ -99,6 +99,14 @@ fn main() {
     }
     let (made, wrong) = total.sums();
     options.verdict(made, wrong.len() + missed)
+}
+
+/// The file's place, whatever the folder is; a wrong name ends the program.
+fn absolute(file: &Path) -> PathBuf {
+    file.canonicalize().unwrap_or_else(|error| {
+        eprintln!("mutate: {}: {error}", file.display());
+        exit(2)
+    })
 }
 
 /// What all batches share.
@@ -158,7 +166,7 @@ impl Work {
     }
 
     /// Shrinks a finding and writes it down; nothing if enough of its kind were.
-    fn finding(&self, folder: &std::path::Path, made: &Mutant, seed: u64, kind: &str, words: &str) -> Option<String> {
+    fn finding(&self, folder: &Path, made: &Mutant, seed: u64, kind: &str, words: &str) -> Option<String> {
         {
             let mut seen = self.seen.lock().expect("the list");
             seen.push(kind.to_string());
