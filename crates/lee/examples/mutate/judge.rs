@@ -158,6 +158,7 @@ fn run(program: &mir::ir::Program, how: &Judge, transformed: bool) -> (Ran, u64)
         memory: 64 << 20,
         leaks: !transformed,
         owners: !transformed,
+        table: !transformed,
     };
     let outcome = interp::run(program, options);
     let ran = match (outcome.reports.first(), outcome.end) {
