@@ -309,9 +309,7 @@ impl Ownership<'_> {
         if self.lend_temps.contains(root) {
             return Brought::unknown(OWNED);
         }
-        if !self.goes(s, at, node, span, Verb::Moved, report) {
-            return s.brought(&self.paths, node);
-        }
+        self.goes(s, at, node, span, Verb::Moved, report);
         if s.of(node) & MOVED != 0 {
             // Reported: what follows from it is not.
             return Brought::unknown(OWNED);
@@ -335,23 +333,18 @@ impl Ownership<'_> {
         s.of(node) == NULL && self.paths.children(node).iter().filter(is_part).all(|&child| self.is_nothing(s, child))
     }
 
-    /// Whether the path can be given up: it is here, not lent to this function, and not
-    /// lent away. A null path stays.
-    fn goes(&self, s: &State, at: Point, node: NodeId, span: Span, verb: Verb, report: Report) -> bool {
-        let bits = s.of(node);
-        // What is null is moved once, like all else: nothing but a test says that it is null.
-        if self.is_nothing(s, node) {
-            return true;
-        }
+    /// Whether a path that is given up is here, not lent to this function, and not lent away. What
+    /// is null is moved once, like all else: nothing but a test says that it is null, and what may
+    /// not be null on other paths of control has loans that hold on this one as well.
+    fn goes(&self, s: &State, at: Point, node: NodeId, span: Span, verb: Verb, report: Report) {
         self.here(s, node, span, report);
-        if bits & MOVED != 0 {
-            return true;
+        if s.has(node, MOVED) {
+            return;
         }
         if self.is_lent_root(node) {
             report(Finding::lent_root(span, node, verb));
         }
         self.conflicts(s, at, node, verb, span, report);
-        true
     }
 
     pub fn is_lent_root(&self, node: NodeId) -> bool {
@@ -399,11 +392,10 @@ impl Ownership<'_> {
             return vec![];
         };
         let node = found.node;
-        if self.lend_temps.contains(self.paths.nodes[node].root.0 as usize)
-            || !self.goes(s, at, node, span, Verb::Freed, report)
-        {
+        if self.lend_temps.contains(self.paths.nodes[node].root.0 as usize) {
             return vec![];
         }
+        self.goes(s, at, node, span, Verb::Freed, report);
         if self.paths.nodes[node].is_union && self.is_nothing(s, node) {
             return vec![];
         }
