@@ -40,6 +40,7 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("run/channels", "channels"),
     ("run/channels_one_process", "channels"),
     ("run/contract_way_back", "channels"),
+    ("run/switch_state", "channels"),
     ("fault/contract_other", "channels"),
     ("run/endpoint_set_server", "channels"),
     ("run/endpoint_sets", "channels"),

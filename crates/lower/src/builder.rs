@@ -48,6 +48,8 @@ pub(crate) struct Lower<'t, 'p> {
     /// Regions that have their scope: those of keys and borrows with the local that introduced
     /// them.
     pub introduced: FxHashMap<u32, Option<Local>>,
+    /// The variables that hold the states of ends, of those that a `switch (state d)` is over.
+    pub end_states: FxHashMap<Local, Local>,
 }
 
 /// A jump whose target's scopes are not known yet.
@@ -85,6 +87,8 @@ pub(crate) struct Switch {
     pub default: Option<(BlockId, usize)>,
     /// The place of a tagged switch.
     pub place: Option<(Place, Qty)>,
+    /// The end of a `switch (state d)`.
+    pub end: Option<Place>,
     /// The binding of the last label.
     pub binding: Option<usize>,
 }
@@ -127,6 +131,7 @@ impl<'t, 'p> Lower<'t, 'p> {
             cursors: vec![],
             opened: vec![],
             introduced: FxHashMap::default(),
+            end_states: FxHashMap::default(),
         };
         this.declare_regions();
         this.entry();
@@ -135,6 +140,7 @@ impl<'t, 'p> Lower<'t, 'p> {
         this.function_end();
         this.finish_gotos();
         this.address_labels(number);
+        crate::end_states::follow(this.program, &mut this.body, &this.end_states);
         crate::control::prune(&mut this.body);
         this.body
     }

@@ -1,4 +1,4 @@
-//! Channels: `channel`, `send`, `receive`, `switch receive`.
+//! Channels: `channel`, `send`, `receive`, `switch receive`, `switch (state d)`.
 
 use crate::builder::{Frame, Lower};
 use crate::place::Use;
@@ -140,5 +140,63 @@ impl<'t> Lower<'t, '_> {
         self.start(head);
         self.set_term(TermKind::Switch(Operand::local(dest), edges, otherwise));
         self.start(exit);
+    }
+
+    /// The variable that holds the state of an end: what a `switch (state d)` jumps on.
+    pub fn end_state(&mut self, end: &Place) -> Operand {
+        let int = self.common().int;
+        let state = match end.as_local().and_then(|local| self.end_states.get(&local)) {
+            Some(&state) => state,
+            None => self.temp(int),
+        };
+        self.end_states.extend(end.as_local().map(|local| (local, state)));
+        Operand::local(state)
+    }
+
+    /// The jump of a `switch (state d)` to its labels. On each edge it is known in which state the
+    /// end is.
+    pub fn end_edges(
+        &mut self,
+        state: Operand,
+        end: Place,
+        cases: &[(i128, i128, BlockId, usize)],
+        default: Option<(BlockId, usize)>,
+    ) {
+        let head = self.current;
+        let ty = mir::ty::place_ty(self.program, &self.body, &end).ok();
+        let contract = ty.and_then(|ty| self.program.types.contract(self.program.types.as_endpoint(ty.ty)?.contract));
+        let count = contract.map_or(0, |contract| contract.states.len() as u32);
+        let number = |n: i128| u32::try_from(n).ok().map(StateId);
+        let states: Vec<StateId> = cases.iter().filter_map(|(lo, ..)| number(*lo)).collect();
+        let rest: Vec<StateId> = (0..count).map(StateId).filter(|state| !states.contains(state)).collect();
+        let operand = Operand::Copy(end);
+        let has_default = default.is_some();
+        self.emit(StmtKind::Prove(Proof::EndCases { end: operand.clone(), states, has_default }));
+        let mut edges = vec![];
+        for (lo, hi, block, live) in cases {
+            let states: Vec<StateId> = number(*lo).into_iter().collect();
+            edges.push((*lo, *hi, self.end_edge(operand.clone(), states, false, *block, *live)));
+        }
+        let otherwise = match default {
+            Some((block, live)) => self.end_edge(operand, rest, true, block, live),
+            None => {
+                // The analysis of states makes sure of it, if the end is not null.
+                let never = self.new_block();
+                self.start(never);
+                self.impossible();
+                never
+            }
+        };
+        self.start(head);
+        self.set_term(TermKind::Switch(state, edges, otherwise));
+    }
+
+    fn end_edge(&mut self, end: Operand, states: Vec<StateId>, closed: bool, to: BlockId, live: usize) -> BlockId {
+        let edge = self.new_block();
+        self.start(edge);
+        self.emit(StmtKind::Prove(Proof::EndFound { end, states, closed }));
+        self.travel(live);
+        self.set_term(TermKind::Goto(to));
+        edge
     }
 }

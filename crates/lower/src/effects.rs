@@ -63,7 +63,7 @@ pub(crate) fn own_exprs(s: &Stmt) -> Vec<&Expr> {
     use StmtKind::*;
     match &s.kind {
         Expr(e) | Return(Some(e)) | GotoComputed(e) | VaStart(e) | VaEnd(e) => vec![e],
-        If(e, ..) | While(e, _) | DoWhile(_, e) | Switch(e, _) | SwitchTagged(e, _) => vec![e],
+        If(e, ..) | While(e, _) | DoWhile(_, e) | Switch(e, _) | SwitchTagged(e, _) | SwitchEnd(e, _) => vec![e],
         Declare(_, Some(i)) => {
             let mut all = vec![];
             init_children(i, &mut |e| all.push(e));

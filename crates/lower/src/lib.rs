@@ -14,6 +14,7 @@ mod channels;
 mod control;
 mod effects;
 mod emptied;
+mod end_states;
 mod erase;
 mod expr;
 mod init;

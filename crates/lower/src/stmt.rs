@@ -8,7 +8,6 @@ use mir::ir::{self, *};
 use source::Span;
 use typing::tree::{self, Bind, Expr, ExprKind, Init, LabelId, LocalId};
 use typing::tree::{Stmt, StmtKind as Tree};
-use typing::types::*;
 use typing::walk;
 
 impl<'t> Lower<'t, '_> {
@@ -59,13 +58,18 @@ impl<'t> Lower<'t, '_> {
             Tree::Switch(e, body) => {
                 let op = self.operand(e);
                 let op = self.freeze(op);
-                self.switch(op, None, body);
+                self.switch(op, Switch::default(), body);
             }
             Tree::SwitchTagged(e, body) => {
                 let access = self.place(e, Use::Read);
                 let int = self.common().int;
                 let tag = self.temp_of(Rvalue::Tag(access.place.clone()), int);
-                self.switch(tag, Some((access.place, access.qty)), body);
+                self.switch(tag, Switch { place: Some((access.place, access.qty)), ..Switch::default() }, body);
+            }
+            Tree::SwitchEnd(e, body) => {
+                let place = self.place(e, Use::Read).place;
+                let state = self.end_state(&place);
+                self.switch(state, Switch { end: Some(place), ..Switch::default() }, body);
             }
             Tree::Case(lo, hi, inner) => {
                 let block = self.case_label();
@@ -330,19 +334,25 @@ impl<'t> Lower<'t, '_> {
 
     // ---- switch
 
-    fn switch(&mut self, op: Operand, place: Option<(Place, Qty)>, body: &'t Stmt) {
+    fn switch(&mut self, op: Operand, over: Switch, body: &'t Stmt) {
         let head = self.current;
         let exit = self.new_block();
         let outer_live = self.live;
-        let is_tagged = place.is_some();
+        let is_tagged = over.place.is_some();
         self.frames.push(Frame { on_break: exit, on_continue: None, live: outer_live });
-        self.switches.push(Switch { place, ..Switch::default() });
+        self.switches.push(over);
         // Before the first label nothing runs.
         self.current = self.new_block();
         self.sub_stmt(body);
         self.goto_and_start(exit, exit);
         self.frames.pop();
-        let Switch { cases, default, .. } = self.switches.pop().unwrap_or_default();
+        let Switch { cases, default, end, .. } = self.switches.pop().unwrap_or_default();
+        if let Some(end) = end {
+            self.start(head);
+            self.end_edges(op, end, &cases, default);
+            self.start(exit);
+            return;
+        }
         let mut edges = vec![];
         for (lo, hi, block, live) in cases {
             if lo > hi {

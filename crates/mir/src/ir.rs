@@ -336,6 +336,13 @@ impl StmtKind {
             _ => None,
         }
     }
+    /// The temporary that something is lent in for a call, and what is lent.
+    pub fn as_lent(&self) -> Option<(Local, &Place)> {
+        match self {
+            StmtKind::Assign(dest, Rvalue::Borrow(BorrowKind::Lend, of, _)) => Some((dest.as_local()?, of)),
+            _ => None,
+        }
+    }
     /// The check.
     pub fn as_check(&self) -> Option<&Check> {
         match self {
@@ -770,6 +777,26 @@ pub struct ElementCheck {
 pub enum Proof {
     /// The pointer operand (a local) is not null here.
     NonNull(Operand),
+    /// `switch (state d)`: each state that the end may be in has a case, or there is a `default`;
+    /// and it may be in each that has a case.
+    EndCases {
+        /// A variable.
+        end: Operand,
+        /// The states that have a case.
+        states: Vec<StateId>,
+        /// Whether there is a `default`.
+        has_default: bool,
+    },
+    /// The end was found to be in one of these states. Only lowering makes these, on the edges of a
+    /// `switch (state d)`.
+    EndFound {
+        /// A variable.
+        end: Operand,
+        /// The states that are left.
+        states: Vec<StateId>,
+        /// Whether its peer may have been found closed.
+        closed: bool,
+    },
 }
 
 /// How a block ends.

@@ -3,6 +3,7 @@
 pub mod bits;
 pub mod cfg;
 pub mod effects;
+pub mod ends;
 pub mod ir;
 pub mod leaves;
 pub mod parse;

@@ -234,13 +234,23 @@ impl Parser<'_> {
             "call" => self.call(None)?,
             "check" => StmtKind::Check(self.check()?),
             "prove" => {
-                if !self.take_word("nonnull") {
-                    return self.error("expected `nonnull`");
-                }
+                let word = self.word()?;
                 self.want("(")?;
                 let operand = self.operand()?;
+                let proof = match word {
+                    "nonnull" => Proof::NonNull(operand),
+                    "end_cases" => {
+                        let (states, has_default) = self.states("default")?;
+                        Proof::EndCases { end: operand, states, has_default }
+                    }
+                    "end_found" => {
+                        let (states, closed) = self.states("closed")?;
+                        Proof::EndFound { end: operand, states, closed }
+                    }
+                    _ => return self.error("expected `nonnull`, `end_cases` or `end_found`"),
+                };
                 self.want(")")?;
-                StmtKind::Prove(Proof::NonNull(operand))
+                StmtKind::Prove(proof)
             }
             "live" => StmtKind::StorageLive(self.local()?),
             "dead" => StmtKind::StorageDead(self.local()?),
@@ -437,6 +447,18 @@ impl Parser<'_> {
             return Ok(Head::Any);
         }
         Ok(Head::Message(MessageId(self.number()?)))
+    }
+
+    /// `, [0, 2]` with a word after it that may be missing.
+    fn states(&mut self, last: &str) -> Res<(Vec<StateId>, bool)> {
+        self.want(",")?;
+        self.want("[")?;
+        let states = self.list("]", |parser| parser.number().map(StateId))?;
+        let more = self.take(",");
+        if more && !self.take_word(last) {
+            return self.error(format!("expected `{last}`"));
+        }
+        Ok((states, more))
     }
 
     /// `(place, [a, b])`

@@ -8,6 +8,7 @@ use crate::print_types::{
 };
 use source::{SourceMap, Span, Symbol};
 use std::fmt::Write;
+use typing::contracts::StateId;
 use typing::tree::{BorrowKind, RegionKind};
 use typing::types::Ty;
 
@@ -368,7 +369,7 @@ impl Printer<'_> {
                 format!("{dest}call {callee}({}): {}", self.operands(args), self.ty(*ty))
             }
             StmtKind::Check(check) => format!("check {}", self.check(check)),
-            StmtKind::Prove(Proof::NonNull(a)) => format!("prove nonnull({})", self.operand(a)),
+            StmtKind::Prove(proof) => format!("prove {}", self.proof(proof)),
             StmtKind::StorageLive(l) => format!("live {}", self.local(*l)),
             StmtKind::StorageDead(l) => format!("dead {}", self.local(*l)),
             StmtKind::Zero(place) => format!("zero {}", self.place(place)),
@@ -472,6 +473,24 @@ impl Printer<'_> {
             let _ = write!(out, " goto ({})", labels.join(", "));
         }
         out
+    }
+
+    fn proof(&self, proof: &Proof) -> String {
+        let list = |states: &[StateId]| {
+            let numbers: Vec<String> = states.iter().map(|state| state.0.to_string()).collect();
+            numbers.join(", ")
+        };
+        match proof {
+            Proof::NonNull(a) => format!("nonnull({})", self.operand(a)),
+            Proof::EndCases { end, states, has_default } => {
+                let word = if *has_default { ", default" } else { "" };
+                format!("end_cases({}, [{}]{word})", self.operand(end), list(states))
+            }
+            Proof::EndFound { end, states, closed } => {
+                let word = if *closed { ", closed" } else { "" };
+                format!("end_found({}, [{}]{word})", self.operand(end), list(states))
+            }
+        }
     }
 
     fn check(&self, check: &Check) -> String {

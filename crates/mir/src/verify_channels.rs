@@ -4,7 +4,7 @@
 use crate::ir::*;
 use crate::ty::ValueTy;
 use crate::verify::Verifier;
-use typing::contracts::{ContractId, MessageId, Side};
+use typing::contracts::{ContractId, MessageId, Side, StateId};
 use typing::types::{EndSet, Endpoint, Ty, TyKind};
 
 pub(crate) fn stmt(verifier: &mut Verifier, kind: &StmtKind) {
@@ -86,6 +86,18 @@ pub(crate) fn stmt(verifier: &mut Verifier, kind: &StmtKind) {
             }
         }
         _ => {}
+    }
+}
+
+/// What a `switch (state d)` says of an end, which is a variable.
+pub(crate) fn states(verifier: &mut Verifier, operand: &Operand, states: &[StateId]) {
+    let Some(place) = operand.place().filter(|place| place.as_local().is_some()) else {
+        return verifier.error("the end whose state is asked for is no local");
+    };
+    let Some(end) = end(verifier, place) else { return };
+    let contract = verifier.program.types.contract(end.contract);
+    if contract.is_none_or(|c| states.iter().any(|state| c.state(*state).is_none())) {
+        verifier.error("a case has a state that is not the contract's");
     }
 }
 

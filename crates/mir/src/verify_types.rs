@@ -212,6 +212,9 @@ impl<'a> Verifier<'a> {
                     self.error("the pointer to prove is no local");
                 }
             }
+            StmtKind::Prove(Proof::EndCases { end, states, .. } | Proof::EndFound { end, states, .. }) => {
+                verify_channels::states(self, end, states);
+            }
             StmtKind::Zero(place) => {
                 self.place(place);
             }

@@ -8,7 +8,7 @@ use crate::checker::Checker;
 use crate::codes;
 use crate::contracts::*;
 use crate::convert::Why;
-use crate::function::LoopKind;
+use crate::function::{LoopKind, SwitchState};
 use crate::scope::Entity;
 use crate::switches::block_completes;
 use crate::tree::*;
@@ -273,6 +273,57 @@ impl Checker<'_> {
             let report = Diagnostic::error(codes::CASE, span, format!("`{word}` is repeated"));
             self.report(report.label(old, "it stands here already"));
         }
+    }
+
+    /// `switch (state d) { case RUNNING: ... }`
+    pub(crate) fn state_switch(&mut self, end: &ast::Expr, body: &ast::Stmt) -> StmtKind {
+        let barriers = self.f.as_ref().map(|f| f.barriers.clone()).unwrap_or_default();
+        let place = self.expr(end);
+        let contract = self.program.types.as_endpoint(place.ty.ty).map(|end| end.contract);
+        if contract.is_none() && !self.is_error(place.ty.ty) {
+            let text = with_article(&self.show(place.ty.ty));
+            self.error_help(
+                codes::CHANNEL,
+                end.span,
+                format!("`switch (state d)` asks for the state of an endpoint, and this is {text}"),
+                "an endpoint is declared by `channel C (c, d);`, or is a parameter `C.exp:STATE d`",
+            );
+        } else if contract.is_some() && !matches!(&*place.kind, ExprKind::Local(_)) {
+            self.error_help(
+                codes::CHANNEL,
+                end.span,
+                "only the state of a variable changes: here it is the one that the type names",
+                "take the endpoint into a variable, or leave the switch out",
+            );
+            return StmtKind::Empty;
+        }
+        // Without a contract no case is known; an endpoint of one that was refused has none either.
+        let states = Some(contract.unwrap_or(ContractId(u32::MAX)));
+        let state = SwitchState { states, barriers, ..SwitchState::default() };
+        let body = self.switch_body(state, body).0;
+        if contract.is_none() {
+            return StmtKind::Empty;
+        }
+        StmtKind::SwitchEnd(place, body)
+    }
+
+    /// The number of the state that a case of `switch (state d)` names.
+    pub(crate) fn case_state(&mut self, id: ContractId, low: &ast::Expr, high: Option<&ast::Expr>) -> Option<i128> {
+        self.program.types.contract(id)?;
+        let ast::ExprKind::Ident(name) = &low.kind else {
+            self.error_help(
+                codes::CASE,
+                low.span,
+                "this switch is over the state of an endpoint: its cases are names of states",
+                "write `case STATE:`",
+            );
+            return None;
+        };
+        if let Some(high) = high {
+            self.error_help(codes::CASE, high.span, "states have no ranges", "write a case for each state");
+        }
+        let name = ast::Ident { name: *name, span: low.span };
+        self.contract_state(id, name).map(|state| i128::from(state.0))
     }
 
     /// A case ends in a jump.

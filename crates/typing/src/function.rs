@@ -2,6 +2,7 @@
 
 use crate::checker::{Checker, Known};
 use crate::codes;
+use crate::contracts::ContractId;
 use crate::infer::{Inferred, Phase};
 use crate::scope::Entity;
 use crate::specs::{Declared, Place, Role};
@@ -138,6 +139,8 @@ pub enum LoopKind {
 pub struct SwitchState {
     /// The record and its constness, of a tagged switch.
     pub tagged: Option<(RecordId, bool)>,
+    /// Of `switch (state d)`: the contract whose states its cases are.
+    pub states: Option<ContractId>,
     /// What a tagged switch is over, if that owns something.
     pub subject: Option<Expr>,
     /// Ranges seen.

@@ -175,11 +175,7 @@ impl Checker<'_> {
             ast::StmtKind::Send(end, message, args) => self.send_stmt(end, *message, args, span),
             ast::StmtKind::Receive(pattern) => self.receive_stmt(pattern),
             ast::StmtKind::SwitchReceive(head, cases) => self.select_stmt(*head, cases),
-            ast::StmtKind::SwitchState(end, _) => {
-                self.value(end);
-                self.later(Symbol::new("switch (state d)"), span);
-                StmtKind::Empty
-            }
+            ast::StmtKind::SwitchState(end, body) => self.state_switch(end, body),
         };
         Some(self.stmt_node(kind, span))
     }

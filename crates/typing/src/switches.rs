@@ -2,6 +2,7 @@
 
 use crate::checker::Checker;
 use crate::codes;
+use crate::contracts::StateId;
 use crate::convert::Why;
 use crate::function::{LoopKind, SwitchState};
 use crate::scope::Entity;
@@ -137,10 +138,14 @@ impl Checker<'_> {
     }
 
     pub(crate) fn case_stmt(&mut self, low: &ast::Expr, high: Option<&ast::Expr>, body: &ast::Stmt) -> StmtKind {
-        let lo = self.constant_int(low);
+        let states = self.f.as_ref().and_then(|f| f.switches.last()).and_then(|state| state.states);
+        let lo = match states {
+            Some(contract) => self.case_state(contract, low, high),
+            None => self.constant_int(low),
+        };
         let hi = match high {
-            Some(high) => self.constant_int(high),
-            None => lo,
+            Some(high) if states.is_none() => self.constant_int(high),
+            _ => lo,
         };
         let inside = self.f.as_ref().is_some_and(|f| !f.switches.is_empty());
         if !inside {
@@ -172,10 +177,12 @@ impl Checker<'_> {
         }
         let clash = state.cases.iter().find(|&&(a, b, _)| a <= hi && lo <= b).map(|c| c.2);
         if let Some(old) = clash {
-            self.report(
-                Diagnostic::error(codes::CASE, span, format!("the case {lo} is repeated"))
-                    .label(old, "it stands here already"),
-            );
+            let named = |id| self.program.types.contract(id)?.state(StateId(u32::try_from(lo).ok()?))?.name;
+            let text = match state.states.and_then(named) {
+                Some(name) => format!("the case `{name}` is repeated"),
+                None => format!("the case {lo} is repeated"),
+            };
+            self.report(Diagnostic::error(codes::CASE, span, text).label(old, "it stands here already"));
         }
         if let Some(state) = self.f.as_mut().and_then(|f| f.switches.last_mut()) {
             state.cases.push((lo, hi, span));
@@ -354,8 +361,10 @@ fn may_complete(types: &TypeStore, stmt: &Stmt) -> bool {
         StmtKind::Switch(_, body) => {
             !has_default(body) || breaks(body, false) || may_complete(types, body) || is_empty(body)
         }
-        // Each member has a case, or there is a `default`.
-        StmtKind::SwitchTagged(_, body) => breaks(body, false) || may_complete(types, body) || is_empty(body),
+        // Each member, or each state that is possible, has a case, or there is a `default`.
+        StmtKind::SwitchTagged(_, body) | StmtKind::SwitchEnd(_, body) => {
+            breaks(body, false) || may_complete(types, body) || is_empty(body)
+        }
         StmtKind::Case(_, _, body)
         | StmtKind::CaseMember(_, _, body)
         | StmtKind::Default(body)
@@ -427,6 +436,7 @@ fn children(stmt: &Stmt) -> Vec<&Stmt> {
         | StmtKind::For(_, _, _, body)
         | StmtKind::Switch(_, body)
         | StmtKind::SwitchTagged(_, body)
+        | StmtKind::SwitchEnd(_, body)
         | StmtKind::Case(_, _, body)
         | StmtKind::CaseMember(_, _, body)
         | StmtKind::Default(body)
@@ -441,7 +451,8 @@ fn is_loop(stmt: &Stmt) -> bool {
 }
 
 fn is_switch(stmt: &Stmt) -> bool {
-    matches!(stmt.kind, StmtKind::Switch(..) | StmtKind::SwitchTagged(..) | StmtKind::Select { .. })
+    use StmtKind::*;
+    matches!(stmt.kind, Switch(..) | SwitchTagged(..) | SwitchEnd(..) | Select { .. })
 }
 
 /// Whether a label stands in the statement, so that it is reached although what is before it never

@@ -364,6 +364,9 @@ pub enum StmtKind {
     /// `switch` over a tagged union place: cases in source order. Falls through as C does unless a
     /// member is bound.
     SwitchTagged(Expr, Box<Stmt>),
+    /// `switch (state d)`: over the state that the variable's endpoint is in. The `Case` statements
+    /// have the numbers of states. That they are exhaustive is known after the analysis of states.
+    SwitchEnd(Expr, Box<Stmt>),
     /// `case lo ... hi:`
     Case(i128, i128, Box<Stmt>),
     /// `case .member(binding):`; the binding is declared and set at the label.

@@ -139,7 +139,7 @@ pub fn stmt_children<'a>(s: &'a Stmt, f: &mut dyn FnMut(Part<'a>)) {
             f(Part::Stmt(a));
             b.iter().for_each(|b| f(Part::Stmt(b)));
         }
-        While(c, b) | Switch(c, b) | SwitchTagged(c, b) => {
+        While(c, b) | Switch(c, b) | SwitchTagged(c, b) | SwitchEnd(c, b) => {
             f(Part::Expr(c));
             f(Part::Stmt(b));
         }

@@ -100,6 +100,7 @@ impl Problem<'_> {
                     state.set_range(t, Range::single(1), &self.terms.types);
                 }
             }
+            StmtKind::Prove(Proof::EndCases { .. } | Proof::EndFound { .. }) => {}
             StmtKind::Zero(place) => {
                 self.write(state, place);
                 if let Some(term) = self.terms.term(place) {

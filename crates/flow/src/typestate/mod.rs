@@ -96,14 +96,8 @@ impl<'a> Typestate<'a> {
                 numbers.insert(Local(n as u32), numbers.len());
             }
         }
-        let (mut lent, mut moved) = (FxHashMap::default(), FxHashMap::default());
-        for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-            if let StmtKind::Assign(dest, Rvalue::Borrow(BorrowKind::Lend, of, _)) = &stmt.kind {
-                if let Some(temp) = dest.as_local().filter(|l| numbers.contains_key(l)) {
-                    lent.insert(temp, of.clone());
-                }
-            }
-        }
+        let lent = mir::ends::lent(body, |local| numbers.contains_key(&local));
+        let mut moved = FxHashMap::default();
         for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
             if let StmtKind::Assign(dest, Rvalue::Use(Operand::Move(from))) = &stmt.kind {
                 let temp = dest.as_local().filter(|l| numbers.contains_key(l) && is_temp(body, *l));
@@ -257,6 +251,23 @@ impl<'a> Typestate<'a> {
                 }
             }
             StmtKind::Zero(place) => self.set(s, place, States::default()),
+            StmtKind::Prove(Proof::EndCases { end, states, has_default }) => {
+                if let Some(place) = end.place() {
+                    self.cases(s, place, states, *has_default, span, report);
+                }
+            }
+            StmtKind::Prove(Proof::EndFound { end, states, closed }) => {
+                let stays = |at: &At| match at {
+                    At::State(id) => states.contains(id),
+                    At::Closed => *closed,
+                    At::Unknown => false,
+                };
+                if let Some(place) = end.place() {
+                    let mut found = self.states(s, place, span);
+                    found.retain(|at, _| stays(at));
+                    self.set(s, place, found);
+                }
+            }
             StmtKind::Check(Check::Contract(end, ty)) => {
                 let want = self.program.types.as_endpoint(*ty).and_then(|end| end.state);
                 if let Some(place) = end.place() {
@@ -270,6 +281,23 @@ impl<'a> Typestate<'a> {
                     self.set(s, place, declared(None, span));
                 }
             }),
+        }
+    }
+
+    /// `switch (state d)`: it is exhaustive, and what each case names is possible.
+    fn cases(&self, s: &State, place: &Place, cases: &[StateId], has_default: bool, span: Span, report: Report) {
+        let states = self.states(s, place, span);
+        let is_missing = |at: &At| match at {
+            At::State(id) => !has_default && !cases.contains(id),
+            At::Closed => !has_default,
+            At::Unknown => true,
+        };
+        if let Some((&at, &since)) = states.iter().find(|(at, _)| is_missing(at)) {
+            return report(Finding::no_case(self, place, span, (at, since)));
+        }
+        let never = cases.iter().find(|id| !states.is_empty() && !states.contains_key(&At::State(**id)));
+        if let Some(&id) = never {
+            report(Finding::never_in(self, place, span, id, &states));
         }
     }
 

@@ -6,7 +6,7 @@ use source::{Diagnostic, Span};
 use typing::contracts::{Contract, MessageId, Side, StateId};
 use typing::types::Endpoint;
 
-use super::{sender, At, Typestate};
+use super::{sender, At, States, Typestate};
 use crate::codes::{MISSING_CASE, STATE};
 use crate::names::place_name;
 
@@ -108,6 +108,40 @@ impl Finding {
             local,
             format!("`{what}` cannot come here: it is not in the state that {name} is in"),
             format!("drop the case; what can come is {}", can.join(", ")),
+        )
+    }
+
+    /// A state that a `switch (state d)` has no case for.
+    pub(super) fn no_case(t: &Typestate, place: &Place, span: Span, at: (At, Span)) -> Finding {
+        let missing = !matches!(at.0, At::Unknown);
+        let finding = Finding::of_end(t, place, span, at, |name, words| match missing {
+            true => format!("this switch is not exhaustive: {name} may be {words}"),
+            false => format!("{name} is {words}"),
+        });
+        let named = match (at.0, t.end_at(place).and_then(|end| t.contract(end))) {
+            (At::State(id), Some(contract)) => contract.state(id).and_then(|state| state.name),
+            _ => None,
+        };
+        let help = match (named, at.0) {
+            (_, At::Unknown) => finding.help,
+            (Some(name), _) => format!("add `case {name}:`, or a `default:`"),
+            (None, _) => "add a `default:`".to_string(),
+        };
+        Finding { missing, help, ..finding }
+    }
+
+    /// A case of a `switch (state d)` for a state that the end is never in.
+    pub(super) fn never_in(t: &Typestate, place: &Place, span: Span, id: StateId, states: &States) -> Finding {
+        let (name, local) = (name_of(t, place), t.variable(place).map(|(local, _)| local));
+        let Some(contract) = t.end_at(place).and_then(|end| t.contract(end)) else {
+            return Finding::new(span, local, String::new(), String::new());
+        };
+        let can: Vec<String> = states.keys().map(|at| words(contract, *at)).collect();
+        Finding::new(
+            span,
+            local,
+            format!("{name} is never {} here", words(contract, At::State(id))),
+            format!("drop the case: {name} is {}", can.join(" or ")),
         )
     }
 

@@ -83,7 +83,9 @@ macro_rules! traversal {
                     }
                 }
                 StmtKind::Check(check) => $check(check, see),
-                StmtKind::Prove(Proof::NonNull(a)) => see(Line::Prove, $part::Operand(a, Kind::Read)),
+                StmtKind::Prove(
+                    Proof::NonNull(a) | Proof::EndCases { end: a, .. } | Proof::EndFound { end: a, .. },
+                ) => see(Line::Prove, $part::Operand(a, Kind::Read)),
                 StmtKind::StorageLive(l) => see(Line::StorageLive, $part::Local(l, Kind::Begin)),
                 StmtKind::StorageDead(l) => see(Line::StorageDead, $part::Local(l, Kind::End)),
                 StmtKind::Zero(to) => see(Line::ZeroTo, $part::Place(to, Kind::Write)),
