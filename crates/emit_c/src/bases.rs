@@ -30,7 +30,7 @@ use mir::cfg::each_successor;
 use mir::effects::{stmt_places, term_places, Access};
 use mir::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
-use typing::tree::{BorrowKind, FuncRef};
+use typing::tree::FuncRef;
 use typing::types::{Ty, TyKind, TypeStore};
 
 /// Values with more pointers stay in memory instead.
@@ -247,7 +247,8 @@ impl Related {
 
     fn assign(&mut self, dest: Option<Local>, value: &Rvalue) {
         match value {
-            Rvalue::AddrOf(place) | Rvalue::Borrow(BorrowKind::Slot, place, _) => self.address(dest, place),
+            Rvalue::AddrOf(place) => self.address(dest, place),
+            Rvalue::Borrow(kind, place, _) if kind.by_address() => self.address(dest, place),
             Rvalue::Borrow(_, place, _) => self.copies(dest, held_in(place)),
             Rvalue::Offset(pointer, _) => self.computes(dest, pointer),
             // From an integer.

@@ -10,7 +10,8 @@
 //! Only explicit tests, checks and types give facts. That an access through a pointer did not trap
 //! gives none: the C compiler may drop or move a load whose result is not needed, so a check after
 //! it would be removed with no reason. Other memory, globals and address-taken locals have no facts
-//! (rules.md, H31).
+//! (rules.md, H31). A pointer that was moved decides no branch: its test is a use, which ownership
+//! reports.
 //!
 //! Needs: verified MIR, safe bodies. Changes: `Prove(NonNull)` that holds and `Check::NotNull` that
 //! cannot fail become `Nop`; a branch with one possible outcome becomes a jump. Guarantees: each
@@ -47,6 +48,9 @@ pub struct Facts {
     relations: Vec<Relation>,
     /// The loans that were made: others may write what lies in them.
     lent: BitSet,
+    /// Variables and paths that may have been moved or freed, in order: what is known of them
+    /// decides no branch, so that ownership sees their test.
+    moved: Vec<Var>,
 }
 
 /// Where the fact about a local or path is kept.
@@ -126,8 +130,17 @@ impl Facts {
         }
     }
 
+    fn move_away(&mut self, var: Var) {
+        if let Err(at) = self.moved.binary_search(&var) {
+            self.moved.insert(at, var);
+        }
+    }
+
     fn forget(&mut self, var: Var) {
         self.relations.retain(|r| !r.ends().contains(&var));
+        if let Ok(at) = self.moved.binary_search(&var) {
+            self.moved.remove(at);
+        }
     }
 
     fn relate(&mut self, relation: Relation) {
@@ -439,6 +452,10 @@ impl<'a> NullFacts<'a> {
         let mut paths = self.paths.written(place, &BitSet::empty(self.paths.loans()));
         paths.retain(|&n| self.paths.number(place) != Some(n));
         self.forget_paths(facts, paths);
+        let named = |var: &Var| self.body.locals.get(*var).is_none_or(|d| d.kind != LocalKind::Temp);
+        if let Some(var) = self.var(place).filter(named) {
+            facts.move_away(var);
+        }
     }
 
     /// Others may write what was lent.
@@ -501,6 +518,7 @@ impl Analysis for NullFacts<'_> {
             here: FxHashMap::default(),
             relations: vec![],
             lent: BitSet::empty(self.paths.loans()),
+            moved: vec![],
         };
         let locals = self.body.locals.len();
         for var in (0..self.body.params as usize).chain(locals..locals + self.paths.places.len()) {
@@ -513,6 +531,9 @@ impl Analysis for NullFacts<'_> {
         let mut changed = into.may_null.union(&from.may_null);
         changed |= into.may_not.union(&from.may_not);
         changed |= into.lent.union(&from.lent);
+        let moved = into.moved.len();
+        from.moved.iter().for_each(|&var| into.move_away(var));
+        changed |= into.moved.len() != moved;
         let before = into.relations.len();
         into.relations.retain(|r| from.relations.contains(r));
         changed | (into.relations.len() != before)
@@ -664,7 +685,8 @@ impl NullFacts<'_> {
 
     fn decide(&self, facts: &Facts, block: BlockId, term: &TermKind, findings: &mut Findings) {
         let TermKind::If(operand, yes, no) = term else { return };
-        if matches!(operand, Operand::Const(_)) {
+        let moved = |var| facts.moved.binary_search(&var).is_ok();
+        if matches!(operand, Operand::Const(_)) || self.operand_var(operand).is_some_and(moved) {
             return;
         }
         let possible = |to: BlockId, holds: bool| {

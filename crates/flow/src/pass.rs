@@ -5,6 +5,7 @@ use mir::bits::BitSet;
 use mir::cfg::Cfg;
 use mir::ir::{Body, Program};
 use mir::verify::{self, VerifyError};
+use mir::waits::Waits;
 use source::Sink;
 use std::time::{Duration, Instant};
 use typing::types::Region;
@@ -55,10 +56,13 @@ pub fn check(program: &mut Program, sink: &mut Sink, options: Options) -> Report
         }
     }
     inlining::run(program, sink);
+    // What may wait matters to cursors only.
+    let has_cursor = |body: &Body| !ownership::paths::cursors(body).is_empty();
+    let waits = program.bodies.iter().any(has_cursor).then(|| Waits::new(program));
     let mut bodies = std::mem::take(&mut program.bodies);
     for body in bodies.iter_mut().filter(|body| !body.unchecked) {
         let before = sink.all.len();
-        check_body(program, body, sink, &mut report, options);
+        check_body(program, waits.as_ref(), body, sink, &mut report, options);
         if options.verify && sink.all.len() == before {
             let mut found = report.timed("verify ownership", || verify_ownership::body(program, body, true));
             report.verify.append(&mut found);
@@ -77,7 +81,14 @@ pub fn check(program: &mut Program, sink: &mut Sink, options: Options) -> Report
 }
 
 /// The list of passes. Each one's header says what it needs, changes and guarantees.
-fn check_body(program: &Program, body: &mut Body, sink: &mut Sink, report: &mut Report, options: Options) {
+fn check_body(
+    program: &Program,
+    waits: Option<&Waits>,
+    body: &mut Body,
+    sink: &mut Sink,
+    report: &mut Report,
+    options: Options,
+) {
     // Variables that were reported: one mistake, one error.
     let mut reported = BitSet::empty(body.locals.len());
 
@@ -97,6 +108,6 @@ fn check_body(program: &Program, body: &mut Body, sink: &mut Sink, report: &mut 
     let regions = report.timed("regions", || regions::run(program, body, sink, &mut reported));
     body.infer_owes = (0..body.infer_regions).map(|n| regions.heap_of(Region::Infer(n))).collect();
     let how = ownership::Options { leaks_are_warnings: options.leaks_are_warnings };
-    report.timed("ownership", || ownership::run(program, body, &regions, how, sink, &mut reported));
+    report.timed("ownership", || ownership::run(program, waits, body, &regions, how, sink, &mut reported));
     report.timed("typestate", || typestate::run(program, body, sink, &mut reported));
 }

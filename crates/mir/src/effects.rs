@@ -96,7 +96,7 @@ impl Kind {
 
     fn borrow(kind: BorrowKind) -> Kind {
         match kind {
-            BorrowKind::Shared | BorrowKind::View | BorrowKind::Any => Kind::Lend(Loan::Shared),
+            BorrowKind::Shared | BorrowKind::View | BorrowKind::Any | BorrowKind::Read => Kind::Lend(Loan::Shared),
             BorrowKind::Lend => Kind::Lend(Loan::Exclusive),
             BorrowKind::Slot => Kind::Address(Loan::Exclusive),
             BorrowKind::Sight => Kind::Address(Loan::Shared),

@@ -477,6 +477,13 @@ impl Program {
         let spawn = |stmt: &Stmt| matches!(stmt.kind, StmtKind::Call { callee: Callee::Spawn(..), .. });
         stmts.into_iter().any(spawn)
     }
+
+    /// Where it starts a task: the first of such places.
+    pub fn starts(&self) -> Option<Span> {
+        let stmts = self.bodies.iter().flat_map(|body| &body.blocks).flat_map(|block| &block.stmts);
+        let start = |stmt: &&Stmt| matches!(stmt.kind, StmtKind::Call { callee: Callee::Start(_), .. });
+        stmts.filter(start).map(|stmt| stmt.span).min()
+    }
 }
 
 impl Callee {

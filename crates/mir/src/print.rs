@@ -128,6 +128,7 @@ pub(crate) fn borrow_word(kind: BorrowKind) -> &'static str {
         BorrowKind::Lend => "lend",
         BorrowKind::Slot => "slot",
         BorrowKind::Sight => "sight",
+        BorrowKind::Read => "read",
     }
 }
 

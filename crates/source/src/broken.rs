@@ -48,6 +48,7 @@ pub const BUGS: &[&str] = &[
     "stack: what goes elsewhere stays in the heap",
     "stack: memory that is used again owns nothing",
     "typestate: an end is in the state that is wanted",
+    "loans: no other task runs while a cursor is on a slot",
 ];
 
 thread_local! {

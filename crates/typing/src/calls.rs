@@ -132,7 +132,11 @@ impl Checker<'_> {
         let mut out = vec![];
         for (at, arg) in args.iter().enumerate() {
             let Some(param) = fty.params.get(at).filter(|_| !fty.unprototyped) else {
-                out.push((self.variadic_argument(arg), self.program.types.common.error));
+                let mut value = self.variadic_argument(arg);
+                if fty.format.is_some_and(|format| !format.scanf) {
+                    crate::read_only::lend_for_reading(&mut value);
+                }
+                out.push((value, self.program.types.common.error));
                 continue;
             };
             let is_end = fty.end_into.is_some_and(|(_, out)| out == at as u32);
@@ -176,7 +180,11 @@ impl Checker<'_> {
                 value = self.borrowed(value);
             }
             let why = if keeps { Why::Store } else { why };
-            out.push((self.coerce(value, param.ty, why), from));
+            self.read_only.passing = name.filter(|_| why == Why::Arg && self.tracked()).map(|name| (name, at as u32));
+            let mut value = self.coerce(value, param.ty, why);
+            self.lend_to_reader(&mut value, fty, at);
+            self.read_only.passing = None;
+            out.push((value, from));
         }
         if wrong {
             return vec![];
@@ -793,6 +801,10 @@ impl Checker<'_> {
 
     /// An argument, without reports.
     fn probe(&mut self, arg: &ast::Expr) -> Expr {
+        let node = std::ptr::from_ref(arg) as usize;
+        if let Some(known) = self.f.as_ref().and_then(|f| f.probed.get(&node)) {
+            return known.clone();
+        }
         self.muted += 1;
         let used = self.f.as_ref().map(|f| f.used.clone());
         let value = self.value(arg);
@@ -800,6 +812,9 @@ impl Checker<'_> {
             f.used.extend(used);
         }
         self.muted -= 1;
+        if let Some(f) = &mut self.f {
+            f.probed.insert(node, value.clone());
+        }
         value
     }
 

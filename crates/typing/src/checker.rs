@@ -3,6 +3,8 @@
 use crate::codes;
 use crate::contracts::{ContractId, StateId};
 use crate::function::FnCtx;
+use crate::read_only::{Learnt, ReadOnly};
+use crate::records::OpenArgument;
 use crate::region_names::{Protos, VariableName};
 use crate::scope::{Entity, GenericParam, GenericRecord, Scopes};
 use crate::specs::Siblings;
@@ -30,15 +32,30 @@ pub struct Options {
 /// Checks a unit. The tree is complete even when errors were reported, but is then not to be
 /// lowered.
 pub fn check(unit: &ast::Unit, map: &SourceMap, options: &Options, sink: &mut Sink) -> Program {
-    let mut checker = Checker::new(map, options);
-    checker.declare_contracts(unit);
-    for item in &unit.items {
-        checker.item(item);
+    let mut learnt = Learnt::default();
+    // What is learnt about a body may matter to calls that stand before it.
+    for left in (0..MAX_PASSES).rev() {
+        let mut checker = Checker::new(map, options);
+        checker.read_only.learnt = learnt;
+        checker.declare_contracts(unit);
+        for item in &unit.items {
+            checker.item(item);
+        }
+        checker.finish();
+        match checker.learnt(left <= 1).filter(|_| left > 0) {
+            Some(more) => learnt = more,
+            None => {
+                sink.all.append(&mut checker.sink.all);
+                return checker.program;
+            }
+        }
     }
-    checker.finish();
-    sink.all.append(&mut checker.sink.all);
-    checker.program
+    Program::default()
 }
+
+/// Passes over a unit at most. What is learnt settles after two or three; the last one knows
+/// nothing.
+const MAX_PASSES: usize = 8;
 
 /// A value known at compile time, kept for `constexpr` and `const` scalars.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,6 +123,12 @@ pub struct Checker<'a> {
     pub(crate) broken_contracts: Vec<ContractId>,
     /// States that channels of this unit begin in.
     pub(crate) channel_states: Vec<(ContractId, StateId)>,
+    /// Which parameters are read-only.
+    pub(crate) read_only: ReadOnly,
+    /// Type arguments that were not complete where they were written.
+    pub(crate) open_arguments: Vec<OpenArgument>,
+    /// Errors that were not reported because they are muted.
+    pub(crate) muted_errors: u32,
 }
 
 impl<'a> Checker<'a> {
@@ -142,6 +165,9 @@ impl<'a> Checker<'a> {
             contract_ids: FxHashMap::default(),
             broken_contracts: vec![],
             channel_states: vec![],
+            read_only: ReadOnly::default(),
+            open_arguments: vec![],
+            muted_errors: 0,
         }
     }
 
@@ -149,7 +175,9 @@ impl<'a> Checker<'a> {
     pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
         // What plain C may be warned of, its own compiler knows better.
         let unwanted = self.options.plain_c && diagnostic.level != source::Level::Error;
-        if self.muted == 0 && !unwanted {
+        if self.muted > 0 {
+            self.muted_errors += u32::from(diagnostic.level == source::Level::Error);
+        } else if !unwanted {
             self.sink.push(diagnostic);
         }
     }
@@ -270,6 +298,7 @@ impl<'a> Checker<'a> {
 
     /// What remains to be said at the end of the unit.
     fn finish(&mut self) {
+        self.check_open_arguments(true);
         self.check_reachable();
         for at in 0..self.program.globals.len() {
             let global = &self.program.globals[at];

@@ -140,6 +140,7 @@ impl Checker<'_> {
             );
             return self.error_node(span);
         }
+        self.note_unsafe_view(ty);
         if self.tracked() && self.is_seen_owner(&e) {
             return self.node(ExprKind::Borrow(BorrowKind::View, e), ty, span);
         }

@@ -240,6 +240,9 @@ impl Checker<'_> {
                 record.tag = Some(name.name);
             }
             record.align = record.align.max(align);
+            if align.is_some() {
+                self.types().forget_layouts();
+            }
         }
         if !self.type_params.is_empty() {
             let params = self.type_params.iter().copied().collect();
@@ -294,7 +297,7 @@ impl Checker<'_> {
         if self.options.plain_c {
             return self.declare_c_function(name, declared, specs, declarator, defined);
         }
-        let mut ty = declared.ty.ty;
+        let mut ty = self.with_learnt_views(name.name, declared.ty.ty);
         if specs.process {
             ty = self.process_type(name, ty, place);
         }

@@ -30,9 +30,9 @@ impl TypeStore {
         match self.kind(ty) {
             TyKind::Ptr(p) => p.region == Region::Exchange && p.own.is_owned(),
             TyKind::Array { elem, .. } => self.holds_exchange(elem.ty),
-            TyKind::Record(id) => {
-                self.record(*id).fields.as_ref().is_some_and(|f| f.iter().any(|f| self.holds_exchange(f.ty.ty)))
-            }
+            TyKind::Record(id) => self.holds(Holds::Exchange, *id, |record| {
+                record.fields.as_ref().is_some_and(|f| f.iter().any(|f| self.holds_exchange(f.ty.ty)))
+            }),
             _ => false,
         }
     }

@@ -4,6 +4,7 @@ use crate::checker::{Checker, Known};
 use crate::codes;
 use crate::contracts::ContractId;
 use crate::infer::{Inferred, Phase};
+use crate::read_only::Tried;
 use crate::scope::Entity;
 use crate::specs::{Declared, Place, Role};
 use crate::tree::*;
@@ -91,6 +92,11 @@ pub struct FnCtx {
     pub through_cursor: bool,
     /// Parameters that are not `consume`: what they own is lent.
     pub lent: FxHashSet<LocalId>,
+    /// Parameters behind which something in a slot is lent.
+    pub need_view: FxHashSet<LocalId>,
+    /// Arguments of generic calls that were tried in this round, by the address of their node: calls
+    /// that nest would be tried again at each level.
+    pub probed: FxHashMap<usize, Expr>,
 }
 
 /// A `va_list`'s life in a printf-like function.
@@ -163,7 +169,25 @@ impl Checker<'_> {
     pub(crate) fn function_body(&mut self, id: FuncId, def: &ast::FunctionDef, declared: &Declared, foreign: bool) {
         let Some(fty) = self.program.types.as_func(declared.ty.ty) else { return };
         let unchecked = foreign && (self.options.plain_c || self.map.is_system(def.span.lo));
+        let before = self.sink.all.len();
+        let need_view = self.checked_body(id, def, declared, &fty, unchecked);
+        if !unchecked {
+            let accepted = !self.sink.all.iter().skip(before).any(|d| d.level == source::Level::Error);
+            self.try_read_only(id, def, declared, &fty, &Tried { accepted, need_view });
+        }
+    }
+
+    /// Checks the body and keeps it. Gives the parameters behind which something in a slot is lent.
+    fn checked_body(
+        &mut self,
+        id: FuncId,
+        def: &ast::FunctionDef,
+        declared: &Declared,
+        fty: &FuncTy,
+        unchecked: bool,
+    ) -> FxHashSet<LocalId> {
         let mut inferred = FxHashMap::default();
+        let mut need_view = FxHashSet::default();
         let depth = self.scopes.depth();
         let mut phases = vec![Phase::Available, Phase::Needed, Phase::Final];
         if unchecked {
@@ -173,7 +197,7 @@ impl Checker<'_> {
             for _ in 0..MAX_ROUNDS {
                 let muted = phase != Phase::Final;
                 self.muted += u32::from(muted);
-                let body = self.round(id, def, declared, &fty, unchecked, phase, &mut inferred);
+                let body = self.round(id, def, declared, fty, unchecked, phase, &mut inferred, &mut need_view);
                 self.muted -= u32::from(muted);
                 self.scopes.truncate(depth);
                 match body {
@@ -187,10 +211,40 @@ impl Checker<'_> {
             }
             if inferred.is_empty() && phase == Phase::Available {
                 // Nothing to infer: one more walk, for the reports.
-                self.final_round(id, def, declared, &fty, unchecked, depth);
-                return;
+                self.final_round(id, def, declared, fty, unchecked, depth);
+                break;
             }
         }
+        need_view
+    }
+
+    /// Whether the body is accepted with this type. Nothing is reported or kept.
+    pub(crate) fn accepts_body(
+        &mut self,
+        id: FuncId,
+        def: &ast::FunctionDef,
+        declared: &Declared,
+        fty: &FuncTy,
+    ) -> bool {
+        let mut inferred = FxHashMap::default();
+        let mut need_view = FxHashSet::default();
+        let (depth, before) = (self.scopes.depth(), self.muted_errors);
+        let mut errors = 0;
+        self.muted += 1;
+        for phase in [Phase::Available, Phase::Needed, Phase::Final] {
+            for _ in 0..MAX_ROUNDS {
+                self.muted_errors = 0;
+                let body = self.round(id, def, declared, fty, false, phase, &mut inferred, &mut need_view);
+                errors = self.muted_errors;
+                self.scopes.truncate(depth);
+                if body.is_some() {
+                    break;
+                }
+            }
+        }
+        self.muted -= 1;
+        self.muted_errors = before;
+        errors == 0
     }
 
     fn final_round(
@@ -202,8 +256,8 @@ impl Checker<'_> {
         unchecked: bool,
         depth: usize,
     ) {
-        let mut inferred = FxHashMap::default();
-        let body = self.round(id, def, declared, fty, unchecked, Phase::Final, &mut inferred);
+        let (mut inferred, mut need_view) = (FxHashMap::default(), FxHashSet::default());
+        let body = self.round(id, def, declared, fty, unchecked, Phase::Final, &mut inferred, &mut need_view);
         self.scopes.truncate(depth);
         if let Some(body) = body {
             self.program.functions[id.0 as usize].body = Some(Box::new(body));
@@ -221,6 +275,7 @@ impl Checker<'_> {
         unchecked: bool,
         phase: Phase,
         inferred: &mut FxHashMap<Span, Inferred>,
+        need_view: &mut FxHashSet<LocalId>,
     ) -> Option<Body> {
         self.f = Some(FnCtx {
             func: Some(id),
@@ -247,6 +302,7 @@ impl Checker<'_> {
         self.scopes.pop();
         let f = self.f.take()?;
         *inferred = f.inferred;
+        need_view.extend(f.need_view);
         if f.changed && phase != Phase::Final {
             return None;
         }

@@ -39,6 +39,10 @@ pub struct Inferred {
     pub viewed: bool,
     /// Something else was assigned, or it is written through, or used where a view is not allowed.
     pub not_view: bool,
+    /// Something in a slot behind it is lent, which a view is needed for.
+    pub needs_view: bool,
+    /// A parameter that was assigned.
+    pub source: Option<LocalId>,
 }
 
 impl Inferred {
@@ -141,6 +145,8 @@ impl Checker<'_> {
             given: false,
             viewed: false,
             not_view: false,
+            needs_view: false,
+            source: None,
         });
         let phase = f.phase;
         let bounds = match (phase, state.fixed) {
@@ -219,7 +225,9 @@ impl Checker<'_> {
         // Losing a block of the exchange heap is always a mistake, so whatever takes a new one owns
         // it.
         let exchange = self.program.types.as_pointer(value.ty.ty).is_some_and(|p| p.region == Region::Exchange);
+        let source = self.root_local(value).filter(|id| self.f.as_ref().is_some_and(|f| id.0 < f.params));
         let Some(state) = self.inferred_mut(local) else { return };
+        state.source = source.or(state.source);
         if exchange && own == Own::Unique && !path && !state.given && state.own {
             state.owned.get_or_insert(own);
             state.given = true;
@@ -272,7 +280,7 @@ impl Checker<'_> {
     }
 
     /// The local that a pointer value is read from, perhaps converted.
-    fn root_local(&self, e: &Expr) -> Option<LocalId> {
+    pub(crate) fn root_local(&self, e: &Expr) -> Option<LocalId> {
         match &*e.kind {
             ExprKind::Convert(_, inner) => self.root_local(inner),
             ExprKind::Load(place) | ExprKind::Move(place) => match *place.kind {
@@ -317,6 +325,23 @@ impl Checker<'_> {
             Some(p) => self.blame_view(&p),
             None => false,
         }
+    }
+
+    /// Whether the value is read from a local that must be a view.
+    pub(crate) fn needs_view(&mut self, e: &Expr) -> bool {
+        self.root_local(e).and_then(|id| self.inferred_mut(id)).is_some_and(|state| state.needs_view)
+    }
+
+    /// Something in a slot behind the local is lent. Gives the parameter that the local comes from.
+    pub(crate) fn note_view_needed(&mut self, id: LocalId) -> Option<LocalId> {
+        let state = self.inferred_mut(id).filter(|state| state.own)?;
+        let source = state.source;
+        if !state.needs_view {
+            state.needs_view = true;
+            state.not_view &= !state.viewed;
+            self.changed();
+        }
+        source
     }
 
     /// Makes the local a borrow, if it is a view by inference only.

@@ -40,7 +40,10 @@ impl TypeStore {
                     ArrayLen::Unknown | ArrayLen::Variable(_) => None,
                 }
             }
-            TyKind::Record(id) => self.record_layout(*id).map(|(layout, _)| layout),
+            TyKind::Record(id) => {
+                let known = self.layouts.borrow().get(id).map(|(layout, _)| *layout);
+                known.or_else(|| self.record_layout(*id).map(|(layout, _)| layout))
+            }
             TyKind::Error => scalar(1),
             TyKind::Void | TyKind::Func(_) | TyKind::Param(_) | TyKind::RegionArg(_) | TyKind::OwnArg(_) => None,
         }
@@ -48,6 +51,15 @@ impl TypeStore {
 
     /// Layout of a record with the place of each field.
     pub fn record_layout(&self, id: RecordId) -> Option<(Layout, Vec<FieldPlace>)> {
+        if let Some(known) = self.layouts.borrow().get(&id) {
+            return Some(known.clone());
+        }
+        let found = self.find_layout(id)?;
+        self.layouts.borrow_mut().insert(id, found.clone());
+        Some(found)
+    }
+
+    fn find_layout(&self, id: RecordId) -> Option<RecordLayout> {
         let record = self.record(id);
         let fields = record.fields.as_ref()?;
         let mut at =
@@ -76,19 +88,56 @@ impl TypeStore {
         self.record_layout(id)?.1.get(n as usize).map(|p| p.offset)
     }
 
+    /// Answers a question about a record, once it is complete only once.
+    pub(crate) fn holds(&self, what: Holds, id: RecordId, find: impl FnOnce(&Record) -> bool) -> bool {
+        if let Some(&known) = self.known.borrow().get(&(what, id)) {
+            return known;
+        }
+        let found = find(self.record(id));
+        let settled = match what {
+            Holds::Complete => found,
+            _ => self.is_complete_record(id),
+        };
+        if settled {
+            self.known.borrow_mut().insert((what, id), found);
+        }
+        found
+    }
+
+    fn is_complete_record(&self, id: RecordId) -> bool {
+        self.holds(Holds::Complete, id, |record| {
+            // An instance may hold an argument that is not complete yet, also the struct that it is
+            // a field of.
+            let whole = |fields: &Vec<Field>| fields.iter().all(|f| self.is_complete(f.ty.ty));
+            record.fields.as_ref().is_some_and(|fields| record.args.is_empty() || whole(fields))
+        })
+    }
+
+    /// The record that makes a type incomplete: itself, or one that it holds.
+    pub(crate) fn open_part(&self, ty: Ty) -> Option<Ty> {
+        match self.kind(ty) {
+            _ if self.is_complete(ty) => None,
+            TyKind::Array { elem, .. } => self.open_part(elem.ty),
+            TyKind::Record(id) => match &self.record(*id).fields {
+                Some(fields) => fields.iter().find_map(|f| self.open_part(f.ty.ty)),
+                None => Some(ty),
+            },
+            _ => None,
+        }
+    }
+
+    /// A record was aligned otherwise: layouts are found again.
+    pub(crate) fn forget_layouts(&mut self) {
+        self.layouts.get_mut().clear();
+    }
+
     /// Whether objects of the type have a known size (a type parameter counts as having one).
     pub fn is_complete(&self, ty: Ty) -> bool {
         match self.kind(ty) {
             TyKind::Void | TyKind::Func(_) => false,
             TyKind::Array { len: ArrayLen::Unknown, .. } => false,
             TyKind::Array { elem, .. } => self.is_complete(elem.ty),
-            TyKind::Record(id) => {
-                let record = self.record(*id);
-                // An instance may hold an argument that is not complete yet, also the struct that
-                // it is a field of.
-                let whole = |fields: &Vec<Field>| fields.iter().all(|f| self.is_complete(f.ty.ty));
-                record.fields.as_ref().is_some_and(|fields| record.args.is_empty() || whole(fields))
-            }
+            TyKind::Record(id) => self.is_complete_record(*id),
             TyKind::Enum(e) => self.enumeration(*e).complete,
             _ => true,
         }
@@ -121,13 +170,11 @@ impl TypeStore {
             TyKind::Array { elem, len, terminated } => {
                 !terminated && !matches!(len, ArrayLen::Flexible(Some(_))) && self.is_plain(elem.ty)
             }
-            TyKind::Record(id) => {
-                let record = self.record(*id);
-                record.kind != RecordKind::Tagged
-                    && record.fields.as_ref().is_some_and(|fields| {
-                        fields.iter().all(|f| f.tagged_by.is_none() && self.is_plain_field(f.ty.ty, record.foreign))
-                    })
-            }
+            TyKind::Record(id) => self.holds(Holds::Plain, *id, |record| {
+                let plain = |f: &Field| f.tagged_by.is_none() && self.is_plain_field(f.ty.ty, record.foreign);
+                let fields = record.fields.as_ref();
+                record.kind != RecordKind::Tagged && fields.is_some_and(|fields| fields.iter().all(plain))
+            }),
             _ => false,
         }
     }
@@ -143,14 +190,13 @@ impl TypeStore {
             TyKind::Ptr(p) => p.nonnull,
             TyKind::Param(p) => p.nonnull,
             TyKind::Array { elem, .. } => self.needs_init(elem.ty),
-            TyKind::Record(id) => {
-                let record = self.record(*id);
+            TyKind::Record(id) => self.holds(Holds::Init, *id, |record| {
                 let Some(fields) = &record.fields else { return false };
                 match record.kind {
                     RecordKind::Struct => fields.iter().any(|f| self.needs_init(f.ty.ty)),
                     RecordKind::Union | RecordKind::Tagged => fields.first().is_some_and(|f| self.needs_init(f.ty.ty)),
                 }
-            }
+            }),
             _ => false,
         }
     }
@@ -161,9 +207,9 @@ impl TypeStore {
             TyKind::Ptr(_) | TyKind::NullPtr | TyKind::VaList | TyKind::Param(_) => true,
             TyKind::Key(..) | TyKind::Handle(..) | TyKind::Endpoint(_) | TyKind::EndSet(_) => true,
             TyKind::Array { elem, .. } => self.has_pointers(elem.ty),
-            TyKind::Record(id) => {
-                self.record(*id).fields.as_ref().is_some_and(|fields| fields.iter().any(|f| self.has_pointers(f.ty.ty)))
-            }
+            TyKind::Record(id) => self.holds(Holds::Pointers, *id, |record| {
+                record.fields.as_ref().is_some_and(|fields| fields.iter().any(|f| self.has_pointers(f.ty.ty)))
+            }),
             _ => false,
         }
     }

@@ -42,6 +42,7 @@ mod ownership;
 mod plain;
 pub mod print;
 mod processes;
+mod read_only;
 mod records;
 mod region_names;
 mod region_stmts;

@@ -168,6 +168,7 @@ impl Checker<'_> {
         if function.is_process {
             return self.refuse_process_name(name, span);
         }
+        self.read_only.learnt.addressed.insert(name);
         let internal = name.as_str() == crate::format::WITHIN && trust == Trust::Trusted;
         if (trust == Trust::Foreign || internal) && self.checked() {
             self.foreign_use(name, span);

@@ -6,6 +6,7 @@ use crate::codes;
 use crate::convert::Why;
 use crate::tree::*;
 use crate::types::*;
+use source::Diagnostic;
 
 impl Checker<'_> {
     /// Whether code here follows the rules of ownership: not in plain C.
@@ -112,10 +113,16 @@ impl Checker<'_> {
                 Some(self.lend(e, BorrowKind::Any, Own::Any))
             }
             (Own::Shared | Own::View, Own::Any) => Some(self.with_own(e, Own::Any)),
-            (Own::Unique, Own::View) => Some(self.lend(e, BorrowKind::View, Own::View)),
+            (Own::Unique, Own::View) => {
+                self.note_slot_lent(&e);
+                Some(self.lend(e, BorrowKind::View, Own::View))
+            }
             (Own::Unique, Own::Shared) if place => {
                 let fixed = why != Why::Local && to.region == Region::Heap;
                 if short && !fixed {
+                    if why != Why::TrustedArg {
+                        self.note_slot_lent(&e);
+                    }
                     return Some(self.lend(e, BorrowKind::Shared, Own::Shared));
                 }
                 // The collector takes it over.
@@ -126,8 +133,11 @@ impl Checker<'_> {
                 Some(self.lend(e, BorrowKind::Shared, Own::Shared))
             }
             (Own::View, Own::Shared) => {
-                let harmless = to.target.quals.is_const && !self.program.types.owns(p.target.ty);
-                if harmless || self.blame_view(&e) {
+                let is_const = to.target.quals.is_const;
+                let harmless = is_const && !self.program.types.owns(p.target.ty);
+                // One that need not be a view becomes a borrow, which more may be done with.
+                let blamed = |this: &mut Self| !this.needs_view(&e) && this.blame_view(&e);
+                if harmless || blamed(self) || is_const && self.passes_to_reader() || self.blame_view(&e) {
                     return Some(self.with_own(e, Own::Shared));
                 }
                 self.ownership_mismatch(&e, to);
@@ -137,6 +147,9 @@ impl Checker<'_> {
                 Some(self.with_own(e, to.own))
             }
             _ => {
+                if (from, to.own) == (Own::Shared, Own::View) {
+                    self.note_no_view(&e);
+                }
                 self.ownership_mismatch(&e, to);
                 None
             }
@@ -180,7 +193,18 @@ impl Checker<'_> {
             _ => "make the two agree",
         };
         let message = format!("this pointer is {}, and {} is needed here", word(p.own), word(to.own));
-        self.error_help(codes::OWNERSHIP, e.span, message, help);
+        let passed = self.passed_to().filter(|_| p.own == Own::View && to.own == Own::Shared);
+        let mut report = Diagnostic::error(codes::OWNERSHIP, e.span, message);
+        report = match passed {
+            Some((name, at)) if to.target.quals.is_const => report
+                .label(at, format!("`{name}` may do more than read it"))
+                .help(format!("declare that parameter of `{name}` a `view`, if its body only reads it")),
+            Some((name, at)) => report
+                .label(at, format!("`{name}` may change it"))
+                .help(format!("declare that parameter of `{name}` a `view`, or borrow the owner: `borrow b = x;`")),
+            None => report.help(help),
+        };
+        self.report(report);
     }
 
     /// The view that a place lies behind: its region.
@@ -326,6 +350,7 @@ impl Checker<'_> {
             return e;
         }
         let moved = self.moved(e);
+        self.note_slot_lent(&moved);
         self.borrowed(moved)
     }
 

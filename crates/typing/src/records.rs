@@ -9,6 +9,14 @@ use source::{with_article, Span, Symbol};
 use std::rc::Rc;
 use syntax::ast;
 
+/// A type argument that was not complete where it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenArgument {
+    arg: Ty,
+    param: TypeParam,
+    span: Span,
+}
+
 impl Checker<'_> {
     /// The type that a record specifier names or defines.
     pub(crate) fn record_spec(&mut self, spec: &ast::RecordSpec, place: Place) -> Ty {
@@ -149,12 +157,49 @@ impl Checker<'_> {
             return error;
         }
         for (&arg, param) in args.iter().zip(&record.params) {
-            if !self.check_argument(arg, param, span) {
+            if !self.check_argument_of_type(arg, param, span) {
                 return error;
             }
         }
         let id = self.types().instance(generic, args);
         self.types().intern(TyKind::Record(id))
+    }
+
+    /// The same for an argument of a type: a struct that is still being defined, or is defined
+    /// later, is looked at when it is complete.
+    pub(crate) fn check_argument_of_type(&mut self, arg: Ty, param: &GenericParam, span: Span) -> bool {
+        if let (GenericParam::Type(param), TyKind::Record(_)) = (param, self.kind(arg)) {
+            if !self.program.types.is_complete(arg) && self.program.types.nesting(arg) <= 64 {
+                let param = *param;
+                if self.muted == 0 {
+                    self.open_arguments.push(OpenArgument { arg, param, span });
+                }
+                return true;
+            }
+        }
+        self.check_argument(arg, param, span)
+    }
+
+    /// Looks at the arguments that have become complete. At the end of the unit, those that have
+    /// not must not have been needed.
+    pub(crate) fn check_open_arguments(&mut self, end: bool) {
+        let open = std::mem::take(&mut self.open_arguments);
+        for argument in open {
+            if self.program.types.is_complete(argument.arg) {
+                self.check_type_argument(argument.arg, &argument.param, argument.span);
+            } else if !end {
+                self.open_arguments.push(argument);
+            } else if argument.param.moves {
+                // Who owns such values frees them, for which their type must be known.
+                let text = self.show(argument.arg);
+                self.error_help(
+                    codes::GENERIC,
+                    argument.span,
+                    format!("`{text}` cannot stand for `{}`: it is never completed", argument.param.name),
+                    "define it in this file",
+                );
+            }
+        }
     }
 
     /// Whether `arg` may stand for the parameter, whatever kind it is.
@@ -455,6 +500,7 @@ impl Checker<'_> {
         } else {
             self.check_size(id, spec.span);
         }
+        self.check_open_arguments(false);
     }
 
     /// The region after `outlived by`: as long as it is live, the hidden one is.
@@ -511,12 +557,14 @@ impl Checker<'_> {
             let flexible = matches!(self.kind(ty.ty), TyKind::Array { len: ArrayLen::Flexible(_), .. });
             if !flexible && !self.program.types.is_complete(ty.ty) && !self.is_error(ty.ty) {
                 let text = self.show(ty.ty);
-                self.error_help(
-                    codes::INCOMPLETE,
-                    span,
-                    format!("a field cannot have the incomplete type `{text}`"),
-                    "a pointer to it can be a field",
-                );
+                let message = match self.program.types.open_part(ty.ty).filter(|&part| part != ty.ty) {
+                    Some(part) => {
+                        let part = self.show(part);
+                        format!("`{text}` holds a `{part}`, which is not complete here: a struct cannot hold itself")
+                    }
+                    None => format!("a field cannot have the incomplete type `{text}`"),
+                };
+                self.error_help(codes::INCOMPLETE, span, message, "a pointer to it can be a field");
                 ty = Qty::plain(self.program.types.common.error);
             }
             if self.missing_state(ty.ty, span) {

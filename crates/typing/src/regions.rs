@@ -160,11 +160,9 @@ impl TypeStore {
             TyKind::Key(..) | TyKind::Endpoint(_) | TyKind::EndSet(_) => true,
             TyKind::Param(p) => p.moves,
             TyKind::Array { elem, .. } => self.owns(elem.ty),
-            TyKind::Record(id) => {
-                let record = self.record(*id);
-                let fields = record.fields.as_ref();
-                fields.is_some_and(|fields| fields.iter().any(|f| self.owns(f.ty.ty)))
-            }
+            TyKind::Record(id) => self.holds(Holds::Owner, *id, |record| {
+                record.fields.as_ref().is_some_and(|fields| fields.iter().any(|f| self.owns(f.ty.ty)))
+            }),
             _ => false,
         }
     }

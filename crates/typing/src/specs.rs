@@ -214,7 +214,7 @@ impl Checker<'_> {
             return error;
         }
         let args = self.generic_arguments(args, place);
-        if !args.iter().zip(params).all(|(&arg, param)| self.check_argument(arg, param, name.span)) {
+        if !args.iter().zip(params).all(|(&arg, param)| self.check_argument_of_type(arg, param, name.span)) {
             return error;
         }
         let made = self.types().subst(ty.ty, &args);

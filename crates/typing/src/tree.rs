@@ -754,6 +754,9 @@ pub enum BorrowKind {
     /// The address of an owned path as a read-only, deep view of it (`&list` for a
     /// `struct list *view`).
     Sight,
+    /// As a shared pointer to a call that only reads through it and keeps nothing: views of the path
+    /// may be in force, and borrows.
+    Read,
 }
 
 impl BorrowKind {
@@ -766,15 +769,31 @@ impl BorrowKind {
     pub fn is_exclusive(self) -> bool {
         match self {
             BorrowKind::Lend | BorrowKind::Slot => true,
-            BorrowKind::Shared | BorrowKind::View | BorrowKind::Any | BorrowKind::Sight => false,
+            BorrowKind::Shared | BorrowKind::View | BorrowKind::Any | BorrowKind::Sight | BorrowKind::Read => false,
         }
     }
 
     /// Whether a pointer that may be kept is lent, to what the place owns.
     pub fn lends_pointer(self) -> bool {
         match self {
-            BorrowKind::Shared | BorrowKind::View => true,
+            BorrowKind::Shared | BorrowKind::View | BorrowKind::Read => true,
             BorrowKind::Any | BorrowKind::Lend | BorrowKind::Slot | BorrowKind::Sight => false,
+        }
+    }
+
+    /// Whether a shared pointer is lent.
+    pub fn lends_shared(self) -> bool {
+        match self {
+            BorrowKind::Shared | BorrowKind::Read => true,
+            BorrowKind::View | BorrowKind::Any | BorrowKind::Lend | BorrowKind::Slot | BorrowKind::Sight => false,
+        }
+    }
+
+    /// Whether nothing is changed through what is lent: such loans of one place agree.
+    pub fn is_read_only(self) -> bool {
+        match self {
+            BorrowKind::View | BorrowKind::Sight | BorrowKind::Read => true,
+            BorrowKind::Shared | BorrowKind::Any | BorrowKind::Lend | BorrowKind::Slot => false,
         }
     }
 

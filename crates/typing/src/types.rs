@@ -4,6 +4,7 @@
 use crate::contracts::{Contract, ContractId, Side, StateId};
 use rustc_hash::FxHashMap;
 use source::{Span, Symbol};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// An interned type without the qualifiers of its outermost level.
@@ -642,6 +643,26 @@ pub struct Layout {
     pub align: u64,
 }
 
+/// Layout of a record, with the place of each field.
+pub(crate) type RecordLayout = (Layout, Vec<crate::layout::FieldPlace>);
+
+/// A question about what a record holds by value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Holds {
+    /// Is it complete?
+    Complete,
+    /// Does it own something?
+    Owner,
+    /// Does it own blocks of the exchange heap?
+    Exchange,
+    /// Is it plain data?
+    Plain,
+    /// Must it be initialised?
+    Init,
+    /// Has it pointers?
+    Pointers,
+}
+
 /// Owns all types of a translation unit.
 #[derive(Debug)]
 pub struct TypeStore {
@@ -666,6 +687,10 @@ pub struct TypeStore {
     pub generic_self: FxHashMap<u32, RecordId>,
     /// Types without their regions, as far as they were asked for.
     pub(crate) erased: FxHashMap<Ty, Ty>,
+    /// What complete records were found to hold: structs that nest are looked into once.
+    pub(crate) known: RefCell<FxHashMap<(Holds, RecordId), bool>>,
+    /// The layouts of records that were asked for.
+    pub(crate) layouts: RefCell<FxHashMap<RecordId, RecordLayout>>,
     /// Often used types.
     pub common: Common,
 }
@@ -739,6 +764,8 @@ impl TypeStore {
             instance_of: FxHashMap::default(),
             generic_self: FxHashMap::default(),
             erased: FxHashMap::default(),
+            known: RefCell::default(),
+            layouts: RefCell::default(),
             common,
         };
         store.common = Common {

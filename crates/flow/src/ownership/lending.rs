@@ -4,11 +4,12 @@ use mir::ir::*;
 use mir::ty::{owns, place_ty};
 use source::Span;
 use typing::tree::BorrowKind;
+use typing::types::Own;
 
 use super::effects::Report;
 use super::paths::{cursor_over, Found, NodeId, Over};
 use super::report::{Finding, Verb};
-use super::state::{State, Test, MOVED};
+use super::state::{State, Test, MOVED, UNSET};
 use super::Ownership;
 use crate::framework::Point;
 use crate::regions::{Form, Loan};
@@ -86,6 +87,30 @@ impl Ownership<'_> {
                 return;
             }
         }
+    }
+
+    /// Other tasks may run: no cursor is on a slot that they can reach, whose content is taken out
+    /// meanwhile. What they stored there would be dropped at the put-back.
+    pub fn cursor_over_wait(&self, s: &State, span: Span, started: Option<Span>) -> Option<Finding> {
+        let begun = |cursor: &Local| {
+            let root = self.paths.root(*cursor).and_then(|root| self.paths.nodes[root].children.first());
+            s.live.contains(cursor.0 as usize) && root.is_none_or(|&node| s.of(node) & !UNSET != 0)
+        };
+        let shared = |cursor: &Local| {
+            let Some(place) = self.cursors.get(cursor) else { return false };
+            match cursor_over(self.program, self.body, &self.resolver, place) {
+                Over::Slot(Some(path)) => {
+                    let ty = place_ty(self.program, self.body, &path).map(|q| q.ty);
+                    let pointer = ty.ok().and_then(|ty| self.program.types.as_pointer(ty));
+                    pointer.is_some_and(|p| p.own != Own::Unique)
+                }
+                Over::Slot(None) | Over::Content => true,
+                Over::Path => false,
+            }
+        };
+        // Of several, the first in the text.
+        let waiting = self.cursors.keys().filter(|c| begun(c) && shared(c)).min_by_key(|c| c.0);
+        waiting.map(|&cursor| Finding::slot_waits(span, cursor, started))
     }
 
     fn overlap(&self, a: NodeId, b: NodeId) -> bool {
@@ -218,7 +243,7 @@ impl Ownership<'_> {
                 return true;
             }
             match (loan.kind.is_view(), kind.is_view()) {
-                (true, true) => false,
+                _ if loan.kind.is_read_only() && kind.is_read_only() => false,
                 _ if exclusive(loan.kind) => false,
                 (false, false) => {
                     let (outer, inner) = if self.paths.is_prefix(lent, node) { (lent, node) } else { (node, lent) };
@@ -271,7 +296,7 @@ impl Ownership<'_> {
         let (Some(site), Some(node)) = (self.regions.loans.get(loan), self.lent.get(loan).copied().flatten()) else {
             return;
         };
-        if !site.kind.is_view() {
+        if !site.kind.is_read_only() {
             self.unknown_below(s, node, site.kind == BorrowKind::Slot);
         }
     }
@@ -281,7 +306,7 @@ impl Ownership<'_> {
     pub fn is_certain(&self, s: &State, at: Point, node: NodeId) -> bool {
         !self.active(s, at).any(|l| {
             let slot = l.loan.kind == BorrowKind::Slot;
-            !l.loan.kind.is_view()
+            !l.loan.kind.is_read_only()
                 && self.paths.is_prefix(l.node, node)
                 && (slot || self.paths.steps_between(l.node, node).contains(&Proj::Deref))
                 && !source::broken!(22)

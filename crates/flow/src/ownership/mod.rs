@@ -26,6 +26,7 @@ use mir::cfg::Cfg;
 use mir::effects::{stmt_places, term_places, Access};
 use mir::ir::*;
 use mir::resolve::Resolver;
+use mir::waits::Waits;
 use rustc_hash::FxHashMap;
 use source::{Sink, Span};
 use typing::types::TyKind;
@@ -84,6 +85,7 @@ pub(crate) struct Ownership<'a> {
 /// Checks one body. Variables in `reported` get no report.
 pub fn run(
     program: &Program,
+    waits: Option<&Waits>,
     body: &mut Body,
     regions: &Regions,
     options: Options,
@@ -103,6 +105,10 @@ pub fn run(
             let mut state = state.clone();
             match item {
                 Item::Stmt(stmt) => {
+                    let waits = waits.filter(|waits| !stmt.is_unsafe && waits.statement(&stmt.kind));
+                    if let Some(waits) = waits {
+                        found.extend(ownership.cursor_over_wait(&state, stmt.span, waits.started));
+                    }
                     let parts = ownership.step(&mut state, at, stmt, &mut |f| {
                         if !stmt.is_unsafe {
                             found.push(f);

@@ -9,7 +9,6 @@
 
 use mir::ir::*;
 use mir::ty::{operand_ty, owns, place_ty};
-use typing::tree::BorrowKind;
 use typing::types::{FuncTy, Ty, TyKind};
 
 use super::effects::Report;
@@ -23,7 +22,7 @@ impl Ownership<'_> {
     /// Finds the loans of what slots hold that no variable keeps.
     pub fn find_peeks(&mut self) {
         for (n, loan) in self.regions.loans.iter().enumerate() {
-            let shared = loan.kind == BorrowKind::Shared && loan.form == Form::Borrow;
+            let shared = loan.kind.lends_shared() && loan.form == Form::Borrow;
             let slot = self.lent.get(n).copied().flatten().is_none() && !self.through_view(&loan.place);
             let kept = self.live.variable(self.body, n).is_some();
             if shared && slot && !kept && self.owns_place(&loan.place) {

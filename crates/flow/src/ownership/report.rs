@@ -47,7 +47,7 @@ impl Verb {
             Verb::TakenOut => "taken out",
             Verb::Used | Verb::Advanced | Verb::Exit => "used",
             Verb::Lent(BorrowKind::View | BorrowKind::Sight) => "lent as a view",
-            Verb::Lent(BorrowKind::Shared | BorrowKind::Any) => "borrowed again",
+            Verb::Lent(BorrowKind::Shared | BorrowKind::Any | BorrowKind::Read) => "borrowed again",
             Verb::Lent(_) => "lent exclusively",
         }
     }
@@ -117,6 +117,11 @@ pub(crate) enum Kind {
     SlotKept(Local),
     /// What a cursor over a slot was at is used after its block.
     SlotLeft(Lent),
+    /// Other tasks may run while a cursor is on a slot.
+    SlotWaits {
+        cursor: Local,
+        started: Option<Span>,
+    },
     Copied,
     SwapInside,
 }
@@ -149,6 +154,9 @@ impl Finding {
     }
     pub fn slot_left(span: Span, by: Lent) -> Finding {
         Finding { span, kind: Kind::SlotLeft(by) }
+    }
+    pub fn slot_waits(span: Span, cursor: Local, started: Option<Span>) -> Finding {
+        Finding { span, kind: Kind::SlotWaits { cursor, started } }
     }
     pub fn leak(span: Span, node: NodeId, lost: Lost, some: bool, at: Point) -> Finding {
         Finding { span, kind: Kind::Leak { node, lost, some, at } }
@@ -193,6 +201,7 @@ impl Finding {
             Kind::LentSlot { .. } => 18,
             Kind::Ended { .. } => 19,
             Kind::SlotLeft(_) => 20,
+            Kind::SlotWaits { .. } => 41,
         }
     }
 }
@@ -266,7 +275,12 @@ impl Words<'_, '_> {
             Kind::Slot { place, .. } | Kind::Peeked { place, .. } | Kind::LentSlot { place, .. } => {
                 self.ownership.paths.find(&self.ownership.program.types, place).map(|f| f.node)
             }
-            Kind::SlotKept(_) | Kind::SlotLeft(_) | Kind::Copied | Kind::SwapInside | Kind::Ended { .. } => None,
+            Kind::SlotKept(_)
+            | Kind::SlotLeft(_)
+            | Kind::SlotWaits { .. }
+            | Kind::Copied
+            | Kind::SwapInside
+            | Kind::Ended { .. } => None,
         }
     }
 
@@ -390,6 +404,7 @@ impl Words<'_, '_> {
             )
             .help("write two statements: `y = x; z = y;`"),
             Kind::SlotLeft(by) => self.slot_left(span, *by),
+            Kind::SlotWaits { cursor, started } => self.slot_waits(span, *cursor, *started),
             Kind::SlotKept(local) => Diagnostic::error(
                 SLOT,
                 span,
@@ -398,6 +413,22 @@ impl Words<'_, '_> {
             .note("a slot is looked at for one access only: others can empty it meanwhile")
             .help("take it out with `:=:`, or use the slot itself each time"),
         }
+    }
+
+    fn slot_waits(&self, span: Span, cursor: Local, started: Option<Span>) -> Diagnostic {
+        let name = self.local_name(cursor);
+        let message =
+            format!("this may wait while the cursor {name} is on a slot, and other tasks would find that empty");
+        let mut d = Diagnostic::error(SLOT, span, message);
+        if let Some(decl) = self.ownership.body.locals.get(cursor.0 as usize) {
+            d = d.label(decl.span, "what is in the slot is taken out here, and put back at the end of the block");
+        }
+        if let Some(at) = started {
+            d = d.label(at, "this file starts tasks");
+        }
+        d.note("what they store there meanwhile would be lost when the cursor puts its content back").help(
+            "wait before or after the cursor's block; or take the content out with `:=:`, and put it back afterwards",
+        )
     }
 
     fn peeked(&self, span: Span, place: &Place, by: Span) -> Diagnostic {
@@ -656,7 +687,7 @@ impl Words<'_, '_> {
             (Form::Look, _) => "the expression still uses it",
             (Form::Open, _) => "it is open",
             (_, BorrowKind::View | BorrowKind::Sight) => "it is lent as a view",
-            (_, BorrowKind::Shared | BorrowKind::Any) => "it is borrowed",
+            (_, BorrowKind::Shared | BorrowKind::Any | BorrowKind::Read) => "it is borrowed",
             (_, _) => "it is lent to a call",
         };
         let mut d = Diagnostic::error(LENT, span, format!("{name} is lent, and is {} while {state}", verb.word()));

@@ -132,12 +132,11 @@ impl Walker<'_> {
             return;
         }
         let agrees = |l: Loan| match self.loan_site(l) {
-            Some((other, lent)) if is_related(&lent, place) => match (other, kind) {
-                _ if other.is_view() => kind.is_view() || kind == BorrowKind::Any,
-                (BorrowKind::Shared, BorrowKind::Shared) => lent == *place,
-                (_, BorrowKind::Any) => true,
-                _ => false,
-            },
+            Some((other, lent)) if is_related(&lent, place) => {
+                let read_only = other.is_read_only() && kind.is_read_only();
+                let shared = other.lends_shared() && kind.lends_shared() && lent == *place;
+                read_only || shared || kind == BorrowKind::Any
+            }
             _ => true,
         };
         if !self.loans(m).into_iter().all(agrees) {

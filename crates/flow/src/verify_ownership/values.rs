@@ -66,7 +66,7 @@ impl Walker<'_> {
                 if in_slot && *kind == BorrowKind::View {
                     self.wrong("lends what is in a slot");
                 }
-                if in_slot && *kind == BorrowKind::Shared {
+                if in_slot && kind.lends_shared() {
                     let token = m.token(Thing { alive: true, zeroed: false, owed: false, lent: false, depth: 0 });
                     m.peeks.insert(token);
                     value.needs.insert(token);
