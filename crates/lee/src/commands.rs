@@ -6,7 +6,7 @@ use crate::pipeline::{Product, Until};
 use crate::plain::{self, Job, Through};
 use crate::scratch::Scratch;
 use crate::session::{is_input, protected, Session};
-use crate::{advise, cache, cc, contracts, help, home, interpret, link, object, report, run_process};
+use crate::{advise, cache, cc, contracts, fix, help, home, interpret, link, object, report, run_process};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -38,6 +38,7 @@ fn dispatch(words: Vec<OsString>) -> Outcome<i32> {
         "run" => with_options(Command::Run, rest, run),
         "build" => with_options(Command::Build, rest, build),
         "check" => with_options(Command::Check, rest, check),
+        "port" => with_options(Command::Port, rest, |session| fix::port(&session)),
         "cc" => cc::main(rest),
         "advise" => advise::main(rest),
         "explain" => explain(&rest),
@@ -89,8 +90,21 @@ fn is_leeward(file: &Path) -> bool {
 // ---- check ----
 
 fn check(session: Session) -> Outcome<i32> {
+    if let Some(least) = session.options.fix {
+        fix::check(&session, least)?;
+    }
+    check_files(&session, session.options.files().filter(|file| !session.options.fixes() || !is_header(file)))
+}
+
+/// Whether the file is a header: it is named so that it may be changed.
+fn is_header(file: &Path) -> bool {
+    file.extension().is_some_and(|e| e == "h" || e == "lh")
+}
+
+/// Checks the files and prints what is found.
+pub fn check_files<'f>(session: &Session, files: impl Iterator<Item = &'f PathBuf>) -> Outcome<i32> {
     let mut status = 0;
-    for file in session.options.files() {
+    for file in files {
         let until = session.options.emit.map_or(Until::Checked, until);
         match session.compile(file, until, &[]) {
             Ok(Product::Text(text) | Product::C(text, _)) => report::output(&text)?,
@@ -272,6 +286,7 @@ fn show_help(rest: &[OsString]) -> Outcome<i32> {
         "run" => help::of(Command::Run),
         "build" => help::of(Command::Build),
         "check" => help::of(Command::Check),
+        "port" => help::of(Command::Port),
         "cc" => help::CC,
         "advise" => help::ADVISE,
         "explain" => help::EXPLAIN,

@@ -10,7 +10,8 @@ usage: lee COMMAND ...
 
   run FILE [ARGS]      compile a program and run it
   build FILES          make a program of .lee, .c, .o and .a files
-  check FILES          report errors and warnings only
+  check FILES          report errors and warnings only; --fix writes what is sure
+  port FILES           make Leeward of C, as far as the compiler can
   cc ...               stand in for gcc, in Makefiles and CMake (also as 'lee-cc')
   advise FILES         small heap allocations of C that need not be, and patches
   explain [CODE]       the page of an error code, or the list of all
@@ -80,8 +81,10 @@ usage: lee check [OPTIONS] FILES
 
 Reports errors and warnings; - is Leeward on standard input. The status is 1 if there are errors; warnings do not change it.
 
+  --fix, --fix=likely         first change the files as the reports say, where that is sure, or
+                              likely; in headers that are named, too. Prints a diff
   --message-format text|json|gcc
-                              json: one object a line on standard output
+                              json: one object a line on standard output, with the fixes
   --emit ast|types|mir|checks|c
                               print that stage's result; checks: those that remain
                               at run time, and why
@@ -101,6 +104,21 @@ Reports errors and warnings; - is Leeward on standard input. The status is 1 if 
   --time-passes               print how long each pass took
   --verify                    check the intermediate code after each pass
   --color auto|always|never   colours in messages
+";
+
+const PORT: &str = "\
+usage: lee port [OPTIONS] FILES
+
+Renames .c files to .lee, writes the words that their declarations lack, as far as it can tell, also in
+headers that are named, and reports what is left for you. Prints a diff. free of a shared pointer is a warning.
+
+  --report                    change nothing: only say how far the program is
+  -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR
+                              for the preprocessor
+  --cc PROGRAM                the C compiler (for its preprocessor)
+  -W no-NAME, -w              as for lee check
+  --color auto|always|never   colours in messages
+  --message-format text|json|gcc
 ";
 
 /// `lee cc`.
@@ -168,5 +186,6 @@ pub fn of(command: Command) -> &'static str {
         Command::Run => RUN,
         Command::Build => BUILD,
         Command::Check => CHECK,
+        Command::Port => PORT,
     }
 }

@@ -80,6 +80,10 @@ pub struct Options {
     pub stack_promote: Option<u64>,
     /// `--stack-notes`
     pub stack_notes: bool,
+    /// `--fix`: edits that are at least so sure are made.
+    pub fix: Option<source::Applicability>,
+    /// `lee port --report`: nothing is written.
+    pub report: bool,
     /// `--interpret`
     pub interpret: bool,
     /// `--interpret=transformed`: what the transforms made of it.
@@ -121,6 +125,11 @@ impl Options {
         })
     }
 
+    /// Whether files are changed.
+    pub fn fixes(&self) -> bool {
+        self.fix.is_some()
+    }
+
     /// The flags that the runtime and the program must agree on.
     pub fn variant(&self) -> Vec<String> {
         let sanitize = self.sanitize.iter().map(|list| format!("-fsanitize={list}"));
@@ -142,6 +151,8 @@ pub enum Command {
     Build,
     /// `lee check`
     Check,
+    /// `lee port`
+    Port,
 }
 
 impl Command {
@@ -151,6 +162,7 @@ impl Command {
             Command::Run => "run",
             Command::Build => "build",
             Command::Check => "check",
+            Command::Port => "port",
         }
     }
 }
@@ -202,7 +214,7 @@ pub fn parse(command: Command, arguments: Vec<OsString>) -> Outcome<Parsed> {
 
 /// Sets one option.
 fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser) -> Result<(), lexopt::Error> {
-    let links = command != Command::Check;
+    let links = matches!(command, Command::Run | Command::Build);
     let joined = |flag: &str, value: OsString| {
         let mut text = OsString::from(flag);
         text.push(value);
@@ -256,6 +268,16 @@ fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser)
                 }
             }
         }
+        "--fix" if command == Command::Check => {
+            // The value is optional, so it follows `=`.
+            let how = parser.optional_value().map(|v| v.string()).transpose()?;
+            options.fix = Some(match how.as_deref() {
+                None | Some("sure") => source::Applicability::Sure,
+                Some("likely") => source::Applicability::Likely,
+                Some(other) => return Err(format!("--fix may say 'sure' or 'likely', not '{other}'").into()),
+            });
+        }
+        "--report" if command == Command::Port => options.report = true,
         "--steps" if command == Command::Run => {
             let said = parser.value()?.string()?;
             let steps = said.parse().map_err(|_| format!("--steps takes a number, not '{said}'"))?;
@@ -272,7 +294,7 @@ fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser)
             options.format =
                 choice(name, parser, &[("text", Format::Text), ("json", Format::Json), ("gcc", Format::Gcc)])?;
         }
-        "--emit" if command != Command::Run => {
+        "--emit" if matches!(command, Command::Build | Command::Check) => {
             let stages = [
                 ("ast", Emit::Ast),
                 ("types", Emit::Types),

@@ -96,6 +96,29 @@ pub fn types(map: &SourceMap, settings: &Settings, sink: &mut Sink) -> typing::T
     typing::check(&unit, map, &typing_options(settings), sink).types
 }
 
+/// The syntax tree and the typed tree of a unit, for tools that look at whole programs.
+pub struct Trees {
+    /// The syntax tree.
+    pub ast: syntax::ast::Unit,
+    /// The typed tree; it has holes where something was reported.
+    pub typed: typing::tree::Program,
+}
+
+/// Checks a unit and keeps its trees. If the types are right, the analyses have run, too.
+pub fn trees(map: &SourceMap, settings: &Settings, sink: &mut Sink) -> Result<Trees, String> {
+    let mut parsing = ParseOptions::new(settings.dialect);
+    parsing.library_dir = settings.library.clone();
+    let ast = syntax::parse(map, parsing, sink);
+    let options = typing_options(settings);
+    let typed = typing::check(&ast, map, &options, sink);
+    if !sink.has_errors() {
+        // Lowering takes the tree.
+        let again = typing::check(&ast, map, &options, &mut Sink::default());
+        instances(again, settings, false, false, sink, &mut Timer::default())?;
+    }
+    Ok(Trees { ast, typed })
+}
+
 fn typing_options(settings: &Settings) -> typing::Options {
     typing::Options {
         plain_c: settings.dialect == Dialect::C,

@@ -111,7 +111,7 @@ fn wanted(options: &Options, diagnostic: &Diagnostic) -> bool {
 
 fn one(options: &Options, map: &SourceMap, diagnostic: &Diagnostic) -> String {
     match options.format {
-        Format::Json => render::json(map, diagnostic) + "\n",
+        Format::Json => render::json(map, diagnostic, &[]) + "\n",
         Format::Text => render::text(map, diagnostic, Style { colour: coloured(options) }),
         Format::Gcc => gcc_line(map, diagnostic),
     }

@@ -1,6 +1,7 @@
 //! Diagnostics as data. The check that finds something builds a [`Diagnostic`] and pushes it into a
 //! [`Sink`]; rendering (text for people, JSON for tools) happens once, at the edge, in the command.
 
+use crate::fix::{Applicability, Edit, Fix};
 use crate::Span;
 
 /// Identity of a kind of error or warning: the index of `docs/errors/`.
@@ -49,6 +50,10 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// What to do.
     pub help: Option<String>,
+    /// The name in the declaration that is to change, if the report asks for words there.
+    pub subject: Option<Span>,
+    /// What the help says to write, as edits.
+    pub fixes: Vec<Fix>,
 }
 
 impl Diagnostic {
@@ -62,6 +67,8 @@ impl Diagnostic {
             labels: vec![],
             notes: vec![],
             help: None,
+            subject: None,
+            fixes: vec![],
         }
     }
 
@@ -84,6 +91,18 @@ impl Diagnostic {
     /// Adds a sentence of background.
     pub fn note(mut self, text: impl Into<String>) -> Diagnostic {
         self.notes.push(text.into());
+        self
+    }
+
+    /// Says which declaration is to change, by its name.
+    pub fn about(mut self, declaration: Span) -> Diagnostic {
+        self.subject = Some(declaration);
+        self
+    }
+
+    /// Adds a fix of one edit. An empty span inserts the text before the token that begins there.
+    pub fn fix(mut self, applicability: Applicability, span: Span, text: impl Into<String>) -> Diagnostic {
+        self.fixes.push(Fix { applicability, edits: vec![Edit { span, text: text.into() }] });
         self
     }
 

@@ -7,6 +7,7 @@
 pub mod broken;
 pub mod diag;
 pub mod files;
+pub mod fix;
 pub mod map;
 mod markers;
 mod origin;
@@ -16,6 +17,7 @@ pub mod words;
 
 pub use diag::{Code, Diagnostic, Label, Level, Sink};
 pub use files::{Disk, Files, Memory};
+pub use fix::{Applicability, Edit, Fix, Placed, PlacedFix};
 pub use map::{Location, SourceMap};
 pub use symbol::Symbol;
 pub use words::{article, with_article};

@@ -1,6 +1,6 @@
 //! Diagnostics as text for people and as JSON lines for tools.
 
-use crate::{Diagnostic, Level, Location, SourceMap};
+use crate::{Diagnostic, Level, Location, PlacedFix, SourceMap};
 use std::fmt::Write;
 
 /// Columns of a source line that are shown at most.
@@ -167,8 +167,9 @@ impl Window {
     }
 }
 
-/// A diagnostic as one line of JSON, without its line end.
-pub fn json(map: &SourceMap, diagnostic: &Diagnostic) -> String {
+/// A diagnostic as one line of JSON, without its line end. `more` are fixes that were found by
+/// looking at whole files; they stand after its own.
+pub fn json(map: &SourceMap, diagnostic: &Diagnostic, more: &[PlacedFix]) -> String {
     let at = map.locate(diagnostic.span);
     let (word, _) = level(diagnostic.level);
     let mut out = String::from("{");
@@ -192,6 +193,9 @@ pub fn json(map: &SourceMap, diagnostic: &Diagnostic) -> String {
     let notes: Vec<String> = diagnostic.notes.iter().map(|note| string(note)).collect();
     let help = diagnostic.help.as_ref().map_or("null".to_string(), |help| string(help));
     let _ = write!(out, ",\"labels\":[{}],\"notes\":[{}],\"help\":{help}", labels.join(","), notes.join(","));
+    let own = diagnostic.fixes.iter().filter_map(|fix| fix.placed(map));
+    let fixes: Vec<String> = own.chain(more.iter().cloned()).map(|fix| fix_object(&fix)).collect();
+    let _ = write!(out, ",\"fixes\":[{}]", fixes.join(","));
     if let Some(name) = &at.macro_name {
         let _ = write!(out, ",\"macro\":{}", string(name));
     }
@@ -205,6 +209,21 @@ pub fn json(map: &SourceMap, diagnostic: &Diagnostic) -> String {
     }
     out.push('}');
     out
+}
+
+fn fix_object(fix: &PlacedFix) -> String {
+    let edit = |e: &crate::Placed| {
+        format!(
+            "{{\"file\":{},\"line\":{},\"column\":{},\"end_column\":{},\"text\":{}}}",
+            string(&e.file),
+            e.line,
+            e.column,
+            e.end_column,
+            string(&e.text)
+        )
+    };
+    let edits: Vec<String> = fix.edits.iter().map(edit).collect();
+    format!("{{\"applicability\":\"{}\",\"edits\":[{}]}}", fix.applicability.word(), edits.join(","))
 }
 
 fn place(out: &mut String, at: &Location) {

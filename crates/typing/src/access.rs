@@ -237,8 +237,8 @@ impl Checker<'_> {
             && !matches!(*index.kind, ExprKind::Int(0))
             && !self.need_bounds(&base)
         {
+            // The element's type is known all the same.
             self.no_bounds(&base, p, span, "indexed");
-            return self.error_node(span);
         }
         if p.bounds.is_terminated() {
             // Indexing a string is cheaper and stricter with bounds, where they can be had.

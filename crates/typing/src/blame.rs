@@ -1,9 +1,17 @@
 //! One report for one mistake: a pointer that is declared without the bounds that its uses need is
-//! reported at its first use, with the declaration; the other uses say nothing new.
+//! reported at its first use, with the declaration and the number of its other uses.
 
 use crate::checker::Checker;
 use crate::tree::*;
-use source::{Code, Diagnostic, Span};
+use source::{Diagnostic, Span};
+
+/// A report about a declaration: where it stands among the reports, and how many more uses need the
+/// same.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Blamed {
+    report: usize,
+    more: u32,
+}
 
 impl Checker<'_> {
     /// Reports that the pointer value `e` lacks what a use needs: with its declaration, and once
@@ -13,16 +21,29 @@ impl Checker<'_> {
             return;
         }
         let Some((at, depth)) = self.declaration_of(e) else { return self.report(report) };
-        let code: Code = report.code;
-        if self.blamed.insert((code.id, at, depth)) {
-            let report = if at == report.span { report } else { report.label(at, "declared here") };
-            self.report(report);
+        let key = (report.code.id, at, depth);
+        if let Some(known) = self.blamed.get_mut(&key) {
+            known.more += 1;
+            return;
+        }
+        self.blamed.insert(key, Blamed { report: self.sink.all.len(), more: 0 });
+        let labelled = at == report.span || report.labels.iter().any(|label| label.span == at);
+        let report = if labelled { report } else { report.label(at, "declared here") };
+        self.report(report.about(at));
+    }
+
+    /// Says of each report about a declaration how many more uses it has.
+    pub(crate) fn count_uses(&mut self) {
+        for Blamed { report, more } in std::mem::take(&mut self.blamed).into_values() {
+            let Some(report) = self.sink.all.get_mut(report).filter(|_| more > 0) else { continue };
+            let uses = if more == 1 { "1 more use needs".to_string() } else { format!("{more} more uses need") };
+            report.notes.push(format!("{uses} the same of this declaration"));
         }
     }
 
     /// The declaration that gives a pointer value its type, and behind how many pointers. None if
-    /// there is none, or if it is a local whose type is inferred.
-    fn declaration_of(&self, e: &Expr) -> Option<(Span, u32)> {
+    /// there is none, or if it is a local whose type is inferred from something else.
+    pub(crate) fn declaration_of(&self, e: &Expr) -> Option<(Span, u32)> {
         match &*e.kind {
             ExprKind::Convert(_, inner) | ExprKind::PtrAdd(inner, ..) => self.declaration_of(inner),
             ExprKind::Load(place) | ExprKind::Move(place) | ExprKind::Borrow(_, place) => {
@@ -39,8 +60,8 @@ impl Checker<'_> {
         match &*place.kind {
             ExprKind::Local(id) => {
                 let f = self.f.as_ref()?;
-                if f.local_keys.get(id).is_some_and(|key| f.inferred.contains_key(key)) {
-                    return None;
+                if let Some(state) = f.local_keys.get(id).and_then(|key| f.inferred.get(key)) {
+                    return state.source;
                 }
                 f.locals.get(id.0 as usize).map(|local| (local.span, 0))
             }

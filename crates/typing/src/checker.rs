@@ -1,5 +1,6 @@
 //! The checker's state and the walk over a unit's items.
 
+use crate::blame::Blamed;
 use crate::codes;
 use crate::contracts::{ContractId, StateId};
 use crate::function::FnCtx;
@@ -74,7 +75,7 @@ pub struct Checker<'a> {
     /// While above zero, reports are dropped (inference rounds, unevaluated tries).
     pub(crate) muted: u32,
     /// Declarations that were reported to lack something, with the code.
-    pub(crate) blamed: FxHashSet<(&'static str, Span, u32)>,
+    pub(crate) blamed: FxHashMap<(&'static str, Span, u32), Blamed>,
     /// Unknown names for which a near one was looked for.
     pub(crate) suggestions: u32,
     pub(crate) program: Program,
@@ -138,7 +139,7 @@ impl<'a> Checker<'a> {
             options,
             sink: Sink::default(),
             muted: 0,
-            blamed: FxHashSet::default(),
+            blamed: FxHashMap::default(),
             suggestions: 0,
             program: Program::default(),
             scopes: Scopes::default(),
@@ -299,6 +300,7 @@ impl<'a> Checker<'a> {
     /// What remains to be said at the end of the unit.
     fn finish(&mut self) {
         self.check_open_arguments(true);
+        self.count_uses();
         self.check_reachable();
         for at in 0..self.program.globals.len() {
             let global = &self.program.globals[at];

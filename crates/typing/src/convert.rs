@@ -1060,7 +1060,7 @@ impl Checker<'_> {
                 let report = Diagnostic::error(codes::TERMINATOR, e.span, message)
                     .help("declare it `const char *` if it is only read, else `char *null_terminated`");
                 self.report_declared(e, report);
-                false
+                true
             }
             (_, FatTerminated) => {
                 if self.need_bounds(e) {

@@ -400,7 +400,6 @@ impl Checker<'_> {
         }
         if self.checked() && p.bounds == Bounds::Thin && !self.need_bounds(value) {
             self.no_bounds(value, p, span, "moved");
-            return false;
         }
         if self.checked() {
             self.need_bounds(value);

@@ -1,0 +1,223 @@
+//! `lee check --fix` and `lee port`: edits that diagnostics and `port` propose are tried on copies
+//! of the files named, to a fixed point, and written at the end.
+
+mod includes;
+mod mirror;
+mod report;
+mod state;
+mod write;
+
+use crate::commands::check_files;
+use crate::failure::{Failure, Outcome};
+use crate::options::Options;
+use crate::report::{line, output};
+use crate::session::{is_input, Session};
+use mirror::Mirror;
+use port::{Finding, Kind};
+use source::Applicability;
+use state::State;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Rounds end when nothing is left to write; so many are never needed.
+const MOST_ROUNDS: usize = 64;
+/// How often files are checked to find the one edit that does harm.
+const MOST_TRIALS: usize = 200;
+
+/// An edit that was made.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Made {
+    kind: Kind,
+    applicability: Applicability,
+    words: String,
+    places: usize,
+}
+
+/// What all rounds did.
+struct Work {
+    mirror: Mirror,
+    made: Vec<Made>,
+    state: State,
+    /// What was not written, because it was not sure enough or did harm.
+    left: Vec<Finding>,
+}
+
+/// `lee check --fix`
+pub fn check(session: &Session, least: Applicability) -> Outcome<()> {
+    let work = work(session, least, &|path| path.to_path_buf())?;
+    let mut lines = 0;
+    for file in &work.mirror.files {
+        let (text, count) = write::diff(&file.name, &file.original, &file.text);
+        output(&text)?;
+        lines += count;
+    }
+    for file in work.mirror.files.iter().filter(|f| f.text != f.original) {
+        write::replace(&file.real, &file.text)?;
+    }
+    if lines > 0 {
+        let files = work.mirror.files.iter().filter(|f| f.text != f.original).count();
+        line(&format!("{} fixes in {lines} lines of {files} files", work.made.len()));
+    }
+    let likely = work.left.iter().filter(|f| f.fix.applicability == Applicability::Likely).count();
+    if likely > 0 && least == Applicability::Sure {
+        line(&format!("{likely} more are likely: --fix=likely makes those that do no harm"));
+    }
+    Ok(())
+}
+
+/// `lee port`
+pub fn port(session: &Session) -> Outcome<i32> {
+    let renamed = |path: &Path| match path.extension().is_some_and(|e| e == "c") {
+        true => path.with_extension("lee"),
+        false => path.to_path_buf(),
+    };
+    for file in session.options.files() {
+        let new = renamed(file);
+        if new != *file && new.exists() && !session.options.report {
+            return Err(Failure::error(format!("'{}' is there already", new.display())));
+        }
+    }
+    let options = Options { warnings: ramp(&session.options), ..session.options.clone() };
+    let session = Session::new(options)?;
+    let work = work(&session, Applicability::Likely, &renamed)?;
+    if session.options.report {
+        output(&report::text(&work.mirror, &work.state, &work.made))?;
+        return Ok(0);
+    }
+    let mut files = vec![];
+    for file in &work.mirror.files {
+        let new = renamed(&file.name);
+        output(&write::diff(&file.name, &file.original, &file.text).0)?;
+        if new != file.name {
+            write::replace(&new, &file.text)?;
+            fs::remove_file(&file.name).map_err(|e| Failure::file("remove", &file.name, &e))?;
+        } else if file.text != file.original {
+            write::replace(&file.real, &file.text)?;
+        }
+        if new.extension().is_some_and(|e| e == "lee") {
+            files.push(new);
+        }
+    }
+    let status = check_files(&session, files.iter())?;
+    output(&report::text(&work.mirror, &work.state, &work.made))?;
+    Ok(status)
+}
+
+/// The warnings while a program is ported: `free` of a shared pointer is one.
+fn ramp(options: &Options) -> Vec<String> {
+    let mut all = options.warnings.clone();
+    all.push("no-free-shared".to_string());
+    all
+}
+
+/// Runs all rounds on copies.
+fn work(session: &Session, least: Applicability, copied_as: &dyn Fn(&Path) -> PathBuf) -> Outcome<Work> {
+    let names: Vec<PathBuf> = session.options.files().cloned().collect();
+    if names.iter().any(|name| is_input(name)) {
+        return Err(Failure::usage("standard input ('-') is not a file that can be changed"));
+    }
+    let mut mirror = Mirror::new(&names, copied_as)?;
+    let options = Options { preprocessor: mirror.options(&session.options.preprocessor), ..session.options.clone() };
+    let session = &Session::new(options)?;
+    let outside = includes::outside(&mirror);
+    let closed = |file: &str| includes::is_closed(&outside, file);
+    let mut state = State::of(session, &mirror)?;
+    let (mut made, mut written) = (vec![], BTreeSet::new());
+    let mut trials = 0;
+    for _ in 0..MOST_ROUNDS {
+        let all = state.findings(&closed);
+        let possible: Vec<Finding> =
+            all.into_iter().filter(|f| f.fix.applicability >= least && !written.contains(&key(f))).collect();
+        let possible: Vec<Finding> = possible.into_iter().filter(|f| is_ours(&mirror, f)).collect();
+        if possible.is_empty() {
+            break;
+        }
+        written.extend(possible.iter().map(key));
+        // All at once; if that does harm, kind by kind; then one by one.
+        let mut groups: Vec<Vec<Finding>> = vec![possible];
+        let mut progress = false;
+        while let Some(group) = groups.pop() {
+            if trials >= MOST_TRIALS {
+                break;
+            }
+            trials += 1;
+            let before = mirror.texts();
+            let Some(texts) = edited(&mirror, &group) else { continue };
+            mirror.put(texts)?;
+            let now = State::of(session, &mirror)?;
+            if now.is_no_worse(&state) {
+                made.extend(group.iter().map(|f| Made {
+                    kind: f.kind,
+                    applicability: f.fix.applicability,
+                    words: f.words.clone(),
+                    places: f.fix.edits.len(),
+                }));
+                (state, progress) = (now, true);
+                if !groups.is_empty() {
+                    // Places have moved: what is left of this round comes up again.
+                    groups.iter().flatten().for_each(|f| {
+                        written.remove(&key(f));
+                    });
+                    break;
+                }
+            } else {
+                mirror.put(before)?;
+                groups.extend(split(group));
+            }
+        }
+        if !progress {
+            break;
+        }
+    }
+    let left = state.findings(&closed);
+    Ok(Work { mirror, made, state, left })
+}
+
+/// What is written at most once: the words at a declaration, wherever in its line it stands by now.
+fn key(finding: &Finding) -> (Kind, String, Vec<(String, u32, usize)>) {
+    let places = finding.subjects.iter().enumerate().map(|(n, (file, line, _))| (file.clone(), *line, n)).collect();
+    let mut words = finding.words.clone();
+    if finding.subjects.is_empty() {
+        words = format!("{:?}", finding.fix.edits);
+    }
+    (finding.kind, words, places)
+}
+
+/// Smaller groups of a group that did harm: its kinds, or its halves.
+fn split(group: Vec<Finding>) -> Vec<Vec<Finding>> {
+    let mut kinds: Vec<Kind> = group.iter().map(|f| f.kind).collect();
+    kinds.dedup();
+    if kinds.len() > 1 {
+        let of = |kind: &Kind| group.iter().filter(|f| f.kind == *kind).cloned().collect();
+        return kinds.iter().rev().map(of).collect();
+    }
+    if group.len() < 2 {
+        return vec![];
+    }
+    let (a, b) = group.split_at(group.len() / 2);
+    vec![b.to_vec(), a.to_vec()]
+}
+
+/// Whether all its edits are in files that were named and may be written.
+fn is_ours(mirror: &Mirror, finding: &Finding) -> bool {
+    let ours = |file: &str| mirror.find(file).and_then(|n| mirror.files.get(n)).is_some_and(|f| f.writable);
+    finding.fix.edits.iter().all(|e| ours(&e.file))
+}
+
+/// The texts with the edits of all findings; of two that overlap the later one is left out.
+fn edited(mirror: &Mirror, findings: &[Finding]) -> Option<Vec<Vec<u8>>> {
+    let mut edits: Vec<Vec<advise::edits::Edit>> = mirror.files.iter().map(|_| vec![]).collect();
+    for finding in findings {
+        for edit in &finding.fix.edits {
+            let n = mirror.find(&edit.file)?;
+            let found = write::bytes(&mirror.files.get(n)?.text, edit)?;
+            let all = edits.get_mut(n)?;
+            let clash = all.iter().any(|o| *o != found && o.lo <= found.hi && found.lo <= o.hi);
+            if !clash {
+                all.push(found);
+            }
+        }
+    }
+    mirror.files.iter().zip(&mut edits).map(|(file, edits)| write::applied(&file.text, edits)).collect()
+}

@@ -1,0 +1,165 @@
+//! What conditions around an access say of its index.
+
+use rustc_hash::FxHashMap;
+use typing::tree::{BinOp, Body, Conv, Expr, ExprKind, Init, LocalId, Stmt, StmtKind};
+use typing::types::{Ty, TypeStore};
+use typing::walk::{children, stmt_children, Part};
+
+/// How a local changes in its function.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Changes {
+    /// It is assigned, stepped or its address is taken (a declaration with an initialiser aside).
+    pub changed: bool,
+    /// It gets something but constants that are not negative, and rising steps.
+    pub may_fall: bool,
+    /// Its address is taken.
+    pub exposed: bool,
+}
+
+/// A limit that an index is below.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Limit {
+    /// The value of a local.
+    Local(LocalId),
+    /// A constant.
+    Const(i128),
+}
+
+/// What holds at a place in a function.
+#[derive(Default)]
+pub struct Facts {
+    /// How its locals change.
+    pub changes: FxHashMap<LocalId, Changes>,
+    /// Indices with what they are below, innermost last.
+    pub below: Vec<(LocalId, Limit)>,
+}
+
+/// The value without conversions between integer types.
+pub fn number(e: &Expr) -> &Expr {
+    match &*e.kind {
+        ExprKind::Convert(Conv::Numeric, inner) => number(inner),
+        _ => e,
+    }
+}
+
+/// The local that is read.
+pub fn read_local(e: &Expr) -> Option<LocalId> {
+    match &*number(e).kind {
+        ExprKind::Load(place) => match *place.kind {
+            ExprKind::Local(id) => Some(id),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The constant that a value is.
+pub fn constant(e: &Expr) -> Option<i128> {
+    match *number(e).kind {
+        ExprKind::Int(n) => Some(n),
+        _ => None,
+    }
+}
+
+impl Facts {
+    /// Reads how the locals of a function change.
+    pub fn of(body: &Body) -> Facts {
+        let mut facts = Facts::default();
+        body.block.stmts.iter().for_each(|s| facts.stmt(s));
+        facts
+    }
+
+    fn stmt(&mut self, s: &Stmt) {
+        if let StmtKind::Declare(local, Some(Init::Expr(e))) = &s.kind {
+            let fine = constant(e).is_some_and(|n| n >= 0);
+            self.changes.entry(*local).or_default().may_fall |= !fine;
+        }
+        stmt_children(s, &mut |part| match part {
+            Part::Expr(e) => self.expr(e),
+            Part::Stmt(s) => self.stmt(s),
+        });
+    }
+
+    fn expr(&mut self, e: &Expr) {
+        let local = |place: &Expr| match *place.kind {
+            ExprKind::Local(id) => Some(id),
+            _ => None,
+        };
+        let mut note = |id: LocalId, fine: bool, exposed: bool| {
+            let changes = self.changes.entry(id).or_default();
+            changes.changed = true;
+            changes.may_fall |= !fine;
+            changes.exposed |= exposed;
+        };
+        match &*e.kind {
+            ExprKind::Assign(place, v) => {
+                local(place).into_iter().for_each(|id| note(id, constant(v).is_some_and(|n| n >= 0), false));
+            }
+            ExprKind::AssignOp(op, _, place, v) => {
+                let rises = *op == BinOp::Add && constant(v).is_some_and(|n| n >= 0);
+                local(place).into_iter().for_each(|id| note(id, rises, false));
+            }
+            ExprKind::IncDec(place, up, _) => local(place).into_iter().for_each(|id| note(id, *up, false)),
+            ExprKind::AddrOf(place) | ExprKind::Borrow(_, place) | ExprKind::Free(place) => {
+                typing::walk::root(place).into_iter().for_each(|id| note(id, false, true));
+            }
+            ExprKind::StmtExpr(block, _) => block.stmts.iter().for_each(|s| self.stmt(s)),
+            _ => {}
+        }
+        children(e, &mut |child| self.expr(child));
+    }
+
+    /// Whether the local has the value of its declaration, or of the call, throughout.
+    pub fn is_steady(&self, id: LocalId) -> bool {
+        self.changes.get(&id).is_none_or(|c| !c.changed)
+    }
+
+    /// Whether the local is never negative, as long as it does not wrap.
+    fn is_natural(&self, types: &TypeStore, id: LocalId, ty: Ty) -> bool {
+        let unsigned = types.as_int(ty).is_some_and(|int| !int.signed());
+        unsigned || self.changes.get(&id).is_some_and(|c| !c.may_fall && !c.exposed)
+    }
+
+    /// What a condition that is true says; `body` is where it has to hold.
+    pub fn assume(&mut self, types: &TypeStore, condition: &Expr, body: &Stmt) {
+        match &*condition.kind {
+            ExprKind::And(a, b) => {
+                self.assume(types, a, body);
+                self.assume(types, b, body);
+            }
+            ExprKind::Convert(Conv::ToBool | Conv::Numeric, inner) => self.assume(types, inner, body),
+            ExprKind::Binary(op @ (BinOp::Lt | BinOp::Gt | BinOp::Le | BinOp::Ge), a, b) => {
+                let (low, high) = if matches!(op, BinOp::Lt | BinOp::Le) { (a, b) } else { (b, a) };
+                let more = i128::from(matches!(op, BinOp::Le | BinOp::Ge));
+                let Some(id) = read_local(low) else { return };
+                let ty = number(low).ty.ty;
+                if !self.is_natural(types, id, ty) || assigns(body, id) {
+                    return;
+                }
+                let limit = match (constant(high), read_local(high)) {
+                    (Some(n), _) => Limit::Const(n + more),
+                    (None, Some(n)) if more == 0 && self.is_steady(n) => Limit::Local(n),
+                    _ => return,
+                };
+                self.below.push((id, limit));
+            }
+            _ => {}
+        }
+    }
+
+    /// What an index is known to be below.
+    pub fn limits(&self, index: &Expr) -> Vec<Limit> {
+        if let Some(n) = constant(index) {
+            return if n >= 0 { vec![Limit::Const(n + 1)] } else { vec![] };
+        }
+        let Some(id) = read_local(index) else { return vec![] };
+        self.below.iter().filter(|(i, _)| *i == id).map(|(_, limit)| *limit).collect()
+    }
+}
+
+/// Whether a statement changes a local.
+fn assigns(s: &Stmt, id: LocalId) -> bool {
+    let mut facts = Facts::default();
+    facts.stmt(s);
+    facts.changes.get(&id).is_some_and(|c| c.changed)
+}

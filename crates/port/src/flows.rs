@@ -1,0 +1,495 @@
+//! What flows where, and what values are used for.
+
+use crate::counts::{Access, CallSite, Candidate};
+use crate::facts::{constant, read_local, Facts, Limit};
+use crate::slots::{own_function, Func, Node, SlotId, Slots};
+use crate::Unit;
+use rustc_hash::{FxHashMap, FxHashSet};
+use typing::tree::*;
+use typing::types::{ArrayLen, Bounds, CountExpr, Qty, Ty, TyKind};
+use typing::walk::{children, stmt_children, Part};
+
+/// Where a pointer value comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// A slot.
+    Node(Node),
+    /// An object whose size is known when the program runs; the number of elements if it is known
+    /// now.
+    Object(Option<u64>),
+    /// A part of an object: an array in a struct or in an array.
+    Part(u64),
+    /// The address of one element.
+    Single,
+    /// Null.
+    Null,
+    /// Something else.
+    Unknown,
+}
+
+/// What a pointer is needed for.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// It is indexed or moved.
+    pub bounds: bool,
+    /// It moves back.
+    pub back: bool,
+    /// It is read as a string.
+    pub string: bool,
+}
+
+/// All that was found.
+#[derive(Default)]
+pub struct Flows {
+    /// The slots.
+    pub slots: Slots,
+    /// Values that come into a slot.
+    pub edges: Vec<(Source, Node)>,
+    /// What slots are needed for.
+    pub demands: FxHashMap<Node, Demand>,
+    /// Accesses through parameters.
+    pub accesses: FxHashMap<SlotId, Vec<Access>>,
+    /// Calls, by what is called.
+    pub calls: FxHashMap<Func, Vec<CallSite>>,
+    /// Functions whose address is taken: not all of their callers are known.
+    pub taken: FxHashSet<Func>,
+    /// The integer parameters of each function, which it does not change.
+    pub steady: FxHashMap<Func, Vec<usize>>,
+    /// Functions with a part that was not understood.
+    pub broken: bool,
+}
+
+/// Walks all functions of all units.
+pub fn collect(units: &[Unit], slots: Slots) -> Flows {
+    let mut flows = Flows { slots, ..Flows::default() };
+    for (n, unit) in units.iter().enumerate() {
+        for (id, function) in unit.tree.functions.iter().enumerate() {
+            let Some(body) = function.body.as_ref().filter(|b| !b.unchecked) else { continue };
+            if unit.map.is_system(function.span.lo) {
+                continue;
+            }
+            let func = FuncId(id as u32);
+            let facts = Facts::of(body);
+            if let (Some((key, ty)), Some(_)) = (own_function(units, n, func), unit.tree.functions.get(id)) {
+                let params = unit.tree.types.as_func(ty).map(|f| f.params.clone()).unwrap_or_default();
+                let whole = |k: &usize| {
+                    let integer = params.get(*k).is_some_and(|p| unit.tree.types.as_int(p.ty).is_some());
+                    integer && facts.is_steady(LocalId(*k as u32))
+                };
+                flows.steady.insert(key, (0..params.len()).filter(whole).collect());
+            }
+            let mut walk = Walk { units, unit: n, tree: unit.tree, func, facts, at_switch: 0, out: &mut flows };
+            body.block.stmts.iter().for_each(|s| walk.stmt(s));
+        }
+    }
+    flows
+}
+
+struct Walk<'a, 'f> {
+    units: &'a [Unit<'a>],
+    unit: usize,
+    tree: &'a Program,
+    func: FuncId,
+    facts: Facts,
+    /// How many facts the innermost `switch` began with.
+    at_switch: usize,
+    out: &'f mut Flows,
+}
+
+/// A pointer value without conversions that keep its elements.
+fn pointer(e: &Expr) -> &Expr {
+    match &*e.kind {
+        ExprKind::Convert(
+            Conv::Pointer | Conv::ProveNonnull | Conv::View | Conv::SameBits | Conv::Unchecked,
+            inner,
+        ) => pointer(inner),
+        _ => e,
+    }
+}
+
+impl Walk<'_, '_> {
+    fn is_pointer(&self, ty: Ty) -> bool {
+        self.tree.types.as_pointer(ty).is_some()
+    }
+
+    fn place(&mut self, place: &Expr) -> Option<Node> {
+        match &*place.kind {
+            ExprKind::Local(id) => Some((self.out.slots.local(self.units, self.unit, self.func, *id)?, 0)),
+            ExprKind::Global(id) => Some((self.out.slots.global(self.units, self.unit, *id)?, 0)),
+            ExprKind::Field(base, n) => {
+                let record = self.tree.types.as_record(base.ty.ty)?;
+                Some((self.out.slots.field(self.units, self.unit, record, *n)?, 0))
+            }
+            ExprKind::Deref(p) | ExprKind::IndexPointer(p, _) => self.behind(p),
+            ExprKind::IndexArray(a, _) => self.place(a).map(|(slot, depth)| (slot, depth + 1)),
+            _ => None,
+        }
+    }
+
+    /// The node that a pointer value's target is.
+    fn behind(&mut self, p: &Expr) -> Option<Node> {
+        let mut all = vec![];
+        self.sources(p, &mut all);
+        let found = all.iter().find_map(|s| match s {
+            Source::Node((slot, depth)) => Some((*slot, depth + 1)),
+            _ => None,
+        });
+        found.or_else(|| match &*pointer(p).kind {
+            ExprKind::Decay(place) | ExprKind::AddrOf(place) => match &*place.kind {
+                ExprKind::IndexArray(a, _) => self.place(a).map(|(slot, depth)| (slot, depth + 1)),
+                _ if matches!(self.tree.types.kind(place.ty.ty), TyKind::Array { .. }) => {
+                    self.place(place).map(|(slot, depth)| (slot, depth + 1))
+                }
+                _ => self.place(place),
+            },
+            _ => None,
+        })
+    }
+
+    /// Where a pointer value comes from.
+    fn sources(&mut self, e: &Expr, all: &mut Vec<Source>) {
+        match &*e.kind {
+            ExprKind::Convert(Conv::Pointer | Conv::ProveNonnull | Conv::SameBits, inner)
+            | ExprKind::PtrAdd(inner, ..)
+            | ExprKind::Comma(_, inner) => self.sources(inner, all),
+            ExprKind::Convert(Conv::View, inner) => self.sources(inner, all),
+            ExprKind::Convert(..) => all.push(Source::Unknown),
+            ExprKind::Load(place) | ExprKind::Move(place) | ExprKind::Take(place) | ExprKind::Borrow(_, place) => {
+                all.push(self.place(place).map_or(Source::Unknown, Source::Node));
+            }
+            ExprKind::Assign(place, _) | ExprKind::AssignOp(_, _, place, _) | ExprKind::IncDec(place, ..) => {
+                all.push(self.place(place).map_or(Source::Unknown, Source::Node));
+            }
+            ExprKind::Cond(_, a, b) | ExprKind::CondOmitted(_, a, b) => {
+                self.sources(a, all);
+                self.sources(b, all);
+            }
+            ExprKind::Null => all.push(Source::Null),
+            ExprKind::Decay(place) => all.push(self.array(place)),
+            ExprKind::AddrOf(place) => match &*place.kind {
+                ExprKind::IndexPointer(p, _) | ExprKind::Deref(p) => self.sources(p, all),
+                ExprKind::IndexArray(array, _) => all.push(match self.array(array) {
+                    Source::Object(_) => Source::Object(None),
+                    _ => Source::Unknown,
+                }),
+                _ => all.push(Source::Single),
+            },
+            ExprKind::Alloc(_) | ExprKind::New(_) => all.push(Source::Object(None)),
+            ExprKind::Call(Callee::Direct(f), ..) => {
+                let known = self.out.slots.result(self.units, self.unit, f.func);
+                let bounded = self.tree.types.as_pointer(e.ty.ty).is_some_and(|p| p.bounds != Bounds::Thin);
+                all.push(match known {
+                    Some(slot) => Source::Node((slot, 0)),
+                    None if bounded => Source::Object(None),
+                    None => Source::Unknown,
+                });
+            }
+            _ => all.push(Source::Unknown),
+        }
+    }
+
+    fn array(&self, place: &Expr) -> Source {
+        match self.tree.types.kind(place.ty.ty) {
+            // An array of one element at the end of a struct often has more.
+            TyKind::Array { len: ArrayLen::Const(0 | 1), .. } if matches!(&*place.kind, ExprKind::Field(..)) => {
+                Source::Unknown
+            }
+            TyKind::Array { len: ArrayLen::Const(n), .. } => match &*place.kind {
+                ExprKind::Local(_) | ExprKind::Global(_) | ExprKind::StrLit(_) => Source::Object(Some(*n)),
+                _ => Source::Part(*n),
+            },
+            _ => Source::Unknown,
+        }
+    }
+
+    fn need(&mut self, e: &Expr, demand: Demand) {
+        let mut all = vec![];
+        self.sources(e, &mut all);
+        for source in all {
+            if let Source::Node(node) = source {
+                self.need_node(node, demand);
+            }
+        }
+    }
+
+    fn need_node(&mut self, node: Node, demand: Demand) {
+        let known = self.out.demands.entry(node).or_default();
+        known.bounds |= demand.bounds;
+        known.back |= demand.back;
+        known.string |= demand.string;
+    }
+
+    fn flow(&mut self, value: &Expr, to: Node) {
+        if !self.is_pointer(value.ty.ty) {
+            return;
+        }
+        let mut all = vec![];
+        self.sources(value, &mut all);
+        all.into_iter().for_each(|source| self.out.edges.push((source, to)));
+    }
+
+    fn initial(&mut self, init: &Init, to: Option<Node>, ty: Qty) {
+        match init {
+            Init::Expr(e) => {
+                if let Some(to) = to {
+                    self.flow(e, to);
+                }
+            }
+            Init::List(items) => {
+                for (n, item) in items {
+                    match *self.tree.types.kind(ty.ty) {
+                        TyKind::Record(record) => {
+                            let field = self.tree.types.record(record).fields.as_ref();
+                            let Some(ty) = field.and_then(|f| f.get(*n as usize)).map(|f| f.ty) else { continue };
+                            let slot = self.out.slots.field(self.units, self.unit, record, *n as u32);
+                            self.initial(item, slot.map(|slot| (slot, 0)), ty);
+                        }
+                        TyKind::Array { elem, .. } => self.initial(item, to.map(|(s, d)| (s, d + 1)), elem),
+                        _ => {}
+                    }
+                }
+            }
+            Init::Repeat(_, _, inner) => {
+                if let TyKind::Array { elem, .. } = *self.tree.types.kind(ty.ty) {
+                    self.initial(inner, to.map(|(s, d)| (s, d + 1)), elem);
+                }
+            }
+            Init::Tagged(..) | Init::Str(_) => {}
+        }
+    }
+
+    fn stmt(&mut self, s: &Stmt) {
+        let before = self.facts.below.len();
+        let types = &self.tree.types;
+        match &s.kind {
+            StmtKind::Declare(local, Some(init)) => {
+                let slot = self.out.slots.local(self.units, self.unit, self.func, *local);
+                let body = self.tree.functions.get(self.func.0 as usize).and_then(|f| f.body.as_ref());
+                if let Some(ty) = body.and_then(|b| b.locals.get(local.0 as usize)).map(|l| l.ty) {
+                    self.initial(init, slot.map(|slot| (slot, 0)), ty);
+                }
+            }
+            StmtKind::Return(Some(e)) => {
+                if let Some(slot) = self.out.slots.result(self.units, self.unit, self.func) {
+                    self.flow(e, (slot, 0));
+                }
+            }
+            StmtKind::For(start, Some(condition), step, body) => {
+                start.iter().for_each(|s| self.stmt(s));
+                self.expr(condition);
+                self.facts.assume(types, condition, body);
+                self.stmt(body);
+                self.facts.below.truncate(before);
+                step.iter().for_each(|e| self.expr(e));
+                return;
+            }
+            StmtKind::If(condition, then, other) => {
+                self.expr(condition);
+                self.facts.assume(types, condition, then);
+                self.stmt(then);
+                self.facts.below.truncate(before);
+                other.iter().for_each(|s| self.stmt(s));
+                return;
+            }
+            StmtKind::While(condition, body) => {
+                self.expr(condition);
+                self.facts.assume(types, condition, body);
+                self.stmt(body);
+                self.facts.below.truncate(before);
+                return;
+            }
+            // A jump could lead into a loop and around its condition.
+            StmtKind::Label(..) => self.out.broken |= before > 0,
+            StmtKind::Case(..) | StmtKind::Default(_) => self.out.broken |= before > self.at_switch,
+            StmtKind::Asm(_) | StmtKind::GotoComputed(_) => self.out.broken = true,
+            StmtKind::Switch(value, body) => {
+                self.expr(value);
+                let outer = std::mem::replace(&mut self.at_switch, before);
+                self.stmt(body);
+                self.at_switch = outer;
+                return;
+            }
+            _ => {}
+        }
+        stmt_children(s, &mut |part| match part {
+            Part::Expr(e) => self.expr(e),
+            Part::Stmt(s) => self.stmt(s),
+        });
+    }
+
+    fn expr(&mut self, e: &Expr) {
+        let bounds = Demand { bounds: true, ..Demand::default() };
+        match &*e.kind {
+            ExprKind::Error => self.out.broken = true,
+            ExprKind::IndexPointer(base, index) => {
+                let n = constant(index);
+                if n != Some(0) {
+                    self.need(base, Demand { back: n.is_some_and(|n| n < 0), ..bounds });
+                }
+                let limits = self.facts.limits(index);
+                self.access(base, limits);
+            }
+            ExprKind::PtrAdd(base, step, minus) => {
+                self.need(base, Demand { back: *minus || constant(step).is_some_and(|n| n < 0), ..bounds });
+            }
+            ExprKind::IncDec(place, up, _) if self.is_pointer(place.ty.ty) => {
+                if let Some(node) = self.place(place) {
+                    self.need_node(node, Demand { back: !up, ..bounds });
+                }
+            }
+            ExprKind::AssignOp(op, _, place, _) if self.is_pointer(place.ty.ty) => {
+                if let Some(node) = self.place(place) {
+                    self.need_node(node, Demand { back: *op == BinOp::Sub, ..bounds });
+                }
+            }
+            ExprKind::Assign(place, value) => {
+                if let Some(node) = self.place(place) {
+                    self.flow(value, node);
+                }
+            }
+            ExprKind::Func(f) => {
+                if let Some((key, _)) = own_function(self.units, self.unit, f.func) {
+                    self.out.taken.insert(key);
+                }
+            }
+            // What is read of a parameter is one use; those that are known to fit are taken off.
+            ExprKind::Load(place) => {
+                if let (ExprKind::Local(id), true) = (&*place.kind, self.is_pointer(e.ty.ty)) {
+                    self.used(*id, 1);
+                }
+            }
+            ExprKind::Binary(BinOp::Eq | BinOp::Ne, a, b) if matches!(*pointer(b).kind, ExprKind::Null) => {
+                self.looked_at(a);
+            }
+            ExprKind::Convert(Conv::ToBool, inner) => self.looked_at(inner),
+            ExprKind::Call(callee, ty, args) => self.call(callee, *ty, args),
+            ExprKind::StmtExpr(block, _) => block.stmts.iter().for_each(|s| self.stmt(s)),
+            ExprKind::CompoundLit(local, init) => {
+                let slot = self.out.slots.local(self.units, self.unit, self.func, *local);
+                self.initial(init, slot.map(|slot| (slot, 0)), e.ty);
+            }
+            _ => {}
+        }
+        children(e, &mut |child| self.expr(child));
+    }
+
+    /// The parameter that a pointer value is, as it came in.
+    fn parameter(&mut self, e: &Expr) -> Option<(SlotId, LocalId)> {
+        let id = read_local(pointer(e))?;
+        let body = self.tree.functions.get(self.func.0 as usize)?.body.as_ref()?;
+        if id.0 >= body.params || !self.facts.is_steady(id) {
+            return None;
+        }
+        Some((self.out.slots.param(self.units, self.unit, self.func, id.0 as usize)?, id))
+    }
+
+    fn used(&mut self, id: LocalId, count: i64) {
+        let body = self.tree.functions.get(self.func.0 as usize).and_then(|f| f.body.as_ref());
+        if body.is_some_and(|b| id.0 < b.params) {
+            if let Some(slot) = self.out.slots.param(self.units, self.unit, self.func, id.0 as usize) {
+                self.out.accesses.entry(slot).or_default().push(Access { uses: count, indexed: false, fits: vec![] });
+            }
+        }
+    }
+
+    /// A pointer is compared with null.
+    fn looked_at(&mut self, e: &Expr) {
+        if let Some(id) = read_local(pointer(e)).filter(|_| self.is_pointer(e.ty.ty)) {
+            self.used(id, -1);
+        }
+    }
+
+    fn access(&mut self, base: &Expr, limits: Vec<Limit>) {
+        let same = matches!((self.tree.types.as_pointer(base.ty.ty), self.tree.types.as_pointer(pointer(base).ty.ty)),
+            (Some(a), Some(b)) if a.target.ty == b.target.ty);
+        let Some((slot, _)) = self.parameter(base).filter(|_| same) else { return };
+        let fits = limits.into_iter().filter_map(|limit| self.candidate(limit)).collect();
+        self.out.accesses.entry(slot).or_default().push(Access { uses: -1, indexed: true, fits });
+    }
+
+    fn candidate(&self, limit: Limit) -> Option<Candidate> {
+        let body = self.tree.functions.get(self.func.0 as usize)?.body.as_ref()?;
+        match limit {
+            Limit::Local(id) if id.0 < body.params => Some(Candidate::Param(id.0 as usize)),
+            Limit::Local(_) => None,
+            Limit::Const(n) => u64::try_from(n).ok().map(Candidate::Const),
+        }
+    }
+
+    fn call(&mut self, callee: &Callee, ty: Ty, args: &[Expr]) {
+        let direct = match callee {
+            Callee::Direct(f) => Some(f.func),
+            _ => None,
+        };
+        let own = direct.and_then(|f| Some((f, own_function(self.units, self.unit, f)?.0)));
+        let Some(prototype) = self.tree.types.as_func(ty) else { return };
+        if let Some((f, key)) = own {
+            let mut site = CallSite::default();
+            for (n, arg) in args.iter().enumerate() {
+                if let Some(slot) = self.out.slots.param(self.units, self.unit, f, n) {
+                    self.flow(arg, (slot, 0));
+                }
+                let mut all = vec![];
+                if self.is_pointer(arg.ty.ty) {
+                    self.sources(arg, &mut all);
+                }
+                // An object that was moved into has fewer elements.
+                if matches!(&*pointer(arg).kind, ExprKind::PtrAdd(..)) {
+                    all = vec![Source::Unknown];
+                }
+                site.sources.push(all);
+                site.params.push(self.parameter(arg).map(|(slot, _)| slot));
+                site.numbers.push(match (constant(arg), read_local(arg)) {
+                    (Some(n), _) => u64::try_from(n).ok().map(Candidate::Const),
+                    (None, Some(id)) if self.facts.is_steady(id) => self.candidate(Limit::Local(id)),
+                    _ => None,
+                });
+            }
+            self.out.calls.entry(key).or_default().push(site);
+            return;
+        }
+        for (n, arg) in args.iter().enumerate() {
+            let Some(p) = prototype.params.get(n).and_then(|p| self.tree.types.as_pointer(p.ty)) else { continue };
+            match p.bounds {
+                Bounds::Thin => {}
+                Bounds::Fat => self.need(arg, Demand { bounds: true, ..Demand::default() }),
+                Bounds::Terminated | Bounds::FatTerminated => {
+                    self.need(arg, Demand { string: true, ..Demand::default() });
+                }
+                Bounds::Counted(count) => self.counted_argument(arg, args, self.tree.types.count_expr(count).clone()),
+            }
+        }
+    }
+
+    /// An argument of which a function of the library reads or writes so many bytes.
+    fn counted_argument(&mut self, arg: &Expr, args: &[Expr], count: CountExpr) {
+        let size = self.tree.types.as_pointer(pointer(arg).ty.ty).and_then(|p| self.tree.types.layout(p.target.ty));
+        let size = size.map_or(1, |l| i128::from(l.size.max(1)));
+        let number = match count {
+            CountExpr::Param(n) => args.get(n as usize),
+            _ => None,
+        };
+        if number.and_then(constant).is_some_and(|n| n <= size) {
+            return;
+        }
+        self.need(arg, Demand { bounds: true, ..Demand::default() });
+        let Some(number) = number.map(crate::facts::number) else { return };
+        // `n * sizeof *p` bytes are `n` elements.
+        let elements = match &*number.kind {
+            ExprKind::Binary(BinOp::Mul, a, b) if constant(b) == Some(size) => Some(a),
+            ExprKind::Binary(BinOp::Mul, a, b) if constant(a) == Some(size) => Some(b),
+            _ if size == 1 => Some(number),
+            _ => None,
+        };
+        let local = elements.and_then(read_local).filter(|id| self.facts.is_steady(*id));
+        if let Some(candidate) = local.and_then(|id| self.candidate(Limit::Local(id))) {
+            if let Some((slot, _)) = self.parameter(arg) {
+                self.out.accesses.entry(slot).or_default().push(Access {
+                    uses: -1,
+                    indexed: true,
+                    fits: vec![candidate],
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What words the declarations of a C program need, found by looking at all files named.
+//!
+//! Values of pointer type flow between *slots*: parameters, results, fields, globals and locals.
+//! What a value is used for at one slot (it is indexed, or read as a string) all slots need that it
+//! came from; this is the constraint graph of CCured (Necula et al., TOPLAS 2005) and 3C (Machiry
+//! et al., OOPSLA 2022). Slots that need bounds and have none get a count where loops and calls
+//! relate the pointer to one (`counts`), else `fat`. A finding is *sure* if all accesses and all
+//! values that come in are known to fit, in all files named.
+
+pub mod counts;
+pub mod declarators;
+pub mod facts;
+pub mod flows;
+pub mod slots;
+pub mod words;
+
+use source::{PlacedFix, SourceMap};
+use syntax::ast;
+use typing::tree::Program;
+
+/// One file named, with what was read of it.
+pub struct Unit<'a> {
+    /// Its text.
+    pub map: &'a SourceMap,
+    /// Its syntax tree.
+    pub ast: &'a ast::Unit,
+    /// Its typed tree. It may have errors.
+    pub tree: &'a Program,
+}
+
+/// The kinds of findings, in the order in which they are applied.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Kind {
+    /// Declarations of one function or variable get the same words.
+    Agree,
+    /// `@heap`
+    Heap,
+    /// `null_terminated`
+    String,
+    /// `counted_by(n)`
+    Count,
+    /// `fat`
+    Fat,
+    /// What a single report says.
+    Report,
+}
+
+impl Kind {
+    /// What it is called in reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Agree => "declarations agree",
+            Kind::Heap => "@heap",
+            Kind::String => "null_terminated",
+            Kind::Count => "counted_by",
+            Kind::Fat => "fat",
+            Kind::Report => "as the report says",
+        }
+    }
+}
+
+/// A place in a user's file: file, line, column.
+pub type Place = (String, u32, u32);
+
+/// What one declaration should say.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// Which kind.
+    pub kind: Kind,
+    /// Where the names of the declarations stand.
+    pub subjects: Vec<Place>,
+    /// The words.
+    pub words: String,
+    /// The edits, at all declarations.
+    pub fix: PlacedFix,
+}
+
+/// Looks at all files named. `closed` says whether no file but those named includes a header.
+pub fn findings(units: &[Unit], closed: &dyn Fn(&str) -> bool) -> Vec<Finding> {
+    let slots = slots::Slots::collect(units);
+    let flows = flows::collect(units, slots);
+    words::choose(units, &flows, closed)
+}

@@ -1,0 +1,204 @@
+//! Chooses the words of each slot that lacks some, and makes the edits.
+
+use crate::counts;
+use crate::declarators::Site;
+use crate::flows::{Demand, Flows, Source};
+use crate::slots::{place_of, Key, Node, SlotSite};
+use crate::{Finding, Kind, Unit};
+use rustc_hash::{FxHashMap, FxHashSet};
+use source::{fix, Applicability, Placed, PlacedFix, Span, Symbol};
+use typing::types::Bounds;
+
+/// The findings of all files, in the order of kinds and places.
+pub fn choose(units: &[Unit], flows: &Flows, closed: &dyn Fn(&str) -> bool) -> Vec<Finding> {
+    let demands = spread(flows);
+    let mut bounds: Vec<Node> = vec![];
+    let mut all = vec![];
+    for (&node, &demand) in &demands {
+        let Some(step) = flows.slots.all.get(node.0).and_then(|s| s.steps.get(node.1)) else { continue };
+        if step.bounds != Some(Bounds::Thin) || !step.indexable {
+            continue;
+        }
+        if demand.string && step.character {
+            let words = if demand.back { "fat null_terminated" } else { "null_terminated" };
+            all.extend(finding(units, flows, node, Kind::String, Applicability::Likely, |_| Some(words.to_string())));
+        } else if demand.bounds {
+            bounds.push(node);
+        }
+    }
+    let wanted: FxHashSet<_> = bounds.iter().filter(|n| n.1 == 0).map(|n| n.0).collect();
+    let is_open = |slot| is_open(units, flows, slot, closed);
+    let found = counts::solve(flows, &wanted, &is_open);
+    let sure = sure_fat(flows, &bounds, &is_open);
+    for node in bounds {
+        let counted = found.get(&node.0).filter(|_| node.1 == 0).and_then(|count| {
+            let sureness = if count.sure { Applicability::Sure } else { Applicability::Likely };
+            finding(units, flows, node, Kind::Count, sureness, |site| {
+                let name = site.params.get(count.param).copied().flatten()?;
+                Some(format!("counted_by({name})"))
+            })
+        });
+        let sureness = if sure.contains(&node) { Applicability::Sure } else { Applicability::Likely };
+        all.extend(counted.or_else(|| finding(units, flows, node, Kind::Fat, sureness, |_| Some("fat".to_string()))));
+    }
+    all.sort_by(|a, b| (a.kind, &a.fix).cmp(&(b.kind, &b.fix)));
+    all.dedup();
+    all
+}
+
+/// What each node is needed for, what it passes on included.
+fn spread(flows: &Flows) -> FxHashMap<Node, Demand> {
+    let mut demands = flows.demands.clone();
+    // What is written asks for the same of what comes in.
+    for (id, slot) in flows.slots.all.iter().enumerate() {
+        for (depth, step) in slot.steps.iter().enumerate() {
+            let known = demands.entry((id, depth)).or_default();
+            match step.bounds {
+                Some(Bounds::Fat | Bounds::Counted(_)) => known.bounds = true,
+                Some(Bounds::Terminated | Bounds::FatTerminated) => known.string = true,
+                _ => {}
+            }
+        }
+    }
+    let mut into: FxHashMap<Node, Vec<Node>> = FxHashMap::default();
+    for (source, to) in &flows.edges {
+        let Source::Node(from) = source else { continue };
+        into.entry(*to).or_default().push(*from);
+        // What is behind both pointers is the same memory.
+        for deeper in 1..4 {
+            let (a, b) = ((from.0, from.1 + deeper), (to.0, to.1 + deeper));
+            into.entry(a).or_default().push(b);
+            into.entry(b).or_default().push(a);
+        }
+    }
+    let mut work: Vec<Node> = demands.keys().copied().collect();
+    while let Some(node) = work.pop() {
+        let demand = demands.get(&node).copied().unwrap_or_default();
+        for &from in into.get(&node).into_iter().flatten() {
+            let known = demands.entry(from).or_default();
+            let before = *known;
+            known.bounds |= demand.bounds;
+            known.back |= demand.back;
+            known.string |= demand.string;
+            if *known != before {
+                work.push(from);
+            }
+        }
+    }
+    demands
+}
+
+/// Whether code that was not read may give the slot a value.
+fn is_open(units: &[Unit], flows: &Flows, slot: usize, closed: &dyn Fn(&str) -> bool) -> bool {
+    let Some(slot) = flows.slots.all.get(slot) else { return true };
+    let func = match &slot.key {
+        Key::Param(func, _) | Key::Result(func) => func,
+        Key::Global(_) | Key::Object(_) | Key::Local(..) => return true,
+    };
+    let outside = |site: &SlotSite| match (units.get(site.unit), site.site.name) {
+        (Some(unit), Some(name)) => !closed(unit.map.file_at(name.lo)),
+        _ => true,
+    };
+    flows.taken.contains(func) || slot.sites.is_empty() || slot.sites.iter().any(outside)
+}
+
+/// The nodes of which all values that come in are whole objects, or come from such nodes: a
+/// greatest fixed point.
+fn sure_fat(flows: &Flows, wanted: &[Node], is_open: &dyn Fn(usize) -> bool) -> FxHashSet<Node> {
+    if flows.broken {
+        return FxHashSet::default();
+    }
+    let mut incoming: FxHashMap<Node, Vec<Source>> = FxHashMap::default();
+    for (source, to) in &flows.edges {
+        incoming.entry(*to).or_default().push(*source);
+    }
+    let local = |slot: usize| matches!(flows.slots.all.get(slot).map(|s| &s.key), Some(Key::Local(..)));
+    let locals = incoming.keys().copied().filter(|n| n.1 == 0 && local(n.0));
+    let closed = wanted.iter().copied().filter(|n| n.1 == 0 && !is_open(n.0));
+    let mut sure: FxHashSet<Node> = closed.chain(locals).collect();
+    let written = |n: &Node| {
+        let step = flows.slots.all.get(n.0).and_then(|s| s.steps.get(n.1));
+        step.and_then(|s| s.bounds).is_some_and(|b| b.is_fat() || matches!(b, Bounds::Counted(_)))
+    };
+    loop {
+        let fits = |source: &Source| match source {
+            Source::Node(n) => sure.contains(n) || written(n) && !local(n.0),
+            Source::Object(_) | Source::Null => true,
+            Source::Part(_) | Source::Single | Source::Unknown => false,
+        };
+        let kept: FxHashSet<Node> =
+            sure.iter().copied().filter(|n| incoming.get(n).into_iter().flatten().all(fits)).collect();
+        if kept.len() == sure.len() {
+            return kept;
+        }
+        sure = kept;
+    }
+}
+
+/// The finding for one node: an edit at each of its declarations. None if one cannot be edited.
+fn finding(
+    units: &[Unit],
+    flows: &Flows,
+    node: Node,
+    kind: Kind,
+    applicability: Applicability,
+    words: impl Fn(&SlotSite) -> Option<String>,
+) -> Option<Finding> {
+    let slot = flows.slots.all.get(node.0)?;
+    // What is kept in locals themselves is inferred.
+    if node.1 == 0 && matches!(slot.key, Key::Local(..)) {
+        return None;
+    }
+    let (mut edits, mut subjects, mut said) = (vec![], vec![], String::new());
+    for site in &slot.sites {
+        let unit = units.get(site.unit)?;
+        said = words(site)?;
+        edits.push(edit(unit, &site.site, node.1, &said)?);
+        subjects.extend(site.site.name.map(|name| place_of(unit, name)));
+    }
+    edits.sort();
+    edits.dedup();
+    subjects.sort();
+    subjects.dedup();
+    let fix = PlacedFix { applicability, edits };
+    (!fix.edits.is_empty()).then_some(Finding { kind, subjects, words: said, fix })
+}
+
+/// Words after a `*`.
+pub fn edit(unit: &Unit, site: &Site, depth: usize, words: &str) -> Option<Placed> {
+    let star: Span = site.stars.get(depth).copied().flatten()?;
+    let at = fix::place(unit.map, star)?;
+    let line = unit.map.source_line(&at.file, at.line)?;
+    let bytes = line.as_bytes();
+    let end = at.end_column as usize - 1;
+    let has_words = bytes.get(at.column as usize - 1..end)?.len() > 1;
+    let word = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_' || *b == b'(');
+    let before = match has_words {
+        true => " ",
+        // `char* p` becomes `char* fat p`.
+        false if bytes.get(end) == Some(&b' ') && word(bytes.get((at.column as usize).checked_sub(2)?)) => " ",
+        false => "",
+    };
+    let after = if word(bytes.get(end)) { " " } else { "" };
+    let text = format!("{before}{words}{after}");
+    Some(Placed { file: at.file, line: at.line, column: at.end_column, end_column: at.end_column, text })
+}
+
+/// An identifier in `counted_by(...)` of one declaration as another one names it.
+pub fn renamed(words: &str, from: &[Option<Symbol>], to: &[Option<Symbol>]) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = words;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        let (before, tail) = rest.split_at(at);
+        let end = tail.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(tail.len());
+        let (name, after) = tail.split_at(end);
+        out.push_str(before);
+        match from.iter().position(|p| p.is_some_and(|p| p.as_str() == name)) {
+            Some(n) => out.push_str(to.get(n).copied().flatten()?.as_str()),
+            None => out.push_str(name),
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    Some(out)
+}
