@@ -2,8 +2,9 @@
 
 use crate::failure::{reason, Failure, Outcome};
 use crate::options::{Color, Format, Options};
+use port::Finding;
 use source::render::{self, Style};
-use source::{Diagnostic, Level, Sink, SourceMap};
+use source::{Diagnostic, Level, PlacedFix, Sink, SourceMap};
 use std::fs::File;
 use std::io::{Error, ErrorKind, IsTerminal, Write};
 use std::mem::ManuallyDrop;
@@ -62,7 +63,13 @@ static LOOK_AT_OUTPUT: extern "C" fn() = {
 
 /// Prints what was found; true if there are errors.
 pub fn diagnostics(options: &Options, map: &SourceMap, sink: &Sink) -> Outcome<bool> {
-    let text = render(options, map, sink);
+    diagnostics_with(options, map, sink, &[])
+}
+
+/// The same, with what was found by looking at the whole file: in JSON a report about a declaration
+/// has the fixes of that declaration.
+pub fn diagnostics_with(options: &Options, map: &SourceMap, sink: &Sink, more: &[Finding]) -> Outcome<bool> {
+    let text = render(options, map, sink, more);
     if options.format == Format::Json {
         output(&text)?;
     } else {
@@ -76,7 +83,7 @@ const MOST: usize = 100;
 
 /// The text of what was found, in the format asked for and the order of the source. If there are
 /// more reports than are shown, errors are shown before others.
-pub fn render(options: &Options, map: &SourceMap, sink: &Sink) -> String {
+fn render(options: &Options, map: &SourceMap, sink: &Sink, more: &[Finding]) -> String {
     let mut all: Vec<&Diagnostic> = sink.all.iter().filter(|d| wanted(options, d)).collect();
     let left = all.len().saturating_sub(MOST);
     if left > 0 {
@@ -86,7 +93,7 @@ pub fn render(options: &Options, map: &SourceMap, sink: &Sink) -> String {
     // A stage looks at all functions before the next one begins. On one line, what an earlier stage
     // found may be the cause.
     all.sort_by_key(|d| map.line_index(d.span.lo));
-    let mut text: String = all.iter().map(|d| one(options, map, d)).collect();
+    let mut text: String = all.iter().map(|d| one(options, map, d, more)).collect();
     if left > 0 && options.format != Format::Json {
         text.push_str(&format!("lee: {left} more reports are not shown\n"));
     }
@@ -109,9 +116,14 @@ fn wanted(options: &Options, diagnostic: &Diagnostic) -> bool {
     diagnostic.level == Level::Error || !(options.no_warnings || options.warnings.iter().any(off))
 }
 
-fn one(options: &Options, map: &SourceMap, diagnostic: &Diagnostic) -> String {
+fn one(options: &Options, map: &SourceMap, diagnostic: &Diagnostic, more: &[Finding]) -> String {
     match options.format {
-        Format::Json => render::json(map, diagnostic, &[]) + "\n",
+        Format::Json => {
+            let subject = diagnostic.subject.map(|at| map.locate(at)).map(|at| (at.file, at.line, at.column));
+            let about = |f: &&Finding| subject.as_ref().is_some_and(|subject| f.subjects.contains(subject));
+            let fixes: Vec<PlacedFix> = more.iter().filter(about).map(|f| f.fix.clone()).collect();
+            render::json(map, diagnostic, &fixes) + "\n"
+        }
         Format::Text => render::text(map, diagnostic, Style { colour: coloured(options) }),
         Format::Gcc => gcc_line(map, diagnostic),
     }

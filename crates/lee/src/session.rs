@@ -2,7 +2,7 @@
 
 use crate::failure::{reason, Failure, Outcome};
 use crate::home::Home;
-use crate::options::Options;
+use crate::options::{Format, Options};
 use crate::pipeline::{self, Product, Settings, Until};
 use crate::report;
 use crate::timing::Timer;
@@ -45,7 +45,8 @@ impl Session {
         let settings = self.settings(until, file);
         let product =
             if sink.has_errors() { Ok(None) } else { pipeline::compile(&map, &settings, &mut sink, &mut timer) };
-        let bad = report::diagnostics(&self.options, &map, &sink)?;
+        let fixes = self.fixes(file, &map, &sink);
+        let bad = report::diagnostics_with(&self.options, &map, &sink, &fixes)?;
         if self.options.time_passes {
             report::note(&timer.table(&file.display().to_string()));
         }
@@ -54,6 +55,21 @@ impl Session {
             Ok(_) => Err(Failure::reported()),
             Err(bug) => Err(Failure::error(format!("internal error in {}: {bug}", file.display()))),
         }
+    }
+
+    /// What the declarations that were reported should say, for tools. Headers may have other users.
+    fn fixes(&self, file: &Path, map: &SourceMap, sink: &Sink) -> Vec<port::Finding> {
+        let asked = self.options.format == Format::Json && dialect(file) == Dialect::Leeward;
+        if !asked || !sink.all.iter().any(|d| d.subject.is_some()) {
+            return vec![];
+        }
+        let settings = self.settings(Until::Checked, file);
+        let mut again = Sink::default();
+        let Ok(trees) = pipeline::trees(map, &settings, &mut again) else { return vec![] };
+        let lost = |d: &source::Diagnostic| syntax::codes::ALL.iter().any(|code| code.id == d.code.id);
+        let complete = !again.all.iter().any(lost);
+        let own = map.files.first().cloned().unwrap_or_default();
+        port::findings(&[port::Unit { map, ast: &trees.ast, tree: &trees.typed }], &|file| file == own, complete)
     }
 
     /// The types of a file, with its contracts; fails if there were errors.

@@ -45,6 +45,11 @@ pub struct Flows {
     pub slots: Slots,
     /// Values that come into a slot.
     pub edges: Vec<(Source, Node)>,
+    /// Nodes that are the same memory: what two pointers lead to, of which one is copied to the
+    /// other.
+    pub same: Vec<(Node, Node)>,
+    /// Pointers that are compared with each other: both need bounds, or none does.
+    pub compared: Vec<(Node, Node)>,
     /// What slots are needed for.
     pub demands: FxHashMap<Node, Demand>,
     /// Accesses through parameters.
@@ -152,7 +157,18 @@ impl Walk<'_, '_> {
             ExprKind::Convert(Conv::Pointer | Conv::ProveNonnull | Conv::SameBits, inner)
             | ExprKind::PtrAdd(inner, ..)
             | ExprKind::Comma(_, inner) => self.sources(inner, all),
-            ExprKind::Convert(Conv::View, inner) => self.sources(inner, all),
+            ExprKind::Convert(Conv::View, inner) => {
+                let from = all.len();
+                self.sources(inner, all);
+                // Lengths are in elements of another size.
+                for source in all.iter_mut().skip(from) {
+                    match source {
+                        Source::Object(_) => *source = Source::Object(None),
+                        Source::Part(_) | Source::Single => *source = Source::Unknown,
+                        _ => {}
+                    }
+                }
+            }
             ExprKind::Convert(..) => all.push(Source::Unknown),
             ExprKind::Load(place) | ExprKind::Move(place) | ExprKind::Take(place) | ExprKind::Borrow(_, place) => {
                 all.push(self.place(place).map_or(Source::Unknown, Source::Node));
@@ -226,6 +242,9 @@ impl Walk<'_, '_> {
         let mut all = vec![];
         self.sources(value, &mut all);
         all.into_iter().for_each(|source| self.out.edges.push((source, to)));
+        if let Some(behind) = self.behind(value) {
+            self.out.same.push((behind, (to.0, to.1 + 1)));
+        }
     }
 
     fn initial(&mut self, init: &Init, to: Option<Node>, ty: Qty) {
@@ -361,6 +380,7 @@ impl Walk<'_, '_> {
             ExprKind::Binary(BinOp::Eq | BinOp::Ne, a, b) if matches!(*pointer(b).kind, ExprKind::Null) => {
                 self.looked_at(a);
             }
+            ExprKind::Binary(_, a, b) | ExprKind::PtrDiff(a, b) if self.is_pointer(a.ty.ty) => self.compare(a, b),
             ExprKind::Convert(Conv::ToBool, inner) => self.looked_at(inner),
             ExprKind::Call(callee, ty, args) => self.call(callee, *ty, args),
             ExprKind::StmtExpr(block, _) => block.stmts.iter().for_each(|s| self.stmt(s)),
@@ -388,6 +408,19 @@ impl Walk<'_, '_> {
         if body.is_some_and(|b| id.0 < b.params) {
             if let Some(slot) = self.out.slots.param(self.units, self.unit, self.func, id.0 as usize) {
                 self.out.accesses.entry(slot).or_default().push(Access { uses: count, indexed: false, fits: vec![] });
+            }
+        }
+    }
+
+    fn compare(&mut self, a: &Expr, b: &Expr) {
+        let (mut left, mut right) = (vec![], vec![]);
+        self.sources(a, &mut left);
+        self.sources(b, &mut right);
+        for x in &left {
+            for y in &right {
+                if let (Source::Node(x), Source::Node(y)) = (x, y) {
+                    self.out.compared.push((*x, *y));
+                }
             }
         }
     }

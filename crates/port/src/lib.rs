@@ -73,11 +73,16 @@ pub struct Finding {
     pub words: String,
     /// The edits, at all declarations.
     pub fix: PlacedFix,
+    /// Findings of one cluster are about pointers that flow into each other: none may be right
+    /// without the others.
+    pub cluster: usize,
 }
 
-/// Looks at all files named. `closed` says whether no file but those named includes a header.
-pub fn findings(units: &[Unit], closed: &dyn Fn(&str) -> bool) -> Vec<Finding> {
+/// Looks at all files named. `closed` says whether no file but those named includes a header;
+/// `complete`, whether all files named were read to their ends. Nothing is sure otherwise.
+pub fn findings(units: &[Unit], closed: &dyn Fn(&str) -> bool, complete: bool) -> Vec<Finding> {
     let slots = slots::Slots::collect(units);
-    let flows = flows::collect(units, slots);
+    let mut flows = flows::collect(units, slots);
+    flows.broken |= !complete;
     words::choose(units, &flows, closed)
 }

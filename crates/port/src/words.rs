@@ -12,6 +12,7 @@ use typing::types::Bounds;
 /// The findings of all files, in the order of kinds and places.
 pub fn choose(units: &[Unit], flows: &Flows, closed: &dyn Fn(&str) -> bool) -> Vec<Finding> {
     let demands = spread(flows);
+    let clusters = clusters(flows);
     let mut bounds: Vec<Node> = vec![];
     let mut all = vec![];
     for (&node, &demand) in &demands {
@@ -21,7 +22,9 @@ pub fn choose(units: &[Unit], flows: &Flows, closed: &dyn Fn(&str) -> bool) -> V
         }
         if demand.string && step.character {
             let words = if demand.back { "fat null_terminated" } else { "null_terminated" };
-            all.extend(finding(units, flows, node, Kind::String, Applicability::Likely, |_| Some(words.to_string())));
+            all.extend(finding(units, flows, &clusters, node, Kind::String, Applicability::Likely, |_| {
+                Some(words.to_string())
+            }));
         } else if demand.bounds {
             bounds.push(node);
         }
@@ -29,22 +32,55 @@ pub fn choose(units: &[Unit], flows: &Flows, closed: &dyn Fn(&str) -> bool) -> V
     let wanted: FxHashSet<_> = bounds.iter().filter(|n| n.1 == 0).map(|n| n.0).collect();
     let is_open = |slot| is_open(units, flows, slot, closed);
     let found = counts::solve(flows, &wanted, &is_open);
-    let sure = sure_fat(flows, &bounds, &is_open);
+    let sure = sure_fat(flows, &demands, &bounds, &is_open);
     for node in bounds {
         let counted = found.get(&node.0).filter(|_| node.1 == 0).and_then(|count| {
             let sureness = if count.sure { Applicability::Sure } else { Applicability::Likely };
-            finding(units, flows, node, Kind::Count, sureness, |site| {
+            finding(units, flows, &clusters, node, Kind::Count, sureness, |site| {
                 let name = site.params.get(count.param).copied().flatten()?;
                 Some(format!("counted_by({name})"))
             })
         });
         let sureness = if sure.contains(&node) { Applicability::Sure } else { Applicability::Likely };
-        all.extend(counted.or_else(|| finding(units, flows, node, Kind::Fat, sureness, |_| Some("fat".to_string()))));
+        all.extend(
+            counted
+                .or_else(|| finding(units, flows, &clusters, node, Kind::Fat, sureness, |_| Some("fat".to_string()))),
+        );
     }
     all.sort_by(|a, b| (a.kind, &a.fix).cmp(&(b.kind, &b.fix)));
     all.dedup();
     all
 }
+
+/// For each slot the least number of those that it exchanges values with.
+fn clusters(flows: &Flows) -> Vec<usize> {
+    let mut parent: Vec<usize> = (0..flows.slots.all.len()).collect();
+    fn root(parent: &mut [usize], mut at: usize) -> usize {
+        while let Some(&up) = parent.get(at).filter(|&&up| up != at) {
+            let above = parent.get(up).copied().unwrap_or(up);
+            if let Some(slot) = parent.get_mut(at) {
+                *slot = above;
+            }
+            at = up;
+        }
+        at
+    }
+    let edges = flows.edges.iter().filter_map(|(source, to)| match source {
+        Source::Node(from) => Some((from.0, to.0)),
+        _ => None,
+    });
+    let pairs = flows.same.iter().chain(&flows.compared).map(|(a, b)| (a.0, b.0));
+    for (a, b) in edges.chain(pairs) {
+        let (a, b) = (root(&mut parent, a), root(&mut parent, b));
+        if let Some(slot) = parent.get_mut(a.max(b)) {
+            *slot = a.min(b);
+        }
+    }
+    (0..parent.len()).map(|at| root(&mut parent, at)).collect()
+}
+
+/// Behind so many pointers words are looked for.
+const DEEPEST: usize = 3;
 
 /// What each node is needed for, what it passes on included.
 fn spread(flows: &Flows) -> FxHashMap<Node, Demand> {
@@ -64,12 +100,17 @@ fn spread(flows: &Flows) -> FxHashMap<Node, Demand> {
     for (source, to) in &flows.edges {
         let Source::Node(from) = source else { continue };
         into.entry(*to).or_default().push(*from);
-        // What is behind both pointers is the same memory.
-        for deeper in 1..4 {
+    }
+    for (from, to) in &flows.same {
+        for deeper in 0..DEEPEST {
             let (a, b) = ((from.0, from.1 + deeper), (to.0, to.1 + deeper));
             into.entry(a).or_default().push(b);
             into.entry(b).or_default().push(a);
         }
+    }
+    for &(a, b) in &flows.compared {
+        into.entry(a).or_default().push(b);
+        into.entry(b).or_default().push(a);
     }
     let mut work: Vec<Node> = demands.keys().copied().collect();
     while let Some(node) = work.pop() {
@@ -102,32 +143,46 @@ fn is_open(units: &[Unit], flows: &Flows, slot: usize, closed: &dyn Fn(&str) -> 
     flows.taken.contains(func) || slot.sites.is_empty() || slot.sites.iter().any(outside)
 }
 
-/// The nodes of which all values that come in are whole objects, or come from such nodes: a
-/// greatest fixed point.
-fn sure_fat(flows: &Flows, wanted: &[Node], is_open: &dyn Fn(usize) -> bool) -> FxHashSet<Node> {
+/// The nodes of which all values that come in are whole objects, or come from such nodes, and whose
+/// values go to such nodes only (a pointer past the end may not become a thin one): a greatest
+/// fixed point.
+fn sure_fat(
+    flows: &Flows,
+    demands: &FxHashMap<Node, Demand>,
+    wanted: &[Node],
+    is_open: &dyn Fn(usize) -> bool,
+) -> FxHashSet<Node> {
     if flows.broken {
         return FxHashSet::default();
     }
     let mut incoming: FxHashMap<Node, Vec<Source>> = FxHashMap::default();
+    let mut outgoing: FxHashMap<Node, Vec<Node>> = FxHashMap::default();
     for (source, to) in &flows.edges {
         incoming.entry(*to).or_default().push(*source);
+        if let Source::Node(from) = source {
+            outgoing.entry(*from).or_default().push(*to);
+        }
     }
     let local = |slot: usize| matches!(flows.slots.all.get(slot).map(|s| &s.key), Some(Key::Local(..)));
-    let locals = incoming.keys().copied().filter(|n| n.1 == 0 && local(n.0));
+    let needs = |n: &Node| demands.get(n).is_some_and(|d| d.bounds);
+    let locals = demands.keys().copied().filter(|n| n.1 == 0 && local(n.0) && needs(n));
     let closed = wanted.iter().copied().filter(|n| n.1 == 0 && !is_open(n.0));
     let mut sure: FxHashSet<Node> = closed.chain(locals).collect();
     let written = |n: &Node| {
         let step = flows.slots.all.get(n.0).and_then(|s| s.steps.get(n.1));
-        step.and_then(|s| s.bounds).is_some_and(|b| b.is_fat() || matches!(b, Bounds::Counted(_)))
+        !local(n.0) && step.and_then(|s| s.bounds).is_some_and(Bounds::is_fat)
     };
     loop {
-        let fits = |source: &Source| match source {
-            Source::Node(n) => sure.contains(n) || written(n) && !local(n.0),
+        let comes = |source: &Source| match source {
+            Source::Node(n) => sure.contains(n) || written(n),
             Source::Object(_) | Source::Null => true,
             Source::Part(_) | Source::Single | Source::Unknown => false,
         };
-        let kept: FxHashSet<Node> =
-            sure.iter().copied().filter(|n| incoming.get(n).into_iter().flatten().all(fits)).collect();
+        let goes = |n: &Node| sure.contains(n) || written(n);
+        let fits = |n: &Node| {
+            incoming.get(n).into_iter().flatten().all(comes) && outgoing.get(n).into_iter().flatten().all(goes)
+        };
+        let kept: FxHashSet<Node> = sure.iter().copied().filter(fits).collect();
         if kept.len() == sure.len() {
             return kept;
         }
@@ -136,9 +191,11 @@ fn sure_fat(flows: &Flows, wanted: &[Node], is_open: &dyn Fn(usize) -> bool) -> 
 }
 
 /// The finding for one node: an edit at each of its declarations. None if one cannot be edited.
+#[allow(clippy::too_many_arguments)]
 fn finding(
     units: &[Unit],
     flows: &Flows,
+    clusters: &[usize],
     node: Node,
     kind: Kind,
     applicability: Applicability,
@@ -161,7 +218,8 @@ fn finding(
     subjects.sort();
     subjects.dedup();
     let fix = PlacedFix { applicability, edits };
-    (!fix.edits.is_empty()).then_some(Finding { kind, subjects, words: said, fix })
+    let cluster = clusters.get(node.0).copied().unwrap_or(node.0);
+    (!fix.edits.is_empty()).then_some(Finding { kind, subjects, words: said, fix, cluster })
 }
 
 /// Words after a `*`.
@@ -179,7 +237,7 @@ pub fn edit(unit: &Unit, site: &Site, depth: usize, words: &str) -> Option<Place
         false if bytes.get(end) == Some(&b' ') && word(bytes.get((at.column as usize).checked_sub(2)?)) => " ",
         false => "",
     };
-    let after = if word(bytes.get(end)) { " " } else { "" };
+    let after = if word(bytes.get(end)) || bytes.get(end) == Some(&b'*') { " " } else { "" };
     let text = format!("{before}{words}{after}");
     Some(Placed { file: at.file, line: at.line, column: at.end_column, end_column: at.end_column, text })
 }

@@ -26,7 +26,7 @@ pub fn outside(mirror: &Mirror) -> Option<BTreeSet<String>> {
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() && depth < DEPTH {
                 work.push((path, depth + 1));
-            } else if kind.is_file() && is_source(&path) && !mirror.files.iter().any(|f| f.real == path) {
+            } else if kind.is_file() && is_source(&path) && !is_read(mirror, &path) {
                 count += 1;
                 if count > MOST_FILES {
                     return None;
@@ -36,6 +36,11 @@ pub fn outside(mirror: &Mirror) -> Option<BTreeSet<String>> {
         }
     }
     Some(included)
+}
+
+/// Whether the file is one of those named, and not left as plain C.
+fn is_read(mirror: &Mirror, path: &Path) -> bool {
+    mirror.files.iter().any(|f| f.real == path && f.copy.extension().is_some_and(|e| e != "c"))
 }
 
 fn is_source(path: &Path) -> bool {

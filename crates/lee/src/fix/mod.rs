@@ -15,7 +15,7 @@ use crate::session::{is_input, Session};
 use mirror::Mirror;
 use port::{Finding, Kind};
 use source::Applicability;
-use state::State;
+use state::{Change, State};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -133,8 +133,7 @@ fn work(session: &Session, least: Applicability, copied_as: &dyn Fn(&Path) -> Pa
         if possible.is_empty() {
             break;
         }
-        written.extend(possible.iter().map(key));
-        // All at once; if that does harm, kind by kind; then one by one.
+        // All at once; if that does harm, part by part.
         let mut groups: Vec<Vec<Finding>> = vec![possible];
         let mut progress = false;
         while let Some(group) = groups.pop() {
@@ -146,21 +145,20 @@ fn work(session: &Session, least: Applicability, copied_as: &dyn Fn(&Path) -> Pa
             let Some(texts) = edited(&mirror, &group) else { continue };
             mirror.put(texts)?;
             let now = State::of(session, &mirror)?;
-            if now.is_no_worse(&state) {
+            let change = now.since(&state);
+            // Nothing smaller than a cluster is better.
+            let one = group.iter().all(|f| group.first().is_some_and(|first| first.cluster == f.cluster));
+            if change == Change::Fine || change == Change::Mixed && one && least < Applicability::Sure {
                 made.extend(group.iter().map(|f| Made {
                     kind: f.kind,
                     applicability: f.fix.applicability,
                     words: f.words.clone(),
                     places: f.fix.edits.len(),
                 }));
+                written.extend(group.iter().map(key));
                 (state, progress) = (now, true);
-                if !groups.is_empty() {
-                    // Places have moved: what is left of this round comes up again.
-                    groups.iter().flatten().for_each(|f| {
-                        written.remove(&key(f));
-                    });
-                    break;
-                }
+                // Places have moved: what is left comes up again.
+                break;
             } else {
                 mirror.put(before)?;
                 groups.extend(split(group));
@@ -184,13 +182,14 @@ fn key(finding: &Finding) -> (Kind, String, Vec<(String, u32, usize)>) {
     (finding.kind, words, places)
 }
 
-/// Smaller groups of a group that did harm: its kinds, or its halves.
+/// Smaller groups of a group that did harm: its clusters, its kinds, or its halves.
 fn split(group: Vec<Finding>) -> Vec<Vec<Finding>> {
-    let mut kinds: Vec<Kind> = group.iter().map(|f| f.kind).collect();
-    kinds.dedup();
-    if kinds.len() > 1 {
-        let of = |kind: &Kind| group.iter().filter(|f| f.kind == *kind).cloned().collect();
-        return kinds.iter().rev().map(of).collect();
+    for part in [|f: &Finding| (f.cluster, None), |f: &Finding| (0, Some(f.kind))] {
+        let parts: BTreeSet<(usize, Option<Kind>)> = group.iter().map(part).collect();
+        if parts.len() > 1 {
+            let of = |wanted| group.iter().filter(|f| part(f) == wanted).cloned().collect();
+            return parts.into_iter().rev().map(of).collect();
+        }
     }
     if group.len() < 2 {
         return vec![];

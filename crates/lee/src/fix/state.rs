@@ -6,6 +6,7 @@ use crate::pipeline::{self, Trees, Until};
 use crate::session::Session;
 use port::{Finding, Kind, Unit};
 use source::{Diagnostic, Level, Sink, SourceMap};
+use std::collections::BTreeSet;
 
 /// One file after it was checked.
 pub struct Checked {
@@ -19,6 +20,36 @@ pub struct Checked {
     pub sink: Sink,
     /// How far it got and how many errors there are: fewer is better, a later stage is better.
     pub score: (u8, usize),
+}
+
+/// What became of the reports.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// None is new, but those of a stage that did not run before.
+    Fine,
+    /// Some are new, but all in all there are fewer.
+    Mixed,
+    /// There are more, or an earlier stage reports.
+    Worse,
+}
+
+impl Checked {
+    /// Its errors, by line.
+    fn errors(&self) -> BTreeSet<(&'static str, String, u32)> {
+        let errors = self.sink.all.iter().filter(|d| d.level == Level::Error);
+        errors
+            .map(|d| {
+                let (file, line) = self.map.line_at(d.span.lo);
+                (d.code.id, self.map.files.get(file as usize).cloned().unwrap_or_default(), line)
+            })
+            .collect()
+    }
+
+    /// Whether the syntax tree has all of the file.
+    fn is_whole(&self) -> bool {
+        let lost = |d: &Diagnostic| d.level == Level::Error && syntax::codes::ALL.iter().any(|c| c.id == d.code.id);
+        self.trees.is_some() && !self.sink.all.iter().any(lost)
+    }
 }
 
 /// All files that are compiled.
@@ -56,9 +87,21 @@ impl State {
         Ok(State { units })
     }
 
-    /// Whether no file has more errors than before, where as many stages ran.
-    pub fn is_no_worse(&self, before: &State) -> bool {
-        self.units.iter().zip(&before.units).all(|(now, then)| now.score <= then.score)
+    /// What an edit did that led from `before` to here.
+    pub fn since(&self, before: &State) -> Change {
+        let pairs = || self.units.iter().zip(&before.units);
+        if pairs().any(|(now, then)| now.score.0 > then.score.0) {
+            return Change::Worse;
+        }
+        let adds =
+            |(now, then): (&Checked, &Checked)| now.score.0 == then.score.0 && !now.errors().is_subset(&then.errors());
+        match pairs().any(adds) {
+            false => Change::Fine,
+            true if pairs().all(|(now, then)| now.score <= then.score) && pairs().any(|(n, t)| n.score < t.score) => {
+                Change::Mixed
+            }
+            true => Change::Worse,
+        }
     }
 
     /// Errors in all files.
@@ -73,7 +116,7 @@ impl State {
             .iter()
             .filter_map(|u| u.trees.as_ref().map(|t| Unit { map: &u.map, ast: &t.ast, tree: &t.typed }))
             .collect();
-        let mut all = port::findings(&units, closed);
+        let mut all = port::findings(&units, closed, self.units.iter().all(Checked::is_whole));
         for checked in &self.units {
             for report in &checked.sink.all {
                 all.extend(report.fixes.iter().filter_map(|fix| fix.placed(&checked.map)).map(|fix| Finding {
@@ -81,6 +124,7 @@ impl State {
                     subjects: vec![],
                     words: fix.edits.iter().map(|e| e.text.clone()).collect(),
                     fix,
+                    cluster: usize::MAX,
                 }));
             }
         }

@@ -1,0 +1,1 @@
+int largest(int *a, int n);

@@ -1,0 +1,1 @@
+int total(int *counted_by(n) a, int n);

@@ -1,0 +1,1 @@
+int largest(int *counted_by(n) a, int n);
