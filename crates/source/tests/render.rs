@@ -1,7 +1,7 @@
 //! Diagnostics as people and tools see them.
 
 use source::render::{json, text, Style};
-use source::{Code, Diagnostic, Memory, SourceMap, Span};
+use source::{Applicability, Code, Diagnostic, Memory, SourceMap, Span};
 
 const CODE: Code = Code { id: "L0301", title: "use after move" };
 
@@ -89,10 +89,15 @@ fn long_lines_are_cut_around_the_mark() {
 fn json_has_its_keys_in_order() {
     let map = SourceMap::new("a \"b\".lee", "int x;\n".to_string());
     let diagnostic = Diagnostic::error(CODE, span(&map, "x"), "tab\there").label(span(&map, "int"), "l").note("n");
+    let at = span(&map, "x");
+    let diagnostic =
+        diagnostic.fix(Applicability::Likely, Span::new(at.lo, at.lo), "*").fix(Applicability::Sure, at, "y");
     let expected = concat!(
         r#"{"level":"error","code":"L0301","message":"tab\there","file":"a \"b\".lee","line":1,"column":5,"end_line":1,"#,
         r#""end_column":6,"labels":[{"message":"l","file":"a \"b\".lee","line":1,"column":1,"end_line":1,"end_column":4}],"#,
-        r#""notes":["n"],"help":null}"#
+        r#""notes":["n"],"help":null,"fixes":[{"applicability":"likely","edits":[{"file":"a \"b\".lee","line":1,"#,
+        r#""column":5,"end_column":5,"text":"*"}]},{"applicability":"sure","edits":[{"file":"a \"b\".lee","line":1,"#,
+        r#""column":5,"end_column":6,"text":"y"}]}]}"#
     );
-    assert_eq!(json(&map, &diagnostic), expected);
+    assert_eq!(json(&map, &diagnostic, &[]), expected);
 }
