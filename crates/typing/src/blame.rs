@@ -61,7 +61,7 @@ impl Checker<'_> {
             ExprKind::Local(id) => {
                 let f = self.f.as_ref()?;
                 if let Some(state) = f.local_keys.get(id).and_then(|key| f.inferred.get(key)) {
-                    return state.source;
+                    return state.declared;
                 }
                 f.locals.get(id.0 as usize).map(|local| (local.span, 0))
             }

@@ -28,7 +28,7 @@ pub struct Inferred {
     /// The value that took the bounds away, for messages.
     pub blame: Option<Span>,
     /// The declaration that this value has its type from, and behind how many pointers.
-    pub source: Option<(Span, u32)>,
+    pub declared: Option<(Span, u32)>,
     /// Its bounds are inferred.
     pub bounds: bool,
     /// Its ownership is inferred.
@@ -141,7 +141,7 @@ impl Checker<'_> {
             fixed: None,
             reach: None,
             blame: None,
-            source: None,
+            declared: None,
             bounds: inferable,
             own,
             owned: None,
@@ -188,7 +188,7 @@ impl Checker<'_> {
         self.note_ownership(local, value, p.own);
         let reach = self.reach(value);
         let (bounds, span) = (p.bounds, value.span);
-        let source = self.declaration_of(value);
+        let declared = self.declaration_of(value);
         let Some(f) = &mut self.f else { return };
         let phase = f.phase;
         let Some(state) = self.inferred_mut(local) else { return };
@@ -203,7 +203,7 @@ impl Checker<'_> {
             if state.avail && !bounds.has_bounds() {
                 state.avail = false;
                 state.blame = Some(span);
-                state.source = source;
+                state.declared = declared;
                 changed = true;
             }
             if state.terminated && !bounds.is_terminated() {
