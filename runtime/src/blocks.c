@@ -4,6 +4,7 @@
  * be resident (dirty, or in a huge page) stays charged until its memory went back, so the limit is
  * one of what the system really gave. Blocks that were used before come first: they cost no page
  * fault. */
+#include "charge.h"
 #include "heap.h"
 #include "poison.h"
 #include "small.h"
@@ -42,12 +43,12 @@ static void unlink_unit(struct lee_heap *heap, struct lee_unit *unit) {
 
 static struct lee_unit *add_unit(struct lee_heap *heap) {
     bool zeroed, huge = heap->huge && heap->units_held >= UNITS_BEFORE_HUGE && lee_huge_wanted(&heap->huge_pages);
-    if (huge && !lee_memory_charge(LEE_UNIT_BYTES))
+    if (huge && !lee_heap_charge(heap, LEE_UNIT_BYTES))
         huge = false; /* block by block there may be enough */
     void *start = lee_units_take(heap, LEE_UNIT_BLOCKS, 1, &zeroed);
     if (start == NULL) {
         if (huge)
-            lee_memory_uncharge(LEE_UNIT_BYTES);
+            lee_heap_uncharge(heap, LEE_UNIT_BYTES);
         return NULL;
     }
     if (!zeroed)
@@ -74,16 +75,16 @@ static struct lee_unit *add_unit(struct lee_heap *heap) {
 }
 
 /* Whether the blocks of `run` can be charged; those that are dirty or in a huge page already are. */
-static bool charge(struct lee_unit *unit, uint32_t run) {
+static bool charge(struct lee_heap *heap, struct lee_unit *unit, uint32_t run) {
     size_t fresh = unit->huge ? 0 : (size_t)__builtin_popcount(run & ~unit->free_dirty);
-    return fresh == 0 || lee_memory_charge(fresh * LEE_BLOCK_BYTES);
+    return fresh == 0 || lee_heap_charge(heap, fresh * LEE_BLOCK_BYTES);
 }
 
 static struct lee_block *take_from(struct lee_heap *heap, struct lee_unit *unit, int at, unsigned count, unsigned code, bool plain) {
     struct lee_chunk *chunk = lee_chunk_describing(unit);
     size_t first = lee_first_block(chunk, unit) + (size_t)at;
     uint32_t run = mask_of(count) << at;
-    if (!charge(unit, run))
+    if (!charge(heap, unit, run))
         return NULL;
     for (unsigned i = 0; i < count; i++) {
         struct lee_block *block = &chunk->blocks[first + i];
@@ -186,7 +187,7 @@ static size_t discard(struct lee_heap *heap, struct lee_unit *unit) {
         heap->blocks_free_dirty -= count;
         bytes += count * (size_t)LEE_BLOCK_BYTES;
     }
-    lee_memory_uncharge(bytes);
+    lee_heap_uncharge(heap, bytes);
     return bytes;
 }
 
@@ -208,7 +209,7 @@ size_t lee_blocks_release(struct lee_heap *heap, size_t keep) {
         }
         uintptr_t start = lee_unit_start(unit);
         heap->blocks_free_dirty -= (size_t)__builtin_popcount(unit->free_dirty);
-        lee_memory_uncharge(idle);
+        lee_heap_uncharge(heap, idle);
         bytes += idle;
         unlink_unit(heap, unit);
         if (unit->huge)

@@ -108,6 +108,12 @@ static void wake(const struct lee_endpoint *end) {
 
 /* --- making and closing ------------------------------------------------------------------------------------------------ */
 
+/* Each end stands for half of the block. */
+static void count_end(const struct lee_endpoint *end, int more) {
+    lee_process_count(end->owner, LEE_GROUP_ENDPOINTS, more);
+    lee_process_count(end->owner, LEE_GROUP_BYTES, more * (ptrdiff_t)(end->channel->bytes / 2));
+}
+
 static void link_end(struct lee_endpoint *end, struct lee_process *owner) {
     end->owner = owner;
     end->previous = NULL;
@@ -115,6 +121,7 @@ static void link_end(struct lee_endpoint *end, struct lee_process *owner) {
     if (end->next != NULL)
         end->next->previous = end;
     owner->endpoints = end;
+    count_end(end, 1);
 }
 
 static void unlink_end(struct lee_endpoint *end) {
@@ -126,6 +133,7 @@ static void unlink_end(struct lee_endpoint *end) {
         end->owner->endpoints = end->next;
     if (end->next != NULL)
         end->next->previous = end->previous;
+    count_end(end, -1);
     end->owner = NULL;
 }
 
@@ -180,6 +188,8 @@ void lee_channel_make(const struct lee_site *site, const struct lee_contract *co
         __builtin_add_overflow(bytes, sizeof(struct channel), &bytes))
         lee_fault_memory(site, SIZE_MAX);
     struct lee_process *self = lee_process_self();
+    lee_process_ask(LEE_GROUP_BYTES, bytes);
+    lee_process_ask(LEE_GROUP_ENDPOINTS, 2);
     struct channel *channel = take_block(bytes);
     if (channel == NULL)
         lee_fault_memory(site, bytes);

@@ -49,8 +49,11 @@ static void unlink_child(struct lee_custodian *custodian) {
 /* Dead: no task, no child that lives, no reference. Parents and neighbours that die with it are
  * still what they were. */
 static void drop(void *object, size_t bytes) {
+    struct lee_custodian *custodian = object;
     (void)bytes;
-    unlink_child(object);
+    if (custodian->group != NULL)
+        lee_group_forget(custodian);
+    unlink_child(custodian);
 }
 
 static const struct lee_layout custodian_layout = {.bytes = sizeof(struct lee_custodian),
@@ -66,7 +69,7 @@ static const struct lee_layout limit_layout = {.bytes = sizeof(struct lee_limit)
 
 /* --- the tree ------------------------------------------------------------------------------------------------------ */
 
-static struct lee_custodian *given(struct lee_custodian *custodian) {
+struct lee_custodian *lee_custodian_given(struct lee_custodian *custodian) {
     return custodian != NULL ? custodian : lee_task_self()->entered;
 }
 
@@ -75,7 +78,7 @@ struct lee_custodian *lee_custodian_current(void) {
 }
 
 struct lee_custodian *lee_custodian_new(struct lee_custodian *above) {
-    struct lee_custodian *parent = given(above);
+    struct lee_custodian *parent = lee_custodian_given(above);
     struct lee_custodian *custodian = lee_heap_try_alloc_typed(sizeof *custodian, &custodian_layout);
     if (custodian == NULL)
         lee_fault_memory(NULL, sizeof *custodian);
@@ -92,7 +95,7 @@ struct lee_custodian *lee_custodian_new(struct lee_custodian *above) {
 struct lee_custodian *lee_custodian_enter(struct lee_custodian *custodian) {
     struct lee_task *self = lee_task_self();
     struct lee_custodian *before = self->entered;
-    self->entered = given(custodian);
+    self->entered = lee_custodian_given(custodian);
     return before;
 }
 
@@ -108,7 +111,7 @@ bool lee_custodian_covers(const struct lee_custodian *custodian) {
 }
 
 bool lee_custodian_is_shut(struct lee_custodian *custodian) {
-    return given(custodian)->shut;
+    return lee_custodian_given(custodian)->shut;
 }
 
 struct lee_custodian *lee_custodian_deepest(struct lee_custodian *from) {
@@ -131,6 +134,7 @@ void lee_custodian_begin(struct lee_accounts *accounts, struct lee_task *task) {
     task->custodian = task->entered = first;
     task->next = task->previous = NULL;
     first->tasks = task;
+    first->task_count = 1;
 }
 
 static struct breach {
@@ -146,6 +150,13 @@ static void charge(struct lee_custodian *custodian, size_t bytes) {
     }
 }
 
+static void count_task(const struct lee_task *task, ptrdiff_t more) {
+    for (struct lee_custodian *at = task->custodian; at != NULL; at = at->parent)
+        at->task_count += (size_t)more;
+    lee_process_count(task->process, LEE_GROUP_TASKS, more);
+    lee_process_count(task->process, LEE_GROUP_BYTES, more * (ptrdiff_t)(task->high - task->touched));
+}
+
 void lee_custodian_add(struct lee_heap *heap, struct lee_task *task) {
     struct lee_custodian *custodian = task->custodian;
     task->previous = NULL;
@@ -154,6 +165,7 @@ void lee_custodian_add(struct lee_heap *heap, struct lee_task *task) {
         task->next->previous = task;
     custodian->tasks = task;
     charge(custodian, task->high - task->touched);
+    count_task(task, 1);
     if (accounts_self()->limited)
         lee_custodian_check(heap, 0);
 }
@@ -196,6 +208,7 @@ bool lee_custodians_see_stacks(struct lee_accounts *accounts) {
         forget_stack(task);
         uintptr_t touched = lee_stack_touched(task->low, task->touched);
         charge(task->custodian, task->touched - touched);
+        lee_process_count(task->process, LEE_GROUP_BYTES, (ptrdiff_t)(task->touched - touched));
         task->touched = touched;
     }
     return any;
@@ -203,6 +216,7 @@ bool lee_custodians_see_stacks(struct lee_accounts *accounts) {
 
 void lee_custodian_remove(struct lee_task *task) {
     forget_stack(task);
+    count_task(task, -1);
     if (task->previous != NULL)
         task->previous->next = task->next;
     else
@@ -236,6 +250,8 @@ static void find_least_limit(struct lee_custodian *custodian) {
 /* Stops all tasks but the running one; true if that is among them. */
 static bool shut_down(struct lee_custodian *top) {
     bool self = false, named = false;
+    if (top->group != NULL)
+        lee_group_end_processes(top->group);
     for (struct lee_custodian *at = lee_custodian_deepest(top);; at = lee_custodian_after(at)) {
         at->shut = true;
         at->least_limit = SIZE_MAX;
@@ -265,8 +281,12 @@ static bool shut_down(struct lee_custodian *top) {
     return self;
 }
 
+bool lee_custodian_shut(struct lee_custodian *custodian) {
+    return shut_down(custodian);
+}
+
 void lee_custodian_shutdown(struct lee_custodian *custodian) {
-    if (shut_down(given(custodian)))
+    if (shut_down(lee_custodian_given(custodian)))
         lee_task_end(true);
 }
 
@@ -279,8 +299,13 @@ static void flush(struct lee_heap *heap) {
     charge(lee_task_self()->custodian, bytes);
 }
 
+static size_t processes_use(const struct lee_custodian *custodian) {
+    return custodian->group != NULL ? custodian->group->uses[LEE_GROUP_BYTES] : 0;
+}
+
+/* What its tasks reach, and what its processes hold. */
 static size_t use_of(const struct lee_custodian *custodian) {
-    return custodian->settled + custodian->fresh;
+    return custodian->settled + custodian->fresh + processes_use(custodian);
 }
 
 bool lee_custodians_near(struct lee_heap *heap, size_t most) {
@@ -414,9 +439,10 @@ static bool thrashes(struct lee_custodian *custodian) {
 /* A trace from the custodian's own roots: what it reaches is at least what it is charged, under
  * both policies. */
 static bool settle_alone(struct lee_heap *heap, struct lee_custodian *custodian, size_t bytes) {
-    size_t most = custodian->least_limit;
-    if (custodian->parent == NULL || most == SIZE_MAX || bytes > most)
+    size_t most = custodian->least_limit, outside = processes_use(custodian);
+    if (custodian->parent == NULL || most == SIZE_MAX || outside > most || bytes > most - outside)
         return false;
+    most -= outside;
     size_t reached = lee_account_reached(heap, custodian, most - bytes);
     if (reached > most - bytes)
         return false;
@@ -478,6 +504,8 @@ void lee_custodian_check(struct lee_heap *heap, size_t bytes) {
 bool lee_custodian_starved(struct lee_heap *heap) {
     bool any = false, self = false;
     struct lee_accounts *accounts = lee_accounts_of(heap);
+    if (lee_group_refused && lee_group_starved())
+        return true;
     if (accounts->requirements == 0 || heap->collecting)
         return false;
     for (struct lee_custodian *at = lee_custodian_deepest(&accounts->first); at != NULL; at = lee_custodian_after(at)) {
@@ -565,24 +593,26 @@ static void begin_accounts(void) {
 }
 
 /* A custodian's own tasks have no say in what it may hold. The first one has the program's limit only. */
-static void check_authority(const struct lee_custodian *custodian) {
+void lee_custodian_check_authority(const struct lee_custodian *custodian) {
     const struct lee_custodian *own = lee_task_self()->custodian;
     if (custodian == own || !lee_custodian_is_inside(custodian, own))
         lee_fault_message(NULL, "custodian: a limit or requirement is set by a task of a custodian above, not by its own");
 }
 
 void lee_custodian_limit(struct lee_custodian *of, int64_t bytes, struct lee_custodian *named) {
-    struct lee_custodian *custodian = given(of), *victim = named != NULL ? named : custodian;
-    check_authority(custodian);
+    struct lee_custodian *custodian = lee_custodian_given(of), *victim = named != NULL ? named : custodian;
+    lee_custodian_check_authority(custodian);
     set(&custodian->limits, bytes_of(bytes), victim);
     victim->named = victim->named || !lee_custodian_is_inside(custodian, victim);
     find_least_limit(custodian);
+    if (lee_group_set_limit != NULL)
+        lee_group_set_limit(custodian, LEE_GROUP_BYTES, bytes_of(bytes), victim);
     begin_accounts();
 }
 
 void lee_custodian_require(struct lee_custodian *of, int64_t bytes, struct lee_custodian *victim) {
-    struct lee_custodian *custodian = given(of);
-    check_authority(custodian);
+    struct lee_custodian *custodian = lee_custodian_given(of);
+    lee_custodian_check_authority(custodian);
     set(&custodian->requirements, bytes_of(bytes), victim != NULL ? victim : custodian);
     lee_custodians_count(accounts_self());
     begin_accounts();
@@ -593,7 +623,7 @@ int64_t lee_custodian_use(struct lee_custodian *of) {
     if (heap == NULL)
         return 0;
     lee_account_collect(heap);
-    size_t use = use_of(given(of));
+    size_t use = use_of(lee_custodian_given(of));
     return use > INT64_MAX ? INT64_MAX : (int64_t)use;
 }
 

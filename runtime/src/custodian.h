@@ -28,9 +28,13 @@ struct lee_custodian {
     size_t own;            /* while accounting: what is charged to it alone */
     struct lee_finalizer *finalizers; /* meanwhile: of its queues */
     uint32_t number, lowest; /* while accounting precisely: in post-order, its number, and the lowest below it */
+    struct lee_group *group; /* group.c; null: nothing of it lies outside of the heap */
+    size_t task_count;       /* of its tasks, and of those below */
     bool shut, was_forced;
     bool named; /* as the victim of somebody who is not below it */
 };
+
+struct lee_group;
 
 /* Whether objects of the layout are tasks or custodians. */
 bool lee_is_handle(const struct lee_layout *layout);
@@ -70,6 +74,13 @@ void lee_custodian_check(struct lee_heap *heap, size_t bytes);
 void lee_custodian_end_if_shut(struct lee_heap *heap);
 /* There is no memory. Whether somebody was shut down, so that asking again makes sense. */
 bool lee_custodian_starved(struct lee_heap *heap);
+
+/* What `custodian_shutdown` does, but for the end of the running task: true if that is to come. */
+bool lee_custodian_shut(struct lee_custodian *custodian);
+/* Null is the one that the running task entered. */
+struct lee_custodian *lee_custodian_given(struct lee_custodian *custodian);
+/* A fault, unless the running task's custodian is above the one that is given. */
+void lee_custodian_check_authority(const struct lee_custodian *custodian);
 
 /* Whether somebody has used half of a limit, has a limit below `most` bytes, or a requirement. */
 bool lee_custodians_near(struct lee_heap *heap, size_t most);

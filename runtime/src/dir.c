@@ -62,9 +62,9 @@ static struct lee_dir *begin(struct lee_dir *d, DIR *open) {
         errno = why;
         return NULL;
     }
-    lee_fd_note(dirfd(open));
     lee_opened_add(&d->opened, shut_entry);
     d->open = open;
+    lee_fd_note(dirfd(open)); /* last: the process may end here */
     return d;
 }
 

@@ -65,6 +65,7 @@ static void disown(struct fd *known) {
         owner->first_fd = known->next;
     if (known->next != 0)
         find(known->next - 1)->previous = known->previous;
+    lee_process_count(owner, LEE_GROUP_DESCRIPTORS, -1);
 }
 
 static void own(struct fd *known, int fd) {
@@ -78,6 +79,7 @@ static void own(struct fd *known, int fd) {
     if (known->next != 0)
         find(known->next - 1)->previous = fd + 1;
     owner->first_fd = fd + 1;
+    lee_process_count(owner, LEE_GROUP_DESCRIPTORS, 1);
 }
 
 int lee_fd_made(int fd, unsigned kind) {
@@ -91,6 +93,8 @@ int lee_fd_made(int fd, unsigned kind) {
         while (generation == 0);
         atomic_store_explicit(&known->kind, kind, memory_order_relaxed);
         atomic_store_explicit(&known->generation, generation, memory_order_relaxed);
+        if (lee_process_is_spawned())
+            lee_process_ask(LEE_GROUP_DESCRIPTORS, 0); /* it is on a list, whoever ends */
     }
     errno = error;
     return fd;

@@ -113,6 +113,10 @@ size_t lee_globals_on_stack(void) {
     return bytes <= LEE_GLOBALS_SMALL ? (bytes + GAP - 1) & ~(size_t)(GAP - 1) : 0;
 }
 
+size_t lee_globals_bytes(void) {
+    return globals.start == globals.end || lee_globals_on_stack() > 0 ? 0 : (span() + LEE_PAGE_BYTES - 1) & ~(size_t)(LEE_PAGE_BYTES - 1);
+}
+
 bool lee_globals_make(struct lee_process *process, uintptr_t place) {
     if (globals.start == globals.end)
         return true;

@@ -11,6 +11,8 @@ enum {
 
 /* How much of the process's page its globals take; 0 if they lie elsewhere, or there are none. */
 size_t lee_globals_on_stack(void);
+/* What they take elsewhere. */
+size_t lee_globals_bytes(void);
 /* Gives a process globals with their first values: at `place`, zeroed, if they lie on its page.
  * False if there is no memory. */
 bool lee_globals_make(struct lee_process *process, uintptr_t place);

@@ -246,9 +246,12 @@ static inline void lee_custodians_ask(struct lee_heap *heap, size_t bytes) {
         lee_custodian_check(heap, bytes);
 }
 
+/* A process was refused memory because of a limit of its custodians (group.h). */
+extern bool lee_group_refused;
+
 /* There is no memory. Whether asking again makes sense, because somebody was shut down. May not return. */
 static inline bool lee_custodians_starved(struct lee_heap *heap) {
-    return heap->allowance != SIZE_MAX && lee_custodian_starved(heap);
+    return (heap->allowance != SIZE_MAX || lee_group_refused) && lee_custodian_starved(heap);
 }
 #endif
 

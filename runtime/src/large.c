@@ -4,6 +4,7 @@
  * Promises: the object is zeroed if that was asked for; its header and size stand beside it, its
  * mark bit is the first of its first block. Freed memory can be used again at once; that of units
  * goes back to the system at once. */
+#include "charge.h"
 #include "heap.h"
 #include "poison.h"
 #include "system.h"
@@ -40,14 +41,14 @@ size_t lee_large_charge(size_t bytes) {
 static void *take_units(struct lee_heap *heap, size_t bytes, uintptr_t header) {
     size_t units = bytes / LEE_UNIT_BYTES + 1; /* what is just past the object is still its own */
     bool clean;
-    if (!lee_memory_charge(lee_large_charge(bytes))) {
+    if (!lee_heap_charge(heap, lee_large_charge(bytes))) {
         lee_blocks_release(heap, 0);
-        if (!lee_memory_charge(lee_large_charge(bytes)))
+        if (!lee_heap_charge(heap, lee_large_charge(bytes)))
             return NULL;
     }
     void *start = lee_units_take(heap, LEE_UNIT_LARGE, units, &clean);
     if (start == NULL) {
-        lee_memory_uncharge(lee_large_charge(bytes));
+        lee_heap_uncharge(heap, lee_large_charge(bytes));
         return NULL;
     }
     if (!clean)
@@ -131,5 +132,5 @@ void lee_large_free(struct lee_heap *heap, void *object) {
         lee_system_huge(object, block->bytes & ~(size_t)(LEE_UNIT_BYTES - 1), false);
     bool discarded = lee_system_discard(object, bytes);
     lee_units_give(object, units, !discarded);
-    lee_memory_uncharge(bytes);
+    lee_heap_uncharge(heap, bytes);
 }

@@ -1,6 +1,7 @@
 /* page_supply.c: see lee/pages.h. 4 to 32 KB are cut from blocks and kept on lists by size; 64 KB
  * to 1 MB are blocks; beyond that come units. Whole blocks and units go back to the heap at once,
  * the small sizes when `lee_pages_trim` finds their block empty. */
+#include "charge.h"
 #include "heap.h"
 #include "poison.h"
 #include "system.h"
@@ -54,11 +55,11 @@ static void *take_small(struct lee_heap *heap, unsigned index, size_t size, bool
 }
 
 static void *take_units(struct lee_heap *heap, size_t bytes, bool *zeroed) {
-    if (!lee_memory_charge(bytes))
+    if (!lee_heap_charge(heap, bytes))
         return NULL;
     void *start = lee_units_take(heap, LEE_UNIT_PAGES, bytes / LEE_UNIT_BYTES, zeroed);
     if (start == NULL) {
-        lee_memory_uncharge(bytes);
+        lee_heap_uncharge(heap, bytes);
         return NULL;
     }
     for (size_t at = 0; at < bytes; at += LEE_UNIT_BYTES) {
@@ -126,7 +127,7 @@ static void give_units(struct lee_heap *heap, void *start, size_t bytes) {
     LEE_POISON(start, bytes);
     bool discarded = lee_system_discard(start, bytes);
     lee_units_give(start, bytes / LEE_UNIT_BYTES, !discarded);
-    lee_memory_uncharge(bytes);
+    lee_heap_uncharge(heap, bytes);
     heap->large_bytes -= bytes;
 }
 

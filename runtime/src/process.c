@@ -9,6 +9,7 @@ _Thread_local struct lee_process *lee_process __attribute__((tls_model("initial-
 
 struct lee_process_lists lee_thread_lists = {.hidden_files = ~(uintptr_t)0, .hidden_opened = ~(uintptr_t)0};
 bool lee_processes_used;
+bool lee_group_refused, lee_groups_count_tasks;
 
 void lee_process_enter(struct lee_process *process) {
     lee_process = process;
@@ -27,6 +28,26 @@ void lee_process_scan(const struct lee_process *process, struct lee_marker *mark
         lee_mark_word(marker, (uintptr_t)process->standard[i].buffer);
     if (lee_globals_scan != NULL)
         lee_globals_scan(process, marker);
+}
+#endif
+
+#ifdef LEE_NO_GC
+bool lee_process_charge(struct lee_process *process, size_t bytes) {
+    (void)process, (void)bytes;
+    return true;
+}
+
+void lee_process_uncharge(struct lee_process *process, size_t bytes) {
+    (void)process, (void)bytes;
+}
+#else
+bool lee_process_charge(struct lee_process *process, size_t bytes) {
+    return process == NULL || process->group == NULL || lee_group_charge(process, bytes);
+}
+
+void lee_process_uncharge(struct lee_process *process, size_t bytes) {
+    if (process != NULL && process->group != NULL)
+        lee_group_uncharge(process, bytes);
 }
 #endif
 

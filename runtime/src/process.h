@@ -8,6 +8,7 @@
 
 #include "custodian.h"
 #include "exchange.h"
+#include "group.h"
 #include "io_file.h"
 #include "task.h"
 
@@ -58,6 +59,13 @@ struct lee_process {
 #ifndef LEE_NO_GC
     struct lee_tasks tasks;
     struct lee_accounts accounts;
+    /* Of a process that was spawned: where it is charged (group.c). */
+    struct lee_group *group;
+    struct lee_process *group_next, *group_previous; /* of those in the group */
+    size_t uses[LEE_GROUP_KINDS];                    /* what it is charged */
+    size_t refused_at; /* of `counts.allocated` of its heap, plus 1: when it last was refused memory */
+    bool over;         /* it was so too soon after it had collected */
+    struct lee_group *groups; /* of its custodians */
     struct lee_process *queue_next, *queue_previous; /* of those that can run */
     struct lee_process *next, *previous;             /* of all that were spawned */
     bool queued;
@@ -121,6 +129,32 @@ extern struct lee_process_lists lee_thread_lists;
 static inline struct lee_process_lists *lee_lists(void) {
     return lee_process_is_spawned() ? &lee_process->lists : &lee_thread_lists;
 }
+
+/* Whether the process, or null, gets so many bytes of pages; and when they are no longer its own. */
+bool lee_process_charge(struct lee_process *process, size_t bytes);
+void lee_process_uncharge(struct lee_process *process, size_t bytes);
+/* There are `more` of a kind of LEE_GROUP_... in the process. */
+static inline void lee_process_count(struct lee_process *process, int kind, ptrdiff_t more) {
+#ifdef LEE_NO_GC
+    (void)process, (void)kind, (void)more;
+#else
+    if (process->group != NULL)
+        lee_group_count(process, kind, more);
+#endif
+}
+
+/* `more` of a kind are to be made, or were, by the running process. May not return. */
+static inline void lee_process_ask(int kind, size_t more) {
+#ifdef LEE_NO_GC
+    (void)kind, (void)more;
+#else
+    if (lee_process->group != NULL)
+        lee_group_ask(lee_process->tasks.running->entered, kind, more);
+#endif
+}
+
+/* process_spawn.c: ends a process that does not run, on the stack of the caller. */
+void lee_process_end_other(struct lee_process *victim, enum lee_end_how how, const char *message) __attribute__((weak));
 
 /* Ends the running process; it must have been spawned. */
 _Noreturn void lee_process_end(enum lee_end_how how, int status, const char *message, size_t length) __attribute__((weak));

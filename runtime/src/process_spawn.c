@@ -93,6 +93,7 @@ static struct lee_pid *first_pid(void) {
 }
 
 static void link_pid(struct lee_pid *pid) {
+    lee_process_count(lee_process, LEE_GROUP_BYTES, sizeof(struct lee_process_record));
     pid->next = first_pid();
     if (pid->next != NULL)
         pid->next->previous = pid;
@@ -110,6 +111,7 @@ static void drop_pid(void *object, size_t bytes) {
         lee_process_self()->hidden_pids = ~(uintptr_t)pid->next;
     if (pid->next != NULL)
         pid->next->previous = pid->previous;
+    lee_process_count(lee_process, LEE_GROUP_BYTES, -(ptrdiff_t)sizeof(struct lee_process_record));
     release_record(pid->record);
     pid->record = NULL;
 }
@@ -220,6 +222,7 @@ static void release(struct lee_process *process, bool standing) {
     if (process->heap != NULL)
         lee_heap_delete(process->heap);
     lee_globals_release(process);
+    lee_group_leave(process);
     lee_process_unlink(process);
     say_ended(process);
 }
@@ -231,9 +234,7 @@ static void give_stacks(struct lee_process *process) {
     lee_stack_give(high, lowest);
 }
 
-void lee_process_end(enum lee_end_how how, int status, const char *message, size_t length) {
-    struct lee_process *process = lee_process;
-    struct lee_process_end *end = &process->record->end;
+static void note_end(struct lee_process_end *end, enum lee_end_how how, int status, const char *message, size_t length) {
     end->how = how;
     end->status = status;
     if (length >= sizeof end->message)
@@ -241,6 +242,22 @@ void lee_process_end(enum lee_end_how how, int status, const char *message, size
     if (length > 0)
         memcpy(end->message, message, length);
     end->message[length] = 0;
+}
+
+void lee_process_end_other(struct lee_process *victim, enum lee_end_how how, const char *message) {
+    struct lee_process *self = lee_process;
+    int error = errno;
+    note_end(&victim->record->end, how, 0, message, message != NULL ? strlen(message) : 0);
+    lee_process_enter(victim);
+    release(victim, false);
+    give_stacks(victim);
+    lee_process_enter(self);
+    errno = error;
+}
+
+void lee_process_end(enum lee_end_how how, int status, const char *message, size_t length) {
+    struct lee_process *process = lee_process;
+    note_end(&process->record->end, how, status, message, length);
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     struct lee_task *running = process->tasks.running;
     if (here < running->lowest && here > running->low)
@@ -259,16 +276,10 @@ void lee_process_kill(struct lee_pid *pid) {
     struct lee_process *victim = pid->record->process, *self = lee_process_self();
     if (victim == NULL)
         return;
-    pid->record->end.how = LEE_KILLED;
     if (victim == self)
         lee_process_end(LEE_KILLED, 0, NULL, 0);
-    int error = errno;
-    lee_process_enter(victim);
-    release(victim, false);
-    give_stacks(victim);
-    lee_process_enter(self);
+    lee_process_end_other(victim, LEE_KILLED, NULL);
     lee_process_unready(self); /* its own tasks may have been woken: what runs is in no queue */
-    errno = error;
 }
 
 _Noreturn void lee_exit(int status) {
@@ -374,10 +385,23 @@ static struct lee_process *make(int (*entry)(void *), const void *arguments, siz
 
 struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes,
                                        const struct lee_handed *handed, size_t count, bool question) {
-    lee_process_self();
+    struct lee_custodian *custodian = lee_task_self()->entered;
+    size_t charge = LEE_STACK_CHARGE + lee_globals_bytes();
+    lee_group_ask(custodian, LEE_GROUP_BYTES, charge);
+    lee_group_ask(custodian, LEE_GROUP_PROCESSES, 1);
+    lee_group_ask(custodian, LEE_GROUP_TASKS, 1);
     struct lee_pid *pid = lee_heap_try_alloc_typed(sizeof *pid, &pid_layout);
     struct lee_process_record *record = pid == NULL || bytes > ARGUMENTS_MOST ? NULL : new_record();
-    struct lee_process *process = record == NULL ? NULL : make(entry, arguments, bytes);
+    struct lee_group *group = record == NULL ? NULL : lee_group_of(custodian);
+    if (group != NULL && group->shut) { /* it is over before it begins */
+        drop_handed(arguments, handed, count);
+        record->end.how = LEE_LIMIT;
+        record->count = 1;
+        pid->record = record;
+        link_pid(pid);
+        return pid;
+    }
+    struct lee_process *process = group == NULL ? NULL : make(entry, arguments, bytes);
     if (process == NULL) {
         free(record);
         drop_handed(arguments, handed, count);
@@ -391,6 +415,7 @@ struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)
     record->process = process;
     process->tasks.first.site = site;
     process->record = record;
+    lee_group_join(group, process, charge);
     hand_over((struct beginning *)(void *)process, handed, count);
     pid->record = record;
     link_pid(pid);

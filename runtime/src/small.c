@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "poison.h"
+#include "process.h"
 #include "system.h"
 #include "units.h"
 
@@ -81,13 +82,18 @@ static uintptr_t take_page(void) {
 }
 
 struct lee_small *lee_small_take(struct lee_heap *owner) {
-    if (lee_system_fails())
+    /* The first page of a heap is taken for the process that runs; other heaps than a process's pay
+     * for none. */
+    struct lee_process *payer = owner == NULL ? lee_process : owner->process;
+    if (lee_system_fails() || !lee_process_charge(payer, LEE_PAGE_BYTES))
         return NULL;
     pthread_mutex_lock(&lock);
     uintptr_t start = take_page();
     pthread_mutex_unlock(&lock);
-    if (start == 0)
+    if (start == 0) {
+        lee_process_uncharge(payer, LEE_PAGE_BYTES);
         return NULL;
+    }
     struct lee_small *page = lee_small_of(start);
     atomic_store_explicit(&page->owner, owner, memory_order_release);
     return page;
@@ -97,6 +103,7 @@ void lee_small_give(struct lee_small *page) {
     uintptr_t start = lee_small_start(page);
     struct lee_unit *unit = lee_unit_in(lee_chunk_at(page), start);
     struct lee_small_unit *detail = detail_of(unit);
+    lee_process_uncharge(lee_process, LEE_PAGE_BYTES);
     size_t at = (start & (LEE_UNIT_BYTES - 1)) / LEE_PAGE_BYTES;
     atomic_store_explicit(&page->owner, NULL, memory_order_relaxed); /* first: from here on it is nobody's */
     __builtin_memset(page, 0, offsetof(struct lee_small, owner)); /* as in pages that nobody had yet */

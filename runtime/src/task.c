@@ -503,6 +503,10 @@ static bool give_stack(struct lee_task *task, const void *arguments, size_t byte
 void *lee_task_start(const struct lee_site *site, void (*entry)(void *), const void *arguments, size_t bytes) {
     struct lee_task *self = lee_task_self();
     struct lee_heap *heap = lee_heap_self();
+    if (__builtin_expect(lee_groups_count_tasks, 0))
+        lee_group_ask(self->entered, LEE_GROUP_TASKS, 1);
+    if (self->process->group != NULL)
+        lee_group_ask(self->entered, LEE_GROUP_BYTES, LEE_STACK_CHARGE);
     struct lee_task *task = heap == NULL ? NULL : lee_heap_try_alloc_typed(sizeof *task, &task_layout);
     if (task == NULL || bytes > LEE_STACK_BYTES / 4)
         lee_fault_memory(site, LEE_STACK_BYTES);
@@ -791,6 +795,7 @@ void lee_task_trim(struct lee_task *task) {
     if (from <= task->touched)
         return;
     lee_system_discard((void *)task->touched, from - task->touched);
+    lee_process_count(task->process, LEE_GROUP_BYTES, -(ptrdiff_t)(from - task->touched));
     task->touched = from;
 }
 

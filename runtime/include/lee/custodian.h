@@ -37,6 +37,15 @@ bool lee_custodian_is_shut(struct lee_custodian *custodian);
 void lee_custodian_limit(struct lee_custodian *custodian, int64_t bytes, struct lee_custodian *victim);
 /* If `custodian` could not get `bytes` more, `victim` is shut down. */
 void lee_custodian_require(struct lee_custodian *custodian, int64_t bytes, struct lee_custodian *victim);
+/* What may be counted. */
+enum lee_custodian_count {
+    LEE_COUNT_PROCESSES = 1,
+    LEE_COUNT_TASKS,
+    LEE_COUNT_DESCRIPTORS, /* of the processes that were spawned in it */
+    LEE_COUNT_ENDPOINTS    /* ends of channels, likewise */
+};
+/* If there are more than `most` of the kind in `custodian` and below it, `victim` is shut down. */
+void lee_custodian_limit_count(struct lee_custodian *custodian, int kind, int64_t most, struct lee_custodian *victim);
 /* The bytes charged to it and to those below it, after a collection. */
 int64_t lee_custodian_use(struct lee_custodian *custodian);
 void lee_custodian_policy(int policy);

@@ -1,0 +1,511 @@
+/* group.c: see group.h. */
+#include "group.h"
+
+#ifndef LEE_NO_GC
+
+#include <lee/lee.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect.h"
+#include "custodian.h"
+#include "process.h"
+#include "text.h"
+#include "units.h"
+
+struct lee_group_limit {
+    struct lee_group *of, *victim;
+    struct lee_group_limit *next, *named_next, *named_previous;
+    size_t most;
+    int kind;
+};
+
+enum { COLLECTS_PART = 16 /* of what lives: what a process gets between two collections that limits cause, at least */ };
+
+/* Of the first process's first custodian. */
+static struct lee_group root = {.least = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX}};
+
+static struct {
+    struct lee_process *process; /* null: nothing was refused */
+    size_t bytes;
+} refused;
+
+/* --- the tree ------------------------------------------------------------------------------------ */
+
+static void attach(struct lee_group *group, struct lee_group *parent) {
+    group->parent = parent;
+    group->shut = group->shut || parent->shut;
+    group->next = parent->child;
+    if (parent->child != NULL)
+        parent->child->previous = group;
+    parent->child = group;
+}
+
+static void detach(struct lee_group *group) {
+    if (group->previous != NULL)
+        group->previous->next = group->next;
+    else
+        group->parent->child = group->next;
+    if (group->next != NULL)
+        group->next->previous = group->previous;
+}
+
+/* The next one below `top`, in pre-order; null after the last. */
+static struct lee_group *after(struct lee_group *group, const struct lee_group *top) {
+    if (group->child != NULL)
+        return group->child;
+    while (group != top && group->next == NULL)
+        group = group->parent;
+    return group == top ? NULL : group->next;
+}
+
+static bool is_inside(const struct lee_group *group, const struct lee_group *top) {
+    while (group != NULL && group != top)
+        group = group->parent;
+    return group != NULL;
+}
+
+static void find_least(struct lee_group *group, int kind) {
+    group->least[kind] = SIZE_MAX;
+    for (const struct lee_group_limit *limit = group->limits; limit != NULL; limit = limit->next) {
+        if (limit->kind == kind && !limit->victim->shut && limit->most < group->least[kind])
+            group->least[kind] = limit->most;
+    }
+}
+
+static void unname(struct lee_group_limit *limit) {
+    if (limit->named_previous != NULL)
+        limit->named_previous->named_next = limit->named_next;
+    else
+        limit->victim->named = limit->named_next;
+    if (limit->named_next != NULL)
+        limit->named_next->named_previous = limit->named_previous;
+}
+
+/* A limit whose victim is gone limits nothing. */
+static void drop_named(struct lee_group *victim) {
+    struct lee_group_limit *next;
+    for (struct lee_group_limit *limit = victim->named; limit != NULL; limit = next) {
+        next = limit->named_next;
+        struct lee_group_limit **link = &limit->of->limits;
+        while (*link != limit)
+            link = &(*link)->next;
+        *link = limit->next;
+        find_least(limit->of, limit->kind);
+        free(limit);
+    }
+    victim->named = NULL;
+}
+
+static void free_limits(struct lee_group *group) {
+    struct lee_group_limit *next;
+    for (struct lee_group_limit *limit = group->limits; limit != NULL; limit = next) {
+        next = limit->next;
+        unname(limit);
+        free(limit);
+    }
+    group->limits = NULL;
+}
+
+/* Frees it if nothing needs it, and then what only it needed. */
+static void drop_unused(struct lee_group *group) {
+    while (group != &root && group->held == 0 && group->custodian == NULL && group->processes == NULL && group->child == NULL) {
+        struct lee_group *parent = group->parent;
+        drop_named(group);
+        free_limits(group);
+        detach(group);
+        free(group);
+        group = parent;
+    }
+}
+
+static struct lee_group *make(struct lee_custodian *custodian, struct lee_process *maker) {
+    struct lee_group *group = calloc(1, sizeof *group);
+    if (group == NULL)
+        return NULL;
+    for (int kind = 0; kind < LEE_GROUP_KINDS; kind++)
+        group->least[kind] = SIZE_MAX;
+    group->shut = custodian->shut;
+    group->custodian = custodian;
+    group->maker = maker;
+    group->maker_next = maker->groups;
+    if (maker->groups != NULL)
+        maker->groups->maker_previous = group;
+    maker->groups = group;
+    custodian->group = group;
+    return group;
+}
+
+static void unlink_maker(struct lee_group *group) {
+    if (group->maker_previous != NULL)
+        group->maker_previous->maker_next = group->maker_next;
+    else
+        group->maker->groups = group->maker_next;
+    if (group->maker_next != NULL)
+        group->maker_next->maker_previous = group->maker_previous;
+    group->maker = NULL;
+    group->custodian = NULL;
+}
+
+struct lee_group *lee_group_of(struct lee_custodian *custodian) {
+    struct lee_process *self = lee_process_self();
+    struct lee_group *below = NULL;
+    struct lee_custodian *at = custodian;
+    for (; at != NULL && at->group == NULL; at = at->parent) {
+        if (at->parent == NULL && self->group == NULL) { /* not of a process that was spawned */
+            at->group = &root;
+            root.maker = self;
+            break;
+        }
+        struct lee_group *group = make(at, self);
+        if (group == NULL)
+            break;
+        if (below != NULL)
+            attach(below, group);
+        below = group;
+    }
+    if (at != NULL && at->group == NULL) { /* no memory: those that were made go */
+        for (struct lee_custodian *made = custodian; made != at; made = made->parent) {
+            struct lee_group *group = made->group;
+            made->group = NULL;
+            unlink_maker(group);
+            free(group);
+        }
+        return NULL;
+    }
+    if (below != NULL)
+        attach(below, at != NULL ? at->group : self->group);
+    return custodian->group;
+}
+
+void lee_group_forget(struct lee_custodian *custodian) {
+    struct lee_group *group = custodian->group;
+    custodian->group = NULL;
+    if (group == NULL || group == &root)
+        return;
+    unlink_maker(group);
+    drop_unused(group);
+}
+
+void lee_groups_forget(struct lee_process *maker) {
+    while (maker->groups != NULL) {
+        struct lee_group *group = maker->groups;
+        unlink_maker(group);
+        drop_unused(group);
+    }
+}
+
+/* --- what is used ---------------------------------------------------------------------------------- */
+
+/* Of the tasks of its custodian's own process, too. */
+static size_t use_of(const struct lee_group *group, int kind) {
+    size_t use = group->uses[kind];
+    if (group->custodian != NULL && kind == LEE_GROUP_BYTES)
+        use += group->custodian->settled + group->custodian->fresh;
+    if (group->custodian != NULL && kind == LEE_GROUP_TASKS)
+        use += group->custodian->task_count;
+    return use;
+}
+
+static bool exceeds(const struct lee_group *group, int kind, size_t more) {
+    size_t most = group->least[kind], use = most == SIZE_MAX ? 0 : use_of(group, kind);
+    return most != SIZE_MAX && (use > most || more > most - use);
+}
+
+static void count(struct lee_group *group, int kind, ptrdiff_t more) {
+    for (; group != NULL; group = group->parent)
+        group->uses[kind] += (size_t)more;
+}
+
+void lee_group_count(struct lee_process *process, int kind, ptrdiff_t more) {
+    process->uses[kind] += (size_t)more;
+    count(process->group, kind, more);
+}
+
+/* One that asks again before it got a part of what lives in it would live on collections: it is not
+ * refused so that it collects, but as if that had not helped. */
+static bool collects_too_often(struct lee_process *process) {
+    const struct lee_heap *heap = process->heap;
+    if (heap == NULL)
+        return false;
+    size_t before = process->refused_at;
+    process->refused_at = heap->counts.allocated + 1;
+    return before > 0 && heap->counts.allocated + 1 - before < heap->counts.live_bytes / COLLECTS_PART;
+}
+
+bool lee_group_charge(struct lee_process *process, size_t bytes) {
+    bool again = refused.process == process;
+    for (const struct lee_group *at = process->group; at != NULL; at = at->parent) {
+        if (!exceeds(at, LEE_GROUP_BYTES, bytes))
+            continue;
+        refused.process = process;
+        refused.bytes = bytes;
+        lee_group_refused = true;
+        if (!again)
+            process->over = collects_too_often(process);
+        return false;
+    }
+    if (again && process->over)
+        return false;
+    if (again)
+        refused.process = NULL;
+    lee_group_count(process, LEE_GROUP_BYTES, (ptrdiff_t)bytes);
+    return true;
+}
+
+void lee_group_uncharge(struct lee_process *process, size_t bytes) {
+    lee_group_count(process, LEE_GROUP_BYTES, -(ptrdiff_t)bytes);
+}
+
+/* --- who goes ---------------------------------------------------------------------------------------- */
+
+static void say_over(struct lee_text *text, const struct lee_group_limit *limit) {
+    static const char *const names[] = {"bytes", "processes", "tasks", "descriptors", "ends of channels"};
+    lee_text_string(text, "custodian: more than its limit of ");
+    lee_text_unsigned(text, limit->most);
+    lee_text_string(text, " ");
+    lee_text_string(text, names[limit->kind]);
+}
+
+/* A limit of `group` that `more` breaks, whose victim is there. */
+static const struct lee_group_limit *find_broken(const struct lee_group *group, int kind, size_t more) {
+    if (!exceeds(group, kind, more))
+        return NULL;
+    size_t use = use_of(group, kind);
+    for (const struct lee_group_limit *limit = group->limits; limit != NULL; limit = limit->next) {
+        if (limit->kind == kind && !limit->victim->shut && (use > limit->most || more > limit->most - use))
+            return limit;
+    }
+    return NULL;
+}
+
+/* The victim of the outermost limit goes first: what is below goes with it. */
+static bool judge(struct lee_group *from, int kind, size_t more) {
+    bool any = false;
+    for (;;) {
+        const struct lee_group_limit *broken = NULL;
+        for (struct lee_group *at = from; at != NULL; at = at->parent) {
+            const struct lee_group_limit *limit = find_broken(at, kind, more);
+            if (limit != NULL)
+                broken = limit;
+        }
+        if (broken == NULL)
+            return any;
+        struct lee_text text = {.length = 0};
+        say_over(&text, broken);
+        text.bytes[text.length] = 0;
+        lee_group_shut(broken->victim, text.bytes);
+        any = true;
+    }
+}
+
+bool lee_group_starved(void) {
+    struct lee_process *process = refused.process;
+    size_t bytes = refused.bytes;
+    lee_group_refused = false;
+    refused.process = NULL;
+    if (process == NULL || process != lee_process_self())
+        return false;
+    bool over = process->over;
+    process->over = false;
+    process->refused_at = 0;
+    if (judge(process->group, LEE_GROUP_BYTES, bytes))
+        return true;
+    if (over) { /* it fits, but only by collecting all the time */
+        for (struct lee_group *at = process->group; at != NULL; at = at->parent) {
+            if (at->least[LEE_GROUP_BYTES] != SIZE_MAX && judge(at, LEE_GROUP_BYTES, at->least[LEE_GROUP_BYTES]))
+                return true;
+        }
+    }
+    return over;
+}
+
+/* True if they fit. */
+static bool fits(const struct lee_group *from, int kind, size_t more) {
+    for (; from != NULL; from = from->parent) {
+        if (exceeds(from, kind, more))
+            return false;
+    }
+    return true;
+}
+
+/* The group of the nearest custodian that has one. */
+static struct lee_group *nearest(struct lee_custodian *custodian) {
+    for (; custodian != NULL; custodian = custodian->parent) {
+        if (custodian->group != NULL)
+            return custodian->group;
+    }
+    return lee_process_self()->group;
+}
+
+void lee_group_ask(struct lee_custodian *custodian, int kind, size_t more) {
+    struct lee_group *group = nearest(custodian);
+    struct lee_heap *heap = lee_process_self()->heap;
+    if (fits(group, kind, more))
+        return;
+    if (kind == LEE_GROUP_BYTES && heap != NULL && lee_heap_may_collect(heap) && !heap->collecting) {
+        lee_heap_collect(heap);
+        lee_blocks_release(heap, 0);
+    }
+    judge(group, kind, more);
+}
+
+/* --- processes ------------------------------------------------------------------------------------------ */
+
+void lee_group_join(struct lee_group *group, struct lee_process *process, size_t bytes) {
+    process->group = group;
+    process->group_previous = NULL;
+    process->group_next = group->processes;
+    if (process->group_next != NULL)
+        process->group_next->group_previous = process;
+    group->processes = process;
+    lee_group_count(process, LEE_GROUP_BYTES, (ptrdiff_t)bytes);
+    lee_group_count(process, LEE_GROUP_PROCESSES, 1);
+    lee_group_count(process, LEE_GROUP_TASKS, 1);
+}
+
+void lee_group_leave(struct lee_process *process) {
+    struct lee_group *group = process->group;
+    lee_groups_forget(process);
+    for (int kind = 0; kind < LEE_GROUP_KINDS; kind++)
+        count(group, kind, -(ptrdiff_t)process->uses[kind]);
+    if (process->group_previous != NULL)
+        process->group_previous->group_next = process->group_next;
+    else
+        group->processes = process->group_next;
+    if (process->group_next != NULL)
+        process->group_next->group_previous = process->group_previous;
+    if (refused.process == process)
+        refused.process = NULL;
+    process->group = NULL;
+    drop_unused(group);
+}
+
+/* Limits with a victim that is gone limit nothing. */
+static void find_least_of_namers(struct lee_group *victim) {
+    for (const struct lee_group_limit *limit = victim->named; limit != NULL; limit = limit->named_next)
+        find_least(limit->of, limit->kind);
+}
+
+/* While somebody is shut down: the process on whose stack that is done, and why it is done. */
+static struct {
+    struct lee_process *self;
+    const char *message;
+} now;
+
+static void hold(struct lee_group *group) {
+    if (group != NULL)
+        group->held++;
+}
+
+static void let_go(struct lee_group *group) {
+    group->held--;
+    drop_unused(group);
+}
+
+static void end_processes_of(struct lee_group *group, const struct lee_process *self) {
+    struct lee_process *victim = group->processes;
+    while (victim != NULL) {
+        if (victim == self) {
+            victim = victim->group_next;
+            continue;
+        }
+        lee_process_end_other(victim, LEE_LIMIT, now.message);
+        victim = group->processes; /* only the running one stays */
+    }
+}
+
+void lee_group_end_processes(struct lee_group *top) {
+    struct lee_process *entered = lee_process_self(), *self = now.self != NULL ? now.self : entered;
+    for (struct lee_group *at = top; at != NULL; at = after(at, top)) {
+        at->shut = true;
+        find_least_of_namers(at);
+    }
+    hold(top);
+    struct lee_group *at = top, *next;
+    for (hold(at); at != NULL; at = next) {
+        end_processes_of(at, self);
+        next = after(at, top);
+        hold(next);
+        let_go(at);
+    }
+    let_go(top);
+    if (entered == self)
+        lee_process_unready(self); /* its own tasks may have been woken: what runs is in no queue */
+}
+
+/* The tasks of its custodian, which are another process's, and all processes. */
+static void shut_from_outside(struct lee_group *group, struct lee_process *self) {
+    struct lee_process *maker = group->maker;
+    struct lee_task *ran = maker->tasks.running;
+    lee_process_enter(maker);
+    maker->tasks.running = &maker->tasks.first; /* nobody of it runs */
+    lee_custodian_shut(group->custodian);
+    maker->tasks.running = ran->state != LEE_TASK_ENDED ? ran : &maker->tasks.first;
+    lee_process_enter(self);
+    lee_process_unready(self);
+    if (maker->tasks.head != NULL)
+        lee_process_ready(maker);
+}
+
+void lee_group_shut(struct lee_group *group, const char *message) {
+    struct lee_process *self = lee_process_self(), *maker = group->maker;
+    bool first = maker != NULL && group->custodian == &maker->accounts.first;
+    bool inside = is_inside(self->group, group) || (first && maker == self), task = false;
+    now.self = self;
+    now.message = message;
+    if (group == &root || maker == NULL || first)
+        lee_group_end_processes(group);
+    else if (maker == self)
+        task = lee_custodian_shut(group->custodian);
+    else
+        shut_from_outside(group, self);
+    now.self = NULL;
+    now.message = NULL;
+    if (group == &root) { /* the end of the program */
+        lee_process_enter(root.maker);
+        lee_task_stop(&root.maker->tasks.first);
+    }
+    if (first && maker != self)
+        lee_process_end_other(maker, LEE_LIMIT, message);
+    if (inside)
+        lee_process_end(LEE_LIMIT, 0, message, message != NULL ? strlen(message) : 0);
+    if (task)
+        lee_custodian_end_if_shut(self->heap);
+}
+
+/* --- limits --------------------------------------------------------------------------------------- */
+
+void lee_group_set_limit(struct lee_custodian *custodian, int kind, size_t most, struct lee_custodian *victim) {
+    struct lee_group *of = lee_group_of(custodian), *named = of == NULL ? NULL : lee_group_of(victim);
+    struct lee_group_limit *limit = named == NULL ? NULL : of->limits;
+    while (limit != NULL && (limit->kind != kind || limit->victim != named))
+        limit = limit->next;
+    if (limit == NULL && named != NULL && (limit = calloc(1, sizeof *limit)) != NULL) {
+        limit->kind = kind;
+        limit->of = of;
+        limit->victim = named;
+        limit->next = of->limits;
+        of->limits = limit;
+        limit->named_next = named->named;
+        if (named->named != NULL)
+            named->named->named_previous = limit;
+        named->named = limit;
+    }
+    if (limit == NULL)
+        lee_fault_memory(NULL, sizeof *of);
+    limit->most = most;
+    find_least(of, kind);
+}
+
+void lee_custodian_limit_count(struct lee_custodian *of, int kind, int64_t most, struct lee_custodian *named) {
+    struct lee_custodian *custodian = lee_custodian_given(of);
+    lee_custodian_check_authority(custodian);
+    if (kind <= LEE_GROUP_BYTES || kind >= LEE_GROUP_KINDS)
+        lee_fault_message(NULL, "custodian: what is counted is PROCESSES, TASKS, DESCRIPTORS or ENDPOINTS");
+    lee_groups_count_tasks = lee_groups_count_tasks || kind == LEE_GROUP_TASKS;
+    lee_group_set_limit(custodian, kind, most < 0 ? SIZE_MAX : (size_t)most, named != NULL ? named : custodian);
+}
+
+#endif

@@ -1,0 +1,86 @@
+/* group.h: the part of a custodian that lies outside of any heap: what its processes hold, how many
+ * there are of them, and what both may not exceed.
+ *
+ * A custodian is an object of the heap of the process that made it, and that heap may go before the
+ * processes do that were spawned in the custodian. So each custodian in which a process was
+ * spawned, or that has a limit in a program with processes, has a group. Groups form the same tree
+ * as custodians do: the group of a process's first custodian is below the one that the process was
+ * spawned in. A group is freed when its custodian is gone and nothing is below it.
+ *
+ * Promises: the use and the counts of a group are those of all processes in it and below it. One
+ * thread runs all processes, so nothing here is atomic. The hierarchy of counters is that of
+ * Linux's control groups (mm/page_counter.c); what it is for is in Banga, Druschel, Mogul: Resource
+ * Containers (1999). */
+#ifndef LEE_SRC_GROUP_H
+#define LEE_SRC_GROUP_H
+
+#include <lee/custodian.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct lee_custodian;
+struct lee_heap;
+struct lee_process;
+
+/* What a limit is about: bytes, or one of the kinds of lee/custodian.h. */
+enum { LEE_GROUP_BYTES, LEE_GROUP_PROCESSES, LEE_GROUP_TASKS, LEE_GROUP_DESCRIPTORS, LEE_GROUP_ENDPOINTS, LEE_GROUP_KINDS };
+
+struct lee_group_limit;
+
+struct lee_group {
+    struct lee_group *parent, *child, *next, *previous;
+    struct lee_process *processes; /* spawned in it, by `group_next` */
+    /* Null once it is gone. Of the process that made it, which is in none of the groups below. */
+    struct lee_custodian *custodian;
+    struct lee_process *maker;
+    struct lee_group *maker_next, *maker_previous; /* of the same maker */
+    struct lee_group_limit *limits; /* of it */
+    struct lee_group_limit *named;  /* in which it is the victim */
+    size_t least[LEE_GROUP_KINDS];  /* of its limits; SIZE_MAX for none */
+    size_t uses[LEE_GROUP_KINDS];   /* of the processes in it and below */
+    unsigned held; /* it is not freed meanwhile */
+    bool shut;
+};
+
+/* The group of a custodian of the running process; it is made if there is none. Null if there is no
+ * memory. */
+struct lee_group *lee_group_of(struct lee_custodian *custodian);
+/* The custodian is gone, because nothing refers to it or its process ends. */
+void lee_group_forget(struct lee_custodian *custodian) __attribute__((weak));
+void lee_groups_forget(struct lee_process *maker);
+
+/* custodian.c passes limits on; a group is made for both. */
+void lee_group_set_limit(struct lee_custodian *custodian, int kind, size_t most, struct lee_custodian *victim)
+    __attribute__((weak));
+/* The custodian of the group is being shut down: ends all processes in it and below it, but not the
+ * one that runs. */
+void lee_group_end_processes(struct lee_group *group) __attribute__((weak));
+/* Shuts down its custodian, in whatever process that is. If the running process is in it, that
+ * comes last, and this does not return. `message` says why. */
+void lee_group_shut(struct lee_group *group, const char *message);
+
+/* A process that was made is spawned in the group, and takes so many bytes. */
+void lee_group_join(struct lee_group *group, struct lee_process *process, size_t bytes);
+/* It ends: gives back all that it was charged. */
+void lee_group_leave(struct lee_process *process);
+
+/* Whether `process`, which belongs to a group, gets so many bytes. If not, who asks gives back what
+ * it can, tries again, and then calls `lee_group_starved`. */
+bool lee_group_charge(struct lee_process *process, size_t bytes) __attribute__((weak));
+void lee_group_uncharge(struct lee_process *process, size_t bytes) __attribute__((weak));
+/* A charge was refused, and collecting did not help. True if somebody was shut down, so that asking
+ * again makes sense. May not return. */
+bool lee_group_starved(void) __attribute__((weak));
+/* A charge was refused since `lee_group_starved` was last called. */
+extern bool lee_group_refused;
+/* Somebody limits the number of tasks. */
+extern bool lee_groups_count_tasks;
+
+/* `more` of a kind are to be made in a custodian of the running process. Shuts down whoever has too
+ * many then, and may not return. */
+void lee_group_ask(struct lee_custodian *custodian, int kind, size_t more) __attribute__((weak));
+/* There are so many more, or fewer, in the process, which belongs to a group. */
+void lee_group_count(struct lee_process *process, int kind, ptrdiff_t more) __attribute__((weak));
+
+#endif

@@ -1,0 +1,340 @@
+/* Custodians of processes: shutting down, counts, and limits of memory as they are seen in VmRSS.
+ *
+ *     group_test [PROCESSES]      so many under one limit */
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <lee/collect.h>
+#include <lee/custodian.h>
+#include <lee/heap.h>
+#include <lee/lee.h>
+#include <lee/process.h>
+#include <lee/task.h>
+
+#include "../src/collect.h"
+#include "../src/custodian.h"
+#include "../src/poison.h"
+#include "../src/process.h"
+#include "check.h"
+
+enum { KB = 1 << 10, MB = 1 << 20 };
+
+struct node {
+    struct node *next;
+    void *held;
+    size_t value[6];
+};
+static const struct lee_layout node_layout = {.bytes = sizeof(struct node), .words = 3, .name = "node"};
+
+static struct lee_custodian *limited(int64_t bytes) {
+    struct lee_custodian *custodian = lee_custodian_new(NULL);
+    lee_custodian_limit(custodian, bytes, NULL);
+    return custodian;
+}
+
+static struct lee_pid *spawn_in(struct lee_custodian *custodian, int (*entry)(void *), const void *arguments, size_t bytes) {
+    struct lee_custodian *before = lee_custodian_enter(custodian);
+    struct lee_pid *pid = lee_process_spawn(NULL, entry, arguments, bytes);
+    lee_custodian_enter(before);
+    return pid;
+}
+
+/* The custodian's processes hold nothing any more, and there are none. */
+static bool is_empty(const struct lee_custodian *custodian) {
+    for (int kind = 0; kind < LEE_GROUP_KINDS; kind++) {
+        if (custodian->group->uses[kind] != 0)
+            return false;
+    }
+    return custodian->group->processes == NULL;
+}
+
+static int wait_for_ever(void *arguments) {
+    (void)arguments;
+    for (;;)
+        lee_task_yield();
+    return 0;
+}
+
+/* --- shutting down ------------------------------------------------------------------------------ */
+
+static int spawn_two(void *arguments) {
+    lee_process_spawn(NULL, wait_for_ever, NULL, 0);
+    struct lee_custodian *inner = lee_custodian_new(NULL);
+    spawn_in(inner, wait_for_ever, NULL, 0);
+    return wait_for_ever(arguments);
+}
+
+static void yields(int times) {
+    while (times-- > 0)
+        lee_task_yield();
+}
+
+static void test_shutdown(void) {
+    struct lee_custodian *custodian = lee_custodian_new(NULL);
+    struct lee_pid *a = spawn_in(custodian, wait_for_ever, NULL, 0), *b = spawn_in(custodian, spawn_two, NULL, 0);
+    struct lee_pid *other = lee_process_spawn(NULL, wait_for_ever, NULL, 0);
+    yields(3);
+    CHECK(custodian->group->uses[LEE_GROUP_PROCESSES] == 4);
+    lee_custodian_shutdown(custodian);
+    CHECK(lee_process_wait(a).how == LEE_LIMIT && lee_process_wait(b).how == LEE_LIMIT);
+    CHECK(is_empty(custodian));
+    struct lee_pid *late = spawn_in(custodian, wait_for_ever, NULL, 0);
+    CHECK(lee_process_wait(late).how == LEE_LIMIT && is_empty(custodian));
+    yields(1);
+    lee_process_kill(other);
+    CHECK(lee_process_wait(other).how == LEE_KILLED);
+}
+
+static int shut_itself(void *arguments) {
+    (void)arguments;
+    lee_process_spawn(NULL, wait_for_ever, NULL, 0);
+    lee_custodian_shutdown(NULL);
+    return 0;
+}
+
+/* The custodian of a process is its own: the neighbour stays. */
+static void test_shutdown_of_oneself(void) {
+    struct lee_custodian *custodian = lee_custodian_new(NULL);
+    struct lee_pid *neighbour = spawn_in(custodian, wait_for_ever, NULL, 0), *pid = spawn_in(custodian, shut_itself, NULL, 0);
+    CHECK(lee_process_wait(pid).how == LEE_LIMIT);
+    CHECK(custodian->group->uses[LEE_GROUP_PROCESSES] == 1);
+    lee_process_kill(neighbour);
+    CHECK(is_empty(custodian));
+}
+
+/* --- counts ---------------------------------------------------------------------------------------- */
+
+static int fork_bomb(void *arguments) {
+    for (;;) {
+        lee_process_spawn(NULL, fork_bomb, NULL, 0);
+        (void)arguments;
+        lee_task_yield();
+    }
+    return 0;
+}
+
+static int counts_to(void *arguments) {
+    int n = *(int *)arguments;
+    yields(n);
+    return n;
+}
+
+static void test_fork_bomb(void) {
+    struct lee_custodian *custodian = lee_custodian_new(NULL);
+    int n = 1000;
+    lee_custodian_limit_count(custodian, LEE_COUNT_PROCESSES, 50, NULL);
+    struct lee_pid *neighbour = lee_process_spawn(NULL, counts_to, &n, sizeof n), *bomb = spawn_in(custodian, fork_bomb, NULL, 0);
+    struct lee_process_end end = lee_process_wait(bomb);
+    CHECK(end.how == LEE_LIMIT && strcmp(end.message, "custodian: more than its limit of 50 processes") == 0);
+    CHECK(is_empty(custodian));
+    end = lee_process_wait(neighbour);
+    CHECK(end.how == LEE_RETURNED && end.status == n);
+}
+
+static void task_waits(void *arguments) {
+    wait_for_ever(arguments);
+}
+
+static int starts(void *arguments) {
+    for (int i = *(int *)arguments; i > 0; i--)
+        lee_task_start(NULL, task_waits, NULL, 0);
+    return 7;
+}
+
+static void test_tasks(void) {
+    struct lee_custodian *custodian = lee_custodian_new(NULL), *inner = lee_custodian_new(custodian);
+    int some = 10, many = 30;
+    lee_custodian_limit_count(custodian, LEE_COUNT_TASKS, 20, NULL);
+    CHECK(lee_process_wait(spawn_in(inner, starts, &some, sizeof some)).how == LEE_RETURNED);
+    CHECK(lee_process_wait(spawn_in(inner, starts, &many, sizeof many)).how == LEE_LIMIT);
+    CHECK(is_empty(custodian) && custodian->shut);
+    /* Of this process. */
+    custodian = lee_custodian_new(NULL);
+    lee_custodian_limit_count(custodian, LEE_COUNT_TASKS, 20, NULL);
+    struct lee_custodian *own = lee_custodian_enter(custodian);
+    struct lee_task *first = lee_task_start(NULL, task_waits, NULL, 0);
+    for (int i = 0; i < 30; i++)
+        lee_task_start(NULL, task_waits, NULL, 0);
+    lee_custodian_enter(own);
+    CHECK(custodian->shut && custodian->task_count == 0 && !lee_task_join(first));
+}
+
+/* --- memory ------------------------------------------------------------------------------------------ */
+
+static size_t resident(void) {
+    unsigned long size = 0, pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    CHECK(file != NULL && fscanf(file, "%lu %lu", &size, &pages) == 2);
+    fclose(file);
+    return pages * 4096;
+}
+
+static void reset_peak(void) {
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+    if (file != NULL) {
+        fputs("5", file);
+        fclose(file);
+    }
+}
+
+static size_t peak(void) {
+    char line[256];
+    unsigned long kb = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    CHECK(file != NULL);
+    while (fgets(line, sizeof line, file) != NULL)
+        sscanf(line, "VmHWM: %lu kB", &kb);
+    fclose(file);
+    return kb * 1024;
+}
+
+static int keeps(void *arguments) {
+    struct node *first = NULL;
+    (void)arguments;
+    for (size_t i = 0;; i++) {
+        struct node *node = lee_heap_alloc_typed(NULL, sizeof *node, &node_layout);
+        node->next = first;
+        first = node;
+        if (i % 64 == 0)
+            lee_task_yield();
+    }
+    return 0;
+}
+
+static int keeps_bytes(void *arguments) {
+    struct node *first = NULL;
+    size_t bytes = *(size_t *)arguments;
+    for (;;) {
+        struct node *node = lee_heap_alloc_typed(NULL, sizeof *node, &node_layout);
+        char *all = lee_heap_alloc_plain(NULL, bytes);
+        memset(all, 1, bytes);
+        node->next = first;
+        node->held = all;
+        first = node;
+        lee_task_yield();
+    }
+    return 0;
+}
+
+static int loses(void *arguments) {
+    size_t all = 64 * MB, bytes = *(size_t *)arguments;
+    for (size_t i = 0; i < all; i += bytes) {
+        char *lost = lee_heap_alloc(NULL, bytes);
+        lost[bytes - 1] = 1;
+        if (i % (64 * KB) == 0)
+            lee_task_yield();
+    }
+    return 1;
+}
+
+static bool shows;
+
+/* `count` processes under one limit, each of which takes as much as it can. */
+static void test_limit(const char *what, int count, size_t limit, int (*entry)(void *), size_t argument) {
+    struct lee_custodian *custodian = limited((int64_t)limit);
+    struct lee_pid *last = NULL;
+    lee_collect();
+    lee_heap_idle(lee_heap_self());
+    reset_peak();
+    size_t before = resident();
+    for (int i = 0; i < count && !custodian->shut; i++)
+        last = spawn_in(custodian, entry, &argument, sizeof argument);
+    struct lee_process_end end = lee_process_wait(last);
+    size_t most = peak(), over = most > before + limit ? most - before - limit : 0;
+    CHECK(end.how == LEE_LIMIT && strncmp(end.message, "custodian: more than its limit of ", 34) == 0);
+    CHECK(is_empty(custodian));
+    if (shows)
+        printf("%s, %d processes, limit %zu KB: peak %zu KB, over by %zu KB\n", what, count, limit / KB, (most - before) / KB, over / KB);
+#ifndef LEE_ASAN
+    CHECK(over <= 256 * KB);
+    CHECK(most > before + limit / (count == 1 ? 2 : 8)); /* a block counts before it is touched */
+#endif
+}
+
+static void test_garbage(void) {
+    static const size_t sizes[] = {64, 5 * KB, 100 * KB, 1200 * KB};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct lee_custodian *custodian = limited(4 * MB);
+        struct lee_process_end end = lee_process_wait(spawn_in(custodian, loses, &sizes[i], sizeof sizes[i]));
+        CHECK(end.how == LEE_RETURNED && is_empty(custodian));
+    }
+}
+
+/* The limit outlives who set it. */
+static int makes_limited(void *arguments) {
+    struct lee_custodian *custodian = limited(1 * MB);
+    (void)arguments;
+    spawn_in(custodian, keeps, NULL, 0);
+    return 0;
+}
+
+static void test_maker_ends(void) {
+    struct lee_custodian *custodian = lee_custodian_new(NULL);
+    CHECK(lee_process_wait(spawn_in(custodian, makes_limited, NULL, 0)).how == LEE_RETURNED);
+    CHECK(custodian->group->uses[LEE_GROUP_PROCESSES] == 1);
+    for (int i = 0; i < 100000 && !is_empty(custodian); i++)
+        lee_task_yield();
+    CHECK(is_empty(custodian));
+}
+
+/* A child does not loosen what holds it: its own limit is no limit of the one above. */
+static int loosens(void *arguments) {
+    (void)arguments;
+    struct lee_custodian *inner = limited(-1);
+    spawn_in(inner, keeps, NULL, 0);
+    return wait_for_ever(NULL);
+}
+
+static int loosens_own(void *arguments) {
+    (void)arguments;
+    lee_custodian_limit(NULL, -1, NULL);
+    return 0;
+}
+
+static void test_authority(void) {
+    struct lee_custodian *custodian = limited(2 * MB);
+    CHECK(lee_process_wait(spawn_in(custodian, loosens, NULL, 0)).how == LEE_LIMIT);
+    custodian = limited(2 * MB);
+    struct lee_process_end end = lee_process_wait(spawn_in(custodian, loosens_own, NULL, 0));
+    CHECK(end.how == LEE_FAULTED && strstr(end.message, "by a task of a custodian above") != NULL);
+}
+
+/* The victim has tasks of this process, and processes. */
+static void test_victim(void) {
+    struct lee_custodian *holder = lee_custodian_new(NULL), *victim = lee_custodian_new(NULL);
+    lee_custodian_limit(holder, 2 * MB, victim);
+    struct lee_pid *pid = spawn_in(victim, wait_for_ever, NULL, 0), *taker = spawn_in(holder, keeps, NULL, 0);
+    struct lee_custodian *own = lee_custodian_enter(victim);
+    struct lee_task *task = lee_task_start(NULL, task_waits, NULL, 0);
+    lee_custodian_enter(own);
+    CHECK(lee_process_wait(pid).how == LEE_LIMIT && !lee_task_join(task));
+    CHECK(lee_custodian_is_shut(victim) && !lee_custodian_is_shut(holder));
+    yields(10); /* what limited it is gone */
+    CHECK(holder->group->uses[LEE_GROUP_PROCESSES] == 1);
+    lee_process_kill(taker);
+}
+
+
+int main(int count, char **arguments) {
+    int many = count > 1 ? atoi(arguments[1]) : 1000;
+    setvbuf(stdout, NULL, _IONBF, 0);
+    shows = getenv("GROUP_TEST_SHOW") != NULL;
+    test_shutdown();
+    test_shutdown_of_oneself();
+    test_fork_bomb();
+    test_tasks();
+    test_garbage();
+    test_maker_ends();
+    test_authority();
+    test_victim();
+    test_limit("objects", 1, 16 * MB, keeps, 0);
+    test_limit("blocks of 100 KB", 1, 16 * MB, keeps_bytes, 100 * KB);
+    test_limit("blocks of 3 MB", 1, 16 * MB, keeps_bytes, 3 * MB);
+    test_limit("objects", many, 64 * MB, keeps, 0);
+    test_limit("blocks of 5 KB", many, 64 * MB, keeps_bytes, 5 * KB);
+    return 0;
+}
