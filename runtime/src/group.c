@@ -11,6 +11,7 @@
 #include "collect.h"
 #include "custodian.h"
 #include "process.h"
+#include "system.h"
 #include "text.h"
 #include "units.h"
 
@@ -126,6 +127,8 @@ static struct lee_group *make(struct lee_custodian *custodian, struct lee_proces
         return NULL;
     for (int kind = 0; kind < LEE_GROUP_KINDS; kind++)
         group->least[kind] = SIZE_MAX;
+    group->share.weight = group->leaf.weight = LEE_SHARE_WEIGHT;
+    group->shares = custodian->parent != NULL;
     group->shut = custodian->shut;
     group->custodian = custodian;
     group->maker = maker;
@@ -300,6 +303,80 @@ static bool judge(struct lee_group *from, int kind, size_t more) {
     }
 }
 
+/* True if they fit. */
+static bool fits(const struct lee_group *from, int kind, size_t more) {
+    for (; from != NULL; from = from->parent) {
+        if (exceeds(from, kind, more))
+            return false;
+    }
+    return true;
+}
+
+/* Gives back what tasks that wait took of their stacks when they were deeper. */
+static void trim_stacks(struct lee_process *process) {
+    struct lee_custodian *at = lee_custodian_deepest(&process->accounts.first);
+    for (; at != NULL; at = lee_custodian_after(at)) {
+        for (struct lee_task *task = at->tasks; task != NULL; task = task->next)
+            lee_task_trim(task);
+    }
+}
+
+/* Collects a process that waits. Where it was stopped in its own code, it cannot be. */
+static void collect_parked(struct lee_process *process) {
+    struct lee_heap *heap = process->heap;
+    struct lee_process *self = lee_process_self();
+    if (heap == NULL || process->stopped || process == self || heap->since_collection <= heap->live_marked / COLLECTS_PART)
+        return;
+    struct lee_task *ran = process->tasks.running;
+    struct lee_task nobody = {.process = process, .custodian = &process->accounts.first, .entered = &process->accounts.first};
+    lee_process_enter(process);
+    process->tasks.running = &nobody; /* all its tasks wait */
+    lee_heap_collect(heap);
+    lee_blocks_release(heap, 0);
+    process->tasks.running = ran;
+    lee_process_enter(self);
+    if (process->tasks.head != NULL) /* one that waits for a finalizer queue, perhaps */
+        lee_process_ready(process);
+}
+
+/* There is no room below some limit for what `asks` wants, nor in its own heap: the others below
+ * the outermost one give back stacks and are collected, until there is. Each only if it has allocated meanwhile, so that
+ * this costs in proportion to what was allocated. */
+static bool collect_others(const struct lee_process *asks, size_t bytes) {
+    struct lee_group *top = NULL;
+    for (struct lee_group *at = asks->group; at != NULL; at = at->parent)
+        top = exceeds(at, LEE_GROUP_BYTES, bytes) ? at : top;
+    for (struct lee_group *at = top; at != NULL; at = after(at, top)) {
+        for (struct lee_process *process = at->processes; process != NULL; process = process->group_next) {
+            trim_stacks(process);
+            collect_parked(process);
+            if (fits(asks->group, LEE_GROUP_BYTES, bytes))
+                return true;
+        }
+    }
+    return false;
+}
+
+bool lee_group_note_stack(struct lee_task *task) {
+    struct lee_process *process = task->process;
+    if (task->low == 0)
+        return false;
+    uintptr_t touched = lee_stack_touched(task->low, task->touched);
+    if (touched == task->touched)
+        return false;
+    lee_group_count(process, LEE_GROUP_BYTES, (ptrdiff_t)(task->touched - touched));
+    for (struct lee_custodian *at = task->custodian; !task->unseen && at != NULL; at = at->parent)
+        at->fresh += task->touched - touched;
+    task->touched = touched;
+    return !fits(process->group, LEE_GROUP_BYTES, 0);
+}
+
+void lee_group_stack_over(struct lee_process *process) {
+    trim_stacks(process);
+    if (!fits(process->group, LEE_GROUP_BYTES, 0) && !collect_others(process, 0))
+        judge(process->group, LEE_GROUP_BYTES, 0);
+}
+
 bool lee_group_starved(void) {
     struct lee_process *process = refused.process;
     size_t bytes = refused.bytes;
@@ -310,7 +387,7 @@ bool lee_group_starved(void) {
     bool over = process->over;
     process->over = false;
     process->refused_at = 0;
-    if (judge(process->group, LEE_GROUP_BYTES, bytes))
+    if (collect_others(process, bytes) || judge(process->group, LEE_GROUP_BYTES, bytes))
         return true;
     if (over) { /* it fits, but only by collecting all the time */
         for (struct lee_group *at = process->group; at != NULL; at = at->parent) {
@@ -319,15 +396,6 @@ bool lee_group_starved(void) {
         }
     }
     return over;
-}
-
-/* True if they fit. */
-static bool fits(const struct lee_group *from, int kind, size_t more) {
-    for (; from != NULL; from = from->parent) {
-        if (exceeds(from, kind, more))
-            return false;
-    }
-    return true;
 }
 
 /* The group of the nearest custodian that has one. */
@@ -348,10 +416,31 @@ void lee_group_ask(struct lee_custodian *custodian, int kind, size_t more) {
         lee_heap_collect(heap);
         lee_blocks_release(heap, 0);
     }
-    judge(group, kind, more);
+    if (kind != LEE_GROUP_BYTES || group != lee_process_self()->group || !collect_others(lee_process_self(), more))
+        judge(group, kind, more);
 }
 
 /* --- processes ------------------------------------------------------------------------------------------ */
+
+/* That of the nearest group that has one; null for those below the first one's only. */
+static struct lee_share *share_of(struct lee_group *group) {
+    struct lee_share *leaf = NULL, **link = NULL;
+    for (; group != NULL; group = group->parent) {
+        if (!group->shares)
+            continue;
+        if (leaf == NULL)
+            leaf = &group->leaf;
+        else
+            *link = &group->share;
+        if (group->leaf.parent != NULL) /* known, and so are those above */
+            return leaf;
+        group->leaf.parent = &group->share;
+        link = &group->share.parent;
+    }
+    if (link != NULL)
+        *link = lee_share_root();
+    return leaf;
+}
 
 void lee_group_join(struct lee_group *group, struct lee_process *process, size_t bytes) {
     process->group = group;
@@ -360,13 +449,36 @@ void lee_group_join(struct lee_group *group, struct lee_process *process, size_t
     if (process->group_next != NULL)
         process->group_next->group_previous = process;
     group->processes = process;
-    lee_group_count(process, LEE_GROUP_BYTES, (ptrdiff_t)bytes);
+    for (const struct lee_group *at = group; at != NULL && !process->watched; at = at->parent)
+        process->watched = at->least[LEE_GROUP_BYTES] != SIZE_MAX;
+    /* Its stack, of which it does not pay for what another took before. */
+    struct lee_task *first = &process->tasks.first;
+    uintptr_t most = process->high - LEE_STACK_CHARGE;
+    first->touched = first->touched < most ? first->touched : most;
+    if (process->watched && lee_stack_touched(first->low, first->touched) != first->touched)
+        lee_system_discard((void *)first->low, first->touched - first->low);
+    lee_group_count(process, LEE_GROUP_BYTES, (ptrdiff_t)(process->high - first->touched + bytes));
     lee_group_count(process, LEE_GROUP_PROCESSES, 1);
+    process->share = share_of(group);
+    if (process->share != NULL && !lee_shares_used) {
+        lee_shares_used = true;
+        lee_share_skip();
+    }
+    if (process->queued && process->share != NULL) { /* it was, before it had one */
+        struct lee_share *share = process->share;
+        process->share = NULL;
+        lee_process_unready(process);
+        process->share = share;
+        lee_process_ready(process);
+    }
     lee_group_count(process, LEE_GROUP_TASKS, 1);
 }
 
 void lee_group_leave(struct lee_process *process) {
     struct lee_group *group = process->group;
+    if (lee_shares_used && process == lee_process_self())
+        lee_share_note();
+    process->share = NULL;
     lee_groups_forget(process);
     for (int kind = 0; kind < LEE_GROUP_KINDS; kind++)
         count(group, kind, -(ptrdiff_t)process->uses[kind]);
@@ -497,6 +609,10 @@ void lee_group_set_limit(struct lee_custodian *custodian, int kind, size_t most,
         lee_fault_memory(NULL, sizeof *of);
     limit->most = most;
     find_least(of, kind);
+    for (struct lee_group *at = of; kind == LEE_GROUP_BYTES && at != NULL; at = after(at, of)) {
+        for (struct lee_process *process = at->processes; process != NULL; process = process->group_next)
+            process->watched = true;
+    }
 }
 
 void lee_custodian_limit_count(struct lee_custodian *of, int kind, int64_t most, struct lee_custodian *named) {
@@ -506,6 +622,17 @@ void lee_custodian_limit_count(struct lee_custodian *of, int kind, int64_t most,
         lee_fault_message(NULL, "custodian: what is counted is PROCESSES, TASKS, DESCRIPTORS or ENDPOINTS");
     lee_groups_count_tasks = lee_groups_count_tasks || kind == LEE_GROUP_TASKS;
     lee_group_set_limit(custodian, kind, most < 0 ? SIZE_MAX : (size_t)most, named != NULL ? named : custodian);
+}
+
+void lee_custodian_share(struct lee_custodian *of, int64_t weight) {
+    struct lee_custodian *custodian = lee_custodian_given(of);
+    lee_custodian_check_authority(custodian);
+    if (weight < 1 || weight > LEE_SHARE_WEIGHT_MOST)
+        lee_fault_message(NULL, "custodian: a share is from 1 to 10000; 100 is usual");
+    struct lee_group *group = lee_group_of(custodian);
+    if (group == NULL)
+        lee_fault_memory(NULL, sizeof *group);
+    group->share.weight = (unsigned)weight;
 }
 
 #endif

@@ -16,12 +16,15 @@
 
 #include <lee/custodian.h>
 
+#include "share.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
 struct lee_custodian;
 struct lee_heap;
 struct lee_process;
+struct lee_task;
 
 /* What a limit is about: bytes, or one of the kinds of lee/custodian.h. */
 enum { LEE_GROUP_BYTES, LEE_GROUP_PROCESSES, LEE_GROUP_TASKS, LEE_GROUP_DESCRIPTORS, LEE_GROUP_ENDPOINTS, LEE_GROUP_KINDS };
@@ -39,8 +42,10 @@ struct lee_group {
     struct lee_group_limit *named;  /* in which it is the victim */
     size_t least[LEE_GROUP_KINDS];  /* of its limits; SIZE_MAX for none */
     size_t uses[LEE_GROUP_KINDS];   /* of the processes in it and below */
+    struct lee_share share, leaf; /* if its custodian was made by a program: first custodians have none */
     unsigned held; /* it is not freed meanwhile */
     bool shut;
+    bool shares; /* `share` and `leaf` are used, once a process was spawned in it or below */
 };
 
 /* The group of a custodian of the running process; it is made if there is none. Null if there is no
@@ -60,8 +65,12 @@ void lee_group_end_processes(struct lee_group *group) __attribute__((weak));
  * comes last, and this does not return. `message` says why. */
 void lee_group_shut(struct lee_group *group, const char *message);
 
-/* A process that was made is spawned in the group, and takes so many bytes. */
+/* A process that was made is spawned in the group. It takes its stack and `bytes` more. */
 void lee_group_join(struct lee_group *group, struct lee_process *process, size_t bytes);
+/* A task of a process that is watched gives way: counts what its stack took. Whether that is more
+ * than a limit allows; then, when another task runs, `lee_group_stack_over` shuts down the victim. */
+bool lee_group_note_stack(struct lee_task *task) __attribute__((weak));
+void lee_group_stack_over(struct lee_process *process) __attribute__((weak));
 /* It ends: gives back all that it was charged. */
 void lee_group_leave(struct lee_process *process);
 

@@ -40,7 +40,7 @@ uint64_t lee_preempt_stops, lee_preempt_misses;
 
 /* Of the thread: timers of the kernel. */
 static _Thread_local struct {
-    bool begun;
+    bool begun, runs;
     int slice, again;
     uint32_t random;
 } timers;
@@ -188,6 +188,11 @@ void lee_preempt_arm(void) {
     set_timer(timers.slice, slice_length, true);
 }
 
+void lee_preempt_soon(void) {
+    if (timers.runs)
+        try_again();
+}
+
 static bool make_timer(clockid_t clock, int *timer) {
     struct sigevent event;
     memset(&event, 0, sizeof event);
@@ -213,6 +218,7 @@ void lee_preempt_begin(void) {
     if (!make_timer(slice_length < CPU_LEAST ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &timers.slice) ||
         !make_timer(CLOCK_MONOTONIC, &timers.again) || sigaction(LEE_SIGNAL_SLICE, &action, NULL) != 0)
         return; /* the same */
+    timers.runs = true;
     lee_preempt_arm();
 }
 
@@ -222,5 +228,6 @@ uint64_t lee_preempt_stops, lee_preempt_misses;
 
 void lee_preempt_begin(void) {}
 void lee_preempt_arm(void) {}
+void lee_preempt_soon(void) {}
 
 #endif

@@ -16,6 +16,8 @@ enum { LEE_SIGNAL_SLICE = 16 /* SIGSTKFLT, which other systems and some headers 
 
 /* A process is spawned by this thread; nothing after the first time. */
 void lee_preempt_begin(void);
+/* The slice ends early: the running process is stopped as soon as it stands in its own code. */
+void lee_preempt_soon(void) __attribute__((weak));
 /* Another process can run again, after the timer was stopped because none could. */
 void lee_preempt_arm(void) __attribute__((weak));
 

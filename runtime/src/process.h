@@ -10,6 +10,7 @@
 #include "exchange.h"
 #include "group.h"
 #include "io_file.h"
+#include "share.h"
 #include "task.h"
 
 #include <lee/process.h>
@@ -65,7 +66,10 @@ struct lee_process {
     size_t uses[LEE_GROUP_KINDS];                    /* what it is charged */
     size_t refused_at; /* of `counts.allocated` of its heap, plus 1: when it last was refused memory */
     bool over;         /* it was so too soon after it had collected */
+    bool watched;      /* a custodian above has a limit of memory */
+    bool stopped;      /* where it computed, so it cannot be collected (preempt.c) */
     struct lee_group *groups; /* of its custodians */
+    struct lee_share *share;  /* null: it is in the queue of those without */
     struct lee_process *queue_next, *queue_previous; /* of those that can run */
     struct lee_process *next, *previous;             /* of all that were spawned */
     bool queued;

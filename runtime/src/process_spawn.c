@@ -386,8 +386,7 @@ static struct lee_process *make(int (*entry)(void *), const void *arguments, siz
 struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes,
                                        const struct lee_handed *handed, size_t count, bool question) {
     struct lee_custodian *custodian = lee_task_self()->entered;
-    size_t charge = LEE_STACK_CHARGE + lee_globals_bytes();
-    lee_group_ask(custodian, LEE_GROUP_BYTES, charge);
+    lee_group_ask(custodian, LEE_GROUP_BYTES, LEE_STACK_CHARGE + bytes + lee_globals_bytes());
     lee_group_ask(custodian, LEE_GROUP_PROCESSES, 1);
     lee_group_ask(custodian, LEE_GROUP_TASKS, 1);
     struct lee_pid *pid = lee_heap_try_alloc_typed(sizeof *pid, &pid_layout);
@@ -415,7 +414,7 @@ struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)
     record->process = process;
     process->tasks.first.site = site;
     process->record = record;
-    lee_group_join(group, process, charge);
+    lee_group_join(group, process, lee_globals_bytes());
     hand_over((struct beginning *)(void *)process, handed, count);
     pid->record = record;
     link_pid(pid);

@@ -37,6 +37,7 @@ static _Thread_local struct {
     bool left;                /* one of these is set: */
     struct lee_task *gone;    /* ended, and its stack is still there */
     struct lee_process *over; /* the same of a process */
+    struct lee_process *deep; /* its stack grew beyond a limit */
     void (*arrived)(struct lee_process *over);
     struct lee_process *head, *tail; /* that can run, without the one that runs */
     struct lee_process *spawned;     /* all but the thread's own */
@@ -106,12 +107,31 @@ static __attribute__((noinline)) void arm(void) {
     lee_preempt_arm();
 }
 
+/* A custodian that is behind does not wait for the end of the slice. */
+static void wake_early(const struct lee_process *process) {
+    if (!lee_slice_over && process != lee_process && lee_share_is_behind(process)) {
+        lee_slice_over = true;
+        lee_preempt_soon();
+    }
+}
+
+/* Whether another process can run. */
+static inline bool has_outside(void) {
+    return worker.head != NULL || lee_shares_ready > 0;
+}
+
 void lee_process_ready(struct lee_process *process) {
     if (process->queued)
         return;
     if (__builtin_expect(worker.rests, 0))
         arm();
     process->queued = true;
+    if (__builtin_expect(lee_shares_used, 0))
+        wake_early(process);
+    if (process->share != NULL) {
+        lee_share_ready(process);
+        return;
+    }
     process->queue_next = NULL;
     process->queue_previous = worker.tail;
     if (worker.tail != NULL)
@@ -125,6 +145,10 @@ void lee_process_unready(struct lee_process *process) {
     if (!process->queued)
         return;
     process->queued = false;
+    if (process->share != NULL) {
+        lee_share_unready(process);
+        return;
+    }
     if (process->queue_previous != NULL)
         process->queue_previous->queue_next = process->queue_next;
     else
@@ -243,6 +267,11 @@ static __attribute__((noinline)) void bury(void) {
         worker.over = NULL;
         worker.arrived(over);
     }
+    struct lee_process *deep = worker.deep;
+    if (deep != NULL) {
+        worker.deep = NULL;
+        lee_group_stack_over(deep); /* may not return */
+    }
 }
 
 static inline void arrive(void) {
@@ -301,6 +330,10 @@ static void run(struct lee_task *to, bool for_ever) {
         from->lowest = here;
     from->error = errno;
     from->arenas = process->arenas.running;
+    if (__builtin_expect(process->watched, 0) && !for_ever && lee_group_note_stack(from)) {
+        worker.deep = process;
+        worker.left = true;
+    }
     if (from->low == 0 && process->heap != NULL)
         from->high = process->heap->stack_end;
     if (to->process != process) {
@@ -357,8 +390,13 @@ static inline struct lee_task *next_ready(struct lee_tasks *tasks) {
     return __builtin_expect(worker.seeded, 0) ? any_ready(tasks) : first_ready(tasks);
 }
 
-/* Of another process that can run. */
-static struct lee_task *next_outside(void) {
+/* Of another process that can run. `yields`: the running one wants others to. */
+static struct lee_task *next_outside(bool yields) {
+    if (__builtin_expect(lee_shares_used, 0)) {
+        struct lee_process *chosen = lee_share_next(worker.head != NULL, yields);
+        if (chosen != NULL)
+            return next_ready(&chosen->tasks);
+    }
     struct lee_process *process = worker.head;
     if (__builtin_expect(worker.seeded, 0)) {
         for (unsigned steps = random_below(CHOICE); steps > 0 && process->queue_next != NULL; steps--)
@@ -388,16 +426,16 @@ static __attribute__((noinline)) struct lee_task *next_slowly(struct lee_task *w
     if (--worker.turns <= 0)
         look_in_turn();
     for (;;) {
-        bool outside = worker.seeded && worker.head != NULL && random_below(2) == 0;
+        bool outside = worker.seeded && has_outside() && random_below(2) == 0;
         if (process->tasks.head != NULL && !outside)
             return next_ready(&process->tasks);
         if (process->tasks.head != NULL) /* the others go on later */
             lee_process_ready(process);
-        if (worker.head != NULL)
-            return next_outside();
+        if (has_outside())
+            return next_outside(false);
         if (lee_reactor_has_waits()) {
             lee_reactor_look(false);
-            if (process->tasks.head != NULL || worker.head != NULL)
+            if (process->tasks.head != NULL || has_outside())
                 continue;
         }
         bool woken = wake_queued(process);
@@ -407,7 +445,11 @@ static __attribute__((noinline)) struct lee_task *next_slowly(struct lee_task *w
             continue;
         if (!lee_reactor_has_waits())
             lee_deadlock(waiting);
+        if (lee_shares_used)
+            lee_share_note();
         lee_reactor_look(true);
+        if (lee_shares_used)
+            lee_share_skip();
     }
 }
 
@@ -418,8 +460,8 @@ static inline struct lee_task *next_of(struct lee_task *waiting) {
         worker.turns--;
         if (tasks->head != NULL)
             return first_ready(tasks);
-        if (worker.head != NULL)
-            return next_outside();
+        if (has_outside())
+            return next_outside(false);
     }
     return next_slowly(waiting);
 }
@@ -431,7 +473,7 @@ bool lee_task_is_seeded(void) {
 }
 
 bool lee_task_has_others(void) {
-    return worker.head != NULL || lee_reactor_has_waits();
+    return has_outside() || lee_reactor_has_waits();
 }
 
 void lee_task_call_when_others(void) {
@@ -452,7 +494,7 @@ void lee_task_give_way(void) {
     if (self->foreign != NULL) /* C's frames are below */
         return;
     look_in_turn();
-    if (worker.head == NULL)
+    if (!has_outside())
         return;
     /* Tasks of one process are not preempted by each other: this one goes on first. */
     struct lee_tasks *tasks = &process->tasks;
@@ -465,7 +507,9 @@ void lee_task_give_way(void) {
         tasks->tail = self;
     tasks->head = self;
     lee_process_ready(process);
-    run(next_outside(), false);
+    process->stopped = true;
+    run(next_outside(false), false);
+    process->stopped = false;
 }
 
 /* --- beginning and end --------------------------------------------------------------------------------------------- */
@@ -620,15 +664,15 @@ void lee_task_yield(void) {
         lee_task_end(true);
     lee_custodian_note_stack(lee_heap_self(), self); /* may end the other tasks */
     struct lee_process *process = self->process;
-    if (--worker.turns <= 0 || (worker.head == NULL && process->tasks.head == NULL))
+    if (--worker.turns <= 0 || (!has_outside() && process->tasks.head == NULL))
         look_in_turn();
-    bool others = worker.head != NULL; /* processes take turns, and in each its tasks */
+    bool others = has_outside(); /* processes take turns, and in each its tasks */
     if (!others && process->tasks.head == NULL)
         return;
     push_own(&process->tasks, self);
     if (others)
         lee_process_ready(process);
-    run(others ? next_outside() : next_ready(&process->tasks), false);
+    run(others ? next_outside(true) : next_ready(&process->tasks), false);
 }
 
 void lee_task_wait(const struct lee_finalizer_queue *queue) {

@@ -231,6 +231,27 @@ static int loses(void *arguments) {
     return 1;
 }
 
+static size_t recurse(size_t depth, bool waits) {
+    volatile char frame[512];
+    frame[0] = (char)depth;
+    if (depth == 0 && waits)
+        wait_for_ever(NULL);
+    return depth == 0 ? 0 : recurse(depth - 1, waits) + (size_t)(frame[0] * 0);
+}
+
+/* Of 240 KB of stack nearly all. */
+static int stays_deep(void *arguments) {
+    return (int)recurse(*(size_t *)arguments, true);
+}
+
+/* Has been deep, which is no reason to end it. */
+static int was_deep(void *arguments) {
+    recurse(*(size_t *)arguments, false);
+    for (int i = 0; i < 10; i++)
+        lee_task_yield();
+    return 1;
+}
+
 static bool shows;
 
 /* `count` processes under one limit, each of which takes as much as it can. */
@@ -262,6 +283,36 @@ static void test_garbage(void) {
         struct lee_process_end end = lee_process_wait(spawn_in(custodian, loses, &sizes[i], sizeof sizes[i]));
         CHECK(end.how == LEE_RETURNED && is_empty(custodian));
     }
+}
+
+/* 50 processes take 1 MB of stack at most where they wait, and 11 where they were. */
+static void test_was_deep(void) {
+    struct lee_custodian *custodian = limited(2 * MB);
+    struct lee_pid *pids[50];
+    size_t depth = 380;
+    for (int i = 0; i < 50; i++)
+        pids[i] = spawn_in(custodian, was_deep, &depth, sizeof depth);
+    for (int i = 0; i < 50; i++)
+        CHECK(lee_process_wait(pids[i]).how == LEE_RETURNED);
+    CHECK(is_empty(custodian));
+}
+
+/* Garbage of processes that wait is found before anybody goes. */
+static int loses_and_waits(void *arguments) {
+    loses(arguments);
+    yields(500);
+    return 1;
+}
+
+static void test_garbage_of_others(void) {
+    struct lee_custodian *custodian = limited(12 * MB);
+    struct lee_pid *pids[10];
+    size_t bytes = 5 * KB;
+    for (int i = 0; i < 10; i++) /* each budget is 4 MB */
+        pids[i] = spawn_in(custodian, loses_and_waits, &bytes, sizeof bytes);
+    for (int i = 0; i < 10; i++)
+        CHECK(lee_process_wait(pids[i]).how == LEE_RETURNED);
+    CHECK(is_empty(custodian));
 }
 
 /* The limit outlives who set it. */
@@ -319,6 +370,114 @@ static void test_victim(void) {
 }
 
 
+/* --- time ------------------------------------------------------------------------------------------------ */
+
+/* One unit of it passes in each slice, so what is measured are slices. */
+static uint64_t now;
+static uint64_t test_clock(void) {
+    return now;
+}
+
+static size_t slices[8];
+
+static int spins(void *arguments) {
+    size_t *mine = &slices[*(size_t *)arguments];
+    for (;;) {
+        ++*mine;
+        now += 4000000;
+        lee_task_give_way(); /* as at the end of a slice */
+    }
+    return 0;
+}
+
+static int spin_bomb(void *arguments) {
+    for (int i = 0; i < 50; i++)
+        lee_process_spawn(NULL, spins, arguments, sizeof(size_t));
+    return spins(arguments);
+}
+
+static void share_out(size_t total) {
+    memset(slices, 0, sizeof slices);
+    for (size_t sum = 0; sum < total;) {
+        lee_task_yield();
+        sum = 0;
+        for (size_t i = 0; i < 8; i++)
+            sum += slices[i];
+    }
+}
+
+static bool is_near(size_t what, size_t wanted) {
+    return what * 10 >= wanted * 9 && what * 10 <= wanted * 11;
+}
+
+static void test_shares(void) {
+    struct lee_custodian *bomb = lee_custodian_new(NULL), *neighbour = lee_custodian_new(NULL), *heavy = lee_custodian_new(NULL);
+    struct lee_custodian *below[2] = {lee_custodian_new(heavy), lee_custodian_new(heavy)};
+    size_t index[] = {0, 1, 2, 3};
+    uint64_t (*clock)(void) = lee_share_clock;
+    lee_share_clock = test_clock;
+    lee_share_skip();
+    spawn_in(bomb, spin_bomb, &index[0], sizeof(size_t));
+    spawn_in(neighbour, spins, &index[1], sizeof(size_t));
+    share_out(2000);
+    if (shows)
+        printf("a bomb of 51 spinners and a neighbour: %zu and %zu slices\n", slices[0], slices[1]);
+    CHECK(is_near(slices[1], 1000));
+    /* A weight, and shares in a share. */
+    lee_custodian_share(heavy, 200);
+    lee_custodian_share(below[0], 300);
+    spawn_in(below[0], spins, &index[2], sizeof(size_t));
+    spawn_in(below[1], spins, &index[3], sizeof(size_t));
+    share_out(4000);
+    if (shows)
+        printf("1 and 1, beside 2 that are shared 3 to 1: %zu, %zu, %zu, %zu\n", slices[0], slices[1], slices[2], slices[3]);
+    CHECK(is_near(slices[0], 1000) && is_near(slices[1], 1000) && is_near(slices[2], 1500) && is_near(slices[3], 500));
+    lee_custodian_shutdown(bomb);
+    lee_custodian_shutdown(heavy);
+    lee_custodian_shutdown(neighbour);
+    CHECK(is_empty(bomb) && is_empty(heavy) && is_empty(neighbour) && lee_shares_ready == 0);
+    lee_share_clock = clock;
+    lee_share_skip();
+}
+
+/* One that waited is woken by one that has run for long: it is to run at once. */
+static struct lee_process *sleeper;
+static bool was_behind, slice_over;
+
+static int sleeps(void *arguments) {
+    (void)arguments;
+    sleeper = lee_process_self();
+    lee_process_wait(lee_process_spawn(NULL, wait_for_ever, NULL, 0));
+    return 0;
+}
+
+static int wakes(void *arguments) {
+    (void)arguments;
+    now += 100000000;
+    was_behind = lee_share_is_behind(sleeper);
+    lee_slice_over = false;
+    lee_process_ready(sleeper);
+    slice_over = lee_slice_over;
+    lee_process_unready(sleeper);
+    return wait_for_ever(NULL);
+}
+
+static void test_wake_up(void) {
+    struct lee_custodian *a = lee_custodian_new(NULL), *b = lee_custodian_new(NULL);
+    uint64_t (*clock)(void) = lee_share_clock;
+    lee_share_clock = test_clock;
+    lee_share_skip();
+    spawn_in(a, sleeps, NULL, 0);
+    yields(5);
+    spawn_in(b, wakes, NULL, 0);
+    yields(5);
+    CHECK(was_behind && slice_over);
+    lee_custodian_shutdown(a);
+    lee_custodian_shutdown(b);
+    lee_share_clock = clock;
+    lee_share_skip();
+}
+
 int main(int count, char **arguments) {
     int many = count > 1 ? atoi(arguments[1]) : 1000;
     setvbuf(stdout, NULL, _IONBF, 0);
@@ -328,13 +487,18 @@ int main(int count, char **arguments) {
     test_fork_bomb();
     test_tasks();
     test_garbage();
+    test_garbage_of_others();
+    test_was_deep();
     test_maker_ends();
     test_authority();
     test_victim();
+    test_shares();
+    test_wake_up();
     test_limit("objects", 1, 16 * MB, keeps, 0);
     test_limit("blocks of 100 KB", 1, 16 * MB, keeps_bytes, 100 * KB);
     test_limit("blocks of 3 MB", 1, 16 * MB, keeps_bytes, 3 * MB);
     test_limit("objects", many, 64 * MB, keeps, 0);
+    test_limit("deep stacks", many, 32 * MB, stays_deep, 380);
     test_limit("blocks of 5 KB", many, 64 * MB, keeps_bytes, 5 * KB);
     return 0;
 }
