@@ -41,7 +41,8 @@ pub struct Inferred {
     pub viewed: bool,
     /// Something else was assigned, or it is written through, or used where a view is not allowed.
     pub not_view: bool,
-    /// Something in a slot behind it is lent, which a view is needed for.
+    /// Something in a slot behind it is lent, which a view is needed for; or it gets a value of such a
+    /// local.
     pub needs_view: bool,
     /// A parameter that was assigned.
     pub source: Option<LocalId>,
@@ -231,15 +232,22 @@ impl Checker<'_> {
         // it.
         let exchange = self.program.types.as_pointer(value.ty.ty).is_some_and(|p| p.region == Region::Exchange);
         let source = self.root_local(value).filter(|id| self.f.as_ref().is_some_and(|f| id.0 < f.params));
+        // What comes from a local that must be a view can only be one.
+        let from_view = self.root_local(value).filter(|&id| id != local).is_some_and(|id| {
+            let state = self.inferred_mut(id);
+            state.is_some_and(|state| state.needs_view && state.viewed && !state.not_view)
+        });
         let Some(state) = self.inferred_mut(local) else { return };
         state.source = source.or(state.source);
         if exchange && own == Own::Unique && !path && !state.given && state.own {
             state.owned.get_or_insert(own);
             state.given = true;
-            self.owner_found();
+            self.find_views_again();
             return;
         }
         let before = (state.owned, state.viewed, state.not_view);
+        let first = from_view && !state.needs_view;
+        state.needs_view |= from_view;
         match own {
             Own::Unique | Own::Rc => {
                 state.owned.get_or_insert(own);
@@ -250,6 +258,7 @@ impl Checker<'_> {
                 }
             }
             Own::View => state.viewed = true,
+            Own::Shared if from_view => state.viewed = true,
             _ => state.not_view = true,
         }
         if let Some(own) = through {
@@ -257,14 +266,15 @@ impl Checker<'_> {
         }
         let after = (state.owned, state.viewed, state.not_view);
         if before.0 != after.0 {
-            self.owner_found();
-        } else if before != after {
+            self.find_views_again();
+        } else if before != after || first {
             self.changed();
         }
     }
 
-    /// A local was found to own something: which of the others are views is to be found out again.
-    fn owner_found(&mut self) {
+    /// A local was found to own something, or to have to be a view: which of the others are views is
+    /// to be found out again.
+    fn find_views_again(&mut self) {
         if let Some(f) = &mut self.f {
             for state in f.inferred.values_mut() {
                 (state.viewed, state.not_view) = (false, false);
@@ -280,7 +290,7 @@ impl Checker<'_> {
         if let Some(own) = own.filter(|_| !state.given) {
             state.owned.get_or_insert(own);
             state.given = true;
-            self.owner_found();
+            self.find_views_again();
         }
     }
 
@@ -304,7 +314,7 @@ impl Checker<'_> {
         let can = state.owned == Some(own) || (state.owned.is_none() && !state.assigned && own == Own::Unique);
         if can && !state.given {
             state.given = true;
-            self.owner_found();
+            self.find_views_again();
         }
         can
     }
@@ -343,8 +353,7 @@ impl Checker<'_> {
         let source = state.source;
         if !state.needs_view {
             state.needs_view = true;
-            state.not_view &= !state.viewed;
-            self.changed();
+            self.find_views_again();
         }
         source
     }

@@ -4,7 +4,7 @@
 //! state has a bit for each pair of a loan and a local that may hold it; `regions` says which pairs
 //! there are (those whose types let the loan in), this file which of them there are at a point: an
 //! assignment to a whole local replaces what it held, a store through a pointer adds to every local
-//! that may see that memory. A loan is in force while one of its holders is live, that is, may be
+//! that may see that memory. The fields of a local struct hold apart: each has a pair of its own. A loan is in force while one of its holders is live, that is, may be
 //! read later. So a loan ends after the last use of what holds it, on each path separately (as in
 //! Polonius; see Rust RFC 2094 and its successor), and does not come back.
 //!
@@ -17,16 +17,40 @@ use mir::cfg::Cfg;
 use mir::effects::{stmt_places, term_places, Access};
 use mir::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
+use typing::types::{RecordKind, TyKind};
 
 use super::state::State;
 use crate::framework::{solve, Analysis, Direction, Point};
 use crate::regions::{Form, Regions};
 
+/// A local that may hold a loan, or one of its fields.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    local: Local,
+    /// None: the whole local.
+    field: Option<u32>,
+}
+
+impl Part {
+    /// Where a place lies: in a field of a local, or somewhere in it.
+    fn of(place: &Place) -> Option<Part> {
+        let field = match place.proj.first() {
+            Some(Proj::Field(n)) => Some(*n),
+            Some(Proj::Index(_) | Proj::Deref) | None => None,
+        };
+        Some(Part { local: place.base_local()?, field })
+    }
+
+    fn overlaps(self, field: Option<u32>) -> bool {
+        self.field.is_none() || field.is_none() || self.field == field
+    }
+}
+
 /// The pairs of loans and holders, and where holders are live.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
-    /// Loan and holder, by number of the pair.
-    pairs: Vec<(usize, Local)>,
+    /// Loan, holder and its field if they hold apart, by number of the pair.
+    pairs: Vec<(usize, Part)>,
     /// By loan: its pairs, and whether the holder may hold it inside.
     of_loan: Vec<Vec<(usize, bool)>>,
     /// By local: its pairs.
@@ -54,10 +78,12 @@ impl Live {
             }
             let mut pairs = vec![];
             for holder in &loan.holders {
-                let number = live.pairs.len();
-                live.pairs.push((n, holder.local));
-                live.of_local.entry(holder.local).or_default().push(number);
-                pairs.push((number, holder.inside));
+                for field in fields(program, body, holder.local) {
+                    let number = live.pairs.len();
+                    live.pairs.push((n, Part { local: holder.local, field }));
+                    live.of_local.entry(holder.local).or_default().push(number);
+                    pairs.push((number, holder.inside));
+                }
                 holders.insert(holder.local.0 as usize);
             }
             live.of_loan.push(pairs);
@@ -95,7 +121,7 @@ impl Live {
         let pairs = self.of_loan.get(loan)?;
         let lexical = self.lexical.contains(loan);
         pairs.iter().filter(|(pair, _)| s.held.contains(*pair)).find_map(|(pair, _)| {
-            let (_, local) = *self.pairs.get(*pair)?;
+            let (_, Part { local, .. }) = *self.pairs.get(*pair)?;
             let live = self.is_used(local, at) || lexical && s.live.contains(local.0 as usize);
             live.then_some(local)
         })
@@ -104,8 +130,8 @@ impl Live {
     /// Whether the local is the only live holder of the loan.
     pub fn is_held_by(&self, s: &State, loan: usize, at: Point, holder: Local) -> bool {
         let held = self.of_loan.get(loan).into_iter().flatten().filter(|(pair, _)| s.held.contains(*pair));
-        let mut live = held.filter_map(|(pair, _)| self.pairs.get(*pair)).filter(|(_, l)| self.is_used(*l, at));
-        !self.lexical.contains(loan) && live.all(|(_, local)| *local == holder)
+        let mut live = held.filter_map(|(pair, _)| self.pairs.get(*pair)).filter(|(_, p)| self.is_used(p.local, at));
+        !self.lexical.contains(loan) && live.all(|(_, part)| part.local == holder)
     }
 
     /// All loans that some local holds, in order.
@@ -120,7 +146,7 @@ impl Live {
     pub fn variable(&self, body: &Body, loan: usize) -> Option<Local> {
         let holders = self.of_loan.get(loan)?.iter().filter_map(|(pair, _)| self.pairs.get(*pair));
         let is_variable = |l: &Local| body.locals.get(l.0 as usize).is_some_and(|d| d.kind != LocalKind::Temp);
-        holders.map(|(_, local)| *local).find(is_variable)
+        holders.map(|(_, part)| part.local).find(is_variable)
     }
 
     /// Ends the loan: no local holds it any more.
@@ -130,18 +156,21 @@ impl Live {
         }
     }
 
-    /// The loans that a local holds.
-    fn held_by(&self, s: &State, local: Local, loans: &mut Vec<usize>) {
-        for pair in self.of_local.get(&local).into_iter().flatten().filter(|&&pair| s.held.contains(pair)) {
-            loans.extend(self.pairs.get(*pair).map(|pair| pair.0));
-        }
+    /// The pairs that a local or its field has, by number, with their loans.
+    fn of_part(&self, part: Part) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let numbers = self.of_local.get(&part.local).into_iter().flatten();
+        let pairs = numbers.filter_map(|&pair| Some((pair, self.pairs.get(pair)?)));
+        pairs.filter(move |(_, (_, of))| part.overlaps(of.field)).map(|(pair, (loan, _))| (pair, *loan))
     }
 
-    fn give(&self, s: &mut State, local: Local, loans: &[usize]) {
-        for &pair in self.of_local.get(&local).into_iter().flatten() {
-            if self.pairs.get(pair).is_some_and(|(loan, _)| loans.contains(loan)) {
-                s.held.insert(pair);
-            }
+    /// The loans that a local or its field holds.
+    fn held_by(&self, s: &State, part: Part, loans: &mut Vec<usize>) {
+        loans.extend(self.of_part(part).filter(|(pair, _)| s.held.contains(*pair)).map(|(_, loan)| loan));
+    }
+
+    fn give(&self, s: &mut State, part: Part, loans: &[usize]) {
+        for (pair, _) in self.of_part(part).filter(|(_, loan)| loans.contains(loan)) {
+            s.held.insert(pair);
         }
     }
 
@@ -154,10 +183,10 @@ impl Live {
         }
     }
 
-    /// What the local held is replaced. Loans that last to the end of a block stay.
-    fn take(&self, s: &mut State, local: Local) {
-        for &pair in self.of_local.get(&local).into_iter().flatten() {
-            if self.pairs.get(pair).is_some_and(|(loan, _)| !self.lexical.contains(*loan) || source::broken!(23)) {
+    /// What the local or its field held is replaced. Loans that last to the end of a block stay.
+    fn take(&self, s: &mut State, part: Part) {
+        for (pair, loan) in self.of_part(part) {
+            if !self.lexical.contains(loan) || source::broken!(23) {
                 s.held.remove(pair);
             }
         }
@@ -171,7 +200,7 @@ impl Live {
         }
         let mut loans: Vec<usize> = made.into_iter().collect();
         match &stmt.kind {
-            StmtKind::StorageLive(local) => return self.take(s, *local),
+            StmtKind::StorageLive(local) => return self.take(s, whole(*local)),
             StmtKind::StorageDead(local) => {
                 for &pair in self.of_local.get(local).into_iter().flatten() {
                     s.held.remove(pair);
@@ -203,23 +232,29 @@ impl Live {
         }
         let out = self.outs.written(at);
         let mut dests: Vec<Place> = vec![];
-        stmt_places(&stmt.kind, &mut |place, access| match access {
-            Access::Write => dests.push(place.clone()),
-            Access::Read | Access::Move | Access::Address => {
-                if let Some(local) = place.base_local().filter(|l| out.is_none_or(|(temp, _)| temp != *l)) {
-                    self.held_by(s, local, &mut loans);
+        stmt_places(&stmt.kind, &mut |place, access| {
+            let part = match access {
+                Access::Write => {
+                    dests.push(place.clone());
+                    None
                 }
+                Access::Read | Access::Move => Part::of(place),
+                // The address of a field may lead to the whole (`container_of`).
+                Access::Address => place.base_local().map(whole),
+            };
+            if let Some(part) = part.filter(|part| out.is_none_or(|(temp, _)| temp != part.local)) {
+                self.held_by(s, part, &mut loans);
             }
         });
         let call = matches!(stmt.kind, StmtKind::Call { .. } | StmtKind::Asm(_) | StmtKind::CopyElements { .. });
         if let Some((_, local)) = out {
-            self.take(s, local);
-            self.give(s, local, &loans);
+            self.take(s, whole(local));
+            self.give(s, whole(local), &loans);
         }
         match &stmt.kind {
             StmtKind::Swap(a, b) => {
                 for place in [a, b] {
-                    place.base_local().into_iter().for_each(|local| self.give(s, local, &loans));
+                    Part::of(place).into_iter().for_each(|part| self.give(s, part, &loans));
                 }
             }
             StmtKind::Unpack { .. } => {
@@ -231,20 +266,43 @@ impl Live {
         }
         let mut memory = call || matches!(stmt.kind, StmtKind::Swap(..));
         for dest in &dests {
-            let Some(local) = dest.base_local() else {
+            let Some(part) = Part::of(dest) else {
                 memory = true;
                 continue;
             };
-            let seen = body.locals.get(local.0 as usize).is_none_or(|d| d.address_taken);
+            let seen = body.locals.get(part.local.0 as usize).is_none_or(|d| d.address_taken);
             memory |= dest.has_deref() || seen;
-            if dest.proj.is_empty() && !matches!(stmt.kind, StmtKind::Swap(..)) {
-                self.take(s, local);
+            let replaced = dest.proj.len() == usize::from(part.field.is_some());
+            if replaced && !matches!(stmt.kind, StmtKind::Swap(..)) {
+                self.take(s, part);
             }
-            self.give(s, local, &loans);
+            self.give(s, part, &loans);
         }
         if memory && (loans.is_empty() || !source::broken!(21)) {
             self.give_memory(s, &loans);
         }
+    }
+}
+
+fn whole(local: Local) -> Part {
+    Part { local, field: None }
+}
+
+/// Fields of a struct that hold apart, at most: each loan has a pair for each of them.
+const MAX_FIELDS: usize = 8;
+
+/// The fields of a local that may hold loans apart from each other; `None` if it holds as a whole.
+fn fields(program: &Program, body: &Body, local: Local) -> Vec<Option<u32>> {
+    let types = &program.types;
+    let record = body.locals.get(local.0 as usize).and_then(|decl| match types.kind(decl.ty.ty) {
+        TyKind::Record(id) => Some(types.record(*id)).filter(|record| record.kind == RecordKind::Struct),
+        _ => None,
+    });
+    let numbered = record.and_then(|record| record.fields.as_ref()).into_iter().flat_map(|f| f.iter()).zip(0u32..);
+    let held: Vec<Option<u32>> = numbered.filter(|(f, _)| types.has_pointers(f.ty.ty)).map(|(_, n)| Some(n)).collect();
+    match held.len() {
+        1..=MAX_FIELDS => held,
+        _ => vec![None],
     }
 }
 
