@@ -225,7 +225,7 @@ void lee_channel_close(struct lee_endpoint *end) {
 
 void lee_channels_end(struct lee_process *process) {
     if (process->sets != NULL)
-        lee_sets_end(process);
+        lee_endpoint_sets_end(process);
     while (process->endpoints != NULL)
         lee_channel_close(process->endpoints);
 }
@@ -239,7 +239,7 @@ void lee_channels_scan(const struct lee_process *process, struct lee_marker *mar
         }
     }
     if (process->sets != NULL)
-        lee_sets_scan(process, marker);
+        lee_endpoint_sets_scan(process, marker);
 }
 
 void lee_channel_hand(struct lee_endpoint *end, struct lee_process *to) {

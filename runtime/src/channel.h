@@ -73,8 +73,8 @@ int64_t lee_channel_deadline(int64_t milliseconds);
 /* endpoint_set.c: the head of a member changed. Linked wherever there is a set. */
 void lee_set_notice(struct lee_member *member) __attribute__((weak));
 /* endpoint_set.c: gives back the sets of a process, whose ends are closed next. */
-void lee_sets_end(struct lee_process *process) __attribute__((weak));
+void lee_endpoint_sets_end(struct lee_process *process) __attribute__((weak));
 /* endpoint_set.c: marks what the values of its maps hold. */
-void lee_sets_scan(const struct lee_process *process, struct lee_marker *marker) __attribute__((weak));
+void lee_endpoint_sets_scan(const struct lee_process *process, struct lee_marker *marker) __attribute__((weak));
 
 #endif

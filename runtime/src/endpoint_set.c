@@ -144,7 +144,7 @@ void lee_set_free(struct lee_set *set) {
     give_back(set);
 }
 
-void lee_sets_end(struct lee_process *process) {
+void lee_endpoint_sets_end(struct lee_process *process) {
     while (process->sets != NULL) {
         struct lee_set *set = process->sets;
         for (uint32_t i = 0; i < list_count(set); i++) {
@@ -155,7 +155,7 @@ void lee_sets_end(struct lee_process *process) {
     }
 }
 
-void lee_sets_scan(const struct lee_process *process, struct lee_marker *marker) {
+void lee_endpoint_sets_scan(const struct lee_process *process, struct lee_marker *marker) {
     for (const struct lee_set *set = process->sets; set != NULL; set = set->next) {
         for (uint32_t i = 0; set->kind->scanned && i < list_count(set); i++) {
             for (const struct lee_member *member = set->lists[i].first; member != NULL; member = member->next)

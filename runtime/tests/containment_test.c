@@ -71,20 +71,34 @@ static int keeps_ends(void *argument) {
     return 0;
 }
 
+/* The same, in a set. */
+static int keeps_ends_in_set(void *argument) {
+    static const struct lee_set_kind kind = {.contract = &carriers};
+    struct lee_endpoint *end = ((struct carried *)argument)->end;
+    struct lee_set *set = lee_set_make(NULL, &kind);
+    struct carried carried;
+    for (;;) {
+        lee_channel_receive(NULL, end, CARRY, &carried, sizeof carried);
+        lee_set_add(NULL, set, carried.end, NULL);
+        lee_channel_send(end, PLAIN, NULL, 0);
+    }
+    return 0;
+}
+
 /* Bytes that C's allocator has handed out. AddressSanitizer's says nothing. */
 static size_t in_use(void) {
     return mallinfo2().uordblks;
 }
 
 /* A process that has 10,000 ends is killed: each peer sees it, and nothing is left. */
-static void test_many_ends(void) {
+static void test_many_ends(int (*keeps)(void *)) {
     enum { ENDS = 10000 };
     struct lee_endpoint *control[2], *ends[2];
     struct lee_endpoint **mine = calloc(ENDS, sizeof *mine);
     size_t before = 0;
     for (int round = 0; round < 3; round++) {
         lee_channel_make(NULL, &carriers, control);
-        struct lee_pid *pid = spawn_with(keeps_ends, control[LEE_EXPORTER]);
+        struct lee_pid *pid = spawn_with(keeps, control[LEE_EXPORTER]);
         for (int i = 0; i < ENDS; i++) {
             lee_channel_make(NULL, &carriers, ends);
             mine[i] = ends[LEE_IMPORTER];
@@ -253,7 +267,8 @@ static void test_ends(long count) {
 int main(int argc, char **argv) {
     bool is_long = argc > 1 && strcmp(argv[1], "long") == 0;
     lee_start(0, NULL);
-    test_many_ends();
+    test_many_ends(keeps_ends);
+    test_many_ends(keeps_ends_in_set);
     test_in_flight(UNDER_ASAN ? 1000 : 10000);
     test_connections();
     test_ends(is_long ? 1000000 : 20000);
