@@ -75,6 +75,17 @@ static void find_least(struct lee_group *group, int kind) {
     }
 }
 
+/* Who makes groups and limits pays for them as long as it is there. */
+static void charge_maker(const struct lee_group *group, ptrdiff_t bytes) {
+    if (group->maker != NULL)
+        lee_process_count(group->maker, LEE_GROUP_BYTES, bytes);
+}
+
+static void free_limit(struct lee_group_limit *limit) {
+    charge_maker(limit->of, -(ptrdiff_t)sizeof *limit);
+    free(limit);
+}
+
 static void unname(struct lee_group_limit *limit) {
     if (limit->named_previous != NULL)
         limit->named_previous->named_next = limit->named_next;
@@ -94,7 +105,7 @@ static void drop_named(struct lee_group *victim) {
             link = &(*link)->next;
         *link = limit->next;
         find_least(limit->of, limit->kind);
-        free(limit);
+        free_limit(limit);
     }
     victim->named = NULL;
 }
@@ -104,7 +115,7 @@ static void free_limits(struct lee_group *group) {
     for (struct lee_group_limit *limit = group->limits; limit != NULL; limit = next) {
         next = limit->next;
         unname(limit);
-        free(limit);
+        free_limit(limit);
     }
     group->limits = NULL;
 }
@@ -136,6 +147,7 @@ static struct lee_group *make(struct lee_custodian *custodian, struct lee_proces
     if (maker->groups != NULL)
         maker->groups->maker_previous = group;
     maker->groups = group;
+    charge_maker(group, sizeof *group);
     custodian->group = group;
     return group;
 }
@@ -147,6 +159,9 @@ static void unlink_maker(struct lee_group *group) {
         group->maker->groups = group->maker_next;
     if (group->maker_next != NULL)
         group->maker_next->maker_previous = group->maker_previous;
+    charge_maker(group, -(ptrdiff_t)sizeof *group);
+    for (const struct lee_group_limit *limit = group->limits; limit != NULL; limit = limit->next)
+        charge_maker(group, -(ptrdiff_t)sizeof *limit);
     group->maker = NULL;
     group->custodian = NULL;
 }
@@ -597,6 +612,7 @@ void lee_group_set_limit(struct lee_custodian *custodian, int kind, size_t most,
     if (limit == NULL && named != NULL && (limit = calloc(1, sizeof *limit)) != NULL) {
         limit->kind = kind;
         limit->of = of;
+        charge_maker(of, sizeof *limit);
         limit->victim = named;
         limit->next = of->limits;
         of->limits = limit;

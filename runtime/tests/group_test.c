@@ -322,6 +322,18 @@ static void test_garbage_of_others(void) {
     CHECK(is_empty(custodian));
 }
 
+/* Custodians lie outside of the heap in part. */
+static int makes_custodians(void *arguments) {
+    struct lee_custodian *all = NULL;
+    (void)arguments;
+    for (;;) {
+        all = lee_custodian_new(all);
+        lee_custodian_limit(all, 1000, NULL);
+        lee_task_yield();
+    }
+    return 0;
+}
+
 /* The limit outlives who set it. */
 static int makes_limited(void *arguments) {
     struct lee_custodian *custodian = limited(1 * MB);
@@ -504,6 +516,7 @@ int main(int count, char **arguments) {
     test_limit("objects", 1, 16 * MB, keeps, 0);
     test_limit("blocks of 100 KB", 1, 16 * MB, keeps_bytes, 100 * KB);
     test_limit("blocks of 3 MB", 1, 16 * MB, keeps_bytes, 3 * MB);
+    test_limit("custodians", 1, 1 * MB, makes_custodians, 0);
     test_limit("objects", many, 64 * MB, keeps, 0);
     test_limit("deep stacks", many, 32 * MB, stays_deep, DEEP);
     test_limit("blocks of 5 KB", many, 64 * MB, keeps_bytes, 5 * KB);
