@@ -216,6 +216,8 @@ bool lee_custodians_see_stacks(struct lee_accounts *accounts) {
 
 void lee_custodian_remove(struct lee_task *task) {
     forget_stack(task);
+    if (task->noted)
+        lee_group_task_ends(task);
     count_task(task, -1);
     if (task->previous != NULL)
         task->previous->next = task->next;

@@ -372,10 +372,48 @@ static bool collect_others(const struct lee_process *asks, size_t bytes) {
     return false;
 }
 
-bool lee_group_note_stack(struct lee_task *task) {
+/* Whether a stack has grown is asked of the system, which takes a microsecond: too long for each
+ * switch. A stack grows by page faults, which the system counts, and each takes a quarter of a
+ * microsecond at least. So tasks that gave way are only remembered, until so much time has passed
+ * that all of them together can have taken a few pages; and they are looked at only if there was a
+ * fault since. */
+enum { UNSEEN_MOST = 64, UNSEEN_CYCLES = 16384 /* 5 to 8 microseconds */ };
+static struct {
+    struct {
+        struct lee_task *task;
+        struct lee_process *process;
+    } at[UNSEEN_MOST];
+    unsigned count;
+    uint64_t since;
+    size_t faults;
+} unseen;
+
+static uint64_t cycles(void) {
+#ifdef __x86_64__
+    return __builtin_ia32_rdtsc();
+#else
+    return 2 * lee_system_time();
+#endif
+}
+
+/* Of one task, or with null of all of the process. */
+static void forget_unseen(const struct lee_process *process, const struct lee_task *task) {
+    for (unsigned i = 0; i < unseen.count;) {
+        if (unseen.at[i].process == process && (task == NULL || unseen.at[i].task == task))
+            unseen.at[i] = unseen.at[--unseen.count];
+        else
+            i++;
+    }
+}
+
+void lee_group_task_ends(struct lee_task *task) {
+    forget_unseen(task->process, task);
+}
+
+/* Charges what its stack took. Whether a limit is broken then. */
+static bool see_stack(struct lee_task *task) {
     struct lee_process *process = task->process;
-    if (task->low == 0)
-        return false;
+    task->noted = false;
     uintptr_t touched = lee_stack_touched(task->low, task->touched);
     if (touched == task->touched)
         return false;
@@ -384,6 +422,29 @@ bool lee_group_note_stack(struct lee_task *task) {
         at->fresh += task->touched - touched;
     task->touched = touched;
     return !fits(process->group, LEE_GROUP_BYTES, 0);
+}
+
+struct lee_process *lee_group_note_stack(struct lee_task *task) {
+    if (task->low != 0 && !task->noted) {
+        task->noted = true;
+        unseen.at[unseen.count].task = task;
+        unseen.at[unseen.count++].process = task->process;
+    }
+    if (unseen.count < UNSEEN_MOST && cycles() - unseen.since < UNSEEN_CYCLES)
+        return NULL;
+    size_t faults = lee_system_faults();
+    bool any = faults != unseen.faults;
+    while (unseen.count > 0) {
+        struct lee_task *last = unseen.at[--unseen.count].task;
+        last->noted = false;
+        if (any && see_stack(last)) {
+            unseen.since = 0; /* the others are looked at next time */
+            return last->process;
+        }
+    }
+    unseen.faults = faults;
+    unseen.since = cycles();
+    return NULL;
 }
 
 void lee_group_stack_over(struct lee_process *process) {
@@ -494,6 +555,7 @@ void lee_group_leave(struct lee_process *process) {
     if (lee_shares_used && process == lee_process_self())
         lee_share_note();
     process->share = NULL;
+    forget_unseen(process, NULL);
     lee_groups_forget(process);
     for (int kind = 0; kind < LEE_GROUP_KINDS; kind++)
         count(group, kind, -(ptrdiff_t)process->uses[kind]);

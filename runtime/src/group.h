@@ -67,9 +67,12 @@ void lee_group_shut(struct lee_group *group, const char *message);
 
 /* A process that was made is spawned in the group. It takes its stack and `bytes` more. */
 void lee_group_join(struct lee_group *group, struct lee_process *process, size_t bytes);
-/* A task of a process that is watched gives way: counts what its stack took. Whether that is more
- * than a limit allows; then, when another task runs, `lee_group_stack_over` shuts down the victim. */
-bool lee_group_note_stack(struct lee_task *task) __attribute__((weak));
+/* A task of a process that is watched gives way: what stacks took since is counted, now or soon. The
+ * process, or null, for which that is more than a limit allows; then, when another task runs,
+ * `lee_group_stack_over` shuts down the victim. */
+struct lee_process *lee_group_note_stack(struct lee_task *task) __attribute__((weak));
+/* A task that is noted ends; its process goes on. */
+void lee_group_task_ends(struct lee_task *task) __attribute__((weak));
 void lee_group_stack_over(struct lee_process *process) __attribute__((weak));
 /* It ends: gives back all that it was charged. */
 void lee_group_leave(struct lee_process *process);

@@ -91,6 +91,11 @@ uint64_t lee_system_time(void) {
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+size_t lee_system_faults(void) {
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? (size_t)usage.ru_minflt : (size_t)lee_system_time();
+}
+
 uint64_t lee_system_processor_time(void) {
     struct timespec now;
     if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0)

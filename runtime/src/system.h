@@ -88,6 +88,8 @@ size_t lee_system_private_pages(void);
 uint64_t lee_system_time(void);
 /* Nanoseconds of this thread; 0: not known. */
 uint64_t lee_system_processor_time(void);
+/* The page faults of this thread that did not read a disk. */
+size_t lee_system_faults(void);
 
 /* Writes to standard error. */
 void lee_system_report(const char *text, size_t length);

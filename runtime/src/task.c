@@ -330,10 +330,8 @@ static void run(struct lee_task *to, bool for_ever) {
         from->lowest = here;
     from->error = errno;
     from->arenas = process->arenas.running;
-    if (__builtin_expect(process->watched, 0) && !for_ever && lee_group_note_stack(from)) {
-        worker.deep = process;
+    if (__builtin_expect(process->watched, 0) && !for_ever && (worker.deep = lee_group_note_stack(from)) != NULL)
         worker.left = true;
-    }
     if (from->low == 0 && process->heap != NULL)
         from->high = process->heap->stack_end;
     if (to->process != process) {

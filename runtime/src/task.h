@@ -38,6 +38,7 @@ struct lee_task {
     int error;       /* errno; while it does not run */
     uint8_t state;
     bool shut;       /* ended by a custodian */
+    bool noted;      /* its stack is to be looked at (group.c) */
     /* What it waits for outside of its process; `leave` takes it off the list there. */
     void (*leave)(struct lee_task *task);
     void *outside;
