@@ -2,11 +2,11 @@
 
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
-use mir::effects::{stmt_places, term_places, Access};
+use mir::effects::{stmt_places, term_places};
 use mir::ir::*;
 use source::{Sink, Span};
 use typing::tree::RegionKind;
-use typing::types::{Ty, TyKind};
+use typing::types::{ParamTy, Ty, TyKind};
 
 use super::build::{Demand, Env, Keeper, Ref, Solver};
 use super::live::{Live, Liveness};
@@ -142,8 +142,6 @@ fn regions_of_ty(solver: &mut Solver, ty: Ty, env: Env) -> Vec<Ref> {
 struct Uses {
     /// Pointers that are followed: region, the local they start at, where.
     accesses: Vec<(Ref, Option<Local>, Span)>,
-    /// Temporaries that are read.
-    temps: Vec<(Local, Span)>,
     /// Regions that calls, allocations and loans use.
     regions: Vec<(Ref, Span, bool)>,
 }
@@ -157,7 +155,7 @@ fn liveness(solver: &mut Solver, cfg: &Cfg, found: &mut Vec<Finding>) {
     let analysis = Liveness::new(program, body, makings.at);
     let results = solve(&analysis, body, cfg);
     results.visit(&analysis, body, &mut |at, live, item| {
-        let mut uses = Uses { accesses: vec![], temps: vec![], regions: vec![] };
+        let mut uses = Uses { accesses: vec![], regions: vec![] };
         match item {
             Item::Stmt(stmt) if stmt.is_unsafe => return,
             Item::Stmt(stmt) => {
@@ -167,14 +165,7 @@ fn liveness(solver: &mut Solver, cfg: &Cfg, found: &mut Vec<Finding>) {
                 statement_uses(solver, at, stmt, &mut uses);
             }
             Item::Term(term) => {
-                let returns = matches!(term.kind, TermKind::Return(_));
-                term_places(&term.kind, &mut |place, _| {
-                    accesses(solver, place, term.span, &mut uses);
-                    // A returned pointer is reported as returned.
-                    if !returns || place.has_deref() {
-                        temps(solver, place, term.span, &mut uses);
-                    }
-                });
+                term_places(&term.kind, &mut |place, _| accesses(solver, place, term.span, &mut uses));
             }
         }
         judge(solver, live, &uses, found);
@@ -190,53 +181,32 @@ fn accesses(solver: &mut Solver, place: &Place, span: Span, uses: &mut Uses) {
     }
 }
 
-fn temps(solver: &Solver, place: &Place, span: Span, uses: &mut Uses) {
-    if let Some(local) = place.base_local() {
-        if solver.body.locals.get(local.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp) {
-            uses.temps.push((local, span));
-        }
-    }
-}
-
 fn statement_uses(solver: &mut Solver, at: Point, stmt: &Stmt, uses: &mut Uses) {
-    stmt_places(&stmt.kind, &mut |place, access| {
-        accesses(solver, place, stmt.span, uses);
-        if access != Access::Write || place.has_deref() {
-            temps(solver, place, stmt.span, uses);
-        }
-    });
+    stmt_places(&stmt.kind, &mut |place, _| accesses(solver, place, stmt.span, uses));
     match &stmt.kind {
         StmtKind::Call { dest: _, args, ty, .. } => {
             let Some(func) = solver.func_ty(*ty) else { return };
             let env = solver.call_env(at, &func);
-            let mut keys = vec![];
+            // A function that has the key of a region opens it by itself. It knows so only of what
+            // its prototype says to be in that region.
+            let is_key = |param: &ParamTy| matches!(solver.program.types.kind(param.ty), TyKind::Key(..));
+            let (keys, others): (Vec<_>, Vec<_>) = func.params.iter().enumerate().partition(|(_, p)| is_key(p));
+            let keys: Vec<Ref> = keys.into_iter().flat_map(|(_, p)| regions_of_ty(solver, p.ty, env)).collect();
+            let opened: Vec<OriginId> = keys.iter().flat_map(|&k| origins_of(solver, k)).collect();
             let mut used = vec![];
-            for (n, param) in func.params.iter().enumerate() {
+            for (n, param) in others {
                 let refs = regions_of_ty(solver, param.ty, env);
-                if matches!(solver.program.types.kind(param.ty), TyKind::Key(..)) {
-                    keys.extend(refs);
-                } else {
-                    used.extend(refs);
-                    // The argument itself too: its region may outlive the parameter's and be closed
-                    // nevertheless.
-                    if let Some(side) = args.get(n).and_then(|a| solver.operand_side(a)) {
-                        used.push(side.outer);
-                    }
-                }
+                // The argument itself too: its region may outlive the parameter's and be closed
+                // nevertheless.
+                let side = args.get(n).and_then(|a| solver.operand_side(a)).map(|side| side.outer);
+                let opens = refs.first().is_some_and(|outer| keys.contains(outer));
+                used.extend(side.filter(|&r| !opens || origins_of(solver, r).iter().any(|o| !opened.contains(o))));
+                used.extend(refs.into_iter().filter(|region| !keys.contains(region)));
             }
             for arg in args.iter().skip(func.params.len()) {
-                if let Some(side) = solver.operand_side(arg) {
-                    used.push(side.outer);
-                }
+                used.extend(solver.operand_side(arg).map(|side| side.outer));
             }
-            let exempt: Vec<OriginId> = keys.iter().flat_map(|&k| origins_of(solver, k)).collect();
-            for region in used {
-                let only_keys = keys.contains(&region)
-                    || !exempt.is_empty() && origins_of(solver, region).iter().all(|o| exempt.contains(o));
-                if !only_keys {
-                    uses.regions.push((region, stmt.span, true));
-                }
-            }
+            uses.regions.extend(used.into_iter().map(|region| (region, stmt.span, true)));
         }
         StmtKind::Assign(_, Rvalue::Alloc { handle: Some(handle), .. }) => {
             uses.regions.push((solver.handle_region(handle), stmt.span, false));
@@ -279,18 +249,6 @@ fn judge(solver: &mut Solver, live: &Live, uses: &Uses, found: &mut Vec<Finding>
     for &(region, span, call) in &uses.regions {
         if let Some(origin) = origins_of(solver, region).into_iter().find(|&o| !is_live(solver, live, o)) {
             found.push(Finding { span, problem: Problem::NotLive { origin, local: None, call } });
-        }
-    }
-    for &(temp, span) in &uses.temps {
-        let refs = regions_of_local(solver, temp);
-        let ended = |o: &OriginId| match solver.origins.get(*o) {
-            // The loans of a local whose storage ends by a statement tell that
-            // (`ownership/lending.rs`).
-            Origin::Local(l) => live.dead.contains(l.0 as usize) && !solver.origins.stored.contains(l.0 as usize),
-            _ => false,
-        };
-        if let Some(origin) = refs.into_iter().flat_map(|r| origins_of(solver, r)).find(ended) {
-            found.push(Finding { span, problem: Problem::Later(origin) });
         }
     }
 }

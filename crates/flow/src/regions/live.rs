@@ -17,8 +17,6 @@ use typing::types::{Region, TyKind};
 pub(crate) struct Live {
     /// By region: openings in force.
     pub open: Vec<u8>,
-    /// Locals that may have ended.
-    pub dead: BitSet,
     /// Regions whose arena may exist already.
     pub made: BitSet,
 }
@@ -62,14 +60,12 @@ impl Analysis for Liveness<'_> {
         let starts_live = |region: &BodyRegion| matches!(region.decl.kind, RegionKind::Param | RegionKind::Block);
         Live {
             open: self.body.regions.iter().map(|r| u8::from(starts_live(r))).collect(),
-            dead: BitSet::empty(self.body.locals.len()),
             made: BitSet::empty(self.body.regions.len()),
         }
     }
 
     fn join(&self, into: &mut Live, from: &Live, _rounds: u32) -> bool {
-        let mut changed = into.dead.union(&from.dead);
-        changed |= into.made.union(&from.made);
+        let mut changed = into.made.union(&from.made);
         for (a, b) in into.open.iter_mut().zip(&from.open) {
             if b < a {
                 *a = *b;
@@ -89,9 +85,7 @@ impl Analysis for Liveness<'_> {
             }
         };
         match &stmt.kind {
-            StmtKind::StorageLive(l) => state.dead.remove(l.0 as usize),
             StmtKind::StorageDead(l) => {
-                state.dead.insert(l.0 as usize);
                 if let Some(n) = self.keys.get(l.0 as usize).copied().flatten() {
                     state.made.remove(n as usize);
                 }

@@ -34,8 +34,6 @@ pub(crate) enum Problem {
     MadeTwice(u32),
     /// A region is used that is not live.
     NotLive { origin: OriginId, local: Option<Local>, call: bool },
-    /// A temporary is used after the end of its target's block.
-    Later(OriginId),
 }
 
 impl Problem {
@@ -48,7 +46,6 @@ impl Problem {
             Problem::HiddenOwner | Problem::Packed(..) => 27,
             Problem::MadeTwice(_) => 28,
             Problem::NotLive { .. } => 29,
-            Problem::Later(_) => 30,
         }
     }
 }
@@ -191,7 +188,6 @@ impl Words<'_, '_> {
                 (Some(source), kept)
             }
             Problem::Outer(origin, local) => (Some(*origin), Some(*local)),
-            Problem::Later(origin) => (Some(*origin), None),
             Problem::NotLive { origin, .. } => (Some(*origin), None),
             _ => (None, None),
         };
@@ -237,11 +233,6 @@ impl Words<'_, '_> {
                     self.does(*origin)
                 );
                 self.outlives(span, *origin, message, Keeper::Local(*local), HEAP)
-            }
-            Problem::Later(origin) => {
-                let message =
-                    format!("{} is used after its block has ended, which it does not outlive", self.what(*origin));
-                self.outlives(span, *origin, message, Keeper::Memory, HEAP)
             }
             Problem::Packed(first, second) => Diagnostic::error(
                 REGION,
