@@ -246,7 +246,8 @@ pub enum Stmt {
         moved: Vec<Place>,
     },
     DropSlot(Place),
-    Swap(Place, Place),
+    /// `true`: both are paths, so that nothing but their owners knows what is in them.
+    Swap(Place, Place, bool),
     /// Cursor local, its place, the place it is on, whether that is a slot.
     CursorBegin(u32, Place, Place, bool),
     /// What the oracle has no model of.

@@ -188,7 +188,7 @@ impl Compiler<'_, '_> {
                 Stmt::Dispose { value: self.op(value), handle: handle.as_ref().map(|h| self.op(h)), moved: places }
             }
             StmtKind::DropSlot(place) => Stmt::DropSlot(self.place(place)),
-            StmtKind::Swap(a, b) => Stmt::Swap(self.place(a), self.place(b)),
+            StmtKind::Swap(a, b) => Stmt::Swap(self.place(a), self.place(b), self.is_path(a) && self.is_path(b)),
             StmtKind::CursorBegin(cursor, of) => {
                 let slot = matches!(of.base, PlaceBase::Global(_)) || of.proj.iter().any(|s| !s.is_field());
                 Stmt::CursorBegin(cursor.0, self.place(&ir::Place::local(*cursor)), self.place(of), slot)
@@ -466,6 +466,17 @@ impl Compiler<'_, '_> {
             }
         }
         vec![]
+    }
+
+    /// Whether the place is reached from a local through fields and unique pointers only.
+    fn is_path(&self, place: &ir::Place) -> bool {
+        let unique = |n: usize| {
+            let before = ir::Place { base: place.base, proj: place.proj.iter().take(n).cloned().collect() };
+            let pointer = place_ty(self.machine.program, self.body, &before).ok();
+            pointer.and_then(|ty| self.types().as_pointer(ty.ty)).is_some_and(|p| p.own == Own::Unique)
+        };
+        let step = |(n, step): (usize, &Proj)| step.is_field() || *step == Proj::Deref && unique(n);
+        matches!(place.base, PlaceBase::Local(_)) && place.proj.iter().enumerate().all(step)
     }
 
     fn check(&mut self, check: &ir::Check) -> Stmt {

@@ -242,6 +242,18 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// The memory of an object of the type is used again: nothing in it may own anything.
+    pub fn keeps_nothing(&mut self, loc: Loc, ty: Option<Ty>) -> R<()> {
+        for (_, slot, address, mark) in ty.map_or(vec![], |ty| self.slots(loc, ty)) {
+            let target = self.mem.place(address);
+            let live = self.mem.obj(target.obj).is_some_and(|o| o.state == State::Live && o.kind == Kind::Heap);
+            if address != 0 && mark == INIT && live && self.frees(slot.ty) {
+                return report(ReportKind::Leak, "the memory of an object is used again that still owns something");
+            }
+        }
+        Ok(())
+    }
+
     /// Frees what a slot, or each slot of an array or struct, holds.
     pub fn drop_slot(&mut self, loc: Loc, ty: Ty) -> R<()> {
         for (at, slot, address, mark) in self.slots(loc, ty) {

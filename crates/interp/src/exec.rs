@@ -240,7 +240,7 @@ impl Machine<'_> {
                 let loc = self.locate(place, true)?;
                 self.drop_slot(loc, place.ty)?;
             }
-            Stmt::Swap(a, b) => self.swap(a, b)?,
+            Stmt::Swap(a, b, paths) => self.swap(a, b, *paths)?,
             Stmt::CursorBegin(local, cursor, of, slot) => self.cursor_begin(*local, cursor, of, *slot)?,
             Stmt::Unsupported(what) => return unsupported(*what),
         }
@@ -448,6 +448,8 @@ impl Machine<'_> {
         if let Some(reuse) = &alloc.reuse {
             let old = self.load(reuse, true)?.addr();
             if old != 0 {
+                let target = self.program.types.as_pointer(reuse.ty).map(|p| p.target.ty);
+                self.keeps_nothing(self.mem.place(old), target)?;
                 self.free_block(old, false)?;
             }
         }
@@ -722,7 +724,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn swap(&mut self, a: &Place, b: &Place) -> R<()> {
+    fn swap(&mut self, a: &Place, b: &Place, paths: bool) -> R<()> {
         let (x, y) = (self.locate(a, true)?, self.locate(b, true)?);
         let (p, q) = (self.read(x, Repr::Blob, a.size, None)?, self.read(y, Repr::Blob, b.size, None)?);
         for (value, loc, place) in [(&p, y, b), (&q, x, a)] {
@@ -739,6 +741,9 @@ impl Machine<'_> {
             if place.owns {
                 self.arrived(loc, place.ty, As::Owner)?;
             }
+        }
+        for (loc, place) in [(x, a), (y, b)].into_iter().filter(|_| paths) {
+            self.no_circle(loc, place.ty);
         }
         Ok(())
     }

@@ -135,6 +135,9 @@ pub struct Machine<'p> {
     pub lib: crate::library::Library,
 }
 
+/// How many owners up is asked whether an object owns itself.
+const OWNERS: usize = 16;
+
 /// The number of bytes that calls may take together, as on a stack of 8 MB.
 const STACK: usize = 7 << 20;
 
@@ -709,6 +712,33 @@ impl<'p> Machine<'p> {
             }
         }
         Ok(())
+    }
+
+    /// What came to a path by an exchange must not own the path.
+    pub fn no_circle(&mut self, loc: Loc, ty: Ty) {
+        for (_, slot, address, mark) in self.slots(loc, ty) {
+            let target = self.mem.place(address).obj;
+            if self.options.leaks && mark == INIT && self.is_owed(slot.ty) && self.owns_itself(target) {
+                self.leak("an object comes to own itself, and nothing else frees it", target);
+            }
+        }
+    }
+
+    /// Whether the owner of an object lies in the object, or in what that owns. Only the nearest
+    /// owners are asked: long lists grow at their ends.
+    fn owns_itself(&self, object: ObjId) -> bool {
+        let mut at = object;
+        for _ in 0..OWNERS {
+            let Some(owner) = self.mem.obj(at).filter(|o| o.kind == Kind::Heap).map(|o| o.owner) else { return false };
+            if owner == 0 || !self.still_owns(owner, self.mem.address(Loc { obj: at, off: 0 })) {
+                return false;
+            }
+            at = self.mem.place(owner).obj;
+            if at == object {
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether the owner of the type is the only one: `unique` and keys that are not counted.

@@ -37,7 +37,7 @@ pub const BUGS: &[&str] = &[
     "regions: one region is hidden as one",
     "regions: a key is made once",
     "regions: only live regions are used",
-    "regions: a temporary is used before its target's end",
+    "loans: what an exclusive argument is lent is lent to nothing else in the call",
     "null facts: `nonnull` is proven",
     "null facts: what was lent is forgotten at calls",
     "null facts: a conversion that loses bits is no test",

@@ -134,7 +134,7 @@ impl Ownership<'_> {
         let place = self.resolver.place(place);
         if let Some(found) = self.find(&place) {
             let sees = |l: &InForce| l.loan.kind.is_view() && self.paths.is_prefix(l.node, found.node);
-            if let Some(lent) = self.active(s, at).find(sees) {
+            if let Some(lent) = self.active(s, at).find(sees).filter(|_| !source::broken!(18)) {
                 report(Finding::lent(span, found.node, lent.by, verb));
             }
         }
@@ -280,7 +280,7 @@ impl Ownership<'_> {
             let other = lent.iter().find(|l| {
                 l.by.number != mine.by.number && l.loan.form != Form::Look && self.overlap(l.node, mine.node)
             });
-            if let Some(other) = other {
+            if let Some(other) = other.filter(|_| !source::broken!(30)) {
                 // The later of the two is the one to be reported.
                 let (first, second) = if other.loan.at < mine.loan.at { (other, mine) } else { (mine, other) };
                 report(Finding::lent(second.loan.span, second.node, first.by, Verb::Lent(second.loan.kind)));

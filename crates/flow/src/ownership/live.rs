@@ -122,8 +122,8 @@ impl Live {
         let lexical = self.lexical.contains(loan);
         pairs.iter().filter(|(pair, _)| s.held.contains(*pair)).find_map(|(pair, _)| {
             let (_, Part { local, .. }) = *self.pairs.get(*pair)?;
-            let live = self.is_used(local, at) || lexical && s.live.contains(local.0 as usize);
-            live.then_some(local)
+            let stays = || lexical && s.live.contains(local.0 as usize) && !source::broken!(23);
+            (self.is_used(local, at) || stays()).then_some(local)
         })
     }
 
@@ -186,7 +186,7 @@ impl Live {
     /// What the local or its field held is replaced. Loans that last to the end of a block stay.
     fn take(&self, s: &mut State, part: Part) {
         for (pair, loan) in self.of_part(part) {
-            if !self.lexical.contains(loan) || source::broken!(23) {
+            if !self.lexical.contains(loan) {
                 s.held.remove(pair);
             }
         }

@@ -6,19 +6,18 @@ use driver::home::files_below;
 use driver::options::Options;
 use driver::pipeline::{Settings, Until};
 use driver::session::Session;
-use source::{Sink, SourceMap};
+use source::{Sink, SourceMap, Symbol};
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use syntax::{Dialect, ParseOptions};
 
-/// Words of a program that the oracle cannot judge, whose runs touch files, or whose output changes
-/// from run to run.
-const STRANGE: &[&str] = &[
-    "unsafe",
-    "trusted",
-    "extern \"C\"",
-    "asm",
+/// Words of a program that the oracle cannot judge.
+const STRANGE: &[&str] = &["unsafe", "trusted", "extern \"C\"", "asm"];
+
+/// Functions of a library whose runs touch files, or whose output changes from run to run.
+const OUTSIDE: &[&str] = &[
     "system",
     "popen",
     "remove",
@@ -150,14 +149,7 @@ impl Corpus {
             return None;
         }
         let mut sink = Sink::default();
-        let SourceMap { text, .. } = session.preprocess(file, &[], &mut sink).ok()?;
-        let mark = format!("\"{}\" 2\n", file.display());
-        let first = format!("\"{}\"\n", file.display());
-        let own = match text.rfind(&mark) {
-            Some(at) => at + mark.len(),
-            None => text.find(&first).map_or(0, |at| at + first.len()),
-        };
-        let settings = Settings { verify: true, ..session.settings(Until::C, file) };
+        let (text, own, settings) = preprocessed(file, session, &mut sink)?;
         let map = SourceMap::new("mutant.lee", text.clone());
         let mut parsing = ParseOptions::new(Dialect::Leeward);
         parsing.library_dir = settings.library.clone();
@@ -173,15 +165,18 @@ impl Corpus {
         if sink.has_errors() {
             return None;
         }
-        let sites = sites::find(&unit, &tree, own as u32);
-        if sites.statements.is_empty() {
+        let sites = sites::find(&unit, &tree, own);
+        let own_names: HashSet<Symbol> =
+            sites.variables.iter().map(|v| v.name).chain(sites.functions.iter().filter_map(|f| f.name)).collect();
+        let outside = |name: &Symbol| OUTSIDE.contains(&name.as_str()) && !own_names.contains(name);
+        if sites.statements.is_empty() || sites.expressions.iter().any(|e| e.name.as_ref().is_some_and(outside)) {
             return None;
         }
         let includes = source.lines().filter(|line| line.trim_start().starts_with("#include"));
         let mut program = Program {
             file: file.to_path_buf(),
             includes: includes.fold(String::new(), |all, line| all + line + "\n"),
-            own: own as u32,
+            own,
             sites,
             settings,
             input: directive("in").iter().flat_map(|line| format!("{line}\n").into_bytes()).collect(),
@@ -205,6 +200,18 @@ impl Corpus {
             _ => None,
         }
     }
+}
+
+/// The preprocessed text of a file, where its own part begins, and how it is compiled.
+pub fn preprocessed(file: &Path, session: &Session, sink: &mut Sink) -> Option<(String, u32, Settings)> {
+    let SourceMap { text, .. } = session.preprocess(file, &[], sink).ok()?;
+    let mark = format!("\"{}\" 2\n", file.display());
+    let first = format!("\"{}\"\n", file.display());
+    let own = match text.rfind(&mark) {
+        Some(at) => at + mark.len(),
+        None => text.find(&first).map_or(0, |at| at + first.len()),
+    };
+    Some((text, own as u32, Settings { verify: true, ..session.settings(Until::C, file) }))
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

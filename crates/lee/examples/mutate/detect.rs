@@ -1,11 +1,36 @@
 //! The detection rate: each deliberate bug of `source::broken` is to be found by some mutant.
 
+use crate::corpus::preprocessed;
 use crate::judge::{judge, Judge, Verdict};
 use crate::mutant::Mutant;
 use driver::pipeline::Settings;
+use driver::session::Session;
 use source::broken::{self, BUGS};
+use source::Sink;
 use std::fmt::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Tries a program as it is with each bug that makes a difference to it, for people who look for
+/// what the oracle sees: what becomes of it, by bug.
+pub fn as_is(file: &Path, session: &Session) {
+    let mut sink = Sink::default();
+    let Some((text, own, settings)) = preprocessed(file, session, &mut sink) else {
+        println!("{}: cannot be read", file.display());
+        return;
+    };
+    let settings = Settings { verify: false, ..settings };
+    let how = Judge { settings: &settings, own, input: &[], arguments: &[], steps: 1_000_000, transformed: true };
+    broken::asked();
+    println!("{}: {:?}", file.display(), judge(&text, &how));
+    let asked = broken::asked();
+    for n in (1..=BUGS.len()).filter(|n| asked >> n & 1 != 0) {
+        broken::set(n as u32);
+        let verdict = judge(&text, &how);
+        broken::set(0);
+        println!("{n:>3} {}: {verdict:?}", BUGS[n - 1]);
+    }
+}
 
 /// How many bugs may be missed.
 pub const MOST_MISSED: usize = 4;

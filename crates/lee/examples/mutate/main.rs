@@ -4,6 +4,7 @@
 //!     mutate [--from SEED] [--count N] [--jobs N] [--operator NAME] [--keep FOLDER] [FILE...]
 //!     mutate --detect ...      finds the deliberate bugs (`LEE_BREAK`) in the same way
 //!     mutate --compiled ...    compiles the accepted mutants four ways, and compares with the oracle
+//!     mutate --as-is FILE...   tries the programs as they are with each deliberate bug
 //!     mutate --print ...       writes the mutants and does nothing else
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -43,28 +44,36 @@ const SHOWN: usize = 4;
 fn main() {
     // The threads that work on batches: deep programs, in builds without optimisation.
     std::env::set_var("RUST_MIN_STACK", (256 << 20).to_string());
-    let (mut detect, mut compiled, mut print, mut only, mut files) = (false, false, false, None, vec![]);
-    let mut options = Options::read("mutate", 50, "--operator --detect --compiled --print FILE...", |word, value| {
-        match word {
-            "--detect" => detect = true,
-            "--compiled" => compiled = true,
-            "--print" => print = true,
-            "--operator" => {
-                let name = value();
-                only = OPERATORS.iter().position(|(known, _)| *known == name);
-                if only.is_none() {
-                    let names: Vec<&str> = OPERATORS.iter().map(|(name, _)| *name).collect();
-                    eprintln!("mutate: there is no operator '{name}'; there are {}", names.join(", "));
-                    exit(2);
+    let (mut detect, mut compiled, mut print, mut as_is) = (false, false, false, false);
+    let (mut only, mut files) = (None, vec![]);
+    let mut options =
+        Options::read("mutate", 50, "--operator --detect --compiled --as-is --print FILE...", |word, value| {
+            match word {
+                "--detect" => detect = true,
+                "--compiled" => compiled = true,
+                "--print" => print = true,
+                "--as-is" => as_is = true,
+                "--operator" => {
+                    let name = value();
+                    only = OPERATORS.iter().position(|(known, _)| *known == name);
+                    if only.is_none() {
+                        let names: Vec<&str> = OPERATORS.iter().map(|(name, _)| *name).collect();
+                        eprintln!("mutate: there is no operator '{name}'; there are {}", names.join(", "));
+                        exit(2);
+                    }
                 }
+                word if word.starts_with('-') => return false,
+                file => files.push(PathBuf::from(file)),
             }
-            word if word.starts_with('-') => return false,
-            file => files.push(PathBuf::from(file)),
-        }
-        true
-    });
-    let files = files.iter().map(|file| absolute(file)).collect();
+            true
+        });
+    let files: Vec<PathBuf> = files.iter().map(|file| absolute(file)).collect();
     judge::keep_panics();
+    if as_is {
+        let session = corpus::session();
+        files.iter().for_each(|file| detect::as_is(file, &session));
+        return;
+    }
     let corpus = Corpus::new(files);
     let lee = compiled.then(|| options.lee.canonicalize().expect("the command"));
     // Programs write nothing, but if one should, then not here.

@@ -5,7 +5,7 @@ use source::{Span, Symbol};
 use std::collections::HashMap;
 use syntax::ast::*;
 use typing::tree;
-use typing::types::{Own, TyKind, TypeStore};
+use typing::types::{Own, RecordKind, TyKind, TypeStore};
 use typing::walk::{children, init_children, stmt_children, Part};
 
 /// A type, equal where types are.
@@ -101,9 +101,30 @@ pub struct Declared {
     pub plain: bool,
 }
 
+/// An argument of a call by name.
+#[derive(Clone, Debug)]
+pub struct Argument {
+    /// The callee's name.
+    pub callee: Span,
+    pub number: usize,
+    pub span: Span,
+}
+
+/// A struct of the program, with an integer in it.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// `struct NAME`.
+    pub shown: String,
+    /// Where it is declared.
+    pub declared: u32,
+    /// A member that is an integer.
+    pub number: String,
+}
+
 /// A function with a body.
 #[derive(Clone, Debug)]
 pub struct Function {
+    pub name: Option<Symbol>,
     pub span: Span,
     pub body: Span,
     pub generic: bool,
@@ -123,6 +144,8 @@ pub struct Sites {
     pub variables: Vec<Variable>,
     /// Pointer derivations (`*` with its words) of the program's own declarations.
     pub pointers: Vec<Span>,
+    pub records: Vec<Record>,
+    pub arguments: Vec<Argument>,
     /// Where declarations can be inserted: before the first item of its own.
     pub start: u32,
 }
@@ -163,7 +186,24 @@ pub fn find(unit: &Unit, program: &tree::Program, own: u32) -> Sites {
             _ => {}
         }
     }
+    walk.sites.records = records(&program.types, own);
+    let bodies: Vec<Span> = walk.sites.functions.iter().map(|f| f.span).collect();
+    walk.sites.records.retain(|r| bodies.iter().all(|b| r.declared < b.lo || b.hi <= r.declared));
     walk.sites
+}
+
+/// The structs from offset `own` on, without generic ones and those that hide regions.
+fn records(types: &TypeStore, own: u32) -> Vec<Record> {
+    let mut found = vec![];
+    for record in &types.records {
+        let (Some(tag), Some(fields)) = (record.tag, &record.fields) else { continue };
+        let plain = record.kind == RecordKind::Struct && record.args.is_empty() && record.exists.is_empty();
+        let number = fields.iter().find(|f| f.width.is_none() && types.as_int(f.ty.ty).is_some());
+        if let (true, Some(name)) = (plain && record.span.lo >= own, number.and_then(|f| f.name)) {
+            found.push(Record { shown: format!("struct {tag}"), declared: record.span.lo, number: name.to_string() });
+        }
+    }
+    found
 }
 
 fn class_of(types: &TypeStore, ty: typing::Ty) -> Class {
@@ -203,6 +243,7 @@ impl Walk {
         let void = f.declarator.derived.len() == 1 && matches!(f.specs.ty, TypeSpec::Builtin(Builtin::Void));
         let params = list.params.iter().map(|p| (p.span, p.consume)).collect();
         self.sites.functions.push(Function {
+            name: f.declarator.name.map(|n| n.name),
             span: f.span,
             body: f.body.span,
             generic: f.generics.is_some(),
@@ -461,7 +502,10 @@ impl Walk {
                 if let Some(first) = self.sites.expressions.get_mut(at) {
                     first.callee = true;
                 }
-                args.iter().for_each(|e| self.expr(e));
+                for (number, e) in args.iter().enumerate() {
+                    self.sites.arguments.push(Argument { callee: callee.span, number, span: e.span });
+                    self.expr(e);
+                }
             }
             ExprKind::Index(a, b) => {
                 self.expr(a);
