@@ -161,7 +161,7 @@ pub(super) fn stale(d: &mut Draw) -> Option<Vec<Edit>> {
     };
     let change = d.change(text);
     d.need(COUNT);
-    let s = d.one(&d.sites.statements, |s| s.function == owner.function)?;
+    let s = d.one(&d.sites.statements, |s| s.function == owner.function && s.span.hi >= owner.span.lo)?;
     let after = if d.random.chance(70) { format!("{text} = nullptr; ") } else { String::new() };
     let using = format!("m_count += (int)({used}); ");
     // The loan ends before the change in some.

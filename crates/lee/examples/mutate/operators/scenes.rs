@@ -89,6 +89,8 @@ const SLOTS: &[Scene] = &[
 
 /// Loans whose holder is used after what was lent has gone or changed.
 const LOANS: &[Scene] = &[
+    ("", "T *unique Na = new T{}; T *Nb = Na; T *unique Nc = Na; free(Nc); m_count += R(Nb);"),
+    ("", "T *unique Na = new T{}; T *Nb = Na; m_count += R(Nb); T *unique Nc = Na; free(Nc);"),
     ("", "T *unique Na = new T{}; { cursor Nc = &Na; T *unique Nb = *Nc; m_count += R(Na); *Nc = Nb; } free(Na);"),
     ("", "T *unique Na = new T{}; { cursor Nc = &Na; T *unique Nb = *Nc; m_count += R(Nb); *Nc = Nb; } free(Na);"),
     ("", "T *unique Na = new T{}; m_count += (int)m_both(&Na, &R(Na)); free(Na);"),
@@ -167,8 +169,10 @@ const REGIONS: &[Scene] = &[
     ),
 ];
 
-/// What is claimed of null.
+/// What is claimed of null, and of numbers.
 const FACTS: &[Scene] = &[
+    ("", "int Na[4] = {}; for (int Ni = 0; Ni < 4 + m_one; Ni++) { if (Ni < 5) m_count += Na[Ni]; }"),
+    ("", "int Na[4] = {}; for (int Ni = 0; Ni < 4 + m_one; Ni++) { if (Ni < 4) m_count += Na[Ni]; }"),
     ("", "T *Na = nullptr; if (m_count < -1) Na = new T{}; T *nonnull Nb = Na; m_count += Nb != nullptr;"),
     ("", "T *Na = nullptr; if (m_count > -1) Na = new T{}; if (Na) { T *nonnull Nb = Na; m_count += Nb != nullptr; }"),
     (
