@@ -7,6 +7,7 @@
 //! relate the pointer to one (`counts`), else `fat`. A finding is *sure* if all accesses and all
 //! values that come in are known to fit, in all files named.
 
+pub mod agree;
 pub mod counts;
 pub mod declarators;
 pub mod facts;
@@ -84,5 +85,7 @@ pub fn findings(units: &[Unit], closed: &dyn Fn(&str) -> bool, complete: bool) -
     let slots = slots::Slots::collect(units);
     let mut flows = flows::collect(units, slots);
     flows.broken |= !complete;
-    words::choose(units, &flows, closed)
+    let mut all = agree::findings(units, &flows.slots, closed);
+    all.extend(words::choose(units, &flows, closed));
+    all
 }

@@ -1,10 +1,11 @@
 //! Slots: what a pointer is kept in. One slot may be declared in several places (a header and a
 //! definition) and seen from several units.
 
-use crate::declarators::{Site, Sites};
+use crate::declarators::{FunctionSite, Site, Sites};
 use crate::{Place, Unit};
 use rustc_hash::FxHashMap;
 use source::Symbol;
+use std::collections::BTreeMap;
 use typing::tree::{FuncId, GlobalId, Linkage, LocalId, Program, Trust};
 use typing::types::{Bounds, RecordId, Ty, TyKind};
 
@@ -109,6 +110,21 @@ impl Slots {
     /// Reads the declarators of all units.
     pub fn collect(units: &[Unit]) -> Slots {
         Slots { sites: units.iter().map(|u| Sites::of(u.ast, u.map)).collect(), ..Slots::default() }
+    }
+
+    /// The declarations of each function that other files may name, and of each `static` one of a
+    /// unit, in the order of their names.
+    pub fn declarations(&self, units: &[Unit]) -> Vec<Vec<(usize, &FunctionSite)>> {
+        let mut all: BTreeMap<(&str, usize), Vec<(usize, &FunctionSite)>> = BTreeMap::new();
+        for (n, (sites, unit)) in self.sites.iter().zip(units).enumerate() {
+            let internal =
+                |name: &Symbol| unit.tree.functions.iter().any(|f| f.name == *name && f.linkage == Linkage::Internal);
+            for (name, list) in &sites.functions {
+                let scope = if internal(name) { n + 1 } else { 0 };
+                all.entry((name.as_str(), scope)).or_default().extend(list.iter().map(|site| (n, site)));
+            }
+        }
+        all.into_values().collect()
     }
 
     fn intern(&mut self, key: Key, make: impl FnOnce() -> Slot) -> SlotId {

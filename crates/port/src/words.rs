@@ -6,7 +6,7 @@ use crate::flows::{Demand, Flows, Source};
 use crate::slots::{place_of, Key, Node, SlotSite};
 use crate::{Finding, Kind, Unit};
 use rustc_hash::{FxHashMap, FxHashSet};
-use source::{fix, Applicability, Placed, PlacedFix, Span, Symbol};
+use source::{fix, Applicability, Placed, PlacedFix, Span};
 use typing::types::Bounds;
 
 /// The findings of all files, in the order of kinds and places.
@@ -209,6 +209,10 @@ fn finding(
     let (mut edits, mut subjects, mut said) = (vec![], vec![], String::new());
     for site in &slot.sites {
         let unit = units.get(site.unit)?;
+        // One declaration may have words that another lacks: `agree` is about those.
+        if !spoken(unit, &site.site, node.1)?.is_empty() {
+            return None;
+        }
         said = words(site)?;
         edits.push(edit(unit, &site.site, node.1, &said)?);
         subjects.extend(site.site.name.map(|name| place_of(unit, name)));
@@ -220,6 +224,15 @@ fn finding(
     let fix = PlacedFix { applicability, edits };
     let cluster = clusters.get(node.0).copied().unwrap_or(node.0);
     (!fix.edits.is_empty()).then_some(Finding { kind, subjects, words: said, fix, cluster })
+}
+
+/// The words that stand after a `*`, C's own qualifiers left out.
+pub fn spoken(unit: &Unit, site: &Site, depth: usize) -> Option<String> {
+    let star: Span = site.stars.get(depth).copied().flatten()?;
+    let text = unit.map.snippet(star).strip_prefix('*')?;
+    let c = ["const", "volatile", "restrict", "_Atomic"];
+    let own: Vec<&str> = text.split_whitespace().filter(|w| !c.contains(&w.trim_matches('_'))).collect();
+    Some(own.join(" "))
 }
 
 /// Words after a `*`.
@@ -240,23 +253,4 @@ pub fn edit(unit: &Unit, site: &Site, depth: usize, words: &str) -> Option<Place
     let after = if word(bytes.get(end)) || bytes.get(end) == Some(&b'*') { " " } else { "" };
     let text = format!("{before}{words}{after}");
     Some(Placed { file: at.file, line: at.line, column: at.end_column, end_column: at.end_column, text })
-}
-
-/// An identifier in `counted_by(...)` of one declaration as another one names it.
-pub fn renamed(words: &str, from: &[Option<Symbol>], to: &[Option<Symbol>]) -> Option<String> {
-    let mut out = String::new();
-    let mut rest = words;
-    while let Some(at) = rest.find(|c: char| c.is_ascii_alphabetic() || c == '_') {
-        let (before, tail) = rest.split_at(at);
-        let end = tail.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(tail.len());
-        let (name, after) = tail.split_at(end);
-        out.push_str(before);
-        match from.iter().position(|p| p.is_some_and(|p| p.as_str() == name)) {
-            Some(n) => out.push_str(to.get(n).copied().flatten()?.as_str()),
-            None => out.push_str(name),
-        }
-        rest = after;
-    }
-    out.push_str(rest);
-    Some(out)
 }
