@@ -63,7 +63,7 @@ impl State {
     pub fn of(session: &Session, mirror: &Mirror) -> Outcome<State> {
         let mut units = vec![];
         for (n, file) in mirror.files.iter().enumerate() {
-            if !file.copy.extension().is_some_and(|e| e == "lee") {
+            if file.copy.extension().is_none_or(|e| e != "lee") {
                 continue;
             }
             let mut sink = Sink::default();
