@@ -66,6 +66,10 @@ static void leave_place(struct lee_endpoint *end) {
     end->held--;
 }
 
+static void leave_first(void *end) {
+    leave_place(end);
+}
+
 /* --- who waits ---------------------------------------------------------------------------------------------------------- */
 
 /* The task no longer waits; it may be ended before it runs again. What it waited for lies on its stack, which is still there, and its
@@ -142,6 +146,8 @@ void lee_push_endpoint(struct lee_work *work, struct lee_endpoint *end) {
         return;
     switch (lee_walk_of(work)) {
     case LEE_WALK_RELEASE:
+    case LEE_WALK_LOST:
+    case LEE_WALK_DEAD:
         lee_channel_close(end);
         break;
     case LEE_WALK_LEAVE:
@@ -150,7 +156,8 @@ void lee_push_endpoint(struct lee_work *work, struct lee_endpoint *end) {
     case LEE_WALK_ARRIVE:
         link_end(end, lee_process_self());
         break;
-    case LEE_WALK_DEAD: /* no object of the heap has one */
+    case LEE_WALK_NAME:
+    case LEE_WALK_UNNAME:
         break;
     }
 }
@@ -214,7 +221,7 @@ void lee_channel_close(struct lee_endpoint *end) {
         const struct lee_owned *owned = owned_of(channel->contract, *(const int32_t *)(const void *)place);
         leave_place(end);
         if (owned != NULL)
-            lee_dispose_parts(place + NUMBER_BYTES, owned->size, owned);
+            lee_parts_lost(place + NUMBER_BYTES, owned->size, owned);
     }
     end->held = 0;
     if (--channel->open == 0)
@@ -240,11 +247,6 @@ void lee_channels_scan(const struct lee_process *process, struct lee_marker *mar
     }
     if (process->sets != NULL)
         lee_endpoint_sets_scan(process, marker);
-}
-
-void lee_channel_hand(struct lee_endpoint *end, struct lee_process *to) {
-    unlink_end(end);
-    link_end(end, to);
 }
 
 void lee_channel_want(const struct lee_site *site, const struct lee_endpoint *end, const struct lee_contract *contract) {
@@ -362,10 +364,11 @@ static inline void take(struct lee_endpoint *end, int32_t message, void *argumen
     if (end->held == 0 || *(const int32_t *)(const void *)place != message || bytes > end->channel->stride - NUMBER_BYTES)
         fault(NULL, end, "receive: ", message, " is not there, in a channel of ");
     copy(arguments, place + NUMBER_BYTES, bytes);
-    leave_place(end);
     const struct lee_owned *owned = owned_of(end->channel->contract, message);
-    if (owned != NULL)
-        lee_walk_parts(LEE_WALK_ARRIVE, arguments, bytes, owned);
+    if (owned == NULL)
+        leave_place(end);
+    else
+        lee_parts_arrive(place + NUMBER_BYTES, arguments, bytes, owned, leave_first, end);
 }
 
 void lee_channel_take(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {

@@ -1,9 +1,10 @@
 /* descriptor.c: descriptors of the system (sockets, pipes) behind objects.
  *
  * Promises: what <lee/descriptor.lh> says. A descriptor is closed once: by hand, when nothing reaches its object, or when its custodian is
- * shut down; its use after that is a fault. */
+ * shut down; its use after that is a fault. One that is sent lies in a block of the exchange heap, and goes where that goes. */
 #define _GNU_SOURCE
 #include <lee/descriptor.h>
+#include <lee/exchange.h>
 #include <lee/fault.h>
 #include <lee/heap.h>
 #include <lee/layout.h>
@@ -12,20 +13,25 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
+#include "dispose.h"
 #include "fds.h"
 #include "io_file.h"
 #include "io_library.h"
 #include "io_wait.h"
 #include "opened.h"
 
+/* In the heap; or in a block of the exchange heap, and then on no list of what is open. */
 struct lee_descriptor {
     struct lee_opened opened;
-    int fd; /* -1: closed */
+    int fd;              /* -1: closed */
+    uint32_t generation; /* of that number (fds.h); in a block only */
 };
 
 static int take_out(struct lee_descriptor *d) {
     int fd = d->fd;
-    lee_opened_remove(&d->opened);
+    if (d->opened.shut != NULL)
+        lee_opened_remove(&d->opened);
+    d->opened.shut = NULL;
     d->fd = -1;
     return fd;
 }
@@ -120,20 +126,61 @@ ssize_t lee_descriptor_write(const struct lee_descriptor *d, const void *p, size
     return put;
 }
 
-struct lee_descriptor_sent lee_descriptor_give(struct lee_descriptor *d) {
-    int fd = lee_descriptor_fd(d);
-    take_out(d);
-    return (struct lee_descriptor_sent){fd, lee_fd_send(fd)};
+/* --- on their way ------------------------------------------------------------------------------------------------------- */
+
+/* Whether its number still means it, and is the running process's: C's `close` takes any number. */
+static bool is_own(const struct lee_descriptor *d) {
+    return d->fd >= 0 && lee_fd_generation(d->fd) == d->generation && lee_fd_is_mine_to_close(d->fd);
 }
 
-struct lee_descriptor *lee_descriptor_take(struct lee_descriptor_sent sent) {
+/* What becomes of the one in a block. A process that ends loses its descriptors by their table, and its blocks as bytes. */
+static void pass(struct lee_work *work, void *block) {
+    struct lee_descriptor *d = block;
+    int why = errno;
+    switch (lee_walk_of(work)) {
+    case LEE_WALK_LEAVE:
+        if (is_own(d))
+            lee_fd_send(d->fd);
+        else
+            d->fd = -1;
+        break;
+    case LEE_WALK_ARRIVE:
+        if (d->fd >= 0 && !lee_fd_receive(d->fd, d->generation))
+            d->fd = -1;
+        break;
+    case LEE_WALK_LOST:
+        if (d->fd >= 0 && lee_fd_receive(d->fd, d->generation))
+            io_close_now(d->fd);
+        break;
+    default:
+        if (is_own(d))
+            io_close_now(d->fd);
+        break;
+    }
+    errno = why;
+}
+
+static const struct lee_owned in_block = {.size = sizeof(struct lee_descriptor), .drop = pass};
+
+struct lee_descriptor *lee_descriptor_give(struct lee_descriptor *d) {
+    lee_descriptor_fd(d);
+    struct lee_descriptor *sent = lee_exchange_new(NULL, sizeof *sent, &in_block);
+    int fd = lee_descriptor_fd(d); /* what was just allocated is on a list of the process */
+    if (lee_fd_generation(fd) == 0)
+        lee_fd_note(fd);
+    sent->generation = lee_fd_generation(fd);
+    sent->fd = take_out(d);
+    return sent;
+}
+
+struct lee_descriptor *lee_descriptor_take(struct lee_descriptor *sent) {
+    if (sent == NULL)
+        return NULL;
     struct lee_descriptor *d = make();
-    bool there = lee_fd_receive(sent.fd, sent.generation);
-    errno = there ? errno : EBADF;
-    return begin(d, there ? sent.fd : -1);
-}
-
-void lee_descriptor_lose(struct lee_descriptor_sent sent) {
-    if (lee_fd_receive(sent.fd, sent.generation))
-        io_close_now(sent.fd);
+    int fd = is_own(sent) ? sent->fd : -1;
+    sent->fd = -1;
+    lee_exchange_free(sent);
+    if (fd < 0)
+        errno = EBADF;
+    return begin(d, fd);
 }

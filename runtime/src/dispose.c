@@ -14,8 +14,8 @@
 #include "dispose.h"
 #include "heap.h"
 
-const struct lee_owned lee_owned_plain = {1, NULL, 0, 0, NULL, 0, 0};
-const struct lee_owned lee_owned_counted = {1, NULL, 0, 0, NULL, 1, 0};
+const struct lee_owned lee_owned_plain = {1, NULL, 0, 0, NULL, 0, 0, 0};
+const struct lee_owned lee_owned_counted = {1, NULL, 0, 0, NULL, 1, 0, 0};
 
 /* What a block has in front of its object. */
 static size_t front_of(const void *object, const struct lee_owned *owned) {
@@ -54,12 +54,16 @@ static void grow(struct lee_work *work) {
     work->room = got / sizeof *more;
 }
 
+static bool releases(const struct lee_work *work) {
+    return work->walk == LEE_WALK_RELEASE || work->walk == LEE_WALK_LOST;
+}
+
 void lee_push_key(struct lee_work *work, struct lee_arena *key, uint8_t counted) {
     if (work->walk == LEE_WALK_DEAD && counted)
         lee_key_dropped(key);
-    else if (work->walk == LEE_WALK_RELEASE && counted)
+    else if (releases(work) && counted)
         lee_key_release(key);
-    else if (work->walk == LEE_WALK_RELEASE)
+    else if (releases(work))
         lee_key_free(key);
 }
 
@@ -75,7 +79,7 @@ void lee_push(struct lee_work *work, void *object, const struct lee_owned *owned
 #endif
         return;
     }
-    if (work->walk != LEE_WALK_RELEASE)
+    if (!releases(work))
         return;
     if (object == NULL || (owned->counted && --((size_t *)object)[-1] != 0))
         return;
@@ -153,6 +157,23 @@ void lee_dispose_parts(void *place, size_t bytes, const struct lee_owned *owned)
     begin(&work, NULL);
     lee_push_parts(&work, place, bytes, owned);
     run(&work);
+}
+
+void lee_parts_lost(void *sent, size_t bytes, const struct lee_owned *owned) {
+    struct lee_work work;
+    begin(&work, NULL);
+    work.walk = LEE_WALK_LOST;
+    lee_push_parts(&work, sent, bytes, owned);
+    run(&work);
+}
+
+void lee_parts_arrive(void *sent, void *taken, size_t bytes, const struct lee_owned *owned, void (*leave)(void *of), void *of) {
+    if (owned->names)
+        lee_walk_parts(LEE_WALK_NAME, taken, bytes, owned);
+    leave(of);
+    if (owned->names)
+        lee_walk_parts(LEE_WALK_UNNAME, sent, bytes, owned);
+    lee_walk_parts(LEE_WALK_ARRIVE, taken, bytes, owned);
 }
 
 void lee_walk_parts(enum lee_walk walk, void *place, size_t bytes, const struct lee_owned *owned) {

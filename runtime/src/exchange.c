@@ -150,6 +150,11 @@ static void follow(struct lee_work *work) {
     }
 }
 
+/* What only messages hold is no block's. */
+static bool passes(enum lee_walk walk) {
+    return walk != LEE_WALK_NAME && walk != LEE_WALK_UNNAME;
+}
+
 static void pass(void *object, enum lee_walk walk) {
     if (object == NULL)
         return;
@@ -174,7 +179,7 @@ static void pass(void *object, enum lee_walk walk) {
 /* From whoever follows blocks already, the block waits for its turn. */
 void lee_push_block(struct lee_work *work, void *object) {
     enum lee_walk walk = work->walk == LEE_WALK_DEAD ? LEE_WALK_RELEASE : work->walk;
-    if (object == NULL)
+    if (object == NULL || !passes(walk))
         return;
     if (!work->nested) {
         pass(object, walk);

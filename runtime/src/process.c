@@ -21,6 +21,10 @@ void lee_process_enter(struct lee_process *process) {
         lee_globals_enter(process);
 }
 
+void lee_process_enter_own(void) {
+    lee_process_enter(&own);
+}
+
 #ifndef LEE_NO_GC
 void lee_process_scan(const struct lee_process *process, struct lee_marker *marker) {
     lee_mark_word(marker, (uintptr_t)process->accounts.first.limits);

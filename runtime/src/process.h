@@ -99,6 +99,8 @@ void lee_process_scan(const struct lee_process *process, struct lee_marker *mark
 
 /* From here on `process` is the one that runs on this thread; the stack is the caller's still. */
 void lee_process_enter(struct lee_process *process);
+/* The same for the process of this thread that was not spawned. */
+void lee_process_enter_own(void);
 /* cells.c: its part for the heap; io.c: its part for the standard files. */
 void lee_heap_enter(struct lee_process *process);
 void lee_io_enter(struct lee_process *process) __attribute__((weak));
@@ -114,9 +116,6 @@ void lee_fds_end(struct lee_process *process) __attribute__((weak));
 void lee_channels_end(struct lee_process *process) __attribute__((weak));
 /* channel.c: marks what messages of local contracts hold that are on their way to the process. */
 void lee_channels_scan(const struct lee_process *process, struct lee_marker *marker) __attribute__((weak));
-/* channel.c: an end goes from the running process to one that was just made. Linked wherever there is an end. */
-void lee_channel_hand(struct lee_endpoint *end, struct lee_process *to) __attribute__((weak));
-void lee_channel_close(struct lee_endpoint *end) __attribute__((weak));
 /* A process returns: all that it printed is written, however long that takes. */
 void lee_files_return(void) __attribute__((weak));
 void lee_opened_end(void) __attribute__((weak));

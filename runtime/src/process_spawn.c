@@ -22,6 +22,7 @@
 
 #include "collect.h"
 #include "deadlock.h"
+#include "dispose.h"
 #include "fds.h"
 #include "globals_copy.h"
 #include "opened.h"
@@ -51,9 +52,8 @@ struct beginning {
     struct lee_process process;
     int (*entry)(void *);
     void *arguments;
-    /* Of the arguments, what the process has not taken yet: records of processes. */
-    const struct lee_handed *handed;
-    size_t handed_count;
+    size_t bytes;
+    const struct lee_owned *owned; /* what the arguments own; null: nothing, or the process has taken it */
 };
 
 /* --- records ------------------------------------------------------------------------------------------------------- */
@@ -119,71 +119,47 @@ static void drop_pid(void *object, size_t bytes) {
 /* Not scanned: a record is in no heap. */
 static const struct lee_layout pid_layout = {.bytes = sizeof(struct lee_pid), .drop = drop_pid, .name = "pid"};
 
-/* --- arguments -------------------------------------------------------------------------------------------------------- */
+/* --- names and arguments -------------------------------------------------------------------------------------------------------- */
 
-static void *word_at(const void *arguments, const struct lee_handed *handed) {
-    void *word;
-    memcpy(&word, (const char *)arguments + handed->offset, sizeof word);
-    return word;
-}
-
-static void set_word(void *arguments, const struct lee_handed *handed, void *word) {
-    memcpy((char *)arguments + handed->offset, &word, sizeof word);
-}
-
-/* Gives what its spawner handed to a process that was just made: until it runs, a `pid` is the record, counted. */
-static void hand_over(struct beginning *beginning, const struct lee_handed *handed, size_t count) {
-    beginning->handed = handed;
-    beginning->handed_count = count;
-    for (size_t i = 0; i < count; i++) {
-        void *word = word_at(beginning->arguments, &handed[i]);
-        if (word == NULL)
-            continue;
-        if (handed[i].kind == LEE_HANDED_ENDPOINT) {
-            lee_channel_hand(word, &beginning->process);
-            continue;
-        }
-        struct lee_process_record *record = ((struct lee_pid *)word)->record;
-        record->count++;
-        set_word(beginning->arguments, &handed[i], record);
-    }
-}
-
-/* Nothing was spawned: what would have been moved ends. */
-static void drop_handed(const void *arguments, const struct lee_handed *handed, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (handed[i].kind == LEE_HANDED_ENDPOINT)
-            lee_channel_close(word_at(arguments, &handed[i]));
-}
-
-/* What a process that ended before it began had been given. */
-static void drop_untaken(struct beginning *beginning) {
-    for (; beginning->handed_count > 0; beginning->handed++, beginning->handed_count--)
-        if (beginning->handed->kind == LEE_HANDED_PID)
-            release_record(word_at(beginning->arguments, beginning->handed));
-}
-
-/* The object of this process for another. There is one for each, so that equal ones are equal pointers. */
+/* The object of this process for another. There is one for each, so that equal ones are equal pointers. One that nothing reaches any more is
+ * found, too: as long as it is on the list, no collection has ended it. */
 static struct lee_pid *pid_of(struct lee_process_record *record) {
     for (struct lee_pid *pid = first_pid(); pid != NULL; pid = pid->next) {
-        if (pid->record == record) {
-            release_record(record);
+        if (pid->record == record)
             return pid;
-        }
     }
     struct lee_pid *pid = lee_heap_alloc_typed(NULL, sizeof *pid, &pid_layout);
     pid->record = record;
+    record->count++;
     link_pid(pid);
     return pid;
 }
 
-/* The process that begins takes what it was given. */
-static void take_handed(struct beginning *beginning) {
-    for (; beginning->handed_count > 0; beginning->handed++, beginning->handed_count--) {
-        struct lee_process_record *record = word_at(beginning->arguments, beginning->handed);
-        if (beginning->handed->kind == LEE_HANDED_PID && record != NULL)
-            set_word(beginning->arguments, beginning->handed, pid_of(record));
+void lee_push_pid(struct lee_work *work, void *place) {
+    void *word;
+    memcpy(&word, place, sizeof word);
+    if (word == NULL)
+        return;
+    switch (lee_walk_of(work)) {
+    case LEE_WALK_LEAVE:
+        word = ((struct lee_pid *)word)->record;
+        ((struct lee_process_record *)word)->count++;
+        break;
+    case LEE_WALK_NAME:
+        word = pid_of(word);
+        break;
+    case LEE_WALK_UNNAME:
+    case LEE_WALK_LOST:
+        release_record(word);
+        return;
+    default:
+        return;
     }
+    memcpy(place, &word, sizeof word);
+}
+
+static void took(void *beginning) {
+    ((struct beginning *)beginning)->owned = NULL;
 }
 
 /* --- the end --------------------------------------------------------------------------------------------------------- */
@@ -206,6 +182,9 @@ static void say_ended(struct lee_process *process) {
 static void release(struct lee_process *process, bool standing) {
     lee_tasks_drop(process, standing);
     process->tasks.running = &process->tasks.first; /* others lie in the heap */
+    struct beginning *beginning = (struct beginning *)(void *)process;
+    if (beginning->owned != NULL) /* it never began */
+        lee_parts_lost(beginning->arguments, beginning->bytes, beginning->owned);
     if (lee_channels_end != NULL)
         lee_channels_end(process);
     if (lee_exchange_end != NULL)
@@ -214,7 +193,6 @@ static void release(struct lee_process *process, bool standing) {
         lee_files_end(process);
     if (lee_opened_end != NULL)
         lee_opened_end();
-    drop_untaken((struct beginning *)(void *)process);
     if (lee_fds_end != NULL)
         lee_fds_end(process);
     while (first_pid() != NULL)
@@ -344,8 +322,15 @@ struct lee_process_end lee_process_wait(struct lee_pid *pid) {
 static void begin(void) {
     struct beginning *beginning = (struct beginning *)(void *)lee_process;
     lee_task_arrive();
-    take_handed(beginning);
-    int status = beginning->entry(beginning->arguments);
+    size_t bytes = beginning->owned != NULL ? beginning->bytes : 0;
+    unsigned char taken[bytes + 1] __attribute__((aligned(16)));
+    void *arguments = beginning->arguments;
+    if (bytes > 0) {
+        memcpy(taken, arguments, bytes);
+        lee_parts_arrive(arguments, taken, bytes, beginning->owned, took, beginning);
+        arguments = taken;
+    }
+    int status = beginning->entry(arguments);
     if (lee_files_return != NULL)
         lee_files_return();
     lee_process_end(LEE_RETURNED, status, NULL, 0);
@@ -371,6 +356,7 @@ static struct lee_process *make(int (*entry)(void *), const void *arguments, siz
     if (bytes > 0)
         memcpy((void *)top, arguments, bytes);
     beginning->arguments = (void *)top;
+    beginning->bytes = bytes;
     if (globals > 0)
         memset((void *)place, 0, globals);
     if (!lee_globals_make(process, globals > 0 ? place : 0)) {
@@ -384,7 +370,7 @@ static struct lee_process *make(int (*entry)(void *), const void *arguments, siz
 }
 
 struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes,
-                                       const struct lee_handed *handed, size_t count, bool question) {
+                                       const struct lee_owned *owned, bool question) {
     struct lee_custodian *custodian = lee_task_self()->entered;
     lee_group_ask(custodian, LEE_GROUP_BYTES, LEE_STACK_CHARGE + bytes + lee_globals_bytes());
     lee_group_ask(custodian, LEE_GROUP_PROCESSES, 1);
@@ -393,7 +379,8 @@ struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)
     struct lee_process_record *record = pid == NULL || bytes > ARGUMENTS_MOST ? NULL : new_record();
     struct lee_group *group = record == NULL ? NULL : lee_group_of(custodian);
     if (group != NULL && group->shut) { /* it is over before it begins */
-        drop_handed(arguments, handed, count);
+        if (owned != NULL)
+            lee_dispose_parts((void *)(uintptr_t)arguments, bytes, owned);
         record->end.how = LEE_LIMIT;
         record->count = 1;
         pid->record = record;
@@ -403,7 +390,8 @@ struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)
     struct lee_process *process = group == NULL ? NULL : make(entry, arguments, bytes);
     if (process == NULL) {
         free(record);
-        drop_handed(arguments, handed, count);
+        if (owned != NULL)
+            lee_dispose_parts((void *)(uintptr_t)arguments, bytes, owned);
         if (!question)
             lee_fault_memory(site, LEE_STACK_BYTES);
         return NULL;
@@ -415,7 +403,10 @@ struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)
     process->tasks.first.site = site;
     process->record = record;
     lee_group_join(group, process, lee_globals_bytes());
-    hand_over((struct beginning *)(void *)process, handed, count);
+    struct beginning *beginning = (struct beginning *)(void *)process;
+    beginning->owned = owned;
+    if (owned != NULL)
+        lee_walk_parts(LEE_WALK_LEAVE, beginning->arguments, bytes, owned);
     pid->record = record;
     link_pid(pid);
     lee_process_link(process);
@@ -426,11 +417,11 @@ struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)
 }
 
 struct lee_pid *lee_process_try_spawn(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes) {
-    return lee_process_spawn_with(site, entry, arguments, bytes, NULL, 0, true);
+    return lee_process_spawn_with(site, entry, arguments, bytes, NULL, true);
 }
 
 struct lee_pid *lee_process_spawn(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes) {
-    return lee_process_spawn_with(site, entry, arguments, bytes, NULL, 0, false);
+    return lee_process_spawn_with(site, entry, arguments, bytes, NULL, false);
 }
 
 #endif

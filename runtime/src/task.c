@@ -441,8 +441,13 @@ static __attribute__((noinline)) struct lee_task *next_slowly(struct lee_task *w
             woken = wake_queued(other);
         if (woken)
             continue;
-        if (!lee_reactor_has_waits())
+        if (!lee_reactor_has_waits()) {
+            if (worker.over != NULL) { /* it has ended, and cannot end again: the program does */
+                lee_process_enter_own();
+                waiting = &lee_process->tasks.first;
+            }
             lee_deadlock(waiting);
+        }
         if (lee_shares_used)
             lee_share_note();
         lee_reactor_look(true);

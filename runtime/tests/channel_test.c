@@ -21,10 +21,13 @@ static const char *const titles[] = {"Ping", "Pong", "Number"};
 static const struct lee_contract pings = {.name = "Pings", .places = {1, 1}, .bytes = 8, .messages = 3, .titles = titles};
 static const struct lee_contract numbers = {.name = "Numbers", .places = {64, 3}, .bytes = 24, .messages = 3, .titles = titles};
 
-static const struct lee_handed handed_ends[] = {{LEE_HANDED_ENDPOINT, 0}, {LEE_HANDED_ENDPOINT, sizeof(void *)}};
+static void push_end(struct lee_work *work, void *element) {
+    lee_push_endpoint(work, *(struct lee_endpoint **)element);
+}
+static const struct lee_owned handed_ends = {.size = sizeof(struct lee_endpoint *), .drop = push_end};
 
 static struct lee_pid *spawn_with(int (*entry)(void *), struct lee_endpoint *end) {
-    return lee_process_spawn_with(NULL, entry, &end, sizeof end, handed_ends, 1, false);
+    return lee_process_spawn_with(NULL, entry, &end, sizeof end, &handed_ends, false);
 }
 
 static int answers(void *argument) {
@@ -202,7 +205,7 @@ static void test_kill(void) {
         lee_channel_make(NULL, &pings, control);
         lee_channel_make(NULL, &pings, ends);
         struct lee_endpoint *given[] = {control[LEE_EXPORTER], ends[LEE_EXPORTER]};
-        struct lee_pid *server = lee_process_spawn_with(NULL, holds_ends, given, sizeof given, handed_ends, 2, false);
+        struct lee_pid *server = lee_process_spawn_with(NULL, holds_ends, given, sizeof given, &handed_ends, false);
         struct lee_pid *client = spawn_with(waits, ends[LEE_IMPORTER]);
         lee_channel_receive(NULL, control[LEE_IMPORTER], PING, NULL, 0);
         lee_channel_send(control[LEE_IMPORTER], PING, NULL, 0); /* on its way in both directions */
@@ -237,7 +240,7 @@ static void drop_carried(struct lee_work *work, void *element) {
     lee_push_endpoint(work, ((struct carried *)element)->end);
 }
 
-static const struct lee_owned carried_owned = {sizeof(struct carried), drop_carried, 0, 0, NULL, 0, 0};
+static const struct lee_owned carried_owned = {sizeof(struct carried), drop_carried, 0, 0, NULL, 0, 0, 0};
 static const struct lee_owned *const carriers_owned[] = {NULL, &carried_owned};
 static const char *const carrier_titles[] = {"Plain", "Carry"};
 static const struct lee_contract carriers = {"Carriers", {8, 8}, sizeof(struct carried), 2, carrier_titles, carriers_owned, false, NULL, 0};

@@ -30,7 +30,7 @@ static void drop_packet(struct lee_work *work, void *element) {
     lee_push_block(work, packet->next);
 }
 
-static const struct lee_owned packets = {sizeof(struct packet), drop_packet, 0, 0, NULL, 0, 0};
+static const struct lee_owned packets = {sizeof(struct packet), drop_packet, 0, 0, NULL, 0, 0, 0};
 
 static size_t blocks_of(const struct lee_process *process) {
     size_t count = 0;
@@ -204,9 +204,13 @@ static int works(void *argument) {
     return (int)blocks();
 }
 
+static void push_end(struct lee_work *work, void *element) {
+    lee_push_endpoint(work, *(struct lee_endpoint **)element);
+}
+
 static struct lee_pid *spawn_with(int (*entry)(void *), struct lee_endpoint *end) {
-    static const struct lee_handed handed[] = {{LEE_HANDED_ENDPOINT, 0}};
-    return lee_process_spawn_with(NULL, entry, &end, sizeof end, handed, 1, false);
+    static const struct lee_owned handed = {.size = sizeof end, .drop = push_end};
+    return lee_process_spawn_with(NULL, entry, &end, sizeof end, &handed, false);
 }
 
 static void test_processes(uint64_t rounds) {

@@ -12,6 +12,7 @@
 #include <lee/heap.h>
 #include <lee/io.h>
 #include <lee/lee.h>
+#include <lee/owned.h>
 #include <lee/process.h>
 #include <lee/task.h>
 
@@ -300,10 +301,15 @@ struct handed {
     int number;
     struct lee_pid *first, *none, *same, *other;
 };
-static const struct lee_handed handed[] = {{LEE_HANDED_PID, offsetof(struct handed, first)},
-                                           {LEE_HANDED_PID, offsetof(struct handed, none)},
-                                           {LEE_HANDED_PID, offsetof(struct handed, same)},
-                                           {LEE_HANDED_PID, offsetof(struct handed, other)}};
+
+static void push_handed(struct lee_work *work, void *element) {
+    struct handed *it = element;
+    lee_push_pid(work, &it->first);
+    lee_push_pid(work, &it->none);
+    lee_push_pid(work, &it->same);
+    lee_push_pid(work, &it->other);
+}
+static const struct lee_owned handed = {.size = sizeof(struct handed), .drop = push_handed, .names = 1};
 
 static int takes(void *argument) {
     struct handed *given = argument;
@@ -324,7 +330,7 @@ static void test_handed(void) {
     for (int round = 0; round < 2000; round++) {
         struct lee_pid *first = lee_process_spawn(NULL, three, NULL, 0), *other = lee_process_spawn(NULL, three, NULL, 0);
         struct handed given = {.number = 1000, .first = first, .same = first, .other = other};
-        struct lee_pid *pid = lee_process_spawn_with(NULL, takes, &given, sizeof given, handed, 4, round % 2 == 0);
+        struct lee_pid *pid = lee_process_spawn_with(NULL, takes, &given, sizeof given, &handed, round % 2 == 0);
         if (round % 3 == 0)
             lee_process_kill(pid);
         struct lee_process_end end = lee_process_wait(pid);

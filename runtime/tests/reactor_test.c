@@ -16,6 +16,7 @@
 #include <lee/collect.h>
 #include <lee/custodian.h>
 #include <lee/descriptor.h>
+#include <lee/exchange.h>
 #include <lee/fault.h>
 #include <lee/heap.h>
 #include <lee/lee.h>
@@ -525,7 +526,7 @@ static void test_many(void) {
 }
 
 static int read_in_process(void *argument) {
-    struct lee_descriptor *d = lee_descriptor_take(*(struct lee_descriptor_sent *)argument);
+    struct lee_descriptor *d = lee_descriptor_take(*(struct lee_descriptor **)argument);
     char c;
     return (int)lee_descriptor_read(d, &c, 1);
 }
@@ -537,7 +538,12 @@ static int sleep_in_process(void *argument) {
     return 0;
 }
 
-static struct lee_descriptor_sent send_copy(int fd) {
+static void push_descriptor(struct lee_work *work, void *element) {
+    lee_push_block(work, *(struct lee_descriptor **)element);
+}
+static const struct lee_owned one_descriptor = {.size = sizeof(struct lee_descriptor *), .drop = push_descriptor};
+
+static struct lee_descriptor *send_copy(int fd) {
     return lee_descriptor_give(lee_descriptor_of(lee_dup(fd)));
 }
 
@@ -546,15 +552,18 @@ static void test_kill(void) {
     CHECK(lee_pipe(ends) == 0);
     struct lee_pid *pids[20];
     for (int i = 0; i < 20; i++) {
-        struct lee_descriptor_sent sent = send_copy(ends[0]);
-        pids[i] = lee_process_spawn(NULL, i % 2 == 0 ? read_in_process : sleep_in_process, &sent, sizeof sent);
-        if (i % 2 != 0)
-            lee_descriptor_lose(sent);
+        struct lee_descriptor *sent = send_copy(ends[0]);
+        pids[i] = lee_process_spawn_with(NULL, i % 2 == 0 ? read_in_process : sleep_in_process, &sent, sizeof sent, &one_descriptor, false);
     }
     lee_usleep(3000);
     CHECK(lee_reactor_has_waits());
     for (int i = 1; i < 20; i++)
         lee_process_kill(pids[i]);
+    CHECK(count_descriptors() == before + 3);
+    for (int i = 0; i < 100; i++) { /* killed before they begin */
+        struct lee_descriptor *sent = send_copy(ends[0]);
+        lee_process_kill(lee_process_spawn_with(NULL, read_in_process, &sent, sizeof sent, &one_descriptor, false));
+    }
     CHECK(count_descriptors() == before + 3);
     CHECK(lee_write(ends[1], "x", 1) == 1);
     struct lee_process_end end = lee_process_wait(pids[0]);
@@ -569,12 +578,16 @@ static void test_kill(void) {
 
 struct owned {
     int of_main, own, standard;
-    struct lee_descriptor_sent sent;
     bool go_on;
+};
+struct owned_arguments {
+    struct lee_descriptor *sent;
+    struct owned *with;
 };
 
 static int use_descriptors(void *argument) {
-    struct owned *with = *(struct owned **)argument;
+    struct owned_arguments *arguments = argument;
+    struct owned *with = arguments->with;
     struct pollfd fds = {.fd = with->of_main, .events = POLLIN};
     fd_set set;
     struct timeval none = {0, 0};
@@ -599,9 +612,9 @@ static int use_descriptors(void *argument) {
     wrong += lee_fcntl(STDIN_FILENO, F_GETFD) < 0;
     wrong += lee_pipe(ends) != 0 || lee_write(ends[1], "y", 1) != 1;
     with->own = ends[0];
-    struct lee_descriptor *given = lee_descriptor_take(with->sent);
+    wrong += lee_descriptor_write(arguments->sent, "z", 1) != 1; /* used as it is */
+    struct lee_descriptor *given = lee_descriptor_take(arguments->sent);
     wrong += given == NULL || lee_descriptor_write(given, "z", 1) != 1;
-    wrong += lee_descriptor_take(with->sent) != NULL;
     while (!with->go_on)
         lee_task_yield();
     return wrong;
@@ -611,12 +624,16 @@ static void test_owners(void) {
     int ends[2], more[2], before = count_descriptors();
     char c = 0;
     CHECK(lee_pipe(ends) == 0 && lee_pipe(more) == 0);
-    struct owned with = {.of_main = ends[0], .own = -1}, *to = &with;
+    struct owned with = {.of_main = ends[0], .own = -1};
+    static const struct lee_owned moved = {.size = sizeof(struct owned_arguments), .drop = push_descriptor};
     struct lee_descriptor *given = lee_descriptor_of(ends[1]);
-    with.sent = lee_descriptor_give(given);
-    CHECK(lee_write(ends[1], "x", 1) == -1 && errno == EBADF); /* nobody's */
-    struct lee_pid *pid = lee_process_spawn(NULL, use_descriptors, &to, sizeof to);
+    struct owned_arguments to = {lee_descriptor_give(given), &with};
+    CHECK(lee_write(ends[1], "w", 1) == 1); /* in a block of this process */
+    struct lee_pid *pid = lee_process_spawn_with(NULL, use_descriptors, &to, sizeof to, &moved, false);
+    CHECK(lee_write(ends[1], "x", 1) == -1 && errno == EBADF); /* on its way, nobody's */
     lee_task_yield();
+    CHECK(lee_read(ends[0], &c, 1) == 1 && c == 'w');
+    CHECK(lee_read(ends[0], &c, 1) == 1 && c == 'z');
     CHECK(lee_read(ends[0], &c, 1) == 1 && c == 'z');
     CHECK(with.own >= 0 && lee_read(with.own, &c, 1) == -1 && errno == EBADF);
     CHECK(lee_close(with.own) == -1 && errno == EBADF);
@@ -627,11 +644,18 @@ static void test_owners(void) {
     CHECK(lee_read(ends[0], &c, 1) == 0); /* its end of the pipe was closed */
     with.go_on = false;
     given = lee_descriptor_of(more[1]);
-    with.sent = lee_descriptor_give(given);
-    pid = lee_process_spawn(NULL, use_descriptors, &to, sizeof to);
+    to.sent = lee_descriptor_give(given);
+    pid = lee_process_spawn_with(NULL, use_descriptors, &to, sizeof to, &moved, false);
     lee_task_yield();
     lee_process_kill(pid);
-    CHECK(lee_read(more[0], &c, 1) == 1 && lee_read(more[0], &c, 1) == 0);
+    CHECK(lee_read(more[0], &c, 1) == 1 && lee_read(more[0], &c, 1) == 1 && lee_read(more[0], &c, 1) == 0);
+    int closed[2];
+    CHECK(lee_pipe(closed) == 0);
+    to.sent = lee_descriptor_give(lee_descriptor_of(closed[1]));
+    CHECK(lee_close(closed[1]) == 0); /* by number: the block holds none any more */
+    CHECK(lee_dup2(closed[0], closed[1]) == closed[1]);
+    lee_exchange_free(to.sent); /* closes nothing of another's */
+    CHECK(lee_close(closed[0]) == 0 && lee_close(closed[1]) == 0);
     lee_close(ends[0]);
     lee_close(more[0]);
     CHECK(count_descriptors() == before);

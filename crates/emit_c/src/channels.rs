@@ -324,7 +324,14 @@ impl Unit<'_> {
             if let Some((id, text)) = record {
                 sizes.push(format!("sizeof({text})"));
                 let ty = self.types.find(&TyKind::Record(id));
-                if let Some(ty) = ty.filter(|&ty| self.types.owns(ty) && self.owns_something(ty, Ends::Heap)) {
+                let named = ty.filter(|&ty| !contract.local && self.types.names_processes(ty));
+                if let Some(ty) = named {
+                    let of_message = format!("{name}_{}", message.number);
+                    if let Some((text, owned)) = self.parts_sent(&text, &of_message, &[(ty, "(*it)".to_string())]) {
+                        self.channels.definitions.push_str(&text);
+                        how = owned;
+                    }
+                } else if let Some(ty) = ty.filter(|&ty| self.types.owns(ty) && self.owns_something(ty, Ends::Heap)) {
                     how = self.parts(ty, Ends::Heap);
                 }
             }

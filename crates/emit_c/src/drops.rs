@@ -34,12 +34,18 @@ pub struct Drops {
     pub used: bool,
     /// Whether something of lee/exchange.h is used.
     pub exchanges: bool,
+    /// Whether messages or arguments of processes name processes.
+    names: bool,
 }
+
+/// Of `lee/process.h`.
+const NAMES: &str = "void lee_push_pid(struct lee_work *, void *) __attribute__((weak));\n";
 
 impl Drops {
     /// The text that goes before the code, after the types.
     pub fn text(&self) -> String {
-        format!("{}{}", self.declarations, self.definitions)
+        let names = if self.names { NAMES } else { "" };
+        format!("{names}{}{}", self.declarations, self.definitions)
     }
 }
 
@@ -164,6 +170,72 @@ impl Unit<'_> {
         let _ = writeln!(self.drops.declarations, "{head};");
         let _ = writeln!(self.drops.definitions, "{head} {{ {variable} = element; {body}}}");
         Some(name)
+    }
+
+    /// `&descriptor` of what the struct `record` owns and names while it is on its way: the
+    /// arguments of a message or of a process, each with how it is reached in `it`. None if that is
+    /// nothing; else also the text that defines it.
+    pub fn parts_sent(&mut self, record: &str, name: &str, params: &[(Ty, String)]) -> Option<(String, String)> {
+        let (mut body, mut names) = (String::new(), String::new());
+        for (ty, at) in params {
+            self.push_parts(*ty, at, false, Ends::Heap, 0, &mut body);
+            self.push_names(*ty, at, 0, &mut names);
+        }
+        if body.is_empty() && names.is_empty() {
+            return None;
+        }
+        self.drops.used = true;
+        let named = u8::from(!names.is_empty());
+        if named == 1 {
+            // A program that spawns nothing has no process to name, and links nothing of them.
+            names = format!("if (lee_push_pid != NULL) {{ {names}}} ");
+            self.drops.names = true;
+        }
+        let text = format!(
+            "static void {name}__drop(struct lee_work *work, void *element) {{ {record} *it = element; {body}{names}}}\n\
+             static const struct lee_owned {name}__owned = {{ sizeof({record}), {name}__drop, 0, 0, NULL, 0, 0, {named} }};\n"
+        );
+        Some((text, format!("&{name}__owned")))
+    }
+
+    /// Statements that push each process that the object `at` names.
+    fn push_names(&mut self, ty: Ty, at: &str, depth: u32, out: &mut String) {
+        if !self.types.names_processes(ty) {
+            return;
+        }
+        match self.types.kind(ty).clone() {
+            TyKind::Ptr(_) => {
+                let _ = write!(out, "lee_push_pid(work, &{at}); ");
+            }
+            TyKind::Array { elem, len: ArrayLen::Const(n), .. } => {
+                let mut inner = String::new();
+                self.push_names(elem.ty, &format!("{at}[i{depth}]"), depth + 1, &mut inner);
+                let _ = write!(out, "for (size_t i{depth} = 0; i{depth} < {n}; i{depth}++) {{ {inner}}} ");
+            }
+            TyKind::Record(id) => {
+                let Some(record) = self.types.records.get(id.0 as usize).cloned() else { return };
+                let names = self.c.field_names(id);
+                for (n, field) in record.fields.iter().flat_map(|fields| fields.iter()).enumerate() {
+                    let name = names.get(n).cloned().unwrap_or_default();
+                    let tagged = record.kind == RecordKind::Tagged;
+                    let path = match (tagged, name.is_empty()) {
+                        (true, _) => format!("{at}.u.{name}"),
+                        (false, true) => at.to_string(),
+                        (false, false) => format!("{at}.{name}"),
+                    };
+                    let mut inner = String::new();
+                    self.push_names(field.ty.ty, &path, depth + 1, &mut inner);
+                    match inner.is_empty() {
+                        true => {}
+                        false if tagged => {
+                            let _ = write!(out, "if ({at}.tag == {n}) {{ {inner}}} ");
+                        }
+                        false => out.push_str(&inner),
+                    }
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Statements that push what the object `at` owns. `whole`: a pointer of several words is one C

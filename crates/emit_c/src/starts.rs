@@ -7,7 +7,6 @@ use crate::ctype::{suffixes, Consts};
 use crate::unit::Unit;
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
-use typing::handed::Handed;
 use typing::tree::FuncRef;
 use typing::types::*;
 
@@ -18,13 +17,13 @@ pub struct Starts {
     text: String,
     /// Some of them are of processes.
     spawns: bool,
-    /// How many of a process's arguments are handed over one by one.
-    handed: FxHashMap<String, usize>,
+    /// What the arguments of processes own.
+    owned: FxHashMap<String, String>,
 }
 
 /// Of `lee/process.h`, whose other functions have checked types of their own in `lee/process.lh`.
-const SPAWNS: &str = "struct lee_handed { int kind; unsigned offset; };
-struct lee_pid *lee_process_spawn_with(const struct lee_site *, int (*)(void *), const void *, size_t, const struct lee_handed *, size_t, bool);
+const SPAWNS: &str = "struct lee_owned;
+struct lee_pid *lee_process_spawn_with(const struct lee_site *, int (*)(void *), const void *, size_t, const struct lee_owned *, bool);
 ";
 
 impl Starts {
@@ -55,11 +54,8 @@ impl Emitter<'_, '_> {
     /// The call that makes a process.
     pub fn spawn(&mut self, func: &FuncRef, question: bool, words: &[String]) -> String {
         let name = self.unit.start_name(func, true);
-        let handed = match self.unit.starts.handed.get(&name) {
-            Some(count) => format!("{name}__handed, {count}"),
-            None => "NULL, 0".to_string(),
-        };
-        self.begin("lee_process_spawn_with", &name, words, &format!(", {handed}, {question}"))
+        let owned = self.unit.starts.owned.get(&name).map_or("NULL", String::as_str);
+        self.begin("lee_process_spawn_with", &name, words, &format!(", {owned}, {question}"))
     }
 
     fn begin(&mut self, function: &str, name: &str, words: &[String], rest: &str) -> String {
@@ -73,40 +69,6 @@ impl Emitter<'_, '_> {
 }
 
 impl Unit<'_> {
-    /// What of a process's arguments is more than bytes: for each its kind and offset.
-    fn handed(&mut self, name: &str, signature: &FuncTy) -> Vec<String> {
-        let types = self.types;
-        let mut found = vec![];
-        let mut word = 0;
-        for param in &signature.params {
-            types.each_handed(param.ty, &mut vec![], &mut |path, what| {
-                found.push((param.ty, word, path.to_vec(), what))
-            });
-            word += types.words(param.ty);
-        }
-        let entry = |(mut ty, word, path, what): (Ty, u32, Vec<u32>, Handed)| {
-            let mut place = format!("a{word}");
-            for n in path {
-                let Some(id) = types.as_record(ty) else { break };
-                let Some(field) = types.record(id).fields.as_ref().and_then(|fields| fields.get(n as usize)) else {
-                    break;
-                };
-                let member = self.c.field_names(id).get(n as usize).cloned().unwrap_or_default();
-                ty = field.ty.ty;
-                if !member.is_empty() {
-                    place.push('.');
-                    place.push_str(&member);
-                }
-            }
-            let kind = match what {
-                Handed::Endpoint => 0,
-                Handed::Pid => 1,
-            };
-            format!("{{ {kind}, __builtin_offsetof(struct {name}, {place}) }}")
-        };
-        found.into_iter().map(entry).collect()
-    }
-
     /// The function that a task which calls `func` begins with; the struct of its arguments has the
     /// same name.
     fn start_name(&mut self, func: &FuncRef, spawned: bool) -> String {
@@ -119,9 +81,10 @@ impl Unit<'_> {
         let name = format!("lee__{word}_{}_{}", self.starts.names.len(), called.ident);
         self.starts.spawns |= spawned;
         self.starts.names.insert(func.clone(), name.clone());
-        let (mut fields, mut words) = (String::new(), vec![]);
+        let (mut fields, mut words, mut firsts) = (String::new(), vec![], vec![]);
         for param in &signature.params {
             self.c.need(param.ty);
+            firsts.push(words.len());
             for n in 0..self.types.words(param.ty) as usize {
                 let field = format!("a{}", words.len());
                 let _ = write!(fields, "{}; ", self.c.word(Qty::plain(param.ty), n, &field, consts));
@@ -134,17 +97,19 @@ impl Unit<'_> {
             let _ = write!(results, "{}; ", self.c.word(Qty::plain(signature.ret), n + 1, &result, Consts::Drop));
             words.push(format!("&{result}"));
         }
-        let handed = if spawned { self.handed(&name, &signature) } else { vec![] };
         let arguments = if fields.is_empty() {
             String::new()
         } else {
             let _ = writeln!(self.starts.text, "struct {name} {{ {fields}}};");
             format!("const struct {name} *at = arguments; ")
         };
-        if !handed.is_empty() {
-            let list = handed.join(", ");
-            let _ = writeln!(self.starts.text, "static const struct lee_handed {name}__handed[] = {{ {list} }};");
-            self.starts.handed.insert(name.clone(), handed.len());
+        if spawned {
+            let params: Vec<_> =
+                signature.params.iter().zip(firsts).map(|(p, n)| (p.ty, format!("it->a{n}"))).collect();
+            if let Some((text, owned)) = self.parts_sent(&format!("struct {name}"), &name, &params) {
+                self.starts.text.push_str(&text);
+                self.starts.owned.insert(name.clone(), owned);
+            }
         }
         let ident = called.ident;
         let words = words.join(", ");

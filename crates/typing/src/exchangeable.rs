@@ -1,22 +1,34 @@
 //! Exchangeable types: whose values may move to another process (docs/reference/contracts.md).
 
-use crate::types::{ArrayLen, Own, RecordId, Region, Ty, TyKind, TypeStore};
+use crate::types::*;
+
+/// What the type of a process's handle is called in C.
+pub const PID: &str = "lee_pid";
+
+/// The same of a descriptor.
+const DESCRIPTOR: &str = "lee_descriptor";
+
+/// Where a part of an exchangeable value lies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lies {
+    /// By value in a message or in the arguments of a process, where the runtime finds it while it
+    /// is on its way: so it may name processes.
+    InMessage,
+    /// In a block, or in a union without a tag.
+    Within,
+}
 
 impl TypeStore {
-    /// Whether values of the type may move to another process: nothing that belongs to one process
-    /// can be reached from them.
+    /// Whether a block of the exchange heap may hold values of the type: nothing that belongs to
+    /// one process can be reached from them.
     pub fn is_exchangeable(&self, ty: Ty) -> bool {
-        self.not_exchangeable(ty).is_none()
+        self.unfit(ty, Lies::Within, &mut vec![]).is_none()
     }
 
-    /// A part of the type whose values belong to one process; none if the type is exchangeable.
+    /// Of what is an argument of a message or of a process, a part that belongs to one process;
+    /// none if values of the type may go to another. They may also name processes.
     pub fn not_exchangeable(&self, ty: Ty) -> Option<Ty> {
-        self.unfit(ty, false, &mut vec![])
-    }
-
-    /// The same of what a process is given when it is spawned, to which `pid`s may belong.
-    pub fn not_given(&self, ty: Ty) -> Option<Ty> {
-        self.unfit(ty, true, &mut vec![])
+        self.unfit(ty, Lies::InMessage, &mut vec![])
     }
 
     /// Whether a set of endpoints can be reached from a value of the type.
@@ -38,29 +50,59 @@ impl TypeStore {
     }
 
     /// `seen`: records that are looked at already; types of lists mention themselves.
-    fn unfit(&self, ty: Ty, pids: bool, seen: &mut Vec<RecordId>) -> Option<Ty> {
+    fn unfit(&self, ty: Ty, lies: Lies, seen: &mut Vec<(RecordId, Lies)>) -> Option<Ty> {
         match self.kind(ty) {
             TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Complex(_) | TyKind::Enum(_) | TyKind::Error => {
                 None
             }
-            TyKind::Ptr(_) if pids && self.is_pid(ty) => None,
+            TyKind::Ptr(_) if lies == Lies::InMessage && self.is_pid(ty) => None,
             TyKind::Ptr(p) if p.region == Region::Exchange && p.own == Own::Unique && !p.raw => {
-                self.unfit(p.target.ty, pids, seen)
+                match self.is_opaque(p.target.ty, DESCRIPTOR) {
+                    true => None,
+                    false => self.unfit(p.target.ty, Lies::Within, seen),
+                }
             }
             TyKind::Endpoint(endpoint) => match self.contract(endpoint.contract) {
                 Some(contract) if !contract.local => None,
                 _ => Some(ty),
             },
             TyKind::Array { len: ArrayLen::Variable(_), .. } => Some(ty),
-            TyKind::Array { elem, .. } => self.unfit(elem.ty, pids, seen),
-            TyKind::Record(id) if seen.contains(id) => None,
+            TyKind::Array { elem, .. } => self.unfit(elem.ty, lies, seen),
+            TyKind::Record(id) if seen.contains(&(*id, lies)) => None,
             TyKind::Record(id) => {
-                seen.push(*id);
+                seen.push((*id, lies));
+                let record = self.record(*id);
                 // What an incomplete struct holds is not known.
-                let Some(fields) = &self.record(*id).fields else { return Some(ty) };
-                fields.iter().find_map(|f| self.unfit(f.ty.ty, pids, seen))
+                let Some(fields) = &record.fields else { return Some(ty) };
+                let lies = if record.kind == RecordKind::Union { Lies::Within } else { lies };
+                fields.iter().find_map(|f| self.unfit(f.ty.ty, lies, seen))
             }
             _ => Some(ty),
+        }
+    }
+
+    /// Whether it is the type `pid`.
+    pub fn is_pid(&self, ty: Ty) -> bool {
+        let TyKind::Ptr(p) = self.kind(ty) else { return false };
+        p.own == Own::Shared && p.bounds == Bounds::Thin && self.is_opaque(p.target.ty, PID)
+    }
+
+    /// Whether it is a struct of the runtime's that no program can look into.
+    fn is_opaque(&self, ty: Ty, tag: &str) -> bool {
+        let record = self.as_record(ty).map(|id| self.record(id));
+        record.is_some_and(|r| r.fields.is_none() && r.tag.is_some_and(|t| t.as_str() == tag))
+    }
+
+    /// Whether a value that may go to another process names processes.
+    pub fn names_processes(&self, ty: Ty) -> bool {
+        match self.kind(ty) {
+            TyKind::Ptr(_) => self.is_pid(ty),
+            TyKind::Array { elem, .. } => self.names_processes(elem.ty),
+            TyKind::Record(id) => {
+                let fields = &self.record(*id).fields;
+                fields.as_ref().is_some_and(|fields| fields.iter().any(|f| self.names_processes(f.ty.ty)))
+            }
+            _ => false,
         }
     }
 }

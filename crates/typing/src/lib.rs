@@ -30,7 +30,6 @@ mod exchangeable;
 mod exprs;
 mod format;
 mod function;
-pub mod handed;
 mod infer;
 mod init;
 pub mod layout;

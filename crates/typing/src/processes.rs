@@ -63,11 +63,7 @@ impl Checker<'_> {
             );
         }
         for (n, param) in fty.params.iter().enumerate() {
-            if self.program.types.not_given(param.ty).is_none() {
-                if !self.program.types.each_handed(param.ty, &mut vec![], &mut |_, _| ()) {
-                    let word = Symbol::new("a handle in a union, an array or a block as an argument of a process");
-                    self.later(word, name.span);
-                }
+            if self.program.types.not_exchangeable(param.ty).is_none() {
                 continue;
             }
             let (number, text) = (n + 1, self.show(param.ty));

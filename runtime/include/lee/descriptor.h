@@ -1,10 +1,9 @@
-/* Descriptors that go from one process to another, as emitted code calls them.
+/* Descriptors that go from one process to another.
  *
- * Promises: a descriptor belongs to one process. While it is on its way it is nobody's; whoever gave it has only a closed object left. */
+ * Promises: a descriptor belongs to one process. It goes in a block of the exchange heap: while that is on its way it is nobody's, and
+ * whoever sent it has only a closed object, and a number that is EBADF. What nobody receives, or is freed, is closed. */
 #ifndef LEE_DESCRIPTOR_H
 #define LEE_DESCRIPTOR_H
-
-#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,18 +11,12 @@ extern "C" {
 
 struct lee_descriptor;
 
-/* One on its way, as it lies in a message or in the arguments of a process. It is taken or lost once. */
-struct lee_descriptor_sent {
-    int fd;
-    uint32_t generation;
-};
-
-/* Takes the descriptor out of `d`, which is closed from then on. Tasks of the giver that wait for it go on with EBADF. A fault if it is closed. */
-struct lee_descriptor_sent lee_descriptor_give(struct lee_descriptor *d);
-/* It belongs to the running process now. Null and EBADF if somebody took it already. */
-struct lee_descriptor *lee_descriptor_take(struct lee_descriptor_sent sent);
-/* Nobody receives it: closes it. */
-void lee_descriptor_lose(struct lee_descriptor_sent sent);
+/* Takes the descriptor out of `d`, which is closed from then on, into a block that may be sent and, lent, be used as any other. A fault if it is
+ * closed. */
+struct lee_descriptor *lee_descriptor_give(struct lee_descriptor *d);
+/* Takes it out of such a block, which is freed, into an object of the heap, which closes it when nothing reaches it. Null and EBADF if it was closed
+ * by number meanwhile. Null stays null. */
+struct lee_descriptor *lee_descriptor_take(struct lee_descriptor *sent);
 
 #ifdef __cplusplus
 }

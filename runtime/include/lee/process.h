@@ -13,7 +13,9 @@
 extern "C" {
 #endif
 
+struct lee_owned;
 struct lee_site;
+struct lee_work;
 
 /* A process as others know it: an object of the heap of whoever has it. */
 struct lee_pid;
@@ -37,20 +39,14 @@ struct lee_process_end {
 struct lee_pid *lee_process_spawn(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes);
 struct lee_pid *lee_process_try_spawn(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes);
 
-/* What of the arguments is more than bytes. Each is a word at an offset of the arguments. */
-enum lee_handed_kind {
-    LEE_HANDED_ENDPOINT, /* an end of a channel: it becomes the new process's */
-    LEE_HANDED_PID       /* a process, or null: the new process gets an object of its own for it */
-};
-struct lee_handed {
-    enum lee_handed_kind kind;
-    unsigned offset; /* rising */
-};
-
-/* The same with such arguments, in one step: no process exists that does not have them. Where there is no memory, ends of channels are
- * closed. `handed` is constant. `question`: null, not a fault, where there is no memory. */
+/* The same for arguments that are more than bytes: they own what `owned` says, and may name processes (`lee_push_pid`). They are on their way, as in
+ * a message, until the new process begins; if it never does, or there is no memory for it, what they own is released. `owned` is
+ * constant, or null. `question`: null, not a fault, where there is no memory. */
 struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes,
-                                       const struct lee_handed *handed, size_t count, bool question);
+                                       const struct lee_owned *owned, bool question);
+
+/* From the drop function of a message or of arguments: the word at `place` is a `struct lee_pid *`, or null. On its way it is a record, counted. */
+void lee_push_pid(struct lee_work *work, void *place);
 
 /* Ends the process now, unless it has ended. A process may kill itself; the first one faults then. */
 void lee_process_kill(struct lee_pid *pid);
