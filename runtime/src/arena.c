@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "container.h"
+#include "exchange.h"
 #include "heap.h"
 #include "process.h"
 
@@ -78,6 +79,8 @@ void lee_arena_unlink(struct lee_arena *arena) {
         lee_process->arenas.running = arena->older;
     else if (lee_process->arenas.keys == arena)
         lee_process->arenas.keys = arena->older;
+    else if (lee_process->arenas.exchange == arena)
+        lee_process->arenas.exchange = arena->older;
     if (arena->older != NULL)
         arena->older->newer = arena->newer;
 }
@@ -120,16 +123,22 @@ void *lee_arena_take(const struct lee_site *site, struct lee_arena *arena, size_
 
 #else
 
-static struct lee_arena_page *take_page(size_t bytes) {
-    struct lee_heap *heap = lee_heap_self();
+static struct lee_arena_page *take_page(const struct lee_arena *arena, size_t bytes) {
+    struct lee_heap *heap = arena->magic == LEE_EXCHANGE_ARENA ? lee_exchange_heap() : lee_heap_self();
     if (heap == NULL)
         return NULL;
-    struct lee_process *process = lee_process; /* it has a heap */
+    struct lee_process *process = lee_process_self();
     if (bytes == LEE_PAGE_BYTES && process->arenas.kept_count > 0 && process->arenas.kept[process->arenas.kept_count - 1]->heap == heap)
         return process->arenas.kept[--process->arenas.kept_count];
     size_t got;
     bool zeroed;
     struct lee_arena_page *page = lee_pages_take(heap, bytes, &got, &zeroed);
+    struct lee_heap *own = page == NULL ? process->heap : NULL;
+    if (own != NULL && own != heap && lee_heap_may_collect(own) && !own->collecting && own->disposing == 0) {
+        lee_heap_collect(own); /* what it has no use for may be what is missing */
+        lee_blocks_release(own, 0);
+        page = lee_pages_take(heap, bytes, &got, &zeroed);
+    }
     if (page == NULL)
         return NULL;
     page->heap = heap;
@@ -139,7 +148,7 @@ static struct lee_arena_page *take_page(size_t bytes) {
 
 static inline __attribute__((always_inline)) void give(struct lee_arena_page *page) {
     struct lee_process *process = lee_process;
-    if (page->bytes == LEE_PAGE_BYTES && process->arenas.kept_count < LEE_KEPT_PAGES)
+    if (page->bytes == LEE_PAGE_BYTES && process->arenas.kept_count < LEE_KEPT_PAGES && page->heap == process->heap)
         process->arenas.kept[process->arenas.kept_count++] = page;
     else
         lee_pages_give(page->heap, page, page->bytes);
@@ -155,9 +164,9 @@ struct lee_arena_page *lee_arena_grow(struct lee_arena *arena, size_t bytes) {
     if (bytes > (size_t)PTRDIFF_MAX / 2)
         return NULL;
     bool alone = arena->pages != NULL && bytes > usual / 4;
-    if (arena->magic != 0)
+    if (arena->magic > LEE_EXCHANGE_ARENA)
         lee_key_grows(alone || bytes > usual ? bytes : usual);
-    struct lee_arena_page *page = take_page(alone || bytes > usual ? bytes : usual);
+    struct lee_arena_page *page = take_page(arena, alone || bytes > usual ? bytes : usual);
     if (page == NULL)
         return NULL;
     if (arena->pages == NULL) {
@@ -228,13 +237,17 @@ void lee_arena_drop_page(struct lee_arena *arena, struct lee_arena_page *page) {
     give(page);
 }
 
+void lee_arena_unlist(struct lee_arena *arena) {
+    for (struct lee_arena_page *at = arena->pages; at != NULL && lee_lists()->listed != NULL; at = at->older)
+        lee_listed_end(at, lee_arena_page_end(at));
+}
+
 void lee_arena_clear(struct lee_arena *arena) {
     struct lee_arena_page *page = arena->pages;
     if (page == NULL)
         return;
     lee_arena_unlink(arena);
-    for (struct lee_arena_page *at = page; at != NULL; at = at->older)
-        lee_listed_end(at, lee_arena_page_end(at));
+    lee_arena_unlist(arena);
     arena->magic = 0;
     arena->next = arena->end = NULL;
     arena->pages = NULL;

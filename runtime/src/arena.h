@@ -51,6 +51,12 @@ static inline struct lee_arena_part lee_arena_part(const struct lee_arena *arena
 void lee_arena_link(struct lee_arena **list, struct lee_arena *arena);
 void lee_arena_unlink(struct lee_arena *arena);
 
+/* `magic` of the key of an exchange arena: no secret number, so the collector takes its address for no key. */
+enum { LEE_EXCHANGE_ARENA = 1 };
+
+/* `container_of` finds nothing in it any more. */
+void lee_arena_unlist(struct lee_arena *arena);
+
 struct lee_marker;
 /* Marks what its objects point to, word by word. */
 void lee_arena_scan(const struct lee_arena *arena, struct lee_marker *marker);

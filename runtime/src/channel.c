@@ -220,7 +220,9 @@ void lee_channel_close(struct lee_endpoint *end) {
         unsigned char *place = place_of(end, 0);
         const struct lee_owned *owned = owned_of(channel->contract, *(const int32_t *)(const void *)place);
         leave_place(end);
-        if (owned != NULL)
+        if (owned != NULL && channel->contract->local)
+            lee_dispose_parts(place + NUMBER_BYTES, owned->size, owned);
+        else if (owned != NULL)
             lee_parts_lost(place + NUMBER_BYTES, owned->size, owned);
     }
     end->held = 0;
@@ -326,7 +328,7 @@ void lee_channel_send(struct lee_endpoint *end, int32_t message, const void *arg
     }
     *(int32_t *)(void *)place = message;
     copy(place + NUMBER_BYTES, arguments, bytes);
-    if (owned != NULL)
+    if (owned != NULL && !contract->local)
         lee_walk_parts(LEE_WALK_LEAVE, place + NUMBER_BYTES, bytes, owned);
     to->held++;
     if (to->waiter != NULL)
@@ -365,7 +367,7 @@ static inline void take(struct lee_endpoint *end, int32_t message, void *argumen
         fault(NULL, end, "receive: ", message, " is not there, in a channel of ");
     copy(arguments, place + NUMBER_BYTES, bytes);
     const struct lee_owned *owned = owned_of(end->channel->contract, message);
-    if (owned == NULL)
+    if (owned == NULL || end->channel->contract->local)
         leave_place(end);
     else
         lee_parts_arrive(place + NUMBER_BYTES, arguments, bytes, owned, leave_first, end);

@@ -12,6 +12,7 @@
 
 #include "arena.h"
 #include "dispose.h"
+#include "exchange.h"
 #include "heap.h"
 
 const struct lee_owned lee_owned_plain = {1, NULL, 0, 0, NULL, 0, 0, 0};
@@ -58,8 +59,11 @@ static bool releases(const struct lee_work *work) {
     return work->walk == LEE_WALK_RELEASE || work->walk == LEE_WALK_LOST;
 }
 
-void lee_push_key(struct lee_work *work, struct lee_arena *key, uint8_t counted) {
-    if (work->walk == LEE_WALK_DEAD && counted)
+void lee_push_key(struct lee_work *work, struct lee_arena *key, uint8_t kind) {
+    bool counted = kind == LEE_KEY_COUNTED;
+    if (kind == LEE_KEY_EXCHANGE)
+        lee_exchange_pass_key(work->walk, key);
+    else if (work->walk == LEE_WALK_DEAD && counted)
         lee_key_dropped(key);
     else if (releases(work) && counted)
         lee_key_release(key);

@@ -4,10 +4,13 @@
  * theirs, in the page table, and leave its words alone. In front of each block stand its size, what its elements own, and its place in the
  * ring of its process; a block of a message is a ring of its own. So moving it is two stores into its neighbours.
  *
+ * The pages of an exchange arena are that heap's, too. It is on the list of its process, as its blocks are, and moves as an entry of that.
+ *
  * What a block owns is followed without memory: blocks that are still to be looked at are on no ring, and hang on each other. */
 #include <lee/exchange.h>
 #include <lee/heap.h>
 
+#include "arena.h"
 #include "dispose.h"
 #include "exchange.h"
 #include "heap.h"
@@ -50,14 +53,14 @@ static void *take(struct lee_heap *heap, size_t bytes) {
 
 /* There is none at hand. What the process's own heap has no use for may be what is missing. */
 static __attribute__((noinline)) void *take_slowly(size_t bytes) {
-    struct lee_heap *heap = exchange != NULL ? exchange : begin();
+    struct lee_heap *heap = lee_exchange_heap();
     void *cell = heap == NULL ? NULL : take(heap, bytes);
     struct lee_heap *own = cell == NULL ? lee_heap_self() : NULL;
     if (own == NULL || !lee_heap_may_collect(own) || own->collecting || own->disposing > 0)
         return cell;
     lee_heap_collect(own);
     lee_blocks_release(own, 0);
-    heap = exchange != NULL ? exchange : begin();
+    heap = lee_exchange_heap();
     return heap == NULL ? NULL : take(heap, bytes);
 }
 
@@ -203,6 +206,40 @@ void lee_exchange_take(void *block) {
     pass(block, LEE_WALK_ARRIVE);
 }
 
+/* --- arenas ---------------------------------------------------------------------------------------------------------------- */
+
+struct lee_heap *lee_exchange_heap(void) {
+    return exchange != NULL ? exchange : begin();
+}
+
+struct lee_arena *lee_exchange_key_new(const struct lee_site *site) {
+    struct lee_arena first;
+    lee_arena_begin(&first);
+    first.magic = LEE_EXCHANGE_ARENA;
+    struct lee_arena *key = lee_arena_take(site, &first, sizeof *key, _Alignof(struct lee_arena));
+    if (key == NULL)
+        return NULL;
+    lee_arena_unlink(&first);
+    *key = first;
+    lee_arena_link(&lee_process_self()->arenas.exchange, key);
+    key->holders = 1;
+    return key;
+}
+
+void lee_exchange_pass_key(enum lee_walk walk, struct lee_arena *key) {
+    if (key == NULL || !passes(walk))
+        return;
+    if (walk == LEE_WALK_LEAVE) {
+        lee_arena_unlist(key); /* `container_of` finds what is of this process only */
+        lee_arena_unlink(key);
+        key->newer = key->older = NULL;
+    } else if (walk == LEE_WALK_ARRIVE) {
+        lee_arena_link(&lee_process_self()->arenas.exchange, key);
+    } else {
+        lee_arena_clear(key);
+    }
+}
+
 /* --- the end of a process ------------------------------------------------------------------------------------------------- */
 
 void lee_exchange_end(struct lee_process *process) {
@@ -212,4 +249,6 @@ void lee_exchange_end(struct lee_process *process) {
         release((struct lee_exchange_block *)at);
     }
     process->blocks.next = process->blocks.previous = &process->blocks;
+    while (process->arenas.exchange != NULL)
+        lee_arena_clear(process->arenas.exchange);
 }

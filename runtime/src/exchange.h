@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "dispose.h"
+
 /* A ring of blocks: those of a process, or one block that is a message's. */
 struct lee_exchange_links {
     struct lee_exchange_links *next, *previous;
@@ -19,7 +21,12 @@ _Static_assert(sizeof(struct lee_exchange_block) == 32, "what lies behind is ali
 
 struct lee_process;
 
-/* Frees all blocks of a process, one by one, without following what they own. Its ends of channels are closed already. */
+/* What becomes of an exchange arena whose key a walk comes to (dispose.h). Linked wherever there is one. */
+void lee_exchange_pass_key(enum lee_walk walk, struct lee_arena *key) __attribute__((weak));
+/* The heap that exchange arenas have their pages from; null if there is no memory for it. */
+struct lee_heap *lee_exchange_heap(void) __attribute__((weak));
+
+/* Frees all blocks of a process, one by one, without following what they own, and its exchange arenas. Its ends of channels are closed already. */
 void lee_exchange_end(struct lee_process *process) __attribute__((weak));
 
 #endif

@@ -104,9 +104,10 @@ void lee_key_grows(size_t bytes) {
 /* What is freed by hand is no reason to collect. */
 static void clear(struct lee_arena *key) {
 #ifndef LEE_ARENA_BY_MALLOC
-    struct lee_heap *heap = lee_heap_self();
-    size_t bytes = lee_key_bytes(key);
-    heap->since_collection -= bytes < heap->since_collection ? bytes : heap->since_collection;
+    struct lee_heap *heap = key->magic == LEE_EXCHANGE_ARENA ? NULL : lee_heap_self();
+    size_t bytes = heap != NULL ? lee_key_bytes(key) : 0;
+    if (heap != NULL)
+        heap->since_collection -= bytes < heap->since_collection ? bytes : heap->since_collection;
 #endif
     lee_arena_clear(key);
 }

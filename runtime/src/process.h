@@ -38,6 +38,7 @@ struct lee_process {
     struct {
         struct lee_arena *running; /* declared in the blocks of the running task, newest first */
         struct lee_arena *keys;    /* dynamic ones, newest first */
+        struct lee_arena *exchange; /* exchange arenas, newest first (exchange.c) */
         struct lee_arena_page *kept[LEE_KEPT_PAGES]; /* first pages for the next arenas */
         unsigned kept_count;
     } arenas;

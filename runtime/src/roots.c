@@ -143,6 +143,8 @@ void lee_roots_scan_shared(struct lee_heap *heap, struct lee_marker *marker) {
         lee_process_scan(heap->process, marker);
     if (heap->process != NULL && lee_channels_scan != NULL)
         lee_channels_scan(heap->process, marker);
+    if (heap->process != NULL)
+        lee_arenas_scan(heap->process->arenas.exchange, marker);
     for (struct lee_root *root = heap->roots.next; root != NULL; root = root->next)
         root->scan(root, marker);
 }

@@ -340,8 +340,29 @@ static void test_handed(void) {
     }
 }
 
+static int ends(void *argument) {
+    (void)argument;
+    return 0;
+}
+
+/* The last process that ran has ended, and the first one waits for what never comes. */
+static void waits_for_nothing(void *argument) {
+    (void)argument;
+    lee_start(0, NULL);
+    lee_process_spawn(NULL, ends, NULL, 0);
+    lee_task_park(NULL, NULL);
+}
+
+static void test_deadlock(void) {
+    struct child child;
+    run_child(&child, waits_for_nothing, NULL);
+    CHECK(child.status == 134);
+    check_holds("deadlock after an end", child.output, "fault: deadlock: every task of every process waits");
+}
+
 int main(void) {
     lee_start(0, NULL);
+    test_deadlock();
     test_globals();
     test_heaps();
     test_waits();

@@ -260,7 +260,12 @@ impl Unit<'_> {
                 let _ = write!(out, "lee_push(work, {address}, {owned}); ");
             }
             TyKind::Key(kind, _) => {
-                let _ = write!(out, "lee_push_key(work, {at}, {}); ", u8::from(kind.is_rc()));
+                let kind = match kind {
+                    KeyKind::Exchange => "LEE_KEY_EXCHANGE",
+                    kind if kind.is_rc() => "LEE_KEY_COUNTED",
+                    _ => "LEE_KEY_UNIQUE",
+                };
+                let _ = write!(out, "lee_push_key(work, {at}, {kind}); ");
             }
             TyKind::Endpoint(_) => {
                 self.channels.used = true;

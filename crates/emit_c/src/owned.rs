@@ -184,10 +184,12 @@ impl Emitter<'_, '_> {
     }
 
     /// A new dynamic arena.
-    pub fn new_key(&mut self) -> Ex {
+    pub fn new_key(&mut self, kind: KeyKind) -> Ex {
         self.unit.drops.used = true;
         let site = Ex::atom(self.unit.site(self.span));
-        Ex::call("lee_key_new", &[&site])
+        let exchange = kind == KeyKind::Exchange;
+        self.unit.drops.exchanges |= exchange;
+        Ex::call(if exchange { "lee_exchange_key_new" } else { "lee_key_new" }, &[&site])
     }
 
     /// Memory from an arena or a reap, or with a count in front.

@@ -87,7 +87,7 @@ impl Emitter<'_, '_> {
             }
             Rvalue::Borrow(kind, place, ty) => Value { words: self.borrow(*kind, place, *ty), pure: true },
             Rvalue::Retain(a) => Value { words: self.retain(a), pure: false },
-            Rvalue::NewKey(..) => Value::effect(self.new_key()),
+            Rvalue::NewKey(kind, _) => Value::effect(self.new_key(*kind)),
             Rvalue::Tag(place) => {
                 let loc = self.place(place, false);
                 let tag = Ex::new(self.tag_text(&loc), Level::Primary).with(&loc.deps);

@@ -2,7 +2,9 @@
 //! front end, so the verifier that builds on it is a second opinion on what lowering did.
 
 use crate::ir::*;
-use typing::types::{ArrayLen, Bounds, Own, Pointer, Qty, Quals, RecordId, RecordKind, Region, Ty, TyKind, TypeStore};
+use typing::types::{
+    ArrayLen, Bounds, KeyKind, Own, Pointer, Qty, Quals, RecordId, RecordKind, Region, Ty, TyKind, TypeStore,
+};
 
 /// Why a place or value has no type.
 pub type TyError = String;
@@ -340,7 +342,7 @@ pub fn is_terminated(types: &TypeStore, ty: Ty) -> bool {
 pub fn holds_counts(types: &TypeStore, ty: Ty) -> bool {
     match types.kind(ty) {
         TyKind::Ptr(p) => p.own == Own::Rc && p.region == Region::Heap,
-        TyKind::Key(kind, _) => kind.is_rc(),
+        TyKind::Key(kind, _) => kind.is_rc() || *kind == KeyKind::Exchange,
         TyKind::Array { elem, .. } => holds_counts(types, elem.ty),
         TyKind::Record(id) => {
             let fields = types.record(*id).fields.clone();

@@ -25,7 +25,7 @@ pub struct Exposed {
 
 impl TypeStore {
     /// Whether a value of the type owns blocks of the exchange heap. The key of an exchange arena
-    /// does not: its pages are its process's, and the collector gives them back as any key's.
+    /// does not: it may lie in an object of the heap, whose end the collector finds.
     pub fn holds_exchange(&self, ty: Ty) -> bool {
         match self.kind(ty) {
             TyKind::Ptr(p) => p.region == Region::Exchange && p.own.is_owned(),

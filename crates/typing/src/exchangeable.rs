@@ -16,19 +16,31 @@ enum Lies {
     InMessage,
     /// In a block, or in a union without a tag.
     Within,
+    /// In an exchange arena, behind the hidden region with this number. Its objects own nothing
+    /// outside of it.
+    InArena(u32),
 }
+
+impl Lies {
+    fn in_arena(self) -> bool {
+        matches!(self, Lies::InArena(_))
+    }
+}
+
+/// A record, where it lies, and the arenas that go along.
+type Seen = (RecordId, Lies, Vec<u32>);
 
 impl TypeStore {
     /// Whether a block of the exchange heap may hold values of the type: nothing that belongs to
     /// one process can be reached from them.
     pub fn is_exchangeable(&self, ty: Ty) -> bool {
-        self.unfit(ty, Lies::Within, &mut vec![]).is_none()
+        self.unfit(ty, Lies::Within, &[], &mut vec![]).is_none()
     }
 
     /// Of what is an argument of a message or of a process, a part that belongs to one process;
     /// none if values of the type may go to another. They may also name processes.
     pub fn not_exchangeable(&self, ty: Ty) -> Option<Ty> {
-        self.unfit(ty, Lies::InMessage, &mut vec![])
+        self.unfit(ty, Lies::InMessage, &[], &mut vec![])
     }
 
     /// Whether a set of endpoints can be reached from a value of the type.
@@ -49,17 +61,28 @@ impl TypeStore {
         }
     }
 
+    /// `arenas`: the hidden regions of the struct around whose arenas go along, by their keys.
     /// `seen`: records that are looked at already; types of lists mention themselves.
-    fn unfit(&self, ty: Ty, lies: Lies, seen: &mut Vec<(RecordId, Lies)>) -> Option<Ty> {
+    fn unfit(&self, ty: Ty, lies: Lies, arenas: &[u32], seen: &mut Vec<Seen>) -> Option<Ty> {
         match self.kind(ty) {
             TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Complex(_) | TyKind::Enum(_) | TyKind::Error => {
                 None
             }
             TyKind::Ptr(_) if lies == Lies::InMessage && self.is_pid(ty) => None,
+            TyKind::Ptr(Pointer {
+                region: Region::Exists(n),
+                own: Own::Shared | Own::Unique,
+                raw: false,
+                target,
+                ..
+            }) if arenas.contains(n) => self.unfit(target.ty, Lies::InArena(*n), &[*n], seen),
+            TyKind::Key(KeyKind::Exchange, Region::Exists(n)) if arenas.contains(n) && !lies.in_arena() => None,
+            _ if lies.in_arena() && self.owns(ty) && self.as_record(ty).is_none() => Some(ty),
             TyKind::Ptr(p) if p.region == Region::Exchange && p.own == Own::Unique && !p.raw => {
                 match self.is_opaque(p.target.ty, DESCRIPTOR) {
                     true => None,
-                    false => self.unfit(p.target.ty, Lies::Within, seen),
+                    // The block is described without the struct around.
+                    false => self.unfit(p.target.ty, Lies::Within, &[], seen),
                 }
             }
             TyKind::Endpoint(endpoint) => match self.contract(endpoint.contract) {
@@ -67,18 +90,36 @@ impl TypeStore {
                 _ => Some(ty),
             },
             TyKind::Array { len: ArrayLen::Variable(_), .. } => Some(ty),
-            TyKind::Array { elem, .. } => self.unfit(elem.ty, lies, seen),
-            TyKind::Record(id) if seen.contains(&(*id, lies)) => None,
+            TyKind::Array { elem, .. } => self.unfit(elem.ty, lies, arenas, seen),
             TyKind::Record(id) => {
-                seen.push((*id, lies));
                 let record = self.record(*id);
+                let hides = !record.exists.is_empty();
+                if hides && lies.in_arena() {
+                    return Some(ty);
+                }
+                let hidden = if hides { self.arenas_of(record) } else { arenas.to_vec() };
+                let key = (*id, lies, hidden);
+                if seen.contains(&key) {
+                    return None;
+                }
+                let hidden = key.2.clone();
+                seen.push(key);
                 // What an incomplete struct holds is not known.
                 let Some(fields) = &record.fields else { return Some(ty) };
                 let lies = if record.kind == RecordKind::Union { Lies::Within } else { lies };
-                fields.iter().find_map(|f| self.unfit(f.ty.ty, lies, seen))
+                fields.iter().find_map(|f| self.unfit(f.ty.ty, lies, &hidden, seen))
             }
             _ => Some(ty),
         }
+    }
+
+    /// The numbers of the regions that a struct hides together with the key of an exchange arena.
+    fn arenas_of(&self, record: &Record) -> Vec<u32> {
+        let keys = record.fields.iter().flat_map(|fields| fields.iter()).filter_map(|f| match self.kind(f.ty.ty) {
+            TyKind::Key(KeyKind::Exchange, Region::Exists(n)) => Some(*n),
+            _ => None,
+        });
+        keys.filter(|n| record.exists.get(*n as usize).is_some_and(|bound| bound.is_none())).collect()
     }
 
     /// Whether it is the type `pid`.

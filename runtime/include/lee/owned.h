@@ -40,7 +40,8 @@ LEE_INLINE const struct lee_owned *lee_owned_of(const struct lee_type *type) {
 
 /* From a `drop`: an owned pointer, or a key, that the element holds. */
 void lee_push(struct lee_work *work, void *object, const struct lee_owned *owned);
-void lee_push_key(struct lee_work *work, struct lee_arena *key, uint8_t counted);
+enum { LEE_KEY_UNIQUE, LEE_KEY_COUNTED, LEE_KEY_EXCHANGE };
+void lee_push_key(struct lee_work *work, struct lee_arena *key, uint8_t kind);
 
 /* From the drop action of a layout: the collector found `bytes` bytes of elements dead. Counts that
  * they held are taken back; what they owned alone is dead itself. */
