@@ -176,8 +176,9 @@ impl Parser<'_> {
             match self.word()? {
                 "heap" => param.heap = true,
                 "move" => param.moves = true,
+                "exchange" => param.exchange = true,
                 "nonnull" => param.nonnull = true,
-                _ => return self.error("expected `heap`, `move` or `nonnull`"),
+                _ => return self.error("expected `heap`, `move`, `exchange` or `nonnull`"),
             }
         }
         self.want(")")?;

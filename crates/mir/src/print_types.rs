@@ -136,6 +136,7 @@ pub(crate) fn write_ty(out: &mut String, types: &TypeStore, ty: Ty) {
             let _ = write!(out, "param({}, {}", param.index, quoted_name(param.name));
             out.push_str(if param.heap { ", heap" } else { "" });
             out.push_str(if param.moves { ", move" } else { "" });
+            out.push_str(if param.exchange { ", exchange" } else { "" });
             out.push_str(if param.nonnull { ", nonnull)" } else { ")" });
         }
         TyKind::VaList => out.push_str("va_list"),

@@ -715,6 +715,13 @@ impl Checker<'_> {
                     continue;
                 }
                 let value = self.probe(arg);
+                // The state of a local end is inferred: one that another argument or the context
+                // names comes first.
+                let types = &self.program.types;
+                if types.as_endpoint(value.ty.ty).is_some_and(|end| end.state.is_none()) {
+                    later.push((param.ty, arg));
+                    continue;
+                }
                 self.unify_value(param.ty, value.clone(), &params, &mut found);
                 given.push((param.ty, value));
             }

@@ -74,6 +74,10 @@ impl Checker<'_> {
                         match (bound.name.name.as_str(), bound.region) {
                             ("heap", None) => p.heap = true,
                             ("nonnull", None) => p.nonnull = true,
+                            ("exchange", None) => {
+                                p.moves = true;
+                                p.exchange = true;
+                            }
                             ("move", owns_in) => {
                                 p.moves = true;
                                 region = region.or(owns_in);
@@ -82,7 +86,7 @@ impl Checker<'_> {
                                 codes::GENERIC,
                                 bound.name.span,
                                 format!(
-                                    "`{}{}` is no bound of a type parameter: `heap`, `move`, `move @r` and `nonnull` are",
+                                    "`{}{}` is no bound of a type parameter: `heap`, `move`, `move @r`, `exchange` and `nonnull` are",
                                     bound.name.name,
                                     bound.region.map_or(String::new(), |r| format!(" @{}", r.name))
                                 ),

@@ -29,6 +29,7 @@ impl TypeStore {
     pub fn holds_exchange(&self, ty: Ty) -> bool {
         match self.kind(ty) {
             TyKind::Ptr(p) => p.region == Region::Exchange && p.own.is_owned(),
+            TyKind::Param(param) => param.exchange,
             TyKind::Array { elem, .. } => self.holds_exchange(elem.ty),
             TyKind::Record(id) => self.holds(Holds::Exchange, *id, |record| {
                 record.fields.as_ref().is_some_and(|f| f.iter().any(|f| self.holds_exchange(f.ty.ty)))

@@ -68,6 +68,7 @@ impl TypeStore {
             TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Complex(_) | TyKind::Enum(_) | TyKind::Error => {
                 None
             }
+            TyKind::Param(param) if param.exchange => None,
             TyKind::Ptr(_) if lies == Lies::InMessage && self.is_pid(ty) => None,
             TyKind::Ptr(Pointer {
                 region: Region::Exists(n),

@@ -275,6 +275,26 @@ impl Checker<'_> {
             );
             return false;
         }
+        // The region of what is owned is found out later.
+        let lies = match self.program.types.as_pointer(arg) {
+            Some(p) if matches!(p.region, Region::Infer(_)) && p.own == Own::Unique && param.exchange => {
+                self.types().pointer(Pointer { region: Region::Exchange, ..p })
+            }
+            _ => arg,
+        };
+        if param.exchange && !self.program.types.is_exchangeable(lies) {
+            let text = self.show(arg);
+            self.error_help(
+                codes::GENERIC,
+                span,
+                format!(
+                    "`{text}` cannot stand for `{}`: it is not exchangeable, and values of it lie in the exchange heap",
+                    param.name
+                ),
+                "give it a block, `T *@exchange`, an end of a channel, or plain data",
+            );
+            return false;
+        }
         if self.program.types.owns(arg) && !param.moves {
             let text = self.show(arg);
             self.error_help(

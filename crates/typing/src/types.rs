@@ -490,6 +490,8 @@ pub struct TypeParam {
     pub heap: bool,
     /// `T: move`
     pub moves: bool,
+    /// `T: exchange`: its values may lie in a block of the exchange heap. It is moved.
+    pub exchange: bool,
     /// `T: nonnull`: it may hold `nonnull` pointers, so its zero is not a value.
     pub nonnull: bool,
 }
@@ -497,7 +499,7 @@ pub struct TypeParam {
 impl TypeParam {
     /// One without bounds.
     pub fn new(index: u32, name: Symbol) -> TypeParam {
-        TypeParam { index, name, heap: false, moves: false, nonnull: false }
+        TypeParam { index, name, heap: false, moves: false, exchange: false, nonnull: false }
     }
 }
 

@@ -155,7 +155,7 @@ impl<'a> Solver<'a> {
                 super::shape::each_region(types, arg, 0, 0, &mut |r| wanted.push(r));
             }
             if p.moves && bound_of(types, &declared, p).is_none() {
-                owners.push((arg, Ref::Fixed(HEAP), Env::Body));
+                owners.push((arg, Ref::Fixed(if p.exchange { EXCHANGE } else { HEAP }), Env::Body));
             }
         }
         for r in wanted {

@@ -319,8 +319,12 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Where a value of the type parameter owns: what `T: move @r` says, or in the heap.
+    /// Where a value of the type parameter owns: what `T: move @r` or `T: exchange` says, or in the
+    /// heap.
     pub(super) fn owner_region(&mut self, param: TypeParam) -> OriginId {
+        if param.exchange {
+            return EXCHANGE;
+        }
         let function = self.program.functions.get(self.body.func.func.0 as usize);
         let func = function.and_then(|f| self.program.types.as_func(f.ty));
         let bound = func.and_then(|func| bound_of(&self.program.types, &func, param));
