@@ -130,6 +130,14 @@ static void release(struct lee_exchange_block *block) {
     lee_cell_put(block, bins, &bins->bins[LEE_PLAIN][class_], lee_class_bytes(class_));
 }
 
+void lee_exchange_unlink(void *block) {
+    unlink_from(&block_of(block)->links);
+}
+
+void lee_exchange_give_back(void *block) {
+    release(block_of(block));
+}
+
 /* --- what blocks own ---------------------------------------------------------------------------------------------------- */
 
 static bool owns(const struct lee_exchange_block *block) {

@@ -26,6 +26,13 @@ void lee_exchange_pass_key(enum lee_walk walk, struct lee_arena *key) __attribut
 /* The heap that exchange arenas have their pages from; null if there is no memory for it. */
 struct lee_heap *lee_exchange_heap(void) __attribute__((weak));
 
+/* A block of the running process leaves its ring, and is on none. */
+void lee_exchange_unlink(void *block);
+/* The memory of a block that is on no ring, and owns nothing any more. */
+void lee_exchange_give_back(void *block);
+/* frozen.c: a process gives up the frozen blocks that it holds. */
+void lee_frozen_end(struct lee_process *process) __attribute__((weak));
+
 /* Frees all blocks of a process, one by one, without following what they own, and its exchange arenas. Its ends of channels are closed already. */
 void lee_exchange_end(struct lee_process *process) __attribute__((weak));
 

@@ -56,6 +56,7 @@ struct lee_process {
     struct lee_endpoint *endpoints;    /* its ends of channels (channel.c) */
     struct lee_set *sets;              /* its sets of them (endpoint_set.c) */
     struct lee_exchange_links blocks;  /* head of the ring of its blocks of the exchange heap (exchange.c) */
+    struct lee_frozen *frozen;         /* what frozen blocks it holds (frozen.c); null: none */
     struct lee_process_record *record; /* what others know of it */
     uintptr_t last_high, last_lowest;  /* once it has ended: the stack that it ended on, if that is not its first task's */
 #ifndef LEE_NO_GC

@@ -189,6 +189,8 @@ static void release(struct lee_process *process, bool standing) {
         lee_channels_end(process);
     if (lee_exchange_end != NULL)
         lee_exchange_end(process);
+    if (lee_frozen_end != NULL)
+        lee_frozen_end(process);
     if (lee_files_end != NULL)
         lee_files_end(process);
     if (lee_opened_end != NULL)

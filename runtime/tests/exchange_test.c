@@ -7,6 +7,8 @@
 #include <lee/channel.h>
 #include <lee/collect.h>
 #include <lee/exchange.h>
+#include <lee/exchange_cell.h>
+#include <lee/frozen.h>
 #include <lee/heap.h>
 #include <lee/lee.h>
 #include <lee/process.h>
@@ -272,6 +274,163 @@ static void test_kill(void) {
     CHECK(lee_memory_charged() <= before + (1 << 20));
 }
 
+/* --- arenas, frozen blocks, cells ------------------------------------------------------------------------------------------ */
+
+struct linked {
+    struct linked *next;
+    uint64_t number, more[60];
+};
+struct bag {
+    struct lee_arena *key;
+    struct linked *first;
+    const uint64_t *frozen;
+};
+
+static void push_bag(struct lee_work *work, void *element) {
+    struct bag *bag = element;
+    lee_push_key(work, bag->key, LEE_KEY_EXCHANGE);
+    lee_push_frozen(work, bag->frozen);
+}
+
+static const struct lee_owned bags = {.size = sizeof(struct bag), .drop = push_bag};
+static const struct lee_owned *const bags_owned[] = {&bags, &bags};
+static const struct lee_contract moves = {
+    .name = "Moves", .places = {1, 1}, .bytes = sizeof(struct bag), .messages = 2, .owned = bags_owned};
+
+static void add(struct bag *bag, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++) {
+        struct linked *linked = lee_arena_alloc(NULL, bag->key, sizeof *linked, 8);
+        linked->next = bag->first;
+        linked->number = bag->first == NULL ? 1 : bag->first->number + 1;
+        bag->first = linked;
+    }
+}
+
+static bool is_whole(const struct bag *bag) {
+    for (const struct linked *at = bag->first; at != NULL; at = at->next) {
+        if (at->number != (at->next == NULL ? 1 : at->next->number + 1))
+            return false;
+    }
+    return true;
+}
+
+static int adds(void *argument) {
+    struct lee_endpoint *end = *(struct lee_endpoint **)argument;
+    struct bag bag, mine = {lee_exchange_key_new(NULL), NULL, NULL};
+    for (;;) {
+        add(&mine, 3);
+        lee_channel_receive(NULL, end, PUT, &bag, sizeof bag);
+        if (!is_whole(&bag))
+            return 1;
+        add(&bag, bag.first->number % 7);
+        lee_channel_send(end, BACK, &bag, sizeof bag);
+    }
+}
+
+/* Bags go there and back, and are lost in every place that they can be in. */
+static void test_arenas(int rounds) {
+    size_t before = 0;
+    uint64_t *block = lee_exchange_new(NULL, 4000, &lee_owned_plain);
+    block[0] = 77;
+    const uint64_t *frozen = lee_exchange_freeze(block);
+    for (int round = 0; round < rounds; round++) {
+        struct lee_endpoint *pair[2];
+        lee_channel_make(NULL, &moves, pair);
+        struct lee_pid *pid = spawn_with(adds, pair[LEE_EXPORTER]);
+        struct bag bag = {lee_exchange_key_new(NULL), NULL, lee_frozen_retain(frozen)};
+        add(&bag, 1 + random_number() % 50);
+        for (uint64_t n = random_number() % 4; n > 0; n--) {
+            lee_channel_send(pair[LEE_IMPORTER], PUT, &bag, sizeof bag);
+            lee_channel_receive(NULL, pair[LEE_IMPORTER], BACK, &bag, sizeof bag);
+            CHECK(is_whole(&bag) && bag.frozen[0] == 77);
+            add(&bag, 2);
+        }
+        switch (random_number() % 4) {
+        case 0: /* on its way there */
+            lee_channel_send(pair[LEE_IMPORTER], PUT, &bag, sizeof bag);
+            break;
+        case 1: /* on its way back */
+            lee_channel_send(pair[LEE_IMPORTER], PUT, &bag, sizeof bag);
+            lee_task_yield();
+            break;
+        case 2: /* with a process that never begins */
+            lee_process_kill(lee_process_spawn_with(NULL, adds, &bag, sizeof bag, &bags, true));
+            break;
+        case 3:
+            lee_frozen_release(bag.frozen);
+            lee_key_free(bag.key);
+            break;
+        }
+        if (round % 2 == 0)
+            lee_process_kill(pid);
+        lee_channel_close(pair[LEE_IMPORTER]);
+        lee_process_kill(pid);
+        if (round == rounds / 2)
+            before = lee_memory_charged();
+    }
+    CHECK(lee_memory_charged() <= before + (1 << 20));
+    CHECK(lee_process_self()->arenas.exchange == NULL && frozen[0] == 77);
+    lee_frozen_release(frozen);
+    CHECK(blocks() == 0);
+}
+
+/* A table of what is held, against what was done. */
+static void test_frozen(int rounds) {
+    enum { BLOCKS = 200 };
+    static const uint64_t *held[BLOCKS];
+    static int counts[BLOCKS];
+    for (int i = 0; i < rounds; i++) {
+        unsigned n = (unsigned)(random_number() % BLOCKS);
+        if (counts[n] == 0) {
+            uint64_t *block = lee_exchange_new(NULL, 8 + random_number() % 500, &lee_owned_plain);
+            *block = n;
+            held[n] = lee_exchange_freeze(block);
+            counts[n] = 1;
+        } else if (random_number() % 2 == 0) {
+            CHECK(lee_frozen_retain(held[n]) == held[n]);
+            counts[n]++;
+        } else {
+            lee_frozen_release(held[n]);
+            counts[n]--;
+        }
+        CHECK(counts[n] == 0 || *held[n] == n);
+    }
+    for (int n = 0; n < BLOCKS; n++) {
+        for (; counts[n] > 0; counts[n]--)
+            lee_frozen_release(held[n]);
+    }
+    lee_frozen_end(lee_process_self());
+}
+
+static struct lee_exchange_cell *shared;
+static void *taken;
+
+static void takes_one(void *argument) {
+    (void)argument;
+    taken = lee_exchange_cell_take(shared);
+}
+
+static __attribute__((noinline)) void lose_cells(void) {
+    for (int i = 0; i < 1000; i++)
+        lee_exchange_cell_new(lee_exchange_new(NULL, 100, &lee_owned_plain));
+}
+
+static void test_cells(void) {
+    shared = lee_exchange_cell_new(NULL);
+    CHECK(lee_exchange_cell_try_take(shared) == NULL);
+    void *task = lee_task_start(NULL, takes_one, NULL, 0);
+    lee_task_yield();
+    void *block = lee_exchange_new(NULL, 8, &lee_owned_plain);
+    lee_exchange_cell_put(shared, block);
+    lee_task_join(task);
+    CHECK(taken == block && lee_exchange_cell_try_take(shared) == NULL);
+    lee_exchange_free(block);
+    lose_cells();
+    for (int i = 0; i < 3; i++)
+        lee_collect();
+    CHECK(blocks() < 100); /* a word on the stack may keep one */
+}
+
 static void no_memory(void *argument) {
     (void)argument;
     lee_start(0, NULL);
@@ -334,6 +493,9 @@ int main(int argc, char **argv) {
     test_collector();
     test_processes(argc > 1 ? strtoul(argv[1], NULL, 10) : 20000);
     test_kill();
+    test_arenas(argc > 1 ? 20000 : 10000);
+    test_frozen(200000);
+    test_cells();
     CHECK(blocks() == 0);
     CHECK(lee_heap_validate(lee_heap_self()) == NULL);
     if (getenv("EXCHANGE_TEST_SHOW") != NULL)

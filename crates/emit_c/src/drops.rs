@@ -249,7 +249,8 @@ impl Unit<'_> {
                 let address = if whole && self.types.words(ty) > 1 { format!("{at}.p") } else { at.to_string() };
                 if p.region == Region::Exchange {
                     self.drops.exchanges = true;
-                    let _ = write!(out, "lee_push_block(work, {address}); ");
+                    let push = if p.own == Own::Rc { "lee_push_frozen" } else { "lee_push_block" };
+                    let _ = write!(out, "{push}(work, {address}); ");
                     return;
                 }
                 let owned = match (self.types.is_typed_void(&p), whole) {

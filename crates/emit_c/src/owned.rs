@@ -174,9 +174,15 @@ impl Emitter<'_, '_> {
         self.unit.drops.used = true;
         let ty = self.operand_ty(a);
         let key = matches!(self.unit.types.kind(ty), TyKind::Key(..));
+        let frozen = self.unit.types.as_pointer(ty).is_some_and(|p| p.region == Region::Exchange);
+        self.unit.drops.exchanges |= frozen;
         let mut words = self.operand(a, true);
         if let Some(first) = words.first_mut() {
-            let name = if key { "lee_key_retain" } else { "lee_retain" };
+            let name = match (key, frozen) {
+                (true, _) => "lee_key_retain",
+                (_, true) => "lee_frozen_retain",
+                _ => "lee_retain",
+            };
             let call = Ex::call(name, &[&first.clone()]);
             *first = if key { call } else { call.of_pointer("void *".into()) };
         }
@@ -351,7 +357,8 @@ impl Emitter<'_, '_> {
         }
         if pointer.region == Region::Exchange {
             self.unit.drops.exchanges = true;
-            return Some(format!("lee_exchange_free({address});"));
+            let end = if pointer.own == Own::Rc { "lee_frozen_release" } else { "lee_exchange_free" };
+            return Some(format!("{end}({address});"));
         }
         let how = self.unit.owned(pointer, Ends::Heap);
         Some(match how.as_str() {

@@ -62,6 +62,7 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("run/exchange_map", "processes"),
     ("run/fifo_open_flood", "processes"),
     ("run/finalizer_wait", "finalizers"),
+    ("run/frozen", "processes"),
     ("run/process_end_unused", "processes"),
     ("run/process_faults", "processes"),
     ("run/process_given", "processes"),

@@ -86,6 +86,10 @@ impl TypeStore {
                     false => self.unfit(p.target.ty, Lies::Within, &[], seen),
                 }
             }
+            // Frozen: nobody changes it, and it owns nothing.
+            TyKind::Ptr(p) if p.region == Region::Exchange && p.own == Own::Rc && !p.raw => {
+                self.unfit(p.target.ty, Lies::Within, &[], seen).or(self.owns(p.target.ty).then_some(ty))
+            }
             TyKind::Endpoint(endpoint) => match self.contract(endpoint.contract) {
                 Some(contract) if !contract.local => None,
                 _ => Some(ty),

@@ -35,6 +35,12 @@ void lee_exchange_give(void *block);
 /* A block that is a message's becomes the running process's. */
 void lee_exchange_take(void *block);
 
+/* Frozen blocks (lee/frozen.h): one holder more, and one less. */
+void *lee_frozen_retain(const void *block);
+void lee_frozen_release(const void *block);
+/* From a `drop`: a holder's pointer to a frozen block. */
+void lee_push_frozen(struct lee_work *work, const void *block);
+
 /* An exchange arena: its pages are no process's, so it moves, with all that lies in it, by its key. It belongs to the running process, or to a message.
  * What lies in it is a root of that process's heap. `lee_key_free` frees it. Faults if there is no memory. */
 struct lee_arena *lee_exchange_key_new(const struct lee_site *site);
