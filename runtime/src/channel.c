@@ -220,9 +220,7 @@ void lee_channel_close(struct lee_endpoint *end) {
         unsigned char *place = place_of(end, 0);
         const struct lee_owned *owned = owned_of(channel->contract, *(const int32_t *)(const void *)place);
         leave_place(end);
-        if (owned != NULL && channel->contract->local)
-            lee_dispose_parts(place + NUMBER_BYTES, owned->size, owned);
-        else if (owned != NULL)
+        if (owned != NULL)
             lee_parts_lost(place + NUMBER_BYTES, owned->size, owned);
     }
     end->held = 0;
@@ -330,6 +328,8 @@ void lee_channel_send(struct lee_endpoint *end, int32_t message, const void *arg
     copy(place + NUMBER_BYTES, arguments, bytes);
     if (owned != NULL && !contract->local)
         lee_walk_parts(LEE_WALK_LEAVE, place + NUMBER_BYTES, bytes, owned);
+    else if (owned != NULL)
+        lee_walk_local_parts(LEE_WALK_LEAVE, place + NUMBER_BYTES, bytes, owned);
     to->held++;
     if (to->waiter != NULL)
         wake(to);
@@ -367,10 +367,13 @@ static inline void take(struct lee_endpoint *end, int32_t message, void *argumen
         fault(NULL, end, "receive: ", message, " is not there, in a channel of ");
     copy(arguments, place + NUMBER_BYTES, bytes);
     const struct lee_owned *owned = owned_of(end->channel->contract, message);
-    if (owned == NULL || end->channel->contract->local)
-        leave_place(end);
-    else
+    if (owned != NULL && !end->channel->contract->local) {
         lee_parts_arrive(place + NUMBER_BYTES, arguments, bytes, owned, leave_first, end);
+        return;
+    }
+    leave_place(end);
+    if (owned != NULL)
+        lee_walk_local_parts(LEE_WALK_ARRIVE, arguments, bytes, owned);
 }
 
 void lee_channel_take(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {

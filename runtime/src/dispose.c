@@ -61,9 +61,10 @@ static bool releases(const struct lee_work *work) {
 
 void lee_push_key(struct lee_work *work, struct lee_arena *key, uint8_t kind) {
     bool counted = kind == LEE_KEY_COUNTED;
-    if (kind == LEE_KEY_EXCHANGE)
-        lee_exchange_pass_key(work->walk, key);
-    else if (work->walk == LEE_WALK_DEAD && counted)
+    if (kind == LEE_KEY_EXCHANGE) {
+        if (!work->local || releases(work))
+            lee_exchange_pass_key(work->walk, key);
+    } else if (work->walk == LEE_WALK_DEAD && counted)
         lee_key_dropped(key);
     else if (releases(work) && counted)
         lee_key_release(key);
@@ -115,6 +116,7 @@ static void begin(struct lee_work *work, struct lee_arena *reap) {
     if (heap != NULL)
         heap->disposing++;
     work->walk = LEE_WALK_RELEASE;
+    work->local = false;
     work->nested = false;
     work->reap = reap;
     work->items = work->few;
@@ -138,6 +140,7 @@ static void run(struct lee_work *work) {
 void lee_dead(void *place, size_t bytes, const struct lee_owned *owned) {
     struct lee_work work;
     work.walk = LEE_WALK_DEAD;
+    work.local = false;
     work.nested = false;
     lee_push_parts(&work, place, bytes, owned);
 }
@@ -180,9 +183,18 @@ void lee_parts_arrive(void *sent, void *taken, size_t bytes, const struct lee_ow
     lee_walk_parts(LEE_WALK_ARRIVE, taken, bytes, owned);
 }
 
-void lee_walk_parts(enum lee_walk walk, void *place, size_t bytes, const struct lee_owned *owned) {
+static inline __attribute__((always_inline)) void walk_parts(enum lee_walk walk, bool local, void *place, size_t bytes, const struct lee_owned *owned) {
     struct lee_work work;
     work.walk = walk;
+    work.local = local;
     work.nested = false;
     lee_push_parts(&work, place, bytes, owned);
+}
+
+void lee_walk_parts(enum lee_walk walk, void *place, size_t bytes, const struct lee_owned *owned) {
+    walk_parts(walk, false, place, bytes, owned);
+}
+
+void lee_walk_local_parts(enum lee_walk walk, void *place, size_t bytes, const struct lee_owned *owned) {
+    walk_parts(walk, true, place, bytes, owned);
 }

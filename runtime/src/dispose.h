@@ -30,6 +30,7 @@ struct lee_exchange_block;
 /* A walk. */
 struct lee_work {
     enum lee_walk walk;
+    bool local;                        /* of a message of a local contract: exchange arenas stay where collections see them */
     bool nested;                       /* `blocks` are looked at by whoever began this (exchange.c) */
     struct lee_exchange_block *blocks; /* of the exchange heap, whose parts are still to be looked at; by `links.next` */
     struct lee_arena *reap;            /* null: the heap */
@@ -46,6 +47,9 @@ enum lee_walk lee_walk_of(const struct lee_work *work);
 
 /* Walks over what `bytes` bytes of elements at `place` own, which stay as they are: leaving or arriving. */
 void lee_walk_parts(enum lee_walk walk, void *place, size_t bytes, const struct lee_owned *owned);
+/* The same of a message of a local contract, which stays in its process: exchange arenas in it, whose objects may lead into the heap, stay on the
+ * process's list. */
+void lee_walk_local_parts(enum lee_walk walk, void *place, size_t bytes, const struct lee_owned *owned);
 
 /* The arguments at `sent`, which were on their way, are the running process's, in `taken`, a copy of them. Whatever can fail, by a lack of memory,
  * is done first: if it does, what was sent is still whole, and its holder's to lose. `leave(of)` takes it from that holder. */

@@ -174,6 +174,7 @@ static void pass(void *object, enum lee_walk walk) {
     if (__builtin_expect(owns(block), 0)) {
         struct lee_work work;
         work.walk = walk;
+        work.local = false;
         work.reap = NULL;
         block->links.next = NULL;
         work.blocks = block;

@@ -48,11 +48,9 @@ static const struct lee_contract carriers = {.name = "Carriers",
                                              .titles = titles,
                                              .owned = owned};
 
-static const struct lee_handed handed[] = {{LEE_HANDED_ENDPOINT, 0}};
-
 static struct lee_pid *spawn_with(int (*entry)(void *), struct lee_endpoint *end) {
     struct carried given = {end};
-    return lee_process_spawn_with(NULL, entry, &given, sizeof given, handed, 1, false);
+    return lee_process_spawn_with(NULL, entry, &given, sizeof given, &carried_owned, false);
 }
 
 static void carry(struct lee_endpoint *over, struct lee_endpoint *end) {

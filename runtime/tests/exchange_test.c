@@ -495,8 +495,8 @@ int main(int argc, char **argv) {
     test_kill();
     test_arenas(argc > 1 ? 20000 : 10000);
     test_frozen(200000);
-    test_cells();
     CHECK(blocks() == 0);
+    test_cells();
     CHECK(lee_heap_validate(lee_heap_self()) == NULL);
     if (getenv("EXCHANGE_TEST_SHOW") != NULL)
         show();

@@ -63,6 +63,7 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("run/fifo_open_flood", "processes"),
     ("run/finalizer_wait", "finalizers"),
     ("run/frozen", "processes"),
+    ("run/local_ends_lost", "processes"),
     ("run/process_end_unused", "processes"),
     ("run/process_faults", "processes"),
     ("run/process_given", "processes"),
