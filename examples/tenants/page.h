@@ -14,6 +14,7 @@
     "<button onclick=\"go('upper','hello')\">capitals</button>" \
     "<button onclick=\"go('bars','x')\">overrun</button>" \
     "<button onclick=\"go('calc','('.repeat(500000))\">recurse</button>" \
+    "<button onclick=\"go('calc','3+ 4')\">spin</button>" \
     "<pre id=out></pre>" \
     "<script>async function go(t,b){let r=await fetch('/'+t,{method:'POST',body:b});let s=await r.text();" \
     "let p=await (await fetch('/')).text();document.querySelector('table').outerHTML=" \
