@@ -223,7 +223,7 @@ impl Builder<'_> {
         let name = state.name;
         if base.state(id).and_then(|s| s.sender) != Some(Side::Exp) {
             let text = format!(
-                "nothing is added to the state `{}` of `{}`, in which not the exporter sends",
+                "nothing is added to the state `{}` of `{}`: the exporter does not send there",
                 name.name, base.name
             );
             self.error(
