@@ -317,7 +317,12 @@ impl Emitter<'_, '_> {
     pub fn dispose(&mut self, value: &Operand, handle: Option<&Operand>, moved: &[Vec<Proj>]) {
         self.forget_moved(value, moved);
         let ty = self.operand_ty(value);
-        let is_void = self.unit.types.as_pointer(ty).is_some_and(|p| self.unit.types.is_typed_void(&p));
+        // A block of the exchange heap knows itself what it owns.
+        let is_void = self
+            .unit
+            .types
+            .as_pointer(ty)
+            .is_some_and(|p| p.region != Region::Exchange && self.unit.types.is_typed_void(&p));
         let words = if is_void { self.operand(value, true) } else { vec![self.value(value)] };
         let Some(address) = words.first().cloned() else { return };
         let reap = handle.filter(|h| self.is_reap(h)).map(|h| self.value(h));
