@@ -60,6 +60,7 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("run/exchange_arena", "processes"),
     ("run/exchange_arena_lost", "processes"),
     ("run/exchange_map", "processes"),
+    ("run/exchange_void", "frozen blocks"),
     ("run/fifo_open_flood", "processes"),
     ("run/finalizer_wait", "finalizers"),
     ("run/frozen", "processes"),
