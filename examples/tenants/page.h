@@ -15,6 +15,9 @@
     "<button onclick=\"go('bars','x')\">overrun</button>" \
     "<button onclick=\"go('calc','('.repeat(500000))\">recurse</button>" \
     "<button onclick=\"go('calc','3+ 4')\">spin</button>" \
+    "<button onclick=\"go('notes','1')\">take a note</button>" \
+    "<button onclick=\"go('notes','100')\">leak</button>" \
+    "<button onclick=\"go('halves','8')\">fork-bomb</button>" \
     "<pre id=out></pre>" \
     "<script>async function go(t,b){let r=await fetch('/'+t,{method:'POST',body:b});let s=await r.text();" \
     "let p=await (await fetch('/')).text();document.querySelector('table').outerHTML=" \

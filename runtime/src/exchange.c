@@ -2,7 +2,7 @@
  *
  * Promises: what lee/exchange.h says. Blocks are cells of a heap that is no process's and is never collected: other heaps find its name, not
  * theirs, in the page table, and leave its words alone. In front of each block stand its size, what its elements own, and its place in the
- * ring of its process; a block of a message is a ring of its own. So moving it is two stores into its neighbours.
+ * ring of its process; a block of a message is on none. So moving it is two stores into its neighbours.
  *
  * The pages of an exchange arena are that heap's, too. It is on the list of its process, as its blocks are, and moves as an entry of that.
  *
@@ -22,16 +22,44 @@ static struct lee_exchange_block *block_of(const void *object) {
     return (struct lee_exchange_block *)(uintptr_t)object - 1;
 }
 
-static void link_before(struct lee_exchange_links *links, struct lee_exchange_links *next) {
+/* What a block takes: its cell, or its pages. */
+static size_t charge_of(size_t bytes) {
+    return bytes <= LEE_CELL_MOST ? lee_class_bytes(lee_class_of_aligned(bytes)) : lee_large_charge(bytes);
+}
+
+static void count(struct lee_process *process, const struct lee_exchange_block *block, int more) {
+    lee_process_count(process, LEE_GROUP_BYTES, more * (ptrdiff_t)charge_of(block->size + sizeof *block));
+}
+
+/* It is the process's. */
+static void link_to(struct lee_exchange_block *block, struct lee_process *process) {
+    struct lee_exchange_links *links = &block->links, *next = &process->blocks;
     links->next = next;
     links->previous = next->previous;
     next->previous->next = links;
     next->previous = links;
+    count(process, block, 1);
 }
 
-static void unlink_from(struct lee_exchange_links *links) {
+/* It is the running process's no longer, or that of the message that it was on its way with. */
+static void unlink_from(struct lee_exchange_block *block) {
+    struct lee_exchange_links *links = &block->links;
+    if (links->next == links) {
+        if (lee_group_drop_sent != NULL)
+            lee_group_drop_sent((struct lee_group *)(void *)links->previous, charge_of(block->size + sizeof *block));
+        return;
+    }
     links->next->previous = links->previous;
     links->previous->next = links->next;
+    count(lee_process_self(), block, -1);
+}
+
+/* A message takes it along. As long as that is not received, the sender's custodians pay for it:
+ * the next word says that it is on its way, the one before who pays. */
+static void send(struct lee_exchange_block *block) {
+    struct lee_group *payer = lee_group_note_sent == NULL ? NULL : lee_group_note_sent(charge_of(block->size + sizeof *block));
+    block->links.next = &block->links;
+    block->links.previous = (struct lee_exchange_links *)(void *)payer;
 }
 
 /* --- allocation ------------------------------------------------------------------------------------------------------- */
@@ -54,6 +82,8 @@ static void *take(struct lee_heap *heap, size_t bytes) {
 /* There is none at hand. What the process's own heap has no use for may be what is missing. */
 static __attribute__((noinline)) void *take_slowly(size_t bytes) {
     struct lee_heap *heap = lee_exchange_heap();
+    if (heap != NULL && lee_groups_limit_memory) /* blocks are charged, and nobody pays for the rest of a huge page */
+        heap->huge = false;
     void *cell = heap == NULL ? NULL : take(heap, bytes);
     struct lee_heap *own = cell == NULL ? lee_heap_self() : NULL;
     if (own == NULL || !lee_heap_may_collect(own) || own->collecting || own->disposing > 0)
@@ -70,6 +100,8 @@ void *lee_exchange_try_new(size_t size, const struct lee_owned *owned) {
         return NULL;
     struct lee_process *process = lee_process_self();
     struct lee_exchange_block *block = NULL;
+    if (__builtin_expect(lee_process_is_watched(process), 0))
+        lee_process_ask(LEE_GROUP_BYTES, charge_of(bytes)); /* may not return */
     if (__builtin_expect(bytes <= LEE_CELL_MOST && exchange != NULL, 1)) {
         unsigned class_ = lee_class_of_aligned(bytes);
         size_t cell_bytes = lee_class_bytes(class_);
@@ -85,7 +117,7 @@ void *lee_exchange_try_new(size_t size, const struct lee_owned *owned) {
     }
     block->size = size;
     block->owned = owned;
-    link_before(&block->links, &process->blocks);
+    link_to(block, process);
     return block + 1;
 }
 
@@ -131,7 +163,7 @@ static void release(struct lee_exchange_block *block) {
 }
 
 void lee_exchange_unlink(void *block) {
-    unlink_from(&block_of(block)->links);
+    unlink_from(block_of(block));
 }
 
 void lee_exchange_give_back(void *block) {
@@ -153,9 +185,9 @@ static void follow(struct lee_work *work) {
         work->blocks = (struct lee_exchange_block *)block->links.next;
         lee_push_parts(work, block + 1, block->size, block->owned);
         if (work->walk == LEE_WALK_LEAVE)
-            block->links.next = block->links.previous = &block->links;
+            send(block);
         else if (work->walk == LEE_WALK_ARRIVE)
-            link_before(&block->links, &process->blocks);
+            link_to(block, process);
         else
             release(block);
     }
@@ -170,7 +202,7 @@ static void pass(void *object, enum lee_walk walk) {
     if (object == NULL)
         return;
     struct lee_exchange_block *block = block_of(object);
-    unlink_from(&block->links);
+    unlink_from(block);
     if (__builtin_expect(owns(block), 0)) {
         struct lee_work work;
         work.walk = walk;
@@ -180,9 +212,9 @@ static void pass(void *object, enum lee_walk walk) {
         work.blocks = block;
         follow(&work);
     } else if (walk == LEE_WALK_LEAVE) {
-        block->links.next = block->links.previous = &block->links;
+        send(block);
     } else if (walk == LEE_WALK_ARRIVE) {
-        link_before(&block->links, &lee_process_self()->blocks);
+        link_to(block, lee_process_self());
     } else {
         release(block);
     }
@@ -198,7 +230,7 @@ void lee_push_block(struct lee_work *work, void *object) {
         return;
     }
     struct lee_exchange_block *block = block_of(object);
-    unlink_from(&block->links);
+    unlink_from(block);
     block->links.next = (struct lee_exchange_links *)work->blocks;
     work->blocks = block;
 }

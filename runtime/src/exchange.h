@@ -6,7 +6,8 @@
 
 #include "dispose.h"
 
-/* A ring of blocks: those of a process, or one block that is a message's. */
+/* A ring of blocks: those of a process. Of one that is a message's: its own address, and the group
+ * that is charged for it. */
 struct lee_exchange_links {
     struct lee_exchange_links *next, *previous;
 };

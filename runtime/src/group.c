@@ -496,7 +496,31 @@ void lee_group_ask(struct lee_custodian *custodian, int kind, size_t more) {
         judge(group, kind, more);
 }
 
+static void hold(struct lee_group *group) {
+    if (group != NULL)
+        group->held++;
+}
+
+static void let_go(struct lee_group *group) {
+    group->held--;
+    drop_unused(group);
+}
+
 /* --- processes ------------------------------------------------------------------------------------------ */
+
+struct lee_group *lee_group_note_sent(size_t bytes) {
+    struct lee_group *group = lee_process_self()->group;
+    hold(group);
+    count(group, LEE_GROUP_BYTES, (ptrdiff_t)bytes);
+    return group;
+}
+
+void lee_group_drop_sent(struct lee_group *group, size_t bytes) {
+    if (group == NULL)
+        return;
+    count(group, LEE_GROUP_BYTES, -(ptrdiff_t)bytes);
+    let_go(group);
+}
 
 /* That of the nearest group that has one; null for those below the first one's only. */
 static struct lee_share *share_of(struct lee_group *group) {
@@ -582,16 +606,6 @@ static struct {
     struct lee_process *self;
     const char *message;
 } now;
-
-static void hold(struct lee_group *group) {
-    if (group != NULL)
-        group->held++;
-}
-
-static void let_go(struct lee_group *group) {
-    group->held--;
-    drop_unused(group);
-}
 
 static void end_processes_of(struct lee_group *group, const struct lee_process *self) {
     struct lee_process *victim = group->processes;
@@ -687,6 +701,7 @@ void lee_group_set_limit(struct lee_custodian *custodian, int kind, size_t most,
         lee_fault_memory(NULL, sizeof *of);
     limit->most = most;
     find_least(of, kind);
+    lee_groups_limit_memory = lee_groups_limit_memory || kind == LEE_GROUP_BYTES;
     for (struct lee_group *at = of; kind == LEE_GROUP_BYTES && at != NULL; at = after(at, of)) {
         for (struct lee_process *process = at->processes; process != NULL; process = process->group_next)
             process->watched = true;

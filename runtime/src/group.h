@@ -43,7 +43,7 @@ struct lee_group {
     size_t least[LEE_GROUP_KINDS];  /* of its limits; SIZE_MAX for none */
     size_t uses[LEE_GROUP_KINDS];   /* of the processes in it and below */
     struct lee_share share, leaf; /* if its custodian was made by a program: first custodians have none */
-    unsigned held; /* it is not freed meanwhile */
+    size_t held; /* how often: it is not freed meanwhile */
     bool shut;
     bool shares; /* `share` and `leaf` are used, once a process was spawned in it or below */
 };
@@ -51,6 +51,11 @@ struct lee_group {
 /* The group of a custodian of the running process; it is made if there is none. Null if there is no
  * memory. */
 struct lee_group *lee_group_of(struct lee_custodian *custodian);
+/* A block of so many bytes leaves the running process in a message: its custodians go on paying for
+ * it. Gives whom to name when it arrives or is lost; null for nobody. */
+struct lee_group *lee_group_note_sent(size_t bytes) __attribute__((weak));
+void lee_group_drop_sent(struct lee_group *group, size_t bytes) __attribute__((weak));
+
 /* The custodian is gone, because nothing refers to it or its process ends. */
 void lee_group_forget(struct lee_custodian *custodian) __attribute__((weak));
 void lee_groups_forget(struct lee_process *maker);
@@ -86,8 +91,8 @@ void lee_group_uncharge(struct lee_process *process, size_t bytes) __attribute__
 bool lee_group_starved(void) __attribute__((weak));
 /* A charge was refused since `lee_group_starved` was last called. */
 extern bool lee_group_refused;
-/* Somebody limits the number of tasks. */
-extern bool lee_groups_count_tasks;
+/* Somebody limits the number of tasks, or memory. */
+extern bool lee_groups_count_tasks, lee_groups_limit_memory;
 
 /* `more` of a kind are to be made in a custodian of the running process. Shuts down whoever has too
  * many then, and may not return. */

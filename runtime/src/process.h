@@ -148,6 +148,16 @@ static inline void lee_process_count(struct lee_process *process, int kind, ptrd
 #endif
 }
 
+/* Whether it has to ask for memory that is not its heap's. */
+static inline bool lee_process_is_watched(const struct lee_process *process) {
+#ifdef LEE_NO_GC
+    (void)process;
+    return false;
+#else
+    return process->watched;
+#endif
+}
+
 /* `more` of a kind are to be made, or were, by the running process. May not return. */
 static inline void lee_process_ask(int kind, size_t more) {
 #ifdef LEE_NO_GC

@@ -10,8 +10,10 @@
 
 #include <lee/collect.h>
 #include <lee/custodian.h>
+#include <lee/exchange.h>
 #include <lee/heap.h>
 #include <lee/lee.h>
+#include <lee/owned.h>
 #include <lee/process.h>
 #include <lee/task.h>
 
@@ -220,6 +222,41 @@ static int keeps_bytes(void *arguments) {
     return 0;
 }
 
+/* Blocks of the exchange heap, or such that it has sent and nobody has received. */
+static int keeps_exchanged(void *arguments) {
+    size_t bytes = *(size_t *)arguments;
+    bool sends = bytes % 2 == 1;
+    for (;;) {
+        char *block = lee_exchange_new(NULL, bytes, &lee_owned_plain);
+        memset(block, 1, bytes);
+        if (sends)
+            lee_exchange_give(block);
+        lee_task_yield();
+    }
+    return 0;
+}
+
+static void *sent[100];
+
+static int sends_and_ends(void *arguments) {
+    (void)arguments;
+    for (int i = 0; i < 100; i++) {
+        sent[i] = lee_exchange_new(NULL, 1000, &lee_owned_plain);
+        lee_exchange_give(sent[i]);
+    }
+    return 0;
+}
+
+static int receives(void *arguments) {
+    (void)arguments;
+    for (int i = 0; i < 100; i++)
+        lee_exchange_take(sent[i]);
+    size_t use = lee_process_self()->uses[LEE_GROUP_BYTES];
+    for (int i = 0; i < 50; i++)
+        lee_exchange_free(sent[i]);
+    return use >= 100 * 1000 && lee_process_self()->uses[LEE_GROUP_BYTES] + 50 * 1000 <= use;
+}
+
 static int loses(void *arguments) {
     size_t all = 64 * MB, bytes = *(size_t *)arguments;
     for (size_t i = 0; i < all; i += bytes) {
@@ -332,6 +369,18 @@ static int makes_custodians(void *arguments) {
         lee_task_yield();
     }
     return 0;
+}
+
+/* What was sent is the sender's until it is received. */
+static void test_sent(void) {
+    struct lee_custodian *from = limited(2 * MB), *to = limited(2 * MB);
+    CHECK(lee_process_wait(spawn_in(from, sends_and_ends, NULL, 0)).how == LEE_RETURNED);
+    CHECK(from->group->uses[LEE_GROUP_BYTES] >= 100 * 1000);
+    struct lee_process_end end = lee_process_wait(spawn_in(to, receives, NULL, 0));
+    CHECK(end.how == LEE_RETURNED && end.status == 1);
+    CHECK(is_empty(from) && is_empty(to));
+    size_t bytes = 5001;
+    CHECK(lee_process_wait(spawn_in(from, keeps_exchanged, &bytes, sizeof bytes)).how == LEE_LIMIT);
 }
 
 /* The limit outlives who set it. */
@@ -508,6 +557,7 @@ int main(int count, char **arguments) {
     test_garbage();
     test_garbage_of_others();
     test_was_deep();
+    test_sent();
     test_maker_ends();
     test_authority();
     test_victim();
@@ -517,6 +567,8 @@ int main(int count, char **arguments) {
     test_limit("blocks of 100 KB", 1, 16 * MB, keeps_bytes, 100 * KB);
     test_limit("blocks of 3 MB", 1, 16 * MB, keeps_bytes, 3 * MB);
     test_limit("custodians", 1, 1 * MB, makes_custodians, 0);
+    test_limit("blocks of the exchange heap", 1, 16 * MB, keeps_exchanged, 1000);
+    test_limit("large ones", 1, 16 * MB, keeps_exchanged, 300 * KB);
     test_limit("objects", many, 64 * MB, keeps, 0);
     test_limit("deep stacks", many, 32 * MB, stays_deep, DEEP);
     test_limit("blocks of 5 KB", many, 64 * MB, keeps_bytes, 5 * KB);
