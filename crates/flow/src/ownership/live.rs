@@ -16,6 +16,8 @@ use mir::bits::BitSet;
 use mir::cfg::Cfg;
 use mir::effects::{stmt_places, term_places, Access};
 use mir::ir::*;
+use mir::resolve::Resolver;
+use mir::ty::place_ty;
 use rustc_hash::{FxHashMap, FxHashSet};
 use typing::types::{RecordKind, TyKind};
 
@@ -60,6 +62,8 @@ pub(crate) struct Live {
     /// By point: the holders that are read there or later.
     used: FxHashMap<Point, BitSet>,
     outs: Outs,
+    /// By call of `memcpy` and the like: the local that leads to the pointers that are copied.
+    copied: FxHashMap<Point, Local>,
 }
 
 impl Live {
@@ -89,6 +93,7 @@ impl Live {
             live.of_loan.push(pairs);
         }
         live.outs = Outs::new(program, body);
+        live.copied = copied(program, body);
         let analysis = Used { holders: &holders, locals: body.locals.len(), outs: &live.outs };
         let results = solve(&analysis, body, &Cfg::new(body));
         let mut used = FxHashMap::default();
@@ -246,6 +251,10 @@ impl Live {
                 self.held_by(s, part, &mut loans);
             }
         });
+        // The arguments are pointers to bytes, whose types let no loan of what they lead to in.
+        if let Some(&local) = self.copied.get(&at) {
+            self.held_by(s, whole(local), &mut loans);
+        }
         let call = matches!(stmt.kind, StmtKind::Call { .. } | StmtKind::Asm(_) | StmtKind::CopyElements { .. });
         if let Some((_, local)) = out {
             self.take(s, whole(local));
@@ -282,6 +291,27 @@ impl Live {
             self.give_memory(s, &loans);
         }
     }
+}
+
+/// Where pointers are copied as bytes (`[[lee::copies]]`), from what each local leads to.
+fn copied(program: &Program, body: &Body) -> FxHashMap<Point, Local> {
+    let mut found = FxHashMap::default();
+    let mut resolver = None;
+    for (b, block) in body.blocks.iter().enumerate() {
+        for (n, stmt) in block.stmts.iter().enumerate() {
+            let StmtKind::Call { args, ty, .. } = &stmt.kind else { continue };
+            let copies = program.types.as_func(*ty).and_then(|func| func.copies);
+            let from = copies.and_then(|(_, from)| args.get(from as usize)).and_then(crate::framework::whole_local);
+            let Some(from) = from else { continue };
+            let resolver = resolver.get_or_insert_with(|| Resolver::new(body));
+            let place = resolver.place(&Place { base: PlaceBase::Local(from), proj: vec![Proj::Deref] });
+            let pointers = place_ty(program, body, &place).is_ok_and(|q| program.types.has_pointers(q.ty));
+            if let Some(local) = place.base_local().filter(|_| pointers) {
+                found.insert(Point { block: BlockId(b as u32), stmt: n }, local);
+            }
+        }
+    }
+    found
 }
 
 fn whole(local: Local) -> Part {
