@@ -14,8 +14,10 @@ use syn::visit::Visit;
 const ENUMS: [&str; 6] = ["StmtKind", "TermKind", "Rvalue", "Check", "Proj", "BorrowKind"];
 
 /// What makes MIR or reads its text names the variants that it means; `ir.rs` has the questions about
-/// one form that all others ask.
-const MAKERS: [&str; 4] = ["crates/lower/src", "crates/mir/src/parse", "crates/mir/src/ir.rs", "crates/typing/src"];
+/// one form that all others ask. `typing` and `port` have enums of these names of their own: the
+/// statements of the typed tree.
+const MAKERS: [&str; 5] =
+    ["crates/lower/src", "crates/mir/src/parse", "crates/mir/src/ir.rs", "crates/typing/src", "crates/port/src"];
 
 #[derive(Default)]
 struct Places(Vec<usize>);

@@ -22,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use typing::types::{RecordKind, TyKind};
 
 use super::state::State;
-use crate::framework::{solve, Analysis, Direction, Point};
+use crate::framework::{solve, whole_local, Analysis, Direction, Point};
 use crate::regions::{Form, Regions};
 
 /// A local that may hold a loan, or one of its fields.
@@ -62,8 +62,6 @@ pub(crate) struct Live {
     /// By point: the holders that are read there or later.
     used: FxHashMap<Point, BitSet>,
     outs: Outs,
-    /// By call of `memcpy` and the like: the local that leads to the pointers that are copied.
-    copied: FxHashMap<Point, Local>,
 }
 
 impl Live {
@@ -93,7 +91,6 @@ impl Live {
             live.of_loan.push(pairs);
         }
         live.outs = Outs::new(program, body);
-        live.copied = copied(program, body);
         let analysis = Used { holders: &holders, locals: body.locals.len(), outs: &live.outs };
         let results = solve(&analysis, body, &Cfg::new(body));
         let mut used = FxHashMap::default();
@@ -252,7 +249,7 @@ impl Live {
             }
         });
         // The arguments are pointers to bytes, whose types let no loan of what they lead to in.
-        if let Some(&local) = self.copied.get(&at) {
+        if let Some(&local) = self.outs.copied.get(&at) {
             self.held_by(s, whole(local), &mut loans);
         }
         let call = matches!(stmt.kind, StmtKind::Call { .. } | StmtKind::Asm(_) | StmtKind::CopyElements { .. });
@@ -291,27 +288,6 @@ impl Live {
             self.give_memory(s, &loans);
         }
     }
-}
-
-/// Where pointers are copied as bytes (`[[lee::copies]]`), from what each local leads to.
-fn copied(program: &Program, body: &Body) -> FxHashMap<Point, Local> {
-    let mut found = FxHashMap::default();
-    let mut resolver = None;
-    for (b, block) in body.blocks.iter().enumerate() {
-        for (n, stmt) in block.stmts.iter().enumerate() {
-            let StmtKind::Call { args, ty, .. } = &stmt.kind else { continue };
-            let copies = program.types.as_func(*ty).and_then(|func| func.copies);
-            let from = copies.and_then(|(_, from)| args.get(from as usize)).and_then(crate::framework::whole_local);
-            let Some(from) = from else { continue };
-            let resolver = resolver.get_or_insert_with(|| Resolver::new(body));
-            let place = resolver.place(&Place { base: PlaceBase::Local(from), proj: vec![Proj::Deref] });
-            let pointers = place_ty(program, body, &place).is_ok_and(|q| program.types.has_pointers(q.ty));
-            if let Some(local) = place.base_local().filter(|_| pointers) {
-                found.insert(Point { block: BlockId(b as u32), stmt: n }, local);
-            }
-        }
-    }
-    found
 }
 
 fn whole(local: Local) -> Part {
@@ -357,18 +333,22 @@ fn returns_twice(program: &Program, body: &Body) -> bool {
     })
 }
 
-/// Arguments that are only written: `strtol`'s end, of which C says that nothing is read there.
+/// Arguments of calls that their types do not tell: those that are only written (`strtol`'s end, of
+/// which C says that nothing is read there), and pointers that are copied as bytes.
 #[derive(Debug, Default)]
 struct Outs {
     /// By call: the temporary with the address, and the local that is written.
     calls: FxHashMap<Point, (Local, Local)>,
     /// Those temporaries.
     temps: FxHashSet<Local>,
+    /// By call of `memcpy` and the like: the local that leads to the pointers that are copied.
+    copied: FxHashMap<Point, Local>,
 }
 
 impl Outs {
     fn new(program: &Program, body: &Body) -> Outs {
         let mut outs = Outs::default();
+        let mut resolver = None;
         let mut addresses: FxHashMap<Local, Option<Local>> = FxHashMap::default();
         let mut reads: FxHashMap<Local, u32> = FxHashMap::default();
         for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
@@ -393,10 +373,19 @@ impl Outs {
             for (s, stmt) in block.stmts.iter().enumerate() {
                 let StmtKind::Call { args, ty, .. } = &stmt.kind else { continue };
                 let Some(func) = program.types.as_func(*ty) else { continue };
+                let copied = func.copies.and_then(|(_, from)| whole_local(args.get(from as usize)?));
+                if let Some(from) = copied {
+                    let resolver = resolver.get_or_insert_with(|| Resolver::new(body));
+                    let place = resolver.place(&Place { base: PlaceBase::Local(from), proj: vec![Proj::Deref] });
+                    let pointers = place_ty(program, body, &place).is_ok_and(|q| program.types.has_pointers(q.ty));
+                    if let Some(local) = place.base_local().filter(|_| pointers) {
+                        outs.copied.insert(Point { block: BlockId(b as u32), stmt: s }, local);
+                    }
+                }
                 let Some((from, out)) = func.end_into else { continue };
                 // `strtok_r` continues from what is there if its first argument is null.
                 let goes_on = func.into.is_some() && !is_nonnull(program, body, args.get(from as usize));
-                let temp = args.get(out as usize).and_then(crate::framework::whole_local);
+                let temp = args.get(out as usize).and_then(whole_local);
                 let Some(temp) = temp.filter(|t| !goes_on && reads.get(t) == Some(&1)) else { continue };
                 if let Some(Some(local)) = addresses.get(&temp) {
                     outs.temps.insert(temp);
