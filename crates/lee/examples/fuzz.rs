@@ -350,7 +350,7 @@ impl Fuzz {
             let mut sink = Sink::default();
             let result = pipeline::compile(&map, &self.settings, &mut sink, &mut Timer::default());
             let options = Options::default();
-            driver::report::render(&options, &map, &sink);
+            driver::report::render(&options, &map, &sink, &[]);
             (result, sink.has_errors())
         };
         match catch_unwind(AssertUnwindSafe(passes)) {

@@ -66,7 +66,7 @@ pub fn diagnostics(options: &Options, map: &SourceMap, sink: &Sink) -> Outcome<b
     diagnostics_with(options, map, sink, &[])
 }
 
-/// The same, with what was found by looking at the whole file: in JSON a report about a declaration
+/// The same, with what the whole file tells: in JSON a report about a declaration
 /// has the fixes of that declaration.
 pub fn diagnostics_with(options: &Options, map: &SourceMap, sink: &Sink, more: &[Finding]) -> Outcome<bool> {
     let text = render(options, map, sink, more);
@@ -78,12 +78,12 @@ pub fn diagnostics_with(options: &Options, map: &SourceMap, sink: &Sink, more: &
     Ok(sink.has_errors())
 }
 
-/// As many reports are shown of one file: nobody reads more, and each looks up its lines.
+/// As many reports are shown of one file: more are not read, and each looks up its lines.
 const MOST: usize = 100;
 
 /// The text of what was found, in the format asked for and the order of the source. If there are
 /// more reports than are shown, errors are shown before others.
-fn render(options: &Options, map: &SourceMap, sink: &Sink, more: &[Finding]) -> String {
+pub fn render(options: &Options, map: &SourceMap, sink: &Sink, more: &[Finding]) -> String {
     let mut all: Vec<&Diagnostic> = sink.all.iter().filter(|d| wanted(options, d)).collect();
     let left = all.len().saturating_sub(MOST);
     if left > 0 {
