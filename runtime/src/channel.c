@@ -72,7 +72,7 @@ static void leave_first(void *end) {
 
 /* --- who waits ---------------------------------------------------------------------------------------------------------- */
 
-/* The task no longer waits; it may be ended before it runs again. What it waited for lies on its stack, which is still there, and its
+/* The task no longer waits; it may be ended before it runs again. What it waited for is on its stack, which is still there, and its
  * ends are still open. */
 static void leave(struct lee_task *task) {
     struct lee_waited *waited = task->outside;

@@ -54,7 +54,7 @@ struct lee_set {
     struct lee_members lists[];
 };
 
-/* What a task waits for; it lies on the task's stack. */
+/* What a task waits for; it is on the task's stack. */
 struct lee_waited {
     struct lee_endpoint *const *ends;
     struct lee_set *const *sets;

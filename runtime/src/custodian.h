@@ -28,7 +28,7 @@ struct lee_custodian {
     size_t own;            /* while accounting: what is charged to it alone */
     struct lee_finalizer *finalizers; /* meanwhile: of its queues */
     uint32_t number, lowest; /* while accounting precisely: in post-order, its number, and the lowest below it */
-    struct lee_group *group; /* group.c; null: nothing of it lies outside of the heap */
+    struct lee_group *group; /* group.c; null: nothing of it is outside of the heap */
     size_t task_count;       /* of its tasks, and of those below */
     bool shut, was_forced;
     bool named; /* as the victim of somebody who is not below it */

@@ -49,7 +49,7 @@ static void name_process(struct lee_text *text, const struct lee_process *proces
         lee_text_string(text, "a process");
 }
 
-/* One on the circle that those who join tasks lead into; null if somebody there waits for something else. */
+/* One on the circle that those who join tasks lead into; null if one there waits for something else. */
 static const struct lee_task *find_circle(const struct lee_task *task) {
     const struct lee_task *slow = task, *quick = task;
     do {

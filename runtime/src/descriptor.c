@@ -1,7 +1,7 @@
 /* descriptor.c: descriptors of the system (sockets, pipes) behind objects.
  *
  * Promises: what <lee/descriptor.lh> says. A descriptor is closed once: by hand, when nothing reaches its object, or when its custodian is
- * shut down; its use after that is a fault. One that is sent lies in a block of the exchange heap, and goes where that goes. */
+ * shut down; its use after that is a fault. One that is sent is in a block of the exchange heap, and goes where that goes. */
 #define _GNU_SOURCE
 #include <lee/descriptor.h>
 #include <lee/exchange.h>

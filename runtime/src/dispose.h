@@ -13,7 +13,7 @@ enum lee_walk {
     LEE_WALK_DEAD,    /* the collector found the owner dead: nothing is freed, counts of what lives are taken back */
     LEE_WALK_LEAVE,   /* it goes on its way in a message, and leaves the lists of the running process */
     LEE_WALK_ARRIVE,  /* it was received, and joins them */
-    LEE_WALK_LOST,    /* it was on its way, on no list of any process, and nobody receives it: it is released */
+    LEE_WALK_LOST,    /* it was on its way, on no list of any process, and is not received: it is released */
     LEE_WALK_NAME,    /* before it is received, in a copy of the message: each process that it names becomes an object of the receiver */
     LEE_WALK_UNNAME   /* after that, in the message: the names that it held are let go */
 };
@@ -54,7 +54,7 @@ void lee_walk_local_parts(enum lee_walk walk, void *place, size_t bytes, const s
 /* The arguments at `sent`, which were on their way, are the running process's, in `taken`, a copy of them. Whatever can fail, by a lack of memory,
  * is done first: if it does, what was sent is still whole, and its holder's to lose. `leave(of)` takes it from that holder. */
 void lee_parts_arrive(void *sent, void *taken, size_t bytes, const struct lee_owned *owned, void (*leave)(void *of), void *of);
-/* Nobody receives them. */
+/* They are not received. */
 void lee_parts_lost(void *sent, size_t bytes, const struct lee_owned *owned);
 
 #endif

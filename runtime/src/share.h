@@ -47,7 +47,7 @@ void lee_share_unready(struct lee_process *process) __attribute__((weak));
 struct lee_process *lee_share_next(bool queue, bool yields) __attribute__((weak));
 /* Charges the running process for its time until now. */
 void lee_share_note(void) __attribute__((weak));
-/* The time until now is nobody's: all processes waited. */
+/* The time until now is charged to none: all processes waited. */
 void lee_share_skip(void) __attribute__((weak));
 /* Whether a process that was woken is to run before the slice of the running one ends. */
 bool lee_share_is_behind(const struct lee_process *woken) __attribute__((weak));

@@ -129,7 +129,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Stores each word of a value of the type, which lies in members that begin with `from`.
+    /// Stores each word of a value of the type, which is in members that begin with `from`.
     fn word_stores(&mut self, to: &Place, ty: Ty, from: &str) -> String {
         let loc = self.place(to, false);
         let words = suffixes(self.unit.types.words(ty));

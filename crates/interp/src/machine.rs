@@ -724,7 +724,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Whether the owner of an object lies in the object, or in what that owns. Only the nearest
+    /// Whether the owner of an object is in the object, or in what that owns. Only the nearest
     /// owners are asked: long lists grow at their ends.
     fn owns_itself(&self, object: ObjId) -> bool {
         let mut at = object;

@@ -159,7 +159,7 @@ impl Follow<'_> {
                     self.assign(x, Rvalue::Use(Operand::local(y)), span);
                     self.assign(y, Rvalue::Use(Operand::local(old)), span);
                 }
-                // What lies elsewhere is in the state of its type, and so is what goes there.
+                // What is elsewhere is in the state of its type, and so is what goes there.
                 (Some(_), None) => self.arrives(a, b, span),
                 (None, Some(_)) => self.arrives(b, a, span),
                 (None, None) => {}

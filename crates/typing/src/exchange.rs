@@ -25,7 +25,7 @@ pub struct Exposed {
 
 impl TypeStore {
     /// Whether a value of the type owns blocks of the exchange heap. The key of an exchange arena
-    /// does not: it may lie in an object of the heap, whose end the collector finds.
+    /// does not: it may be in an object of the heap, whose end the collector finds.
     pub fn holds_exchange(&self, ty: Ty) -> bool {
         match self.kind(ty) {
             TyKind::Ptr(p) => p.region == Region::Exchange && p.own.is_owned(),

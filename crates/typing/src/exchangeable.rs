@@ -8,9 +8,9 @@ pub const PID: &str = "lee_pid";
 /// The same of a descriptor.
 const DESCRIPTOR: &str = "lee_descriptor";
 
-/// Where a part of an exchangeable value lies.
+/// Where a part of an exchangeable value is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Lies {
+enum Position {
     /// By value in a message or in the arguments of a process, where the runtime finds it while it
     /// is on its way: so it may name processes.
     InMessage,
@@ -21,26 +21,26 @@ enum Lies {
     InArena(u32),
 }
 
-impl Lies {
+impl Position {
     fn in_arena(self) -> bool {
-        matches!(self, Lies::InArena(_))
+        matches!(self, Position::InArena(_))
     }
 }
 
-/// A record, where it lies, and the arenas that go along.
-type Seen = (RecordId, Lies, Vec<u32>);
+/// A record, where it is, and the arenas that go along.
+type Seen = (RecordId, Position, Vec<u32>);
 
 impl TypeStore {
     /// Whether a block of the exchange heap may hold values of the type: nothing that belongs to
     /// one process can be reached from them.
     pub fn is_exchangeable(&self, ty: Ty) -> bool {
-        self.unfit(ty, Lies::Within, &[], &mut vec![]).is_none()
+        self.unfit(ty, Position::Within, &[], &mut vec![]).is_none()
     }
 
     /// Of what is an argument of a message or of a process, a part that belongs to one process;
     /// none if values of the type may go to another. They may also name processes.
     pub fn not_exchangeable(&self, ty: Ty) -> Option<Ty> {
-        self.unfit(ty, Lies::InMessage, &[], &mut vec![])
+        self.unfit(ty, Position::InMessage, &[], &mut vec![])
     }
 
     /// Whether a set of endpoints can be reached from a value of the type.
@@ -63,47 +63,47 @@ impl TypeStore {
 
     /// `arenas`: the hidden regions of the struct around whose arenas go along, by their keys.
     /// `seen`: records that are looked at already; types of lists mention themselves.
-    fn unfit(&self, ty: Ty, lies: Lies, arenas: &[u32], seen: &mut Vec<Seen>) -> Option<Ty> {
+    fn unfit(&self, ty: Ty, position: Position, arenas: &[u32], seen: &mut Vec<Seen>) -> Option<Ty> {
         match self.kind(ty) {
             TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Complex(_) | TyKind::Enum(_) | TyKind::Error => {
                 None
             }
             TyKind::Param(param) if param.exchange => None,
-            TyKind::Ptr(_) if lies == Lies::InMessage && self.is_pid(ty) => None,
+            TyKind::Ptr(_) if position == Position::InMessage && self.is_pid(ty) => None,
             TyKind::Ptr(Pointer {
                 region: Region::Exists(n),
                 own: Own::Shared | Own::Unique,
                 raw: false,
                 target,
                 ..
-            }) if arenas.contains(n) => self.unfit(target.ty, Lies::InArena(*n), &[*n], seen),
-            TyKind::Key(KeyKind::Exchange, Region::Exists(n)) if arenas.contains(n) && !lies.in_arena() => None,
-            _ if lies.in_arena() && self.owns(ty) && self.as_record(ty).is_none() => Some(ty),
+            }) if arenas.contains(n) => self.unfit(target.ty, Position::InArena(*n), &[*n], seen),
+            TyKind::Key(KeyKind::Exchange, Region::Exists(n)) if arenas.contains(n) && !position.in_arena() => None,
+            _ if position.in_arena() && self.owns(ty) && self.as_record(ty).is_none() => Some(ty),
             TyKind::Ptr(p) if p.region == Region::Exchange && p.own == Own::Unique && !p.raw => {
                 match self.is_opaque(p.target.ty, DESCRIPTOR) {
                     true => None,
                     // The block is described without the struct around.
-                    false => self.unfit(p.target.ty, Lies::Within, &[], seen),
+                    false => self.unfit(p.target.ty, Position::Within, &[], seen),
                 }
             }
-            // Frozen: nobody changes it, and it owns nothing.
+            // Frozen: it does not change, and it owns nothing.
             TyKind::Ptr(p) if p.region == Region::Exchange && p.own == Own::Rc && !p.raw => {
-                self.unfit(p.target.ty, Lies::Within, &[], seen).or(self.owns(p.target.ty).then_some(ty))
+                self.unfit(p.target.ty, Position::Within, &[], seen).or(self.owns(p.target.ty).then_some(ty))
             }
             TyKind::Endpoint(endpoint) => match self.contract(endpoint.contract) {
                 Some(contract) if !contract.local => None,
                 _ => Some(ty),
             },
             TyKind::Array { len: ArrayLen::Variable(_), .. } => Some(ty),
-            TyKind::Array { elem, .. } => self.unfit(elem.ty, lies, arenas, seen),
+            TyKind::Array { elem, .. } => self.unfit(elem.ty, position, arenas, seen),
             TyKind::Record(id) => {
                 let record = self.record(*id);
                 let hides = !record.exists.is_empty();
-                if hides && lies.in_arena() {
+                if hides && position.in_arena() {
                     return Some(ty);
                 }
                 let hidden = if hides { self.arenas_of(record) } else { arenas.to_vec() };
-                let key = (*id, lies, hidden);
+                let key = (*id, position, hidden);
                 if seen.contains(&key) {
                     return None;
                 }
@@ -111,8 +111,8 @@ impl TypeStore {
                 seen.push(key);
                 // What an incomplete struct holds is not known.
                 let Some(fields) = &record.fields else { return Some(ty) };
-                let lies = if record.kind == RecordKind::Union { Lies::Within } else { lies };
-                fields.iter().find_map(|f| self.unfit(f.ty.ty, lies, &hidden, seen))
+                let position = if record.kind == RecordKind::Union { Position::Within } else { position };
+                fields.iter().find_map(|f| self.unfit(f.ty.ty, position, &hidden, seen))
             }
             _ => Some(ty),
         }

@@ -276,13 +276,13 @@ impl Checker<'_> {
             return false;
         }
         // The region of what is owned is found out later.
-        let lies = match self.program.types.as_pointer(arg) {
+        let given = match self.program.types.as_pointer(arg) {
             Some(p) if matches!(p.region, Region::Infer(_)) && p.own == Own::Unique && param.exchange => {
                 self.types().pointer(Pointer { region: Region::Exchange, ..p })
             }
             _ => arg,
         };
-        if param.exchange && !self.program.types.is_exchangeable(lies) {
+        if param.exchange && !self.program.types.is_exchangeable(given) {
             let text = self.show(arg);
             self.error_help(
                 codes::GENERIC,

@@ -490,7 +490,7 @@ pub struct TypeParam {
     pub heap: bool,
     /// `T: move`
     pub moves: bool,
-    /// `T: exchange`: its values may lie in a block of the exchange heap. It is moved.
+    /// `T: exchange`: its values may be in a block of the exchange heap. It is moved.
     pub exchange: bool,
     /// `T: nonnull`: it may hold `nonnull` pointers, so its zero is not a value.
     pub nonnull: bool,

@@ -1,7 +1,7 @@
 /* Descriptors that go from one process to another.
  *
- * Promises: a descriptor belongs to one process. It goes in a block of the exchange heap: while that is on its way it is nobody's, and
- * whoever sent it has only a closed object, and a number that is EBADF. What nobody receives, or is freed, is closed. */
+ * Promises: a descriptor belongs to one process. It goes in a block of the exchange heap: while that is on its way it belongs to no process, and
+ * whoever sent it has only a closed object, and a number that is EBADF. What is not received, or is freed, is closed. */
 #ifndef LEE_DESCRIPTOR_H
 #define LEE_DESCRIPTOR_H
 

@@ -1,6 +1,6 @@
 /* Frozen blocks of the exchange heap, as the library makes them (lee/freeze.lh).
  *
- * Promises: nobody changes a frozen block. Holders are counted, in whatever processes they are (lee/exchange.h); the last one frees it, and what a
+ * Promises: a frozen block does not change. Holders are counted, in whatever processes they are (lee/exchange.h); the last one frees it, and what a
  * process holds is given up when it ends. */
 #ifndef LEE_FROZEN_H
 #define LEE_FROZEN_H

@@ -94,7 +94,7 @@ impl<'a> Draw<'a> {
         &self.text[span.lo as usize..span.hi as usize]
     }
 
-    /// Whether the text at a span is a part of what `whole` names, or lies behind it.
+    /// Whether the text at a span is a part of what `whole` names, or follows it.
     fn is_part(&self, whole: &str, span: Span) -> bool {
         self.text(span).strip_prefix(whole).is_some_and(|rest| rest.starts_with(['-', '.', '[']))
     }

@@ -43,7 +43,7 @@ const MOVES: &[Scene] = &[
     ),
 ];
 
-/// What lies in slots: in globals, elements, and behind shared pointers.
+/// What is in slots: in globals, elements, and behind shared pointers.
 const SLOTS: &[Scene] = &[
     (
         "static T *unique Ns; static int Nf(void) { Ns = nullptr; return 1; } \

@@ -144,7 +144,7 @@ pub(super) fn qualifiers(d: &mut Draw) -> Option<Vec<Edit>> {
 }
 
 /// A parameter that is lent is given to the function, or the other way round. Calls by name follow
-/// in three of four mutants: what was given is null afterwards, what is lent is freed.
+/// in three of four mutants: what was given is null after that, what is lent is freed.
 pub(super) fn consume(d: &mut Draw) -> Option<Vec<Edit>> {
     let owned = |v: &Variable| v.local.is_none() && v.shown.contains("unique");
     let v = d.one(&d.sites.variables, owned)?;
@@ -179,7 +179,7 @@ pub(super) fn consume(d: &mut Draw) -> Option<Vec<Edit>> {
         match (word.is_some(), is_path && s.sort != Sort::Jump) {
             (false, true) => edits.push(insert(s.span.hi, format!(" {text} = nullptr;"))),
             (true, true) => edits.push(insert(s.span.hi, format!(" free({text});"))),
-            // What nobody owns afterwards would be lost.
+            // What has no owner then would be lost.
             (true, false) if text != "nullptr" => {
                 let name = d.name();
                 edits.push(insert(s.span.lo, format!("auto {name} = {text}; defer free({name}); ")));
