@@ -32,6 +32,8 @@ pub struct Facts {
     pub changes: FxHashMap<LocalId, Changes>,
     /// Indices with what they are below, innermost last.
     pub below: Vec<(LocalId, Limit)>,
+    /// A jump may lead past a condition, so conditions say nothing.
+    jumps: bool,
 }
 
 /// The value without conversions between integer types.
@@ -66,6 +68,7 @@ impl Facts {
     pub fn of(body: &Body) -> Facts {
         let mut facts = Facts::default();
         body.block.stmts.iter().for_each(|s| facts.stmt(s));
+        facts.jumps = body.block.stmts.iter().any(|s| jumps_past_conditions(s, false, false));
         facts
     }
 
@@ -122,6 +125,9 @@ impl Facts {
 
     /// What a condition that is true says; `body` is where it has to hold.
     pub fn assume(&mut self, types: &TypeStore, condition: &Expr, body: &Stmt) {
+        if self.jumps {
+            return;
+        }
         match &*condition.kind {
             ExprKind::And(a, b) => {
                 self.assume(types, a, body);
@@ -155,6 +161,24 @@ impl Facts {
         let Some(id) = read_local(index) else { return vec![] };
         self.below.iter().filter(|(i, _)| *i == id).map(|(_, limit)| *limit).collect()
     }
+}
+
+/// Whether a statement has a label that is `within` a condition of the function, or a `case` that is
+/// within one of its `switch` (`of_case`).
+fn jumps_past_conditions(s: &Stmt, within: bool, of_case: bool) -> bool {
+    let (within, of_case) = match s.kind {
+        StmtKind::Label(..) if within => return true,
+        StmtKind::Case(..) | StmtKind::Default(_) if of_case => return true,
+        StmtKind::For(..) | StmtKind::While(..) | StmtKind::If(..) => (true, true),
+        StmtKind::Switch(..) => (within, false),
+        _ => (within, of_case),
+    };
+    let mut found = false;
+    stmt_children(s, &mut |part| match part {
+        Part::Stmt(s) => found |= jumps_past_conditions(s, within, of_case),
+        Part::Expr(_) => {}
+    });
+    found
 }
 
 /// Whether a statement changes a local.

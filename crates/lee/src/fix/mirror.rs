@@ -6,6 +6,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::scratch::Scratch;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
@@ -48,8 +49,14 @@ impl Mirror {
                 continue;
             }
             let original = fs::read(&real).map_err(|e| Failure::file("read", name, &e))?;
-            let writable = fs::OpenOptions::new().append(true).open(&real).is_ok();
+            // Root may open what no user has permission to write; it is left alone all the same.
+            let locked = fs::metadata(&real).is_ok_and(|m| m.permissions().readonly());
+            let writable = !locked && fs::OpenOptions::new().append(true).open(&real).is_ok();
             let copy = mirror.inside(&copied_as(&real));
+            if let Some(other) = mirror.files.iter().find(|f| f.copy == copy) {
+                let (a, b) = (other.name.display(), name.display());
+                return Err(Failure::error(format!("'{a}' and '{b}' would have the same name")));
+            }
             let text = original.clone();
             mirror.files.push(Named { name: name.clone(), real, copy, original, text, writable });
         }
@@ -126,15 +133,17 @@ impl Mirror {
         self.files.iter().position(|f| f.copy == real || f.real == real)
     }
 
-    /// Gives the copies these texts.
-    pub fn put(&mut self, texts: Vec<Vec<u8>>) -> Outcome<()> {
-        for (file, text) in self.files.iter_mut().zip(texts) {
+    /// Gives the copies these texts. Returns which files changed.
+    pub fn put(&mut self, texts: Vec<Vec<u8>>) -> Outcome<BTreeSet<usize>> {
+        let mut changed = BTreeSet::new();
+        for (n, (file, text)) in self.files.iter_mut().zip(texts).enumerate() {
             if file.text != text {
                 fs::write(&file.copy, &text).map_err(|e| Failure::file("write", &file.copy, &e))?;
                 file.text = text;
+                changed.insert(n);
             }
         }
-        Ok(())
+        Ok(changed)
     }
 
     /// What is in the copies.
@@ -142,11 +151,12 @@ impl Mirror {
         self.files.iter().map(|f| f.text.clone()).collect()
     }
 
-    /// A name for people, where a message has one of the copy.
-    pub fn shown(&self, text: &str) -> String {
+    /// A name for people, where a message has one of the copy. `named` gives the name that a file
+    /// named has by now.
+    pub fn shown(&self, text: &str, named: &dyn Fn(&Path) -> PathBuf) -> String {
         let mut out = text.to_string();
         for file in &self.files {
-            out = out.replace(&*file.copy.to_string_lossy(), &file.name.to_string_lossy());
+            out = out.replace(&*file.copy.to_string_lossy(), &named(&file.name).to_string_lossy());
         }
         out.replace(&*self.root.to_string_lossy(), "")
     }

@@ -35,7 +35,7 @@ pub struct Made {
 }
 
 /// What all rounds did.
-struct Work {
+pub struct Work {
     mirror: Mirror,
     made: Vec<Made>,
     state: State,
@@ -53,7 +53,7 @@ pub fn check(session: &Session, least: Applicability) -> Outcome<()> {
         lines += count;
     }
     for file in work.mirror.files.iter().filter(|f| f.text != f.original) {
-        write::replace(&file.real, &file.text)?;
+        write::replace(&file.real, &file.text, &file.real)?;
     }
     if lines > 0 {
         let files = work.mirror.files.iter().filter(|f| f.text != f.original).count();
@@ -82,25 +82,28 @@ pub fn port(session: &Session) -> Outcome<i32> {
     let session = Session::new(options)?;
     let work = work(&session, Applicability::Likely, &renamed)?;
     if session.options.report {
-        output(&report::text(&work.mirror, &work.state, &work.made))?;
+        output(&report::text(&work, &|name| name.to_path_buf()))?;
         return Ok(0);
+    }
+    if let Some(file) = work.mirror.files.iter().find(|f| !f.writable && renamed(&f.name) != f.name) {
+        return Err(Failure::error(format!("'{}' may not be written, so it is not renamed", file.name.display())));
     }
     let mut files = vec![];
     for file in &work.mirror.files {
         let new = renamed(&file.name);
         output(&write::diff(&file.name, &file.original, &file.text).0)?;
         if new != file.name {
-            write::replace(&new, &file.text)?;
+            write::replace(&new, &file.text, &file.real)?;
             fs::remove_file(&file.name).map_err(|e| Failure::file("remove", &file.name, &e))?;
         } else if file.text != file.original {
-            write::replace(&file.real, &file.text)?;
+            write::replace(&file.real, &file.text, &file.real)?;
         }
         if new.extension().is_some_and(|e| e == "lee") {
             files.push(new);
         }
     }
     let status = check_files(&session, files.iter())?;
-    output(&report::text(&work.mirror, &work.state, &work.made))?;
+    output(&report::text(&work, &renamed))?;
     Ok(status)
 }
 
@@ -143,8 +146,8 @@ fn work(session: &Session, least: Applicability, copied_as: &dyn Fn(&Path) -> Pa
             trials += 1;
             let before = mirror.texts();
             let Some(texts) = edited(&mirror, &group) else { continue };
-            mirror.put(texts)?;
-            let now = State::of(session, &mirror)?;
+            let changed = mirror.put(texts)?;
+            let now = State::again(session, &mirror, &state, &changed)?;
             let change = now.since(&state);
             // Nothing smaller than a cluster is better.
             let one = group.iter().all(|f| group.first().is_some_and(|first| first.cluster == f.cluster));

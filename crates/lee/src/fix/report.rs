@@ -1,17 +1,17 @@
 //! What `lee port` says at the end: how far the program is.
 
-use super::mirror::Mirror;
-use super::state::State;
-use super::Made;
+use super::Work;
 use source::Applicability;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
 /// So many places are listed.
 const PLACES: usize = 10;
 
-/// The table.
-pub fn text(mirror: &Mirror, state: &State, made: &[Made]) -> String {
+/// The table. `named` gives the name that a file has by now.
+pub fn text(work: &Work, named: &dyn Fn(&Path) -> PathBuf) -> String {
+    let Work { mirror, made, state, .. } = work;
     let mut out = String::new();
     let lines: usize = mirror.files.iter().map(|f| f.original.iter().filter(|&&b| b == b'\n').count()).sum();
     let changed: usize = mirror.files.iter().map(|f| super::write::diff(&f.name, &f.original, &f.text).1).sum();
@@ -33,7 +33,7 @@ pub fn text(mirror: &Mirror, state: &State, made: &[Made]) -> String {
     let mut codes: BTreeMap<&str, BTreeSet<(String, u32)>> = BTreeMap::new();
     for (unit, report) in state.errors() {
         let at = unit.map.locate(report.subject.unwrap_or(report.span));
-        let place = (mirror.shown(&at.file), at.line);
+        let place = (mirror.shown(&at.file, named), at.line);
         codes.entry(report.code.id).or_default().insert(place.clone());
         places.entry(place).or_insert_with(|| (0, report.message.clone())).0 += 1;
     }

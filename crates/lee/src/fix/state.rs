@@ -1,17 +1,21 @@
 //! What the compiler says of all files named, as they are now.
 
-use super::mirror::Mirror;
+use super::mirror::{Mirror, Named};
 use crate::failure::Outcome;
 use crate::pipeline::{self, Trees, Until};
 use crate::session::Session;
 use port::{Finding, Kind, Unit};
 use source::{Diagnostic, Level, Sink, SourceMap};
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// One file after it was checked.
 pub struct Checked {
     /// Which of the files named.
     pub file: usize,
+    /// The files named that it was read from: itself and headers. `None` if it was not read to its
+    /// end, so that any of them may matter.
+    reads: Option<BTreeSet<usize>>,
     /// Its text.
     pub map: SourceMap,
     /// Its trees, unless the preprocessor or the compiler gave up.
@@ -34,6 +38,26 @@ pub enum Change {
 }
 
 impl Checked {
+    /// Checks one file.
+    fn of(session: &Session, mirror: &Mirror, n: usize, file: &Named) -> Outcome<Checked> {
+        let mut sink = Sink::default();
+        let map = session.preprocess(&file.copy, &[], &mut sink)?;
+        let settings = session.settings(Until::Checked, &file.copy);
+        let broken = sink.has_errors();
+        let reads = (!broken).then(|| map.files.iter().filter_map(|name| mirror.find(name)).chain([n]).collect());
+        let found = if broken { None } else { Some(pipeline::trees(&map, &settings, &mut sink)) };
+        let typed = |d: &&Diagnostic| d.level == Level::Error && !is_of_flow(d);
+        let types = sink.all.iter().filter(typed).count();
+        let paths = sink.all.iter().filter(|d| d.level == Level::Error).count();
+        let (stage, errors, trees) = match found {
+            None => (3, paths, None),
+            Some(Err(_)) => (2, usize::MAX, None),
+            Some(Ok(trees)) if types > 0 => (1, types, Some(trees)),
+            Some(Ok(trees)) => (0, paths, Some(trees)),
+        };
+        Ok(Checked { file: n, reads, map, trees, sink, score: (stage, errors) })
+    }
+
     /// Its errors, by line.
     fn errors(&self) -> BTreeSet<(&'static str, String, u32)> {
         let errors = self.sink.all.iter().filter(|d| d.level == Level::Error);
@@ -55,32 +79,28 @@ impl Checked {
 /// All files that are compiled.
 pub struct State {
     /// By file, in the order of their names.
-    pub units: Vec<Checked>,
+    pub units: Vec<Rc<Checked>>,
 }
 
 impl State {
     /// Checks the copies of all sources.
     pub fn of(session: &Session, mirror: &Mirror) -> Outcome<State> {
+        State::again(session, mirror, &State { units: vec![] }, &BTreeSet::new())
+    }
+
+    /// Checks the copies of those sources again that the `changed` files are part of. What is known
+    /// of the others is taken from `before`.
+    pub fn again(session: &Session, mirror: &Mirror, before: &State, changed: &BTreeSet<usize>) -> Outcome<State> {
         let mut units = vec![];
         for (n, file) in mirror.files.iter().enumerate() {
             if file.copy.extension().is_none_or(|e| e != "lee") {
                 continue;
             }
-            let mut sink = Sink::default();
-            let map = session.preprocess(&file.copy, &[], &mut sink)?;
-            let settings = session.settings(Until::Checked, &file.copy);
-            let broken = sink.has_errors();
-            let found = if broken { None } else { Some(pipeline::trees(&map, &settings, &mut sink)) };
-            let typed = |d: &&Diagnostic| d.level == Level::Error && !is_of_flow(d);
-            let types = sink.all.iter().filter(typed).count();
-            let paths = sink.all.iter().filter(|d| d.level == Level::Error).count();
-            let (stage, errors, trees) = match found {
-                None => (3, paths, None),
-                Some(Err(_)) => (2, usize::MAX, None),
-                Some(Ok(trees)) if types > 0 => (1, types, Some(trees)),
-                Some(Ok(trees)) => (0, paths, Some(trees)),
-            };
-            units.push(Checked { file: n, map, trees, sink, score: (stage, errors) });
+            let known = before.units.iter().find(|u| u.file == n);
+            match known.filter(|u| u.reads.as_ref().is_some_and(|reads| reads.is_disjoint(changed))) {
+                Some(unit) => units.push(unit.clone()),
+                None => units.push(Rc::new(Checked::of(session, mirror, n, file)?)),
+            }
         }
         // The order in which files are named does not matter.
         units.sort_by(|a, b| mirror.files.get(a.file).map(|f| &f.real).cmp(&mirror.files.get(b.file).map(|f| &f.real)));
@@ -93,8 +113,9 @@ impl State {
         if pairs().any(|(now, then)| now.score.0 > then.score.0) {
             return Change::Worse;
         }
-        let adds =
-            |(now, then): (&Checked, &Checked)| now.score.0 == then.score.0 && !now.errors().is_subset(&then.errors());
+        let adds = |(now, then): (&Rc<Checked>, &Rc<Checked>)| {
+            now.score.0 == then.score.0 && !now.errors().is_subset(&then.errors())
+        };
         match pairs().any(adds) {
             false => Change::Fine,
             true if pairs().all(|(now, then)| now.score <= then.score) && pairs().any(|(n, t)| n.score < t.score) => {
@@ -106,7 +127,7 @@ impl State {
 
     /// Errors in all files.
     pub fn errors(&self) -> impl Iterator<Item = (&Checked, &Diagnostic)> {
-        self.units.iter().flat_map(|u| u.sink.all.iter().filter(|d| d.level == Level::Error).map(move |d| (u, d)))
+        self.units.iter().flat_map(|u| u.sink.all.iter().filter(|d| d.level == Level::Error).map(move |d| (&**u, d)))
     }
 
     /// What could be written, the kinds in their order.
@@ -116,7 +137,7 @@ impl State {
             .iter()
             .filter_map(|u| u.trees.as_ref().map(|t| Unit { map: &u.map, ast: &t.ast, tree: &t.typed }))
             .collect();
-        let mut all = port::findings(&units, closed, self.units.iter().all(Checked::is_whole));
+        let mut all = port::findings(&units, closed, self.units.iter().all(|u| u.is_whole()));
         for checked in &self.units {
             for report in &checked.sink.all {
                 all.extend(report.fixes.iter().filter_map(|fix| fix.placed(&checked.map)).map(|fix| Finding {

@@ -69,10 +69,11 @@ pub fn diff(name: &Path, old: &[u8], new: &[u8]) -> (String, usize) {
     (advise::diff::diff(&name.to_string_lossy(), &old, &edits), edits.len())
 }
 
-/// Replaces a file, with its mode: a reader finds the old text or the new one.
-pub fn replace(file: &Path, bytes: &[u8]) -> Outcome<()> {
+/// Replaces or makes a file, with the mode that `old` has: a reader finds the old text or the new
+/// one.
+pub fn replace(file: &Path, bytes: &[u8], old: &Path) -> Outcome<()> {
     let cannot = |e: std::io::Error| Failure::file("write", file, &e);
-    let mode = fs::metadata(file).map(|m| m.permissions());
+    let mode = fs::metadata(old).map(|m| m.permissions());
     let other = beside(file);
     let done = fs::write(&other, bytes).and_then(|()| match &mode {
         Ok(mode) => fs::set_permissions(&other, mode.clone()),
