@@ -200,7 +200,7 @@ struct node {
 };
 
 static void drop_node(struct lee_work *work, void *element);
-static const struct lee_owned node_owned = {sizeof(struct node), drop_node, 0, 0, NULL, 0, 0};
+static const struct lee_owned node_owned = {sizeof(struct node), drop_node, 0, 0, NULL, 0, 0, 0};
 
 static void drop_node(struct lee_work *work, void *element) {
     struct node *node = element;
@@ -239,7 +239,7 @@ static void drop_pointer(struct lee_work *work, void *element) {
     lee_push(work, *(struct node **)element, &node_owned);
 }
 
-static const struct lee_owned pointers_owned = {sizeof(void *), drop_pointer, 0, 0, NULL, 0, 0};
+static const struct lee_owned pointers_owned = {sizeof(void *), drop_pointer, 0, 0, NULL, 0, 0, 0};
 
 static void test_wide(void) {
     struct node **all_nodes = lee_heap_alloc_array(&site, 50000, sizeof *all_nodes, 0);
@@ -256,7 +256,7 @@ struct message {
 };
 
 static const struct lee_owned message_owned = {
-    sizeof(struct message), NULL, offsetof(struct message, parts), sizeof(void *), drop_pointer, 0, 0};
+    sizeof(struct message), NULL, offsetof(struct message, parts), sizeof(void *), drop_pointer, 0, 0, 0};
 
 static void test_tail(void) {
     struct message *message = lee_heap_alloc(&site, sizeof *message + 10 * sizeof(void *));
@@ -270,7 +270,7 @@ struct shared {
 };
 
 static void drop_shared(struct lee_work *work, void *element);
-static const struct lee_owned shared_owned = {sizeof(struct shared), drop_shared, 0, 0, NULL, 1, 0};
+static const struct lee_owned shared_owned = {sizeof(struct shared), drop_shared, 0, 0, NULL, 1, 0, 0};
 
 static void drop_shared(struct lee_work *work, void *element) {
     lee_push(work, ((struct shared *)element)->other, &shared_owned);
