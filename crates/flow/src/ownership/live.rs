@@ -4,9 +4,10 @@
 //! state has a bit for each pair of a loan and a local that may hold it; `regions` says which pairs
 //! there are (those whose types let the loan in), this file which of them there are at a point: an
 //! assignment to a whole local replaces what it held, a store through a pointer adds to every local
-//! that may see that memory. The fields of a local struct hold apart: each has a pair of its own. A loan is in force while one of its holders is live, that is, may be
-//! read later. So a loan ends after the last use of what holds it, on each path separately (as in
-//! Polonius; see Rust RFC 2094 and its successor), and does not come back.
+//! that may see that memory. The fields of a local struct hold apart: each has a pair of its own. A
+//! loan is in force while one of its holders is live, that is, may be read later. So a loan ends
+//! after the last use of what holds it, on each path separately (as in Polonius; see Rust RFC 2094
+//! and its successor), and does not come back.
 //!
 //! Some loans last to the end of a block by nature: of a cursor, of an `unpack` that lends, of an
 //! `open`; and all loans of a function that calls something that returns twice. A holder of one of
@@ -185,10 +186,12 @@ impl Live {
         }
     }
 
-    /// What the local or its field held is replaced. Loans that last to the end of a block stay.
+    /// What the local or its field held is replaced. Loans that last to the end of a block stay, and
+    /// so does what a local holds as a whole, of which a field is not all.
     fn take(&self, s: &mut State, part: Part) {
         for (pair, loan) in self.of_part(part) {
-            if !self.lexical.contains(loan) {
+            let all = self.pairs.get(pair).is_some_and(|(_, of)| part.field.is_none() || of.field == part.field);
+            if all && !self.lexical.contains(loan) {
                 s.held.remove(pair);
             }
         }
@@ -248,9 +251,11 @@ impl Live {
                 self.held_by(s, part, &mut loans);
             }
         });
-        // The arguments are pointers to bytes, whose types let no loan of what they lead to in.
-        if let Some(&local) = self.outs.copied.get(&at) {
-            self.held_by(s, whole(local), &mut loans);
+        // Pointers to bytes, whose types let no loan of what they lead to in.
+        match self.outs.bytes.get(&at) {
+            Some(Some(local)) => self.held_by(s, whole(*local), &mut loans),
+            Some(None) => loans.extend(self.held(s)),
+            None => {}
         }
         let call = matches!(stmt.kind, StmtKind::Call { .. } | StmtKind::Asm(_) | StmtKind::CopyElements { .. });
         if let Some((_, local)) = out {
@@ -341,8 +346,10 @@ struct Outs {
     calls: FxHashMap<Point, (Local, Local)>,
     /// Those temporaries.
     temps: FxHashSet<Local>,
-    /// By call of `memcpy` and the like: the local that leads to the pointers that are copied.
-    copied: FxHashMap<Point, Local>,
+    /// Where pointers are read through a pointer to bytes: the local that leads to them; `None` if
+    /// it is not known, and may be any. So it is at calls of `memcpy` and the like, and where their
+    /// result is a pointer to pointers again.
+    bytes: FxHashMap<Point, Option<Local>>,
 }
 
 impl Outs {
@@ -371,16 +378,22 @@ impl Outs {
         }
         for (b, block) in body.blocks.iter().enumerate() {
             for (s, stmt) in block.stmts.iter().enumerate() {
+                let at = Point { block: BlockId(b as u32), stmt: s };
+                if is_from_bytes(program, body, &stmt.kind) {
+                    outs.bytes.insert(at, None);
+                }
                 let StmtKind::Call { args, ty, .. } = &stmt.kind else { continue };
                 let Some(func) = program.types.as_func(*ty) else { continue };
                 let copied = func.copies.and_then(|(_, from)| whole_local(args.get(from as usize)?));
                 if let Some(from) = copied {
                     let resolver = resolver.get_or_insert_with(|| Resolver::new(body));
                     let place = resolver.place(&Place { base: PlaceBase::Local(from), proj: vec![Proj::Deref] });
-                    let pointers = place_ty(program, body, &place).is_ok_and(|q| program.types.has_pointers(q.ty));
-                    if let Some(local) = place.base_local().filter(|_| pointers) {
-                        outs.copied.insert(Point { block: BlockId(b as u32), stmt: s }, local);
-                    }
+                    match place_ty(program, body, &place).map(|q| q.ty) {
+                        Ok(ty) if program.types.has_pointers(ty) => outs.bytes.insert(at, place.base_local()),
+                        // What another copy returned.
+                        Ok(ty) if matches!(program.types.kind(ty), TyKind::Void) => outs.bytes.insert(at, None),
+                        _ => None,
+                    };
                 }
                 let Some((from, out)) = func.end_into else { continue };
                 // `strtok_r` continues from what is there if its first argument is null.
@@ -389,7 +402,7 @@ impl Outs {
                 let Some(temp) = temp.filter(|t| !goes_on && reads.get(t) == Some(&1)) else { continue };
                 if let Some(Some(local)) = addresses.get(&temp) {
                     outs.temps.insert(temp);
-                    outs.calls.insert(Point { block: BlockId(b as u32), stmt: s }, (temp, *local));
+                    outs.calls.insert(at, (temp, *local));
                 }
             }
         }
@@ -409,6 +422,15 @@ impl Outs {
         };
         dest.is_some_and(|temp| self.temps.contains(&temp))
     }
+}
+
+/// Whether the statement makes a pointer to bytes one to pointers.
+fn is_from_bytes(program: &Program, body: &Body, kind: &StmtKind) -> bool {
+    let Some((dest, Rvalue::Bits(from, _))) = kind.as_assign() else { return false };
+    let types = &program.types;
+    let leads_to_pointers = |ty| types.as_pointer(ty).is_some_and(|p| types.has_pointers(p.target.ty));
+    place_ty(program, body, dest).is_ok_and(|q| leads_to_pointers(q.ty))
+        && mir::ty::operand_ty(program, body, from).is_ok_and(|ty| !leads_to_pointers(ty))
 }
 
 fn is_nonnull(program: &Program, body: &Body, operand: Option<&Operand>) -> bool {

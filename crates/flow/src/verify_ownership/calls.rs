@@ -3,7 +3,7 @@
 use mir::ir::*;
 use mir::ty::owns;
 use typing::tree::RegionKind;
-use typing::types::{Own, Region, Ty, TyKind};
+use typing::types::{Own, ParamTy, Region, Ty, TyKind};
 
 use super::memory::{plain_path, Base, Cell, Memory, Null, Token, Value};
 use super::walk::{Ends, Step, Walker};
@@ -32,6 +32,7 @@ impl Walker<'_> {
         if !m.no_loans {
             m.forget_numbers();
         }
+        let copied = func.as_ref().and_then(|f| self.copied_bytes(m, f.copies?, args, &values));
         let mut result = Value::unknown();
         for (n, (value, param)) in values.iter().enumerate() {
             let owner = param.is_some_and(|p| self.is_owned_scalar(p.ty));
@@ -72,6 +73,7 @@ impl Walker<'_> {
                 result.loans.extend(value.loans.iter().copied());
             }
         }
+        m.cells.extend(copied.into_iter().flatten());
         if let Some(func) = &func {
             if let Some((value, _)) = func.into.and_then(|n| values.get(n as usize)) {
                 result.needs.extend(value.needs.iter().copied());
@@ -88,6 +90,39 @@ impl Walker<'_> {
             self.add_region(&mut result, p.region);
         }
         self.store(m, dest, result)
+    }
+
+    /// What a call of `memcpy` and the like leaves in its target: cells with the pointers that are
+    /// in its source. `None` if less than the source is copied, or its cells are not known.
+    fn copied_bytes(
+        &self,
+        m: &Memory,
+        (to, from): (u32, u32),
+        args: &[Operand],
+        values: &[(Value, Option<ParamTy>)],
+    ) -> Option<Vec<(Cell, Value)>> {
+        let end = |n: u32| {
+            let arg = args.get(n as usize)?.place()?.clone();
+            let place = self.resolver.place(&Place { base: arg.base, proj: [arg.proj, vec![Proj::Deref]].concat() });
+            let cell = match (values.get(n as usize)?.0.points, place.base) {
+                (Some(object), _) => (Base::Object(object), vec![]),
+                (None, PlaceBase::Local(local)) => (Base::Local(local), plain_path(&place)?),
+                (None, _) => return None,
+            };
+            Some((cell, self.place_ty(&place)))
+        };
+        let ((target, ty), (source, from_ty)) = (end(to)?, end(from)?);
+        let size = self.program.types.layout(ty)?.size;
+        let whole = |o: &Operand| matches!(o, Operand::Const(Const::Int(n, _)) if *n >= i128::from(size));
+        if !self.program.types.same_modulo_regions(ty, from_ty) || !args.iter().any(whole) {
+            return None;
+        }
+        let copy = |cell: Cell| {
+            let value = m.cells.get(&cell)?.looked_at();
+            let steps = cell.1.get(source.1.len()..)?;
+            Some(((target.0, [&target.1, steps].concat()), value))
+        };
+        Some(Self::cells_in(m, &source).into_iter().filter_map(copy).collect())
     }
 
     /// Whether it is a pointer into the heap and nowhere else.

@@ -2,6 +2,7 @@
 
 use mir::cfg::Cfg;
 use mir::ir::*;
+use mir::resolve::Resolver;
 use mir::ty::owns;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
@@ -28,6 +29,8 @@ pub(crate) struct Walker<'a> {
     pub(super) is_unsafe: bool,
     /// Which locals are read later.
     pub(super) later: ReadLater,
+    /// What temporaries with pointers lead to.
+    pub(super) resolver: Resolver,
     /// Locals that hold what is lent to this function or to a call.
     pub(super) lent: FxHashSet<Local>,
     pub(super) cursors: Vec<(Local, Place)>,
@@ -52,6 +55,7 @@ impl<'a> Walker<'a> {
             at: (BlockId(0), 0),
             is_unsafe: false,
             later: ReadLater::new(body),
+            resolver: Resolver::new(body),
             lent: FxHashSet::default(),
             cursors: vec![],
             unpacked: None,
