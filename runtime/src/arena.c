@@ -91,6 +91,8 @@ void *lee_arena_block(struct lee_arena *arena, size_t size, size_t align) {
     size_t header = align > sizeof(struct lee_arena_page) ? align : sizeof(struct lee_arena_page);
     if (lee_system_fails() || size > (size_t)1 << 36) /* malloc of AddressSanitizer would end the program */
         return NULL;
+    if (arena->magic == LEE_EXCHANGE_ARENA)
+        lee_exchange_ask(size);
     struct lee_heap *heap = lee_heap_self();
     if (heap != NULL) {
         lee_custodians_ask(heap, header + size);
@@ -106,6 +108,8 @@ void *lee_arena_block(struct lee_arena *arena, size_t size, size_t align) {
     if (arena->pages == NULL)
         link_arena(arena);
     lee_arena_add_page(arena, page);
+    if (arena->magic == LEE_EXCHANGE_ARENA)
+        lee_exchange_count_page(arena, (ptrdiff_t)size);
     return memset(page + 1, 0, size);
 }
 
@@ -164,11 +168,16 @@ struct lee_arena_page *lee_arena_grow(struct lee_arena *arena, size_t bytes) {
     if (bytes > (size_t)PTRDIFF_MAX / 2)
         return NULL;
     bool alone = arena->pages != NULL && bytes > usual / 4;
+    size_t wanted = alone || bytes > usual ? bytes : usual;
     if (arena->magic > LEE_EXCHANGE_ARENA)
-        lee_key_grows(alone || bytes > usual ? bytes : usual);
-    struct lee_arena_page *page = take_page(arena, alone || bytes > usual ? bytes : usual);
+        lee_key_grows(wanted);
+    else if (arena->magic == LEE_EXCHANGE_ARENA)
+        lee_exchange_ask(wanted);
+    struct lee_arena_page *page = take_page(arena, wanted);
     if (page == NULL)
         return NULL;
+    if (arena->magic == LEE_EXCHANGE_ARENA)
+        lee_exchange_count_page(arena, (ptrdiff_t)page->bytes);
     if (arena->pages == NULL) {
         link_arena(arena);
         lee_arena_add_page(arena, page);
@@ -234,6 +243,8 @@ void lee_arena_drop_page(struct lee_arena *arena, struct lee_arena_page *page) {
     if (arena->pages == NULL)
         lee_arena_unlink(arena);
     lee_listed_end(page, lee_arena_page_end(page));
+    if (arena->magic == LEE_EXCHANGE_ARENA)
+        lee_exchange_count_page(arena, -(ptrdiff_t)page->bytes);
     give(page);
 }
 
@@ -248,6 +259,8 @@ void lee_arena_clear(struct lee_arena *arena) {
         return;
     lee_arena_unlink(arena);
     lee_arena_unlist(arena);
+    if (arena->magic == LEE_EXCHANGE_ARENA)
+        lee_exchange_count_page(arena, -(ptrdiff_t)arena->charged);
     arena->magic = 0;
     arena->next = arena->end = NULL;
     arena->pages = NULL;

@@ -112,10 +112,15 @@ static void wake(const struct lee_endpoint *end) {
 
 /* --- making and closing ------------------------------------------------------------------------------------------------ */
 
+/* What a block takes of C's memory, with the header that malloc puts there. */
+static size_t charge_of(size_t bytes) {
+    return (bytes < KEPT_BYTES ? KEPT_BYTES : bytes) + LEE_MALLOC_HEADER;
+}
+
 /* Each end stands for half of the block. */
 static void count_end(const struct lee_endpoint *end, int more) {
     lee_process_count(end->owner, LEE_GROUP_ENDPOINTS, more);
-    lee_process_count(end->owner, LEE_GROUP_BYTES, more * (ptrdiff_t)(end->channel->bytes / 2));
+    lee_process_count(end->owner, LEE_GROUP_BYTES, more * (ptrdiff_t)(charge_of(end->channel->bytes) / 2));
 }
 
 static void link_end(struct lee_endpoint *end, struct lee_process *owner) {
@@ -195,7 +200,7 @@ void lee_channel_make(const struct lee_site *site, const struct lee_contract *co
         __builtin_add_overflow(bytes, sizeof(struct channel), &bytes))
         lee_fault_memory(site, SIZE_MAX);
     struct lee_process *self = lee_process_self();
-    lee_process_ask(LEE_GROUP_BYTES, bytes);
+    lee_process_ask(LEE_GROUP_BYTES, charge_of(bytes));
     lee_process_ask(LEE_GROUP_ENDPOINTS, 2);
     struct channel *channel = take_block(bytes);
     if (channel == NULL)

@@ -95,9 +95,24 @@ static struct lee_endpoint *take_out(struct lee_set *set, struct lee_member *mem
 
 /* --- making and ending ---------------------------------------------------------------------------------------------------- */
 
+static size_t bytes_of(const struct lee_set_kind *kind) {
+    return sizeof(struct lee_set) + (MESSAGES + (size_t)kind->contract->messages) * sizeof(struct lee_members);
+}
+
+/* The process that has the set is charged for it and for the memory of its members. */
+static void count_bytes(const struct lee_set *set, size_t bytes, int more) {
+    lee_process_count(set->owner, LEE_GROUP_BYTES, more * (ptrdiff_t)(bytes + LEE_MALLOC_HEADER));
+}
+
+static void free_member(const struct lee_set *set, struct lee_member *member) {
+    count_bytes(set, sizeof *member + set->kind->bytes, -1);
+    free(member);
+}
+
 struct lee_set *lee_set_make(const struct lee_site *site, const struct lee_set_kind *kind) {
     struct lee_process *self = lee_process_self();
-    size_t bytes = sizeof(struct lee_set) + (MESSAGES + (size_t)kind->contract->messages) * sizeof(struct lee_members);
+    size_t bytes = bytes_of(kind);
+    lee_process_ask(LEE_GROUP_BYTES, bytes + LEE_MALLOC_HEADER);
     struct lee_set *set = lee_system_fails() ? NULL : calloc(1, bytes);
     if (set == NULL)
         lee_fault_memory(site, bytes);
@@ -107,6 +122,7 @@ struct lee_set *lee_set_make(const struct lee_site *site, const struct lee_set_k
     if (set->next != NULL)
         set->next->previous = set;
     self->sets = set;
+    count_bytes(set, bytes, 1);
     return set;
 }
 
@@ -114,7 +130,7 @@ static void give_back(struct lee_set *set) {
     struct lee_member *spare;
     while ((spare = set->spare) != NULL) {
         set->spare = spare->next;
-        free(spare);
+        free_member(set, spare);
     }
     if (set->previous != NULL)
         set->previous->next = set->next;
@@ -122,6 +138,7 @@ static void give_back(struct lee_set *set) {
         set->owner->sets = set->next;
     if (set->next != NULL)
         set->next->previous = set->previous;
+    count_bytes(set, bytes_of(set->kind), -1);
     free(set);
 }
 
@@ -137,7 +154,7 @@ void lee_set_free(struct lee_set *set) {
                 /* The member's memory is this loop's while its value is released. */
                 set->spare = member->next;
                 lee_dispose_parts(member->value, set->kind->bytes, set->kind->owned);
-                free(member);
+                free_member(set, member);
             }
         }
     }
@@ -181,6 +198,8 @@ void lee_set_add(const struct lee_site *site, struct lee_set *set, struct lee_en
         set->spare = member->next;
     else if (bytes < set->kind->bytes || lee_system_fails() || (member = malloc(bytes)) == NULL)
         lee_fault_memory(site, bytes);
+    else
+        count_bytes(set, bytes, 1);
     member->end = end;
     member->set = set;
     if (set->kind->bytes > 0)

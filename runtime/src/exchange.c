@@ -41,12 +41,25 @@ static void link_to(struct lee_exchange_block *block, struct lee_process *proces
     count(process, block, 1);
 }
 
+static struct lee_group *note_sent(size_t bytes) {
+    return lee_group_note_sent == NULL ? NULL : lee_group_note_sent(bytes);
+}
+
+static void drop_sent(void *payer, size_t bytes) {
+    if (lee_group_drop_sent != NULL)
+        lee_group_drop_sent(payer, bytes);
+}
+
+/* Who was charged for a block on no ring no longer is. */
+static void drop_payer(const struct lee_exchange_block *block) {
+    drop_sent(block->links.previous, charge_of(block->size + sizeof *block));
+}
+
 /* It is the running process's no longer, or that of the message that it was on its way with. */
 static void unlink_from(struct lee_exchange_block *block) {
     struct lee_exchange_links *links = &block->links;
     if (links->next == links) {
-        if (lee_group_drop_sent != NULL)
-            lee_group_drop_sent((struct lee_group *)(void *)links->previous, charge_of(block->size + sizeof *block));
+        drop_payer(block);
         return;
     }
     links->next->previous = links->previous;
@@ -57,7 +70,7 @@ static void unlink_from(struct lee_exchange_block *block) {
 /* A message takes it along. As long as that is not received, the sender's custodians pay for it:
  * the next word says that it is on its way, the one before who pays. */
 static void send(struct lee_exchange_block *block) {
-    struct lee_group *payer = lee_group_note_sent == NULL ? NULL : lee_group_note_sent(charge_of(block->size + sizeof *block));
+    struct lee_group *payer = note_sent(charge_of(block->size + sizeof *block));
     block->links.next = &block->links;
     block->links.previous = (struct lee_exchange_links *)(void *)payer;
 }
@@ -82,8 +95,6 @@ static void *take(struct lee_heap *heap, size_t bytes) {
 /* There is none at hand. What the process's own heap has no use for may be what is missing. */
 static __attribute__((noinline)) void *take_slowly(size_t bytes) {
     struct lee_heap *heap = lee_exchange_heap();
-    if (heap != NULL && lee_groups_limit_memory) /* blocks are charged, and nobody pays for the rest of a huge page */
-        heap->huge = false;
     void *cell = heap == NULL ? NULL : take(heap, bytes);
     struct lee_heap *own = cell == NULL ? lee_heap_self() : NULL;
     if (own == NULL || !lee_heap_may_collect(own) || own->collecting || own->disposing > 0)
@@ -101,7 +112,7 @@ void *lee_exchange_try_new(size_t size, const struct lee_owned *owned) {
     struct lee_process *process = lee_process_self();
     struct lee_exchange_block *block = NULL;
     if (__builtin_expect(lee_process_is_watched(process), 0))
-        lee_process_ask(LEE_GROUP_BYTES, charge_of(bytes)); /* may not return */
+        lee_exchange_ask(charge_of(bytes));
     if (__builtin_expect(bytes <= LEE_CELL_MOST && exchange != NULL, 1)) {
         unsigned class_ = lee_class_of_aligned(bytes);
         size_t cell_bytes = lee_class_bytes(class_);
@@ -162,12 +173,16 @@ static void release(struct lee_exchange_block *block) {
     lee_cell_put(block, bins, &bins->bins[LEE_PLAIN][class_], lee_class_bytes(class_));
 }
 
-void lee_exchange_unlink(void *block) {
-    unlink_from(block_of(block));
+void lee_exchange_unlink(void *object) {
+    struct lee_exchange_block *block = block_of(object);
+    unlink_from(block);
+    send(block);
 }
 
-void lee_exchange_give_back(void *block) {
-    release(block_of(block));
+void lee_exchange_give_back(void *object) {
+    struct lee_exchange_block *block = block_of(object);
+    drop_payer(block);
+    release(block);
 }
 
 /* --- what blocks own ---------------------------------------------------------------------------------------------------- */
@@ -250,35 +265,65 @@ void lee_exchange_take(void *block) {
 /* --- arenas ---------------------------------------------------------------------------------------------------------------- */
 
 struct lee_heap *lee_exchange_heap(void) {
-    return exchange != NULL ? exchange : begin();
+    struct lee_heap *heap = exchange != NULL ? exchange : begin();
+    if (heap != NULL && lee_groups_limit_memory) /* no process is charged for the rest of a huge page */
+        heap->huge = false;
+    return heap;
+}
+
+void lee_exchange_ask(size_t bytes) {
+    if (lee_process_is_watched(lee_process_self()))
+        lee_process_ask(LEE_GROUP_BYTES, bytes);
+}
+
+void lee_exchange_count_page(struct lee_arena *arena, ptrdiff_t bytes) {
+    arena->charged += (size_t)bytes;
+    lee_process_count(lee_process_self(), LEE_GROUP_BYTES, bytes);
 }
 
 struct lee_arena *lee_exchange_key_new(const struct lee_site *site) {
     struct lee_arena first;
     lee_arena_begin(&first);
     first.magic = LEE_EXCHANGE_ARENA;
+    first.charged = 0;
     struct lee_arena *key = lee_arena_take(site, &first, sizeof *key, _Alignof(struct lee_arena));
     if (key == NULL)
         return NULL;
     lee_arena_unlink(&first);
     *key = first;
     lee_arena_link(&lee_process_self()->arenas.exchange, key);
-    key->holders = 1;
     return key;
+}
+
+/* As with blocks (`send`): of an arena on its way, `newer` is its own address, `older` says who is
+ * charged for its pages. */
+static void send_key(struct lee_arena *key) {
+    lee_arena_unlist(key); /* `container_of` finds what is of this process only */
+    lee_arena_unlink(key);
+    lee_process_count(lee_process_self(), LEE_GROUP_BYTES, -(ptrdiff_t)key->charged);
+    key->newer = key;
+    key->older = (struct lee_arena *)(void *)note_sent(key->charged);
+}
+
+/* The running process's from here on, if it was on its way. */
+static void receive_key(struct lee_arena *key) {
+    if (key->newer != key)
+        return;
+    drop_sent(key->older, key->charged);
+    lee_arena_link(&lee_process_self()->arenas.exchange, key);
+    lee_process_count(lee_process_self(), LEE_GROUP_BYTES, (ptrdiff_t)key->charged);
 }
 
 void lee_exchange_pass_key(enum lee_walk walk, struct lee_arena *key) {
     if (key == NULL || !passes(walk))
         return;
     if (walk == LEE_WALK_LEAVE) {
-        lee_arena_unlist(key); /* `container_of` finds what is of this process only */
-        lee_arena_unlink(key);
-        key->newer = key->older = NULL;
-    } else if (walk == LEE_WALK_ARRIVE) {
-        lee_arena_link(&lee_process_self()->arenas.exchange, key);
-    } else {
-        lee_arena_clear(key);
+        send_key(key);
+        return;
     }
+    receive_key(key);
+    if (walk != LEE_WALK_ARRIVE)
+        lee_arena_clear(key);
 }
 
 /* --- the end of a process ------------------------------------------------------------------------------------------------- */

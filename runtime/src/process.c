@@ -57,7 +57,6 @@ void lee_process_uncharge(struct lee_process *process, size_t bytes) {
 #endif
 
 struct lee_process *lee_process_begin(void) {
-    own.hidden_pids = ~(uintptr_t)0;
     own.blocks.next = own.blocks.previous = &own.blocks;
 #ifndef LEE_NO_GC
     lee_tasks_begin(&own);

@@ -17,12 +17,14 @@
 
 #include <stddef.h>
 
+struct lee_address_table;
 struct lee_arena;
 struct lee_arena_page;
 struct lee_endpoint;
 struct lee_listed;
 struct lee_process_record;
 
+enum { LEE_MALLOC_HEADER = 16 /* what malloc takes for itself, when a block of its is charged */ };
 enum { LEE_KEPT_PAGES = 4 /* arenas that are alive at once in one process seldom are more */ };
 
 /* What the processes of threads have in common, so that what a thread of foreign code opened is written out at the end; each one that is
@@ -42,7 +44,7 @@ struct lee_process {
         struct lee_arena_page *kept[LEE_KEPT_PAGES]; /* first pages for the next arenas */
         unsigned kept_count;
     } arenas;
-    uintptr_t hidden_pids;     /* head of a list that keeps nothing alive: the complement of an address */
+    struct lee_address_table *pids; /* its names of processes, by their records (process_spawn.c) */
     struct lee_process_lists lists; /* if it was spawned */
     /* Of a process that was spawned; it lies at the top of the stack of its first task. */
     uintptr_t high; /* of that stack; 0 for the process of a thread */
@@ -56,7 +58,7 @@ struct lee_process {
     struct lee_endpoint *endpoints;    /* its ends of channels (channel.c) */
     struct lee_set *sets;              /* its sets of them (endpoint_set.c) */
     struct lee_exchange_links blocks;  /* head of the ring of its blocks of the exchange heap (exchange.c) */
-    struct lee_frozen *frozen;         /* what frozen blocks it holds (frozen.c); null: none */
+    struct lee_address_table *frozen;  /* how many pointers to which frozen blocks it has (frozen.c) */
     struct lee_process_record *record; /* what others know of it */
     uintptr_t last_high, last_lowest;  /* once it has ended: the stack that it ended on, if that is not its first task's */
 #ifndef LEE_NO_GC

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "address_table.h"
 #include "collect.h"
 #include "deadlock.h"
 #include "dispose.h"
@@ -41,10 +42,9 @@ struct lee_process_record {
     struct lee_process_record *next; /* of the free ones */
 };
 
-/* On a list of its process that keeps nothing alive: the collector drops it, or the end of the process. */
+/* In a table of its process that keeps nothing alive: the collector drops it, or the end of the process. */
 struct lee_pid {
     struct lee_process_record *record;
-    struct lee_pid *next, *previous;
 };
 
 /* What lies on the stack of a new process, above what it uses. */
@@ -88,32 +88,38 @@ static void release_record(struct lee_process_record *record) {
     records.count++;
 }
 
-static struct lee_pid *first_pid(void) {
-    return (struct lee_pid *)~lee_process_self()->hidden_pids;
-}
-
-static void link_pid(struct lee_pid *pid) {
-    lee_process_count(lee_process, LEE_GROUP_BYTES, sizeof(struct lee_process_record));
-    pid->next = first_pid();
-    if (pid->next != NULL)
-        pid->next->previous = pid;
-    lee_process_self()->hidden_pids = ~(uintptr_t)pid;
+/* There is room for it in the table. */
+static void link_pid(struct lee_pid *pid, struct lee_process_record *record) {
+    struct lee_process *self = lee_process_self();
+    pid->record = record;
+    lee_address_add(self->pids, record)->value = (uintptr_t)pid;
+    lee_process_count(self, LEE_GROUP_BYTES, sizeof *record);
 }
 
 static void drop_pid(void *object, size_t bytes) {
     struct lee_pid *pid = object;
+    struct lee_process *self = lee_process_self();
     (void)bytes;
     if (pid->record == NULL)
         return;
-    if (pid->previous != NULL)
-        pid->previous->next = pid->next;
-    else
-        lee_process_self()->hidden_pids = ~(uintptr_t)pid->next;
-    if (pid->next != NULL)
-        pid->next->previous = pid->previous;
-    lee_process_count(lee_process, LEE_GROUP_BYTES, -(ptrdiff_t)sizeof(struct lee_process_record));
+    lee_address_remove(self->pids, lee_address_find(self->pids, pid->record));
+    lee_process_count(self, LEE_GROUP_BYTES, -(ptrdiff_t)sizeof(struct lee_process_record));
     release_record(pid->record);
     pid->record = NULL;
+}
+
+/* A process ends: the objects themselves go with its heap. */
+static void drop_pids(struct lee_process *process) {
+    struct lee_address_table *table = process->pids;
+    process->pids = NULL;
+    for (size_t i = 0; table != NULL && i < table->room; i++) {
+        struct lee_pid *pid = (struct lee_pid *)table->entries[i].value;
+        if (pid == NULL)
+            continue;
+        release_record(pid->record);
+        pid->record = NULL;
+    }
+    free(table);
 }
 
 /* Not scanned: a record is in no heap. */
@@ -122,16 +128,17 @@ static const struct lee_layout pid_layout = {.bytes = sizeof(struct lee_pid), .d
 /* --- names and arguments -------------------------------------------------------------------------------------------------------- */
 
 /* The object of this process for another. There is one for each, so that equal ones are equal pointers. One that nothing reaches any more is
- * found, too: as long as it is on the list, no collection has ended it. */
+ * found, too: as long as it is in the table, no collection has ended it. */
 static struct lee_pid *pid_of(struct lee_process_record *record) {
-    for (struct lee_pid *pid = first_pid(); pid != NULL; pid = pid->next) {
-        if (pid->record == record)
-            return pid;
-    }
+    struct lee_process *self = lee_process_self();
+    const struct lee_address_entry *entry = lee_address_find(self->pids, record);
+    if (entry != NULL)
+        return (struct lee_pid *)entry->value;
     struct lee_pid *pid = lee_heap_alloc_typed(NULL, sizeof *pid, &pid_layout);
-    pid->record = record;
+    if (!lee_address_reserve(&self->pids))
+        lee_fault_memory(NULL, sizeof *self->pids);
+    link_pid(pid, record);
     record->count++;
-    link_pid(pid);
     return pid;
 }
 
@@ -197,8 +204,7 @@ static void release(struct lee_process *process, bool standing) {
         lee_opened_end();
     if (lee_fds_end != NULL)
         lee_fds_end(process);
-    while (first_pid() != NULL)
-        drop_pid(first_pid(), sizeof(struct lee_pid));
+    drop_pids(process);
     if (process->heap != NULL)
         lee_heap_delete(process->heap);
     lee_globals_release(process);
@@ -349,7 +355,7 @@ static struct lee_process *make(int (*entry)(void *), const void *arguments, siz
     struct lee_process *process = &beginning->process;
     memset(beginning, 0, sizeof *beginning);
     process->high = high;
-    process->lists.hidden_files = process->lists.hidden_opened = process->hidden_pids = ~(uintptr_t)0;
+    process->lists.hidden_files = process->lists.hidden_opened = ~(uintptr_t)0;
     process->blocks.next = process->blocks.previous = &process->blocks;
     process->tasks.first.low = low;
     process->tasks.first.high = place; /* what lies above are no words of the stack */
@@ -378,15 +384,15 @@ struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)
     lee_group_ask(custodian, LEE_GROUP_PROCESSES, 1);
     lee_group_ask(custodian, LEE_GROUP_TASKS, 1);
     struct lee_pid *pid = lee_heap_try_alloc_typed(sizeof *pid, &pid_layout);
-    struct lee_process_record *record = pid == NULL || bytes > ARGUMENTS_MOST ? NULL : new_record();
+    bool named = pid != NULL && bytes <= ARGUMENTS_MOST && lee_address_reserve(&lee_process_self()->pids);
+    struct lee_process_record *record = named ? new_record() : NULL;
     struct lee_group *group = record == NULL ? NULL : lee_group_of(custodian);
     if (group != NULL && group->shut) { /* it is over before it begins */
         if (owned != NULL)
             lee_dispose_parts((void *)(uintptr_t)arguments, bytes, owned);
         record->end.how = LEE_LIMIT;
         record->count = 1;
-        pid->record = record;
-        link_pid(pid);
+        link_pid(pid, record);
         return pid;
     }
     struct lee_process *process = group == NULL ? NULL : make(entry, arguments, bytes);
@@ -409,8 +415,7 @@ struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)
     beginning->owned = owned;
     if (owned != NULL)
         lee_walk_parts(LEE_WALK_LEAVE, beginning->arguments, bytes, owned);
-    pid->record = record;
-    link_pid(pid);
+    link_pid(pid, record);
     lee_process_link(process);
     lee_preempt_begin();
     /* The collector gives the record back with the object, so it counts for when that is due. */

@@ -103,7 +103,8 @@ void lee_small_give(struct lee_small *page) {
     uintptr_t start = lee_small_start(page);
     struct lee_unit *unit = lee_unit_in(lee_chunk_at(page), start);
     struct lee_small_unit *detail = detail_of(unit);
-    lee_process_uncharge(lee_process, LEE_PAGE_BYTES);
+    const struct lee_heap *owner = atomic_load_explicit(&page->owner, memory_order_relaxed);
+    lee_process_uncharge(owner->process, LEE_PAGE_BYTES); /* who runs may be another */
     size_t at = (start & (LEE_UNIT_BYTES - 1)) / LEE_PAGE_BYTES;
     atomic_store_explicit(&page->owner, NULL, memory_order_relaxed); /* first: from here on it is nobody's */
     __builtin_memset(page, 0, offsetof(struct lee_small, owner)); /* as in pages that nobody had yet */

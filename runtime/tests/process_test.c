@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <lee/collect.h>
@@ -17,6 +18,7 @@
 #include <lee/task.h>
 
 #include "../src/collect.h"
+#include "../src/dispose.h"
 #include "../src/poison.h"
 #include "../src/process.h"
 #include "../src/units.h"
@@ -345,6 +347,38 @@ static int ends(void *argument) {
     return 0;
 }
 
+/* How long it takes to find a process's name does not depend on how many others there are. */
+static void test_many_names(void) {
+    enum { NAMES = 100000, SECONDS_MOST = 2 /* by a search of all, it is more than ten */ };
+    struct lee_pid **pids = lee_heap_alloc(NULL, NAMES * sizeof *pids);
+    for (int i = 0; i < NAMES; i++) {
+        pids[i] = lee_process_spawn(NULL, ends, NULL, 0);
+        lee_process_wait(pids[i]);
+    }
+    clock_t start = clock();
+    for (int i = 0; i < NAMES; i++) {
+        struct handed sent = {.first = pids[i], .other = pids[NAMES - 1 - i]};
+        struct handed named, *given = &sent;
+        lee_walk_parts(LEE_WALK_LEAVE, given, sizeof *given, &handed);
+        memcpy(&named, given, sizeof named);
+        lee_walk_parts(LEE_WALK_NAME, &named, sizeof named, &handed);
+        lee_walk_parts(LEE_WALK_UNNAME, given, sizeof *given, &handed);
+        CHECK(named.first == pids[i] && named.other == pids[NAMES - 1 - i] && named.none == NULL);
+    }
+    CHECK((clock() - start) / CLOCKS_PER_SEC < SECONDS_MOST);
+    for (int i = 0; i < NAMES; i++)
+        pids[i] = i % 2 == 0 ? pids[i] : NULL;
+    lee_collect(); /* some of those go, and the others are found where they are now */
+    for (int i = 0; i < NAMES; i += 2) {
+        struct handed sent = {.first = pids[i]}, named;
+        lee_walk_parts(LEE_WALK_LEAVE, &sent, sizeof sent, &handed);
+        memcpy(&named, &sent, sizeof named);
+        lee_walk_parts(LEE_WALK_NAME, &named, sizeof named, &handed);
+        lee_walk_parts(LEE_WALK_UNNAME, &sent, sizeof sent, &handed);
+        CHECK(named.first == pids[i]);
+    }
+}
+
 /* The last process that ran has ended, and the first one waits for what never comes. */
 static void waits_for_nothing(void *argument) {
     (void)argument;
@@ -368,6 +402,7 @@ int main(void) {
     test_waits();
     test_ends();
     test_handed();
+    test_many_names();
     test_many();
     return check_end();
 }

@@ -34,7 +34,10 @@ struct lee_arena {
     struct lee_arena_page *pages;  /* newest first; null as long as the arena is empty */
     struct lee_arena_bins *bins;   /* of a reap: its free blocks; null until it has one */
     struct lee_arena *newer, *older; /* the arenas of the thread that have pages */
-    size_t holders;                /* of a counted key */
+    union {
+        size_t holders;            /* of a counted key */
+        size_t charged;            /* of an exchange arena: the bytes of its pages */
+    };
     uintptr_t magic;               /* of a key: what tells its address from other words */
     unsigned char mark;            /* of a key: the collection that runs has found it, ... */
     unsigned holder;               /* ... and who has it (precise.h) */

@@ -1,0 +1,30 @@
+/* address_table.h: what a process knows of things outside of its heap, by their addresses. Open
+ * addressing with linear probing; a table is at most half full. */
+#ifndef LEE_SRC_ADDRESS_TABLE_H
+#define LEE_SRC_ADDRESS_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct lee_address_entry {
+    const void *key; /* null: free */
+    uintptr_t value;
+};
+
+/* In memory of C's, which the collector does not read. */
+struct lee_address_table {
+    size_t used, room; /* a power of two */
+    struct lee_address_entry entries[];
+};
+
+/* Its entry; null if there is none. A null table is an empty one. */
+struct lee_address_entry *lee_address_find(struct lee_address_table *table, const void *key);
+/* Makes room for one more, which the running process is charged for. False if there is no memory. */
+bool lee_address_reserve(struct lee_address_table **table);
+/* One that is not there yet, for which there is room. Its value is 0. */
+struct lee_address_entry *lee_address_add(struct lee_address_table *table, const void *key);
+/* Entries that were found before may lie elsewhere after this. */
+void lee_address_remove(struct lee_address_table *table, struct lee_address_entry *entry);
+
+#endif
