@@ -51,6 +51,7 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("run/custodian_finalizers", "custodians"),
     ("run/custodian_holds_others", "custodians"),
     ("run/custodian_keys", "custodians"),
+    ("run/custodian_exchange", "custodians"),
     ("run/custodian_processes", "custodians"),
     ("run/custodian_windows", "custodians"),
     ("run/custodians", "custodians"),
