@@ -232,8 +232,10 @@ impl Checker<'_> {
         // it.
         let exchange = self.program.types.as_pointer(value.ty.ty).is_some_and(|p| p.region == Region::Exchange);
         let source = self.root_local(value).filter(|id| self.f.as_ref().is_some_and(|f| id.0 < f.params));
-        // What comes from a local that must be a view can only be one.
-        let from_view = self.root_local(value).filter(|&id| id != local).is_some_and(|id| {
+        // What comes from a local that must be a view can only be one, unless it is given away
+        // (`share(p)`).
+        let shared = own == Own::Shared && self.is_of_owner(value);
+        let from_view = self.root_local(value).filter(|&id| id != local && !shared).is_some_and(|id| {
             let state = self.inferred_mut(id);
             state.is_some_and(|state| state.needs_view && state.viewed && !state.not_view)
         });
@@ -303,6 +305,15 @@ impl Checker<'_> {
                 _ => None,
             },
             _ => None,
+        }
+    }
+
+    /// Whether the value, perhaps converted, is read from what owns.
+    fn is_of_owner(&self, e: &Expr) -> bool {
+        match &*e.kind {
+            ExprKind::Convert(_, inner) => self.is_of_owner(inner),
+            ExprKind::Load(place) | ExprKind::Move(place) => self.program.types.owns(place.ty.ty),
+            _ => false,
         }
     }
 

@@ -33,6 +33,8 @@ pub struct Body<'a> {
     pub trips: i64,
     /// What a run costs, about.
     pub cost: i64,
+    /// Cursors on slots that are open: no statement that may let other tasks run is written.
+    pub slot_cursors: u32,
     names: u32,
 }
 
@@ -68,6 +70,7 @@ impl<'a> Body<'a> {
             facts: vec![],
             trips: 1,
             cost: 1,
+            slot_cursors: 0,
             names: 0,
         }
     }

@@ -49,7 +49,9 @@ impl Body<'_> {
         self.trips *= rounds;
         let var = self.declare(place.clone(), Ty::Unique(p), St::Live);
         self.vars[var].is_place = true;
+        self.slot_cursors += u32::from(path.is_none());
         self.block(4);
+        self.slot_cursors -= u32::from(path.is_none());
         self.trips /= rounds;
         self.restore(&head);
         self.restore_one(var, &Own::new(St::Live));

@@ -416,7 +416,8 @@ impl Body<'_> {
     /// A call, if there is, or can be made, what it takes.
     pub fn call(&mut self, n: usize) -> bool {
         let fun = self.funs[n].clone();
-        if self.cost + self.trips * fun.cost > 6000 {
+        // A function may let other tasks run, or be called by its address.
+        if self.slot_cursors > 0 || self.cost + self.trips * fun.cost > 6000 {
             return false;
         }
         for param in fun.params.clone() {

@@ -7,6 +7,9 @@ use crate::program::{Param, Ret};
 impl Body<'_> {
     /// One statement with tasks.
     pub fn task_statement(&mut self) -> bool {
+        if self.slot_cursors > 0 {
+            return false;
+        }
         if self.random.chance(35) {
             self.line("yield();");
             return true;
