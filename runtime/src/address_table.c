@@ -2,11 +2,14 @@
 #include "address_table.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "process.h"
 #include "system.h"
 
-enum { ROOM_LEAST = 8 };
+/* Tables of MAPPED bytes or more are mapped: in libc's heap, what is allocated after one would keep its
+ * memory from going back to the system. */
+enum { ROOM_LEAST = 8, MAPPED = 1 << 16 };
 
 /* Fibonacci hashing (Knuth, 6.4): the upper half of the product depends on all bits of the address. */
 static size_t place_of(const struct lee_address_table *table, const void *key) {
@@ -30,12 +33,27 @@ struct lee_address_entry *lee_address_find(struct lee_address_table *table, cons
     return entry == NULL || entry->key == NULL ? NULL : entry;
 }
 
-bool lee_address_reserve(struct lee_address_table **place) {
+void lee_address_free(struct lee_address_table *table) {
+    if (bytes_of(table) >= MAPPED)
+        munmap(table, bytes_of(table));
+    else
+        free(table);
+}
+
+static struct lee_address_table *new_table(size_t room) {
+    size_t bytes = sizeof(struct lee_address_table) + room * sizeof(struct lee_address_entry);
+    if (lee_system_fails())
+        return NULL;
+    if (bytes < MAPPED)
+        return calloc(1, bytes);
+    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+/* The entries move to a table of so much room. False if there is no memory for it. */
+static bool move_to(struct lee_address_table **place, size_t room) {
     struct lee_address_table *old = *place;
-    if (old != NULL && 2 * old->used < old->room)
-        return true;
-    size_t room = old == NULL ? ROOM_LEAST : 2 * old->room;
-    struct lee_address_table *table = lee_system_fails() ? NULL : calloc(1, sizeof *table + room * sizeof *table->entries);
+    struct lee_address_table *table = new_table(room);
     if (table == NULL)
         return false;
     table->room = room;
@@ -45,8 +63,15 @@ bool lee_address_reserve(struct lee_address_table **place) {
     }
     lee_process_count(lee_process_self(), LEE_GROUP_BYTES, (ptrdiff_t)(bytes_of(table) - bytes_of(old)));
     *place = table;
-    free(old);
+    lee_address_free(old);
     return true;
+}
+
+bool lee_address_reserve(struct lee_address_table **place) {
+    const struct lee_address_table *table = *place;
+    if (table != NULL && 2 * table->used < table->room)
+        return true;
+    return move_to(place, table == NULL ? ROOM_LEAST : 2 * table->room);
 }
 
 struct lee_address_entry *lee_address_add(struct lee_address_table *table, const void *key) {
@@ -56,8 +81,9 @@ struct lee_address_entry *lee_address_add(struct lee_address_table *table, const
     return entry;
 }
 
-/* What lies behind a removed entry moves up (Knuth, 6.4, algorithm R). */
-void lee_address_remove(struct lee_address_table *table, struct lee_address_entry *entry) {
+/* What follows a removed entry moves up (Knuth, 6.4, algorithm R). */
+void lee_address_remove(struct lee_address_table **place, struct lee_address_entry *entry) {
+    struct lee_address_table *table = *place;
     size_t hole = (size_t)(entry - table->entries), mask = table->room - 1;
     for (size_t at = (hole + 1) & mask; table->entries[at].key != NULL; at = (at + 1) & mask) {
         if (((at - place_of(table, table->entries[at].key)) & mask) >= ((at - hole) & mask)) {
@@ -67,4 +93,7 @@ void lee_address_remove(struct lee_address_table *table, struct lee_address_entr
     }
     table->entries[hole] = (struct lee_address_entry){NULL, 0};
     table->used--;
+    /* Many names of what has ended go at once, in a collection. */
+    if (table->room > ROOM_LEAST && 16 * table->used < table->room)
+        (void)move_to(place, table->room / 4 < ROOM_LEAST ? ROOM_LEAST : table->room / 4);
 }

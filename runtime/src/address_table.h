@@ -24,7 +24,9 @@ struct lee_address_entry *lee_address_find(struct lee_address_table *table, cons
 bool lee_address_reserve(struct lee_address_table **table);
 /* One that is not there yet, for which there is room. Its value is 0. */
 struct lee_address_entry *lee_address_add(struct lee_address_table *table, const void *key);
-/* Entries that were found before may lie elsewhere after this. */
-void lee_address_remove(struct lee_address_table *table, struct lee_address_entry *entry);
+/* Null is fine. */
+void lee_address_free(struct lee_address_table *table);
+/* Entries that were found before may be elsewhere after this: a table with few left shrinks. */
+void lee_address_remove(struct lee_address_table **place, struct lee_address_entry *entry);
 
 #endif

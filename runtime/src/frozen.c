@@ -45,8 +45,8 @@ static bool note(const void *block) {
 
 /* One less, if it was noted. */
 static void forget(const void *block) {
-    struct lee_address_table *table = lee_process_self()->frozen;
-    struct lee_address_entry *entry = lee_address_find(table, block);
+    struct lee_address_table **table = &lee_process_self()->frozen;
+    struct lee_address_entry *entry = lee_address_find(*table, block);
     if (entry != NULL && --entry->value == 0)
         lee_address_remove(table, entry);
 }
@@ -108,5 +108,5 @@ void lee_frozen_end(struct lee_process *process) {
         if (table->entries[i].key != NULL)
             give_up((void *)(uintptr_t)table->entries[i].key, table->entries[i].value);
     }
-    free(table);
+    lee_address_free(table);
 }

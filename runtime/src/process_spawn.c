@@ -102,7 +102,7 @@ static void drop_pid(void *object, size_t bytes) {
     (void)bytes;
     if (pid->record == NULL)
         return;
-    lee_address_remove(self->pids, lee_address_find(self->pids, pid->record));
+    lee_address_remove(&self->pids, lee_address_find(self->pids, pid->record));
     lee_process_count(self, LEE_GROUP_BYTES, -(ptrdiff_t)sizeof(struct lee_process_record));
     release_record(pid->record);
     pid->record = NULL;
@@ -119,7 +119,7 @@ static void drop_pids(struct lee_process *process) {
         release_record(pid->record);
         pid->record = NULL;
     }
-    free(table);
+    lee_address_free(table);
 }
 
 /* Not scanned: a record is in no heap. */

@@ -328,6 +328,17 @@ pub enum StmtKind {
 }
 
 /// Questions about one form. Who asks them has nothing to say about any other.
+impl Rvalue {
+    /// What keeps its bits as a value of another type.
+    pub fn as_bits(&self) -> Option<&Operand> {
+        match self {
+            Rvalue::Bits(operand, _) => Some(operand),
+            _ => None,
+        }
+    }
+}
+
+/// The same of statements.
 impl StmtKind {
     /// The place and the value of an assignment.
     pub fn as_assign(&self) -> Option<(&Place, &Rvalue)> {

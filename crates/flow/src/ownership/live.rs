@@ -426,7 +426,9 @@ impl Outs {
 
 /// Whether the statement makes a pointer to bytes one to pointers.
 fn is_from_bytes(program: &Program, body: &Body, kind: &StmtKind) -> bool {
-    let Some((dest, Rvalue::Bits(from, _))) = kind.as_assign() else { return false };
+    let Some((dest, from)) = kind.as_assign().and_then(|(dest, value)| Some((dest, value.as_bits()?))) else {
+        return false;
+    };
     let types = &program.types;
     let leads_to_pointers = |ty| types.as_pointer(ty).is_some_and(|p| types.has_pointers(p.target.ty));
     place_ty(program, body, dest).is_ok_and(|q| leads_to_pointers(q.ty))
