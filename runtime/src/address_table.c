@@ -2,16 +2,16 @@
 #include "address_table.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "process.h"
 #include "system.h"
 
-/* Tables of MAPPED bytes or more are mapped: in libc's heap, what is allocated after one would keep its
- * memory from going back to the system. */
+/* Tables of MAPPED bytes or more are mapped: in libc's heap, what is allocated after one would keep
+ * its memory from going back to the system. */
 enum { ROOM_LEAST = 8, MAPPED = 1 << 16 };
 
-/* Fibonacci hashing (Knuth, 6.4): the upper half of the product depends on all bits of the address. */
+/* Fibonacci hashing (Knuth, 6.4): the upper half of the product depends on all bits of the
+ * address. */
 static size_t place_of(const struct lee_address_table *table, const void *key) {
     return ((uintptr_t)key >> 4) * 0x9e3779b97f4a7c15u >> 32 & (table->room - 1);
 }
@@ -35,19 +35,16 @@ struct lee_address_entry *lee_address_find(struct lee_address_table *table, cons
 
 void lee_address_free(struct lee_address_table *table) {
     if (bytes_of(table) >= MAPPED)
-        munmap(table, bytes_of(table));
+        lee_system_release(table, bytes_of(table));
     else
         free(table);
 }
 
 static struct lee_address_table *new_table(size_t room) {
     size_t bytes = sizeof(struct lee_address_table) + room * sizeof(struct lee_address_entry);
-    if (lee_system_fails())
-        return NULL;
-    if (bytes < MAPPED)
-        return calloc(1, bytes);
-    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return mapped == MAP_FAILED ? NULL : mapped;
+    if (bytes >= MAPPED)
+        return lee_system_reserve(NULL, bytes);
+    return lee_system_fails() ? NULL : calloc(1, bytes);
 }
 
 /* The entries move to a table of so much room. False if there is no memory for it. */

@@ -20,7 +20,8 @@ struct lee_address_table {
 
 /* Its entry; null if there is none. A null table is an empty one. */
 struct lee_address_entry *lee_address_find(struct lee_address_table *table, const void *key);
-/* Makes room for one more, which the running process is charged for. False if there is no memory. */
+/* Makes room for one more, which the running process is charged for. False if there is no
+ * memory. */
 bool lee_address_reserve(struct lee_address_table **table);
 /* One that is not there yet, for which there is room. Its value is 0. */
 struct lee_address_entry *lee_address_add(struct lee_address_table *table, const void *key);

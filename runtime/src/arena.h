@@ -51,7 +51,8 @@ static inline struct lee_arena_part lee_arena_part(const struct lee_arena *arena
 void lee_arena_link(struct lee_arena **list, struct lee_arena *arena);
 void lee_arena_unlink(struct lee_arena *arena);
 
-/* `magic` of the key of an exchange arena: no secret number, so the collector takes its address for no key. */
+/* `magic` of the key of an exchange arena: not a secret number, so the collector takes its address for
+ * no key. */
 enum { LEE_EXCHANGE_ARENA = 1 };
 
 /* `container_of` finds nothing in it any more. */

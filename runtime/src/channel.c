@@ -70,10 +70,10 @@ static void leave_first(void *end) {
     leave_place(end);
 }
 
-/* --- who waits ---------------------------------------------------------------------------------------------------------- */
+/* --- who waits -------------------------------------------------------------------------------- */
 
-/* The task no longer waits; it may be ended before it runs again. What it waited for is on its stack, which is still there, and its
- * ends are still open. */
+/* The task no longer waits; it may be ended before it runs again. What it waited for is on its
+ * stack, which is still there, and its ends are still open. */
 static void leave(struct lee_task *task) {
     struct lee_waited *waited = task->outside;
     for (unsigned i = 0; i < waited->count; i++) {
@@ -270,7 +270,7 @@ void lee_channel_want(const struct lee_site *site, const struct lee_endpoint *en
     lee_report(site, &text, LEE_CALLER);
 }
 
-/* --- messages ------------------------------------------------------------------------------------------------------------ */
+/* --- messages --------------------------------------------------------------------------------- */
 
 /* Most messages are a word or two. */
 static inline void copy(void *to, const void *from, size_t bytes) {

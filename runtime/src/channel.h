@@ -63,8 +63,8 @@ struct lee_waited {
     struct lee_timer timer; /* if there is a time at which the waiting ends */
 };
 
-/* The running task waits until the head of one of the ends, or of a member of one of the sets, may have changed. `deadline`: of `lee_clock`;
- * LEE_FOR_EVER: none. */
+/* The running task waits until the head of one of the ends, or of a member of one of the sets, may
+ * have changed. `deadline`: of `lee_clock`; LEE_FOR_EVER: none. */
 void lee_channel_wait(struct lee_waited *waited, int64_t deadline);
 
 /* The time of `lee_clock` that is so many milliseconds away. */

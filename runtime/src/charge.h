@@ -1,5 +1,5 @@
-/* charge.h: what a heap takes from the system: it counts for the program, and, if it is a process's,
- * for the custodians of that process. */
+/* charge.h: what a heap takes from the system: it counts for the program, and, if it is a
+ * process's, for the custodians of that process. */
 #ifndef LEE_SRC_CHARGE_H
 #define LEE_SRC_CHARGE_H
 

@@ -1,7 +1,8 @@
 /* deadlock.c: the report when every task waits and nothing from outside can wake one.
  *
- * Those who wait lead into a circle, if each waits for another: within a process by joining tasks, between processes by receiving from ends
- * whose peers are another's and by waiting for its end. A task that waits for several ends stands for one of them, the first that is named. */
+ * Those who wait lead into a circle, if each waits for another: within a process by joining tasks,
+ * between processes by receiving from ends whose peers are another's and by waiting for its end. A
+ * task that waits for several ends stands for one of them, the first that is named. */
 #include "deadlock.h"
 
 #ifndef LEE_NO_GC
@@ -49,7 +50,8 @@ static void name_process(struct lee_text *text, const struct lee_process *proces
         lee_text_string(text, "a process");
 }
 
-/* One on the circle that those who join tasks lead into; null if one there waits for something else. */
+/* One on the circle that those who join tasks lead into; null if one there waits for something
+ * else. */
 static const struct lee_task *find_circle(const struct lee_task *task) {
     const struct lee_task *slow = task, *quick = task;
     do {

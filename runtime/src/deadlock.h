@@ -18,7 +18,8 @@ struct lee_awaited {
 bool lee_channel_awaits(const struct lee_task *task, struct lee_awaited *what) __attribute__((weak));
 bool lee_process_awaits(const struct lee_task *task, struct lee_awaited *what) __attribute__((weak));
 
-/* The fault: the task is the last that went to wait. Names those who wait for each other in a circle. */
+/* The fault: the task is the last that went to wait. Names those who wait for each other in a
+ * circle. */
 _Noreturn void lee_deadlock(const struct lee_task *task);
 
 /* `main`, `task 3 (started at a.lee:12)` */

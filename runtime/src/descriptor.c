@@ -1,7 +1,8 @@
 /* descriptor.c: descriptors of the system (sockets, pipes) behind objects.
  *
- * Promises: what <lee/descriptor.lh> says. A descriptor is closed once: by hand, when nothing reaches its object, or when its custodian is
- * shut down; its use after that is a fault. One that is sent is in a block of the exchange heap, and goes where that goes. */
+ * Promises: what <lee/descriptor.lh> says. A descriptor is closed once: by hand, when nothing
+ * reaches its object, or when its custodian is shut down; its use after that is a fault. One that
+ * is sent is in a block of the exchange heap, and goes where that goes. */
 #define _GNU_SOURCE
 #include <lee/descriptor.h>
 #include <lee/exchange.h>
@@ -126,14 +127,15 @@ ssize_t lee_descriptor_write(const struct lee_descriptor *d, const void *p, size
     return put;
 }
 
-/* --- on their way ------------------------------------------------------------------------------------------------------- */
+/* --- on their way ----------------------------------------------------------------------------- */
 
 /* Whether its number still means it, and is the running process's: C's `close` takes any number. */
 static bool is_own(const struct lee_descriptor *d) {
     return d->fd >= 0 && lee_fd_generation(d->fd) == d->generation && lee_fd_is_mine_to_close(d->fd);
 }
 
-/* What becomes of the one in a block. A process that ends loses its descriptors by their table, and its blocks as bytes. */
+/* What becomes of the one in a block. A process that ends loses its descriptors by their table, and
+ * its blocks as bytes. */
 static void pass(struct lee_work *work, void *block) {
     struct lee_descriptor *d = block;
     int why = errno;

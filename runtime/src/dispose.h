@@ -47,12 +47,13 @@ enum lee_walk lee_walk_of(const struct lee_work *work);
 
 /* Walks over what `bytes` bytes of elements at `place` own, which stay as they are: leaving or arriving. */
 void lee_walk_parts(enum lee_walk walk, void *place, size_t bytes, const struct lee_owned *owned);
-/* The same of a message of a local contract, which stays in its process: exchange arenas in it, whose objects may lead into the heap, stay on the
- * process's list. */
+/* The same of a message of a local contract, which stays in its process: exchange arenas in it,
+ * whose objects may lead into the heap, stay on the process's list. */
 void lee_walk_local_parts(enum lee_walk walk, void *place, size_t bytes, const struct lee_owned *owned);
 
-/* The arguments at `sent`, which were on their way, are the running process's, in `taken`, a copy of them. Whatever can fail, by a lack of memory,
- * is done first: if it does, what was sent is still whole, and its holder's to lose. `leave(of)` takes it from that holder. */
+/* The arguments at `sent`, which were on their way, are the running process's, in `taken`, a copy
+ * of them. Whatever can fail, by a lack of memory, is done first: if it does, what was sent is
+ * still whole, and its holder's to lose. `leave(of)` takes it from that holder. */
 void lee_parts_arrive(void *sent, void *taken, size_t bytes, const struct lee_owned *owned, void (*leave)(void *of), void *of);
 /* They are not received. */
 void lee_parts_lost(void *sent, size_t bytes, const struct lee_owned *owned);

@@ -1,12 +1,13 @@
 /* endpoint_set.c: sets and maps of ends of channels.
  *
- * Promises: what lee/channel.h says of sets. A set has a list of its idle members, and for each message and for LEE_CLOSED a list of the
- * members at whose heads that stands, in the order in which it came there. While an end is in a set nothing is taken from its queue, so its
- * head changes once: then the member moves to the list of what came (`lee_set_notice`). A select looks at the first of a list for each
- * pattern; it never walks over members.
+ * Promises: what lee/channel.h says of sets. A set has a list of its idle members, and for each
+ * message and for LEE_CLOSED a list of the members at whose heads that stands, in the order in
+ * which it came there. While an end is in a set nothing is taken from its queue, so its head
+ * changes once: then the member moves to the list of what came (`lee_set_notice`). A select looks
+ * at the first of a list for each pattern; it never walks over members.
  *
- * Members are on the list of their process's ends as others are. What a process has left of sets when it ends is given back before its ends
- * are closed. */
+ * Members are on the list of their process's ends as others are. What a process has left of sets
+ * when it ends is given back before its ends are closed. */
 #include "process.h"
 
 #ifndef LEE_NO_GC
@@ -23,7 +24,8 @@
 #include "report.h"
 #include "system.h"
 
-/* Lists by number: idle members, those whose peers are closed, then those with message 1 and so on. */
+/* Lists by number: idle members, those whose peers are closed, then those with message 1 and so
+ * on. */
 enum { IDLE, CLOSED, MESSAGES };
 
 static uint32_t list_count(const struct lee_set *set) {
@@ -40,11 +42,12 @@ static uint32_t list_of(const struct lee_set *set, int32_t head) {
     return head > 0 && list < list_count(set) ? list : UINT32_MAX;
 }
 
-/* --- members ---------------------------------------------------------------------------------------------------------- */
+/* --- members ---------------------------------------------------------------------------------- */
 
 static void join(struct lee_set *set, struct lee_member *member) {
     uint32_t list = list_of(set, lee_channel_head(member->end));
-    /* The contract of a member has no message that the set's does not have in the state in which the end receives. */
+    /* The contract of a member has no message that the set's does not have in the state in which
+     * the end receives. */
     if (__builtin_expect(list == UINT32_MAX, 0))
         lee_fault_message(NULL, "a message came to a member of a set that its contract does not know");
     struct lee_members *members = &set->lists[list];
@@ -93,7 +96,7 @@ static struct lee_endpoint *take_out(struct lee_set *set, struct lee_member *mem
     return end;
 }
 
-/* --- making and ending ---------------------------------------------------------------------------------------------------- */
+/* --- making and ending ------------------------------------------------------------------------ */
 
 static size_t bytes_of(const struct lee_set_kind *kind) {
     return sizeof(struct lee_set) + (MESSAGES + (size_t)kind->contract->messages) * sizeof(struct lee_members);
@@ -145,7 +148,8 @@ static void give_back(struct lee_set *set) {
 void lee_set_free(struct lee_set *set) {
     if (set == NULL)
         return;
-    /* What is closed here may change the heads of other members: then they move from the first list to a later one. */
+    /* What is closed here may change the heads of other members: then they move from the first list
+     * to a later one. */
     for (uint32_t i = 0; i < list_count(set); i++) {
         struct lee_member *member;
         while ((member = set->lists[i].first) != NULL) {
@@ -187,7 +191,7 @@ void lee_push_set(struct lee_work *work, struct lee_set *set) {
         lee_set_free(set);
 }
 
-/* --- adding and taking ------------------------------------------------------------------------------------------------- */
+/* --- adding and taking ------------------------------------------------------------------------ */
 
 void lee_set_add(const struct lee_site *site, struct lee_set *set, struct lee_endpoint *end, const void *value) {
     if (set == NULL || end == NULL)
@@ -228,7 +232,7 @@ struct lee_endpoint *lee_set_take(const struct lee_site *site, struct lee_set *s
     return take_out(set, member);
 }
 
-/* --- waiting --------------------------------------------------------------------------------------------------------------- */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
 enum { TAKEN, POSSIBLE, GONE };
 

@@ -1,12 +1,15 @@
 /* exchange.c: the exchange heap.
  *
- * Promises: what lee/exchange.h says. Blocks are cells of a heap that is no process's and is never collected: other heaps find its name, not
- * theirs, in the page table, and leave its words alone. In front of each block stand its size, what its elements own, and its place in the
- * ring of its process; a block of a message is on none. So moving it is two stores into its neighbours.
+ * Promises: what lee/exchange.h says. Blocks are cells of a heap that is no process's and is never
+ * collected: other heaps find its name, not theirs, in the page table, and leave its words alone.
+ * In front of each block stand its size, what its elements own, and its place in the ring of its
+ * process; a block of a message is on none. So moving it is two stores into its neighbours.
  *
- * The pages of an exchange arena are that heap's, too. It is on the list of its process, as its blocks are, and moves as an entry of that.
+ * The pages of an exchange arena are that heap's, too. It is on the list of its process, as its
+ * blocks are, and moves as an entry of that.
  *
- * What a block owns is followed without memory: blocks that are still to be looked at are on no ring, and hang on each other. */
+ * What a block owns is followed without memory: blocks that are still to be looked at are on no
+ * ring, and hang on each other. */
 #include <lee/exchange.h>
 #include <lee/heap.h>
 
@@ -262,7 +265,7 @@ void lee_exchange_take(void *block) {
     pass(block, LEE_WALK_ARRIVE);
 }
 
-/* --- arenas ---------------------------------------------------------------------------------------------------------------- */
+/* --- arenas ----------------------------------------------------------------------------------- */
 
 struct lee_heap *lee_exchange_heap(void) {
     struct lee_heap *heap = exchange != NULL ? exchange : begin();

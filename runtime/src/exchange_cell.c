@@ -1,7 +1,8 @@
 /* exchange_cell.c: see lee/exchange_cell.h.
  *
- * A cell lies in the heap, its content does not: a block on the ring of its process, as any other. So nothing but the drop action knows of both.
- * Who waits is on a list of the cell; the stack of whoever waits holds the cell. */
+ * A cell is in the heap, its content is not: it is a block on the ring of its process, as any other.
+ * So nothing but the drop action knows of both. Who waits is on a list of the cell; the stack of
+ * whoever waits holds the cell. */
 #include "process.h"
 
 #ifndef LEE_NO_GC

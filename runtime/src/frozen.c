@@ -1,14 +1,17 @@
-/* frozen.c: blocks of the exchange heap that nobody changes any more, which many processes hold.
+/* frozen.c: blocks of the exchange heap that no longer change, which many processes hold.
  *
- * Promises: a frozen block is freed with its last holder, and what a process holds is given up when it ends, whatever it did.
+ * Promises: a frozen block is freed with its last holder, and what a process holds is given up when
+ * it ends, whatever it did.
  *
- * A frozen block is on no ring: its count stands where its first link was. It is the number of pointers to it: those that processes have, and those
- * in messages on their way. Each process has a table of the frozen blocks that it holds, with how many pointers of its own there are, so that its
- * end can give up those that lie in its variables. Where the table cannot grow for a block that arrives, that pointer is not in it: if the process
- * then ends without releasing it, the block is never freed. Nothing else is lost, and receiving never fails.
+ * A frozen block is on no ring: its count stands where its first link was. It is the number of
+ * pointers to it: those that processes have, and those in messages on their way. Each process has a
+ * table of the frozen blocks that it holds, with how many pointers of its own there are, so that
+ * its end can give up those that are in its variables. Where the table cannot grow for a block that
+ * arrives, that pointer is not in it: if the process then ends without releasing it, the block is
+ * never freed. Nothing else is lost, and receiving never fails.
  *
- * The custodians of the process that froze a block are charged for it until it is freed, whoever holds it and whether or not that process is
- * still there: the second link names their group. */
+ * The custodians of the process that froze a block are charged for it until it is freed, whoever
+ * holds it and whether or not that process is still there: the second link names their group. */
 #include <lee/exchange.h>
 #include <lee/fault.h>
 #include <lee/frozen.h>
@@ -29,7 +32,7 @@ static void give_up(void *block, size_t count) {
         lee_exchange_give_back(block);
 }
 
-/* --- the table of a process --------------------------------------------------------------------------------------------- */
+/* --- the table of a process ------------------------------------------------------------------- */
 
 /* One pointer more in the running process; false if it could not be noted. */
 static bool note(const void *block) {
@@ -51,7 +54,7 @@ static void forget(const void *block) {
         lee_address_remove(table, entry);
 }
 
-/* --- what is called ------------------------------------------------------------------------------------------------------ */
+/* --- what is called --------------------------------------------------------------------------- */
 
 void *lee_exchange_freeze(void *block) {
     if (block == NULL)

@@ -32,7 +32,7 @@ static struct {
     size_t bytes;
 } refused;
 
-/* --- the tree ------------------------------------------------------------------------------------ */
+/* --- the tree --------------------------------------------------------------------------------- */
 
 static void attach(struct lee_group *group, struct lee_group *parent) {
     group->parent = parent;
@@ -214,7 +214,7 @@ void lee_groups_forget(struct lee_process *maker) {
     }
 }
 
-/* --- what is used ---------------------------------------------------------------------------------- */
+/* --- what is used ----------------------------------------------------------------------------- */
 
 /* Of the tasks of its custodian's own process, too. */
 static size_t use_of(const struct lee_group *group, int kind) {
@@ -276,7 +276,7 @@ void lee_group_uncharge(struct lee_process *process, size_t bytes) {
     lee_group_count(process, LEE_GROUP_BYTES, -(ptrdiff_t)bytes);
 }
 
-/* --- who goes ---------------------------------------------------------------------------------------- */
+/* --- who goes --------------------------------------------------------------------------------- */
 
 static void say_over(struct lee_text *text, const struct lee_group_limit *limit) {
     static const char *const names[] = {"bytes", "processes", "tasks", "descriptors", "ends of channels"};
@@ -343,9 +343,9 @@ static void collect_parked(struct lee_process *process) {
     if (heap == NULL || process->stopped || process == self || heap->since_collection <= heap->live_marked / COLLECTS_PART)
         return;
     struct lee_task *ran = process->tasks.running;
-    struct lee_task nobody = {.process = process, .custodian = &process->accounts.first, .entered = &process->accounts.first};
+    struct lee_task idle = {.process = process, .custodian = &process->accounts.first, .entered = &process->accounts.first};
     lee_process_enter(process);
-    process->tasks.running = &nobody; /* all its tasks wait */
+    process->tasks.running = &idle; /* all its tasks wait */
     lee_heap_collect(heap);
     lee_blocks_release(heap, 0);
     process->tasks.running = ran;
@@ -355,8 +355,8 @@ static void collect_parked(struct lee_process *process) {
 }
 
 /* There is no room below some limit for what `asks` wants, nor in its own heap: the others below
- * the outermost one give back stacks and are collected, until there is. Each only if it has allocated meanwhile, so that
- * this costs in proportion to what was allocated. */
+ * the outermost one give back stacks and are collected, until there is. Each only if it has
+ * allocated meanwhile, so that this costs in proportion to what was allocated. */
 static bool collect_others(const struct lee_process *asks, size_t bytes) {
     struct lee_group *top = NULL;
     for (struct lee_group *at = asks->group; at != NULL; at = at->parent)
@@ -506,7 +506,7 @@ static void let_go(struct lee_group *group) {
     drop_unused(group);
 }
 
-/* --- processes ------------------------------------------------------------------------------------------ */
+/* --- processes -------------------------------------------------------------------------------- */
 
 struct lee_group *lee_group_note_sent(size_t bytes) {
     struct lee_group *group = lee_process_self()->group;
@@ -601,7 +601,7 @@ static void find_least_of_namers(struct lee_group *victim) {
         find_least(limit->of, limit->kind);
 }
 
-/* While somebody is shut down: the process on whose stack that is done, and why it is done. */
+/* While a custodian is shut down: the process on whose stack that is done, and why it is done. */
 static struct {
     struct lee_process *self;
     const char *message;
@@ -643,7 +643,7 @@ static void shut_from_outside(struct lee_group *group, struct lee_process *self)
     struct lee_process *maker = group->maker;
     struct lee_task *ran = maker->tasks.running;
     lee_process_enter(maker);
-    maker->tasks.running = &maker->tasks.first; /* nobody of it runs */
+    maker->tasks.running = &maker->tasks.first; /* none of it runs */
     lee_custodian_shut(group->custodian);
     maker->tasks.running = ran->state != LEE_TASK_ENDED ? ran : &maker->tasks.first;
     lee_process_enter(self);
@@ -678,7 +678,7 @@ void lee_group_shut(struct lee_group *group, const char *message) {
         lee_custodian_end_if_shut(self->heap);
 }
 
-/* --- limits --------------------------------------------------------------------------------------- */
+/* --- limits ----------------------------------------------------------------------------------- */
 
 void lee_group_set_limit(struct lee_custodian *custodian, int kind, size_t most, struct lee_custodian *victim) {
     struct lee_group *of = lee_group_of(custodian), *named = of == NULL ? NULL : lee_group_of(victim);

@@ -1,4 +1,4 @@
-/* group.h: the part of a custodian that lies outside of any heap: what its processes hold, how many
+/* group.h: the part of a custodian that is outside of any heap: what its processes hold, how many
  * there are of them, and what both may not exceed.
  *
  * A custodian is an object of the heap of the process that made it, and that heap may go before the
@@ -52,7 +52,7 @@ struct lee_group {
  * memory. */
 struct lee_group *lee_group_of(struct lee_custodian *custodian);
 /* A block of so many bytes leaves the running process in a message: its custodians go on paying for
- * it. Gives whom to name when it arrives or is lost; null for nobody. */
+ * it. Gives whom to name when it arrives or is lost; null for none. */
 struct lee_group *lee_group_note_sent(size_t bytes) __attribute__((weak));
 void lee_group_drop_sent(struct lee_group *group, size_t bytes) __attribute__((weak));
 
@@ -72,8 +72,8 @@ void lee_group_shut(struct lee_group *group, const char *message);
 
 /* A process that was made is spawned in the group. It takes its stack and `bytes` more. */
 void lee_group_join(struct lee_group *group, struct lee_process *process, size_t bytes);
-/* A task of a process that is watched gives way: what stacks took since is counted, now or soon. The
- * process, or null, for which that is more than a limit allows; then, when another task runs,
+/* A task of a process that is watched gives way: what stacks took since is counted, now or soon.
+ * The process, or null, for which that is more than a limit allows; then, when another task runs,
  * `lee_group_stack_over` shuts down the victim. */
 struct lee_process *lee_group_note_stack(struct lee_task *task) __attribute__((weak));
 /* A task that is noted ends; its process goes on. */
@@ -86,12 +86,12 @@ void lee_group_leave(struct lee_process *process);
  * it can, tries again, and then calls `lee_group_starved`. */
 bool lee_group_charge(struct lee_process *process, size_t bytes) __attribute__((weak));
 void lee_group_uncharge(struct lee_process *process, size_t bytes) __attribute__((weak));
-/* A charge was refused, and collecting did not help. True if somebody was shut down, so that asking
+/* A charge was refused, and collecting did not help. True if a custodian was shut down, so that asking
  * again makes sense. May not return. */
 bool lee_group_starved(void) __attribute__((weak));
 /* A charge was refused since `lee_group_starved` was last called. */
 extern bool lee_group_refused;
-/* Somebody limits the number of tasks, or memory. */
+/* There is a limit on the number of tasks, or memory. */
 extern bool lee_groups_count_tasks, lee_groups_limit_memory;
 
 /* `more` of a kind are to be made in a custodian of the running process. Shuts down whoever has too

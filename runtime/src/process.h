@@ -137,7 +137,8 @@ static inline struct lee_process_lists *lee_lists(void) {
     return lee_process_is_spawned() ? &lee_process->lists : &lee_thread_lists;
 }
 
-/* Whether the process, or null, gets so many bytes of pages; and when they are no longer its own. */
+/* Whether the process, or null, gets so many bytes of pages; and when they are no longer its
+ * own. */
 bool lee_process_charge(struct lee_process *process, size_t bytes);
 void lee_process_uncharge(struct lee_process *process, size_t bytes);
 /* There are `more` of a kind of LEE_GROUP_... in the process. */

@@ -42,7 +42,8 @@ struct lee_process_record {
     struct lee_process_record *next; /* of the free ones */
 };
 
-/* In a table of its process that keeps nothing alive: the collector drops it, or the end of the process. */
+/* In a table of its process that keeps nothing alive: the collector drops it, or the end of the
+ * process. */
 struct lee_pid {
     struct lee_process_record *record;
 };
@@ -125,10 +126,11 @@ static void drop_pids(struct lee_process *process) {
 /* Not scanned: a record is in no heap. */
 static const struct lee_layout pid_layout = {.bytes = sizeof(struct lee_pid), .drop = drop_pid, .name = "pid"};
 
-/* --- names and arguments -------------------------------------------------------------------------------------------------------- */
+/* --- names and arguments ---------------------------------------------------------------------- */
 
-/* The object of this process for another. There is one for each, so that equal ones are equal pointers. One that nothing reaches any more is
- * found, too: as long as it is in the table, no collection has ended it. */
+/* The object of this process for another. There is one for each, so that equal ones are equal
+ * pointers. One that nothing reaches any more is found, too: as long as it is in the table, no
+ * collection has ended it. */
 static struct lee_pid *pid_of(struct lee_process_record *record) {
     struct lee_process *self = lee_process_self();
     const struct lee_address_entry *entry = lee_address_find(self->pids, record);

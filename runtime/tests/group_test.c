@@ -226,7 +226,7 @@ static int keeps_bytes(void *arguments) {
     return 0;
 }
 
-/* Blocks of the exchange heap, or such that it has sent and nobody has received. */
+/* Blocks of the exchange heap, or some that it has sent and that were not received. */
 static int keeps_exchanged(void *arguments) {
     size_t bytes = *(size_t *)arguments;
     bool sends = bytes % 2 == 1;
@@ -498,7 +498,7 @@ static void test_garbage_of_others(void) {
     CHECK(is_empty(custodian));
 }
 
-/* Custodians lie outside of the heap in part. */
+/* Custodians are outside of the heap in part. */
 static int makes_custodians(void *arguments) {
     struct lee_custodian *all = NULL;
     (void)arguments;

@@ -57,7 +57,8 @@ impl Session {
         }
     }
 
-    /// What the declarations that were reported should say, for tools. Headers may have other users.
+    /// What the declarations that were reported should say, for tools. Headers may have other
+    /// users.
     fn fixes(&self, file: &Path, map: &SourceMap, sink: &Sink) -> Vec<port::Finding> {
         let asked = self.options.format == Format::Json && dialect(file) == Dialect::Leeward;
         if !asked || !sink.all.iter().any(|d| d.subject.is_some()) {

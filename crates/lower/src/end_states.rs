@@ -1,8 +1,8 @@
 //! `switch (state d)`: the state that an end is in is kept in a variable of its own.
 //!
 //! The typestate analysis knows the set of states that an end may be in. Which of them it is, only
-//! the path that led there says. So a function with a `switch (state d)` gets a variable for each of
-//! its ends, and each statement that changes an end's state is followed by one that writes the
+//! the path that led there says. So a function with a `switch (state d)` gets a variable for each
+//! of its ends, and each statement that changes an end's state is followed by one that writes the
 //! variable. Others cost nothing.
 
 use mir::ir::*;
@@ -217,8 +217,8 @@ impl Follow<'_> {
         }
     }
 
-    /// A message was sent or received: the state becomes the one that it leads to, from the one that
-    /// the end is in.
+    /// A message was sent or received: the state becomes the one that it leads to, from the one
+    /// that the end is in.
     fn step(&mut self, place: &Place, message: MessageId, span: Span) {
         let (Some(to), Some(end)) = (self.state_of(place), self.end_at(place)) else { return };
         let Some(contract) = self.program.types.contract(end.contract) else { return };

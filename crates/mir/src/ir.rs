@@ -743,8 +743,8 @@ pub enum Check {
     /// The pointer of one word is null, or points to the part at the field path of a live object of
     /// the record type.
     Container(Operand, Ty, Vec<u32>),
-    /// The end's channel was made with the contract of the endpoint type, or one that extends it; and
-    /// the end is in the state of the type.
+    /// The end's channel was made with the contract of the endpoint type, or one that extends it;
+    /// and the end is in the state of the type.
     Contract(Operand, Ty),
     /// The tagged union place has this member.
     Tag(Place, u32),

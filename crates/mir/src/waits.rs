@@ -1,10 +1,10 @@
 //! Which functions and statements may wait, so that other tasks run before they are done.
 //!
 //! A function waits if a statement of its body does, or calls one that may: the answer crosses
-//! functions. `yield`, `join`, `select` and `receive` always wait. What a function pointer, assembly
-//! and a function of another file or of C does is not known. In a file that starts tasks they wait,
-//! unless they are declared `[[lee::leaf]]` without `[[lee::waits]]`; in one that starts none they
-//! do not, so that C's loops that print, compare and call back need no change.
+//! functions. `yield`, `join`, `select` and `receive` always wait. What a function pointer,
+//! assembly and a function of another file or of C does is not known. In a file that starts tasks
+//! they wait, unless they are declared `[[lee::leaf]]` without `[[lee::waits]]`; in one that starts
+//! none they do not, so that C's loops that print, compare and call back need no change.
 //!
 //! A generic function is looked at once, as written; what it does with a value of `T` calls nothing.
 

@@ -10,7 +10,7 @@ use syntax::ast::{self, Derived};
 pub struct Site {
     /// The name, if it has one.
     pub name: Option<Span>,
-    /// By depth; `None` where the step is no pointer.
+    /// By depth; `None` where the step is not a pointer.
     pub stars: Vec<Option<Span>>,
 }
 

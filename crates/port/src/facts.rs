@@ -163,8 +163,8 @@ impl Facts {
     }
 }
 
-/// Whether a statement has a label that is `within` a condition of the function, or a `case` that is
-/// within one of its `switch` (`of_case`).
+/// Whether a statement has a label that is `within` a condition of the function, or a `case` that
+/// is within one of its `switch` (`of_case`).
 fn jumps_past_conditions(s: &Stmt, within: bool, of_case: bool) -> bool {
     let (within, of_case) = match s.kind {
         StmtKind::Label(..) if within => return true,

@@ -82,8 +82,8 @@ pub fn place(map: &SourceMap, span: Span) -> Option<Location> {
 }
 
 impl Fix {
-    /// The fix in the user's files. None if one of its places cannot be edited. A span that is empty
-    /// stands before the token that begins there.
+    /// The fix in the user's files. None if one of its places cannot be edited. A span that is
+    /// empty stands before the token that begins there.
     pub fn placed(&self, map: &SourceMap) -> Option<PlacedFix> {
         let one = |edit: &Edit| {
             let inserts = edit.span.lo == edit.span.hi;

@@ -11,7 +11,6 @@ use crate::machine;
 use crate::specs::{Place, Role};
 use crate::types::*;
 use source::{with_article, Diagnostic, Span, Symbol};
-use std::rc::Rc;
 use syntax::ast;
 
 impl Checker<'_> {
@@ -259,29 +258,8 @@ impl Checker<'_> {
         if params.is_empty() {
             return None;
         }
-        let field = |&(name, ty, span): &(Symbol, Ty, Span)| Field {
-            name: Some(name),
-            ty: Qty::plain(ty),
-            width: None,
-            align: None,
-            packed: false,
-            tagged_by: None,
-            span,
-        };
-        let id = RecordId(self.program.types.records.len() as u32);
-        self.program.types.records.push(Record {
-            kind: RecordKind::Struct,
-            tag: Some(Symbol::new(&format!("lee_message_{}_{}", def.name.name, message.name))),
-            args: vec![],
-            fields: Some(Rc::new(params.iter().map(field).collect())),
-            packed: false,
-            align: None,
-            foreign: false,
-            exists: vec![],
-            span: message.span,
-        });
-        self.types().intern(TyKind::Record(id));
-        Some(id)
+        let tag = format!("lee_message_{}_{}", def.name.name, message.name);
+        Some(self.layout_record(&tag, params, message.span))
     }
 
     /// `C.exp:STATE` as a type.

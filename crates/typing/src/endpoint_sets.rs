@@ -9,7 +9,6 @@ use crate::specs::{Place, Role};
 use crate::tree::*;
 use crate::types::*;
 use source::{with_article, Span, Symbol};
-use std::rc::Rc;
 use syntax::ast;
 
 impl Checker<'_> {
@@ -108,28 +107,8 @@ impl Checker<'_> {
         if let Some(id) = self.program.types.map_values.get(&ty) {
             return *id;
         }
-        let field = Field {
-            name: Some(Symbol::new("value")),
-            ty: Qty::plain(ty),
-            width: None,
-            align: None,
-            packed: false,
-            tagged_by: None,
-            span,
-        };
-        let id = RecordId(self.program.types.records.len() as u32);
-        self.program.types.records.push(Record {
-            kind: RecordKind::Struct,
-            tag: Some(Symbol::new(&format!("lee_map_value_{}", id.0))),
-            args: vec![],
-            fields: Some(Rc::new(vec![field])),
-            packed: false,
-            align: None,
-            foreign: false,
-            exists: vec![],
-            span,
-        });
-        self.types().intern(TyKind::Record(id));
+        let tag = format!("lee_map_value_{}", self.program.types.records.len());
+        let id = self.layout_record(&tag, &[(Symbol::new("value"), ty, span)], span);
         self.types().map_values.insert(ty, id);
         id
     }

@@ -94,8 +94,8 @@ pub struct FnCtx {
     pub lent: FxHashSet<LocalId>,
     /// Parameters behind which something in a slot is lent.
     pub need_view: FxHashSet<LocalId>,
-    /// Arguments of generic calls that were tried in this round, by the address of their node: calls
-    /// that nest would be tried again at each level.
+    /// Arguments of generic calls that were tried in this round, by the address of their node:
+    /// calls that nest would be tried again at each level.
     pub probed: FxHashMap<usize, Expr>,
 }
 
@@ -164,13 +164,31 @@ pub struct SwitchState {
 /// A name that a label declares, where, and the declaration in the same block that it hides.
 pub type Bound = (Symbol, Span, Option<(Entity, Span)>);
 
+/// A function whose body is checked.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    id: FuncId,
+    def: &'a ast::FunctionDef,
+    declared: &'a Declared,
+    fty: &'a FuncTy,
+    unchecked: bool,
+}
+
+/// What walks over a body have found out.
+#[derive(Default)]
+struct Learned {
+    inferred: FxHashMap<Span, Inferred>,
+    /// Parameters behind which something in a slot is lent.
+    need_view: FxHashSet<LocalId>,
+}
+
 impl Checker<'_> {
     /// Checks the body of function `id`.
     pub(crate) fn function_body(&mut self, id: FuncId, def: &ast::FunctionDef, declared: &Declared, foreign: bool) {
         let Some(fty) = self.program.types.as_func(declared.ty.ty) else { return };
         let unchecked = foreign && (self.options.plain_c || self.map.is_system(def.span.lo));
         let before = self.sink.all.len();
-        let need_view = self.checked_body(id, def, declared, &fty, unchecked);
+        let need_view = self.checked_body(Source { id, def, declared, fty: &fty, unchecked });
         if !unchecked {
             let accepted = !self.sink.all.iter().skip(before).any(|d| d.level == source::Level::Error);
             self.try_read_only(id, def, declared, &fty, &Tried { accepted, need_view });
@@ -178,44 +196,28 @@ impl Checker<'_> {
     }
 
     /// Checks the body and keeps it. Gives the parameters behind which something in a slot is lent.
-    fn checked_body(
-        &mut self,
-        id: FuncId,
-        def: &ast::FunctionDef,
-        declared: &Declared,
-        fty: &FuncTy,
-        unchecked: bool,
-    ) -> FxHashSet<LocalId> {
-        let mut inferred = FxHashMap::default();
-        let mut need_view = FxHashSet::default();
-        let depth = self.scopes.depth();
-        let mut phases = vec![Phase::Available, Phase::Needed, Phase::Final];
-        if unchecked {
-            phases = vec![Phase::Final];
-        }
-        for phase in phases {
-            for _ in 0..MAX_ROUNDS {
-                let muted = phase != Phase::Final;
-                self.muted += u32::from(muted);
-                let body = self.round(id, def, declared, fty, unchecked, phase, &mut inferred, &mut need_view);
-                self.muted -= u32::from(muted);
-                self.scopes.truncate(depth);
-                match body {
-                    Some(body) if phase == Phase::Final => {
-                        self.program.functions[id.0 as usize].body = Some(Box::new(body));
-                        break;
-                    }
-                    Some(_) => break,
-                    None => {}
-                }
+    fn checked_body(&mut self, source: Source) -> FxHashSet<LocalId> {
+        let mut learned = Learned::default();
+        let all = [Phase::Available, Phase::Needed, Phase::Final];
+        let phases = if source.unchecked { &all[2..] } else { &all[..] };
+        for &phase in phases {
+            let muted = phase != Phase::Final;
+            self.muted += u32::from(muted);
+            let mut body = self.settled(source, phase, &mut learned);
+            self.muted -= u32::from(muted);
+            // Nothing to infer: one more walk, for the reports.
+            let known = learned.inferred.is_empty() && phase == Phase::Available;
+            if known {
+                body = self.settled(source, Phase::Final, &mut Learned::default());
             }
-            if inferred.is_empty() && phase == Phase::Available {
-                // Nothing to infer: one more walk, for the reports.
-                self.final_round(id, def, declared, fty, unchecked, depth);
+            if known || phase == Phase::Final {
+                if let Some(body) = body {
+                    self.program.functions[source.id.0 as usize].body = Some(Box::new(body));
+                }
                 break;
             }
         }
-        need_view
+        learned.need_view
     }
 
     /// Whether the body is accepted with this type. Nothing is reported or kept.
@@ -226,57 +228,34 @@ impl Checker<'_> {
         declared: &Declared,
         fty: &FuncTy,
     ) -> bool {
-        let mut inferred = FxHashMap::default();
-        let mut need_view = FxHashSet::default();
-        let (depth, before) = (self.scopes.depth(), self.muted_errors);
-        let mut errors = 0;
+        let mut learned = Learned::default();
+        let before = self.muted_errors;
         self.muted += 1;
         for phase in [Phase::Available, Phase::Needed, Phase::Final] {
-            for _ in 0..MAX_ROUNDS {
-                self.muted_errors = 0;
-                let body = self.round(id, def, declared, fty, false, phase, &mut inferred, &mut need_view);
-                errors = self.muted_errors;
-                self.scopes.truncate(depth);
-                if body.is_some() {
-                    break;
-                }
-            }
+            self.settled(Source { id, def, declared, fty, unchecked: false }, phase, &mut learned);
         }
         self.muted -= 1;
-        self.muted_errors = before;
-        errors == 0
+        std::mem::replace(&mut self.muted_errors, before) == 0
     }
 
-    fn final_round(
-        &mut self,
-        id: FuncId,
-        def: &ast::FunctionDef,
-        declared: &Declared,
-        fty: &FuncTy,
-        unchecked: bool,
-        depth: usize,
-    ) {
-        let (mut inferred, mut need_view) = (FxHashMap::default(), FxHashSet::default());
-        let body = self.round(id, def, declared, fty, unchecked, Phase::Final, &mut inferred, &mut need_view);
-        self.scopes.truncate(depth);
-        if let Some(body) = body {
-            self.program.functions[id.0 as usize].body = Some(Box::new(body));
+    /// The body after as many walks as it takes until nothing more is learned in this phase; `None`
+    /// if that takes too many. `muted_errors` counts those of the last walk.
+    fn settled(&mut self, source: Source, phase: Phase, learned: &mut Learned) -> Option<Body> {
+        let depth = self.scopes.depth();
+        for _ in 0..MAX_ROUNDS {
+            self.muted_errors = 0;
+            let body = self.round(source, phase, learned);
+            self.scopes.truncate(depth);
+            if body.is_some() {
+                return body;
+            }
         }
+        None
     }
 
     /// One walk over the body. `None` if something was learned and another round is needed.
-    #[allow(clippy::too_many_arguments)]
-    fn round(
-        &mut self,
-        id: FuncId,
-        def: &ast::FunctionDef,
-        declared: &Declared,
-        fty: &FuncTy,
-        unchecked: bool,
-        phase: Phase,
-        inferred: &mut FxHashMap<Span, Inferred>,
-        need_view: &mut FxHashSet<LocalId>,
-    ) -> Option<Body> {
+    fn round(&mut self, source: Source, phase: Phase, learned: &mut Learned) -> Option<Body> {
+        let Source { id, def, declared, fty, unchecked } = source;
         self.f = Some(FnCtx {
             func: Some(id),
             ret: Some(fty.ret),
@@ -284,7 +263,7 @@ impl Checker<'_> {
             unchecked,
             unsafe_depth: u32::from(def.trusted),
             phase,
-            inferred: std::mem::take(inferred),
+            inferred: std::mem::take(&mut learned.inferred),
             format: fty.format,
             variadic: fty.variadic,
             result_name: Some(self.program.functions[id.0 as usize].name),
@@ -301,8 +280,8 @@ impl Checker<'_> {
         self.report_unused_locals(fty.params.len());
         self.scopes.pop();
         let f = self.f.take()?;
-        *inferred = f.inferred;
-        need_view.extend(f.need_view);
+        learned.inferred = f.inferred;
+        learned.need_view.extend(f.need_view);
         if f.changed && phase != Phase::Final {
             return None;
         }

@@ -41,8 +41,8 @@ pub struct Inferred {
     pub viewed: bool,
     /// Something else was assigned, or it is written through, or used where a view is not allowed.
     pub not_view: bool,
-    /// Something in a slot behind it is lent, which a view is needed for; or it gets a value of such a
-    /// local.
+    /// It has to be a view: something in a slot that it leads to is lent, or it gets a value of a
+    /// local of which that is true.
     pub needs_view: bool,
     /// A parameter that was assigned.
     pub source: Option<LocalId>,
@@ -274,8 +274,8 @@ impl Checker<'_> {
         }
     }
 
-    /// A local was found to own something, or to have to be a view: which of the others are views is
-    /// to be found out again.
+    /// A local was found to own something, or to have to be a view: which of the others are views
+    /// is to be found out again.
     fn find_views_again(&mut self) {
         if let Some(f) = &mut self.f {
             for state in f.inferred.values_mut() {

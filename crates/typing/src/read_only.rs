@@ -1,10 +1,10 @@
 //! Read-only parameters (reference, borrowing, "Read-only parameters").
 //!
 //! A parameter `const T *`, where `T` owns something, is *read-only* if the body would be accepted
-//! with `view` written there. Calls in the same unit then lend to it what they lend as views, and pass
-//! views on to it. A `static` function whose body reaches slots behind such a parameter
-//! (`n = n->next`) is accepted as a view only: there `view` is inferred, unless the function's
-//! address is taken.
+//! with `view` written there. Calls in the same unit then lend to it what they lend as views, and
+//! pass views on to it. A `static` function whose body reaches slots behind such a parameter (`n =
+//! n->next`) is accepted as a view only: there `view` is inferred, unless the function's address is
+//! taken.
 //!
 //! A body is tried once more for each such parameter, with `view` written there and its reports
 //! muted. What a try passes on to a `const T *` parameter of another function of the unit is an
@@ -90,8 +90,8 @@ impl Checker<'_> {
         })
     }
 
-    /// Whether the type of a parameter says that it is read-only: it points to something `const` that
-    /// owns nothing.
+    /// Whether the type of a parameter says that it is read-only: it points to something `const`
+    /// that owns nothing.
     fn reads_by_type(&self, fty: &FuncTy, at: usize) -> bool {
         let param = fty.params.get(at).filter(|p| !p.consume);
         param.and_then(|param| self.program.types.as_pointer(param.ty)).is_some_and(|p| {

@@ -437,6 +437,33 @@ impl Checker<'_> {
         None
     }
 
+    /// A struct of the compiler's own, with members of these names and types.
+    pub(crate) fn layout_record(&mut self, tag: &str, members: &[(Symbol, Ty, Span)], span: Span) -> RecordId {
+        let field = |&(name, ty, span): &(Symbol, Ty, Span)| Field {
+            name: Some(name),
+            ty: Qty::plain(ty),
+            width: None,
+            align: None,
+            packed: false,
+            tagged_by: None,
+            span,
+        };
+        let id = RecordId(self.program.types.records.len() as u32);
+        self.program.types.records.push(Record {
+            kind: RecordKind::Struct,
+            tag: Some(Symbol::new(tag)),
+            args: vec![],
+            fields: Some(Rc::new(members.iter().map(field).collect())),
+            packed: false,
+            align: None,
+            foreign: false,
+            exists: vec![],
+            span,
+        });
+        self.types().intern(TyKind::Record(id));
+        id
+    }
+
     fn new_record(&mut self, kind: RecordKind, spec: &ast::RecordSpec, place: Place) -> RecordId {
         let id = RecordId(self.program.types.records.len() as u32);
         self.program.types.records.push(Record {

@@ -754,8 +754,8 @@ pub enum BorrowKind {
     /// The address of an owned path as a read-only, deep view of it (`&list` for a
     /// `struct list *view`).
     Sight,
-    /// As a shared pointer to a call that only reads through it and keeps nothing: views of the path
-    /// may be in force, and borrows.
+    /// As a shared pointer to a call that only reads through it and keeps nothing: views of the
+    /// path may be in force, and borrows.
     Read,
 }
 

@@ -46,7 +46,8 @@ enum lee_custodian_count {
 };
 /* If there are more than `most` of the kind in `custodian` and below it, `victim` is shut down. */
 void lee_custodian_limit_count(struct lee_custodian *custodian, int kind, int64_t most, struct lee_custodian *victim);
-/* What it gets of the time of the custodian above, beside the others there: 1 to 10000; 100 at first. */
+/* What it gets of the time of the custodian above, beside the others there: 1 to 10000; 100 at
+ * first. */
 void lee_custodian_share(struct lee_custodian *custodian, int64_t weight);
 /* The bytes charged to it and to those below it, after a collection. */
 int64_t lee_custodian_use(struct lee_custodian *custodian);

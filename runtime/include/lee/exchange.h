@@ -41,8 +41,9 @@ void lee_frozen_release(const void *block);
 /* From a `drop`: a holder's pointer to a frozen block. */
 void lee_push_frozen(struct lee_work *work, const void *block);
 
-/* An exchange arena: its pages are no process's, so it moves, with all that is in it, by its key. It belongs to the running process, or to a message.
- * What is in it is a root of that process's heap. `lee_key_free` frees it. Faults if there is no memory. */
+/* An exchange arena: its pages are no process's, so it moves, with all that is in it, by its key.
+ * It belongs to the running process, or to a message. What is in it is a root of that process's
+ * heap. `lee_key_free` frees it. Faults if there is no memory. */
 struct lee_arena *lee_exchange_key_new(const struct lee_site *site);
 
 /* From a `drop`: a block that the element owns. */

@@ -1,7 +1,8 @@
 /* Cells: objects of the heap that hold one block of the exchange heap, or none.
  *
- * Promises: whoever takes the block owns it alone. A cell may be reached by all tasks of its process. The block of one that nothing reaches is
- * freed, as is that of a process that ends. Those who wait go on in the order in which they came. Null is a fault. */
+ * Promises: whoever takes the block owns it alone. A cell may be reached by all tasks of its
+ * process. The block of one that nothing reaches is freed, as is that of a process that ends. Those
+ * who wait go on in the order in which they came. Null is a fault. */
 #ifndef LEE_EXCHANGE_CELL_H
 #define LEE_EXCHANGE_CELL_H
 

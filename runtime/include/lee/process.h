@@ -39,13 +39,15 @@ struct lee_process_end {
 struct lee_pid *lee_process_spawn(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes);
 struct lee_pid *lee_process_try_spawn(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes);
 
-/* The same for arguments that are more than bytes: they own what `owned` says, and may name processes (`lee_push_pid`). They are on their way, as in
- * a message, until the new process begins; if it never does, or there is no memory for it, what they own is released. `owned` is
- * constant, or null. `question`: null, not a fault, where there is no memory. */
+/* The same for arguments that are more than bytes: they own what `owned` says, and may name
+ * processes (`lee_push_pid`). They are on their way, as in a message, until the new process begins;
+ * if it never does, or there is no memory for it, what they own is released. `owned` is constant,
+ * or null. `question`: null, not a fault, where there is no memory. */
 struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes,
                                        const struct lee_owned *owned, bool question);
 
-/* From the drop function of a message or of arguments: the word at `place` is a `struct lee_pid *`, or null. On its way it is a record, counted. */
+/* From the drop function of a message or of arguments: the word at `place` is a `struct lee_pid *`,
+ * or null. On its way it is a record, counted. */
 void lee_push_pid(struct lee_work *work, void *place);
 
 /* Ends the process now, unless it has ended. A process may kill itself; the first one faults then. */

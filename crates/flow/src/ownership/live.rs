@@ -35,7 +35,7 @@ struct Part {
 }
 
 impl Part {
-    /// Where a place lies: in a field of a local, or somewhere in it.
+    /// Where a place is: in a field of a local, or somewhere in it.
     fn of(place: &Place) -> Option<Part> {
         let field = match place.proj.first() {
             Some(Proj::Field(n)) => Some(*n),
@@ -186,8 +186,8 @@ impl Live {
         }
     }
 
-    /// What the local or its field held is replaced. Loans that last to the end of a block stay, and
-    /// so does what a local holds as a whole, of which a field is not all.
+    /// What the local or its field held is replaced. Loans that last to the end of a block stay,
+    /// and so does what a local holds as a whole, of which a field is not all.
     fn take(&self, s: &mut State, part: Part) {
         for (pair, loan) in self.of_part(part) {
             let all = self.pairs.get(pair).is_some_and(|(_, of)| part.field.is_none() || of.field == part.field);

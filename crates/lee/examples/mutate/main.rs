@@ -1,5 +1,5 @@
-//! Mutants of the programs of the repository, under the oracle. Each seed is one mutant: an accepted
-//! program with one to four edits. What the compiler accepts must break nothing.
+//! Mutants of the programs of the repository, under the oracle. Each seed is one mutant: an
+//! accepted program with one to four edits. What the compiler accepts must break nothing.
 //!
 //!     mutate [--from SEED] [--count N] [--jobs N] [--operator NAME] [--keep FOLDER] [FILE...]
 //!     mutate --detect ...      finds the deliberate bugs (`LEE_BREAK`) in the same way

@@ -138,8 +138,8 @@ impl Batch<'_> {
         report
     }
 
-    /// Runs the programs under the oracle: all at once, and one by one if it does not know something
-    /// in one of them.
+    /// Runs the programs under the oracle: all at once, and one by one if it does not know
+    /// something in one of them.
     fn interpreted(&self, programs: Vec<Program>, report: &mut Report) {
         let file = self.folder.join("batch.lee");
         for how in ["--interpret", "--interpret=transformed"] {

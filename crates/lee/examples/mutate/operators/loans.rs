@@ -1,6 +1,6 @@
 //! Edits that lend what is owned, keep what was lent, and give up what is lent.
 
-use super::{contains, renamed, Draw, COPY, COUNT, DROP};
+use super::{contains, Draw, COPY, COUNT, DROP};
 use crate::edit::{insert, replace, Edit};
 use crate::sites::{Class, Expression, Sort, Statement, Variable};
 
@@ -193,14 +193,7 @@ pub(super) fn outlive(d: &mut Draw) -> Option<Vec<Edit>> {
         d.text(span).to_string()
     };
     let read = read.replacen(own, &name, 1);
-    let (from, to) = (l.declarator.lo as usize, l.declarator.hi as usize);
-    let (lo, hi) = (l.name.lo as usize, l.name.hi as usize);
-    let declarator = format!("{}{name}{}", &d.text[from..lo], &d.text[hi..to]);
-    let mut edits = renamed(uses, &name);
-    edits.push(match l.init {
-        Some(init) => replace(l.whole, format!("{name} = {};", d.text(init))),
-        None => replace(l.whole, ";"),
-    });
+    let (declarator, mut edits) = d.moved_declaration(&l, &name, uses);
     d.need(COUNT);
     let specs = d.text(l.specs);
     edits.push(insert(outer.span.lo, format!("{specs} {declarator} = {{ 0 }}; ")));

@@ -181,6 +181,24 @@ impl<'a> Draw<'a> {
         Some((variable, variable.local?, self.uses(variable)?))
     }
 
+    /// The declarator of a local with another name.
+    fn declarator_of(&self, l: &Declared, name: &str) -> String {
+        let (from, to) = (l.declarator.lo as usize, l.declarator.hi as usize);
+        let (lo, hi) = (l.name.lo as usize, l.name.hi as usize);
+        format!("{}{name}{}", &self.text[from..lo], &self.text[hi..to])
+    }
+
+    /// The declarator of a local that gets another name and is declared elsewhere, and the edits
+    /// that leave its initialiser in its place as an assignment.
+    fn moved_declaration(&self, l: &Declared, name: &str, uses: Vec<Span>) -> (String, Vec<Edit>) {
+        let mut edits = renamed(uses, name);
+        edits.push(match l.init {
+            Some(init) => replace(l.whole, format!("{name} = {};", self.text(init))),
+            None => replace(l.whole, ";"),
+        });
+        (self.declarator_of(l, name), edits)
+    }
+
     /// What is done to an owner, so that what was lent from it is gone.
     fn change(&mut self, text: &str) -> String {
         let name = self.name();

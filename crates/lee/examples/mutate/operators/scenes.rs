@@ -1,7 +1,7 @@
 //! Scenes: a few statements about new objects of a type of the program, most of which break one
 //! rule. They reach rules that changes of what is there seldom come near (two uses of one path in
-//! one call, a cursor that is left, a region that is made again), and each stands beside scenes that
-//! differ from it in order or in a word and are accepted.
+//! one call, a cursor that is left, a region that is made again), and each stands beside scenes
+//! that differ from it in order or in a word and are accepted.
 //!
 //! `N` begins each name, so that scenes do not meet; `T` is the type, `R(x)` an integer of what `x`
 //! points to.

@@ -1,4 +1,4 @@
-//! Edits of variables and parameters: where they lie, and what their types say.
+//! Edits of variables and parameters: where they are, and what their types say.
 
 use super::{contains, renamed, Draw};
 use crate::edit::{insert, replace, Edit};
@@ -26,9 +26,7 @@ pub(super) fn into_element(d: &mut Draw) -> Option<Vec<Edit>> {
     let (v, l, uses) = d.local()?;
     let index = d.random.below(2);
     let init = member_value(d, &l).map_or("{ 0 }".to_string(), |init| format!("{{ [{index}] = {init} }}"));
-    let (from, to) = (l.declarator.lo as usize, l.declarator.hi as usize);
-    let (lo, hi) = (l.name.lo as usize, l.name.hi as usize);
-    let declarator = format!("{}{}[2]{}", &d.text[from..lo], v.name, &d.text[hi..to]);
+    let declarator = d.declarator_of(&l, &format!("{}[2]", v.name));
     let mut edits = renamed(uses, &format!("{}[{index}]", v.name));
     edits.push(replace(l.whole, format!("{} {declarator} = {init};", d.text(l.specs))));
     Some(edits)
@@ -83,14 +81,7 @@ pub(super) fn into_global(d: &mut Draw) -> Option<Vec<Edit>> {
         return None;
     }
     let name = d.name();
-    let (from, to) = (l.declarator.lo as usize, l.declarator.hi as usize);
-    let (lo, hi) = (l.name.lo as usize, l.name.hi as usize);
-    let declarator = format!("{}{name}{}", &d.text[from..lo], &d.text[hi..to]);
-    let mut edits = renamed(uses, &name);
-    edits.push(match l.init {
-        Some(init) => replace(l.whole, format!("{name} = {};", d.text(init))),
-        None => replace(l.whole, ";"),
-    });
+    let (declarator, mut edits) = d.moved_declaration(&l, &name, uses);
     let function = &d.sites.functions[v.function];
     edits.push(insert(function.span.lo, format!("static {} {declarator};\n", d.text(l.specs))));
     Some(edits)
@@ -102,14 +93,7 @@ pub(super) fn outwards(d: &mut Draw) -> Option<Vec<Edit>> {
         return None;
     }
     let name = d.name();
-    let (from, to) = (l.declarator.lo as usize, l.declarator.hi as usize);
-    let (lo, hi) = (l.name.lo as usize, l.name.hi as usize);
-    let declarator = format!("{}{name}{}", &d.text[from..lo], &d.text[hi..to]);
-    let mut edits = renamed(uses, &name);
-    edits.push(match l.init {
-        Some(init) => replace(l.whole, format!("{name} = {};", d.text(init))),
-        None => replace(l.whole, ";"),
-    });
+    let (declarator, mut edits) = d.moved_declaration(&l, &name, uses);
     let body = d.sites.functions[v.function].body;
     let zero = if d.random.chance(30) { " = { 0 }" } else { "" };
     edits.push(insert(body.lo + 1, format!(" {} {declarator}{zero};", d.text(l.specs))));
