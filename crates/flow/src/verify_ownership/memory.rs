@@ -182,6 +182,9 @@ impl Memory {
         let mut next: Vec<Token> = locals.flat_map(|(_, value)| named(value)).collect();
         let mut found: BTreeMap<Token, u8> = BTreeMap::new();
         for distance in 1..=u8::MAX {
+            // Once each: two pointers to each object double the paths with each step.
+            next.sort_unstable();
+            next.dedup();
             next.retain(|token| !found.contains_key(token));
             if next.is_empty() {
                 break;
@@ -291,4 +294,24 @@ pub(crate) fn plain_path(place: &Place) -> Option<Vec<u32>> {
             _ => None,
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_visited_once_however_many_paths_lead_there() {
+        let mut memory = Memory::default();
+        let alive = Thing { alive: true, zeroed: false, owed: false, lent: false, depth: 0 };
+        let tokens: Vec<Token> = (0..60).map(|_| memory.token(alive.clone())).collect();
+        let to = |token: Token| Value { points: Some(token), ..Value::unknown() };
+        memory.cells.insert((Base::Local(Local(0)), vec![]), to(tokens[0]));
+        for pair in tokens.windows(2) {
+            // Two pointers to the next: 2^59 paths lead to the last.
+            memory.cells.insert((Base::Object(pair[0]), vec![0]), to(pair[1]));
+            memory.cells.insert((Base::Object(pair[0]), vec![1]), to(pair[1]));
+        }
+        assert_eq!(memory.distances().get(&tokens[59]), Some(&60));
+    }
 }
