@@ -58,6 +58,7 @@ struct lee_process {
     struct lee_endpoint *endpoints;    /* its ends of channels (channel.c) */
     struct lee_set *sets;              /* its sets of them (endpoint_set.c) */
     struct lee_exchange_links blocks;  /* head of the ring of its blocks of the exchange heap (exchange.c) */
+    struct lee_address_table *c_blocks; /* what its C code allocated, with what it is charged (c_memory.c) */
     struct lee_address_table *frozen;  /* how many pointers to which frozen blocks it has (frozen.c) */
     struct lee_process_record *record; /* what others know of it */
     uintptr_t last_high, last_lowest;  /* once it has ended: the stack that it ended on, if that is not its first task's */
@@ -118,6 +119,8 @@ void lee_files_end(struct lee_process *process) __attribute__((weak));
 void lee_fds_end(struct lee_process *process) __attribute__((weak));
 /* channel.c: closes the ends of channels that a process has. */
 void lee_channels_end(struct lee_process *process) __attribute__((weak));
+/* c_memory.c: frees what C code of a process allocated. */
+void lee_c_memory_end(struct lee_process *process) __attribute__((weak));
 /* channel.c: marks what messages of local contracts hold that are on their way to the process. */
 void lee_channels_scan(const struct lee_process *process, struct lee_marker *marker) __attribute__((weak));
 /* A process returns: all that it printed is written, however long that takes. */

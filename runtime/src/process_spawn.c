@@ -200,6 +200,8 @@ static void release(struct lee_process *process, bool standing) {
         lee_exchange_end(process);
     if (lee_frozen_end != NULL)
         lee_frozen_end(process);
+    if (lee_c_memory_end != NULL)
+        lee_c_memory_end(process);
     if (lee_files_end != NULL)
         lee_files_end(process);
     if (lee_opened_end != NULL)

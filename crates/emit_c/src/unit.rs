@@ -27,6 +27,23 @@ pub struct Name {
     pub label: Option<String>,
 }
 
+/// Functions of C whose memory is the process's (lee/c_memory.h).
+const C_MEMORY: &[&str] = &[
+    "malloc",
+    "calloc",
+    "realloc",
+    "reallocarray",
+    "free",
+    "aligned_alloc",
+    "posix_memalign",
+    "strdup",
+    "strndup",
+    "asprintf",
+    "vasprintf",
+    "getline",
+    "getdelim",
+];
+
 impl Name {
     /// The symbol in the object file.
     pub fn symbol(&self) -> &str {
@@ -297,8 +314,8 @@ impl<'a> Unit<'a> {
                 Name { ident, label }
             }
             Linkage::Internal => Name { ident: self.idents.claim(text), label: None },
-            Linkage::External if self.ends_process(func, function).is_some() => {
-                let label = self.ends_process(func, function).map(str::to_string);
+            Linkage::External if self.in_processes(func, function).is_some() => {
+                let label = self.in_processes(func, function);
                 Name { ident: self.idents.claim(&format!("{text}__1")), label }
             }
             Linkage::Shared if function.trust == Trust::Checked && function.symbol.is_none() => {
@@ -310,14 +327,17 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// What ends the process in place of a function of C that ends the program.
-    fn ends_process(&self, func: &FuncRef, function: &Function) -> Option<&'static str> {
+    /// The function of the runtime that stands for one of C's in a program with processes: what
+    /// ends the program ends the process, and what plain C allocates is the process's.
+    fn in_processes(&self, func: &FuncRef, function: &Function) -> Option<String> {
         let c = matches!(function.trust, Trust::Trusted | Trust::Foreign) && !self.bodies.contains_key(func);
         match function.symbol.unwrap_or(function.name).as_str() {
             _ if !c || !self.options.processes => None,
-            "exit" => Some("lee_exit"),
-            "_exit" | "_Exit" => Some("lee_exit_now"),
-            "abort" => Some("lee_abort"),
+            "exit" => Some("lee_exit".to_string()),
+            "_exit" | "_Exit" => Some("lee_exit_now".to_string()),
+            "abort" => Some("lee_abort".to_string()),
+            "memalign" if self.options.plain => Some("lee_c_aligned_alloc".to_string()),
+            name if self.options.plain && C_MEMORY.contains(&name) => Some(format!("lee_c_{name}")),
             _ => None,
         }
     }

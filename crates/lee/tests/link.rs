@@ -92,6 +92,20 @@ fn processes_of_several_files() {
     assert!(ran.err.contains("all processes would share its variables"), "{}", ran.err);
 }
 
+/// What C code of a process allocates is freed when the process ends, and charged to its custodian.
+#[test]
+fn memory_of_c_in_processes() {
+    let folder = fresh("link-c-memory");
+    for file in ["allocates.lee", "allocates.c"] {
+        fs::copy(root().join("tests/processes").join(file), folder.join(file)).expect("copied");
+    }
+    for options in [&["build"][..], &["build", "--release"]] {
+        lee_in(&folder, &[options, &["-o", "program", "allocates.lee", "allocates.c"]].concat()).expect(0);
+        let out = run(&mut Command::new(folder.join("program"))).expect(0).out;
+        assert_eq!(out, "650\n1316, and nothing is left\n15 MB below the limit\n", "{options:?}");
+    }
+}
+
 #[test]
 fn by_make() {
     if tools::skipped_without("make", "by_make") {

@@ -352,7 +352,7 @@ impl Checker<'_> {
 
     fn pointer_type(
         &mut self,
-        target: Qty,
+        mut target: Qty,
         quals: &ast::PointerQuals,
         attribute: Option<&ast::Expr>,
         outermost: bool,
@@ -375,6 +375,15 @@ impl Checker<'_> {
                 "a `view` in a result, a field or a global has no default region: it names the one that it lives in",
                 "write `view @r`, where `@r` is a region of the parameters or of the struct",
             );
+        }
+        if own == Own::Rc && region == Region::Exchange && !target.quals.is_const {
+            self.error_help(
+                codes::EXCHANGE,
+                quals.span,
+                "a counted pointer into the exchange heap leads to a frozen block, which does not change",
+                "write `const T *rc @exchange`",
+            );
+            target.quals.is_const = true;
         }
         let annotated = quals.fat.is_some() || quals.null_terminated.is_some() || quals.counted_by.is_some();
         let attribute = attribute.filter(|_| !annotated);
