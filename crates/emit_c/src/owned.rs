@@ -50,14 +50,27 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// `a :=: b`
+    /// `a :=: b`. Where both sides lie in memory is computed before the first store: a side may be
+    /// reached through what the other holds, by another name.
     pub fn swap(&mut self, a: &Place, b: &Place) {
         let (x, y) = (self.place(a, true), self.place(b, true));
         self.unit.c.need(x.ty.ty);
-        let (left, right) = (self.word_texts(&x), self.word_texts(&y));
+        let mut line = String::from("{");
+        let mut side = |place: &Place, texts: Vec<String>, name: &str| -> Vec<String> {
+            if !place.has_deref() {
+                return texts;
+            }
+            let mut words = vec![];
+            for (n, text) in texts.iter().enumerate() {
+                line.push_str(&format!(" __typeof__({text}) *lee__{name}{n} = &{text};"));
+                words.push(format!("*lee__{name}{n}"));
+            }
+            words
+        };
+        let left = side(a, self.word_texts(&x), "x");
+        let right = side(b, self.word_texts(&y), "y");
         self.settle(effect_of(a, self.body));
         self.settle(effect_of(b, self.body));
-        let mut line = String::from("{");
         for (n, text) in left.iter().enumerate() {
             line.push_str(&format!(" __typeof__({text}) lee__{n} = {text};"));
         }

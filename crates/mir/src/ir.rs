@@ -375,6 +375,13 @@ impl StmtKind {
             _ => None,
         }
     }
+    /// The two places that exchange what they hold.
+    pub fn as_swap(&self) -> Option<(&Place, &Place)> {
+        match self {
+            StmtKind::Swap(a, b) => Some((a, b)),
+            _ => None,
+        }
+    }
     /// The slot whose content is dropped.
     pub fn as_drop_slot(&self) -> Option<&Place> {
         match self {

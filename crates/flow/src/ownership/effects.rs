@@ -16,6 +16,17 @@ use crate::regions::Form;
 /// Where findings go.
 pub(crate) type Report<'r> = &'r mut dyn FnMut(Finding);
 
+/// Whether the second place may be reached through the first: one index may be another, unless both
+/// are constants.
+fn may_lead_to(x: &Place, y: &Place) -> bool {
+    let may_be_same = |(a, b): (&Proj, &Proj)| match (a, b) {
+        (Proj::Index(Operand::Const(a)), Proj::Index(Operand::Const(b))) => a == b,
+        (Proj::Index(_), Proj::Index(_)) => true,
+        _ => a == b,
+    };
+    x.base == y.base && x.proj.len() < y.proj.len() && x.proj.iter().zip(&y.proj).all(may_be_same)
+}
+
 impl Ownership<'_> {
     /// What a statement does; for a `Dispose` gives the parts that are gone already.
     pub fn step(&self, s: &mut State, at: Point, stmt: &Stmt, report: Report) -> Vec<Vec<Proj>> {
@@ -505,8 +516,8 @@ impl Ownership<'_> {
     }
 
     fn swap(&self, s: &mut State, at: Point, a: &Place, b: &Place, span: Span, report: Report) {
-        let leads = |x: &Place, y: &Place| x.base == y.base && y.proj.starts_with(&x.proj) && x.proj != y.proj;
-        if leads(a, b) || leads(b, a) {
+        let (of_a, of_b) = (self.resolver.place(a), self.resolver.place(b));
+        if may_lead_to(&of_a, &of_b) || may_lead_to(&of_b, &of_a) {
             report(Finding { span, kind: Kind::SwapInside });
             return;
         }

@@ -95,7 +95,7 @@ pub fn run(
     let moved = {
         let cfg = Cfg::new(body);
         let ownership = Ownership::new(program, body, regions);
-        if ownership.paths.nodes.is_empty() && regions.loans.is_empty() && ownership.sites.len() == 1 {
+        if ownership.is_trivial() {
             return;
         }
         let results = solve(&ownership, body, &cfg);
@@ -167,6 +167,15 @@ impl<'a> Ownership<'a> {
         this.find_sites();
         this.find_lent();
         this
+    }
+
+    /// Whether nothing in the body is owned, lent, given up or exchanged.
+    fn is_trivial(&self) -> bool {
+        let mut stmts = self.body.blocks.iter().flat_map(|b| &b.stmts);
+        self.paths.nodes.is_empty()
+            && self.regions.loans.is_empty()
+            && self.sites.len() == 1
+            && stmts.all(|s| s.kind.as_swap().is_none())
     }
 
     fn find_sites(&mut self) {

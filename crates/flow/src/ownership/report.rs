@@ -394,7 +394,7 @@ impl Words<'_, '_> {
             Kind::SwapInside => Diagnostic::error(
                 LENT,
                 span,
-                "one side of `:=:` is reached through the other: what it owned would own itself, and be lost",
+                "one side of `:=:` is, or may be, reached through the other: what it owned would own itself, and be lost",
             )
             .help("take the inner part out first: `T *unique t = nullptr; t :=: x->next;`"),
             Kind::Copied => Diagnostic::error(
