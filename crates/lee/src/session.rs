@@ -67,10 +67,8 @@ impl Session {
         let settings = self.settings(Until::Checked, file);
         let mut again = Sink::default();
         let Ok(trees) = pipeline::trees(map, &settings, &mut again) else { return vec![] };
-        let lost = |d: &source::Diagnostic| syntax::codes::ALL.iter().any(|code| code.id == d.code.id);
-        let complete = !again.all.iter().any(lost);
         let own = map.files.first().cloned().unwrap_or_default();
-        port::findings(&[port::Unit { map, ast: &trees.ast, tree: &trees.typed }], &|file| file == own, complete)
+        port::findings(&[port::Unit::new(map, &trees.ast, &trees.typed, &again.all)], &|file| file == own, true)
     }
 
     /// The types of a file, with its contracts; fails if there were errors.

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use typing::tree::{BinOp, Body, Conv, Expr, ExprKind, Init, LocalId, Stmt, StmtKind};
-use typing::types::{Ty, TypeStore};
+use typing::types::{Ty, TyKind, TypeStore};
 use typing::walk::{children, stmt_children, Part};
 
 /// How a local changes in its function.
@@ -36,17 +36,29 @@ pub struct Facts {
     jumps: bool,
 }
 
-/// The value without conversions between integer types.
-pub fn number(e: &Expr) -> &Expr {
+/// The value without conversions between integer types that keep it, as long as it is not negative.
+pub fn number<'e>(types: &TypeStore, e: &'e Expr) -> &'e Expr {
     match &*e.kind {
-        ExprKind::Convert(Conv::Numeric, inner) => number(inner),
+        ExprKind::Convert(Conv::Numeric, inner) => {
+            let keeps = match (types.as_int(inner.ty.ty), types.as_int(e.ty.ty)) {
+                _ if matches!(types.kind(e.ty.ty), TyKind::Bool) => false,
+                (Some(from), Some(to)) if to.size() == from.size() => from.signed() || !to.signed(),
+                (Some(from), Some(to)) => to.size() > from.size(),
+                _ => false,
+            };
+            if keeps {
+                number(types, inner)
+            } else {
+                e
+            }
+        }
         _ => e,
     }
 }
 
 /// The local that is read.
-pub fn read_local(e: &Expr) -> Option<LocalId> {
-    match &*number(e).kind {
+pub fn read_local(types: &TypeStore, e: &Expr) -> Option<LocalId> {
+    match &*number(types, e).kind {
         ExprKind::Load(place) => match *place.kind {
             ExprKind::Local(id) => Some(id),
             _ => None,
@@ -55,9 +67,9 @@ pub fn read_local(e: &Expr) -> Option<LocalId> {
     }
 }
 
-/// The constant that a value is.
+/// The constant that a value is: the checker has folded conversions.
 pub fn constant(e: &Expr) -> Option<i128> {
-    match *number(e).kind {
+    match *e.kind {
         ExprKind::Int(n) => Some(n),
         _ => None,
     }
@@ -137,12 +149,12 @@ impl Facts {
             ExprKind::Binary(op @ (BinOp::Lt | BinOp::Gt | BinOp::Le | BinOp::Ge), a, b) => {
                 let (low, high) = if matches!(op, BinOp::Lt | BinOp::Le) { (a, b) } else { (b, a) };
                 let more = i128::from(matches!(op, BinOp::Le | BinOp::Ge));
-                let Some(id) = read_local(low) else { return };
-                let ty = number(low).ty.ty;
+                let Some(id) = read_local(types, low) else { return };
+                let ty = number(types, low).ty.ty;
                 if !self.is_natural(types, id, ty) || assigns(body, id) {
                     return;
                 }
-                let limit = match (constant(high), read_local(high)) {
+                let limit = match (constant(high), read_local(types, high)) {
                     (Some(n), _) => Limit::Const(n + more),
                     (None, Some(n)) if more == 0 && self.is_steady(n) => Limit::Local(n),
                     _ => return,
@@ -154,11 +166,11 @@ impl Facts {
     }
 
     /// What an index is known to be below.
-    pub fn limits(&self, index: &Expr) -> Vec<Limit> {
+    pub fn limits(&self, types: &TypeStore, index: &Expr) -> Vec<Limit> {
         if let Some(n) = constant(index) {
             return if n >= 0 { vec![Limit::Const(n + 1)] } else { vec![] };
         }
-        let Some(id) = read_local(index) else { return vec![] };
+        let Some(id) = read_local(types, index) else { return vec![] };
         self.below.iter().filter(|(i, _)| *i == id).map(|(_, limit)| *limit).collect()
     }
 }

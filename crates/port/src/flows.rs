@@ -5,6 +5,7 @@ use crate::facts::{constant, read_local, Facts, Limit};
 use crate::slots::{own_function, Func, Node, SlotId, Slots};
 use crate::Unit;
 use rustc_hash::{FxHashMap, FxHashSet};
+use source::{Span, Symbol};
 use typing::tree::*;
 use typing::types::{ArrayLen, Bounds, CountExpr, Qty, Ty, TyKind};
 use typing::walk::{children, stmt_children, Part};
@@ -60,7 +61,13 @@ pub struct Flows {
     pub taken: FxHashSet<Func>,
     /// The integer parameters of each function, which it does not change.
     pub steady: FxHashMap<Func, Vec<usize>>,
+    /// Nodes whose values go to places that are no slots and are not seen.
+    pub leaks: FxHashSet<Node>,
     /// Functions with a part that was not understood.
+    pub lost_in: Vec<(usize, Span)>,
+    /// Names that stand in what was not understood.
+    pub lost: FxHashSet<Symbol>,
+    /// What was not understood may concern anything.
     pub broken: bool,
 }
 
@@ -68,12 +75,29 @@ pub struct Flows {
 pub fn collect(units: &[Unit], slots: Slots) -> Flows {
     let mut flows = Flows { slots, ..Flows::default() };
     for (n, unit) in units.iter().enumerate() {
+        for (id, global) in unit.tree.globals.iter().enumerate() {
+            let slot = flows.slots.global(units, n, GlobalId(id as u32));
+            let node = slot.map(|slot| (slot, 0));
+            // C may write to it.
+            if global.trust != Trust::Checked {
+                flows.edges.extend(node.map(|node| (Source::Unknown, node)));
+            }
+            let init = global.init.iter();
+            init.for_each(|init| flows.constant(units, n, init, global.ty.ty, node));
+        }
         for (id, function) in unit.tree.functions.iter().enumerate() {
-            let Some(body) = function.body.as_ref().filter(|b| !b.unchecked) else { continue };
-            if unit.map.is_system(function.span.lo) {
+            let func = FuncId(id as u32);
+            // C may call it.
+            if function.trust != Trust::Checked || function.is_process {
+                flows.taken.extend(own_function(units, n, func).map(|(func, _)| func));
+            }
+            let Some(body) = function.body.as_ref().filter(|_| !unit.map.is_system(function.span.lo)) else {
+                continue;
+            };
+            if body.unchecked {
+                flows.lost_in.push((n, function.span));
                 continue;
             }
-            let func = FuncId(id as u32);
             let facts = Facts::of(body);
             if let (Some((key, ty)), Some(_)) = (own_function(units, n, func), unit.tree.functions.get(id)) {
                 let params = unit.tree.types.as_func(ty).map(|f| f.params.clone()).unwrap_or_default();
@@ -83,7 +107,7 @@ pub fn collect(units: &[Unit], slots: Slots) -> Flows {
                 };
                 flows.steady.insert(key, (0..params.len()).filter(whole).collect());
             }
-            let mut walk = Walk { units, unit: n, tree: unit.tree, func, facts, at_switch: 0, out: &mut flows };
+            let mut walk = Walk { units, unit: n, tree: unit.tree, func, facts, out: &mut flows };
             body.block.stmts.iter().for_each(|s| walk.stmt(s));
         }
     }
@@ -96,8 +120,6 @@ struct Walk<'a, 'f> {
     tree: &'a Program,
     func: FuncId,
     facts: Facts,
-    /// How many facts the innermost `switch` began with.
-    at_switch: usize,
     out: &'f mut Flows,
 }
 
@@ -193,7 +215,9 @@ impl Walk<'_, '_> {
             ExprKind::Alloc(_) | ExprKind::New(_) => all.push(Source::Object(None)),
             ExprKind::Call(Callee::Direct(f), ..) => {
                 let known = self.out.slots.result(self.units, self.unit, f.func);
-                let bounded = self.tree.types.as_pointer(e.ty.ty).is_some_and(|p| p.bounds != Bounds::Thin);
+                // Of a string only the part before its zero is known.
+                let bounds = self.tree.types.as_pointer(e.ty.ty).map(|p| p.bounds);
+                let bounded = matches!(bounds, Some(Bounds::Fat | Bounds::Counted(_)));
                 all.push(match known {
                     Some(slot) => Source::Node((slot, 0)),
                     None if bounded => Source::Object(None),
@@ -216,6 +240,23 @@ impl Walk<'_, '_> {
             },
             _ => Source::Unknown,
         }
+    }
+
+    /// The function has a part that was not understood.
+    fn lose(&mut self) {
+        let function = self.tree.functions.get(self.func.0 as usize);
+        self.out.lost_in.extend(function.map(|f| (self.unit, f.span)));
+    }
+
+    /// The value goes where it is not seen.
+    fn leak(&mut self, e: &Expr) {
+        let mut all = vec![];
+        self.sources(e, &mut all);
+        all.into_iter().for_each(|source| {
+            if let Source::Node(node) = source {
+                self.out.leaks.insert(node);
+            }
+        });
     }
 
     fn need(&mut self, e: &Expr, demand: Demand) {
@@ -317,17 +358,7 @@ impl Walk<'_, '_> {
                 self.facts.below.truncate(before);
                 return;
             }
-            // A jump could lead into a loop and around its condition.
-            StmtKind::Label(..) => self.out.broken |= before > 0,
-            StmtKind::Case(..) | StmtKind::Default(_) => self.out.broken |= before > self.at_switch,
-            StmtKind::Asm(_) | StmtKind::GotoComputed(_) => self.out.broken = true,
-            StmtKind::Switch(value, body) => {
-                self.expr(value);
-                let outer = std::mem::replace(&mut self.at_switch, before);
-                self.stmt(body);
-                self.at_switch = outer;
-                return;
-            }
+            StmtKind::Asm(_) | StmtKind::GotoComputed(_) => self.lose(),
             _ => {}
         }
         stmt_children(s, &mut |part| match part {
@@ -339,13 +370,28 @@ impl Walk<'_, '_> {
     fn expr(&mut self, e: &Expr) {
         let bounds = Demand { bounds: true, ..Demand::default() };
         match &*e.kind {
-            ExprKind::Error => self.out.broken = true,
+            ExprKind::Error => self.lose(),
+            ExprKind::AddrOf(place) => {
+                // What has the address of a pointer may write to it.
+                if self.is_pointer(place.ty.ty) {
+                    let node = self.place(place);
+                    self.out.edges.extend(node.map(|node| (Source::Unknown, node)));
+                }
+                // A pointer that stays, or moves on from there, is more than one access.
+                if let ExprKind::IndexPointer(base, index) = &*place.kind {
+                    self.need(base, bounds);
+                    self.expr(base);
+                    self.expr(index);
+                    return;
+                }
+            }
+            ExprKind::Convert(Conv::Unchecked, _) => self.lose(),
             ExprKind::IndexPointer(base, index) => {
                 let n = constant(index);
                 if n != Some(0) {
                     self.need(base, Demand { back: n.is_some_and(|n| n < 0), ..bounds });
                 }
-                let limits = self.facts.limits(index);
+                let limits = self.facts.limits(&self.tree.types, index);
                 self.access(base, limits);
             }
             ExprKind::PtrAdd(base, step, minus) => {
@@ -395,7 +441,7 @@ impl Walk<'_, '_> {
 
     /// The parameter that a pointer value is, as it came in.
     fn parameter(&mut self, e: &Expr) -> Option<(SlotId, LocalId)> {
-        let id = read_local(pointer(e))?;
+        let id = read_local(&self.tree.types, pointer(e))?;
         let body = self.tree.functions.get(self.func.0 as usize)?.body.as_ref()?;
         if id.0 >= body.params || !self.facts.is_steady(id) {
             return None;
@@ -427,7 +473,7 @@ impl Walk<'_, '_> {
 
     /// A pointer is compared with null.
     fn looked_at(&mut self, e: &Expr) {
-        if let Some(id) = read_local(pointer(e)).filter(|_| self.is_pointer(e.ty.ty)) {
+        if let Some(id) = read_local(&self.tree.types, pointer(e)).filter(|_| self.is_pointer(e.ty.ty)) {
             self.used(id, -1);
         }
     }
@@ -472,7 +518,7 @@ impl Walk<'_, '_> {
                 }
                 site.sources.push(all);
                 site.params.push(self.parameter(arg).map(|(slot, _)| slot));
-                site.numbers.push(match (constant(arg), read_local(arg)) {
+                site.numbers.push(match (constant(arg), read_local(&self.tree.types, arg)) {
                     (Some(n), _) => u64::try_from(n).ok().map(Candidate::Const),
                     (None, Some(id)) if self.facts.is_steady(id) => self.candidate(Limit::Local(id)),
                     _ => None,
@@ -484,7 +530,11 @@ impl Walk<'_, '_> {
         for (n, arg) in args.iter().enumerate() {
             let Some(p) = prototype.params.get(n).and_then(|p| self.tree.types.as_pointer(p.ty)) else { continue };
             match p.bounds {
-                Bounds::Thin => {}
+                // It has to be an element, whose fields may get any value.
+                Bounds::Thin => {
+                    self.leak(arg);
+                    self.out.exposed(self.units, self.unit, p.target.ty);
+                }
                 Bounds::Fat => self.need(arg, Demand { bounds: true, ..Demand::default() }),
                 Bounds::Terminated | Bounds::FatTerminated => {
                     self.need(arg, Demand { string: true, ..Demand::default() });
@@ -506,7 +556,7 @@ impl Walk<'_, '_> {
             return;
         }
         self.need(arg, Demand { bounds: true, ..Demand::default() });
-        let Some(number) = number.map(crate::facts::number) else { return };
+        let Some(number) = number.map(|n| crate::facts::number(&self.tree.types, n)) else { return };
         // `n * sizeof *p` bytes are `n` elements.
         let elements = match &*number.kind {
             ExprKind::Binary(BinOp::Mul, a, b) if constant(b) == Some(size) => Some(a),
@@ -514,7 +564,7 @@ impl Walk<'_, '_> {
             _ if size == 1 => Some(number),
             _ => None,
         };
-        let local = elements.and_then(read_local).filter(|id| self.facts.is_steady(*id));
+        let local = elements.and_then(|e| read_local(&self.tree.types, e)).filter(|id| self.facts.is_steady(*id));
         if let Some(candidate) = local.and_then(|id| self.candidate(Limit::Local(id))) {
             if let Some((slot, _)) = self.parameter(arg) {
                 self.out.accesses.entry(slot).or_default().push(Access {

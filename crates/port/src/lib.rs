@@ -8,14 +8,16 @@
 //! values that come in are known to fit, in all files named.
 
 pub mod agree;
+pub mod constants;
 pub mod counts;
 pub mod declarators;
 pub mod facts;
 pub mod flows;
+pub mod lost;
 pub mod slots;
 pub mod words;
 
-use source::{PlacedFix, SourceMap};
+use source::{Code, Diagnostic, Level, PlacedFix, SourceMap, Span};
 use syntax::ast;
 use typing::tree::Program;
 
@@ -27,6 +29,30 @@ pub struct Unit<'a> {
     pub ast: &'a ast::Unit,
     /// Its typed tree. It may have errors.
     pub tree: &'a Program,
+    /// Where the trees lack something because of an error.
+    pub mistakes: Vec<Span>,
+    /// Whether the parser skipped text.
+    pub skipped: bool,
+}
+
+impl<'a> Unit<'a> {
+    /// A unit with what was reported of it.
+    pub fn new(map: &'a SourceMap, ast: &'a ast::Unit, tree: &'a Program, reports: &[Diagnostic]) -> Unit<'a> {
+        let of = |codes: &[Code], d: &Diagnostic| codes.iter().any(|code| code.id == d.code.id);
+        let is_syntax = |d: &Diagnostic| of(syntax::codes::ALL, d);
+        let errors = || reports.iter().filter(|d| d.level == Level::Error);
+        // A report about missing words leaves the tree as it is, or an expression without a type,
+        // which is seen; so does what the analyses after the types say.
+        let words = |d: &Diagnostic| d.subject.is_some() || of(&[typing::codes::BOUNDS, typing::codes::TERMINATOR], d);
+        let mistaken = |d: &&Diagnostic| is_syntax(d) || of(typing::codes::ALL, d) && !words(d);
+        Unit {
+            map,
+            ast,
+            tree,
+            mistakes: errors().filter(mistaken).map(|d| d.span).collect(),
+            skipped: errors().any(is_syntax),
+        }
+    }
 }
 
 /// The kinds of findings, in the order in which they are applied.
@@ -80,10 +106,11 @@ pub struct Finding {
 }
 
 /// Looks at all files named. `closed` says whether no file but those named includes a header;
-/// `complete`, whether all files named were read to their ends. Nothing is sure otherwise.
+/// `complete`, whether all files named could be read. Nothing is sure otherwise.
 pub fn findings(units: &[Unit], closed: &dyn Fn(&str) -> bool, complete: bool) -> Vec<Finding> {
     let slots = slots::Slots::collect(units);
     let mut flows = flows::collect(units, slots);
+    flows.taint(units);
     flows.broken |= !complete;
     let mut all = agree::findings(units, &flows.slots, closed);
     all.extend(words::choose(units, &flows, closed));

@@ -27,8 +27,10 @@ pub enum Key {
     Result(Func),
     /// A variable that other files may name.
     Global(Symbol),
-    /// A field or `static` variable.
-    Object(Place),
+    /// A field.
+    Field(Place),
+    /// A `static` variable.
+    Static(Place),
     /// A local of a function of a unit.
     Local(usize, FuncId, LocalId),
 }
@@ -64,6 +66,21 @@ pub struct Slot {
     pub steps: Vec<Step>,
     /// Its declarations in the user's files.
     pub sites: Vec<SlotSite>,
+}
+
+impl Slot {
+    /// The name that code uses for it: its function's, if it is a parameter, a result or a local.
+    pub fn name(&self, units: &[Unit]) -> Option<Symbol> {
+        match &self.key {
+            Key::Param(func, _) | Key::Result(func) => Some(func.0),
+            Key::Global(name) => Some(*name),
+            Key::Local(unit, func, _) => Some(units.get(*unit)?.tree.functions.get(func.0 as usize)?.name),
+            Key::Field(_) | Key::Static(_) => {
+                let site = self.sites.first()?;
+                Some(Symbol::new(units.get(site.unit)?.map.snippet(site.site.name?)))
+            }
+        }
+    }
 }
 
 /// All slots.
@@ -203,12 +220,19 @@ impl Slots {
         if u.map.is_system(field.span.lo) {
             return None;
         }
-        self.object(units, unit, field.span, field.ty.ty)
+        self.object(units, unit, field.span, field.ty.ty, Key::Field)
     }
 
-    fn object(&mut self, units: &[Unit], unit: usize, name: source::Span, ty: Ty) -> Option<SlotId> {
+    fn object(
+        &mut self,
+        units: &[Unit],
+        unit: usize,
+        name: source::Span,
+        ty: Ty,
+        key: impl Fn(Place) -> Key,
+    ) -> Option<SlotId> {
         let u = units.get(unit)?;
-        let key = Key::Object(place_of(u, name));
+        let key = key(place_of(u, name));
         let site = self.sites.get(unit)?.objects.get(&name).cloned();
         let sites = site.map(|site| SlotSite { unit, site, params: vec![] }).into_iter().collect();
         Some(self.intern(key.clone(), || Slot { key, steps: steps(u.tree, ty), sites }))
@@ -222,7 +246,7 @@ impl Slots {
             return None;
         }
         if global.linkage == Linkage::Internal || global.owner.is_some() {
-            return self.object(units, unit, global.span, global.ty.ty);
+            return self.object(units, unit, global.span, global.ty.ty, Key::Static);
         }
         let key = Key::Global(global.name);
         let (name, ty) = (global.name, global.ty.ty);

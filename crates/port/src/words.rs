@@ -132,15 +132,18 @@ fn spread(flows: &Flows) -> FxHashMap<Node, Demand> {
 /// Whether code that was not read may give the slot a value.
 fn is_open(units: &[Unit], flows: &Flows, slot: usize, closed: &dyn Fn(&str) -> bool) -> bool {
     let Some(slot) = flows.slots.all.get(slot) else { return true };
-    let func = match &slot.key {
-        Key::Param(func, _) | Key::Result(func) => func,
-        Key::Global(_) | Key::Object(_) | Key::Local(..) => return true,
+    let elsewhere = match &slot.key {
+        Key::Param(func, _) | Key::Result(func) => flows.taken.contains(func) || flows.lost.contains(&func.0),
+        Key::Global(_) | Key::Field(_) | Key::Static(_) => {
+            slot.name(units).is_none_or(|name| flows.lost.contains(&name))
+        }
+        Key::Local(..) => true,
     };
     let outside = |site: &SlotSite| match (units.get(site.unit), site.site.name) {
         (Some(unit), Some(name)) => !closed(unit.map.file_at(name.lo)),
         _ => true,
     };
-    flows.taken.contains(func) || slot.sites.is_empty() || slot.sites.iter().any(outside)
+    elsewhere || slot.sites.is_empty() || slot.sites.iter().any(outside)
 }
 
 /// The nodes of which all values that come in are whole objects, or come from such nodes, and whose
@@ -163,11 +166,15 @@ fn sure_fat(
             outgoing.entry(*from).or_default().push(*to);
         }
     }
+    // Written to through another pointer.
+    let aliased: FxHashSet<Node> = flows.same.iter().flat_map(|(a, b)| [*a, *b]).filter(|n| n.1 == 0).collect();
     let local = |slot: usize| matches!(flows.slots.all.get(slot).map(|s| &s.key), Some(Key::Local(..)));
+    // A wider field makes its struct wider, for which memory of a fixed size may be too small.
+    let field = |slot: usize| matches!(flows.slots.all.get(slot).map(|s| &s.key), Some(Key::Field(_)));
     let needs = |n: &Node| demands.get(n).is_some_and(|d| d.bounds);
     let locals = demands.keys().copied().filter(|n| n.1 == 0 && local(n.0) && needs(n));
-    let closed = wanted.iter().copied().filter(|n| n.1 == 0 && !is_open(n.0));
-    let mut sure: FxHashSet<Node> = closed.chain(locals).collect();
+    let closed = wanted.iter().copied().filter(|n| n.1 == 0 && !field(n.0) && !is_open(n.0));
+    let mut sure: FxHashSet<Node> = closed.chain(locals).filter(|n| !aliased.contains(n)).collect();
     let written = |n: &Node| {
         let step = flows.slots.all.get(n.0).and_then(|s| s.steps.get(n.1));
         !local(n.0) && step.and_then(|s| s.bounds).is_some_and(Bounds::is_fat)
@@ -180,7 +187,11 @@ fn sure_fat(
         };
         let goes = |n: &Node| sure.contains(n) || written(n);
         let fits = |n: &Node| {
-            incoming.get(n).into_iter().flatten().all(comes) && outgoing.get(n).into_iter().flatten().all(goes)
+            // A local that gets nothing that is seen gets it in another way.
+            !flows.leaks.contains(n)
+                && (!local(n.0) || incoming.contains_key(n))
+                && incoming.get(n).into_iter().flatten().all(comes)
+                && outgoing.get(n).into_iter().flatten().all(goes)
         };
         let kept: FxHashSet<Node> = sure.iter().copied().filter(fits).collect();
         if kept.len() == sure.len() {

@@ -52,6 +52,9 @@ impl Checker<'_> {
             ExprKind::Assign(place, _) | ExprKind::AssignOp(_, _, place, _) | ExprKind::IncDec(place, ..) => {
                 self.declaration_of_place(place)
             }
+            ExprKind::Call(Callee::Direct(f), ..) => {
+                self.program.functions.get(f.func.0 as usize).map(|function| (function.span, 0))
+            }
             _ => None,
         }
     }
@@ -65,6 +68,7 @@ impl Checker<'_> {
                 }
                 f.locals.get(id.0 as usize).map(|local| (local.span, 0))
             }
+            ExprKind::Global(id) => self.program.globals.get(id.0 as usize).map(|global| (global.span, 0)),
             ExprKind::Field(base, n) => {
                 let id = self.program.types.as_record(base.ty.ty)?;
                 let field = self.program.types.record(id).fields.as_ref()?.get(*n as usize)?;

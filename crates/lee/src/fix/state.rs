@@ -68,12 +68,6 @@ impl Checked {
             })
             .collect()
     }
-
-    /// Whether the syntax tree has all of the file.
-    fn is_whole(&self) -> bool {
-        let lost = |d: &Diagnostic| d.level == Level::Error && syntax::codes::ALL.iter().any(|c| c.id == d.code.id);
-        self.trees.is_some() && !self.sink.all.iter().any(lost)
-    }
 }
 
 /// All files that are compiled.
@@ -135,9 +129,9 @@ impl State {
         let units: Vec<Unit> = self
             .units
             .iter()
-            .filter_map(|u| u.trees.as_ref().map(|t| Unit { map: &u.map, ast: &t.ast, tree: &t.typed }))
+            .filter_map(|u| u.trees.as_ref().map(|t| Unit::new(&u.map, &t.ast, &t.typed, &u.sink.all)))
             .collect();
-        let mut all = port::findings(&units, closed, self.units.iter().all(|u| u.is_whole()));
+        let mut all = port::findings(&units, closed, self.units.iter().all(|u| u.trees.is_some()));
         for checked in &self.units {
             for report in &checked.sink.all {
                 all.extend(report.fixes.iter().filter_map(|fix| fix.placed(&checked.map)).map(|fix| Finding {
