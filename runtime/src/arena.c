@@ -8,6 +8,7 @@
  *
  * The arenas that have pages are on a list, so that the collector finds what they point to. */
 #include "arena.h"
+#include "worker.h"
 
 #include "task.h"
 
@@ -127,6 +128,11 @@ void *lee_arena_take(const struct lee_site *site, struct lee_arena *arena, size_
 
 #else
 
+/* Pages of the exchange heap are shared. */
+static inline bool is_shared(const struct lee_heap *heap) {
+    return heap != lee_process->heap;
+}
+
 static struct lee_arena_page *take_page(const struct lee_arena *arena, size_t bytes) {
     struct lee_heap *heap = arena->magic == LEE_EXCHANGE_ARENA ? lee_exchange_heap() : lee_heap_self();
     if (heap == NULL)
@@ -135,7 +141,9 @@ static struct lee_arena_page *take_page(const struct lee_arena *arena, size_t by
     if (bytes == LEE_PAGE_BYTES && process->arenas.kept_count > 0 && process->arenas.kept[process->arenas.kept_count - 1]->heap == heap)
         return process->arenas.kept[--process->arenas.kept_count];
     size_t got;
-    bool zeroed;
+    bool zeroed, shared = is_shared(heap);
+    if (shared)
+        lee_lock();
     struct lee_arena_page *page = lee_pages_take(heap, bytes, &got, &zeroed);
     struct lee_heap *own = page == NULL ? process->heap : NULL;
     if (own != NULL && own != heap && lee_heap_may_collect(own) && !own->collecting && own->disposing == 0) {
@@ -143,6 +151,8 @@ static struct lee_arena_page *take_page(const struct lee_arena *arena, size_t by
         lee_blocks_release(own, 0);
         page = lee_pages_take(heap, bytes, &got, &zeroed);
     }
+    if (shared)
+        lee_unlock();
     if (page == NULL)
         return NULL;
     page->heap = heap;
@@ -150,12 +160,20 @@ static struct lee_arena_page *take_page(const struct lee_arena *arena, size_t by
     return page;
 }
 
+static __attribute__((noinline)) void give_shared(struct lee_arena_page *page) {
+    lee_lock();
+    lee_pages_give(page->heap, page, page->bytes);
+    lee_unlock();
+}
+
 static inline __attribute__((always_inline)) void give(struct lee_arena_page *page) {
     struct lee_process *process = lee_process;
     if (page->bytes == LEE_PAGE_BYTES && process->arenas.kept_count < LEE_KEPT_PAGES && page->heap == process->heap)
         process->arenas.kept[process->arenas.kept_count++] = page;
-    else
+    else if (!is_shared(page->heap))
         lee_pages_give(page->heap, page, page->bytes);
+    else
+        give_shared(page);
 }
 
 struct lee_arena_page *lee_arena_grow(struct lee_arena *arena, size_t bytes) {

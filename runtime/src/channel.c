@@ -2,7 +2,7 @@
  *
  * Promises: what lee/channel.h says. Both ends of a channel and the places of all messages are one block outside of every heap, made once and
  * given back when both ends are closed. An end is on the list of the process that it belongs to from when it is made, so that the end of a
- * process closes it; only that process touches the list. Processes of a program run on one thread: no place is written while it is read.
+ * process closes it; only that process touches the list. With several workers all that is here is done with the lock (worker.h).
  *
  * An end that is in a message on its way is on no list. Its own queue is empty then: contracts let an end be sent only when it is its turn to send,
  * so the release of what was not received goes no deeper.
@@ -27,6 +27,7 @@
 #include "report.h"
 #include "system.h"
 #include "text.h"
+#include "worker.h"
 
 struct channel {
     const struct lee_contract *contract;
@@ -202,6 +203,7 @@ void lee_channel_make(const struct lee_site *site, const struct lee_contract *co
     struct lee_process *self = lee_process_self();
     lee_process_ask(LEE_GROUP_BYTES, charge_of(bytes));
     lee_process_ask(LEE_GROUP_ENDPOINTS, 2);
+    lee_lock();
     struct channel *channel = take_block(bytes);
     if (channel == NULL)
         lee_fault_memory(site, bytes);
@@ -213,11 +215,13 @@ void lee_channel_make(const struct lee_site *site, const struct lee_contract *co
         link_end(&channel->ends[i], self);
         ends[i] = &channel->ends[i];
     }
+    lee_unlock();
 }
 
 void lee_channel_close(struct lee_endpoint *end) {
     if (end == NULL)
         return;
+    lee_lock();
     struct channel *channel = end->channel;
     unlink_end(end);
     end->closed = true;
@@ -233,6 +237,7 @@ void lee_channel_close(struct lee_endpoint *end) {
         give_block(channel);
     else
         wake(peer_of(end));
+    lee_unlock();
 }
 
 void lee_channels_end(struct lee_process *process) {
@@ -312,7 +317,7 @@ static _Noreturn void fault(const struct lee_site *site, const struct lee_endpoi
     lee_report(site, &text, LEE_CALLER);
 }
 
-void lee_channel_send(struct lee_endpoint *end, int32_t message, const void *arguments, size_t bytes) {
+static inline __attribute__((always_inline)) void send(struct lee_endpoint *end, int32_t message, const void *arguments, size_t bytes) {
     if (__builtin_expect(end == NULL, 0))
         lee_fault_null(NULL);
     struct lee_endpoint *to = peer_of(end);
@@ -338,6 +343,19 @@ void lee_channel_send(struct lee_endpoint *end, int32_t message, const void *arg
     to->held++;
     if (to->waiter != NULL)
         wake(to);
+}
+
+static __attribute__((noinline)) void send_locked(struct lee_endpoint *end, int32_t message, const void *arguments, size_t bytes) {
+    lee_lock_many();
+    send(end, message, arguments, bytes);
+    lee_unlock_many();
+}
+
+void lee_channel_send(struct lee_endpoint *end, int32_t message, const void *arguments, size_t bytes) {
+    if (__builtin_expect(lee_many, 0))
+        send_locked(end, message, arguments, bytes);
+    else
+        send(end, message, arguments, bytes);
 }
 
 bool lee_channel_awaits(const struct lee_task *task, struct lee_awaited *what) {
@@ -382,7 +400,9 @@ static inline void take(struct lee_endpoint *end, int32_t message, void *argumen
 }
 
 void lee_channel_take(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
+    lee_lock();
     take(end, message, arguments, bytes);
+    lee_unlock();
 }
 
 /* --- waiting --------------------------------------------------------------------------------------------------------------- */
@@ -417,6 +437,7 @@ void lee_channel_receive(const struct lee_site *site, struct lee_endpoint *end, 
     int32_t head;
     if (end == NULL)
         lee_fault_null(site);
+    lee_lock();
     while ((head = head_of(end)) == LEE_EMPTY)
         wait_for(&end, 1);
     if (head == LEE_CLOSED)
@@ -424,6 +445,7 @@ void lee_channel_receive(const struct lee_site *site, struct lee_endpoint *end, 
     if (head != message)
         fault(site, end, "receive: ", head, " came and is not what is received, in a channel of ");
     take(end, message, arguments, bytes);
+    lee_unlock();
 }
 
 enum { TAKEN, POSSIBLE, GONE };
@@ -480,12 +502,15 @@ static void want_ends(const struct lee_site *site, struct lee_endpoint *const *e
 int lee_channel_select(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
                        unsigned cases, bool has_default) {
     want_ends(site, ends, count);
+    lee_lock();
     for (;;) {
         int found = count == 1 ? choose_of_one(ends[0], patterns, cases) : choose(ends, count, patterns, cases);
         if (found == NEVER && !has_default)
             lee_fault_message(site, "receive: no case can match any more");
-        if (found != WAIT)
+        if (found != WAIT) {
+            lee_unlock();
             return found;
+        }
         wait_for(ends, count);
     }
 }
@@ -499,15 +524,17 @@ int lee_channel_select_for(const struct lee_site *site, struct lee_endpoint *con
                            unsigned cases, bool has_default, int64_t milliseconds) {
     want_ends(site, ends, count);
     int64_t end = lee_channel_deadline(milliseconds);
+    lee_lock();
     for (;;) {
         int found = choose(ends, count, patterns, cases);
         /* Nothing comes but the time. */
-        if (found == NEVER && has_default)
-            return NEVER;
-        if (found >= 0)
+        bool never = found == NEVER && has_default;
+        if (found < 0 && !never && lee_clock() >= end)
+            found = (int)cases;
+        if (found >= 0 || never) {
+            lee_unlock();
             return found;
-        if (lee_clock() >= end)
-            return (int)cases;
+        }
         wait_until(ends, count, end);
     }
 }

@@ -13,9 +13,11 @@
 #include <lee/lee.h>
 
 #include "collect.h"
+#include "poison.h"
 #include "process.h"
 #include "system.h"
 #include "units.h"
+#include "worker.h"
 
 enum {
     QUANTUM = 64 << 10,
@@ -252,8 +254,12 @@ static void find_least_limit(struct lee_custodian *custodian) {
 /* Stops all tasks but the running one; true if that is among them. */
 static bool shut_down(struct lee_custodian *top) {
     bool self = false, named = false;
-    if (top->group != NULL)
+    lee_lock();
+    if (top->group != NULL) {
+        lee_world_stop();
         lee_group_end_processes(top->group);
+        lee_world_go();
+    }
     for (struct lee_custodian *at = lee_custodian_deepest(top);; at = lee_custodian_after(at)) {
         at->shut = true;
         at->least_limit = SIZE_MAX;
@@ -280,6 +286,7 @@ static bool shut_down(struct lee_custodian *top) {
     struct lee_custodian *at = lee_custodian_deepest(&accounts_self()->first);
     for (; named && at != NULL; at = lee_custodian_after(at))
         find_least_limit(at);
+    lee_unlock();
     return self;
 }
 
@@ -301,7 +308,7 @@ static void flush(struct lee_heap *heap) {
     charge(lee_task_self()->custodian, bytes);
 }
 
-static size_t processes_use(const struct lee_custodian *custodian) {
+LEE_UNWATCHED static size_t processes_use(const struct lee_custodian *custodian) {
     return custodian->group != NULL ? custodian->group->uses[LEE_GROUP_BYTES] : 0;
 }
 

@@ -10,10 +10,10 @@
 #include <lee/heap.h>
 #include <lee/layout.h>
 
-#include <errno.h>
 #include <stddef.h>
 #include <sys/socket.h>
 
+#include "errno_here.h"
 #include "dispose.h"
 #include "fds.h"
 #include "io_file.h"

@@ -9,11 +9,11 @@
 #include <lee/io.h>
 
 #include <dirent.h>
-#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "errno_here.h"
 #include "fds.h"
 #include "opened.h"
 

@@ -23,6 +23,7 @@
 #include "dispose.h"
 #include "report.h"
 #include "system.h"
+#include "worker.h"
 
 /* Lists by number: idle members, those whose peers are closed, then those with message 1 and so
  * on. */
@@ -148,6 +149,7 @@ static void give_back(struct lee_set *set) {
 void lee_set_free(struct lee_set *set) {
     if (set == NULL)
         return;
+    lee_lock();
     /* What is closed here may change the heads of other members: then they move from the first list
      * to a later one. */
     for (uint32_t i = 0; i < list_count(set); i++) {
@@ -163,6 +165,7 @@ void lee_set_free(struct lee_set *set) {
         }
     }
     give_back(set);
+    lee_unlock();
 }
 
 void lee_endpoint_sets_end(struct lee_process *process) {
@@ -197,6 +200,7 @@ void lee_set_add(const struct lee_site *site, struct lee_set *set, struct lee_en
     if (set == NULL || end == NULL)
         lee_fault_null(site);
     size_t bytes = sizeof(struct lee_member) + set->kind->bytes;
+    lee_lock();
     struct lee_member *member = set->spare;
     if (member != NULL)
         set->spare = member->next;
@@ -212,12 +216,14 @@ void lee_set_add(const struct lee_site *site, struct lee_set *set, struct lee_en
     end->in_set = true;
     set->count++;
     join(set, member);
+    lee_unlock();
 }
 
 struct lee_endpoint *lee_set_take(const struct lee_site *site, struct lee_set *set, int32_t head, void *value) {
     if (set == NULL)
         lee_fault_null(site);
     struct lee_member *member = NULL;
+    lee_lock();
     if (head == LEE_ANY_MEMBER) {
         for (uint32_t i = 0; member == NULL && i < list_count(set); i++)
             member = set->lists[i].first;
@@ -229,7 +235,9 @@ struct lee_endpoint *lee_set_take(const struct lee_site *site, struct lee_set *s
         lee_fault_message(site, "receive: no member of the set has the message");
     if (set->kind->bytes > 0)
         memcpy(value, member->value, set->kind->bytes);
-    return take_out(set, member);
+    struct lee_endpoint *end = take_out(set, member);
+    lee_unlock();
+    return end;
 }
 
 /* --- waiting ---------------------------------------------------------------------------------- */
@@ -284,14 +292,16 @@ static int select_until(const struct lee_site *site, struct lee_waited *what, co
         if (what->sets[i] == NULL)
             lee_fault_null(site);
     }
+    lee_lock();
     for (;;) {
         int found = choose(what, patterns, cases);
-        if (found >= 0)
+        bool never = found == NEVER && has_default;
+        if (found < 0 && !never && deadline != LEE_FOR_EVER && lee_clock() >= deadline)
+            found = (int)cases;
+        if (found >= 0 || never) {
+            lee_unlock();
             return found;
-        if (found == NEVER && has_default)
-            return NEVER;
-        if (deadline != LEE_FOR_EVER && lee_clock() >= deadline)
-            return (int)cases;
+        }
         if (found == NEVER && deadline == LEE_FOR_EVER)
             lee_fault_message(site, "receive: no case can match any more");
         lee_channel_wait(what, deadline);

@@ -18,6 +18,7 @@
 #include "exchange.h"
 #include "heap.h"
 #include "process.h"
+#include "worker.h"
 
 static _Thread_local struct lee_heap *exchange __attribute__((tls_model("initial-exec")));
 
@@ -114,6 +115,7 @@ void *lee_exchange_try_new(size_t size, const struct lee_owned *owned) {
         return NULL;
     struct lee_process *process = lee_process_self();
     struct lee_exchange_block *block = NULL;
+    lee_lock();
     if (__builtin_expect(lee_process_is_watched(process), 0))
         lee_exchange_ask(charge_of(bytes));
     if (__builtin_expect(bytes <= LEE_CELL_MOST && exchange != NULL, 1)) {
@@ -121,8 +123,10 @@ void *lee_exchange_try_new(size_t size, const struct lee_owned *owned) {
         size_t cell_bytes = lee_class_bytes(class_);
         block = lee_bin_take(&exchange->inline_part.bins[LEE_PLAIN][class_], cell_bytes, cell_bytes);
     }
-    if (__builtin_expect(block == NULL, 0) && (block = take_slowly(bytes)) == NULL)
+    if (__builtin_expect(block == NULL, 0) && (block = take_slowly(bytes)) == NULL) {
+        lee_unlock();
         return NULL;
+    }
     if (bytes <= LEE_CELL_MOST) {
         size_t cell_bytes = lee_class_bytes(lee_class_of_aligned(bytes));
         LEE_CELL_CLOSE(block, cell_bytes);
@@ -132,6 +136,7 @@ void *lee_exchange_try_new(size_t size, const struct lee_owned *owned) {
     block->size = size;
     block->owned = owned;
     link_to(block, process);
+    lee_unlock();
     return block + 1;
 }
 
@@ -219,6 +224,7 @@ static bool passes(enum lee_walk walk) {
 static void pass(void *object, enum lee_walk walk) {
     if (object == NULL)
         return;
+    lee_lock();
     struct lee_exchange_block *block = block_of(object);
     unlink_from(block);
     if (__builtin_expect(owns(block), 0)) {
@@ -236,6 +242,7 @@ static void pass(void *object, enum lee_walk walk) {
     } else {
         release(block);
     }
+    lee_unlock();
 }
 
 /* From whoever follows blocks already, the block waits for its turn. */
@@ -272,6 +279,10 @@ struct lee_heap *lee_exchange_heap(void) {
     if (heap != NULL && lee_groups_limit_memory) /* no process is charged for the rest of a huge page */
         heap->huge = false;
     return heap;
+}
+
+void lee_exchange_adopt(struct lee_heap *heap) {
+    exchange = heap;
 }
 
 void lee_exchange_ask(size_t bytes) {
@@ -320,13 +331,15 @@ static void receive_key(struct lee_arena *key) {
 void lee_exchange_pass_key(enum lee_walk walk, struct lee_arena *key) {
     if (key == NULL || !passes(walk))
         return;
+    lee_lock();
     if (walk == LEE_WALK_LEAVE) {
         send_key(key);
-        return;
+    } else {
+        receive_key(key);
+        if (walk != LEE_WALK_ARRIVE)
+            lee_arena_clear(key);
     }
-    receive_key(key);
-    if (walk != LEE_WALK_ARRIVE)
-        lee_arena_clear(key);
+    lee_unlock();
 }
 
 /* --- the end of a process ------------------------------------------------------------------------------------------------- */

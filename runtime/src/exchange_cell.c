@@ -3,6 +3,8 @@
  * A cell is in the heap, its content is not: it is a block on the ring of its process, as any other.
  * So nothing but the drop action knows of both. Who waits is on a list of the cell; the stack of
  * whoever waits holds the cell. */
+#include "errno_here.h"
+#include "worker.h"
 #include "process.h"
 
 #ifndef LEE_NO_GC
@@ -13,7 +15,6 @@
 #include <lee/heap.h>
 #include <lee/layout.h>
 
-#include <errno.h>
 
 struct waiting {
     struct lee_task *first, *last; /* by `outside_next` */
@@ -96,27 +97,33 @@ static void wait(struct lee_exchange_cell *cell, struct waiting *waiting) {
 void *lee_exchange_cell_try_take(struct lee_exchange_cell *cell) {
     if (cell == NULL)
         lee_fault_null(NULL);
+    lee_lock();
     void *block = cell->block;
     cell->block = NULL;
     if (block != NULL)
         go_on(cell);
+    lee_unlock();
     return block;
 }
 
 void *lee_exchange_cell_take(struct lee_exchange_cell *cell) {
     void *block;
+    lee_lock();
     while ((block = lee_exchange_cell_try_take(cell)) == NULL)
         wait(cell, &cell->takers);
+    lee_unlock();
     return block;
 }
 
 void lee_exchange_cell_put(struct lee_exchange_cell *cell, void *block) {
     if (cell == NULL)
         lee_fault_null(NULL);
+    lee_lock();
     while (cell->block != NULL)
         wait(cell, &cell->putters);
     cell->block = block;
     go_on(cell);
+    lee_unlock();
 }
 
 #endif

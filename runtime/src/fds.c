@@ -1,8 +1,8 @@
 /* fds.c: see fds.h. */
 #define _GNU_SOURCE
+#include "errno_here.h"
 #include "fds.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,6 +10,7 @@
 #include "io_file.h"
 #include "process.h"
 #include "reactor.h"
+#include "worker.h"
 
 enum {
     PART = 256,
@@ -86,6 +87,7 @@ int lee_fd_made(int fd, unsigned kind) {
     int error = errno;
     struct fd *known = place(fd);
     if (known != NULL) {
+        lee_lock();
         own(known, fd);
         uint32_t generation;
         do
@@ -93,6 +95,7 @@ int lee_fd_made(int fd, unsigned kind) {
         while (generation == 0);
         atomic_store_explicit(&known->kind, kind, memory_order_relaxed);
         atomic_store_explicit(&known->generation, generation, memory_order_relaxed);
+        lee_unlock();
         if (lee_process_is_spawned())
             lee_process_ask(LEE_GROUP_DESCRIPTORS, 0); /* it is on a list, whoever ends */
     }
@@ -102,13 +105,15 @@ int lee_fd_made(int fd, unsigned kind) {
 
 void lee_fd_closes(int fd) {
     struct fd *known = find(fd);
+    lee_lock();
     lee_reactor_closes(fd);
-    if (known == NULL)
-        return;
-    disown(known);
-    atomic_store_explicit(&known->owner, NULL, memory_order_relaxed);
-    atomic_store_explicit(&known->generation, 0, memory_order_relaxed);
-    atomic_store_explicit(&known->kind, 0, memory_order_relaxed);
+    if (known != NULL) {
+        disown(known);
+        atomic_store_explicit(&known->owner, NULL, memory_order_relaxed);
+        atomic_store_explicit(&known->generation, 0, memory_order_relaxed);
+        atomic_store_explicit(&known->kind, 0, memory_order_relaxed);
+    }
+    lee_unlock();
 }
 
 int lee_fd_close(int fd) {
@@ -120,8 +125,10 @@ void lee_fd_keep(int fd) {
     lee_fd_made(fd, KEPT);
     struct fd *known = find(fd);
     if (known != NULL) { /* whichever process was the first to wait */
+        lee_lock();
         disown(known);
         atomic_store_explicit(&known->owner, NULL, memory_order_relaxed);
+        lee_unlock();
     }
     lee_fds_guarded = true;
 }
@@ -147,19 +154,23 @@ uint32_t lee_fd_send(int fd) {
         return 0;
     if (lee_fd_generation(fd) == 0)
         lee_fd_made(fd, 0);
+    lee_lock();
     lee_reactor_closes(fd); /* who waits for it here goes on */
     disown(known);
     atomic_store_explicit(&known->owner, &nobody, memory_order_relaxed);
     lee_fds_guarded = true;
+    lee_unlock();
     return lee_fd_generation(fd);
 }
 
 bool lee_fd_receive(int fd, uint32_t generation) {
     struct fd *known = find(fd);
-    if (known == NULL || generation == 0 || lee_fd_generation(fd) != generation || owner_of(known) != &nobody)
-        return false;
-    own(known, fd);
-    return true;
+    lee_lock();
+    bool comes = known != NULL && generation != 0 && lee_fd_generation(fd) == generation && owner_of(known) == &nobody;
+    if (comes)
+        own(known, fd);
+    lee_unlock();
+    return comes;
 }
 
 void lee_fds_end(struct lee_process *process) {

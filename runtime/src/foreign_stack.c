@@ -6,12 +6,12 @@
  * makes at once reaches beyond it; it takes no memory, and where addresses are limited it is less.
  * A stack keeps what C touched of it for the next call. AddressSanitizer knows nothing of these
  * stacks: under it foreign functions stay on the task's. */
+#include "errno_here.h"
 #include "foreign_stack.h"
 
 #include <lee/fault.h>
 #include <lee/foreign.h>
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/mman.h>

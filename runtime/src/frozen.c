@@ -20,6 +20,7 @@
 #include "dispose.h"
 #include "exchange.h"
 #include "process.h"
+#include "worker.h"
 
 #include <stdlib.h>
 
@@ -28,8 +29,11 @@ static size_t *count_of(const void *block) {
 }
 
 static void give_up(void *block, size_t count) {
-    if (__atomic_sub_fetch(count_of(block), count, __ATOMIC_ACQ_REL) == 0)
-        lee_exchange_give_back(block);
+    if (__atomic_sub_fetch(count_of(block), count, __ATOMIC_ACQ_REL) != 0)
+        return;
+    lee_lock();
+    lee_exchange_give_back(block);
+    lee_unlock();
 }
 
 /* --- the table of a process ------------------------------------------------------------------- */
@@ -61,8 +65,10 @@ void *lee_exchange_freeze(void *block) {
         return NULL;
     if (!note(block))
         lee_fault_memory(NULL, sizeof(struct lee_address_table));
+    lee_lock();
     lee_exchange_unlink(block);
     *count_of(block) = 1;
+    lee_unlock();
     return block;
 }
 

@@ -10,10 +10,12 @@
 
 #include "collect.h"
 #include "custodian.h"
+#include "poison.h"
 #include "process.h"
 #include "system.h"
 #include "text.h"
 #include "units.h"
+#include "worker.h"
 
 struct lee_group_limit {
     struct lee_group *of, *victim;
@@ -26,11 +28,6 @@ enum { COLLECTS_PART = 16 /* of what lives: what a process gets between two coll
 
 /* Of the first process's first custodian. */
 static struct lee_group root = {.least = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX}};
-
-static struct {
-    struct lee_process *process; /* null: nothing was refused */
-    size_t bytes;
-} refused;
 
 /* --- the tree --------------------------------------------------------------------------------- */
 
@@ -132,6 +129,16 @@ static void drop_unused(struct lee_group *group) {
     }
 }
 
+static void hold(struct lee_group *group) {
+    if (group != NULL)
+        group->held++;
+}
+
+static void let_go(struct lee_group *group) {
+    group->held--;
+    drop_unused(group);
+}
+
 static struct lee_group *make(struct lee_custodian *custodian, struct lee_process *maker) {
     struct lee_group *group = calloc(1, sizeof *group);
     if (group == NULL)
@@ -166,7 +173,7 @@ static void unlink_maker(struct lee_group *group) {
     group->custodian = NULL;
 }
 
-struct lee_group *lee_group_of(struct lee_custodian *custodian) {
+static struct lee_group *group_of(struct lee_custodian *custodian) {
     struct lee_process *self = lee_process_self();
     struct lee_group *below = NULL;
     struct lee_custodian *at = custodian;
@@ -197,13 +204,22 @@ struct lee_group *lee_group_of(struct lee_custodian *custodian) {
     return custodian->group;
 }
 
+struct lee_group *lee_group_of(struct lee_custodian *custodian) {
+    lee_lock();
+    struct lee_group *group = group_of(custodian);
+    lee_unlock();
+    return group;
+}
+
 void lee_group_forget(struct lee_custodian *custodian) {
+    lee_lock();
     struct lee_group *group = custodian->group;
     custodian->group = NULL;
-    if (group == NULL || group == &root)
-        return;
-    unlink_maker(group);
-    drop_unused(group);
+    if (group != NULL && group != &root) {
+        unlink_maker(group);
+        drop_unused(group);
+    }
+    lee_unlock();
 }
 
 void lee_groups_forget(struct lee_process *maker) {
@@ -216,8 +232,9 @@ void lee_groups_forget(struct lee_process *maker) {
 
 /* --- what is used ----------------------------------------------------------------------------- */
 
-/* Of the tasks of its custodian's own process, too. */
-static size_t use_of(const struct lee_group *group, int kind) {
+/* Of the tasks of its custodian's own process, too. That may run on another worker: then what its
+ * tasks reach is as of some moment before. */
+LEE_UNWATCHED static size_t use_of(const struct lee_group *group, int kind) {
     size_t use = group->uses[kind];
     if (group->custodian != NULL && kind == LEE_GROUP_BYTES)
         use += group->custodian->settled + group->custodian->fresh;
@@ -236,9 +253,22 @@ static void count(struct lee_group *group, int kind, ptrdiff_t more) {
         group->uses[kind] += (size_t)more;
 }
 
-void lee_group_count(struct lee_process *process, int kind, ptrdiff_t more) {
+static inline void count_of(struct lee_process *process, int kind, ptrdiff_t more) {
     process->uses[kind] += (size_t)more;
     count(process->group, kind, more);
+}
+
+static __attribute__((noinline)) void count_locked(struct lee_process *process, int kind, ptrdiff_t more) {
+    lee_lock_many();
+    count_of(process, kind, more);
+    lee_unlock_many();
+}
+
+void lee_group_count(struct lee_process *process, int kind, ptrdiff_t more) {
+    if (__builtin_expect(lee_many, 0))
+        count_locked(process, kind, more);
+    else
+        count_of(process, kind, more);
 }
 
 /* One that asks again before it got a part of what lives in it would live on collections: it is not
@@ -252,13 +282,13 @@ static bool collects_too_often(struct lee_process *process) {
     return before > 0 && heap->counts.allocated + 1 - before < heap->counts.live_bytes / COLLECTS_PART;
 }
 
-bool lee_group_charge(struct lee_process *process, size_t bytes) {
-    bool again = refused.process == process;
+static bool charge(struct lee_process *process, size_t bytes) {
+    bool again = process->refused;
     for (const struct lee_group *at = process->group; at != NULL; at = at->parent) {
         if (!exceeds(at, LEE_GROUP_BYTES, bytes))
             continue;
-        refused.process = process;
-        refused.bytes = bytes;
+        process->refused = true;
+        process->refused_bytes = bytes;
         lee_group_refused = true;
         if (!again)
             process->over = collects_too_often(process);
@@ -266,10 +296,16 @@ bool lee_group_charge(struct lee_process *process, size_t bytes) {
     }
     if (again && process->over)
         return false;
-    if (again)
-        refused.process = NULL;
-    lee_group_count(process, LEE_GROUP_BYTES, (ptrdiff_t)bytes);
+    process->refused = false;
+    count_of(process, LEE_GROUP_BYTES, (ptrdiff_t)bytes);
     return true;
+}
+
+bool lee_group_charge(struct lee_process *process, size_t bytes) {
+    lee_lock();
+    bool charged = charge(process, bytes);
+    lee_unlock();
+    return charged;
 }
 
 void lee_group_uncharge(struct lee_process *process, size_t bytes) {
@@ -407,7 +443,9 @@ static void forget_unseen(const struct lee_process *process, const struct lee_ta
 }
 
 void lee_group_task_ends(struct lee_task *task) {
+    lee_lock();
     forget_unseen(task->process, task);
+    lee_unlock();
 }
 
 /* Charges what its stack took. Whether a limit is broken then. */
@@ -448,21 +486,25 @@ struct lee_process *lee_group_note_stack(struct lee_task *task) {
 }
 
 void lee_group_stack_over(struct lee_process *process) {
-    trim_stacks(process);
-    if (!fits(process->group, LEE_GROUP_BYTES, 0) && !collect_others(process, 0))
-        judge(process->group, LEE_GROUP_BYTES, 0);
+    struct lee_group *group = process->group;
+    lee_lock();
+    hold(group); /* the process may run elsewhere, and end, before the others have stopped */
+    lee_world_stop();
+    for (struct lee_process *at = group->processes; at != NULL; at = at->group_next) {
+        if (at != process)
+            continue;
+        trim_stacks(process);
+        if (!fits(group, LEE_GROUP_BYTES, 0) && !collect_others(process, 0))
+            judge(group, LEE_GROUP_BYTES, 0);
+        break;
+    }
+    lee_world_go();
+    let_go(group);
+    lee_unlock();
 }
 
-bool lee_group_starved(void) {
-    struct lee_process *process = refused.process;
-    size_t bytes = refused.bytes;
-    lee_group_refused = false;
-    refused.process = NULL;
-    if (process == NULL || process != lee_process_self())
-        return false;
-    bool over = process->over;
-    process->over = false;
-    process->refused_at = 0;
+/* All others have stopped. */
+static bool starved(struct lee_process *process, bool over, size_t bytes) {
     if (collect_others(process, bytes) || judge(process->group, LEE_GROUP_BYTES, bytes))
         return true;
     if (over) { /* it fits, but only by collecting all the time */
@@ -472,6 +514,24 @@ bool lee_group_starved(void) {
         }
     }
     return over;
+}
+
+bool lee_group_starved(void) {
+    struct lee_process *process = lee_process_self();
+    if (!lee_many)
+        lee_group_refused = false;
+    if (!process->refused)
+        return false;
+    process->refused = false;
+    bool over = process->over;
+    process->over = false;
+    process->refused_at = 0;
+    lee_lock();
+    lee_world_stop();
+    bool again = starved(process, over, process->refused_bytes);
+    lee_world_go();
+    lee_unlock();
+    return again;
 }
 
 /* The group of the nearest custodian that has one. */
@@ -486,24 +546,21 @@ static struct lee_group *nearest(struct lee_custodian *custodian) {
 void lee_group_ask(struct lee_custodian *custodian, int kind, size_t more) {
     struct lee_group *group = nearest(custodian);
     struct lee_heap *heap = lee_process_self()->heap;
-    if (fits(group, kind, more))
+    lee_lock();
+    bool fit = fits(group, kind, more);
+    lee_unlock();
+    if (fit)
         return;
     if (kind == LEE_GROUP_BYTES && heap != NULL && lee_heap_may_collect(heap) && !heap->collecting) {
         lee_heap_collect(heap);
         lee_blocks_release(heap, 0);
     }
+    lee_lock();
+    lee_world_stop();
     if (kind != LEE_GROUP_BYTES || group != lee_process_self()->group || !collect_others(lee_process_self(), more))
         judge(group, kind, more);
-}
-
-static void hold(struct lee_group *group) {
-    if (group != NULL)
-        group->held++;
-}
-
-static void let_go(struct lee_group *group) {
-    group->held--;
-    drop_unused(group);
+    lee_world_go();
+    lee_unlock();
 }
 
 /* --- processes -------------------------------------------------------------------------------- */
@@ -589,8 +646,6 @@ void lee_group_leave(struct lee_process *process) {
         group->processes = process->group_next;
     if (process->group_next != NULL)
         process->group_next->group_previous = process->group_previous;
-    if (refused.process == process)
-        refused.process = NULL;
     process->group = NULL;
     drop_unused(group);
 }
@@ -680,7 +735,7 @@ void lee_group_shut(struct lee_group *group, const char *message) {
 
 /* --- limits ----------------------------------------------------------------------------------- */
 
-void lee_group_set_limit(struct lee_custodian *custodian, int kind, size_t most, struct lee_custodian *victim) {
+static void set_limit(struct lee_custodian *custodian, int kind, size_t most, struct lee_custodian *victim) {
     struct lee_group *of = lee_group_of(custodian), *named = of == NULL ? NULL : lee_group_of(victim);
     struct lee_group_limit *limit = named == NULL ? NULL : of->limits;
     while (limit != NULL && (limit->kind != kind || limit->victim != named))
@@ -706,6 +761,14 @@ void lee_group_set_limit(struct lee_custodian *custodian, int kind, size_t most,
         for (struct lee_process *process = at->processes; process != NULL; process = process->group_next)
             process->watched = true;
     }
+}
+
+void lee_group_set_limit(struct lee_custodian *custodian, int kind, size_t most, struct lee_custodian *victim) {
+    lee_lock();
+    lee_world_stop(); /* the processes below read whether they are watched */
+    set_limit(custodian, kind, most, victim);
+    lee_world_go();
+    lee_unlock();
 }
 
 void lee_custodian_limit_count(struct lee_custodian *of, int kind, int64_t most, struct lee_custodian *named) {

@@ -7,8 +7,8 @@
  * as custodians do: the group of a process's first custodian is below the one that the process was
  * spawned in. A group is freed when its custodian is gone and nothing is below it.
  *
- * Promises: the use and the counts of a group are those of all processes in it and below it. One
- * thread runs all processes, so nothing here is atomic. The hierarchy of counters is that of
+ * Promises: the use and the counts of a group are those of all processes in it and below it. All
+ * is done with the lock (worker.h), so nothing here is atomic. The hierarchy of counters is that of
  * Linux's control groups (mm/page_counter.c); what it is for is in Banga, Druschel, Mogul: Resource
  * Containers (1999). */
 #ifndef LEE_SRC_GROUP_H

@@ -5,14 +5,15 @@
  * and output have buffers of their own, so printing needs no memory. */
 #define _GNU_SOURCE
 
+#include "errno_here.h"
 #include "custodian.h"
 #include "fds.h"
 #include "io_file.h"
 #include "io_wait.h"
 #include "process.h"
 #include "reactor.h"
+#include "worker.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <lee/globals.h>
 #include <lee/heap.h>
@@ -569,6 +570,7 @@ bool io_finish(struct lee_file *f) {
 static struct lee_vector left;
 
 void io_reap(void) {
+    lee_lock();
     pid_t *children = left.data;
     size_t count = left.bytes / sizeof *children, kept = 0;
     for (size_t i = 0; i < count; i++) {
@@ -576,14 +578,17 @@ void io_reap(void) {
             children[kept++] = children[i];
     }
     left.bytes = kept * sizeof *children;
+    lee_unlock();
 }
 
 static void leave_child(struct lee_file *f) {
     if (f->child == 0)
         return;
+    lee_lock();
     pid_t *place = lee_vector_add(&left, sizeof *place);
     if (place != NULL)
         *place = f->child;
+    lee_unlock();
     f->child = 0;
     io_reap();
 }

@@ -1,9 +1,9 @@
 /* err, warn and their kin. */
 #define _GNU_SOURCE
 
+#include "errno_here.h"
 #include "io_library.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 /* `NAME: MESSAGE` and, if `number` is not 0, `: ` and what that error means. */

@@ -1,10 +1,10 @@
 /* io_fds.c: C's calls that make and close descriptors, as safe code makes them: those the runtime gets to know (fds.h). */
 #define _GNU_SOURCE
 
+#include "errno_here.h"
 #include "fds.h"
 #include "io_library.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdarg.h>

@@ -2,11 +2,11 @@
  * result could overlap what is read, into memory of our own first. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "errno_here.h"
 #include "foreign_stack.h"
 #include "io_file.h"
 #include "io_library.h"
 
-#include <errno.h>
 #include <lee/foreign.h>
 #include <lee/heap.h>
 #include <stdint.h>

@@ -2,6 +2,7 @@
  * program claims. getaddrinfo's list is copied to the heap, so that freeaddrinfo has nothing to invalidate. */
 #define _GNU_SOURCE
 
+#include "errno_here.h"
 #include "aside.h"
 #include "fds.h"
 #include "io_library.h"
@@ -10,7 +11,6 @@
 #include <lee/heap.h>
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>

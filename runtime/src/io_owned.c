@@ -1,10 +1,10 @@
 /* io_owned.c: C's calls with a descriptor that hand it to the system as it is, if it is the running process's; else they fail with EBADF. */
 #define _GNU_SOURCE
 
+#include "errno_here.h"
 #include "fds.h"
 #include "io_owned.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 

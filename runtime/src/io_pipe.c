@@ -2,11 +2,11 @@
  * that may have several threads. */
 #define _GNU_SOURCE
 
+#include "errno_here.h"
 #include "fds.h"
 #include "io_file.h"
 #include "io_library.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <string.h>

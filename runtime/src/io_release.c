@@ -4,10 +4,10 @@
  * nobody reads, or a socket that lingers, must not hold that someone up. What the program wanted written for sure it flushes or closes
  * itself. */
 #define _GNU_SOURCE
+#include "errno_here.h"
 #include "fds.h"
 #include "io_file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>

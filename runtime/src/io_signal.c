@@ -1,11 +1,11 @@
 /* Signals without handlers in the program: a count for each, that a handler of ours raises. */
 #define _GNU_SOURCE
 
+#include "errno_here.h"
 #include "io_library.h"
 #include "preempt.h"
 #include "reactor.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 

@@ -3,11 +3,11 @@
  * Promises: as io_wait.c: each does what the function of its name does, and lets other tasks run while it waits. */
 #define _GNU_SOURCE
 
+#include "errno_here.h"
 #include "fds.h"
 #include "io_library.h"
 #include "reactor.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <sys/select.h>
 #include <sys/wait.h>

@@ -2,13 +2,13 @@
  * whose size is not given. Each does what the function of its name does, within what its checked type allows. */
 #define _GNU_SOURCE
 
+#include "errno_here.h"
 #include "fds.h"
 #include "io_library.h"
 #include "io_wait.h"
 
 #include <lee/heap.h>
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Bytes, blocks and lines of a file. The short way of each function is a comparison and a move; what follows when
  * it fails (the first use, an empty or full buffer, a closed file) is out of line. */
+#include "errno_here.h"
 #include "io_file.h"
 
-#include <errno.h>
 #include <lee/heap.h>
 #include <lee/owned.h>
 #include <limits.h>

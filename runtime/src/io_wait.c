@@ -7,13 +7,13 @@
  * nobody to read, that is EPIPE; for the standard output of the first process it is C's SIGPIPE. */
 #define _GNU_SOURCE
 
+#include "errno_here.h"
 #include "io_wait.h"
 
 #include "fds.h"
 #include "io_library.h"
 #include "reactor.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>

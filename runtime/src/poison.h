@@ -10,10 +10,21 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 #define LEE_ASAN 1
+#elif defined(__SANITIZE_THREAD__)
+#define LEE_TSAN 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define LEE_ASAN 1
+#elif __has_feature(thread_sanitizer)
+#define LEE_TSAN 1
 #endif
+#endif
+
+/* Reads what another thread may be writing, on purpose. */
+#ifdef LEE_TSAN
+#define LEE_UNWATCHED __attribute__((no_sanitize("thread"), noinline))
+#else
+#define LEE_UNWATCHED
 #endif
 
 #ifdef LEE_ASAN

@@ -37,6 +37,7 @@ enum {
 };
 
 uint64_t lee_preempt_stops, lee_preempt_misses;
+bool lee_preempt_runs;
 
 /* Of the thread: timers of the kernel. */
 static _Thread_local struct {
@@ -185,7 +186,8 @@ LEE_UNCHECKED static void slice_is_over(int signal, siginfo_t *info, void *conte
 }
 
 void lee_preempt_arm(void) {
-    set_timer(timers.slice, slice_length, true);
+    if (timers.runs)
+        set_timer(timers.slice, slice_length, true);
 }
 
 void lee_preempt_soon(void) {
@@ -218,13 +220,14 @@ void lee_preempt_begin(void) {
     if (!make_timer(slice_length < CPU_LEAST ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &timers.slice) ||
         !make_timer(CLOCK_MONOTONIC, &timers.again) || sigaction(LEE_SIGNAL_SLICE, &action, NULL) != 0)
         return; /* the same */
-    timers.runs = true;
+    timers.runs = lee_preempt_runs = true;
     lee_preempt_arm();
 }
 
 #else
 
 uint64_t lee_preempt_stops, lee_preempt_misses;
+bool lee_preempt_runs;
 
 void lee_preempt_begin(void) {}
 void lee_preempt_arm(void) {}

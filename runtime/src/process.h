@@ -23,6 +23,7 @@ struct lee_arena_page;
 struct lee_endpoint;
 struct lee_listed;
 struct lee_process_record;
+struct lee_worker;
 
 enum { LEE_MALLOC_HEADER = 16 /* what malloc takes for itself, when a block of its is charged */ };
 enum { LEE_KEPT_PAGES = 4 /* arenas that are alive at once in one process seldom are more */ };
@@ -70,6 +71,8 @@ struct lee_process {
     struct lee_process *group_next, *group_previous; /* of those in the group */
     size_t uses[LEE_GROUP_KINDS];                    /* what it is charged */
     size_t refused_at; /* of `counts.allocated` of its heap, plus 1: when it last was refused memory */
+    size_t refused_bytes; /* what it was refused last */
+    bool refused;      /* it was refused memory, and did not get any since */
     bool over;         /* it was so too soon after it had collected */
     bool watched;      /* a custodian above has a limit of memory */
     bool stopped;      /* where it computed, so it cannot be collected (preempt.c) */
@@ -78,6 +81,12 @@ struct lee_process {
     struct lee_process *queue_next, *queue_previous; /* of those that can run */
     struct lee_process *next, *previous;             /* of all that were spawned */
     bool queued;
+    /* Of a pool of workers (pool.c). */
+    bool begun;                 /* its code has run */
+    struct lee_worker *worker;  /* that runs it; null: none does */
+    struct lee_worker *pinned;  /* the only one that may; null: any */
+    struct lee_worker *on;      /* in whose queue it is */
+    uint64_t ready_since;       /* in cycles */
 #endif
 };
 

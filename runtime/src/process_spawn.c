@@ -6,6 +6,7 @@
  * it releases it.
  *
  * What others know of a process is its record, which lies in no heap and is counted: the process holds it, and each `struct lee_pid`. */
+#include "errno_here.h"
 #include "process.h"
 
 #ifndef LEE_NO_GC
@@ -15,7 +16,6 @@
 #include <lee/layout.h>
 #include <lee/lee.h>
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,6 +31,7 @@
 #include "preempt.h"
 #include "report.h"
 #include "text.h"
+#include "worker.h"
 
 enum { ARGUMENTS_MOST = LEE_STACK_BYTES / 4 };
 
@@ -78,8 +79,14 @@ static struct lee_process_record *new_record(void) {
 }
 
 static void release_record(struct lee_process_record *record) {
-    if (record == NULL || --record->count > 0)
+    if (record == NULL)
         return;
+    lee_lock();
+    if (--record->count > 0) {
+        lee_unlock();
+        return;
+    }
+    lee_unlock();
     if (records.count == KEPT_MOST) {
         free(record);
         return;
@@ -140,7 +147,9 @@ static struct lee_pid *pid_of(struct lee_process_record *record) {
     if (!lee_address_reserve(&self->pids))
         lee_fault_memory(NULL, sizeof *self->pids);
     link_pid(pid, record);
+    lee_lock();
     record->count++;
+    lee_unlock();
     return pid;
 }
 
@@ -152,7 +161,9 @@ void lee_push_pid(struct lee_work *work, void *place) {
     switch (lee_walk_of(work)) {
     case LEE_WALK_LEAVE:
         word = ((struct lee_pid *)word)->record;
+        lee_lock();
         ((struct lee_process_record *)word)->count++;
+        lee_unlock();
         break;
     case LEE_WALK_NAME:
         word = pid_of(word);
@@ -247,6 +258,7 @@ void lee_process_end_other(struct lee_process *victim, enum lee_end_how how, con
 
 void lee_process_end(enum lee_end_how how, int status, const char *message, size_t length) {
     struct lee_process *process = lee_process;
+    lee_lock(); /* whoever runs next gives it back */
     note_end(&process->record->end, how, status, message, length);
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     struct lee_task *running = process->tasks.running;
@@ -263,13 +275,22 @@ void lee_process_end(enum lee_end_how how, int status, const char *message, size
 void lee_process_kill(struct lee_pid *pid) {
     if (pid == NULL)
         lee_fault_null(NULL);
-    struct lee_process *victim = pid->record->process, *self = lee_process_self();
-    if (victim == NULL)
-        return;
-    if (victim == self)
+    struct lee_process_record *record = pid->record;
+    struct lee_process *self = lee_process_self();
+    lee_lock();
+    if (record->process == self)
         lee_process_end(LEE_KILLED, 0, NULL, 0);
-    lee_process_end_other(victim, LEE_KILLED, NULL);
-    lee_process_unready(self); /* its own tasks may have been woken: what runs is in no queue */
+    bool runs = record->process != NULL && record->process->worker != NULL;
+    if (runs) /* on another worker: after that it does not, or has ended */
+        lee_world_stop();
+    if (record->process != NULL) {
+        lee_process_end_other(record->process, LEE_KILLED, NULL);
+        lee_process_unready(self); /* its own tasks may have been woken: what runs is in no queue */
+    }
+    if (runs)
+        lee_world_go();
+    lee_unlock();
+    __asm__ volatile("" ::"r"(pid)); /* it holds the record until here */
 }
 
 _Noreturn void lee_exit(int status) {
@@ -317,6 +338,7 @@ struct lee_process_end lee_process_wait(struct lee_pid *pid) {
     if (pid == NULL)
         lee_fault_null(NULL);
     struct lee_process_record *record = pid->record;
+    lee_lock();
     if (record->process != NULL) {
         struct lee_task *self = lee_task_self();
         if (self->custodian->shut)
@@ -325,6 +347,7 @@ struct lee_process_end lee_process_wait(struct lee_pid *pid) {
         record->waiting = self;
         lee_task_park(record, stop_waiting);
     }
+    lee_unlock();
     __asm__ volatile("" ::"r"(pid)); /* it holds the record until here */
     return record->end;
 }
@@ -381,8 +404,8 @@ static struct lee_process *make(int (*entry)(void *), const void *arguments, siz
     return process;
 }
 
-struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes,
-                                       const struct lee_owned *owned, bool question) {
+static struct lee_pid *spawn(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes,
+                             const struct lee_owned *owned, bool question) {
     struct lee_custodian *custodian = lee_task_self()->entered;
     lee_group_ask(custodian, LEE_GROUP_BYTES, LEE_STACK_CHARGE + bytes + lee_globals_bytes());
     lee_group_ask(custodian, LEE_GROUP_PROCESSES, 1);
@@ -424,6 +447,16 @@ struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)
     lee_preempt_begin();
     /* The collector gives the record back with the object, so it counts for when that is due. */
     lee_heap_self()->since_collection += sizeof *record;
+    return pid;
+}
+
+struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes,
+                                       const struct lee_owned *owned, bool question) {
+    if (__builtin_expect(!lee_processes_used, 0))
+        lee_pool_begin();
+    lee_lock();
+    struct lee_pid *pid = spawn(site, entry, arguments, bytes, owned, question);
+    lee_unlock();
     return pid;
 }
 

@@ -5,9 +5,9 @@
  * those anew, which also tells of what happened before. Timers are in a pairing heap (Fredman, Sedgewick, Sleator, Tarjan,
  * "The pairing heap", 1986), whose nodes are the waits themselves. */
 #define _GNU_SOURCE
+#include "errno_here.h"
 #include "reactor.h"
 
-#include <errno.h>
 #include <time.h>
 
 int64_t lee_clock(void) {
@@ -39,6 +39,7 @@ int64_t lee_deadline(int64_t nanoseconds) {
 #include "fds.h"
 #include "process.h"
 #include "task.h"
+#include "worker.h"
 
 enum {
     EVENTS = 64, /* that one look fetches */
@@ -77,7 +78,10 @@ struct lee_reactor {
     bool coarse; /* the system counts milliseconds only */
 };
 
-static _Thread_local struct lee_reactor reactor = {.epoll = -1, .bell = -1};
+static _Thread_local struct lee_reactor of_thread = {.epoll = -1, .bell = -1};
+/* The workers of a pool share the one of the thread that made the pool, with the lock. */
+static struct lee_reactor *shared;
+#define reactor (*(__builtin_expect(lee_many, 0) ? shared : &of_thread))
 
 /* Of the reactor that was made first: signals are the program's. */
 static atomic_int signal_bell = -1;
@@ -130,6 +134,10 @@ static struct lee_timer *merge_row(struct lee_timer *row) {
 void lee_timer_set(struct lee_timer *timer, int64_t at, void (*fire)(struct lee_timer *timer)) {
     *timer = (struct lee_timer){.at = at, .order = ++reactor.order, .fire = fire, .set = true};
     reactor.timers = merge(reactor.timers, timer);
+    if (__builtin_expect(lee_many, 0) && reactor.timers == timer) {
+        lee_worker_ring(); /* who blocks does so for too long */
+        lee_worker_watch();
+    }
 }
 
 void lee_timer_unset(struct lee_timer *timer) {
@@ -372,7 +380,10 @@ void lee_reactor_look(bool block) {
             timeout = reactor.timers->at > now ? reactor.timers->at - now : 0;
         }
     }
+    unsigned depth = block && lee_many ? lee_lock_drop() : 0;
     int count = fetch(events, timeout);
+    if (depth > 0)
+        lee_lock_retake(depth);
     if (count < 0 && errno != EINTR)
         lee_fault_message(NULL, "C code closed the descriptor with which the runtime waits");
     for (int i = 0; i < count; i++) {
@@ -406,6 +417,11 @@ struct lee_reactor *lee_reactor_self(void) {
     return have_epoll() ? &reactor : NULL;
 }
 
+bool lee_reactor_share(void) {
+    shared = &of_thread;
+    return have_epoll();
+}
+
 void lee_reactor_call(struct lee_reactor *called) {
     uint64_t one = 1;
     while (write(called->bell, &one, sizeof one) < 0 && errno == EINTR)
@@ -418,23 +434,30 @@ static struct watch *told_of(int fd) {
 }
 
 bool lee_reactor_is_empty(int fd) {
+    lee_lock();
     const struct watch *watch = told_of(fd);
-    return watch != NULL && watch->empty;
+    bool empty = watch != NULL && watch->empty;
+    lee_unlock();
+    return empty;
 }
 
 void lee_reactor_note_empty(int fd) {
+    lee_lock();
     struct watch *watch = told_of(fd);
     if (watch != NULL)
         watch->empty = !watch->ended;
+    lee_unlock();
 }
 
 void lee_reactor_closes(int fd) {
-    if (fd < 0 || (size_t)fd >= reactor.watch_count)
-        return;
-    struct watch *watch = &reactor.watches[fd];
-    while (watch->first != NULL)
-        wake(watch->first->wait, LEE_WOKEN_CLOSED);
-    watch->generation = 0;
+    lee_lock();
+    if (fd >= 0 && (size_t)fd < reactor.watch_count) {
+        struct watch *watch = &reactor.watches[fd];
+        while (watch->first != NULL)
+            wake(watch->first->wait, LEE_WOKEN_CLOSED);
+        watch->generation = 0;
+    }
+    lee_unlock();
 }
 
 /* --- waiting --------------------------------------------------------------------------------------------------------------- */
@@ -453,6 +476,8 @@ static enum lee_woken park(struct lee_wait *wait, int64_t deadline) {
     else
         reactor.first = wait;
     reactor.last = wait;
+    if (__builtin_expect(lee_many, 0))
+        lee_worker_watch();
     if (deadline != LEE_FOR_EVER)
         lee_timer_set(&wait->timer, deadline, wake_by_time);
     lee_task_park(wait, leave);
@@ -470,7 +495,7 @@ static enum lee_woken refuse(struct lee_wait *wait, int why) {
     }
 }
 
-static enum lee_woken wait_any(struct lee_watcher *watchers, size_t count, int64_t deadline, const struct lee_left *left) {
+static enum lee_woken wait_locked(struct lee_watcher *watchers, size_t count, int64_t deadline, const struct lee_left *left) {
     struct lee_wait wait = {.watchers = watchers, .count = count, .left = left};
     lee_task_may_wait();
     if (count > 0 && !have_epoll())
@@ -485,6 +510,13 @@ static enum lee_woken wait_any(struct lee_watcher *watchers, size_t count, int64
         link_watcher(&watchers[i]);
     }
     return park(&wait, deadline);
+}
+
+static enum lee_woken wait_any(struct lee_watcher *watchers, size_t count, int64_t deadline, const struct lee_left *left) {
+    lee_lock();
+    enum lee_woken woken = wait_locked(watchers, count, deadline, left);
+    lee_unlock();
+    return woken;
 }
 
 enum lee_woken lee_wait_any(struct lee_watcher *watchers, size_t count, int64_t deadline) {
@@ -506,8 +538,10 @@ void lee_wait_pause(int64_t nanoseconds, const struct lee_left *left) {
 
 void lee_wait_done(const int *done, const struct lee_left *left) {
     struct lee_wait wait = {.left = left, .done = done};
+    lee_lock();
     while (!__atomic_load_n(done, __ATOMIC_ACQUIRE))
         park(&wait, LEE_FOR_EVER);
+    lee_unlock();
 }
 
 #else

@@ -78,6 +78,8 @@ void lee_wait_done(const int *done, const struct lee_left *left);
 struct lee_reactor;
 struct lee_reactor *lee_reactor_self(void);
 void lee_reactor_call(struct lee_reactor *reactor);
+/* From here on all workers use the reactor of this thread (worker.h); false if there is none. */
+bool lee_reactor_share(void);
 
 /* A read of a TCP socket gave less than it could. Nothing is there until epoll tells of it, unless the peer has ended or it is not registered. */
 void lee_reactor_note_empty(int fd);

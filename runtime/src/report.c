@@ -22,6 +22,7 @@
 #include "backtrace.h"
 #include "process.h"
 #include "system.h"
+#include "worker.h"
 
 enum { FAULT_STATUS = 134 }; /* what shells show for SIGABRT */
 
@@ -293,6 +294,7 @@ static _Noreturn void go_on(enum step next) {
 _Noreturn void lee_report(const struct lee_site *site, const struct lee_text *message, struct lee_frame frame) {
     long self = syscall(SYS_gettid);
     int idle = IDLE;
+    lee_lock(); /* of the workers, one reports at a time */
     if (atomic_compare_exchange_strong(&step, &idle, FLUSHING)) {
         atomic_store(&reporter, self);
         if (site != NULL)

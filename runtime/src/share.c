@@ -6,13 +6,13 @@
 #include "preempt.h"
 #include "process.h"
 #include "system.h"
+#include "worker.h"
 
 enum { BEHIND = 1000000 /* nanoseconds: who is behind by less waits until the slice ends */ };
 
 static struct lee_share root = {.weight = LEE_SHARE_WEIGHT};
 /* Of processes without a share; their queue is task.c's. */
 static struct lee_share own = {.parent = &root, .weight = LEE_SHARE_WEIGHT};
-static uint64_t last; /* when the time of the running process was noted */
 uint64_t (*lee_share_clock)(void) = lee_system_time;
 
 struct lee_share *lee_share_root(void) {
@@ -84,9 +84,9 @@ static struct lee_share *leaf_of(const struct lee_process *process) {
 
 /* With LEE_SEED nothing depends on the clock: all turns are of one length. */
 static uint64_t since_last(void) {
-    uint64_t now = lee_task_is_seeded() ? last + BEHIND : lee_share_clock(), past = now - last;
-    last = now;
-    return past;
+    uint64_t last = lee_worker.noted, now = lee_task_is_seeded() ? last + BEHIND : lee_share_clock();
+    lee_worker.noted = now;
+    return now - last;
 }
 
 void lee_share_note(void) {

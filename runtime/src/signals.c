@@ -165,7 +165,7 @@ static void handle(int signal, siginfo_t *info, void *context) {
 }
 
 /* Kept for the life of the thread. Without memory for it the handlers run on the thread's stack. */
-static void make_handler_stack(void) {
+void lee_signals_stack(void) {
     stack_t present;
     if (sigaltstack(NULL, &present) == 0 && !(present.ss_flags & SS_DISABLE) && present.ss_size >= HANDLER_STACK)
         return;
@@ -180,7 +180,7 @@ static void make_handler_stack(void) {
 
 void lee_signals_install(void) {
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-    make_handler_stack();
+    lee_signals_stack();
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < SIGNALS; i++)
         sigaction(signals[i], &action, &before[i]);

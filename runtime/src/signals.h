@@ -6,5 +6,7 @@
  * run when the thread's stack has overflowed. Handlers that were installed before are kept: what
  * happens outside the program's own code goes to them. */
 void lee_signals_install(void);
+/* Only the stack, for a thread that the runtime starts. */
+void lee_signals_stack(void);
 
 #endif

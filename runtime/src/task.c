@@ -3,6 +3,7 @@
  * Promises: what lee/task.h says. Tasks that can run are in a queue, first come first served; the one that runs is not in it. Switching
  * takes no lock and allocates nothing. A task that has ended gives its stack back when the next one runs, which is the first
  * moment at which nobody stands on it. */
+#include "errno_here.h"
 #include "task.h"
 
 #ifndef LEE_NO_GC
@@ -10,7 +11,6 @@
 #include <lee/foreign.h>
 #include <lee/lee.h>
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,30 +26,20 @@
 #include "report.h"
 #include "system.h"
 #include "units.h"
+#include "worker.h"
 
 #ifdef LEE_ASAN
 void __sanitizer_start_switch_fiber(void **save, const void *bottom, size_t size);
 void __sanitizer_finish_switch_fiber(void *save, const void **bottom, size_t *size);
 #endif
-
-/* Of the thread. */
-static _Thread_local struct {
-    bool left;                /* one of these is set: */
-    struct lee_task *gone;    /* ended, and its stack is still there */
-    struct lee_process *over; /* the same of a process */
-    struct lee_process *deep; /* its stack grew beyond a limit */
-    void (*arrived)(struct lee_process *over);
-    struct lee_process *head, *tail; /* that can run, without the one that runs */
-    struct lee_process *spawned;     /* all but the thread's own */
-    int turns;                       /* until the reactor is looked at although others can run */
-    bool rests;                      /* the timer of slices was stopped, because no other process could run */
-    bool seeded;                     /* LEE_SEED is set */
-    uint64_t random;                 /* state of its generator */
-#ifdef LEE_ASAN
-    const void *bottom; /* of the stack that the thread began with */
-    size_t size;
+#ifdef LEE_TSAN
+void *__tsan_get_current_fiber(void);
+void *__tsan_create_fiber(unsigned flags);
+void __tsan_destroy_fiber(void *fiber);
+void __tsan_switch_to_fiber(void *fiber, unsigned flags);
 #endif
-} worker;
+
+#define worker lee_worker
 
 enum { TURNS = 64 };
 
@@ -103,6 +93,8 @@ static bool is_first(const struct lee_task *task) {
 
 /* There are others again, whose turn comes when the slice ends. */
 static __attribute__((noinline)) void arm(void) {
+    if (lee_many)
+        return;
     worker.rests = false;
     lee_preempt_arm();
 }
@@ -123,8 +115,13 @@ static inline bool has_outside(void) {
 void lee_process_ready(struct lee_process *process) {
     if (process->queued)
         return;
-    if (__builtin_expect(worker.rests, 0))
+    if (__builtin_expect(worker.rests, 0)) {
+        if (lee_many) {
+            lee_worker_ready(process);
+            return;
+        }
         arm();
+    }
     process->queued = true;
     if (__builtin_expect(lee_shares_used, 0))
         wake_early(process);
@@ -144,6 +141,10 @@ void lee_process_ready(struct lee_process *process) {
 void lee_process_unready(struct lee_process *process) {
     if (!process->queued)
         return;
+    if (lee_many) {
+        lee_worker_unready(process);
+        return;
+    }
     process->queued = false;
     if (process->share != NULL) {
         lee_share_unready(process);
@@ -159,19 +160,25 @@ void lee_process_unready(struct lee_process *process) {
         worker.tail = process->queue_previous;
 }
 
+/* Those of a pool are on one list. */
+static struct lee_process **list_of_spawned(void) {
+    return lee_many ? lee_pool_spawned() : &worker.spawned;
+}
+
 void lee_process_link(struct lee_process *process) {
+    struct lee_process **list = list_of_spawned();
     process->previous = NULL;
-    process->next = worker.spawned;
+    process->next = *list;
     if (process->next != NULL)
         process->next->previous = process;
-    worker.spawned = process;
+    *list = process;
 }
 
 void lee_process_unlink(struct lee_process *process) {
     if (process->previous != NULL)
         process->previous->next = process->next;
     else
-        worker.spawned = process->next;
+        *list_of_spawned() = process->next;
     if (process->next != NULL)
         process->next->previous = process->previous;
 }
@@ -252,12 +259,26 @@ static void leave_foreign(struct lee_task *task) {
     task->foreign = NULL;
 }
 
+/* ThreadSanitizer's part of a task whose stack goes. */
+static void forget_fiber(struct lee_task *task) {
+#ifdef LEE_TSAN
+    if (task->fake_stack != NULL)
+        __tsan_destroy_fiber(task->fake_stack);
+    task->fake_stack = NULL;
+#else
+    (void)task;
+#endif
+}
+
 /* What whoever runs next does for the one before. */
 static __attribute__((noinline)) void bury(void) {
-    worker.left = false;
+    worker.left = lee_many;
+    if (lee_many) /* the lock is held, by whoever ran before on this worker; from here on by this task */
+        worker.depth = lee_process->tasks.running->depth + 1;
     struct lee_task *gone = worker.gone;
     if (gone != NULL) {
         leave_foreign(gone);
+        forget_fiber(gone);
         lee_stack_give(gone->high, gone->lowest);
         gone->high = gone->low = 0;
         worker.gone = NULL;
@@ -265,12 +286,18 @@ static __attribute__((noinline)) void bury(void) {
     struct lee_process *over = worker.over;
     if (over != NULL) {
         worker.over = NULL;
+        forget_fiber(over->tasks.running);
         worker.arrived(over);
     }
     struct lee_process *deep = worker.deep;
     if (deep != NULL) {
         worker.deep = NULL;
         lee_group_stack_over(deep); /* may not return */
+    }
+    struct lee_task *deadlocked = worker.deadlocked;
+    if (__builtin_expect(deadlocked != NULL, 0) && deadlocked == lee_process->tasks.running) {
+        worker.deadlocked = NULL;
+        lee_deadlock(deadlocked);
     }
 }
 
@@ -295,6 +322,16 @@ static void enter_fiber(struct lee_task *task) {
         worker.size = size;
     }
 }
+#elif defined(LEE_TSAN)
+static void leave_fiber(struct lee_task *from, struct lee_task *to, bool for_ever) {
+    (void)for_ever;
+    if (from->fake_stack == NULL)
+        from->fake_stack = __tsan_get_current_fiber();
+    if (to->fake_stack == NULL)
+        to->fake_stack = __tsan_create_fiber(0);
+    __tsan_switch_to_fiber(to->fake_stack, 0);
+}
+#define enter_fiber(task) ((void)(task))
 #else
 #define leave_fiber(from, to, for_ever) ((void)(from), (void)(to), (void)(for_ever))
 #define enter_fiber(task) ((void)(task))
@@ -361,6 +398,10 @@ static bool wake_queued(struct lee_process *process) {
     return true;
 }
 
+bool lee_task_wake_queued(struct lee_process *process) {
+    return wake_queued(process);
+}
+
 /* There is one. */
 static inline struct lee_task *first_ready(struct lee_tasks *tasks) {
     struct lee_task *task = tasks->head, *next = task->queue_next;
@@ -371,6 +412,14 @@ static inline struct lee_task *first_ready(struct lee_tasks *tasks) {
         tasks->tail = NULL;
     task->queue_next = NULL;
     return task;
+}
+
+struct lee_task *lee_task_first_ready(struct lee_process *process) {
+    return first_ready(&process->tasks);
+}
+
+void lee_task_run(struct lee_task *to) {
+    run(to, false);
 }
 
 enum { CHOICE = 8 };
@@ -421,6 +470,8 @@ static void look_in_turn(void) {
 
 static __attribute__((noinline)) struct lee_task *next_slowly(struct lee_task *waiting) {
     struct lee_process *process = waiting->process;
+    if (lee_many)
+        return lee_worker_next(waiting, false, false);
     if (--worker.turns <= 0)
         look_in_turn();
     for (;;) {
@@ -476,10 +527,13 @@ bool lee_task_is_seeded(void) {
 }
 
 bool lee_task_has_others(void) {
+    if (lee_many)
+        return lee_worker_has_others();
     return has_outside() || lee_reactor_has_waits();
 }
 
 void lee_task_call_when_others(void) {
+    worker.unarmed = lee_many;
     worker.rests = true;
 }
 
@@ -496,9 +550,16 @@ void lee_task_give_way(void) {
     lee_slice_over = false;
     if (self->foreign != NULL) /* C's frames are below */
         return;
-    look_in_turn();
-    if (!has_outside())
+    if (!lee_many) {
+        look_in_turn();
+        if (!has_outside())
+            return;
+    }
+    lee_lock();
+    if (lee_many && !lee_worker_has_others()) {
+        lee_unlock();
         return;
+    }
     /* Tasks of one process are not preempted by each other: this one goes on first. */
     struct lee_tasks *tasks = &process->tasks;
     self->state = LEE_TASK_READY;
@@ -509,10 +570,15 @@ void lee_task_give_way(void) {
     else
         tasks->tail = self;
     tasks->head = self;
-    lee_process_ready(process);
     process->stopped = true;
-    run(next_outside(false), false);
+    if (lee_many) {
+        run(lee_worker_next(self, true, false), false);
+    } else {
+        lee_process_ready(process);
+        run(next_outside(false), false);
+    }
     process->stopped = false;
+    lee_unlock();
 }
 
 /* --- beginning and end --------------------------------------------------------------------------------------------- */
@@ -573,8 +639,10 @@ void *lee_task_start(const struct lee_site *site, void (*entry)(void *), const v
             lee_fault_memory(site, LEE_STACK_BYTES);
     }
     lee_task_used();
+    lee_lock();
     push(task);
     lee_custodian_add(heap, task);
+    lee_unlock();
     return task;
 }
 
@@ -616,6 +684,7 @@ static void leave_wait(struct lee_task *task) {
 void lee_task_stop(struct lee_task *task) {
     if (is_first(task))
         end_first();
+    lee_lock();
     if (task->state == LEE_TASK_READY)
         take_out(task);
     else if (task->state == LEE_TASK_WAITING && task->leave == NULL)
@@ -625,14 +694,17 @@ void lee_task_stop(struct lee_task *task) {
     lee_arenas_drop(task->arenas);
     task->arenas = NULL;
     leave_foreign(task);
+    forget_fiber(task);
     lee_stack_give(task->high, task->lowest);
     task->high = task->low = 0;
+    lee_unlock();
 }
 
 void lee_task_end(bool shut) {
     struct lee_task *self = lee_task_self();
     if (is_first(self))
         end_first();
+    lee_lock();
     finish(self, shut);
     struct lee_process *process = self->process;
     struct lee_arena *arenas = process->arenas.running;
@@ -652,13 +724,24 @@ bool lee_task_join(struct lee_task *task) {
         lee_task_end(true);
     lee_custodian_note_stack(lee_heap_self(), self);
     if (task->state != LEE_TASK_ENDED) {
+        lee_lock();
         self->state = LEE_TASK_WAITING;
         self->waits_for = task;
         self->next_joiner = task->joiners;
         task->joiners = self;
         run(next_of(self), false);
+        lee_unlock();
     }
     return !task->shut;
+}
+
+static __attribute__((noinline)) void yield_many(struct lee_task *self) {
+    lee_lock();
+    if (self->process->tasks.head != NULL || lee_worker_has_others()) {
+        push_own(&self->process->tasks, self);
+        run(lee_worker_next(self, true, true), false);
+    }
+    lee_unlock();
 }
 
 void lee_task_yield(void) {
@@ -667,6 +750,10 @@ void lee_task_yield(void) {
         lee_task_end(true);
     lee_custodian_note_stack(lee_heap_self(), self); /* may end the other tasks */
     struct lee_process *process = self->process;
+    if (lee_many) {
+        yield_many(self);
+        return;
+    }
     if (--worker.turns <= 0 || (!has_outside() && process->tasks.head == NULL))
         look_in_turn();
     bool others = has_outside(); /* processes take turns, and in each its tasks */
@@ -700,6 +787,7 @@ void lee_task_wait(const struct lee_finalizer_queue *queue) {
             lee_report(NULL, &text, LEE_CALLER);
         }
     }
+    lee_lock();
     struct lee_task **link = &tasks->queued;
     while (*link != NULL)
         link = &(*link)->next_joiner;
@@ -707,10 +795,12 @@ void lee_task_wait(const struct lee_finalizer_queue *queue) {
     self->state = LEE_TASK_WAITING;
     self->queue = queue;
     run(next_of(self), false);
+    lee_unlock();
 }
 
 void lee_task_wake(const struct lee_finalizer_queue *queue) {
     struct lee_task **link = &lee_process_self()->tasks.queued;
+    lee_lock();
     while (*link != NULL) {
         struct lee_task *task = *link;
         if (task->queue != queue) {
@@ -722,6 +812,7 @@ void lee_task_wake(const struct lee_finalizer_queue *queue) {
         task->queue = NULL;
         push(task);
     }
+    lee_unlock();
 }
 
 void lee_task_used(void) {
@@ -762,8 +853,11 @@ void lee_task_resume(struct lee_task *task) {
 }
 
 void lee_task_arrive(void) {
-    enter_fiber(lee_task_self());
+    struct lee_task *self = lee_task_self();
+    enter_fiber(self);
+    self->process->begun = true;
     arrive();
+    lee_unlock();
     errno = 0;
 }
 
@@ -782,6 +876,8 @@ void lee_tasks_drop(struct lee_process *process, bool standing) {
         for (struct lee_task *task = at->tasks; task != NULL; task = task->next) {
             leave_wait(task);
             leave_foreign(task);
+            if (!is_running(task))
+                forget_fiber(task);
 #ifdef LEE_ASAN
             /* Else the pages of arenas go with the heap. */
             bool runs = standing && is_running(task);

@@ -1,0 +1,530 @@
+/* pool.c: the workers of a program that spawns: queues, stealing, idle workers. See worker.h and
+ * PROCESSES.md, "Workers". */
+#define _GNU_SOURCE
+#include "worker.h"
+
+#include "process.h"
+
+#ifndef LEE_NO_GC
+
+#include <lee/lee.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "deadlock.h"
+#include "heap_limit.h"
+#include "preempt.h"
+#include "reactor.h"
+#include "signals.h"
+#include "system.h"
+
+enum {
+    WORKERS_MOST = 64,
+    LOOKS = 64,             /* switches of a worker between two looks at the reactor */
+    THREAD_STACK = 1 << 20, /* of the threads that are started: only handlers and `idle` run on it */
+    SPINS = 100,            /* looks of an idle worker between two at the clock */
+    WATCH = 30000,          /* nanoseconds that an idle worker waits awake */
+    STOLEN_AFTER = 100000   /* cycles that a process waits behind the one that woke it, which often waits soon */
+};
+
+/* Touched with the lock held, but for what is atomic. */
+static struct {
+    struct lee_worker *workers[WORKERS_MOST];
+    int count, most;
+    int running; /* workers that run a process */
+    int spinning;
+    struct lee_worker *polls; /* blocks in the reactor */
+    bool rung;                /* and is about to come back */
+    struct lee_process *first, *spawned; /* of the thread that made the pool; all others */
+    struct lee_worker *stopper;
+    int stops;                   /* how often it stopped the others */
+    int stopped;                 /* a futex: a worker has stopped */
+    struct lee_task *last;       /* the one that waited when a worker last became idle; null: it has ended */
+    struct lee_heap *exchange;
+    _Atomic unsigned events; /* something became ready, or the world goes on */
+} pool;
+
+static uint64_t cycles(void) {
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
+    return 2 * lee_system_time();
+#endif
+}
+
+/* --- waking ----------------------------------------------------------------------------------- */
+
+void lee_worker_ring(void) {
+    if (pool.polls == NULL || pool.rung)
+        return;
+    pool.rung = true;
+    lee_reactor_call(lee_reactor_self());
+}
+
+static void wake(struct lee_worker *worker) {
+    if (worker->sleeps) {
+        worker->sleeps = false;
+        __atomic_store_n(&worker->woken, 1, __ATOMIC_RELEASE);
+        lee_futex_wake(&worker->woken);
+    } else if (worker == pool.polls) {
+        lee_worker_ring();
+    }
+}
+
+/* Its slice ends as soon as it can be stopped. */
+static void interrupt(const struct lee_worker *worker) {
+    if (lee_preempt_runs)
+        syscall(SYS_tgkill, getpid(), worker->thread, LEE_SIGNAL_SLICE);
+}
+
+static void *begin_thread(void *argument);
+
+/* One more, if there may be. */
+static void add_worker(void) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, before;
+    int error = errno;
+    if (pool.count == pool.most || pthread_attr_init(&attributes) != 0)
+        return;
+    pthread_attr_setstacksize(&attributes, THREAD_STACK);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all); /* signals are for the program's own thread */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pool.count++;
+    if (pthread_create(&thread, &attributes, begin_thread, NULL) != 0)
+        pool.most = --pool.count;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    errno = error;
+}
+
+/* There is more to do than the workers that are awake will do soon. */
+static void wake_another(void) {
+    if (pool.stopper != NULL || pool.spinning > 0)
+        return;
+    for (int i = 0; i < pool.count; i++) {
+        if (pool.workers[i] != NULL && pool.workers[i]->sleeps) {
+            wake(pool.workers[i]);
+            return;
+        }
+    }
+    if (pool.polls != NULL && !pool.rung)
+        wake(pool.polls);
+    else
+        add_worker();
+}
+
+/* --- queues ----------------------------------------------------------------------------------- */
+
+static void append(struct lee_worker *worker, struct lee_process *process) {
+    process->on = worker;
+    process->queue_next = NULL;
+    process->queue_previous = worker->tail;
+    if (worker->tail != NULL)
+        worker->tail->queue_next = process;
+    else
+        worker->head = process;
+    worker->tail = process;
+}
+
+static void take_off(struct lee_process *process) {
+    struct lee_worker *worker = process->on;
+    if (process->queue_previous != NULL)
+        process->queue_previous->queue_next = process->queue_next;
+    else
+        worker->head = process->queue_next;
+    if (process->queue_next != NULL)
+        process->queue_next->queue_previous = process->queue_previous;
+    else
+        worker->tail = process->queue_previous;
+}
+
+static bool is_fresh(const struct lee_process *process) {
+    return !process->begun && process->high != 0;
+}
+
+void lee_worker_ready(struct lee_process *process) {
+    if (process->queued || process->worker != NULL)
+        return;
+    struct lee_worker *self = &lee_worker, *worker = process->pinned != NULL ? process->pinned : self;
+    bool crowd = worker->head != NULL;
+    process->queued = true;
+    process->ready_since = cycles();
+    atomic_fetch_add_explicit(&pool.events, 1, memory_order_release);
+    if (process->share != NULL && process->pinned == NULL) {
+        crowd = lee_shares_ready > 0;
+        lee_share_ready(process);
+    } else {
+        append(worker, process);
+    }
+    if (worker != self) {
+        if (worker->idles)
+            wake(worker);
+        else
+            interrupt(worker);
+        return;
+    }
+    if (self->unarmed) {
+        self->unarmed = false;
+        lee_preempt_arm();
+    }
+    if (crowd || is_fresh(process))
+        wake_another();
+}
+
+void lee_worker_unready(struct lee_process *process) {
+    process->queued = false;
+    if (process->share != NULL && process->pinned == NULL)
+        lee_share_unready(process);
+    else
+        take_off(process);
+}
+
+/* A process that waits in the queue of another worker and need not run there. */
+static struct lee_process *steal(const struct lee_worker *self) {
+    uint64_t now = cycles();
+    for (int i = 1; i < pool.count; i++) {
+        struct lee_worker *from = pool.workers[(self->number + i) % pool.count];
+        if (from == NULL)
+            continue;
+        for (struct lee_process *process = from->head; process != NULL; process = process->queue_next) {
+            bool old = now - process->ready_since > STOLEN_AFTER || is_fresh(process) || process != from->head;
+            if (process->pinned == NULL && old)
+                return process;
+        }
+    }
+    return NULL;
+}
+
+/* The process that this worker runs next; null if there is none. It is in no queue any more. */
+static struct lee_process *choose(struct lee_worker *self, bool yields) {
+    struct lee_process *process = NULL;
+    if (lee_shares_used && lee_shares_ready > 0)
+        process = lee_share_next(self->head != NULL, yields);
+    if (process != NULL)
+        return process;
+    process = self->head != NULL ? self->head : steal(self);
+    if (process != NULL)
+        lee_worker_unready(process);
+    return process;
+}
+
+bool lee_worker_has_others(void) {
+    const struct lee_worker *self = &lee_worker;
+    const struct lee_worker *stopper = __atomic_load_n(&pool.stopper, __ATOMIC_RELAXED);
+    return (stopper != NULL && stopper != self) || __atomic_load_n(&self->head, __ATOMIC_RELAXED) != NULL ||
+           __atomic_load_n(&lee_shares_ready, __ATOMIC_RELAXED) > 0 ||
+           (__atomic_load_n(&pool.polls, __ATOMIC_RELAXED) == NULL && lee_reactor_has_waits());
+}
+
+/* --- stopping all others ---------------------------------------------------------------------- */
+
+static void tell_stopper(void) {
+    if (pool.stopper == NULL)
+        return;
+    __atomic_store_n(&pool.stopped, 1, __ATOMIC_RELEASE);
+    lee_futex_wake(&pool.stopped);
+}
+
+void lee_world_stop_many(void) {
+    struct lee_worker *self = &lee_worker;
+    while (pool.stopper != NULL && pool.stopper != self) {
+        lee_task_give_way(); /* which may be for ever */
+        self = &lee_worker;
+    }
+    if (pool.stops++ > 0)
+        return;
+    pool.stopper = self;
+    for (int i = 0; i < pool.count; i++) {
+        const struct lee_worker *worker = pool.workers[i];
+        if (worker != NULL && worker != self && !worker->idles)
+            interrupt(worker);
+    }
+    while (pool.running > 1) {
+        __atomic_store_n(&pool.stopped, 0, __ATOMIC_RELAXED);
+        unsigned depth = lee_lock_drop();
+        lee_futex_wait(&pool.stopped, 0);
+        lee_lock_retake(depth);
+    }
+}
+
+static void go_on(void) {
+    pool.stops = 0;
+    pool.stopper = NULL;
+    atomic_fetch_add_explicit(&pool.events, 1, memory_order_release);
+    for (int i = 0; i < pool.count; i++) {
+        if (pool.workers[i] != NULL && pool.workers[i]->sleeps)
+            wake(pool.workers[i]);
+    }
+}
+
+void lee_world_go_many(void) {
+    if (pool.stopper == &lee_worker && --pool.stops == 0)
+        go_on();
+}
+
+/* --- idle workers ----------------------------------------------------------------------------- */
+
+static void run_process(struct lee_worker *self, struct lee_task *task) {
+    self->idles = false;
+    pool.running++;
+    self->idle->tasks.first.depth = 0;
+    task->process->worker = self;
+    lee_task_run(task);
+}
+
+/* Something is in a queue, of whichever worker. */
+static bool anything_ready(void) {
+    for (int i = 0; i < pool.count; i++) {
+        if (pool.workers[i] != NULL && (pool.workers[i]->head != NULL || pool.workers[i]->deadlocked != NULL))
+            return true;
+    }
+    return lee_shares_ready > 0;
+}
+
+/* Every task of every process waits, and nothing from outside can end that. The process in which a
+ * task went to wait last reports it. */
+static void report_deadlock(void) {
+    struct lee_task *task = pool.last != NULL ? pool.last : &pool.first->tasks.first;
+    struct lee_worker *worker = task->process->pinned != NULL ? task->process->pinned : &lee_worker;
+    worker->deadlocked = task;
+    if (worker != &lee_worker)
+        wake(worker);
+}
+
+/* True if something may be ready now. */
+static bool wake_collectors(void) {
+    bool any = lee_task_wake_queued(pool.first);
+    for (struct lee_process *process = pool.spawned; process != NULL && !any; process = process->next)
+        any = lee_task_wake_queued(process);
+    return any;
+}
+
+/* Waits awake for a short time while others run: what they wake comes soon. */
+static bool watch(void) {
+    if (pool.running == 0 || pool.spinning > 0)
+        return false;
+    unsigned seen = atomic_load_explicit(&pool.events, memory_order_relaxed);
+    bool any = false;
+    pool.spinning++;
+    lee_unlock_many();
+    for (uint64_t start = lee_system_time(); !any && lee_system_time() - start < WATCH;) {
+        for (int i = 0; i < SPINS && !any; i++) {
+            any = atomic_load_explicit(&pool.events, memory_order_acquire) != seen;
+            lee_pause();
+        }
+    }
+    lee_lock_many();
+    pool.spinning--;
+    return any;
+}
+
+static void sleep_until_woken(struct lee_worker *self) {
+    self->sleeps = true;
+    __atomic_store_n(&self->woken, 0, __ATOMIC_RELAXED);
+    lee_unlock_many();
+    while (__atomic_load_n(&self->woken, __ATOMIC_ACQUIRE) == 0)
+        lee_futex_wait(&self->woken, 0);
+    lee_lock_many();
+}
+
+/* What `idle` does, with the lock. */
+static _Noreturn void idle(void) {
+    for (;;) {
+        struct lee_worker *self = &lee_worker;
+        if (lee_shares_used)
+            lee_share_skip();
+        if (pool.stopper != NULL) {
+            tell_stopper();
+            sleep_until_woken(self);
+            continue;
+        }
+        if (self->deadlocked != NULL) {
+            run_process(self, self->deadlocked);
+            continue;
+        }
+        struct lee_process *process = choose(self, false);
+        if (process == NULL && pool.polls == NULL && lee_reactor_has_waits()) {
+            lee_reactor_look(false);
+            process = choose(self, false);
+        }
+        if (process != NULL) {
+            if (anything_ready())
+                wake_another();
+            run_process(self, lee_task_first_ready(process));
+            continue;
+        }
+        if (watch())
+            continue;
+        bool waits = lee_reactor_has_waits();
+        if (pool.running == 0 && !anything_ready()) {
+            if (wake_collectors())
+                continue;
+            if (!waits && pool.polls == NULL) {
+                report_deadlock();
+                if (self->deadlocked != NULL)
+                    continue;
+            }
+        }
+        if (waits && pool.polls == NULL) {
+            pool.polls = self;
+            pool.rung = false;
+            lee_reactor_look(true);
+            pool.polls = NULL;
+        } else {
+            sleep_until_woken(self);
+        }
+    }
+}
+
+void lee_worker_watch(void) {
+    if (pool.polls != NULL)
+        return;
+    for (int i = 0; i < pool.count; i++) {
+        if (pool.workers[i] != NULL && pool.workers[i]->sleeps) {
+            wake(pool.workers[i]);
+            return;
+        }
+    }
+}
+
+struct lee_process **lee_pool_spawned(void) {
+    return &pool.spawned;
+}
+
+struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yields) {
+    struct lee_worker *self = &lee_worker;
+    struct lee_process *process = waiting->process;
+    struct lee_task *ran = process->tasks.running;
+    bool over = self->over == process;
+    if (self->idle == NULL)
+        lee_fault_message(NULL, "a thread of C's waits for another process; only the workers can");
+    ran->depth = self->depth - 1;
+    if (pool.stopper == self)
+        go_on();
+    if (ran->foreign != NULL && !over)
+        process->pinned = self; /* C's frames may know their thread */
+    bool stop = pool.stopper != NULL;
+    if (!over && process->tasks.head != NULL && !stop && !outside)
+        return lee_task_first_ready(process);
+    process->worker = NULL;
+    if (!over && process->tasks.head != NULL)
+        lee_worker_ready(process);
+    if (--self->looks <= 0) {
+        self->looks = LOOKS;
+        if (pool.polls == NULL && lee_reactor_has_waits())
+            lee_reactor_look(false);
+    }
+    struct lee_process *next = stop ? NULL : choose(self, yields);
+    if (next != NULL) {
+        next->worker = self;
+        return lee_task_first_ready(next);
+    }
+    if (lee_shares_used && process->group != NULL)
+        lee_share_note();
+    self->idles = true;
+    pool.running--;
+    pool.last = over ? NULL : waiting;
+    tell_stopper();
+    return &self->idle->tasks.first;
+}
+
+/* --- beginning -------------------------------------------------------------------------------- */
+
+static void join(struct lee_worker *self, struct lee_process *idle, int number) {
+    self->idle = idle;
+    self->number = number;
+    self->thread = (int)syscall(SYS_gettid);
+    self->left = self->rests = true;
+    self->unarmed = false;
+    self->turns = 0;
+    self->looks = LOOKS;
+    pool.workers[number] = self;
+}
+
+static struct lee_process *make_idle(void) {
+    struct lee_process *idle = calloc(1, sizeof *idle);
+    if (idle == NULL)
+        return NULL;
+    idle->blocks.next = idle->blocks.previous = &idle->blocks;
+    lee_tasks_begin(idle);
+    return idle;
+}
+
+static void *begin_thread(void *argument) {
+    sigset_t allowed;
+    (void)argument;
+    struct lee_process *process = make_idle();
+    if (process == NULL)
+        lee_fault_memory(NULL, sizeof *process);
+    sigfillset(&allowed);
+    sigdelset(&allowed, LEE_SIGNAL_SLICE);
+    sigdelset(&allowed, SIGSEGV);
+    sigdelset(&allowed, SIGBUS);
+    sigdelset(&allowed, SIGFPE);
+    sigdelset(&allowed, SIGILL);
+    sigdelset(&allowed, SIGTRAP);
+    sigdelset(&allowed, SIGABRT);
+    sigdelset(&allowed, SIGPROF);
+    lee_signals_stack();
+    pthread_sigmask(SIG_SETMASK, &allowed, NULL);
+    lee_tasks_used = true;
+    lee_preempt_begin();
+    lee_lock_many();
+    int number = 0;
+    while (pool.workers[number] != NULL)
+        number++;
+    join(&lee_worker, process, number);
+    lee_worker.idles = true;
+    if (lee_exchange_adopt != NULL)
+        lee_exchange_adopt(pool.exchange);
+    lee_process_enter(process);
+    idle();
+}
+
+/* The first thread's `idle` has a stack of its own. */
+static void begin_idle(void) {
+    lee_task_arrive();
+    lee_lock_many();
+    idle();
+}
+
+static unsigned wanted_workers(void) {
+    size_t wanted = lee_setting_number(WORKERS_MOST, "LEE_WORKERS", 1);
+    return wanted == 0 ? lee_system_processors() : (unsigned)wanted;
+}
+
+void lee_pool_begin(void) {
+    static bool asked;
+    struct lee_process *self = lee_process_self();
+    if (asked || self->high != 0)
+        return;
+    asked = true;
+    unsigned most = lee_task_is_seeded() ? 1 : wanted_workers();
+    uintptr_t high, low = most > 1 ? lee_stack_take(&high) : 0;
+    struct lee_process *process = low != 0 ? make_idle() : NULL;
+    if (process == NULL || !lee_reactor_share())
+        return;
+    struct lee_task *first = &process->tasks.first;
+    first->low = low;
+    first->high = high - 16;
+    first->lowest = first->high;
+    first->sp = lee_switch_prepare((high - 16) & ~(uintptr_t)15, begin_idle);
+    first->state = LEE_TASK_WAITING;
+    pool.exchange = lee_exchange_adopt != NULL ? lee_exchange_heap() : NULL;
+    pool.most = (int)(most > WORKERS_MOST ? WORKERS_MOST : most);
+    pool.count = pool.running = 1;
+    self->pinned = self->worker = &lee_worker;
+    pool.first = self;
+    join(&lee_worker, process, 0);
+    lee_many = true;
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* worker.c: see worker.h and PROCESSES.md, "Workers". What all programs need; the rest is in pool.c. */
+#define _GNU_SOURCE
+#include "worker.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+_Thread_local struct lee_worker lee_worker __attribute__((tls_model("initial-exec")));
+bool lee_many;
+
+enum { SPINS = 100 /* looks at the lock before its thread sleeps */ };
+
+void lee_futex_wait(int *word, int value) {
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+void lee_futex_wake(int *word) {
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* 0: free; 1: taken; 2: taken, and a thread may sleep for it. Drepper, "Futexes are tricky" (2011),
+ * the second mutex. */
+static int lock;
+
+static __attribute__((noinline)) void take_slowly(void) {
+    for (int i = 0; i < SPINS; i++) {
+        int none = 0;
+        if (__atomic_load_n(&lock, __ATOMIC_RELAXED) == 0 &&
+            __atomic_compare_exchange_n(&lock, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return;
+        lee_pause();
+    }
+    int error = errno;
+    while (__atomic_exchange_n(&lock, 2, __ATOMIC_ACQUIRE) != 0)
+        lee_futex_wait(&lock, 2);
+    errno = error;
+}
+
+void lee_lock_many(void) {
+    int none = 0;
+    if (lee_worker.depth++ == 0 && !__atomic_compare_exchange_n(&lock, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        take_slowly();
+}
+
+void lee_unlock_many(void) {
+    if (--lee_worker.depth != 0 || __atomic_exchange_n(&lock, 0, __ATOMIC_RELEASE) != 2)
+        return;
+    int error = errno;
+    lee_futex_wake(&lock);
+    errno = error;
+}
+
+unsigned lee_lock_drop(void) {
+    unsigned depth = lee_worker.depth;
+    lee_worker.depth = 1;
+    lee_unlock_many();
+    return depth;
+}
+
+void lee_lock_retake(unsigned depth) {
+    lee_lock_many();
+    lee_worker.depth = depth;
+}

@@ -1,0 +1,134 @@
+/* worker.h: the threads that run processes, and the lock of what processes share.
+ *
+ * Promises: until the first `spawn` there is one worker, the first thread, and nothing here costs
+ * more than a test of `lee_many`. With `LEE_WORKERS` above 1 the first `spawn` makes a pool: the
+ * thread that spawns is its first worker, and others are started when there is work for them.
+ *
+ * What processes share (channels, run queues, groups, the exchange heap, records of processes, the
+ * reactor, the table of descriptors) is touched with the lock held, by whichever worker. The lock
+ * counts how often its worker took it. A task that waits gives it on to the task that runs next on
+ * its worker, and has it again when it goes on, perhaps on another worker. What belongs to a
+ * process alone is touched without the lock by the worker that runs it, or with the lock by any
+ * worker while no worker runs it. */
+#ifndef LEE_SRC_WORKER_H
+#define LEE_SRC_WORKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct lee_process;
+struct lee_task;
+
+struct lee_worker {
+    /* task.c's. */
+    bool left;                /* one of these is set, or there are several workers: */
+    struct lee_task *gone;    /* ended, and its stack is still there */
+    struct lee_process *over; /* the same of a process */
+    struct lee_process *deep; /* its stack grew beyond a limit */
+    void (*arrived)(struct lee_process *over);
+    struct lee_process *head, *tail; /* that can run, without the one that runs */
+    struct lee_process *spawned;     /* all but the thread's own; of a pool, its first worker has them */
+    int turns;                       /* until the reactor is looked at although others can run */
+    bool rests;                      /* the timer of slices was stopped, because no other process could run; or there are several workers */
+    bool seeded;                     /* LEE_SEED is set */
+    uint64_t random;                 /* state of its generator */
+    uint64_t noted;                  /* share.c: when the time of the running process was noted */
+    const void *bottom;              /* AddressSanitizer: the stack that the thread began with */
+    size_t size;
+    /* pool.c's. */
+    struct lee_process *idle;   /* runs while no other process can; null: in no pool */
+    struct lee_task *deadlocked; /* to run next, and to report that every task waits */
+    unsigned depth;             /* how often it took the lock */
+    int number, thread;         /* of the pool, from 0; of the system */
+    bool idles;                 /* `idle` runs */
+    bool sleeps;                /* it waits for `woken` */
+    bool unarmed;               /* `rests`, where that says something else */
+    int looks;                  /* `turns` of a pool */
+    int woken;                  /* a futex */
+};
+
+extern _Thread_local struct lee_worker lee_worker __attribute__((tls_model("initial-exec")));
+
+/* --- the lock --------------------------------------------------------------------------------- */
+
+/* There is a pool. Never unset. */
+extern bool lee_many;
+
+void lee_lock_many(void);
+void lee_unlock_many(void);
+
+/* Sleeps while the word has the value; wakes one that does. */
+void lee_futex_wait(int *word, int value);
+void lee_futex_wake(int *word);
+
+static inline void lee_pause(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#else
+    __asm__ volatile("yield");
+#endif
+}
+
+static inline void lee_lock(void) {
+    if (__builtin_expect(lee_many, 0))
+        lee_lock_many();
+}
+
+static inline void lee_unlock(void) {
+    if (__builtin_expect(lee_many, 0))
+        lee_unlock_many();
+}
+
+/* All other workers stop what they run, until the same number of calls of `lee_world_go`; until
+ * then the caller alone touches all processes. It has the lock, and no pointer into what others may
+ * end: meanwhile they ran, and the caller's own process may have been ended. A worker stops
+ * where its process could be preempted or waits, so this takes as long as calls of C do. */
+void lee_world_stop_many(void) __attribute__((weak));
+void lee_world_go_many(void) __attribute__((weak));
+
+static inline void lee_world_stop(void) {
+    if (__builtin_expect(lee_many, 0))
+        lee_world_stop_many();
+}
+
+static inline void lee_world_go(void) {
+    if (__builtin_expect(lee_many, 0))
+        lee_world_go_many();
+}
+
+/* --- for task.c ------------------------------------------------------------------------------- */
+
+/* The running process, a thread's own, is about to spawn one. Without the lock. */
+void lee_pool_begin(void);
+/* The list of all that were spawned by the pool's processes. */
+struct lee_process **lee_pool_spawned(void) __attribute__((weak));
+/* What runs after a task of the running process that does not, which may be a task of the same
+ * process; the caller switches to it. `outside`: others come first. `yields`: as
+ * `lee_share_next`. */
+struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yields) __attribute__((weak));
+/* Whether the running process is to give way at the end of its slice. Safe in a signal handler. */
+bool lee_worker_has_others(void) __attribute__((weak));
+/* A process can run, or cannot any more. It is in no queue, or in one. */
+void lee_worker_ready(struct lee_process *process) __attribute__((weak));
+void lee_worker_unready(struct lee_process *process) __attribute__((weak));
+/* A task of the pool is about to wait in the reactor: an idle worker is to block there. */
+void lee_worker_watch(void) __attribute__((weak));
+/* A worker blocks in the reactor, and looks again. */
+void lee_worker_ring(void) __attribute__((weak));
+/* That worker gives up the lock, and has it again. */
+unsigned lee_lock_drop(void);
+void lee_lock_retake(unsigned depth);
+
+/* task.c, for pool.c: the task runs on the running one's worker. */
+void lee_task_run(struct lee_task *to);
+/* The first of the process's tasks that can run, which is one no longer. There is one. */
+struct lee_task *lee_task_first_ready(struct lee_process *process);
+/* One that waits for a finalizer queue may collect. */
+bool lee_task_wake_queued(struct lee_process *process);
+/* exchange.c: the worker shares the exchange heap of the pool's first one; null: none could be made. */
+struct lee_heap;
+struct lee_heap *lee_exchange_heap(void) __attribute__((weak));
+void lee_exchange_adopt(struct lee_heap *heap) __attribute__((weak));
+
+#endif
