@@ -161,6 +161,10 @@ void lee_worker_ready(struct lee_process *process) {
     if (process->share != NULL && process->pinned == NULL) {
         crowd = lee_shares_ready > 0;
         lee_share_ready(process);
+        if (!lee_slice_over && lee_process != self->idle && lee_share_is_behind(process)) {
+            lee_slice_over = true;
+            lee_preempt_soon();
+        }
     } else {
         append(worker, process);
     }
@@ -233,10 +237,22 @@ static void tell_stopper(void) {
     lee_futex_wake(&pool.stopped);
 }
 
+static void sleep_until_woken(struct lee_worker *self) {
+    self->sleeps = true;
+    __atomic_store_n(&self->woken, 0, __ATOMIC_RELAXED);
+    unsigned depth = lee_lock_drop();
+    while (__atomic_load_n(&self->woken, __ATOMIC_ACQUIRE) == 0)
+        lee_futex_wait(&self->woken, 0);
+    lee_lock_retake(depth);
+}
+
 void lee_world_stop_many(void) {
     struct lee_worker *self = &lee_worker;
     while (pool.stopper != NULL && pool.stopper != self) {
-        lee_task_give_way(); /* which may be for ever */
+        if (self->idles)
+            sleep_until_woken(self);
+        else
+            lee_task_give_way(); /* which may be for ever */
         self = &lee_worker;
     }
     if (pool.stops++ > 0)
@@ -247,7 +263,7 @@ void lee_world_stop_many(void) {
         if (worker != NULL && worker != self && !worker->idles)
             interrupt(worker);
     }
-    while (pool.running > 1) {
+    while (pool.running > (self->idles ? 0 : 1)) {
         __atomic_store_n(&pool.stopped, 0, __ATOMIC_RELAXED);
         unsigned depth = lee_lock_drop();
         lee_futex_wait(&pool.stopped, 0);
@@ -323,16 +339,7 @@ static bool watch(void) {
     }
     lee_lock_many();
     pool.spinning--;
-    return any;
-}
-
-static void sleep_until_woken(struct lee_worker *self) {
-    self->sleeps = true;
-    __atomic_store_n(&self->woken, 0, __ATOMIC_RELAXED);
-    lee_unlock_many();
-    while (__atomic_load_n(&self->woken, __ATOMIC_ACQUIRE) == 0)
-        lee_futex_wait(&self->woken, 0);
-    lee_lock_many();
+    return atomic_load_explicit(&pool.events, memory_order_relaxed) != seen;
 }
 
 /* What `idle` does, with the lock. */
