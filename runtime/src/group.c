@@ -791,4 +791,14 @@ void lee_custodian_share(struct lee_custodian *of, int64_t weight) {
     group->share.weight = (unsigned)weight;
 }
 
+int64_t lee_custodian_time(struct lee_custodian *of) {
+    const struct lee_group *group = lee_custodian_given(of)->group;
+    return group == NULL ? 0 : (int64_t)group->share.ran;
+}
+
+int64_t lee_custodian_charged(struct lee_custodian *of) {
+    const struct lee_group *group = lee_custodian_given(of)->group;
+    return group == NULL ? 0 : (int64_t)group->uses[LEE_GROUP_BYTES];
+}
+
 #endif

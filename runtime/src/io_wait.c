@@ -99,7 +99,12 @@ static bool again(struct call *call) {
 
 static bool is_ready(int fd, short events) {
     struct pollfd state = {.fd = fd, .events = events};
-    if (poll(&state, 1, 0) != 0)
+    int ready;
+    /* Also one that does not wait is interrupted, by the signal that ends slices. To try the call
+     * all the same would block all processes. */
+    while ((ready = poll(&state, 1, 0)) < 0 && errno == EINTR)
+        ;
+    if (ready != 0)
         return true;
     errno = EAGAIN;
     return false;

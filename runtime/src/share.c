@@ -91,8 +91,10 @@ static uint64_t since_last(void) {
 
 void lee_share_note(void) {
     uint64_t past = since_last();
-    for (struct lee_share *at = leaf_of(lee_process_self()); at->parent != NULL; at = at->parent)
+    for (struct lee_share *at = leaf_of(lee_process_self()); at->parent != NULL; at = at->parent) {
         at->time += past * LEE_SHARE_WEIGHT / at->weight;
+        at->ran += past;
+    }
 }
 
 void lee_share_skip(void) {

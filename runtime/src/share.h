@@ -26,6 +26,7 @@ struct lee_share {
     struct lee_share *first, *last;    /* below it, those with processes that can run */
     struct lee_share *next, *previous; /* of them */
     uint64_t time;  /* virtual: nanoseconds that it ran, by its weight */
+    uint64_t ran;   /* nanoseconds that it ran */
     uint64_t floor; /* of those below: the time of whichever ran last */
     unsigned weight;
     size_t ready;   /* processes in it and below that can run, without the one that runs */

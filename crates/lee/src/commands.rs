@@ -58,11 +58,41 @@ fn with_options(command: Command, rest: Vec<OsString>, work: fn(Session) -> Outc
             report::output(text)?;
             Ok(0)
         }
-        Parsed::Work(options) => {
+        Parsed::Work(mut options) => {
+            if matches!(command, Command::Run | Command::Build) {
+                options.items = with_folders(std::mem::take(&mut options.items))?;
+            }
             missing_files(&options)?;
             work(Session::new(*options)?)
         }
     }
+}
+
+/// The items, with the `.lee` files that lie in a folder in its place, by name: a folder is the
+/// program of its files. One without such files stays, and is reported as what it is.
+fn with_folders(items: Vec<Item>) -> Outcome<Vec<Item>> {
+    let mut all = vec![];
+    for item in items {
+        let files = match &item {
+            Item::File(folder) if folder.is_dir() => leeward_files(folder)?,
+            _ => vec![],
+        };
+        if files.is_empty() {
+            all.push(item);
+        }
+        all.extend(files.into_iter().map(Item::File));
+    }
+    Ok(all)
+}
+
+fn leeward_files(folder: &Path) -> Outcome<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder).map_err(|error| Failure::file("read", folder, &error))?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "lee") && path.is_file())
+        .collect();
+    files.sort();
+    Ok(files)
 }
 
 /// Says at once which file cannot be read.

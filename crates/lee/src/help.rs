@@ -26,7 +26,7 @@ LEE_CC names the C compiler, LEE_HOME a folder with runtime/ and library/ to use
 const RUN: &str = "\
 usage: lee run [OPTIONS] FILE [ARGS]
 
-Compiles the program (- is standard input) and runs it with ARGS. The status is the program's; 128 and the signal's number if a signal ended it.
+Compiles the program (- is standard input, a folder the .lee files in it) and runs it with ARGS. The status is the program's; 128 and the signal's number if a signal ended it.
 
   --interpret                 run the intermediate code under an interpreter that judges memory
                               safety; the status is 86 if it finds something, 87 at what it
@@ -49,7 +49,8 @@ Compiles the program (- is standard input) and runs it with ARGS. The status is 
 const BUILD: &str = "\
 usage: lee build [OPTIONS] FILES
 
-Makes a program of .lee and .c sources, .o objects and .a libraries; - is Leeward on standard input.
+Makes a program of .lee and .c sources, .o objects and .a libraries; - is Leeward on standard input, a folder the
+.lee files in it.
 Without -o it is called as the first source.
 
   -o FILE                     the program, or what --emit writes

@@ -49,6 +49,10 @@ void lee_custodian_limit_count(struct lee_custodian *custodian, int kind, int64_
 /* What it gets of the time of the custodian above, beside the others there: 1 to 10000; 100 at
  * first. */
 void lee_custodian_share(struct lee_custodian *custodian, int64_t weight);
+/* Nanoseconds that the processes in it and below it have run. */
+int64_t lee_custodian_time(struct lee_custodian *custodian);
+/* The bytes that the processes in it and below it are charged now; nothing is collected. */
+int64_t lee_custodian_charged(struct lee_custodian *custodian);
 /* The bytes charged to it and to those below it, after a collection. */
 int64_t lee_custodian_use(struct lee_custodian *custodian);
 void lee_custodian_policy(int policy);
