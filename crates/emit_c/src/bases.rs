@@ -27,7 +27,7 @@ use crate::collects::{self, Collects, Quiet};
 use crate::layouts::{self, Words};
 use mir::bits::BitSet;
 use mir::cfg::each_successor;
-use mir::effects::{stmt_places, term_places, Access};
+use mir::effects::{accesses, stmt_places, term_places, Access, Kind};
 use mir::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use typing::tree::FuncRef;
@@ -129,9 +129,7 @@ impl Summary {
     fn returns_computed(&self, types: &TypeStore, body: &Body) -> bool {
         let mut related = None;
         for block in &body.blocks {
-            let TermKind::Return(Some(Operand::Copy(place) | Operand::Move(place))) = &block.term.kind else {
-                continue;
-            };
+            let Some(place) = block.term.kind.returned().and_then(Operand::place) else { continue };
             let Some(local) = held_in(place) else { continue };
             let holds = body.locals.get(local.0 as usize).is_some_and(|l| types.has_pointers(l.ty.ty));
             if holds && related.get_or_insert_with(|| Related::new(body, self)).is_computed(local.0) {
@@ -149,17 +147,14 @@ fn is_pointer(types: &TypeStore, body: &Body, local: Local) -> bool {
 
 /// The local that holds the place itself.
 fn held_in(place: &Place) -> Option<Local> {
-    match place.base {
-        PlaceBase::Local(local) if !place.proj.contains(&Proj::Deref) => Some(local),
-        _ => None,
-    }
+    place.local_part()
 }
 
 /// The local whose pointer the place is reached through, and whether its element is chosen at run
 /// time.
 fn reached_through(place: &Place) -> (Option<Local>, bool) {
     let Some(last) = place.proj.iter().rposition(|p| *p == Proj::Deref) else { return (None, false) };
-    let variable = place.proj.iter().skip(last).any(|p| matches!(p, Proj::Index(Operand::Copy(_) | Operand::Move(_))));
+    let variable = place.proj.iter().skip(last).any(|p| p.index().is_some_and(|i| i.place().is_some()));
     let first = place.proj.iter().position(|p| *p == Proj::Deref) == Some(last);
     match place.base {
         PlaceBase::Local(local) if first => (Some(local), variable),
@@ -227,36 +222,43 @@ impl Related {
                 self.mark(base);
             }
         });
-        match kind {
-            StmtKind::Assign(dest, value) => self.assign(held_in(dest), value),
-            StmtKind::Call { dest: Some(dest), callee: Callee::Direct(func), .. }
-                if summary.computed.contains(func) =>
-            {
-                held_in(dest).into_iter().for_each(|d| self.mark(d));
-            }
-            StmtKind::Swap(a, b) => {
-                if let (Some(a), Some(b)) = (held_in(a), held_in(b)) {
-                    self.join(a, b);
-                }
-            }
-            StmtKind::CursorBegin(cursor, place) => self.address(Some(*cursor), place),
-            StmtKind::Check(Check::Element(check)) => self.computes(None, &check.base),
-            _ => {}
+        // Only these make one pointer from another in a local of the body.
+        if let Some((dest, value)) = kind.as_assign() {
+            self.assign(held_in(dest), value);
+        }
+        if kind.called().is_some_and(|func| summary.computed.contains(func)) {
+            let dest = kind.as_call().and_then(|call| call.dest.as_ref());
+            dest.and_then(held_in).into_iter().for_each(|d| self.mark(d));
+        }
+        if let Some((Some(a), Some(b))) = kind.as_swap().map(|(a, b)| (held_in(a), held_in(b))) {
+            self.join(a, b);
+        }
+        if let Some((cursor, place)) = kind.as_cursor() {
+            self.address(Some(cursor), place);
+        }
+        if let Some(check) = kind.as_check().and_then(Check::as_element) {
+            self.computes(None, &check.base);
         }
     }
 
     fn assign(&mut self, dest: Option<Local>, value: &Rvalue) {
-        match value {
-            Rvalue::AddrOf(place) => self.address(dest, place),
-            Rvalue::Borrow(kind, place, _) if kind.by_address() => self.address(dest, place),
-            Rvalue::Borrow(_, place, _) => self.copies(dest, held_in(place)),
-            Rvalue::Offset(pointer, _) => self.computes(dest, pointer),
+        match value.points_at() {
+            Some((place, true)) => return self.address(dest, place),
+            Some((place, false)) => return self.copies(dest, held_in(place)),
+            None => {}
+        }
+        match value.made_of() {
+            Some((pointer, Way::Moved)) => self.computes(dest, pointer),
             // From an integer.
-            Rvalue::Bits(Operand::Const(_), _) => dest.into_iter().for_each(|d| self.mark(d)),
-            _ => mir::effects::rvalue_operands(value, &mut |operand| {
-                let from = operand.place().and_then(held_in);
-                self.copies(dest, from);
-            }),
+            Some((Operand::Const(_), Way::Bits)) => dest.into_iter().for_each(|d| self.mark(d)),
+            None
+            | Some((_, Way::Same | Way::Bits | Way::Number | Way::Word(_)))
+            | Some((_, Way::Typed | Way::Fat | Way::Counted | Way::Retained)) => {
+                mir::effects::rvalue_operands(value, &mut |operand| {
+                    let from = operand.place().and_then(held_in);
+                    self.copies(dest, from);
+                });
+            }
         }
     }
 
@@ -372,7 +374,7 @@ impl<'b> Flow<'b> {
             });
         };
         each_successor(self.body, &block.term.kind, &mut add);
-        if matches!(block.term.kind, TermKind::GotoComputed(_)) {
+        if block.term.kind.as_computed().is_some() {
             self.body.address_labels.iter().for_each(|(_, b)| add(*b));
         }
         term_places(&block.term.kind, &mut |place, access| use_place(&mut live, place, access));
@@ -385,17 +387,16 @@ impl<'b> Flow<'b> {
         let Some(block) = self.body.blocks.get(n) else { return Default::default() };
         let (mut live, mut wanted) = self.at_end(block);
         for (i, stmt) in block.stmts.iter().enumerate().rev() {
-            if matches!(stmt.kind, StmtKind::Prove(_)) {
+            if stmt.kind.as_proof().is_some() {
                 continue;
             }
             let behind = wanted.clone();
-            let written = written(&stmt.kind);
-            if let Some(local) = written {
+            written(&stmt.kind, &mut |local| {
                 live.remove(local.0 as usize);
                 if !self.keeps_base(block, i, local) {
                     wanted.remove(local.0 as usize);
                 }
-            }
+            });
             let collects = self.collects.get(n).and_then(|b| b.get(i)).copied().unwrap_or(Collects::No);
             let during = (collects != Collects::No).then(|| self.during(&stmt.kind, collects, &live));
             if let Some(during) = &during {
@@ -421,12 +422,12 @@ impl<'b> Flow<'b> {
                 }
             }
         };
-        match kind {
-            StmtKind::Call { callee: Callee::Direct(func), args, .. } if collects == Collects::Yes => {
+        match (kind.as_call(), kind.called()) {
+            (Some(call), Some(func)) if collects == Collects::Yes => {
                 // A callee of ours keeps what it computes from; structs may have such pointers in
                 // them.
                 let lent = self.summary.lent.get(func);
-                for (n, arg) in args.iter().enumerate() {
+                for (n, arg) in call.args.iter().enumerate() {
                     let Some(place) = arg.place() else { continue };
                     let whole = held_in(place).is_some_and(|l| self.kept.get(l.0 as usize) == Some(&Kept::Memory));
                     if whole || lent.and_then(|l| l.get(n)) == Some(&true) {
@@ -434,9 +435,9 @@ impl<'b> Flow<'b> {
                     }
                 }
             }
-            StmtKind::Call { args, .. } => args.iter().filter_map(Operand::place).for_each(hold),
+            (Some(call), _) => call.args.iter().filter_map(Operand::place).for_each(hold),
             // The place may be computed before the value.
-            _ => stmt_places(kind, &mut |place, access| {
+            (None, _) => stmt_places(kind, &mut |place, access| {
                 if !place.proj.is_empty() || access != Access::Write {
                     hold(place);
                 }
@@ -448,9 +449,9 @@ impl<'b> Flow<'b> {
     /// Whether a statement that writes the whole local leaves it in the object that it was in:
     /// `p = p + 1`. What has no bounds stays in its string.
     fn keeps_base(&self, block: &Block, at: usize, local: Local) -> bool {
-        let source = |kind: &StmtKind| match kind {
-            StmtKind::Assign(_, Rvalue::Offset(a, _) | Rvalue::Use(a)) => a.place().and_then(Place::as_local),
-            _ => None,
+        let source = |kind: &StmtKind| match kind.value()?.made_of()? {
+            (a, Way::Moved | Way::Same) => a.place().and_then(Place::as_local),
+            (_, Way::Bits | Way::Number | Way::Word(_) | Way::Typed | Way::Fat | Way::Counted | Way::Retained) => None,
         };
         let Some(stmt) = block.stmts.get(at) else { return false };
         let Some(from) = source(&stmt.kind) else { return false };
@@ -459,10 +460,13 @@ impl<'b> Flow<'b> {
         }
         // Through a temporary that was made from the local, with no write of either in between.
         for earlier in block.stmts.iter().take(at).rev() {
-            match written(&earlier.kind) {
-                Some(l) if l == local => return false,
-                Some(l) if l == from => return source(&earlier.kind) == Some(local),
-                _ => {}
+            let (mut writes_local, mut writes_from) = (false, false);
+            written(&earlier.kind, &mut |l| {
+                writes_local |= l == local;
+                writes_from |= l == from;
+            });
+            if writes_local || writes_from {
+                return !writes_local && source(&earlier.kind) == Some(local);
             }
         }
         false
@@ -473,15 +477,15 @@ impl<'b> Flow<'b> {
             self.through(n, &mut |i, during, behind| {
                 let Some(stmt) = block.stmts.get(i) else { return };
                 let is = |l: usize, what: Kept| self.kept.get(l) == Some(&what);
-                if let Some(local) = written(&stmt.kind) {
+                written(&stmt.kind, &mut |local| {
                     let l = local.0 as usize;
                     if is(l, Kept::Slot) && behind.contains(l) && !self.keeps_base(block, i, local) {
                         bases.stores.entry((n, i)).or_default().push(local);
                         bases.slots.insert(local.0);
                     }
-                }
+                });
                 // A swap writes two.
-                if let StmtKind::Swap(a, b) = &stmt.kind {
+                if let Some((a, b)) = stmt.kind.as_swap() {
                     for local in [a, b].into_iter().filter_map(Place::as_local) {
                         if is(local.0 as usize, Kept::Slot) && behind.contains(local.0 as usize) {
                             bases.stores.entry((n, i)).or_default().push(local);
@@ -504,15 +508,18 @@ impl<'b> Flow<'b> {
     }
 }
 
-/// The local that the statement writes as a whole.
-fn written(kind: &StmtKind) -> Option<Local> {
-    match kind {
-        StmtKind::Assign(place, _) | StmtKind::Zero(place) => place.as_local(),
-        StmtKind::Call { dest, .. } => dest.as_ref().and_then(Place::as_local),
-        StmtKind::CursorBegin(cursor, _) => Some(*cursor),
-        StmtKind::Open(handle, ..) => Some(*handle),
-        _ => None,
+/// Calls `see` with each local that the statement writes as a whole, as the table says. Those that
+/// it exchanges keep, between them, what they held.
+fn written(kind: &StmtKind, see: &mut dyn FnMut(Local)) {
+    // The tag of a union is a part of it.
+    if kind.as_set_tag().is_some() {
+        return;
     }
+    accesses(kind, &mut |place, access, _| {
+        if access == Kind::Write {
+            place.as_local().into_iter().for_each(&mut *see);
+        }
+    });
 }
 
 fn use_place(live: &mut BitSet, place: &Place, access: Access) {

@@ -89,8 +89,19 @@ fn is_short(unit: &Unit, func: &FuncRef) -> bool {
 
 /// How many statements there are without checks.
 fn statements(body: &Body) -> usize {
-    let counts = |s: &&Stmt| {
-        !matches!(s.kind, StmtKind::Check(_) | StmtKind::StorageLive(_) | StmtKind::StorageDead(_) | StmtKind::Nop)
+    let counts = |s: &&Stmt| match s.kind.action() {
+        Action::Check | Action::Storage => false,
+        Action::None => s.kind.as_proof().is_some(),
+        Action::Assign
+        | Action::Fill
+        | Action::Call
+        | Action::Assembly
+        | Action::Copy
+        | Action::Arguments
+        | Action::Owner
+        | Action::Region
+        | Action::Send
+        | Action::Channel => true,
     };
     body.blocks.iter().map(|b| b.stmts.iter().filter(counts).count()).sum()
 }

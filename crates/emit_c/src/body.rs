@@ -164,10 +164,11 @@ impl<'u, 'a> Emitter<'u, 'a> {
                     arms.iter().for_each(|(_, _, b)| mark(self.jump_target(*b)));
                     mark(self.jump_target(*other));
                 }
-                _ => {}
+                // Labels whose address is taken are all marked below.
+                TermKind::GotoComputed(_) | TermKind::Return(_) | TermKind::MissingReturn | TermKind::Unreachable => {}
             }
             for stmt in &block.stmts {
-                if let StmtKind::Assign(_, Rvalue::LabelAddr(b, _)) = &stmt.kind {
+                if let Some(b) = stmt.kind.value().and_then(Rvalue::as_label) {
                     mark(b.0);
                 }
             }
@@ -257,7 +258,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
         if constant.is_some() {
             return;
         }
-        if let Rvalue::Use(Operand::Copy(from) | Operand::Move(from)) = value {
+        if let Some(from) = value.as_use().and_then(Operand::place) {
             let ty = mir::ty::place_ty(self.unit.program, self.body, place).map(|q| q.ty);
             let array = ty.is_ok_and(|ty| matches!(self.unit.types.kind(ty), TyKind::Array { .. }));
             if array || (matches!(from.base, PlaceBase::Str(_)) && from.proj.is_empty()) {
@@ -266,19 +267,19 @@ impl<'u, 'a> Emitter<'u, 'a> {
             }
         }
         let unread = place.as_local().filter(|l| self.uses.unread.get(l.0 as usize) == Some(&true));
-        if let (Some(local), Rvalue::Offset(pointer, count)) = (place.as_local(), value) {
+        if let (Some(local), Some((pointer, count))) = (place.as_local(), value.as_offset()) {
             if let Some(element) = self.element(local, pointer, count) {
                 self.define_element(local, element);
                 return;
             }
         }
-        let value = match value {
-            Rvalue::Alloc { elem, count, extra, fallible, handle: None, counted: false, .. }
+        let value = match value.as_alloc() {
+            Some(Allocation { elem, count, extra, fallible, handle: None, counted: false, .. })
                 if self.is_exchange(place) =>
             {
-                Value::effect(self.alloc_exchange(*elem, count, extra.as_ref(), *fallible))
+                Value::effect(self.alloc_exchange(*elem, count, extra.as_ref(), fallible))
             }
-            value => self.rvalue(value),
+            _ => self.rvalue(value),
         };
         if unread.is_some() && value.pure {
             return;
@@ -549,7 +550,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
             TermKind::MissingReturn if self.body.unchecked => self.return_zero(),
             TermKind::MissingReturn => self.unreachable(),
             TermKind::Unreachable => {
-                let faulted = matches!(block.stmts.last().map(|s| &s.kind), Some(StmtKind::Check(Check::Unreachable)));
+                let faulted = block.stmts.last().and_then(|s| s.kind.as_check()).is_some_and(Check::is_unreachable);
                 if !faulted {
                     self.unreachable();
                 }
@@ -670,24 +671,21 @@ fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
 
 /// What a store to the place changes.
 pub fn effect_of(place: &Place, body: &Body) -> Effect {
-    match place.base {
-        PlaceBase::Local(local) if place.proj.first() != Some(&Proj::Deref) && !place.proj.contains(&Proj::Deref) => {
+    match place.local_part() {
+        Some(local) => {
             let taken = body.locals.get(local.0 as usize).is_none_or(|l| l.address_taken);
             Effect { memory: taken, local: Some(local.0) }
         }
-        _ => Effect { memory: true, local: None },
+        None => Effect { memory: true, local: None },
     }
 }
 
 /// Where a jump to each block ends up, past blocks that hold nothing but a jump.
 fn targets(body: &Body, ending: &[bool]) -> Vec<u32> {
-    let step = |n: u32| match body.blocks.get(n as usize) {
-        Some(Block { stmts, term: Terminator { kind: TermKind::Goto(next), .. } })
-            if stmts.iter().all(|s| is_silent(&s.kind, ending)) && next.0 != n =>
-        {
-            Some(next.0)
-        }
-        _ => None,
+    let step = |n: u32| {
+        let block = body.blocks.get(n as usize)?;
+        let next = block.term.kind.as_goto()?;
+        (block.stmts.iter().all(|s| is_silent(&s.kind, ending)) && next.0 != n).then_some(next.0)
     };
     (0..body.blocks.len() as u32)
         .map(|start| {
@@ -707,10 +705,20 @@ fn targets(body: &Body, ending: &[bool]) -> Vec<u32> {
 
 /// Statements that write nothing.
 fn is_silent(kind: &StmtKind, ending: &[bool]) -> bool {
-    match kind {
-        StmtKind::Prove(_) | StmtKind::Nop => true,
-        StmtKind::StorageLive(local) | StmtKind::StorageDead(local) => ending.get(local.0 as usize) == Some(&false),
-        _ => false,
+    match kind.action() {
+        Action::None => true,
+        Action::Storage => kind.storage().is_some_and(|local| ending.get(local.0 as usize) == Some(&false)),
+        Action::Check
+        | Action::Assign
+        | Action::Fill
+        | Action::Call
+        | Action::Assembly
+        | Action::Copy
+        | Action::Arguments
+        | Action::Owner
+        | Action::Region
+        | Action::Send
+        | Action::Channel => false,
     }
 }
 
@@ -724,21 +732,10 @@ fn reachable(body: &Body, targets: &[u32]) -> Vec<bool> {
             _ => continue,
         }
         let Some(block) = body.blocks.get(n as usize) else { continue };
-        let mut go = |b: &BlockId| work.push(targets.get(b.0 as usize).copied().unwrap_or(b.0));
-        match &block.term.kind {
-            TermKind::Goto(b) => go(b),
-            TermKind::If(_, yes, no) => [yes, no].into_iter().for_each(go),
-            TermKind::Switch(_, arms, other) => {
-                arms.iter().for_each(|(_, _, b)| go(b));
-                go(other);
-            }
-            _ => {}
-        }
-        for stmt in &block.stmts {
-            if let StmtKind::Assign(_, Rvalue::LabelAddr(b, _)) = &stmt.kind {
-                work.push(b.0);
-            }
-        }
+        mir::cfg::each_successor(body, &block.term.kind, |b| {
+            work.push(targets.get(b.0 as usize).copied().unwrap_or(b.0));
+        });
+        work.extend(block.stmts.iter().filter_map(|stmt| stmt.kind.value()?.as_label()).map(|b| b.0));
     }
     seen
 }

@@ -311,7 +311,7 @@ impl Emitter<'_, '_> {
     fn active_member(&mut self, tag: &Operand, member: Symbol, value: &Ex) -> String {
         let none = "NULL".to_string();
         let Operand::Copy(place) = tag else { return none };
-        let Some((&Proj::Field(number), outer)) = place.proj.split_last() else { return none };
+        let Some((number, outer)) = place.last_field() else { return none };
         let outer = Place { base: place.base, proj: outer.to_vec() };
         let types = self.unit.types;
         let fields_of = |ty: Ty| types.as_record(ty).and_then(|id| types.record(id).fields.as_ref());

@@ -30,10 +30,7 @@ impl Containers {
     /// Looks at all bodies that are emitted.
     pub fn new<'b>(types: &TypeStore, bodies: impl Iterator<Item = &'b Body>) -> Containers {
         let stmts = bodies.flat_map(|body| &body.blocks).flat_map(|block| &block.stmts);
-        let asked = stmts.filter_map(|stmt| match &stmt.kind {
-            StmtKind::Check(Check::Container(_, ty, _)) => Some(digest::digest(types, *ty)),
-            _ => None,
-        });
+        let asked = stmts.filter_map(|stmt| Some(digest::digest(types, stmt.kind.as_check()?.as_container()?)));
         Containers { asked: asked.collect(), ..Containers::default() }
     }
 

@@ -85,7 +85,7 @@ pub fn count_uses(body: &Body, is_array: &dyn Fn(usize) -> bool) -> Uses {
     let mut usage = vec![Usage::default(); body.locals.len()];
     for (block, data) in body.blocks.iter().enumerate() {
         for stmt in &data.stmts {
-            let assigns = matches!(stmt.kind, StmtKind::Assign(..));
+            let assigns = stmt.kind.as_assign().is_some();
             let mut written = None;
             let checked = element_check(&stmt.kind);
             if let Some(u) = checked.and_then(|l| usage.get_mut(l.0 as usize)) {
@@ -105,13 +105,8 @@ pub fn count_uses(body: &Body, is_array: &dyn Fn(usize) -> bool) -> Uses {
                 Input::Written(place) => use_place(&mut usage, block, place, true),
             });
             // These name their place more than once.
-            match &stmt.kind {
-                StmtKind::DropSlot(place) => spoil_place(&mut usage, place),
-                StmtKind::Dispose { value, moved, .. } if !moved.is_empty() => {
-                    value.place().into_iter().for_each(|place| spoil_place(&mut usage, place));
-                }
-                _ => {}
-            }
+            let parts = stmt.kind.as_dispose().filter(|end| !end.moved.is_empty()).and_then(|end| end.value.place());
+            stmt.kind.as_drop_slot().into_iter().chain(parts).for_each(|place| spoil_place(&mut usage, place));
             if let Some(PlaceBase::Local(local)) = written.map(|p| p.base) {
                 if let Some(u) = usage.get_mut(local.0 as usize) {
                     u.definitions += 1;
@@ -144,12 +139,7 @@ pub fn count_uses(body: &Body, is_array: &dyn Fn(usize) -> bool) -> Uses {
 
 /// The temporary whose one element a statement checks.
 pub fn element_check(kind: &StmtKind) -> Option<Local> {
-    match kind {
-        StmtKind::Check(Check::Access(pointer, Operand::Const(Const::Int(1, _))) | Check::Near(pointer, _)) => {
-            pointer.place()?.as_local()
-        }
-        _ => None,
-    }
+    kind.as_check()?.one_element()?.place()?.as_local()
 }
 
 /// The temporaries whose only assignment is of a constant. Lowering assigns temporaries before each
@@ -158,7 +148,7 @@ pub fn constants(body: &Body) -> Vec<Option<&Const>> {
     let mut found: Vec<Option<&Const>> = vec![None; body.locals.len()];
     let mut definitions = vec![0u32; body.locals.len()];
     for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-        if let StmtKind::Assign(place, Rvalue::Use(Operand::Const(constant))) = &stmt.kind {
+        if let Some((place, Some(Operand::Const(constant)))) = stmt.kind.as_assign().map(|(p, v)| (p, v.as_use())) {
             if let Some(slot) = place.as_local().and_then(|l| found.get_mut(l.0 as usize)) {
                 *slot = Some(constant);
             }
@@ -183,10 +173,9 @@ pub fn at_start(program: &Program, body: &Body) -> Vec<bool> {
     let mut definitions = vec![0u32; body.locals.len()];
     for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
         if let Some((dest, value)) = stmt.kind.as_assign() {
-            let from = match value {
-                Rvalue::Use(Operand::Copy(from) | Operand::Move(from)) => Some(from),
-                Rvalue::Borrow(kind, from, _) if !kind.by_address() => Some(from),
-                _ => None,
+            let from = match value.points_at() {
+                Some((from, own)) => Some(from).filter(|_| !own),
+                None => value.as_use().and_then(Operand::place),
             };
             let owner = |place: &Place| {
                 mir::ty::place_ty(program, body, place).is_ok_and(|ty| crate::places::is_owner(&program.types, ty))
@@ -238,11 +227,7 @@ fn spoil_place(usage: &mut [Usage], place: &Place) {
         }
     };
     spoil(place.base);
-    for step in &place.proj {
-        if let Proj::Index(Operand::Copy(index) | Operand::Move(index)) = step {
-            spoil(index.base);
-        }
-    }
+    place.indices().filter_map(Operand::place).for_each(|index| spoil(index.base));
 }
 
 /// `as_place`: the place itself is wanted (its address, a store), not its value.

@@ -221,7 +221,7 @@ pub enum Input<'b> {
 /// Shows the operands and places that the code of a statement names. (A proof, a `Pack`, an
 /// `Unpack` are not code, and the key of an `open` never left its place.)
 pub fn operands<'b>(kind: &'b StmtKind, see: &mut dyn FnMut(Input<'b>)) {
-    if matches!(kind, StmtKind::Prove(_) | StmtKind::Close(..)) {
+    if kind.as_proof().is_some() || kind.as_close().is_some() {
         return;
     }
     effects::parts(kind, &mut |part| match part {

@@ -9,7 +9,7 @@ use crate::names::{escape, is_builtin, is_free_in_plain, is_identifier, is_reser
 use crate::prelude::{Helper, DELTA, PLAIN, PRAGMAS};
 use crate::reach::{self, Reach};
 use crate::{bodies, globals, layouts, link, records, Options};
-use mir::ir::{Body, Program, TermKind};
+use mir::ir::{Body, Program};
 use rustc_hash::FxHashMap;
 use source::{SourceMap, Span, Symbol};
 use std::fmt::Write;
@@ -473,10 +473,8 @@ impl<'a> Unit<'a> {
     }
 
     fn returned(&self, body: &Body) -> Option<Ty> {
-        body.blocks.iter().find_map(|block| match &block.term.kind {
-            TermKind::Return(Some(operand)) => mir::ty::operand_ty(self.program, body, operand).ok(),
-            _ => None,
-        })
+        let mut returned = body.blocks.iter().filter_map(|block| block.term.kind.returned());
+        returned.find_map(|operand| mir::ty::operand_ty(self.program, body, operand).ok())
     }
 
     /// The function type behind a function or function pointer type.

@@ -10,7 +10,7 @@
 //! was entered before.
 
 use mir::cfg::Cfg;
-use mir::ir::{BlockId, Body, Const, Local, Operand, Rvalue, Stmt, TermKind, Terminator, UnOp};
+use mir::ir::{BlockId, Body, Const, Local, Operand, Rvalue, Stmt, TermKind, Terminator};
 use std::cell::Cell;
 
 thread_local! {
@@ -411,7 +411,7 @@ pub fn fold_conditions(body: &mut Body) {
         return;
     }
     for block in &mut body.blocks {
-        if let TermKind::If(operand, ..) | TermKind::Switch(operand, ..) = &mut block.term.kind {
+        if let Some(operand) = block.term.kind.decided_by_mut() {
             let known = whole_local(operand).and_then(|l| constants.get(l.0 as usize)?.clone());
             if let Some(constant) = known {
                 *operand = Operand::Const(constant);
@@ -459,11 +459,9 @@ fn constant_value(value: &Rvalue, known: &[Option<Const>]) -> Option<Const> {
         Operand::Const(c @ (Const::Int(..) | Const::Null(_))) => Some(c.clone()),
         _ => whole_local(operand).and_then(|l| known.get(l.0 as usize)?.clone()),
     };
-    match value {
-        Rvalue::Use(a) => of(a),
-        Rvalue::Truth(a) => of(a).and_then(|c| truth_const(c, false)),
-        Rvalue::Unary(UnOp::Not, a) => of(a).and_then(|c| truth_const(c, true)),
-        _ => None,
+    match value.tested() {
+        Some((a, not_zero)) => truth_const(of(a)?, !not_zero),
+        None => of(value.as_use()?),
     }
 }
 

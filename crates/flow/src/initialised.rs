@@ -17,7 +17,7 @@ use crate::codes::{MISSING_RETURN, UNINITIALISED};
 use crate::framework::{solve, Analysis, Direction, Item, Point};
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
-use mir::effects::{stmt_places, term_places, Access};
+use mir::effects::{accesses, stmt_places, term_places, Access, Kind};
 use mir::ir::*;
 use source::{Diagnostic, Sink, Span};
 use typing::types::{ArrayLen, RecordKind, Ty, TyKind, TypeStore};
@@ -183,24 +183,27 @@ impl Analysis for Initialised<'_> {
     }
 
     fn statement(&self, state: &mut BitSet, _at: Point, stmt: &Stmt) {
-        match &stmt.kind {
-            StmtKind::StorageLive(local) => {
-                for leaf in self.parts.of(*local) {
+        let zeros = stmt.kind.as_zero().is_some();
+        accesses(&stmt.kind, &mut |place, kind, _| {
+            if let (Kind::Begin, Some(local)) = (kind, place.as_local()) {
+                for leaf in self.parts.of(local) {
                     state.insert(leaf);
                 }
             }
-            StmtKind::Zero(place) => self.write(state, place, true),
-            // `&x` of an unassigned variable: zeroed at its declaration, or reported right there.
-            kind => stmt_places(kind, &mut |place, access| match access {
-                Access::Write => self.write(state, place, false),
-                Access::Address => {
-                    if let Some(local) = place.local_part() {
-                        self.parts.of(local).for_each(|leaf| state.remove(leaf));
+            for access in kind.accesses() {
+                match access {
+                    Access::Write => self.write(state, place, zeros),
+                    // `&x` of an unassigned variable: zeroed at its declaration, or reported right
+                    // there.
+                    Access::Address => {
+                        if let Some(local) = place.local_part() {
+                            self.parts.of(local).for_each(|leaf| state.remove(leaf));
+                        }
                     }
+                    Access::Read | Access::Move => {}
                 }
-                Access::Read | Access::Move => {}
-            }),
-        }
+            }
+        });
     }
 }
 
@@ -269,8 +272,8 @@ pub fn run(program: &Program, body: &mut Body, sink: &mut Sink, reported: &mut B
         Item::Stmt(stmt) => look.stmt(state, stmt),
         Item::Term(term) => {
             term_places(&term.kind, &mut |place, _| look.read(state, place, term.span));
-            if matches!(term.kind, TermKind::MissingReturn | TermKind::Return(_)) {
-                exits.push((matches!(term.kind, TermKind::MissingReturn), term.span));
+            if term.kind.leaves() {
+                exits.push((term.kind.misses_return(), term.span));
             }
         }
     });
@@ -315,12 +318,7 @@ fn is_jumped_over(body: &Body, early: &Early) -> bool {
     body.blocks.iter().any(|block| {
         let is_birth = |s: &Stmt| s.kind.begins() == Some(early.local);
         let mut from_birth = block.stmts.iter().skip_while(|s| !is_birth(s));
-        from_birth.any(|s| match &s.kind {
-            StmtKind::Assign(place, _) => {
-                place.proj.is_empty() && place.base_local() == Some(early.local) && s.span.hi <= early.span.lo
-            }
-            _ => false,
-        })
+        from_birth.any(|s| s.kind.assigned_to(early.local).is_some() && s.span.hi <= early.span.lo)
     })
 }
 
@@ -353,17 +351,14 @@ fn report_exits(program: &Program, body: &Body, exits: &[(bool, Span)], sink: &m
 /// Zeroes variables where they come to life, or at entry if nothing says where.
 fn zero_declarations(body: &mut Body, zeroed: &BitSet) {
     let mut at_entry = zeroed.clone();
+    let declared = |s: &Stmt| s.kind.begins().filter(|l| zeroed.contains(l.0 as usize));
     for block in &mut body.blocks {
-        let declares = |s: &Stmt| matches!(s.kind, StmtKind::StorageLive(l) if zeroed.contains(l.0 as usize));
-        if !block.stmts.iter().any(declares) {
+        if !block.stmts.iter().any(|s| declared(s).is_some()) {
             continue;
         }
         let mut stmts = Vec::with_capacity(block.stmts.len() + 1);
         for stmt in block.stmts.drain(..) {
-            let zero = match stmt.kind {
-                StmtKind::StorageLive(l) if zeroed.contains(l.0 as usize) => Some((l, stmt.span)),
-                _ => None,
-            };
+            let zero = declared(&stmt).map(|local| (local, stmt.span));
             stmts.push(stmt);
             if let Some((local, span)) = zero {
                 at_entry.remove(local.0 as usize);

@@ -3,7 +3,7 @@
 //!
 //! Needs: nothing. Changes: the attributes of functions. Reports: L0233.
 
-use mir::ir::{Callee, Program, StmtKind};
+use mir::ir::Program;
 use source::{Diagnostic, Sink};
 use typing::tree::FuncId;
 
@@ -37,12 +37,7 @@ fn is_wanted(attrs: &[String]) -> bool {
 fn callees(program: &Program, id: FuncId) -> Vec<FuncId> {
     let bodies = program.bodies.iter().filter(|body| body.func.func == id);
     let stmts = bodies.flat_map(|body| &body.blocks).flat_map(|block| &block.stmts);
-    stmts
-        .filter_map(|stmt| match &stmt.kind {
-            StmtKind::Call { callee: Callee::Direct(func), .. } => Some(func.func),
-            _ => None,
-        })
-        .collect()
+    stmts.filter_map(|stmt| Some(stmt.kind.called()?.func)).collect()
 }
 
 fn reaches_itself(calls: &[(FuncId, Vec<FuncId>)], id: FuncId) -> bool {

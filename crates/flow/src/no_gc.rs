@@ -45,39 +45,53 @@ impl Look<'_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
-        match &stmt.kind {
-            StmtKind::Assign(dest, value) => {
+        match stmt.kind.action() {
+            Action::Assign => {
+                let Some((dest, value)) = stmt.kind.as_assign() else { return };
                 let Ok(to) = place_ty(self.program, self.body, dest).map(|q| q.ty) else { return };
-                match value {
-                    Rvalue::Alloc { handle: None, .. } if self.shared(to).is_some() => self.report_new(stmt.span),
-                    Rvalue::Alloc { .. } => {}
-                    _ => mir::effects::rvalue_operands(value, &mut |operand| self.given(operand, to, stmt.span)),
+                match value.as_alloc() {
+                    Some(made) if made.handle.is_none() && self.shared(to).is_some() => self.report_new(stmt.span),
+                    Some(_) => {}
+                    None => mir::effects::rvalue_operands(value, &mut |operand| self.given(operand, to, stmt.span)),
                 }
             }
-            StmtKind::Call { callee: Callee::Start(_), .. } => {
-                self.report_collected(stmt.span, "a task is an object of the collected heap")
-            }
-            StmtKind::Call { callee: Callee::Spawn(..), .. } => {
-                self.report_collected(stmt.span, "a process has a collected heap")
-            }
-            StmtKind::Call { callee: Callee::Direct(f), .. } if self.is_custodian(f.func.0 as usize) => {
-                self.report_collected(stmt.span, "custodians charge what the collector finds")
-            }
-            StmtKind::Call { args, ty, .. } => {
-                let Some(func) = self.program.types.as_func(*ty) else { return };
-                for (arg, param) in args.iter().zip(&func.params) {
-                    self.given(arg, param.ty, stmt.span);
+            Action::Call => {
+                if let Some(call) = stmt.kind.as_call() {
+                    self.call(call, stmt.span);
                 }
             }
-            StmtKind::ChannelNew { .. }
-            | StmtKind::Send { .. }
-            | StmtKind::Select { .. }
-            | StmtKind::Receive { .. }
-            | StmtKind::SetNew(_)
-            | StmtKind::SetAdd { .. } => {
-                self.report_collected(stmt.span, "channels connect tasks and processes, which have a collected heap")
+            Action::Send | Action::Channel => {
+                // The `select` before it is reported.
+                if stmt.kind.as_set_take().is_none() {
+                    let why = "channels connect tasks and processes, which have a collected heap";
+                    self.report_collected(stmt.span, why);
+                }
             }
-            _ => {}
+            Action::None
+            | Action::Storage
+            | Action::Check
+            | Action::Fill
+            | Action::Assembly
+            | Action::Copy
+            | Action::Arguments
+            | Action::Owner
+            | Action::Region => {}
+        }
+    }
+
+    fn call(&mut self, call: Call, span: Span) {
+        match call.callee {
+            Callee::Start(_) => self.report_collected(span, "a task is an object of the collected heap"),
+            Callee::Spawn(..) => self.report_collected(span, "a process has a collected heap"),
+            Callee::Direct(f) if self.is_custodian(f.func.0 as usize) => {
+                self.report_collected(span, "custodians charge what the collector finds")
+            }
+            Callee::Direct(_) | Callee::Pointer(_) | Callee::Builtin(_) => {
+                let Some(func) = self.program.types.as_func(*call.ty) else { return };
+                for (arg, param) in call.args.iter().zip(&func.params) {
+                    self.given(arg, param.ty, span);
+                }
+            }
         }
     }
 

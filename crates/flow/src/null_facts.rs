@@ -23,7 +23,7 @@ use crate::names::place_name;
 use crate::null_paths::NullPaths;
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
-use mir::effects::{stmt_places, term_places, Access};
+use mir::effects::{stmt_places, term_places, Access, Code};
 use mir::ir::*;
 use rustc_hash::FxHashMap;
 use source::{Diagnostic, Span};
@@ -212,10 +212,10 @@ fn slots_by_use(body: &Body) -> Vec<Slot> {
 /// The locals that others may assign while they are lent: as slots, and those that a cursor is on.
 fn lent_by_address(body: &Body) -> Vec<Local> {
     let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
-    let lent = stmts.filter_map(|stmt| match &stmt.kind {
-        StmtKind::Assign(_, Rvalue::Borrow(kind, place, _)) if kind.by_address() => place.local_part(),
-        StmtKind::CursorBegin(_, place) => place.local_part(),
-        _ => None,
+    let lent = stmts.filter_map(|stmt| {
+        let slot = stmt.kind.value().and_then(Rvalue::as_borrow).filter(|(kind, ..)| kind.by_address());
+        let cursor = stmt.kind.as_cursor().map(|(_, place)| place);
+        slot.map(|(_, place, _)| place).or(cursor)?.local_part()
     });
     lent.collect()
 }
@@ -300,37 +300,28 @@ impl<'a> NullFacts<'a> {
     }
 
     fn value(&self, facts: &Facts, value: &Rvalue) -> Nullness {
-        match value {
-            Rvalue::Use(a)
-            | Rvalue::Bits(a, _)
-            | Rvalue::Part(a, Part::Ptr | Part::Lo, _)
-            | Rvalue::MakeTypedVoid(a, _, _)
-            | Rvalue::MakeFat { ptr: a, .. }
-            | Rvalue::MakeCounted { ptr: a, .. } => self.operand(facts, a),
-            Rvalue::AddrOf(place) => self.address(facts, place),
-            Rvalue::Borrow(kind, place, _) if kind.by_address() => self.address(facts, place),
-            Rvalue::Borrow(_, place, _) => self.operand(facts, &Operand::Copy(place.clone())),
-            Rvalue::Alloc { fallible, .. } => {
-                if *fallible {
-                    Nullness::Unknown
-                } else {
-                    Nullness::NonNull
-                }
-            }
-            // A fat pointer may be moved to address 0; a string stays within its bounds (checks
-            // stand around the move).
-            Rvalue::Offset(a, _) => {
-                let stays = mir::ty::operand_ty(self.program, self.body, a)
-                    .ok()
-                    .and_then(|ty| self.types.as_pointer(ty))
-                    .is_some_and(|p| p.bounds.is_terminated() || matches!(p.bounds, Bounds::Thin));
-                if stays && self.operand(facts, a) == Nullness::NonNull {
-                    Nullness::NonNull
-                } else {
-                    Nullness::Unknown
-                }
-            }
-            _ => Nullness::Unknown,
+        match value.points_at() {
+            Some((place, true)) => return self.address(facts, place),
+            Some((place, false)) => return self.operand(facts, &Operand::Copy(place.clone())),
+            None => {}
+        }
+        if let Some(a) = value.null_with() {
+            return self.operand(facts, a);
+        }
+        if value.as_alloc().is_some_and(|made| !made.fallible) {
+            return Nullness::NonNull;
+        }
+        let Some((a, _)) = value.as_offset() else { return Nullness::Unknown };
+        // A fat pointer may be moved to address 0; a string stays within its bounds (checks stand
+        // around the move).
+        let stays = mir::ty::operand_ty(self.program, self.body, a)
+            .ok()
+            .and_then(|ty| self.types.as_pointer(ty))
+            .is_some_and(|p| p.bounds.is_terminated() || matches!(p.bounds, Bounds::Thin));
+        if stays && self.operand(facts, a) == Nullness::NonNull {
+            Nullness::NonNull
+        } else {
+            Nullness::Unknown
         }
     }
 
@@ -350,35 +341,34 @@ impl<'a> NullFacts<'a> {
     /// The pointer whose nullness the value has, and a test that it makes.
     fn relation(&self, facts: &Facts, dest: Var, value: &Rvalue) -> Option<Relation> {
         let copy = |from: Option<Var>| from.filter(|_| self.is_tracked(dest)).map(|from| Relation::Copy(dest, from));
-        match value {
-            Rvalue::Use(a)
-            | Rvalue::Bits(a, _)
-            | Rvalue::Part(a, Part::Ptr, _)
-            | Rvalue::MakeTypedVoid(a, _, _)
-            | Rvalue::MakeCounted { ptr: a, .. }
-                if self.is_tracked(dest) =>
-            {
-                copy(self.operand_var(a))
-            }
-            Rvalue::Borrow(kind, place, _) if !kind.by_address() => copy(self.var(place)),
-            Rvalue::Use(a) | Rvalue::Truth(a) => self.test(facts, dest, a, true),
-            Rvalue::Numeric(a, ty)
-                if mir::ty::keeps_all_bits(self.program, self.body, a, *ty) || source::broken!(33) =>
-            {
-                self.test(facts, dest, a, true)
-            }
-            Rvalue::Unary(UnOp::Not, a) => self.test(facts, dest, a, false),
-            Rvalue::Binary(op @ (BinOp::Eq | BinOp::Ne), a, b, _) => {
-                let is_zero = |o: &Operand| matches!(o, Operand::Const(Const::Null(_) | Const::Int(0, _)));
-                let tested = match (is_zero(a), is_zero(b)) {
-                    (false, true) => a,
-                    (true, false) => b,
-                    _ => return None,
-                };
-                self.test(facts, dest, tested, *op == BinOp::Ne)
-            }
-            _ => None,
+        let same = match value.made_of() {
+            Some((a, Way::Same | Way::Bits | Way::Word(Part::Ptr) | Way::Typed | Way::Counted)) => Some(a),
+            // A pointer with new bounds is one of its own; the number of one is only tested.
+            Some((_, Way::Fat | Way::Number | Way::Word(Part::Lo | Part::Hi | Part::Type)))
+            | Some((_, Way::Moved | Way::Retained))
+            | None => None,
+        };
+        if let Some(a) = same.filter(|_| self.is_tracked(dest)) {
+            return copy(self.operand_var(a));
         }
+        if let Some((place, own)) = value.points_at() {
+            return copy(self.var(place).filter(|_| !own));
+        }
+        if let Some((a, not_zero)) = value.as_use().map(|a| (a, true)).or(value.tested()) {
+            return self.test(facts, dest, a, not_zero);
+        }
+        if let Some((a, ty)) = value.as_numeric() {
+            let keeps = mir::ty::keeps_all_bits(self.program, self.body, a, ty) || source::broken!(33);
+            return self.test(facts, dest, a, true).filter(|_| keeps);
+        }
+        let (op @ (BinOp::Eq | BinOp::Ne), a, b, _) = value.as_binary()? else { return None };
+        let is_zero = |o: &Operand| matches!(o, Operand::Const(Const::Null(_) | Const::Int(0, _)));
+        let tested = match (is_zero(a), is_zero(b)) {
+            (false, true) => a,
+            (true, false) => b,
+            _ => return None,
+        };
+        self.test(facts, dest, tested, op == BinOp::Ne)
     }
 
     /// `dest` is true iff `operand` (a pointer, or the result of a test) is (`same`) true.
@@ -495,12 +485,7 @@ impl<'a> NullFacts<'a> {
     }
 
     fn check(&self, facts: &mut Facts, check: &Check) {
-        let passed = match check {
-            Check::NotNull(p) | Check::Step(p) => Some(p),
-            Check::Access(p, Operand::Const(Const::Int(n, _))) if *n > 0 => Some(p),
-            _ => None,
-        };
-        if let Some(var) = passed.and_then(|p| self.operand_var(p)) {
+        if let Some(var) = check.nonnull_after().and_then(|p| self.operand_var(p)) {
             facts.learn(&self.slots, var, true, 0);
         }
     }
@@ -543,43 +528,39 @@ impl Analysis for NullFacts<'_> {
         if let Some(loan) = self.paths.loan(&stmt.kind) {
             facts.lent.insert(loan);
         }
-        match &stmt.kind {
-            StmtKind::Assign(dest, value) => return self.assign(facts, dest, value),
-            StmtKind::Check(check) => return self.check(facts, check),
-            StmtKind::Prove(Proof::NonNull(operand)) => {
-                // Proven or reported: what follows is not reported again.
-                if let Some(var) = self.operand_var(operand) {
-                    facts.learn(&self.slots, var, true, 0);
-                }
-                return;
-            }
-            StmtKind::StorageLive(local) => {
-                let place = Place::local(*local);
-                self.written(facts, &place);
-                facts.set(&self.slots, local.0 as usize, Nullness::Nothing);
-                self.paths.loans_of(&place).for_each(|loan| facts.lent.remove(loan));
-                return;
-            }
-            StmtKind::Swap(a, b) if self.is_lent(facts, a) || self.is_lent(facts, b) => {
-                self.lend_whole(facts, a);
-                self.lend_whole(facts, b);
-            }
-            StmtKind::Asm(_) => facts.lent = BitSet::full(self.paths.loans()),
-            _ => {}
+        let kind = &stmt.kind;
+        if let Some((dest, value)) = kind.as_assign() {
+            return self.assign(facts, dest, value);
         }
-        let calls = matches!(
-            stmt.kind,
-            StmtKind::Call { .. }
-                | StmtKind::Asm(_)
-                | StmtKind::CopyElements { .. }
-                | StmtKind::Dispose { .. }
-                | StmtKind::DropSlot(_)
-                | StmtKind::CursorBegin(..)
-        );
-        if calls || mir::effects::flags(&stmt.kind).waits {
+        if let Some(check) = kind.as_check() {
+            return self.check(facts, check);
+        }
+        if let Some(operand) = kind.as_nonnull_proof() {
+            // Proven or reported: what follows is not reported again.
+            if let Some(var) = self.operand_var(operand) {
+                facts.learn(&self.slots, var, true, 0);
+            }
+            return;
+        }
+        if let Some(local) = kind.begins() {
+            let place = Place::local(local);
+            self.written(facts, &place);
+            facts.set(&self.slots, local.0 as usize, Nullness::Nothing);
+            self.paths.loans_of(&place).for_each(|loan| facts.lent.remove(loan));
+            return;
+        }
+        if let Some((a, b)) = kind.as_swap().filter(|(a, b)| self.is_lent(facts, a) || self.is_lent(facts, b)) {
+            self.lend_whole(facts, a);
+            self.lend_whole(facts, b);
+        }
+        if mir::effects::flags(kind).code == Code::Assembly {
+            facts.lent = BitSet::full(self.paths.loans());
+        }
+        if changes_memory(kind) {
             self.called(facts);
         }
-        if let StmtKind::CursorBegin(_, place) | StmtKind::Pack(place, _) = &stmt.kind {
+        let cursor = kind.as_cursor().map(|(_, place)| place);
+        if let Some(place) = cursor.or(kind.as_pack()) {
             self.written(facts, place);
         }
         stmt_places(&stmt.kind, &mut |place, access| match access {
@@ -587,10 +568,8 @@ impl Analysis for NullFacts<'_> {
             Access::Move => self.moved(facts, place),
             Access::Read | Access::Address => {}
         });
-        if let StmtKind::Zero(place) = &stmt.kind {
-            if let Some(var) = self.var(place) {
-                facts.set(&self.slots, var, Nullness::Null);
-            }
+        if let Some(var) = kind.as_zero().and_then(|place| self.var(place)) {
+            facts.set(&self.slots, var, Nullness::Null);
         }
     }
 
@@ -601,6 +580,18 @@ impl Analysis for NullFacts<'_> {
         };
         facts.here.clear();
         possible
+    }
+}
+
+/// Whether the statement may write memory that none of its accesses names.
+fn changes_memory(kind: &StmtKind) -> bool {
+    match kind.action() {
+        Action::Call | Action::Assembly | Action::Copy => true,
+        Action::Owner => kind.as_swap().is_none(),
+        // The slot under a cursor is empty until it is put back.
+        Action::Region => kind.as_cursor().is_some(),
+        Action::Send | Action::Channel => mir::effects::flags(kind).waits,
+        Action::None | Action::Storage | Action::Check | Action::Assign | Action::Fill | Action::Arguments => false,
     }
 }
 
@@ -643,11 +634,9 @@ pub fn find(program: &Program, body: &Body, cfg: &Cfg) -> Findings {
 
 impl NullFacts<'_> {
     fn look(&self, facts: &Facts, at: Point, stmt: &Stmt, findings: &mut Findings) {
-        let (operand, proof) = match &stmt.kind {
-            StmtKind::Prove(Proof::NonNull(operand)) => (operand, true),
-            StmtKind::Check(Check::NotNull(operand)) => (operand, false),
-            _ => return,
-        };
+        let checked = stmt.kind.as_check().and_then(Check::as_not_null);
+        let proven = stmt.kind.as_nonnull_proof();
+        let (Some(operand), proof) = (proven.or(checked), proven.is_some()) else { return };
         let fact = self.operand(facts, operand);
         if fact == Nullness::NonNull || proof && stmt.is_unsafe {
             findings.discharged.push(at);
@@ -684,7 +673,7 @@ impl NullFacts<'_> {
     }
 
     fn decide(&self, facts: &Facts, block: BlockId, term: &TermKind, findings: &mut Findings) {
-        let TermKind::If(operand, yes, no) = term else { return };
+        let Some((operand, yes, no)) = term.as_if() else { return };
         let moved = |var| facts.moved.binary_search(&var).is_ok();
         if matches!(operand, Operand::Const(_)) || self.operand_var(operand).is_some_and(moved) {
             return;
@@ -693,9 +682,9 @@ impl NullFacts<'_> {
             let mut facts = facts.clone();
             self.edge(&mut facts, block, to, Edge::Branch(operand, holds))
         };
-        match (possible(*yes, true), possible(*no, false)) {
-            (true, false) => findings.decided.push((block, *yes)),
-            (false, true) => findings.decided.push((block, *no)),
+        match (possible(yes, true), possible(no, false)) {
+            (true, false) => findings.decided.push((block, yes)),
+            (false, true) => findings.decided.push((block, no)),
             _ => {}
         }
     }

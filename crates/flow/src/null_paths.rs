@@ -187,27 +187,25 @@ impl<'a> NullPaths<'a> {
 
     /// What a statement lends: others can write there from now on.
     fn lent_by(&self, kind: &StmtKind) -> Option<Place> {
-        let value = match kind {
-            StmtKind::Assign(_, value) => value,
-            StmtKind::CursorBegin(_, place) | StmtKind::Unpack { place, .. } => return Some(object(place)),
-            _ => return None,
-        };
-        match value {
-            Rvalue::Borrow(kind, place, _) if kind.is_view() || place.base_local().is_none() => None,
-            Rvalue::Borrow(kind, place, _) if kind.by_address() => Some(object(place)),
-            Rvalue::AddrOf(place) => Some(object(place)),
-            Rvalue::Borrow(_, place, _) => Some(self.target(place)),
-            Rvalue::Use(a)
-            | Rvalue::Bits(a, _)
-            | Rvalue::Part(a, ..)
-            | Rvalue::MakeTypedVoid(a, ..)
-            | Rvalue::MakeFat { ptr: a, .. }
-            | Rvalue::MakeCounted { ptr: a, .. }
-            | Rvalue::Offset(a, _) => match a {
+        let cursor = kind.as_cursor().map(|(_, place)| place);
+        if let Some(place) = cursor.or(kind.as_unpack().map(|(place, ..)| place)) {
+            return Some(object(place));
+        }
+        let value = kind.value()?;
+        if value.as_borrow().is_some_and(|(kind, place, _)| kind.is_view() || place.base_local().is_none()) {
+            return None;
+        }
+        match value.points_at() {
+            Some((place, true)) => return Some(object(place)),
+            Some((place, false)) => return Some(self.target(place)),
+            None => {}
+        }
+        match value.made_of()? {
+            (a, Way::Same | Way::Bits | Way::Word(_) | Way::Typed | Way::Fat | Way::Counted | Way::Moved) => match a {
                 Operand::Copy(place) if self.owns(place) => Some(self.target(place)),
                 _ => None,
             },
-            _ => None,
+            (_, Way::Number | Way::Retained) => None,
         }
     }
 
@@ -225,7 +223,7 @@ impl<'a> NullPaths<'a> {
     /// Whether something owned is stored that stays where it was, too: what is lent to a `unique`
     /// parameter, a part of what `unpack` lends.
     pub fn keeps_owner(&self, dest: &Place, value: &Rvalue) -> bool {
-        let mut copies = matches!(value, Rvalue::Borrow(..));
+        let mut copies = value.as_borrow().is_some();
         rvalue_operands(value, &mut |operand| copies |= matches!(operand, Operand::Copy(from) if self.owns(from)));
         copies && self.owns(dest)
     }

@@ -65,16 +65,11 @@ fn addressed(kind: &StmtKind, locals: &mut [Local]) {
             }
         }
     };
-    match kind {
-        StmtKind::Assign(_, Rvalue::AddrOf(place)) => mark(place),
-        StmtKind::Assign(_, Rvalue::Borrow(kind, place, _)) if kind.by_address() => mark(place),
-        StmtKind::CursorBegin(_, place) => mark(place),
-        StmtKind::StorageLive(local) => {
-            if let Some(local) = locals.get_mut(local.0 as usize) {
-                local.scoped = true;
-            }
-        }
-        _ => {}
+    // Not from the table, which the oracle compares with what happens.
+    let address = kind.value().and_then(Rvalue::address_of);
+    address.or(kind.as_cursor().map(|(_, place)| place)).into_iter().for_each(&mut mark);
+    if let Some(local) = kind.begins().and_then(|local| locals.get_mut(local.0 as usize)) {
+        local.scoped = true;
     }
 }
 
@@ -452,7 +447,7 @@ impl Compiler<'_, '_> {
 
     /// The names of the members of the union that a tag field binds, by value.
     fn arms(&self, tag: &Operand, member: source::Symbol) -> Vec<(i128, source::Symbol)> {
-        let Some((&Proj::Field(number), outer)) = tag.place().and_then(|p| p.proj.split_last()) else { return vec![] };
+        let Some((number, outer)) = tag.place().and_then(ir::Place::last_field) else { return vec![] };
         let Some(base) = tag.place().map(|p| p.base) else { return vec![] };
         let outer = ir::Place { base, proj: outer.to_vec() };
         let fields_of = |ty: Ty| self.types().as_record(ty).and_then(|id| self.types().record(id).fields.clone());

@@ -198,10 +198,8 @@ fn operand_kinds<'a>(operand: &'a Operand, kind: Kind, visit: &mut dyn FnMut(&'a
 }
 
 fn place_kinds<'a>(at: &'a Place, kind: Kind, visit: &mut dyn FnMut(&'a Place, Kind)) {
-    for step in &at.proj {
-        if let Proj::Index(index) = step {
-            operand_kinds(index, Kind::Read, visit);
-        }
+    for index in at.indices() {
+        operand_kinds(index, Kind::Read, visit);
     }
     visit(at, kind);
 }
@@ -295,10 +293,8 @@ fn part_places_mut(part: PartMut, change: &mut dyn FnMut(&mut Place)) {
 }
 
 fn change_place(at: &mut Place, change: &mut dyn FnMut(&mut Place)) {
-    for step in &mut at.proj {
-        if let Proj::Index(index) = step {
-            change_operand(index, change);
-        }
+    for index in at.proj.iter_mut().filter_map(Proj::index_mut) {
+        change_operand(index, change);
     }
     change(at);
 }

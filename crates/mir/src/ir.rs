@@ -5,6 +5,8 @@
 //! Evaluation order is the order of statements. Operands have no side effects; an operand that
 //! reads memory reads it when its statement runs.
 
+pub use crate::forms::{Allocation, Call, Disposal};
+pub use crate::questions::{Action, IndexBounds, Way};
 use rustc_hash::FxHashMap;
 use source::{Span, Symbol};
 use typing::contracts::{ContractId, MessageId, StateId};
@@ -327,121 +329,6 @@ pub enum StmtKind {
     Nop,
 }
 
-/// Questions about one form. Who asks them has nothing to say about any other.
-impl Rvalue {
-    /// What keeps its bits as a value of another type.
-    pub fn as_bits(&self) -> Option<&Operand> {
-        match self {
-            Rvalue::Bits(operand, _) => Some(operand),
-            _ => None,
-        }
-    }
-}
-
-/// The same of statements.
-impl StmtKind {
-    /// The place and the value of an assignment.
-    pub fn as_assign(&self) -> Option<(&Place, &Rvalue)> {
-        match self {
-            StmtKind::Assign(place, value) => Some((place, value)),
-            _ => None,
-        }
-    }
-    /// The temporary that something is lent in for a call, and what is lent.
-    pub fn as_lent(&self) -> Option<(Local, &Place)> {
-        match self {
-            StmtKind::Assign(dest, Rvalue::Borrow(BorrowKind::Lend, of, _)) => Some((dest.as_local()?, of)),
-            _ => None,
-        }
-    }
-    /// The check.
-    pub fn as_check(&self) -> Option<&Check> {
-        match self {
-            StmtKind::Check(check) => Some(check),
-            _ => None,
-        }
-    }
-    /// The function that is called by its name.
-    pub fn called(&self) -> Option<&FuncRef> {
-        match self {
-            StmtKind::Call { callee: Callee::Direct(func), .. } => Some(func),
-            _ => None,
-        }
-    }
-    /// The cursor that begins, and what it is on.
-    pub fn as_cursor(&self) -> Option<(Local, &Place)> {
-        match self {
-            StmtKind::CursorBegin(cursor, of) => Some((*cursor, of)),
-            _ => None,
-        }
-    }
-    /// The two places that exchange what they hold.
-    pub fn as_swap(&self) -> Option<(&Place, &Place)> {
-        match self {
-            StmtKind::Swap(a, b) => Some((a, b)),
-            _ => None,
-        }
-    }
-    /// The slot whose content is dropped.
-    pub fn as_drop_slot(&self) -> Option<&Place> {
-        match self {
-            StmtKind::DropSlot(slot) => Some(slot),
-            _ => None,
-        }
-    }
-    /// The local whose storage begins.
-    pub fn begins(&self) -> Option<Local> {
-        match self {
-            StmtKind::StorageLive(local) => Some(*local),
-            _ => None,
-        }
-    }
-    /// The local whose storage ends.
-    pub fn ends(&self) -> Option<Local> {
-        match self {
-            StmtKind::StorageDead(local) => Some(*local),
-            _ => None,
-        }
-    }
-    /// The local whose storage begins or ends.
-    pub fn storage(&self) -> Option<Local> {
-        self.begins().or(self.ends())
-    }
-}
-
-impl TermKind {
-    /// What it looks at, or returns.
-    pub fn operand(&self) -> Option<&Operand> {
-        match self {
-            TermKind::If(a, ..) | TermKind::Switch(a, ..) | TermKind::Return(Some(a)) | TermKind::GotoComputed(a) => {
-                Some(a)
-            }
-            TermKind::Goto(_) | TermKind::Return(None) | TermKind::MissingReturn | TermKind::Unreachable => None,
-        }
-    }
-    /// What it returns.
-    pub fn returned(&self) -> Option<&Operand> {
-        match self {
-            TermKind::Return(value) => value.as_ref(),
-            _ => None,
-        }
-    }
-}
-
-impl Proj {
-    /// Whether it goes to a field.
-    pub fn is_field(&self) -> bool {
-        matches!(self, Proj::Field(_))
-    }
-    /// What selects the element that it goes to.
-    pub fn index(&self) -> Option<&Operand> {
-        match self {
-            Proj::Index(index) => Some(index),
-            Proj::Deref | Proj::Field(_) => None,
-        }
-    }
-}
-
 /// A case of a `Select`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectCase {
@@ -492,14 +379,14 @@ impl Program {
     /// Whether it spawns processes.
     pub fn spawns(&self) -> bool {
         let stmts = self.bodies.iter().flat_map(|body| &body.blocks).flat_map(|block| &block.stmts);
-        let spawn = |stmt: &Stmt| matches!(stmt.kind, StmtKind::Call { callee: Callee::Spawn(..), .. });
+        let spawn = |stmt: &Stmt| stmt.kind.as_call().is_some_and(|call| matches!(call.callee, Callee::Spawn(..)));
         stmts.into_iter().any(spawn)
     }
 
     /// Where it starts a task: the first of such places.
     pub fn starts(&self) -> Option<Span> {
         let stmts = self.bodies.iter().flat_map(|body| &body.blocks).flat_map(|block| &block.stmts);
-        let start = |stmt: &&Stmt| matches!(stmt.kind, StmtKind::Call { callee: Callee::Start(_), .. });
+        let start = |stmt: &&Stmt| stmt.kind.as_call().is_some_and(|call| matches!(call.callee, Callee::Start(_)));
         stmts.filter(start).map(|stmt| stmt.span).min()
     }
 }

@@ -75,34 +75,9 @@ impl Resolver {
 }
 
 fn source(value: &Rvalue) -> Option<Source> {
-    match value {
-        Rvalue::Use(a)
-        | Rvalue::Offset(a, _)
-        | Rvalue::Bits(a, _)
-        | Rvalue::Part(a, Part::Ptr | Part::Lo | Part::Hi, _)
-        | Rvalue::MakeFat { ptr: a, .. }
-        | Rvalue::MakeCounted { ptr: a, .. } => a.place().cloned().map(Source::Read),
-        Rvalue::AddrOf(place) => Some(Source::Address(place.clone())),
-        Rvalue::Borrow(kind, place, _) if kind.by_address() => Some(Source::Address(place.clone())),
-        Rvalue::Borrow(_, place, _) => Some(Source::Read(place.clone())),
-        Rvalue::Part(_, Part::Type, _)
-        | Rvalue::Unary(..)
-        | Rvalue::Binary(..)
-        | Rvalue::Numeric(..)
-        | Rvalue::MakeTypedVoid(..)
-        | Rvalue::Difference(..)
-        | Rvalue::Remaining(_)
-        | Rvalue::Measure(_)
-        | Rvalue::Clamp(_)
-        | Rvalue::CountArith(..)
-        | Rvalue::BlockSize(_)
-        | Rvalue::Alloc { .. }
-        | Rvalue::Retain(_)
-        | Rvalue::NewKey(..)
-        | Rvalue::Tag(_)
-        | Rvalue::Truth(_)
-        | Rvalue::VaArg(..)
-        | Rvalue::Builtin(..)
-        | Rvalue::LabelAddr(..) => None,
+    match value.points_at() {
+        Some((place, true)) => Some(Source::Address(place.clone())),
+        Some((place, false)) => Some(Source::Read(place.clone())),
+        None => value.same_object()?.place().cloned().map(Source::Read),
     }
 }

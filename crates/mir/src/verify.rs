@@ -6,6 +6,7 @@
 //! (`verify_order`).
 
 use crate::cfg::{each_successor, Cfg};
+use crate::effects::{self, parts};
 use crate::ir::*;
 use crate::print;
 use crate::ty;
@@ -198,18 +199,17 @@ impl<'a> Verifier<'a> {
             }
         }
         self.each(
-            |this, stmt| match &stmt.kind {
-                StmtKind::StorageLive(l) | StmtKind::StorageDead(l) => this.storage(*l),
-                StmtKind::ArenaBegin(l, _)
-                | StmtKind::ArenaEnd(l, _)
-                | StmtKind::Open(l, ..)
-                | StmtKind::Close(l, ..)
-                | StmtKind::CursorBegin(l, _) => {
-                    if let Err(message) = ty::local(this.body, *l) {
-                        this.error(message);
+            |this, stmt| {
+                let storage = stmt.kind.storage();
+                storage.into_iter().for_each(|local| this.storage(local));
+                // Whole locals that a statement names; places are looked at with their types.
+                parts(&stmt.kind, &mut |part| {
+                    if let (effects::Part::Local(local, _), None) = (part, storage) {
+                        if let Err(message) = ty::local(this.body, *local) {
+                            this.error(message);
+                        }
                     }
-                }
-                _ => {}
+                });
             },
             |this, term| {
                 each_successor(this.body, &term.kind, |to| {

@@ -115,26 +115,24 @@ fn storage(verifier: &mut Verifier, cfg: &Cfg) {
     let mut tracked = BitSet::empty(body.locals.len());
     let mut ends = BitSet::empty(body.locals.len());
     for stmt in body.blocks.iter().flat_map(|block| &block.stmts) {
-        match stmt.kind {
-            StmtKind::StorageLive(l) => {
-                tracked.insert(l.0 as usize);
-            }
-            StmtKind::StorageDead(l) => {
-                ends.insert(l.0 as usize);
-            }
-            _ => {}
+        if let Some(local) = stmt.kind.begins() {
+            tracked.insert(local.0 as usize);
+        }
+        if let Some(local) = stmt.kind.ends() {
+            ends.insert(local.0 as usize);
         }
     }
     ends.subtract(&tracked);
     for local in ends.iter() {
         verifier.error(format!("_{local} dies but is never brought to life"));
     }
-    let step = |stmt: &StmtKind, state: &mut BitSet| match stmt {
-        StmtKind::StorageLive(l) => {
-            state.insert(l.0 as usize);
+    let step = |stmt: &StmtKind, state: &mut BitSet| {
+        if let Some(local) = stmt.begins() {
+            state.insert(local.0 as usize);
         }
-        StmtKind::StorageDead(l) => state.remove(l.0 as usize),
-        _ => {}
+        if let Some(local) = stmt.ends() {
+            state.remove(local.0 as usize);
+        }
     };
     let empty = BitSet::empty(body.locals.len());
     let starts = solve(body, cfg, empty.clone(), empty, BitSet::union, |block, state| {

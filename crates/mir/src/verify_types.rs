@@ -523,12 +523,12 @@ impl<'a> Verifier<'a> {
                 self.error(format!("the address of _{} is taken, but it is not marked so", local.0));
             }
         }
-        if let Some(Proj::Field(n)) = place.proj.last() {
+        if let Some((n, _)) = place.last_field() {
             let owner = ty::prefix_ty(self.program, self.body, place, place.proj.len() - 1);
             let record = owner.ok().and_then(|q| self.program.types.as_record(q.ty));
             let fields =
                 record.and_then(|r| self.program.types.records.get(r.0 as usize)).and_then(|r| r.fields.clone());
-            if fields.is_some_and(|f| f.get(*n as usize).is_some_and(|f| f.width.is_some())) {
+            if fields.is_some_and(|f| f.get(n as usize).is_some_and(|f| f.width.is_some())) {
                 self.error("the address of a bit-field is taken");
             }
         }

@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use syn::visit::Visit;
 
-const ENUMS: [&str; 6] = ["StmtKind", "TermKind", "Rvalue", "Check", "Proj", "BorrowKind"];
+/// `Way` and `Action` are groups of the others.
+const ENUMS: [&str; 8] = ["StmtKind", "TermKind", "Rvalue", "Check", "Proj", "BorrowKind", "Way", "Action"];
 
-/// What makes MIR or reads its text names the variants that it means; `ir.rs` has the questions about
-/// one form that all others ask. `typing` and `port` have enums of these names of their own: the
-/// statements of the typed tree.
+/// What makes MIR or reads its text names the variants that it means. `typing`, `syntax` and `port`
+/// have enums of these names of their own: the statements of the trees.
 const MAKERS: [&str; 5] =
-    ["crates/lower/src", "crates/mir/src/parse", "crates/mir/src/ir.rs", "crates/typing/src", "crates/port/src"];
+    ["crates/lower/src", "crates/mir/src/parse", "crates/syntax/src", "crates/typing/src", "crates/port/src"];
 
 #[derive(Default)]
 struct Places(Vec<usize>);

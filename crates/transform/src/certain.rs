@@ -10,26 +10,20 @@ use source::{Diagnostic, Span};
 
 /// The warning for a check, if no values that reach it pass.
 pub fn warning(view: &View, check: &Check, span: Span) -> Option<Diagnostic> {
-    let message = match check {
-        Check::Index(index, length) => outside(view, index, length)?,
-        Check::Element(e) => outside(view, &e.index, &e.count)?,
-        Check::Divide(_, by) => match range(view, by)? {
-            Range { lo: 0, hi: 0, .. } => "this divides by zero".to_string(),
-            _ => return None,
-        },
-        Check::Enough { want, have } => {
-            let (wanted, there) = (range(view, want)?, range(view, have)?);
-            let short = wanted.lo > 0 && there.hi < wanted.lo;
-            short.then(|| format!("{} elements wanted, out of bounds for length {}", least(wanted), shown(there)))?
-        }
-        _ => return None,
+    let message = if let Some(bounds) = check.bounds() {
+        outside(view, bounds.index, bounds.count)?
+    } else if let Some((_, by)) = check.as_divide() {
+        let by = range(view, by)?;
+        (by.lo == 0 && by.hi == 0).then(|| "this divides by zero".to_string())?
+    } else {
+        let (want, have) = check.as_enough()?;
+        let (wanted, there) = (range(view, want)?, range(view, have)?);
+        let short = wanted.lo > 0 && there.hi < wanted.lo;
+        short.then(|| format!("{} elements wanted, out of bounds for length {}", least(wanted), shown(there)))?
     };
     let warning = Diagnostic::warning(codes::CERTAIN, span, format!("{message}: this faults whenever it runs"));
-    let index = match check {
-        Check::Element(e) if range(view, &e.count).is_none_or(|r| r.lo != r.hi) => Some(&e.index),
-        _ => None,
-    };
-    let before = index.and_then(|at| range(view, at)).is_some_and(|r| r.hi < 0);
+    let element = check.as_element().filter(|e| range(view, &e.count).is_none_or(|r| r.lo != r.hi));
+    let before = element.and_then(|e| range(view, &e.index)).is_some_and(|r| r.hi < 0);
     Some(match before {
         true => warning.help("a pointer without bounds behind it cannot go back: declare it `fat`, or `fat null_terminated` if it is a string"),
         false => warning,

@@ -115,51 +115,47 @@ fn source(program: &Program, body: &Body, writes: &Writes, local: Local) -> Opti
 }
 
 fn making(program: &Program, body: &Body, writes: &Writes, local: Local, at: At) -> Option<Making> {
-    let StmtKind::Assign(place, value) = &body.blocks.get(at.block)?.stmts.get(at.stmt)?.kind else { return None };
-    (place.as_local() == Some(local)).then_some(())?;
-    match value {
-        Rvalue::MakeFat { ptr, lo, hi, .. } => {
-            let base = uses::whole(ptr)?;
-            let (end_at, end) = writes.single(body, uses::whole(hi)?)?;
-            let Rvalue::Offset(from, count) = end else { return None };
-            // In one block, so that a loop runs all of it or nothing.
-            let counted_at = uses::whole(count).and_then(|c| writes.single(body, c)).map_or(end_at, |(c, _)| c);
-            (end_at.block == at.block && counted_at.block == at.block).then_some(())?;
-            let same = uses::whole(lo) == Some(base) && uses::whole(from) == Some(base);
-            let steady = writes.is_constant_param(body, base) || writes.single(body, base).is_some();
-            (same && steady && is_count(body, writes, count)).then(|| Making {
-                at,
-                base: ptr.clone(),
-                count: count.clone(),
-                may_be_null: false,
-                may_be_negative: false,
-                is_null: false,
-            })
-        }
-        Rvalue::MakeCounted { ty, ptr, count } if is_count(body, writes, count) => {
-            let nonnull = program.types.as_pointer(*ty).is_some_and(|p| p.nonnull);
-            Some(Making {
-                at,
-                base: ptr.clone(),
-                count: count.clone(),
-                may_be_null: !nonnull,
-                may_be_negative: may_be_negative(program, body, writes, ptr, count),
-                is_null: false,
-            })
-        }
-        Rvalue::Use(Operand::Const(null @ Const::Null(_))) => {
-            let long = program.types.common.long;
-            Some(Making {
-                at,
-                base: Operand::Const(null.clone()),
-                count: Operand::Const(Const::Int(0, long)),
-                may_be_null: false,
-                may_be_negative: false,
-                is_null: true,
-            })
-        }
-        _ => None,
+    let value = body.blocks.get(at.block)?.stmts.get(at.stmt)?.kind.assigned_to(local)?;
+    if let Some((_, ptr, lo, hi)) = value.as_make_fat() {
+        let base = uses::whole(ptr)?;
+        let (end_at, end) = writes.single(body, uses::whole(hi)?)?;
+        let (from, count) = end.as_offset()?;
+        // In one block, so that a loop runs all of it or nothing.
+        let counted_at = uses::whole(count).and_then(|c| writes.single(body, c)).map_or(end_at, |(c, _)| c);
+        (end_at.block == at.block && counted_at.block == at.block).then_some(())?;
+        let same = uses::whole(lo) == Some(base) && uses::whole(from) == Some(base);
+        let steady = writes.is_constant_param(body, base) || writes.single(body, base).is_some();
+        return (same && steady && is_count(body, writes, count)).then(|| Making {
+            at,
+            base: ptr.clone(),
+            count: count.clone(),
+            may_be_null: false,
+            may_be_negative: false,
+            is_null: false,
+        });
     }
+    if let Some((ty, ptr, count)) = value.as_make_counted() {
+        is_count(body, writes, count).then_some(())?;
+        let nonnull = program.types.as_pointer(ty).is_some_and(|p| p.nonnull);
+        return Some(Making {
+            at,
+            base: ptr.clone(),
+            count: count.clone(),
+            may_be_null: !nonnull,
+            may_be_negative: may_be_negative(program, body, writes, ptr, count),
+            is_null: false,
+        });
+    }
+    let null = value.as_use().filter(|_| value.is_null())?;
+    let long = program.types.common.long;
+    Some(Making {
+        at,
+        base: null.clone(),
+        count: Operand::Const(Const::Int(0, long)),
+        may_be_null: false,
+        may_be_negative: false,
+        is_null: true,
+    })
 }
 
 /// A constant, or a temporary that is assigned once.
@@ -177,7 +173,7 @@ fn may_be_negative(program: &Program, body: &Body, writes: &Writes, ptr: &Operan
         Operand::Const(Const::Int(n, _)) => return *n < 0,
         _ => uses::whole(count).and_then(|l| writes.single(body, l)).map(|(_, value)| value),
     };
-    let Some(Rvalue::Numeric(from, _)) = value else { return true };
+    let Some((from, _)) = value.and_then(Rvalue::as_numeric) else { return true };
     let Ok(from_ty) = mir::ty::operand_ty(program, body, from) else { return true };
     let Some(kind) = program.types.as_int(from_ty) else { return true };
     if kind.signed() {
@@ -193,14 +189,10 @@ fn may_be_negative(program: &Program, body: &Body, writes: &Writes, ptr: &Operan
 /// same record.
 fn is_count_field(program: &Program, body: &Body, ptr: &Operand, count: &Operand) -> bool {
     let (Some(ptr), Some(count)) = (ptr.place(), count.place()) else { return false };
-    let (Some((Proj::Field(_), record)), Some((Proj::Field(n), same))) =
-        (ptr.proj.split_last(), count.proj.split_last())
-    else {
-        return false;
-    };
+    let (Some((_, record)), Some((n, same))) = (ptr.last_field(), count.last_field()) else { return false };
     let counted = mir::ty::place_ty(program, body, ptr).ok().and_then(|q| program.types.as_pointer(q.ty));
     let Some(Pointer { bounds: Bounds::Counted(id), .. }) = counted else { return false };
-    ptr.base == count.base && record == same && *program.types.count_expr(id) == CountExpr::Field(*n)
+    ptr.base == count.base && record == same && *program.types.count_expr(id) == CountExpr::Field(n)
 }
 
 /// Gives base and count of each source names that keep their values as long as the source keeps its
@@ -296,8 +288,9 @@ fn span_at(body: &Body, at: At) -> Span {
 
 fn set_base(body: &mut Body, at: At, base: &Operand) {
     let stmt = body.blocks.get_mut(at.block).and_then(|b| b.stmts.get_mut(at.stmt));
-    if let Some(StmtKind::Assign(_, Rvalue::MakeCounted { ptr, .. })) = stmt.map(|s| &mut s.kind) {
-        *ptr = base.clone();
+    let Some((_, value)) = stmt.and_then(|s| s.kind.as_assign_mut()) else { return };
+    if let Some((ty, _, count)) = value.as_make_counted() {
+        *value = Rvalue::MakeCounted { ty, ptr: base.clone(), count: count.clone() };
     }
 }
 
@@ -328,7 +321,8 @@ fn elements(body: &Body, writes: &Writes, shorts: &FxHashMap<Local, Short>) -> F
     let mut found: FxHashMap<Local, Element> = FxHashMap::default();
     for (block, data) in body.blocks.iter().enumerate() {
         for (stmt, s) in data.stmts.iter().enumerate() {
-            let StmtKind::Assign(place, Rvalue::Offset(from, index)) = &s.kind else { continue };
+            let Some((place, value)) = s.kind.as_assign() else { continue };
+            let Some((from, index)) = value.as_offset() else { continue };
             let (Some(local), Some(source)) = (place.as_local(), uses::whole(from)) else { continue };
             let is_temp = body.locals.get(local.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp);
             if is_temp && shorts.contains_key(&source) && writes.single(body, local).is_some() {
@@ -377,7 +371,7 @@ fn spoiled_by_stmt(kind: &StmtKind, see: &mut dyn FnMut(Local)) {
     if single_check(kind).is_some() {
         return;
     }
-    if let StmtKind::Assign(dest, Rvalue::Part(_, Part::Ptr, _)) = kind {
+    if let Some((dest, _)) = kind.as_assign().filter(|(_, value)| value.as_pointer_word().is_some()) {
         // The place that is written may use it in an index.
         return mir::effects::place(dest, mir::effects::Kind::Write, &mut |place, access| {
             if access != mir::effects::Access::Write {
@@ -418,9 +412,9 @@ fn rewrite(
         };
         thin_local(program, body, local);
         let stmt = body.blocks.get_mut(element.at.block).and_then(|b| b.stmts.get_mut(element.at.stmt));
-        if let Some(StmtKind::Assign(_, Rvalue::Offset(from, by))) = stmt.map(|s| &mut s.kind) {
-            *from = short.base.clone();
-            *by = index.clone();
+        let assigned = stmt.and_then(|s| s.kind.as_assign_mut());
+        if let Some((_, value)) = assigned.filter(|(_, value)| value.as_offset().is_some()) {
+            *value = Rvalue::Offset(short.base.clone(), index.clone());
         }
         indices.insert(local, index);
     }
@@ -444,16 +438,14 @@ fn rewrite(
             }
             continue;
         }
-        if let StmtKind::Assign(_, value) = &mut stmt.kind {
+        if let Some((_, value)) = stmt.kind.as_assign_mut() {
             rewrite_value(value, shorts, &indices, ulong);
         }
         look_through(&mut stmt.kind, shorts);
     }
     for block in &mut body.blocks {
-        if let TermKind::If(o, ..) | TermKind::Switch(o, ..) | TermKind::Return(Some(o)) | TermKind::GotoComputed(o) =
-            &mut block.term.kind
-        {
-            through_operand(o, shorts);
+        if let Some(operand) = block.term.kind.operand_mut() {
+            through_operand(operand, shorts);
         }
     }
 }
@@ -473,20 +465,18 @@ fn thin_local(program: &mut Program, body: &mut Body, local: Local) {
 }
 
 fn rewrite_value(value: &mut Rvalue, shorts: &FxHashMap<Local, Short>, indices: &FxHashMap<Local, Operand>, ulong: Ty) {
-    match value {
-        Rvalue::Part(operand, Part::Ptr, _) if uses::whole(operand).is_some_and(|l| indices.contains_key(&l)) => {
+    if let Some(operand) = value.as_pointer_word() {
+        if uses::whole(operand).is_some_and(|l| indices.contains_key(&l)) {
             *value = Rvalue::Use(operand.clone());
         }
-        Rvalue::Remaining(operand) => {
-            let short = uses::whole(operand).and_then(|l| shorts.get(&l));
-            if let Some(short) = short.filter(|s| !s.may_be_null && !s.may_be_negative) {
-                *value = match &short.count {
-                    Operand::Const(Const::Int(n, _)) => Rvalue::Use(Operand::Const(Const::Int(*n, ulong))),
-                    count => Rvalue::Numeric(count.clone(), ulong),
-                };
-            }
+    } else if let Some(operand) = value.as_remaining() {
+        let short = uses::whole(operand).and_then(|l| shorts.get(&l));
+        if let Some(short) = short.filter(|s| !s.may_be_null && !s.may_be_negative) {
+            *value = match &short.count {
+                Operand::Const(Const::Int(n, _)) => Rvalue::Use(Operand::Const(Const::Int(*n, ulong))),
+                count => Rvalue::Numeric(count.clone(), ulong),
+            };
         }
-        _ => {}
     }
 }
 

@@ -18,7 +18,7 @@ pub fn run(program: &Program, body: &mut Body) {
     let mut empty = vec![];
     for (n, block) in body.blocks.iter().enumerate() {
         for (at, stmt) in block.stmts.iter().enumerate() {
-            let StmtKind::Swap(a, b) = &stmt.kind else { continue };
+            let Some((a, b)) = stmt.kind.as_swap() else { continue };
             for (taken, slot) in [(a, b), (b, a)] {
                 if is_fixed(body, slot) && taken.as_local().is_some_and(|l| is_null(block, at, l)) {
                     empty.extend(drop_behind(program, body, block, at, slot).map(|drop| (n, drop)));
@@ -44,14 +44,26 @@ fn is_fixed(body: &Body, slot: &Place) -> bool {
 /// Whether the local was set to null before the statement, and not written since.
 fn is_null(block: &Block, at: usize, local: Local) -> bool {
     for stmt in block.stmts.iter().take(at).rev() {
-        match &stmt.kind {
-            StmtKind::Assign(dest, value) if dest.as_local() == Some(local) => {
-                return matches!(value, Rvalue::Use(Operand::Const(Const::Null(_))));
-            }
-            StmtKind::Assign(dest, _) if dest.as_local().is_some() => {}
-            StmtKind::StorageLive(other) if *other != local => {}
-            StmtKind::Nop | StmtKind::Prove(_) | StmtKind::Check(_) => {}
-            _ => return false,
+        let kind = &stmt.kind;
+        if let Some(value) = kind.assigned_to(local) {
+            return value.is_null();
+        }
+        let leaves_it = match kind.action() {
+            Action::None | Action::Check => true,
+            Action::Assign => kind.as_assign().is_some_and(|(dest, _)| dest.as_local().is_some()),
+            Action::Storage => kind.begins().is_some_and(|other| other != local),
+            Action::Fill
+            | Action::Call
+            | Action::Assembly
+            | Action::Copy
+            | Action::Arguments
+            | Action::Owner
+            | Action::Region
+            | Action::Send
+            | Action::Channel => false,
+        };
+        if !leaves_it {
+            return false;
         }
     }
     false
@@ -63,26 +75,43 @@ fn drop_behind(program: &Program, body: &Body, block: &Block, from: usize, slot:
         if stmt.is_unsafe {
             return None;
         }
-        match &stmt.kind {
-            StmtKind::DropSlot(place) if place == slot => return Some(at),
-            StmtKind::Nop | StmtKind::Prove(_) | StmtKind::Check(_) => {}
-            StmtKind::StorageLive(_) => {}
+        let kind = &stmt.kind;
+        if kind.as_drop_slot() == Some(slot) {
+            return Some(at);
+        }
+        let leaves_it = match kind.action() {
+            Action::None | Action::Check => true,
             // The end of a cursor puts back what it took out of a slot.
-            StmtKind::StorageDead(local) if !is_cursor(body, *local) => {}
-            StmtKind::Assign(_, Rvalue::Alloc { .. } | Rvalue::NewKey(..) | Rvalue::VaArg(..)) => return None,
-            StmtKind::Assign(dest, _) if keeps(program, body, dest, slot) => {}
-            StmtKind::Call { dest, callee: Callee::Direct(func), .. } => {
-                let function = program.functions.get(func.func.0 as usize)?;
-                let symbol = function.symbol.unwrap_or(function.name);
-                let known = function.trust == typing::tree::Trust::Trusted && mir::leaves::is_leaf(symbol.as_str());
-                if !known || dest.as_ref().is_some_and(|dest| !keeps(program, body, dest, slot)) {
-                    return None;
-                }
+            Action::Storage => kind.ends().is_none_or(|local| !is_cursor(body, local)),
+            Action::Assign => {
+                kind.as_assign().is_some_and(|(dest, value)| !value.is_new() && keeps(program, body, dest, slot))
             }
-            _ => return None,
+            Action::Call => {
+                let to = kind.as_call()?.dest.as_ref();
+                calls_leaf(program, kind) && to.is_none_or(|dest| keeps(program, body, dest, slot))
+            }
+            Action::Fill
+            | Action::Assembly
+            | Action::Copy
+            | Action::Arguments
+            | Action::Owner
+            | Action::Region
+            | Action::Send
+            | Action::Channel => false,
+        };
+        if !leaves_it {
+            return None;
         }
     }
     None
+}
+
+/// Whether the call is one of a function of C that calls nothing.
+fn calls_leaf(program: &Program, call: &StmtKind) -> bool {
+    let function = call.called().and_then(|func| program.functions.get(func.func.0 as usize));
+    function.is_some_and(|f| {
+        f.trust == typing::tree::Trust::Trusted && mir::leaves::is_leaf(f.symbol.unwrap_or(f.name).as_str())
+    })
 }
 
 fn is_cursor(body: &Body, local: Local) -> bool {

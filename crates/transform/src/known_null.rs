@@ -17,10 +17,7 @@ use typing::types::Bounds;
 /// Whether the body may have such an access: it makes a pointer null, and something is read or
 /// written through one.
 pub fn may_have(body: &Body) -> bool {
-    let null = |kind: &StmtKind| {
-        let assigned = matches!(kind, StmtKind::Assign(_, Rvalue::Use(Operand::Const(Const::Null(_)))));
-        assigned || matches!(kind, StmtKind::Zero(_))
-    };
+    let null = |kind: &StmtKind| kind.value().is_some_and(Rvalue::is_null) || kind.as_zero().is_some();
     body.blocks.iter().flat_map(|b| &b.stmts).any(|s| null(&s.kind))
 }
 
@@ -37,7 +34,7 @@ pub fn check(program: &Program, body: &Body, view: &View, item: Item) -> Option<
         Item::Stmt(stmt) if stmt.is_unsafe || stmt.kind.as_check().is_some() => return None,
         Item::Stmt(stmt) => {
             // A call's result is written when the call has been made.
-            let is_call = matches!(stmt.kind, StmtKind::Call { .. });
+            let is_call = stmt.kind.as_call().is_some();
             stmt_places(&stmt.kind, &mut |place, access| {
                 if !(is_call && access == Access::Write) {
                     see(place, access);

@@ -221,22 +221,20 @@ fn turns(
     (head, blocks, latch): (usize, &[usize], usize),
 ) -> Option<Turns> {
     let block = body.blocks.get(head)?;
-    let TermKind::If(condition, yes, no) = &block.term.kind else { return None };
-    let inside = |b: &BlockId| blocks.binary_search(&(b.0 as usize)).is_ok();
+    let (condition, yes, no) = block.term.kind.as_if()?;
+    let inside = |b: BlockId| blocks.binary_search(&(b.0 as usize)).is_ok();
     let holds = match (inside(yes), inside(no)) {
         (true, false) => true,
         (false, true) => false,
         _ => return None,
     };
-    if latch == head || !matches!(body.blocks.get(latch)?.term.kind, TermKind::Goto(_)) {
+    if latch == head || body.blocks.get(latch)?.term.kind.as_goto().is_none() {
         return None;
     }
     let tested = uses::whole(condition)?;
-    let compared = written_once(body, head, tested).and_then(|stmt| match &block.stmts.get(stmt)?.kind {
-        StmtKind::Assign(_, Rvalue::Binary(op, a, b, ty)) if mir::ty::is_comparison(*op) => {
-            Some((*op, a.clone(), b.clone(), *ty, stmt))
-        }
-        _ => None,
+    let compared = written_once(body, head, tested).and_then(|stmt| {
+        let (op, a, b, ty) = block.stmts.get(stmt)?.kind.value()?.comparison()?;
+        Some((op, a.clone(), b.clone(), ty, stmt))
     });
     let (op, a, b, ty, at) = match compared {
         Some(compared) => compared,
@@ -312,11 +310,9 @@ fn down(
     };
     let read = uses::whole(a).filter(|&l| is_own(body, l))?;
     // `n-- > 0` compares a copy.
-    let copied = written_once(body, head, read).and_then(|n| match &body.blocks.get(head)?.stmts.get(n)?.kind {
-        StmtKind::Assign(place, Rvalue::Use(from)) if n < at && place.as_local() == Some(read) => {
-            Some((uses::whole(from)?, n))
-        }
-        _ => None,
+    let copied = written_once(body, head, read).filter(|&n| n < at).and_then(|n| {
+        let value = body.blocks.get(head)?.stmts.get(n)?.kind.assigned_to(read)?;
+        Some((uses::whole(value.as_use()?)?, n))
     });
     let (local, read_at) = copied.unwrap_or((read, at));
     let same_type = body.locals.get(local.0 as usize)?.ty.ty == ty;
@@ -386,7 +382,7 @@ fn change(body: &Body, blocks: &[usize], counter: Local, ty: Ty) -> Option<(At, 
             if !writes {
                 continue;
             }
-            let StmtKind::Assign(_, Rvalue::Binary(op, a, b, own)) = &s.kind else { return None };
+            let (op, a, b, own) = s.kind.value()?.as_binary()?;
             let at = At { block, stmt };
             let is_counter =
                 |o: &Operand| uses::whole(o).is_some_and(|l| l == counter || is_copy(body, at, l, counter));
@@ -398,7 +394,7 @@ fn change(body: &Body, blocks: &[usize], counter: Local, ty: Ty) -> Option<(At, 
             };
             let by = match by {
                 Operand::Const(Const::Int(n, _)) if (1..=MOST_STEP).contains(&n.abs()) => {
-                    Operand::Const(Const::Int(if *op == BinOp::Sub { -n } else { *n }, ty))
+                    Operand::Const(Const::Int(if op == BinOp::Sub { -n } else { *n }, ty))
                 }
                 other => other.clone(),
             };
@@ -409,7 +405,7 @@ fn change(body: &Body, blocks: &[usize], counter: Local, ty: Ty) -> Option<(At, 
                     is_unwritten(body, blocks, l) && body.locals.get(l.0 as usize).is_some_and(|d| d.ty.ty == ty)
                 }),
             };
-            if found.is_some() || *own != ty || !steady {
+            if found.is_some() || own != ty || !steady {
                 return None;
             }
             found = Some((at, by));
@@ -423,7 +419,7 @@ fn is_copy(body: &Body, at: At, local: Local, counter: Local) -> bool {
     let made = written_once(body, at.block, local).filter(|&n| n < at.stmt);
     let value = made.and_then(|n| body.blocks.get(at.block)?.stmts.get(n));
     is_own(body, local)
-        && matches!(value.map(|s| &s.kind), Some(StmtKind::Assign(_, Rvalue::Use(from))) if uses::whole(from) == Some(counter))
+        && value.and_then(|s| s.kind.value()?.as_use()).is_some_and(|from| uses::whole(from) == Some(counter))
 }
 
 /// Whether `writes` knows the local to be assigned once, in the loop, before the statement on every

@@ -61,8 +61,8 @@ pub fn run(program: &Program, body: &mut Body) {
         }
         for at in checks {
             let stmt = body.blocks.get_mut(at.block).and_then(|b| b.stmts.get_mut(at.stmt));
-            if let Some(StmtKind::Check(check)) = stmt.map(|s| &mut s.kind) {
-                if let Check::Access(element, _) = check {
+            if let Some(check) = stmt.and_then(|s| s.kind.as_check_mut()) {
+                if let Some((element, _)) = check.as_access() {
                     *check = Check::Near(element.clone(), Operand::local(left));
                 }
             }
@@ -87,7 +87,7 @@ fn rests(
     check: At,
 ) -> Option<Local> {
     let (made, value) = writes.single(body, element)?;
-    let Rvalue::Offset(from, _) = value else { return None };
+    let (from, _) = value.as_offset()?;
     let pointer = uses::whole(from)?;
     let decl = body.locals.get(pointer.0 as usize)?;
     let fat = program.types.as_pointer(decl.ty.ty).is_some_and(|p| p.bounds == Bounds::Fat);

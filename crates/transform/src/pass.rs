@@ -6,7 +6,7 @@ use crate::steady::Guarded;
 use crate::{counted, emptied, near, removal, repeated, thin, versions};
 use flow::ranges::Summaries;
 use mir::bits::BitSet;
-use mir::ir::{Body, Callee, Program, StmtKind};
+use mir::ir::{Body, Program};
 use rustc_hash::FxHashMap;
 use typing::tree::{FuncRef, Linkage};
 
@@ -93,12 +93,7 @@ fn callees_first(bodies: &[&mut Body]) -> Vec<usize> {
     let numbers: FxHashMap<&FuncRef, usize> = bodies.iter().enumerate().map(|(n, b)| (&b.func, n)).collect();
     let callees = |n: usize| {
         let stmts = bodies.get(n).into_iter().flat_map(|b| b.blocks.iter().flat_map(|block| &block.stmts));
-        let mut found: Vec<usize> = stmts
-            .filter_map(|s| match &s.kind {
-                StmtKind::Call { callee: Callee::Direct(func), .. } => numbers.get(func).copied(),
-                _ => None,
-            })
-            .collect();
+        let mut found: Vec<usize> = stmts.filter_map(|s| numbers.get(s.kind.called()?).copied()).collect();
         found.reverse();
         found
     };

@@ -7,6 +7,7 @@
 use crate::certain;
 use crate::known_null;
 use crate::report::{self, Remaining, Report};
+use crate::uses;
 use flow::framework::{Item, Point};
 use flow::ranges::{Ranges, Summaries, View};
 use mir::ir::*;
@@ -43,7 +44,7 @@ pub fn run(
     report: &mut Report,
 ) {
     let any = |test: fn(&StmtKind) -> bool| body.blocks.iter().flat_map(|b| &b.stmts).any(|s| test(&s.kind));
-    let counts = release && any(|k| matches!(k, StmtKind::Assign(_, Rvalue::CountArith(..))));
+    let counts = release && any(|k| k.value().is_some_and(|v| v.as_count_arith().is_some()));
     let checks = any(may_go) || counts || explain && any(|k| k.as_check().is_some());
     let nulls = known_null::may_have(body);
     let summary = Summaries::wants(program, body);
@@ -65,12 +66,11 @@ pub fn run(
                 if nulls && known.last().is_none_or(|k| k.0.block != at.block) {
                     known.extend(known_null::check(program, body, &view, item).map(|check| (at, check)));
                 }
-                if let (Item::Stmt(Stmt { kind: StmtKind::Assign(_, Rvalue::CountArith(op, a, b)), .. }), true) =
-                    (item, release)
-                {
-                    verdicts.extend(fits(&view, *op, a, b).then_some((at, Verdict::Plain)));
+                let Item::Stmt(Stmt { kind, span, .. }) = item else { return };
+                if let (Some((op, a, b)), true) = (kind.value().and_then(Rvalue::as_count_arith), release) {
+                    verdicts.extend(fits(&view, op, a, b).then_some((at, Verdict::Plain)));
                 }
-                let Item::Stmt(Stmt { kind: StmtKind::Check(check), span, .. }) = item else { return };
+                let Some(check) = kind.as_check() else { return };
                 let verdict = judge(program, body, &view, check);
                 if body.func.args.is_empty() && verdict.is_none() {
                     report.warnings.extend(certain::warning(&view, check, *span));
@@ -91,22 +91,19 @@ pub fn run(
     for (at, verdict) in verdicts {
         let stmt = body.blocks.get_mut(at.block.0 as usize).and_then(|b| b.stmts.get_mut(at.stmt));
         let Some(stmt) = stmt else { continue };
-        match (verdict, &mut stmt.kind) {
-            (Verdict::Gone, kind) => {
-                *kind = StmtKind::Nop;
+        match verdict {
+            Verdict::Gone => {
+                stmt.kind = StmtKind::Nop;
                 report.removed += 1;
             }
-            (Verdict::Cheaper { may_be_null, may_be_negative, is_below }, StmtKind::Check(Check::Element(e))) => {
-                e.may_be_null = may_be_null;
-                e.may_be_negative = may_be_negative;
-                e.is_below = is_below;
-            }
-            (Verdict::Plain, StmtKind::Assign(_, value)) => {
-                if let Rvalue::CountArith(op, a, b) = value {
-                    *value = Rvalue::Binary(*op, a.clone(), b.clone(), program.types.common.long);
+            Verdict::Cheaper { may_be_null, may_be_negative, is_below } => {
+                if let Some(e) = stmt.kind.as_check_mut().and_then(Check::as_element_mut) {
+                    e.may_be_null = may_be_null;
+                    e.may_be_negative = may_be_negative;
+                    e.is_below = is_below;
                 }
             }
-            _ => {}
+            Verdict::Plain => uses::plain(&mut stmt.kind, program.types.common.long),
         }
     }
     for (at, check) in known {

@@ -166,22 +166,25 @@ impl Pass<'_> {
                 continue;
             }
             uses::written(&stmt.kind, &mut |l| facts.write(l));
-            match &stmt.kind {
-                StmtKind::StorageLive(l) | StmtKind::StorageDead(l) => facts.write(*l),
-                StmtKind::Call { .. }
-                | StmtKind::Send { .. }
-                | StmtKind::Check(_)
-                | StmtKind::Prove(_)
-                | StmtKind::Zero(_)
-                | StmtKind::SetTag(..)
-                | StmtKind::Nop => {}
-                StmtKind::Assign(place, value) => {
-                    if let Some((to, from)) = place.as_local().and_then(|to| Some((to, self.copied(to, value)?))) {
+            match stmt.kind.action() {
+                Action::Storage => stmt.kind.storage().into_iter().for_each(|l| facts.write(l)),
+                Action::None | Action::Check | Action::Fill | Action::Call | Action::Send => {}
+                Action::Assign => {
+                    let copy = |(place, value): (&Place, &Rvalue)| {
+                        let to = place.as_local()?;
+                        Some((to, self.copied(to, value)?))
+                    };
+                    if let Some((to, from)) = stmt.kind.as_assign().and_then(copy) {
                         facts.copy(to, from);
                     }
                 }
                 // What regions and owners do to locals need not be known here.
-                _ => *facts = Facts::default(),
+                Action::Assembly
+                | Action::Copy
+                | Action::Arguments
+                | Action::Owner
+                | Action::Region
+                | Action::Channel => *facts = Facts::default(),
             }
         }
     }
@@ -190,7 +193,7 @@ impl Pass<'_> {
     /// changes.
     fn element(&self, element: Local, block: usize, check: usize) -> Option<(Local, Index)> {
         let (made, value) = self.writes.single(self.body, element)?;
-        let Rvalue::Offset(from, by) = value else { return None };
+        let (from, by) = value.as_offset()?;
         let pointer = uses::whole(from).filter(|&l| self.is_own(l))?;
         let index = match by {
             Operand::Const(Const::Int(n, _)) => Index::Number(*n),
@@ -210,14 +213,11 @@ impl Pass<'_> {
 
     /// The local that the value is a copy of: as it is, or widened to 64 bits.
     fn copied(&self, to: Local, value: &Rvalue) -> Option<Local> {
-        let from = match value {
-            Rvalue::Use(a) | Rvalue::Numeric(a, _) => uses::whole(a)?,
-            _ => return None,
-        };
+        let from = uses::whole(value.same_number()?)?;
         let (old, new) = (self.bits(from)?, self.bits(to)?);
-        let alike = match value {
-            Rvalue::Use(_) => old == new && self.ty(from) == self.ty(to),
-            _ => new == 64,
+        let alike = match value.as_use() {
+            Some(_) => old == new && self.ty(from) == self.ty(to),
+            None => new == 64,
         };
         (alike && from != to && self.is_own(from) && self.is_own(to)).then_some(from)
     }

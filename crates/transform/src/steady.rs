@@ -90,9 +90,9 @@ fn count_fields(types: &TypeStore, count: CountId, see: &mut dyn FnMut(u32)) {
 
 /// The struct and the number of the field that a place ends with.
 fn field_of(program: &Program, body: &Body, place: &Place) -> Option<(RecordId, u32)> {
-    let Some(Proj::Field(n)) = place.proj.last() else { return None };
+    let (n, _) = place.last_field()?;
     let record = mir::ty::prefix_ty(program, body, place, place.proj.len() - 1).ok()?;
-    Some((program.types.as_record(record.ty)?, *n))
+    Some((program.types.as_record(record.ty)?, n))
 }
 
 /// What a loop does to memory.
@@ -167,15 +167,24 @@ fn alike(types: &TypeStore, a: RecordId, b: RecordId) -> bool {
 
 /// The places that a statement writes; none if it may write others.
 fn writes<'b>(kind: &'b StmtKind, quiet: &FxHashSet<FuncRef>) -> Option<Vec<&'b Place>> {
-    match kind {
-        StmtKind::Call { dest, callee: Callee::Direct(func), .. } if quiet.contains(func) => {
-            Some(dest.iter().collect())
+    match kind.action() {
+        Action::Call => {
+            quiet.contains(kind.called()?).then_some(())?;
+            Some(kind.as_call()?.dest.iter().collect())
         }
-        StmtKind::Nop | StmtKind::Check(_) | StmtKind::Prove(_) => Some(vec![]),
-        StmtKind::StorageLive(_) | StmtKind::StorageDead(_) => Some(vec![]),
-        StmtKind::Zero(place) => Some(vec![place]),
-        StmtKind::Assign(place, value) => is_quiet(value).then(|| vec![place]),
-        _ => None,
+        Action::None | Action::Check | Action::Storage => Some(vec![]),
+        Action::Fill => Some(vec![kind.as_zero()?]),
+        Action::Assign => {
+            let (place, value) = kind.as_assign()?;
+            is_quiet(value).then(|| vec![place])
+        }
+        Action::Assembly
+        | Action::Copy
+        | Action::Arguments
+        | Action::Owner
+        | Action::Region
+        | Action::Send
+        | Action::Channel => None,
     }
 }
 
@@ -199,6 +208,15 @@ fn is_quiet(value: &Rvalue) -> bool {
         | Rvalue::CountArith(..)
         | Rvalue::Truth(_)
         | Rvalue::Builtin(..) => true,
-        _ => false,
+        Rvalue::MakeTypedVoid(..)
+        | Rvalue::Measure(_)
+        | Rvalue::BlockSize(_)
+        | Rvalue::Alloc { .. }
+        | Rvalue::Borrow(..)
+        | Rvalue::Retain(_)
+        | Rvalue::NewKey(..)
+        | Rvalue::Tag(_)
+        | Rvalue::VaArg(..)
+        | Rvalue::LabelAddr(..) => false,
     }
 }

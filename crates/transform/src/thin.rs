@@ -41,10 +41,11 @@ pub fn warnings(program: &Program, body: &Body) -> Vec<Diagnostic> {
     for block in &body.blocks {
         for (stmt, at) in block.stmts.iter().zip(0..).filter(|(stmt, _)| !stmt.is_unsafe) {
             let look = Look { program, body, before: block.stmts.get(..at).unwrap_or(&[]) };
-            let found = match &stmt.kind {
-                StmtKind::Check(Check::Enough { want, have }) => look.enough(want, have, stmt.span),
-                StmtKind::Call { callee: Callee::Direct(func), args, .. } => look.string_write(func, args, stmt.span),
-                _ => None,
+            let (wanted, call) = (stmt.kind.as_check().and_then(Check::as_enough), stmt.kind.as_call());
+            let found = match (wanted, stmt.kind.called().zip(call)) {
+                (Some((want, have)), _) => look.enough(want, have, stmt.span),
+                (None, Some((func, call))) => look.string_write(func, call.args, stmt.span),
+                (None, None) => None,
             };
             all.extend(found);
         }
@@ -56,10 +57,7 @@ impl<'a> Look<'a> {
     /// What the local of an operand was made from.
     fn made(&self, operand: &Operand) -> Option<&'a Rvalue> {
         let local = operand.place()?.as_local()?;
-        self.before.iter().rev().find_map(|stmt| match &stmt.kind {
-            StmtKind::Assign(place, value) if place.as_local() == Some(local) => Some(value),
-            _ => None,
-        })
+        self.before.iter().rev().find_map(|stmt| stmt.kind.assigned_to(local))
     }
 
     /// The variable that an operand reads, or that it is the address of.
@@ -71,26 +69,26 @@ impl<'a> Look<'a> {
         };
         match operand.place().and_then(named) {
             Some(name) if operand.place()?.proj.is_empty() => Some((name, true)),
-            _ => match self.made(operand)? {
-                Rvalue::AddrOf(place) if matches!(place.proj.as_slice(), [Proj::Index(_)]) => {
-                    Some((named(place)?, false))
-                }
-                _ => None,
-            },
+            _ => {
+                let place = self.made(operand)?.as_address_of()?;
+                let element = place.proj.len() == 1 && place.indices().next().is_some();
+                element.then_some((named(place)?, false))
+            }
         }
     }
 
     fn room(&self, operand: &Operand) -> Option<Room> {
-        match self.made(operand)? {
-            Rvalue::MakeCounted { ty, ptr, count: Operand::Const(Const::Int(count, _)) } => {
-                let (name, thin) = self.name(ptr)?;
-                let elem = self.program.types.as_pointer(*ty)?.target.ty;
-                // A variable with bounds keeps them; of one without the count is one.
-                (!thin || *count == 1).then_some(Room { count: *count, elem, name, thin })
-            }
-            Rvalue::MakeFat { ptr, .. } => self.room(ptr),
-            Rvalue::Part(from, _, _) | Rvalue::Use(from) => self.room(from),
-            _ => None,
+        let value = self.made(operand)?;
+        if let Some((ty, ptr, count)) = value.as_make_counted() {
+            let Operand::Const(Const::Int(count, _)) = count else { return None };
+            let (name, thin) = self.name(ptr)?;
+            let elem = self.program.types.as_pointer(ty)?.target.ty;
+            // A variable with bounds keeps them; of one without the count is one.
+            return (!thin || *count == 1).then_some(Room { count: *count, elem, name, thin });
+        }
+        match value.made_of()? {
+            (from, Way::Same | Way::Word(_) | Way::Fat) => self.room(from),
+            (_, Way::Bits | Way::Number | Way::Typed | Way::Counted | Way::Moved | Way::Retained) => None,
         }
     }
 
@@ -100,7 +98,7 @@ impl<'a> Look<'a> {
 
     /// A check that `have` elements are as many as `want`.
     fn enough(&self, want: &Operand, have: &Operand, span: Span) -> Option<Diagnostic> {
-        let Rvalue::Remaining(pointer) = self.made(have)? else { return None };
+        let pointer = self.made(have)?.as_remaining()?;
         let room = self.room(pointer).filter(|room| room.thin)?;
         let step = mir::ty::operand_ty(self.program, self.body, pointer).ok()?;
         let unit = self.size(self.program.types.as_pointer(step)?.target.ty)?;
@@ -127,16 +125,18 @@ impl<'a> Look<'a> {
         if let Operand::Const(Const::Int(count, _)) = want {
             return Some((1, *count));
         }
-        match self.made(want)? {
-            Rvalue::Use(from) | Rvalue::Clamp(from) | Rvalue::Numeric(from, _) => self.wanted(from),
-            Rvalue::Binary(BinOp::Mul, a, b, _) | Rvalue::CountArith(BinOp::Mul, a, b) => match (a, b) {
-                (Operand::Const(Const::Int(n, _)), other) | (other, Operand::Const(Const::Int(n, _)))
-                    if !matches!(other, Operand::Const(_)) =>
-                {
-                    Some((*n, 0))
-                }
-                _ => None,
-            },
+        let value = self.made(want)?;
+        if let Some(from) = value.same_number().or(value.as_clamp()) {
+            return self.wanted(from);
+        }
+        let plain = value.as_binary().map(|(op, a, b, _)| (op, a, b));
+        match plain.or(value.as_count_arith())? {
+            (BinOp::Mul, Operand::Const(Const::Int(n, _)), other)
+            | (BinOp::Mul, other, Operand::Const(Const::Int(n, _)))
+                if !matches!(other, Operand::Const(_)) =>
+            {
+                Some((*n, 0))
+            }
             _ => None,
         }
     }
@@ -182,12 +182,15 @@ impl<'a> Look<'a> {
         match operand {
             Operand::Const(Const::Addr(ConstAddrKey::Str(id), 0, _)) => text(*id),
             Operand::Const(_) => None,
-            Operand::Copy(_) | Operand::Move(_) => match self.made(operand)? {
-                Rvalue::Use(from) | Rvalue::Part(from, _, _) => self.literal(from),
-                Rvalue::MakeFat { ptr, .. } | Rvalue::MakeCounted { ptr, .. } => self.literal(ptr),
-                Rvalue::AddrOf(Place { base: PlaceBase::Str(id), .. }) => text(*id),
-                _ => None,
-            },
+            Operand::Copy(_) | Operand::Move(_) => {
+                let value = self.made(operand)?;
+                match (value.as_address_of().map(|place| place.base), value.made_of()) {
+                    (Some(PlaceBase::Str(id)), _) => text(id),
+                    (_, Some((from, Way::Same | Way::Word(_) | Way::Fat | Way::Counted))) => self.literal(from),
+                    (_, Some((_, Way::Bits | Way::Number | Way::Typed | Way::Moved | Way::Retained))) => None,
+                    (Some(PlaceBase::Local(_) | PlaceBase::Global(_)) | None, None) => None,
+                }
+            }
         }
     }
 

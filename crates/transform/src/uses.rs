@@ -50,10 +50,7 @@ impl Writes {
             return None;
         }
         let at = self.places(local).first().copied()?;
-        match &body.blocks.get(at.block)?.stmts.get(at.stmt)?.kind {
-            StmtKind::Assign(place, value) if place.as_local() == Some(local) => Some((at, value)),
-            _ => None,
-        }
+        Some((at, body.blocks.get(at.block)?.stmts.get(at.stmt)?.kind.assigned_to(local)?))
     }
 
     /// The statements that write the local.
@@ -84,8 +81,14 @@ pub fn whole(operand: &Operand) -> Option<Local> {
 
 /// The local of which one element is checked.
 pub fn single_check(kind: &StmtKind) -> Option<Local> {
-    match kind {
-        StmtKind::Check(Check::Access(pointer, Operand::Const(Const::Int(1, _)))) => whole(pointer),
-        _ => None,
+    let (pointer, count) = kind.as_check()?.as_access()?;
+    whole(pointer).filter(|_| matches!(count, Operand::Const(Const::Int(1, _))))
+}
+
+/// Makes arithmetic of counts plain, which is on numbers of the type then.
+pub fn plain(kind: &mut StmtKind, long: typing::types::Ty) {
+    let Some((_, value)) = kind.as_assign_mut() else { return };
+    if let Some((op, a, b)) = value.as_count_arith() {
+        *value = Rvalue::Binary(op, a.clone(), b.clone(), long);
     }
 }

@@ -773,6 +773,19 @@ impl BorrowKind {
         }
     }
 
+    /// Whether it is lent to a call that uses it as its own, until the call returns.
+    pub fn is_for_call(self) -> bool {
+        match self {
+            BorrowKind::Lend => true,
+            BorrowKind::Shared
+            | BorrowKind::View
+            | BorrowKind::Any
+            | BorrowKind::Slot
+            | BorrowKind::Sight
+            | BorrowKind::Read => false,
+        }
+    }
+
     /// Whether a pointer that may be kept is lent, to what the place owns.
     pub fn lends_pointer(self) -> bool {
         match self {

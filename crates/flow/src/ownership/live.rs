@@ -426,7 +426,7 @@ impl Outs {
 
 /// Whether the statement makes a pointer to bytes one to pointers.
 fn is_from_bytes(program: &Program, body: &Body, kind: &StmtKind) -> bool {
-    let Some((dest, from)) = kind.as_assign().and_then(|(dest, value)| Some((dest, value.as_bits()?))) else {
+    let Some((dest, from)) = kind.as_assign().and_then(|(dest, value)| Some((dest, value.as_bits()?.0))) else {
         return false;
     };
     let types = &program.types;

@@ -224,37 +224,28 @@ impl Problem<'_> {
     pub fn checked(&self, state: &mut State, check: &Check) {
         let val = |operand: &Operand| self.terms.val(&self.program.types, operand);
         let zero = Val::Const(0);
-        let _ = match check {
-            Check::Index(i, n) => match (val(i), val(n)) {
-                (Some(i), Some(n)) => self.assume(state, zero, i, 0) && self.assume(state, i, n, -1),
-                _ => true,
-            },
-            Check::Element(e) => {
-                if let Some(base) = val(&e.base) {
-                    self.assume_truth(state, base, true, 0);
-                }
-                match (val(&e.index), val(&e.count)) {
-                    // An index of 64 bits without a sign is compared as it is: the count is a
-                    // signed number.
-                    (Some(i), Some(n)) => self.assume(state, zero, i, 0) && self.assume(state, i, n, -1),
-                    _ => true,
-                }
+        let both = |pair: Option<(&Operand, &Operand)>| pair.and_then(|(a, b)| val(a).zip(val(b)));
+        // Where a check cannot pass, what follows is not reached, whatever is known there.
+        if let Some(pointer) = check.as_element().map(|e| &e.base).or(check.as_not_null()).and_then(val) {
+            self.assume_truth(state, pointer, true, 0);
+        }
+        // An index of 64 bits without a sign is compared as it is: the count of a pointer is a signed
+        // number.
+        if let Some((i, n)) = both(check.bounds().map(|b| (b.index, b.count))) {
+            let _ = self.assume(state, zero, i, 0) && self.assume(state, i, n, -1);
+        }
+        if let Some((want, have)) = both(check.as_enough()) {
+            self.assume(state, want, have, 0);
+        }
+        if let Some(by) = check.as_divide().and_then(|(_, by)| val(by)) {
+            self.assume_apart(state, by, zero, 0);
+        }
+        if let Some((new, there)) = both(check.as_count()) {
+            // Below 1 the new one is not compared, and a negative old one is none.
+            if self.lower(state, new) >= 1 && self.lower(state, there) >= 0 {
+                self.assume(state, new, there, 0);
             }
-            Check::NotNull(p) => val(p).is_none_or(|p| self.assume_truth(state, p, true, 0)),
-            Check::Enough { want, have } => match (val(want), val(have)) {
-                (Some(want), Some(have)) => self.assume(state, want, have, 0),
-                _ => true,
-            },
-            Check::Divide(_, b) => val(b).is_none_or(|b| self.assume_apart(state, b, zero, 0)),
-            Check::Count(new, there) => match (val(new), val(there)) {
-                // Below 1 the new one is not compared, and a negative old one is none.
-                (Some(new), Some(there)) if self.lower(state, new) >= 1 && self.lower(state, there) >= 0 => {
-                    self.assume(state, new, there, 0)
-                }
-                _ => true,
-            },
-            _ => true,
-        };
+        }
     }
 }
 

@@ -277,10 +277,7 @@ pub fn returns_twice(program: &Program, body: &Body) -> bool {
         Callee::Pointer(_) | Callee::Start(_) | Callee::Spawn(..) => None,
     };
     let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
-    let mut callees = stmts.filter_map(|s| match &s.kind {
-        StmtKind::Call { callee, .. } => named(callee),
-        _ => None,
-    });
+    let mut callees = stmts.filter_map(|s| named(s.kind.as_call()?.callee));
     callees.any(|name| {
         let name = name.as_str();
         name.contains("setjmp") || name.ends_with("vfork") || name == "getcontext"

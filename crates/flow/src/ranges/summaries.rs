@@ -52,10 +52,8 @@ impl Summaries {
 
 /// All values of the integer type that the body returns.
 fn whole(program: &Program, body: &Body) -> Option<Range> {
-    body.blocks.iter().find_map(|block| match &block.term.kind {
-        TermKind::Return(Some(operand)) => {
-            mir::ty::operand_ty(program, body, operand).ok().and_then(|ty| int_range(&program.types, ty))
-        }
-        _ => None,
+    body.blocks.iter().find_map(|block| {
+        let ty = mir::ty::operand_ty(program, body, block.term.kind.returned()?).ok()?;
+        int_range(&program.types, ty)
     })
 }

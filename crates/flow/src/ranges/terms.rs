@@ -141,14 +141,12 @@ impl Terms {
                 self.thresholds.extend([n - 1, *n, n + 1]);
             }
         };
-        match kind {
-            StmtKind::Assign(_, Rvalue::Binary(op, a, b, _)) if mir::ty::is_comparison(*op) => {
-                note(a);
-                note(b);
-            }
-            StmtKind::Check(Check::Index(_, n)) => note(n),
-            _ => {}
+        if let Some((_, a, b, _)) = kind.value().and_then(Rvalue::comparison) {
+            note(a);
+            note(b);
         }
+        let bounds = kind.as_check().and_then(Check::bounds).filter(|bounds| bounds.element.is_none());
+        bounds.into_iter().for_each(|bounds| note(bounds.count));
     }
 
     fn track(&mut self, program: &Program, body: &Body, place: &Place) -> Option<Term> {
@@ -194,25 +192,28 @@ impl Terms {
         let is_int = |operand: &Operand| {
             mir::ty::operand_ty(program, body, operand).is_ok_and(|ty| int_range(types, ty).is_some())
         };
-        match value {
-            Rvalue::Binary(op, a, b, ty) => {
-                let pointers = matches!(types.kind(*ty), TyKind::Ptr(_) | TyKind::NullPtr);
-                let null = |o: &Operand| matches!(o, Operand::Const(Const::Null(_) | Const::Int(0, _)));
-                let tests_null = matches!(op, BinOp::Eq | BinOp::Ne) && (null(a) || null(b));
-                let followed = if pointers { tests_null } else { is_int(a) && is_int(b) };
-                followed.then_some(())?;
-                Some(Key::Binary(*op, val(a)?, val(b)?, *ty))
-            }
-            Rvalue::CountArith(op, a, b) => Some(Key::Count(*op, val(a)?, val(b)?)),
-            Rvalue::Numeric(a, ty) => {
-                int_range(types, *ty)?;
-                is_int(a).then_some(())?;
-                Some(Key::Numeric(val(a)?, *ty))
-            }
-            Rvalue::Clamp(a) => Some(Key::Clamp(val(a)?)),
-            Rvalue::Truth(a) => Some(Key::Truth(val(a)?)),
-            Rvalue::Unary(UnOp::Not, a) => Some(Key::Not(val(a)?)),
-            _ => None,
+        if let Some((op, a, b, ty)) = value.as_binary() {
+            let pointers = matches!(types.kind(ty), TyKind::Ptr(_) | TyKind::NullPtr);
+            let null = |o: &Operand| matches!(o, Operand::Const(Const::Null(_) | Const::Int(0, _)));
+            let tests_null = matches!(op, BinOp::Eq | BinOp::Ne) && (null(a) || null(b));
+            let followed = if pointers { tests_null } else { is_int(a) && is_int(b) };
+            followed.then_some(())?;
+            return Some(Key::Binary(op, val(a)?, val(b)?, ty));
+        }
+        if let Some((op, a, b)) = value.as_count_arith() {
+            return Some(Key::Count(op, val(a)?, val(b)?));
+        }
+        if let Some((a, ty)) = value.as_numeric() {
+            int_range(types, ty)?;
+            is_int(a).then_some(())?;
+            return Some(Key::Numeric(val(a)?, ty));
+        }
+        if let Some(a) = value.as_clamp() {
+            return Some(Key::Clamp(val(a)?));
+        }
+        match value.tested()? {
+            (a, true) => Some(Key::Truth(val(a)?)),
+            (a, false) => Some(Key::Not(val(a)?)),
         }
     }
 
@@ -271,7 +272,9 @@ fn apart(program: &Program, body: &Body, a: &Place, b: &Place) -> bool {
             }
             continue;
         }
-        let (Proj::Field(_), Proj::Field(_)) = (x, y) else { return false };
+        if !x.is_field() || !y.is_field() {
+            return false;
+        }
         let record = mir::ty::prefix_ty(program, body, a, n).ok().and_then(|q| program.types.as_record(q.ty));
         let is_struct = record.is_some_and(|r| program.types.record(r).kind == RecordKind::Struct);
         // What lies behind a pointer in one of the parts may be the other part.
@@ -307,10 +310,10 @@ fn tracked_type(program: &Program, body: &Body, place: &Place) -> Option<Range> 
     if qty.quals.is_volatile || qty.quals.is_atomic {
         return None;
     }
-    if let Some((Proj::Field(n), _)) = place.proj.split_last() {
+    if let Some((n, _)) = place.last_field() {
         let record = mir::ty::prefix_ty(program, body, place, place.proj.len() - 1).ok()?;
         let fields = program.types.record(program.types.as_record(record.ty)?).fields.clone()?;
-        if fields.get(*n as usize)?.width.is_some() {
+        if fields.get(n as usize)?.width.is_some() {
             return None;
         }
     }

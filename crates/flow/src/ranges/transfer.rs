@@ -80,7 +80,7 @@ impl Problem<'_> {
             StmtKind::Assign(place, value) => {
                 self.assign(state, place, value);
                 // A negative count has no room, which is a fault.
-                if let Rvalue::Alloc { count, fallible: false, .. } = value {
+                if let Some(Allocation { count, fallible: false, .. }) = value.as_alloc() {
                     let own = count.place().is_some_and(|c| c.base == place.base);
                     if let (false, Some(count)) = (own, self.terms.val(&self.program.types, count)) {
                         self.assume(state, Val::Const(0), count, 0);
@@ -185,7 +185,7 @@ impl Problem<'_> {
     }
 
     fn assign(&self, state: &mut State, place: &Place, value: &Rvalue) {
-        if let Rvalue::VaArg(list, _) = value {
+        if let Some((list, _)) = value.as_va_arg() {
             self.write(state, list);
         }
         let Some(term) = self.terms.term(place) else {
@@ -272,38 +272,36 @@ impl Problem<'_> {
         let whole = self.terms.type_of(dest);
         let unknown = || Out::range(whole);
         let val = |operand: &Operand| self.terms.val(types, operand);
-        match value {
-            Rvalue::Use(a) | Rvalue::Part(a, Part::Ptr, _) => match val(a) {
-                Some(a) => Out::range(self.range(state, a)).near(a, Range::single(0)),
-                None => unknown(),
-            },
-            Rvalue::MakeFat { ptr: a, .. } | Rvalue::MakeCounted { ptr: a, .. } | Rvalue::MakeTypedVoid(a, ..) => {
-                match val(a) {
-                    Some(a) => Out::range(self.range(state, a)).near(a, Range::single(0)),
-                    None => unknown(),
-                }
-            }
-            Rvalue::AddrOf(place) if !place.has_deref() => Out::range(Range::single(1)),
-            Rvalue::Alloc { fallible: false, .. } => Out::range(Range::single(1)),
-            Rvalue::Unary(UnOp::Neg, a) => match val(a) {
-                Some(a) => self.fit(whole, Range::single(0).minus(self.precise(state, a))),
-                None => unknown(),
-            },
-            Rvalue::Unary(UnOp::BitNot, a) => match val(a) {
-                Some(a) => {
-                    let top = if whole.lo < 0 { -1 } else { whole.hi };
-                    self.fit(whole, Range::single(top).minus(self.precise(state, a)))
-                }
-                None => unknown(),
-            },
-            Rvalue::Remaining(_) | Rvalue::Measure(_) | Rvalue::BlockSize(_) => Out::range(COUNTS),
-            _ => match self.terms.key(self.program, self.body, value) {
-                Some(key) => self.expression(state, whole, key),
-                None if matches!(value, Rvalue::Binary(op, ..) if mir::ty::is_comparison(*op)) => {
-                    Out::range(Range::new(0, 1))
-                }
-                None => unknown(),
-            },
+        let same = match value.made_of() {
+            Some((a, Way::Same | Way::Word(Part::Ptr) | Way::Fat | Way::Counted | Way::Typed)) => Some(a),
+            // Numbers that may change on the way.
+            Some((_, Way::Bits | Way::Number | Way::Moved | Way::Retained))
+            | Some((_, Way::Word(Part::Lo | Part::Hi | Part::Type)))
+            | None => None,
+        };
+        if let Some(a) = same {
+            return val(a).map_or_else(unknown, |a| Out::range(self.range(state, a)).near(a, Range::single(0)));
+        }
+        let object = value.as_address_of().is_some_and(|place| !place.has_deref());
+        if object || value.as_alloc().is_some_and(|made| !made.fallible) {
+            return Out::range(Range::single(1));
+        }
+        let top = match value.as_unary() {
+            Some((UnOp::Neg, a)) => Some((0, a)),
+            Some((UnOp::BitNot, a)) => Some((if whole.lo < 0 { -1 } else { whole.hi }, a)),
+            Some((UnOp::Not | UnOp::Real | UnOp::Imag, _)) | None => None,
+        };
+        if let Some((top, a)) = top {
+            let below = |a| self.fit(whole, Range::single(top).minus(self.precise(state, a)));
+            return val(a).map_or_else(unknown, below);
+        }
+        if value.as_remaining().or(value.as_measure()).or(value.as_block_size()).is_some() {
+            return Out::range(COUNTS);
+        }
+        match self.terms.key(self.program, self.body, value) {
+            Some(key) => self.expression(state, whole, key),
+            None if value.comparison().is_some() => Out::range(Range::new(0, 1)),
+            None => unknown(),
         }
     }
 

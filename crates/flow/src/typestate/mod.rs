@@ -22,7 +22,6 @@ use rustc_hash::FxHashMap;
 use source::{Sink, Span};
 use std::collections::BTreeMap;
 use typing::contracts::{Contract, MessageId, Side, StateId};
-use typing::tree::BorrowKind;
 use typing::types::{EndSet, Endpoint, FuncTy, Ty};
 
 use crate::framework::{solve, Analysis, Direction, Item, Point};
@@ -99,7 +98,8 @@ impl<'a> Typestate<'a> {
         let lent = mir::ends::lent(body, |local| numbers.contains_key(&local));
         let mut moved = FxHashMap::default();
         for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-            if let StmtKind::Assign(dest, Rvalue::Use(Operand::Move(from))) = &stmt.kind {
+            let Some((dest, value)) = stmt.kind.as_assign() else { continue };
+            if let Some(Operand::Move(from)) = value.as_use() {
                 let temp = dest.as_local().filter(|l| numbers.contains_key(l) && is_temp(body, *l));
                 moved.extend(temp.map(|temp| (temp, from.clone())));
             }
@@ -276,7 +276,23 @@ impl<'a> Typestate<'a> {
             }
             // No analysis sees what a pointer to a variable does to its state.
             StmtKind::CursorBegin(_, place) => self.no_address(place, span, report),
-            other => stmt_places(other, &mut |place, access| {
+            other @ (StmtKind::Check(_)
+            | StmtKind::Prove(Proof::NonNull(_))
+            | StmtKind::CopyElements { .. }
+            | StmtKind::SetTag(..)
+            | StmtKind::VaStart(_)
+            | StmtKind::VaEnd(_)
+            | StmtKind::VaCopy(..)
+            | StmtKind::Asm(_)
+            | StmtKind::ArenaBegin(..)
+            | StmtKind::ArenaEnd(..)
+            | StmtKind::Open(..)
+            | StmtKind::Close(..)
+            | StmtKind::DropSlot(_)
+            | StmtKind::Pack(..)
+            | StmtKind::Unpack { .. }
+            | StmtKind::SetNew(_)
+            | StmtKind::Nop) => stmt_places(other, &mut |place, access| {
                 if access == Access::Write && self.variable(place).is_some() {
                     self.set(s, place, declared(None, span));
                 }
@@ -315,15 +331,16 @@ impl<'a> Typestate<'a> {
     }
 
     fn assign(&self, s: &mut State, dest: &Place, value: &Rvalue, span: Span, report: Report) {
-        match value {
-            // Only while the call that it is made for lasts.
-            Rvalue::Borrow(BorrowKind::Lend, place, _) if self.end_at(place).is_some() => return,
-            Rvalue::AddrOf(place) | Rvalue::Borrow(_, place, _) => self.no_address(place, span, report),
-            _ => {}
+        // Only while the call that it is made for lasts.
+        if value.as_borrow().is_some_and(|(kind, place, _)| kind.is_for_call() && self.end_at(place).is_some()) {
+            return;
+        }
+        if let Some((place, _)) = value.points_at() {
+            self.no_address(place, span, report);
         }
         let Some(end) = self.end_at(dest) else { return };
-        let states = match value {
-            Rvalue::Use(operand) => match operand.place() {
+        let states = match value.as_use() {
+            Some(operand) => match operand.place() {
                 Some(place) => {
                     let states = self.states(s, place, span);
                     self.widened(place, end, &states, span, report);
@@ -338,7 +355,7 @@ impl<'a> Typestate<'a> {
                 }
                 None => States::default(),
             },
-            _ => declared(None, span),
+            None => declared(None, span),
         };
         self.set(s, dest, states);
     }
@@ -482,10 +499,12 @@ impl<'a> Typestate<'a> {
     /// What a function gives back is in the state that its type says; so is what it was lent, when
     /// it is left.
     fn leave(&self, state: &State, term: &Terminator, report: Report) {
-        let TermKind::Return(value) = &term.kind else { return };
+        if !term.kind.is_return() {
+            return;
+        }
         let function = self.program.functions.get(self.body.func.func.0 as usize);
         let Some(func) = function.and_then(|f| self.program.types.as_func(f.ty)) else { return };
-        if let Some(value) = value {
+        if let Some(value) = term.kind.returned() {
             let want = self.program.types.as_endpoint(func.ret).and_then(|end| end.state);
             self.goes(&mut state.clone(), value, want, "as the result", term.span, report);
         }

@@ -7,7 +7,7 @@
 
 use flow::framework::{solve, Analysis, Direction, Edge, Item, Point};
 use mir::cfg::Cfg;
-use mir::effects::{stmt_places, term_places, Access};
+use mir::effects::{flags, stmt_places, term_places, Access, Code};
 use mir::ir::*;
 use mir::ty::owns;
 use source::Span;
@@ -132,7 +132,7 @@ pub fn follow(program: &Program, body: &Body, sites: &[Site]) -> Found {
         match item {
             Item::Stmt(stmt) => {
                 follow.step(&mut state, at, stmt, &mut see);
-                let StmtKind::Dispose { moved, .. } = &stmt.kind else { return };
+                let Some(Disposal { moved, .. }) = stmt.kind.as_dispose() else { return };
                 let holds = found.freed.last().filter(|f| f.at == at).map_or(0, |f| f.holds);
                 let hard = |n: &usize| {
                     let elem = sites.get(*n).map(|s| s.elem);
@@ -216,10 +216,12 @@ impl Follow<'_> {
 
     /// The local that a value moves, if it is the same pointer then, and what the value may hold.
     fn moved(&self, state: &[u64], value: &Rvalue) -> (Option<Local>, u64) {
-        let from = match value {
-            Rvalue::Use(a) | Rvalue::Bits(a, _) | Rvalue::Part(a, Part::Ptr, _) => a,
-            Rvalue::MakeCounted { ptr, .. } | Rvalue::MakeFat { ptr, .. } => ptr,
-            _ => return (None, OTHER),
+        let from = match value.made_of() {
+            Some((a, Way::Same | Way::Bits | Way::Word(Part::Ptr) | Way::Fat | Way::Counted)) => a,
+            // A `void *` that remembers a type is followed no further.
+            Some((_, Way::Typed | Way::Word(Part::Lo | Part::Hi | Part::Type)))
+            | Some((_, Way::Number | Way::Moved | Way::Retained))
+            | None => return (None, OTHER),
         };
         match from {
             Operand::Move(place) => match self.owner(place) {
@@ -238,15 +240,17 @@ impl Follow<'_> {
                 report(Event::Refused(holds, why), span);
             }
         };
-        if stmt.is_unsafe || matches!(stmt.kind, StmtKind::Asm(_)) {
+        if stmt.is_unsafe || flags(&stmt.kind).code == Code::Assembly {
             let mut used = 0;
             stmt_places(&stmt.kind, &mut |place, _| {
                 used |= place.base_local().map_or(0, |l| self.holds(state, l));
             });
             refuse(used, "unsafe code uses it here");
         }
-        match &stmt.kind {
-            StmtKind::Assign(dest, value) => {
+        let kind = &stmt.kind;
+        match kind.action() {
+            Action::Assign => {
+                let Some((dest, value)) = kind.as_assign() else { return };
                 let (from, mut holds) = self.moved(state, value);
                 let site = self.sites.iter().position(|s| s.at == at);
                 if let Some(n) = site {
@@ -272,37 +276,40 @@ impl Follow<'_> {
                     None => refuse(if from.is_some() { holds } else { 0 }, ELSEWHERE),
                 }
             }
-            StmtKind::Dispose { value: Operand::Move(place), handle, .. } if self.owner(place).is_some() => {
-                let local = self.owner(place).unwrap_or(Local(0));
-                let holds = self.holds(state, local);
+            Action::Storage => {
+                let Some(local) = kind.storage() else { return };
+                if kind.ends().is_some() {
+                    refuse(self.holds(state, local), LOST);
+                }
                 self.set(state, local, 0);
-                match handle {
-                    Some(_) => refuse(holds, ELSEWHERE),
-                    None if holds >> FIRST != 0 => report(Event::Freed(holds), span),
-                    None => {}
-                }
             }
-            StmtKind::StorageLive(local) => self.set(state, *local, 0),
-            StmtKind::StorageDead(local) => {
-                refuse(self.holds(state, *local), LOST);
-                self.set(state, *local, 0);
-            }
-            StmtKind::Swap(a, b) => match (self.owner(a), self.owner(b)) {
-                (Some(a), Some(b)) => {
-                    let (x, y) = (self.holds(state, a), self.holds(state, b));
-                    self.set(state, a, y);
-                    self.set(state, b, x);
-                }
-                (a, b) => {
-                    for local in [a, b].into_iter().flatten() {
-                        refuse(self.holds(state, local), ELSEWHERE);
-                        self.set(state, local, OTHER);
-                    }
-                }
-            },
             // What is checked stays where it is, and elements are copied out of it.
-            StmtKind::Check(_) | StmtKind::Prove(_) | StmtKind::CopyElements { .. } => {}
-            kind => {
+            Action::None | Action::Check | Action::Copy => {}
+            Action::Fill
+            | Action::Call
+            | Action::Assembly
+            | Action::Arguments
+            | Action::Owner
+            | Action::Region
+            | Action::Send
+            | Action::Channel => {
+                let freed = kind.as_dispose().and_then(|end| match end.value {
+                    Operand::Move(place) => Some((self.owner(place)?, end.handle)),
+                    Operand::Copy(_) | Operand::Const(_) => None,
+                });
+                if let Some((local, handle)) = freed {
+                    let holds = self.holds(state, local);
+                    self.set(state, local, 0);
+                    match handle {
+                        Some(_) => refuse(holds, ELSEWHERE),
+                        None if holds >> FIRST != 0 => report(Event::Freed(holds), span),
+                        None => {}
+                    }
+                    return;
+                }
+                if let Some((a, b)) = kind.as_swap() {
+                    return self.swap(state, self.owner(a), self.owner(b), &mut refuse);
+                }
                 let mut changed = vec![];
                 stmt_places(kind, &mut |place, access| {
                     let Some(local) = self.owner(place) else { return };
@@ -314,19 +321,32 @@ impl Follow<'_> {
                         }
                         Access::Write => {
                             refuse(self.holds(state, local), LOST);
-                            changed.push((local, if matches!(kind, StmtKind::Zero(_)) { NULL } else { OTHER }));
+                            changed.push((local, if kind.as_zero().is_some() { NULL } else { OTHER }));
                         }
                         Access::Address => refuse(self.holds(state, local), ELSEWHERE),
                     }
                 });
                 // A slot that is dropped is not a slot on the stack.
-                if let StmtKind::DropSlot(place) = kind {
+                if let Some(place) = kind.as_drop_slot() {
                     refuse(self.owner(place).map_or(0, |l| self.holds(state, l)), ELSEWHERE);
                 }
                 for (local, holds) in changed {
                     self.set(state, local, holds);
                 }
             }
+        }
+    }
+
+    fn swap(&self, state: &mut [u64], a: Option<Local>, b: Option<Local>, refuse: &mut dyn FnMut(u64, &'static str)) {
+        if let (Some(a), Some(b)) = (a, b) {
+            let (x, y) = (self.holds(state, a), self.holds(state, b));
+            self.set(state, a, y);
+            self.set(state, b, x);
+            return;
+        }
+        for local in [a, b].into_iter().flatten() {
+            refuse(self.holds(state, local), ELSEWHERE);
+            self.set(state, local, OTHER);
         }
     }
 
@@ -338,7 +358,7 @@ impl Follow<'_> {
         if let Some(local) = moved {
             report(Event::Refused(self.holds(state, local), ELSEWHERE), term.span);
         }
-        if matches!(term.kind, TermKind::Return(_) | TermKind::GotoComputed(_)) {
+        if term.kind.is_return() || term.kind.as_computed().is_some() {
             let left = state.iter().fold(0, |all, h| all | h);
             report(Event::Refused(left, LOST), term.span);
         }
@@ -356,10 +376,21 @@ impl Follow<'_> {
         for stmt in stmts.iter().rev() {
             let Some((dest, value)) = stmt.kind.as_assign() else {
                 // What may change an owner in between ends the search.
-                if !matches!(stmt.kind, StmtKind::Nop | StmtKind::Check(_) | StmtKind::StorageLive(_)) {
-                    return None;
+                match stmt.kind.action() {
+                    Action::None | Action::Check => continue,
+                    Action::Storage if stmt.kind.begins().is_some() => continue,
+                    Action::Storage
+                    | Action::Assign
+                    | Action::Fill
+                    | Action::Call
+                    | Action::Assembly
+                    | Action::Copy
+                    | Action::Arguments
+                    | Action::Owner
+                    | Action::Region
+                    | Action::Send
+                    | Action::Channel => return None,
                 }
-                continue;
             };
             if dest.as_local() != Some(tests) {
                 if self.owner(dest).is_some() {
@@ -368,22 +399,22 @@ impl Follow<'_> {
                 continue;
             }
             let null = |o: &Operand| matches!(o, Operand::Const(Const::Null(_) | Const::Int(0, _)));
-            let from = match value {
-                Rvalue::Use(a) | Rvalue::Truth(a) | Rvalue::Bits(a, _) | Rvalue::Numeric(a, _) => a,
-                Rvalue::Part(a, Part::Ptr, _) => a,
-                Rvalue::Unary(UnOp::Not, a) => {
-                    same = !same;
-                    a
+            let from = if let Some((a, not_zero)) = value.tested() {
+                same = same == not_zero;
+                a
+            } else if let Some((op @ (BinOp::Eq | BinOp::Ne), a, b, _)) = value.as_binary() {
+                same = same == (op == BinOp::Ne);
+                match (null(a), null(b)) {
+                    (true, false) => b,
+                    (false, true) => a,
+                    (true, true) | (false, false) => return None,
                 }
-                Rvalue::Binary(op @ (BinOp::Eq | BinOp::Ne), a, b, _) if null(a) != null(b) => {
-                    same = same == (*op == BinOp::Ne);
-                    if null(a) {
-                        b
-                    } else {
-                        a
-                    }
+            } else {
+                match value.made_of()? {
+                    (a, Way::Same | Way::Bits | Way::Number | Way::Word(Part::Ptr)) => a,
+                    (_, Way::Word(Part::Lo | Part::Hi | Part::Type) | Way::Typed | Way::Fat)
+                    | (_, Way::Counted | Way::Moved | Way::Retained) => return None,
                 }
-                _ => return None,
             };
             let Operand::Copy(place) = from else { return None };
             tests = place.as_local()?;

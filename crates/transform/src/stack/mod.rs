@@ -148,7 +148,7 @@ fn sites(program: &Program, body: &Body, most: u64, placed: &mut Vec<Placed>) ->
     for (b, block) in body.blocks.iter().enumerate() {
         for (n, stmt) in block.stmts.iter().enumerate() {
             let Some((dest, value)) = stmt.kind.as_assign() else { continue };
-            let Rvalue::Alloc {
+            let Some(Allocation {
                 elem,
                 count,
                 extra: None,
@@ -157,7 +157,7 @@ fn sites(program: &Program, body: &Body, most: u64, placed: &mut Vec<Placed>) ->
                 handle: None,
                 counted: false,
                 ..
-            } = value
+            }) = value.as_alloc()
             else {
                 continue;
             };
@@ -177,7 +177,7 @@ fn sites(program: &Program, body: &Body, most: u64, placed: &mut Vec<Placed>) ->
             };
             let size = program.types.layout(*elem).filter(|l| l.align <= ALIGN).map(|l| l.size);
             let elements = elements.and_then(|n| u64::try_from(n).ok()).map(|n| n.max(1));
-            let elements = elements.and_then(|n| n.checked_add(u64::from(*hidden_zero)));
+            let elements = elements.and_then(|n| n.checked_add(u64::from(hidden_zero)));
             let bytes = elements.zip(size).and_then(|(n, size)| n.checked_mul(size)).filter(|b| *b > 0 && *b <= most);
             match (bytes, elements) {
                 (Some(bytes), Some(elements)) => {
@@ -238,7 +238,8 @@ fn rewrite(program: &Program, body: &mut Body, sites: &[Site], cells: &[Option<L
                 push(StmtKind::StorageLive(cell));
                 push(StmtKind::Zero(Place::local(cell)));
                 push(StmtKind::Assign(Place::local(site.dest), Rvalue::AddrOf(first)));
-            } else if let (Some(freed), StmtKind::Dispose { value, moved, .. }) = (ended.get(&at), &stmt.kind) {
+            } else if let (Some(freed), Some(Disposal { value, moved, .. })) = (ended.get(&at), stmt.kind.as_dispose())
+            {
                 // `realloc` frees the old block as bytes: what its elements own went with them.
                 let freed_as = value.place().and_then(Place::as_local).and_then(|l| body.locals.get(l.0 as usize));
                 let freed_as = freed_as.and_then(|d| program.types.as_pointer(d.ty.ty));

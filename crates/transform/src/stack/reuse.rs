@@ -28,7 +28,7 @@ struct Pair {
 /// Pairs what is freed in one body with what is allocated after it.
 pub fn run(program: &Program, body: &mut Body, placed: &mut Vec<Placed>) {
     let any = |test: fn(&StmtKind) -> bool| body.blocks.iter().flat_map(|b| &b.stmts).any(|s| test(&s.kind));
-    if !any(|k| matches!(k, StmtKind::Dispose { .. })) || !any(is_alloc) {
+    if !any(|k| k.as_dispose().is_some()) || !any(is_alloc) {
         return;
     }
     let cfg = Cfg::new(body);
@@ -46,11 +46,11 @@ pub fn run(program: &Program, body: &mut Body, placed: &mut Vec<Placed>) {
         let span = body.blocks[pair.freed.0].stmts[pair.freed.1].span;
         let temp = new_temp(body, pair.ty, span);
         if let Some(stmt) = statement(body, pair.freed) {
-            let StmtKind::Dispose { value, .. } = &stmt.kind else { continue };
+            let Some(Disposal { value, .. }) = stmt.kind.as_dispose() else { continue };
             stmt.kind = StmtKind::Assign(Place::local(temp), Rvalue::Use(value.clone()));
         }
         let Some(stmt) = statement(body, pair.made) else { continue };
-        if let StmtKind::Assign(_, Rvalue::Alloc { reuse, .. }) = &mut stmt.kind {
+        if let Some(reuse) = stmt.kind.as_assign_mut().and_then(|(_, value)| value.reuse_mut()) {
             *reuse = Some(Operand::Move(Place::local(temp)));
         }
         let made = stmt.span;
@@ -64,13 +64,15 @@ fn statement(body: &mut Body, at: (usize, usize)) -> Option<&mut Stmt> {
 }
 
 fn is_alloc(kind: &StmtKind) -> bool {
-    matches!(kind, StmtKind::Assign(_, Rvalue::Alloc { .. }))
+    kind.value().is_some_and(|value| value.as_alloc().is_some())
 }
 
 /// A statement that frees one object of the heap, from which everything that it owned was moved
 /// elsewhere: the pointer's type and the object's.
 fn freed(program: &Program, body: &Body, stmt: &Stmt) -> Option<(Ty, Ty)> {
-    let StmtKind::Dispose { value: value @ Operand::Move(_), handle: None, moved } = &stmt.kind else { return None };
+    let Disposal { value: value @ Operand::Move(_), handle: None, moved } = stmt.kind.as_dispose()? else {
+        return None;
+    };
     let ty = operand_ty(program, body, value).ok()?;
     let TyKind::Ptr(p) = program.types.kind(ty) else { return None };
     let in_heap = match p.region {
@@ -105,17 +107,26 @@ fn next_alloc(program: &Program, body: &Body, cfg: &Cfg, from: (usize, usize), t
     for _ in 0..body.blocks.len() {
         let code = body.blocks.get(block)?;
         for (n, stmt) in code.stmts.iter().enumerate().skip(first) {
-            match &stmt.kind {
-                StmtKind::Assign(dest, Rvalue::Alloc { .. }) => {
-                    return fits(program, body, dest, stmt, target).then_some((block, n))
+            if is_alloc(&stmt.kind) {
+                return fits(program, body, stmt, target).then_some((block, n));
+            }
+            match stmt.kind.action() {
+                Action::None | Action::Storage | Action::Check | Action::Fill => {}
+                Action::Assign => {
+                    let value = stmt.kind.value()?;
+                    (!value.is_new() && value.as_retain().is_none()).then_some(())?;
                 }
-                StmtKind::Assign(_, Rvalue::NewKey(..) | Rvalue::Retain(_) | Rvalue::VaArg(..)) => return None,
-                StmtKind::Assign(..) | StmtKind::Check(_) | StmtKind::Prove(_) | StmtKind::Nop => {}
-                StmtKind::StorageLive(_) | StmtKind::StorageDead(_) | StmtKind::Zero(_) | StmtKind::SetTag(..) => {}
-                _ => return None,
+                Action::Call
+                | Action::Assembly
+                | Action::Copy
+                | Action::Arguments
+                | Action::Owner
+                | Action::Region
+                | Action::Send
+                | Action::Channel => return None,
             }
         }
-        let TermKind::Goto(next) = code.term.kind else { return None };
+        let next = code.term.kind.as_goto()?;
         if cfg.predecessors(next).len() != 1 {
             return None;
         }
@@ -124,20 +135,18 @@ fn next_alloc(program: &Program, body: &Body, cfg: &Cfg, from: (usize, usize), t
     None
 }
 
-fn fits(program: &Program, body: &Body, dest: &Place, stmt: &Stmt, target: Ty) -> bool {
-    let StmtKind::Assign(
-        _,
-        Rvalue::Alloc {
-            elem,
-            count,
-            extra: None,
-            hidden_zero: false,
-            fallible: false,
-            handle: None,
-            counted: false,
-            reuse: None,
-        },
-    ) = &stmt.kind
+fn fits(program: &Program, body: &Body, stmt: &Stmt, target: Ty) -> bool {
+    let Some((dest, value)) = stmt.kind.as_assign() else { return false };
+    let Some(Allocation {
+        elem,
+        count,
+        extra: None,
+        hidden_zero: false,
+        fallible: false,
+        handle: None,
+        counted: false,
+        reuse: None,
+    }) = value.as_alloc()
     else {
         return false;
     };

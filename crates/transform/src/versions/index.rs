@@ -142,35 +142,20 @@ pub struct Planner<'a> {
     pub counted: std::cell::RefCell<Vec<At>>,
 }
 
-/// Index, count, and for pointers their base with what may be wrong with it.
-pub struct Bounds<'a> {
-    /// The index.
-    pub index: &'a Operand,
-    /// The count.
-    pub count: &'a Operand,
-    /// The check, if it has a base.
-    pub element: Option<&'a ElementCheck>,
-}
-
 impl Planner<'_> {
     fn types(&self) -> &TypeStore {
         &self.program.types
     }
 
     /// What a check compares.
-    pub fn bounds_of<'b>(&'b self, kind: &'b StmtKind) -> Option<Bounds<'b>> {
-        match kind {
-            StmtKind::Check(Check::Index(index, count)) => Some(Bounds { index, count, element: None }),
-            StmtKind::Check(Check::Element(e)) => {
-                Some(Bounds { index: &e.index, count: &e.count, element: Some(e.as_ref()) })
-            }
-            StmtKind::Check(Check::Near(element, left)) => {
-                let (_, value) = self.writes.single(self.body, uses::whole(element)?)?;
-                let Rvalue::Offset(_, index) = value else { return None };
-                Some(Bounds { index, count: left, element: None })
-            }
-            _ => None,
+    pub fn bounds_of<'b>(&'b self, kind: &'b StmtKind) -> Option<IndexBounds<'b>> {
+        let check = kind.as_check()?;
+        if let Some((element, left)) = check.as_near() {
+            let (_, value) = self.writes.single(self.body, uses::whole(element)?)?;
+            let (_, index) = value.as_offset()?;
+            return Some(IndexBounds { index, count: left, element: None });
         }
+        check.bounds()
     }
 
     /// The end of the counter.
@@ -188,7 +173,7 @@ impl Planner<'_> {
     }
 
     /// What must hold so that the check at the statement passes in all turns.
-    pub fn tests(&self, bounds: &Bounds, at: At) -> Option<(Vec<Test>, Index)> {
+    pub fn tests(&self, bounds: &IndexBounds, at: At) -> Option<(Vec<Test>, Index)> {
         let mut tests = vec![];
         let count = self.fixed(bounds.count, at)?;
         let narrow = |ty: Ty| int_range(self.types(), ty).is_some_and(|r| r.hi - r.lo <= u32::MAX.into());
@@ -230,9 +215,9 @@ impl Planner<'_> {
         let inner = || {
             let local = uses::whole(operand)?;
             let def = loops::computed_before(self.body, self.writes, self.dominators, self.l, local, at)?;
-            let (_, Rvalue::Numeric(from, to)) = self.writes.single(self.body, local)? else { return None };
+            let (from, to) = self.writes.single(self.body, local)?.1.as_numeric()?;
             let ty = mir::ty::operand_ty(self.program, self.body, from).ok()?;
-            let wider = int_range(self.types(), *to)?.hi >= int_range(self.types(), ty)?.hi;
+            let wider = int_range(self.types(), to)?.hi >= int_range(self.types(), ty)?.hi;
             wider.then(|| (from.clone(), def))
         };
         match inner() {
@@ -289,30 +274,28 @@ impl Planner<'_> {
         }
         let def = loops::computed_before(self.body, self.writes, self.dominators, self.l, local, at)?;
         let (_, value) = self.writes.single(self.body, local)?;
-        match value {
-            Rvalue::Use(a) => self.follow(a, def, depth - 1, tests),
-            Rvalue::Numeric(a, ty) => {
-                let from = mir::ty::operand_ty(self.program, self.body, a).ok()?;
-                let (node, slope) = self.follow(a, def, depth - 1, tests)?;
-                int_range(self.types(), *ty)?;
-                self.convert(&node, &slope, from, *ty, tests)?;
-                Some((Node::Numeric(Box::new(node), *ty), slope))
-            }
-            Rvalue::Binary(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul), a, b, ty) => {
-                int_range(self.types(), *ty)?;
-                let (x, sx) = self.follow(a, def, depth - 1, tests)?;
-                let (y, sy) = self.follow(b, def, depth - 1, tests)?;
-                let slope = combined(*op, (&x, sx), (&y, sy))?;
-                Some((Node::Binary(*op, Box::new(x), Box::new(y), *ty), slope))
-            }
-            Rvalue::CountArith(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul), a, b) => {
-                let (x, y) = (self.fixed_at(a, def, depth)?, self.fixed_at(b, def, depth)?);
-                let narrow = self.is_narrow(&x) && self.is_narrow(&y);
-                self.counted.borrow_mut().push(def);
-                Some((Node::Count(*op, Box::new(x), Box::new(y), narrow), Slope::None))
-            }
-            _ => None,
+        if let Some(a) = value.as_use() {
+            return self.follow(a, def, depth - 1, tests);
         }
+        if let Some((a, ty)) = value.as_numeric() {
+            let from = mir::ty::operand_ty(self.program, self.body, a).ok()?;
+            let (node, slope) = self.follow(a, def, depth - 1, tests)?;
+            int_range(self.types(), ty)?;
+            self.convert(&node, &slope, from, ty, tests)?;
+            return Some((Node::Numeric(Box::new(node), ty), slope));
+        }
+        if let Some((op @ (BinOp::Add | BinOp::Sub | BinOp::Mul), a, b, ty)) = value.as_binary() {
+            int_range(self.types(), ty)?;
+            let (x, sx) = self.follow(a, def, depth - 1, tests)?;
+            let (y, sy) = self.follow(b, def, depth - 1, tests)?;
+            let slope = combined(op, (&x, sx), (&y, sy))?;
+            return Some((Node::Binary(op, Box::new(x), Box::new(y), ty), slope));
+        }
+        let (op @ (BinOp::Add | BinOp::Sub | BinOp::Mul), a, b) = value.as_count_arith()? else { return None };
+        let (x, y) = (self.fixed_at(a, def, depth)?, self.fixed_at(b, def, depth)?);
+        let narrow = self.is_narrow(&x) && self.is_narrow(&y);
+        self.counted.borrow_mut().push(def);
+        Some((Node::Count(op, Box::new(x), Box::new(y), narrow), Slope::None))
     }
 
     fn fixed_at(&self, operand: &Operand, at: At, depth: u32) -> Option<Node> {
@@ -359,7 +342,7 @@ impl Planner<'_> {
                     let plain = record.fields.as_ref()?.get(*field as usize)?.width.is_none();
                     (record.kind == RecordKind::Struct && plain).then_some(())?;
                 }
-                _ => return None,
+                Proj::Deref | Proj::Index(_) => return None,
             }
         }
         let behind = place.proj.first() == Some(&Proj::Deref);
@@ -386,10 +369,7 @@ impl Planner<'_> {
     /// What a statement reads behind one of the pointers, none of them null, if it is the same in
     /// all turns.
     pub fn steady_read(&self, kind: &StmtKind, at: At, pointers: &[Local]) -> Option<Node> {
-        let StmtKind::Assign(_, Rvalue::Use(Operand::Copy(place)) | Rvalue::Numeric(Operand::Copy(place), _)) = kind
-        else {
-            return None;
-        };
+        let Operand::Copy(place) = kind.value()?.same_number()? else { return None };
         let node = self.load(place, at, DEPTH)?;
         matches!(&node, Node::Load(_, Some(pointer)) if pointers.contains(pointer)).then_some(node)
     }
@@ -398,13 +378,13 @@ impl Planner<'_> {
     fn element(&self, place: &Place, ty: Ty, at: At, depth: u32) -> Option<Node> {
         let address = place.base_local()?;
         let def = loops::computed_before(self.body, self.writes, self.dominators, self.l, address, at)?;
-        let (_, Rvalue::Offset(base, index)) = self.writes.single(self.body, address)? else { return None };
+        let (base, index) = self.writes.single(self.body, address)?.1.as_offset()?;
         // Only what the loop stores nowhere: this is not a field.
         self.steady.holds(place).then_some(())?;
         let stmts = &self.body.blocks.get(def.block)?.stmts;
-        let check = stmts.iter().enumerate().find_map(|(n, s)| match &s.kind {
-            StmtKind::Check(Check::Element(e)) if e.base == *base && e.index == *index => Some((n, e)),
-            _ => None,
+        let check = stmts.iter().enumerate().find_map(|(n, s)| {
+            let e = s.kind.as_check()?.as_element()?;
+            (e.base == *base && e.index == *index).then_some((n, e))
         });
         let count = match check {
             Some((stmt, e)) => Some(Box::new(self.fixed_at(&e.count, At { block: def.block, stmt }, depth)?)),
@@ -484,7 +464,7 @@ impl Planner<'_> {
 
 /// Whether what stands behind the statement may rely on what it tested.
 fn may_fault(kind: &StmtKind) -> bool {
-    matches!(kind, StmtKind::Check(_) | StmtKind::Assign(_, Rvalue::CountArith(..)))
+    kind.as_check().is_some() || kind.value().is_some_and(|value| value.as_count_arith().is_some())
 }
 
 fn combined(op: BinOp, (x, sx): (&Node, Slope), (y, sy): (&Node, Slope)) -> Option<Slope> {

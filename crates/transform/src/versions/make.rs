@@ -4,8 +4,9 @@ use super::index::{Index, Node, Slope, Test};
 use super::Plan;
 use crate::counted::new_temp;
 use crate::loops::{Climb, Countdown, Counter, Loop, Turns, Until, MOST_STEP};
-use crate::uses::At;
+use crate::uses::{self, At};
 use flow::ranges::terms::int_range;
+use mir::effects::{Kind, PartMut};
 use mir::ir::*;
 use rustc_hash::FxHashMap;
 use source::Span;
@@ -155,9 +156,11 @@ fn copy_loop(body: &mut Body, l: &Loop, edits: &Edits, long: Ty) -> BlockId {
         for (stmt, mut s) in original.stmts.into_iter().enumerate() {
             let at = At { block: n, stmt };
             edit(body, edits, at, &mut s, &mut block.stmts, long);
-            if let StmtKind::StorageLive(local) | StmtKind::StorageDead(local) = &mut s.kind {
-                *local = twins.get(local).copied().unwrap_or(*local);
-            }
+            mir::effects::parts_mut(&mut s.kind, &mut |part| {
+                if let PartMut::Local(local, Kind::Begin | Kind::End) = part {
+                    *local = twins.get(local).copied().unwrap_or(*local);
+                }
+            });
             mir::effects::change_places(&mut s.kind, &mut |place| rename(place, &twins));
             let span = s.span;
             block.stmts.push(s);
@@ -179,12 +182,10 @@ fn edit(body: &mut Body, edits: &Edits, at: At, s: &mut Stmt, before: &mut Vec<S
         s.kind = StmtKind::Nop;
         return;
     }
-    if let (StmtKind::Assign(_, value), true) = (&mut s.kind, edits.plain.contains(&at)) {
-        if let Rvalue::CountArith(op, a, b) = value {
-            *value = Rvalue::Binary(*op, a.clone(), b.clone(), long);
-        }
+    if edits.plain.contains(&at) {
+        uses::plain(&mut s.kind, long);
     }
-    if let StmtKind::Check(Check::Element(e)) = &mut s.kind {
+    if let Some(e) = s.kind.as_check_mut().and_then(Check::as_element_mut) {
         if let Some((_, base, count)) = edits.eased.iter().find(|e| e.0 == at) {
             e.base = base.clone();
             e.count = count.clone();
@@ -192,9 +193,10 @@ fn edit(body: &mut Body, edits: &Edits, at: At, s: &mut Stmt, before: &mut Vec<S
             e.may_be_negative = false;
         }
     }
-    if let (StmtKind::Assign(_, Rvalue::Binary(_, a, b, _)), Some((head, old, new))) = (&mut s.kind, &edits.end) {
-        for side in [a, b].into_iter().filter(|side| at.block == *head && *side == old) {
-            *side = new.clone();
+    if let (Some((_, value)), Some((head, old, new))) = (s.kind.as_assign_mut(), &edits.end) {
+        if let Some((op, a, b, ty)) = value.as_binary().filter(|_| at.block == *head) {
+            let side = |side: &Operand| if side == old { new.clone() } else { side.clone() };
+            *value = Rvalue::Binary(op, side(a), side(b), ty);
         }
     }
     for (_, operand, straight) in edits.indices.iter().filter(|i| i.0 == at) {
@@ -212,7 +214,7 @@ fn edit(body: &mut Body, edits: &Edits, at: At, s: &mut Stmt, before: &mut Vec<S
         let index = emit(BinOp::Add, straight.first.clone(), grown);
         replace_index(&mut s.kind, operand, &index);
     }
-    let takes_address = matches!(&s.kind, StmtKind::Assign(_, Rvalue::AddrOf(_) | Rvalue::Borrow(..)));
+    let takes_address = s.kind.value().is_some_and(|value| value.points_at().is_some());
     if !edits.loaded.is_empty() && !takes_address {
         mir::effects::change_places(&mut s.kind, &mut |place| {
             if let Some((_, local)) = edits.loaded.iter().find(|(from, _)| from == place) {
@@ -224,17 +226,15 @@ fn edit(body: &mut Body, edits: &Edits, at: At, s: &mut Stmt, before: &mut Vec<S
 
 /// Puts an index in the place of another where the statement accesses an element.
 fn replace_index(kind: &mut StmtKind, old: &Operand, new: &Operand) {
-    if let StmtKind::Assign(_, Rvalue::Offset(_, index)) = kind {
-        if index == old {
-            *index = new.clone();
+    if let Some((_, value)) = kind.as_assign_mut() {
+        if let Some((from, _)) = value.as_offset().filter(|(_, index)| *index == old) {
+            *value = Rvalue::Offset(from.clone(), new.clone());
         }
     }
     mir::effects::change_places(kind, &mut |place| {
-        for step in &mut place.proj {
-            if let Proj::Index(index) = step {
-                if index == old {
-                    *index = new.clone();
-                }
+        for index in place.proj.iter_mut().filter_map(Proj::index_mut) {
+            if index == old {
+                *index = new.clone();
             }
         }
     });

@@ -29,7 +29,7 @@ mod walk;
 use crate::loops::{self, Loop, Turns};
 use crate::report::Remaining;
 use crate::steady::{Guarded, Steady};
-use crate::uses::{self, At, Writes};
+use crate::uses::{At, Writes};
 use index::{Index, Node, Planner, Test};
 use mir::cfg::{Cfg, Dominators};
 use mir::ir::*;
@@ -37,10 +37,8 @@ use mir::ir::*;
 /// Makes versions of the body's loops, and notes which checks have one without them. Gives how
 /// many.
 pub fn run(program: &mut Program, body: &mut Body, guarded: &Guarded, remaining: &mut [Remaining]) -> usize {
-    let checks = |k: &StmtKind| {
-        matches!(k, StmtKind::Check(Check::Index(..) | Check::Element(_) | Check::Near(..)))
-            || uses::single_check(k).is_some()
-    };
+    let checks =
+        |k: &StmtKind| k.as_check().is_some_and(|check| check.bounds().is_some() || check.one_element().is_some());
     let has_checks = body.blocks.iter().flat_map(|b| &b.stmts).any(|s| checks(&s.kind));
     if !has_checks || !body.address_labels.is_empty() {
         return 0;
@@ -201,15 +199,8 @@ fn plan(
 /// The indices with which a statement accesses elements.
 fn elements(kind: &StmtKind) -> Vec<Operand> {
     let mut found = vec![];
-    if let StmtKind::Assign(_, Rvalue::Offset(_, index)) = kind {
-        found.push(index.clone());
-    }
-    mir::effects::stmt_places(kind, &mut |place, _| {
-        found.extend(place.proj.iter().filter_map(|step| match step {
-            Proj::Index(index) => Some(index.clone()),
-            _ => None,
-        }));
-    });
+    found.extend(kind.value().and_then(Rvalue::as_offset).map(|(_, index)| index.clone()));
+    mir::effects::stmt_places(kind, &mut |place, _| found.extend(place.indices().cloned()));
     found.dedup();
     found
 }

@@ -147,19 +147,19 @@ impl Walker<'_> {
         if let Some(local) = kind.storage() {
             self.spoil(local);
         }
-        let StmtKind::Assign(place, value) = kind else {
+        let Some((place, value)) = kind.as_assign() else {
             let mut gone = vec![];
             uses::written(kind, &mut |local| gone.push(local));
             gone.into_iter().for_each(|local| self.spoil(local));
             return;
         };
         let Some(local) = place.local_part() else { return };
-        let moved = match value {
-            Rvalue::Use(from) => uses::whole(from).and_then(|from| self.place_of(state, from, at, dominators)),
-            Rvalue::Offset(from, Operand::Const(Const::Int(by, _))) if by.abs() <= MOST_STEP => uses::whole(from)
-                .and_then(|from| self.place_of(state, from, at, dominators))
+        let held = |from| uses::whole(from).and_then(|from| self.place_of(state, from, at, dominators));
+        let moved = match (value.as_use(), value.as_offset()) {
+            (Some(from), _) => held(from),
+            (None, Some((from, Operand::Const(Const::Int(by, _))))) if by.abs() <= MOST_STEP => held(from)
                 .map(|(p, m)| (p, Moved { least: m.least.saturating_add(*by), most: m.most.saturating_add(*by) })),
-            _ => None,
+            (None, _) => None,
         };
         match (place.as_local(), moved) {
             (Some(to), Some((pointer, moved))) if to == pointer => drop(state.insert(to, moved)),

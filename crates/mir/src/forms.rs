@@ -1,0 +1,327 @@
+//! Views of one form of a statement, value, terminator or step. Who asks for one has nothing to say
+//! about any other form; a question about several forms stands in `questions.rs`.
+//!
+//! Each list begins with all forms: a new one is added there, after a look at the views below it.
+
+use crate::ir::*;
+use source::Symbol;
+use typing::tree::{BorrowKind, FuncRef};
+use typing::types::{Region, Ty};
+
+/// A call: the fields of [`StmtKind::Call`].
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// Where the result goes.
+    pub dest: &'a Option<Place>,
+    /// What is called.
+    pub callee: &'a Callee,
+    /// The arguments.
+    pub args: &'a Vec<Operand>,
+    /// The function type called through.
+    pub ty: &'a Ty,
+}
+
+/// The end of an object: the fields of [`StmtKind::Dispose`].
+#[derive(Clone, Copy, Debug)]
+pub struct Disposal<'a> {
+    /// What is released.
+    pub value: &'a Operand,
+    /// The reap.
+    pub handle: &'a Option<Operand>,
+    /// Paths below `*value` that hold nothing any more.
+    pub moved: &'a Vec<Vec<Proj>>,
+}
+
+/// An allocation: the fields of [`Rvalue::Alloc`].
+#[derive(Clone, Copy, Debug)]
+pub struct Allocation<'a> {
+    /// Element type.
+    pub elem: &'a Ty,
+    /// Elements.
+    pub count: &'a Operand,
+    /// Bytes beyond.
+    pub extra: &'a Option<Operand>,
+    /// One hidden zero element after the last.
+    pub hidden_zero: bool,
+    /// Null instead of a fault.
+    pub fallible: bool,
+    /// The arena or reap.
+    pub handle: &'a Option<Operand>,
+    /// With a count of owners.
+    pub counted: bool,
+    /// A freed object whose memory is taken.
+    pub reuse: &'a Option<Operand>,
+}
+
+macro_rules! forms {
+    (
+        $of:ident, $all:pat =>
+        $($(#[$doc:meta])* $name:ident -> $ty:ty: $form:pat => $view:expr;)*
+        $(@mut $(#[$doc_mut:meta])* $name_mut:ident -> $ty_mut:ty: $form_mut:pat => $view_mut:expr;)*
+    ) => {
+        #[allow(unreachable_patterns)]
+        impl $of {
+            $($(#[$doc])*
+            pub fn $name(&self) -> Option<$ty> {
+                match self {
+                    $form => Some($view),
+                    $all => None,
+                }
+            })*
+            $($(#[$doc_mut])*
+            pub fn $name_mut(&mut self) -> Option<$ty_mut> {
+                match self {
+                    $form_mut => Some($view_mut),
+                    $all => None,
+                }
+            })*
+        }
+    };
+}
+
+forms! {
+    StmtKind,
+    StmtKind::Assign(..)
+        | StmtKind::Call { .. }
+        | StmtKind::Check(_)
+        | StmtKind::Prove(_)
+        | StmtKind::StorageLive(_)
+        | StmtKind::StorageDead(_)
+        | StmtKind::Zero(_)
+        | StmtKind::CopyElements { .. }
+        | StmtKind::SetTag(..)
+        | StmtKind::VaStart(_)
+        | StmtKind::VaEnd(_)
+        | StmtKind::VaCopy(..)
+        | StmtKind::Asm(_)
+        | StmtKind::ArenaBegin(..)
+        | StmtKind::ArenaEnd(..)
+        | StmtKind::Open(..)
+        | StmtKind::Close(..)
+        | StmtKind::Dispose { .. }
+        | StmtKind::DropSlot(_)
+        | StmtKind::Swap(..)
+        | StmtKind::CursorBegin(..)
+        | StmtKind::Pack(..)
+        | StmtKind::Unpack { .. }
+        | StmtKind::ChannelNew { .. }
+        | StmtKind::Send { .. }
+        | StmtKind::Select { .. }
+        | StmtKind::Receive { .. }
+        | StmtKind::SetNew(_)
+        | StmtKind::SetAdd { .. }
+        | StmtKind::SetTake { .. }
+        | StmtKind::Nop =>
+    /// The place and the value of an assignment.
+    as_assign -> (&Place, &Rvalue): StmtKind::Assign(place, value) => (place, value);
+    /// The value of an assignment.
+    value -> &Rvalue: StmtKind::Assign(_, value) => value;
+    /// The call.
+    as_call -> Call<'_>: StmtKind::Call { dest, callee, args, ty } => Call { dest, callee, args, ty };
+    /// The function that is called by its name.
+    called -> &FuncRef: StmtKind::Call { callee: Callee::Direct(func), .. } => func;
+    /// The check.
+    as_check -> &Check: StmtKind::Check(check) => check;
+    /// The pointer that is proven not to be null.
+    as_nonnull_proof -> &Operand: StmtKind::Prove(Proof::NonNull(operand)) => operand;
+    /// The obligation that analyses discharge.
+    as_proof -> &Proof: StmtKind::Prove(proof) => proof;
+    /// The local whose storage begins.
+    begins -> Local: StmtKind::StorageLive(local) => *local;
+    /// The local whose storage ends.
+    ends -> Local: StmtKind::StorageDead(local) => *local;
+    /// The place that is filled with zeros.
+    as_zero -> &Place: StmtKind::Zero(place) => place;
+    /// The union whose tag is set, and the member.
+    as_set_tag -> (&Place, u32): StmtKind::SetTag(place, member) => (place, *member);
+    /// The object that ends.
+    as_dispose -> Disposal<'_>: StmtKind::Dispose { value, handle, moved } => Disposal { value, handle, moved };
+    /// The slot whose content is dropped.
+    as_drop_slot -> &Place: StmtKind::DropSlot(slot) => slot;
+    /// The two places that exchange their contents.
+    as_swap -> (&Place, &Place): StmtKind::Swap(a, b) => (a, b);
+    /// The cursor that begins, and what it is on.
+    as_cursor -> (Local, &Place): StmtKind::CursorBegin(cursor, of) => (*cursor, of);
+    /// The handle, the key's place and the region of an `open` that ends.
+    as_close -> (Local, &Place, Region): StmtKind::Close(handle, key, region) => (*handle, key, *region);
+    /// The struct that is packed.
+    as_pack -> &Place: StmtKind::Pack(place, _) => place;
+    /// The set that a member is taken from.
+    as_set_take -> &Place: StmtKind::SetTake { set, .. } => set;
+    /// The struct that is unpacked, its fresh regions, and whether its parts are moved out.
+    as_unpack -> (&Place, &Vec<u32>, bool):
+        StmtKind::Unpack { place, regions, moves } => (place, regions, *moves);
+    @mut
+    /// The place and the value of an assignment, to be changed.
+    as_assign_mut -> (&mut Place, &mut Rvalue): StmtKind::Assign(place, value) => (place, value);
+    @mut
+    /// The check, to be changed.
+    as_check_mut -> &mut Check: StmtKind::Check(check) => check;
+    @mut
+    /// The paths that the release of an object leaves out, to be changed.
+    skipped_mut -> &mut Vec<Vec<Proj>>: StmtKind::Dispose { moved, .. } => moved;
+}
+
+forms! {
+    Rvalue,
+    Rvalue::Use(_)
+        | Rvalue::Unary(..)
+        | Rvalue::Binary(..)
+        | Rvalue::Numeric(..)
+        | Rvalue::Bits(..)
+        | Rvalue::AddrOf(_)
+        | Rvalue::MakeFat { .. }
+        | Rvalue::Part(..)
+        | Rvalue::MakeTypedVoid(..)
+        | Rvalue::Offset(..)
+        | Rvalue::Difference(..)
+        | Rvalue::Remaining(_)
+        | Rvalue::Measure(_)
+        | Rvalue::MakeCounted { .. }
+        | Rvalue::Clamp(_)
+        | Rvalue::CountArith(..)
+        | Rvalue::BlockSize(_)
+        | Rvalue::Alloc { .. }
+        | Rvalue::Borrow(..)
+        | Rvalue::Retain(_)
+        | Rvalue::NewKey(..)
+        | Rvalue::Tag(_)
+        | Rvalue::Truth(_)
+        | Rvalue::VaArg(..)
+        | Rvalue::Builtin(..)
+        | Rvalue::LabelAddr(..) =>
+    /// What is copied or moved as it is.
+    as_use -> &Operand: Rvalue::Use(operand) => operand;
+    /// What keeps its bits as a value of another type, and the type.
+    as_bits -> (&Operand, Ty): Rvalue::Bits(operand, ty) => (operand, *ty);
+    /// The operator and its one operand.
+    as_unary -> (UnOp, &Operand): Rvalue::Unary(op, operand) => (*op, operand);
+    /// The number that is converted, and its new type.
+    as_numeric -> (&Operand, Ty): Rvalue::Numeric(operand, ty) => (operand, *ty);
+    /// The operator, its operands and the type of the left one.
+    as_binary -> (BinOp, &Operand, &Operand, Ty): Rvalue::Binary(op, a, b, ty) => (*op, a, b, *ty);
+    /// The operator and the operands of a count expression.
+    as_count_arith -> (BinOp, &Operand, &Operand): Rvalue::CountArith(op, a, b) => (*op, a, b);
+    /// The pointer and the elements that it moves by.
+    as_offset -> (&Operand, &Operand): Rvalue::Offset(pointer, by) => (pointer, by);
+    /// The pointer whose elements are counted up to its end.
+    as_remaining -> &Operand: Rvalue::Remaining(pointer) => pointer;
+    /// The string whose elements are counted up to its zero.
+    as_measure -> &Operand: Rvalue::Measure(pointer) => pointer;
+    /// The heap object whose bytes are asked for.
+    as_block_size -> &Operand: Rvalue::BlockSize(pointer) => pointer;
+    /// The place whose address is taken as in C.
+    as_address_of -> &Place: Rvalue::AddrOf(place) => place;
+    /// The kind of a loan, its place and the type of its pointer.
+    as_borrow -> (BorrowKind, &Place, Ty): Rvalue::Borrow(kind, place, ty) => (*kind, place, *ty);
+    /// The allocation.
+    as_alloc -> Allocation<'_>:
+        Rvalue::Alloc { elem, count, extra, hidden_zero, fallible, handle, counted, reuse } => Allocation {
+            elem,
+            count,
+            extra,
+            hidden_zero: *hidden_zero,
+            fallible: *fallible,
+            handle,
+            counted: *counted,
+            reuse,
+        };
+    /// The address word that is taken out of a wide pointer.
+    as_pointer_word -> &Operand: Rvalue::Part(operand, Part::Ptr, _) => operand;
+    /// The type, the address and the ends of a pointer that is made with bounds.
+    as_make_fat -> (Ty, &Operand, &Operand, &Operand): Rvalue::MakeFat { ty, ptr, lo, hi } => (*ty, ptr, lo, hi);
+    /// The type, the address and the count of a pointer that gets its bounds from a count.
+    as_make_counted -> (Ty, &Operand, &Operand): Rvalue::MakeCounted { ty, ptr, count } => (*ty, ptr, count);
+    /// A word of a wide pointer.
+    as_part -> (&Operand, Part): Rvalue::Part(operand, part, _) => (operand, *part);
+    /// The count that is made `size_t`.
+    as_clamp -> &Operand: Rvalue::Clamp(operand) => operand;
+    /// The pointer that gets one owner more.
+    as_retain -> &Operand: Rvalue::Retain(operand) => operand;
+    /// The list of arguments and the type of the next one.
+    as_va_arg -> (&Place, Ty): Rvalue::VaArg(list, ty) => (list, *ty);
+    /// The block of the label whose address it is.
+    as_label -> BlockId: Rvalue::LabelAddr(block, _) => *block;
+    /// What is compared with zero.
+    as_truth -> &Operand: Rvalue::Truth(operand) => operand;
+    @mut
+    /// The memory that an allocation takes, to be changed.
+    reuse_mut -> &mut Option<Operand>: Rvalue::Alloc { reuse, .. } => reuse;
+}
+
+forms! {
+    Check,
+    Check::Index(..)
+        | Check::Access(..)
+        | Check::Element(_)
+        | Check::Near(..)
+        | Check::Within(_)
+        | Check::Enough { .. }
+        | Check::NotNull(_)
+        | Check::Divide(..)
+        | Check::Type(..)
+        | Check::Container(..)
+        | Check::Contract(..)
+        | Check::Tag(..)
+        | Check::TagValue(..)
+        | Check::HasTerminator(_)
+        | Check::Terminator(..)
+        | Check::Count(..)
+        | Check::View(..)
+        | Check::Step(_)
+        | Check::Multiple(..)
+        | Check::Unreachable =>
+    /// The pointer and the elements that must lie in its bounds.
+    as_access -> (&Operand, &Operand): Check::Access(pointer, count) => (pointer, count);
+    /// The element of a pointer that is its own first element.
+    as_element -> &ElementCheck: Check::Element(check) => check;
+    /// What is wanted, and what is there.
+    as_enough -> (&Operand, &Operand): Check::Enough { want, have } => (want, have);
+    /// The new count, and the one that is there.
+    as_count -> (&Operand, &Operand): Check::Count(new, there) => (new, there);
+    /// The tag, the values that select the member, and the member's name.
+    as_tag_value -> (&Operand, &Vec<i128>, Symbol): Check::TagValue(tag, values, name) => (tag, values, *name);
+    /// The record that the pointer must point into.
+    as_container -> Ty: Check::Container(_, ty, _) => *ty;
+    /// An element of a pointer, and how many elements are left of the one that it was computed
+    /// from.
+    as_near -> (&Operand, &Operand): Check::Near(element, left) => (element, left);
+    /// Dividend and divisor.
+    as_divide -> (&Operand, &Operand): Check::Divide(a, b) => (a, b);
+    /// The pointer that must not be null.
+    as_not_null -> &Operand: Check::NotNull(pointer) => pointer;
+    @mut
+    /// The check of an element, to be changed.
+    as_element_mut -> &mut ElementCheck: Check::Element(check) => check;
+}
+
+forms! {
+    TermKind,
+    TermKind::Goto(_)
+        | TermKind::If(..)
+        | TermKind::Switch(..)
+        | TermKind::Return(_)
+        | TermKind::MissingReturn
+        | TermKind::Unreachable
+        | TermKind::GotoComputed(_) =>
+    /// Where it always goes.
+    as_goto -> BlockId: TermKind::Goto(block) => *block;
+    /// What it tests, and where it goes if that is not zero and if it is.
+    as_if -> (&Operand, BlockId, BlockId): TermKind::If(operand, yes, no) => (operand, *yes, *no);
+    /// What it returns.
+    returned -> &Operand: TermKind::Return(Some(operand)) => operand;
+    /// The address of the label that it goes to.
+    as_computed -> &Operand: TermKind::GotoComputed(operand) => operand;
+}
+
+forms! {
+    Proj,
+    Proj::Deref | Proj::Field(_) | Proj::Index(_) =>
+    /// The number of the field that it goes to.
+    as_field -> u32: Proj::Field(field) => *field;
+    /// What selects the element that it goes to.
+    index -> &Operand: Proj::Index(index) => index;
+    @mut
+    /// What selects the element that it goes to, to be changed.
+    index_mut -> &mut Operand: Proj::Index(index) => index;
+}
