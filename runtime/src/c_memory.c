@@ -15,7 +15,6 @@
 
 #include "address_table.h"
 #include "process.h"
-#include "system.h"
 
 #include <errno.h>
 #include <malloc.h>
