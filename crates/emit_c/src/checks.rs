@@ -1,6 +1,7 @@
 //! Run-time checks: a comparison, and a call that does not come back.
 
 use crate::body::Emitter;
+use crate::digest;
 use crate::exprs::{int_text, Ex, Level};
 use crate::names::escape;
 use crate::pending::Element;
@@ -39,7 +40,7 @@ impl Emitter<'_, '_> {
                 }
             }
             Check::Divide(a, b) => self.check_divide(a, b),
-            Check::Type(pointer, want) => self.check_type(pointer, *want),
+            Check::Type(pointer, want) => self.check_type(pointer, want),
             Check::Container(pointer, record, path) => self.check_container(pointer, *record, path),
             Check::Contract(end, ty) => self.check_contract(end, *ty),
             Check::Tag(place, member) => self.check_tag(place, *member),
@@ -271,13 +272,18 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn check_type(&mut self, pointer: &Operand, want: Ty) {
+    fn check_type(&mut self, pointer: &Operand, types: &[Ty]) {
         let words = self.operand(pointer, true);
-        let [p, have] = words.as_slice() else { return };
-        let want = self.unit.descriptor(want);
+        let ([p, have], [want, others @ ..]) = (words.as_slice(), types) else { return };
+        let want = self.unit.descriptor(*want);
         let (p, have) = (p.at(Level::Unary), have.at(Level::Unary));
-        let condition =
-            format!("{p} != NULL && {have} != &{want} && ({have} == NULL || ({have})->digest != {want}.digest)");
+        let others: String = others
+            .iter()
+            .map(|&ty| format!(" && ({have})->digest != 0x{:016x}u", digest::digest(self.unit.types, ty)))
+            .collect();
+        let condition = format!(
+            "{p} != NULL && {have} != &{want} && ({have} == NULL || ({have})->digest != {want}.digest{others})"
+        );
         self.fault_if(&condition, "type", &[&format!("&{want}"), &have]);
     }
 

@@ -79,11 +79,11 @@ impl Machine<'_> {
             }
             Test::Type(pointer, want) => {
                 let [p, word, _] = self.peek(pointer)?.words();
-                if p != 0 && !word_type(word).is_some_and(|have| self.same_type(have, *want)) {
+                if p != 0 && !word_type(word).is_some_and(|have| want.iter().any(|&want| self.same_type(have, want))) {
                     let have = word_type(word).map_or("an unknown type".to_string(), |t| self.type_name(t));
                     return fault(format!(
                         "type: a pointer to {have} is used as a pointer to {}",
-                        self.type_name(*want)
+                        want.first().map_or(String::new(), |&want| self.type_name(want))
                     ));
                 }
             }

@@ -266,7 +266,7 @@ pub enum Test {
     Enough(Op, Op),
     NotNull(Op),
     Divide(Op, Op),
-    Type(Op, Ty),
+    Type(Op, Vec<Ty>),
     Container(Op, Ty, u64),
     Tag(Place, u32, Rc<Vec<String>>),
     /// The tag, values that are good, the member's name, the names by value.

@@ -499,7 +499,7 @@ impl Compiler<'_, '_> {
             Check::Enough { want, have } => Test::Enough(self.op(want), self.op(have)),
             Check::NotNull(p) => Test::NotNull(self.op(p)),
             Check::Divide(a, b) => Test::Divide(self.op(a), self.op(b)),
-            Check::Type(p, ty) => Test::Type(self.op(p), *ty),
+            Check::Type(p, types) => Test::Type(self.op(p), types.clone()),
             Check::Container(p, ty, path) => {
                 let off = self.offset_of(*ty, path);
                 Test::Container(self.op(p), *ty, off)

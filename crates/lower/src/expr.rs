@@ -464,7 +464,9 @@ impl<'t> Lower<'t, '_> {
                 }
                 let op = self.simple(op);
                 let Some(dest) = self.pointer_of(ty) else { return op };
-                self.check(Check::Type(op.clone(), dest.target.ty));
+                let mut types = vec![dest.target.ty];
+                types.extend(self.program.types.with_less_const(dest.target));
+                self.check(Check::Type(op.clone(), types));
                 let one_word = if dest.bounds.is_fat() { self.thin(ty) } else { ty };
                 let word = self.temp_of(Rvalue::Part(op, Part::Ptr, one_word), one_word);
                 self.convert_pointer(word, one_word, ty)

@@ -632,8 +632,9 @@ pub enum Check {
     NotNull(Operand),
     /// Dividend and divisor: divisor not zero and, for signed types, not `MIN / -1`.
     Divide(Operand, Operand),
-    /// The typed `void *` is null or remembers the type.
-    Type(Operand, Ty),
+    /// The typed `void *` is null or remembers one of the types: the first is the one that it is
+    /// used as, the others have less `const` (`TypeStore::with_less_const`).
+    Type(Operand, Vec<Ty>),
     /// The pointer of one word is null, or points to the part at the field path of a live object of
     /// the record type.
     Container(Operand, Ty, Vec<u32>),

@@ -865,8 +865,10 @@ impl Parser<'_> {
             }
             "has_terminator" => Check::HasTerminator(self.one()?),
             "type" => {
-                let (a, ty) = self.operand_and_ty()?;
-                Check::Type(a, ty)
+                self.want("(")?;
+                let a = self.operand()?;
+                self.want(",")?;
+                Check::Type(a, self.list(")", Self::ty)?)
             }
             "contract" => {
                 let (a, ty) = self.operand_and_ty()?;

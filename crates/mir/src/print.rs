@@ -510,7 +510,10 @@ impl Printer<'_> {
             Check::Enough { want, have } => format!("enough({}, {})", op(want), op(have)),
             Check::NotNull(p) => format!("not_null({})", op(p)),
             Check::Divide(a, b) => format!("divide({}, {})", op(a), op(b)),
-            Check::Type(p, ty) => format!("type({}, {})", op(p), self.ty(*ty)),
+            Check::Type(p, types) => {
+                let types: Vec<String> = types.iter().map(|ty| self.ty(*ty)).collect();
+                format!("type({}, {})", op(p), types.join(", "))
+            }
             Check::Container(p, ty, path) => {
                 let path: Vec<String> = path.iter().map(u32::to_string).collect();
                 format!("container({}, {}, [{}])", op(p), self.ty(*ty), path.join(", "))

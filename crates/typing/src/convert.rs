@@ -699,11 +699,22 @@ impl Checker<'_> {
             || (p.target.quals.is_volatile && !q.target.quals.is_volatile);
         if lost {
             let word = if p.target.quals.is_const && !q.target.quals.is_const { "const" } else { "volatile" };
+            let is_void = matches!(self.kind(p.target.ty), TyKind::Void);
+            let help = if is_void && self.program.types.as_pointer(q.target.ty).is_some() {
+                // Where the word belongs is what C programmers get wrong here.
+                let mut target = q.target;
+                target.quals.is_const |= p.target.quals.is_const;
+                target.quals.is_volatile |= p.target.quals.is_volatile;
+                let wanted = self.types().pointer(Pointer { target, ..*q });
+                format!("write `{}`", self.show(wanted))
+            } else {
+                "make the destination point to `const`, or copy what is written".to_string()
+            };
             self.error_help(
                 codes::CONST,
                 span,
                 format!("{word} would be cast away: the pointer is to `{}`", self.program.types.show_qty(p.target)),
-                "make the destination point to `const`, or copy what is written",
+                help,
             );
         }
         lost

@@ -856,6 +856,34 @@ impl TypeStore {
         self.intern(TyKind::Ptr(pointer))
     }
 
+    /// The types of objects that may be used as a `target`, because that adds only `const` behind
+    /// pointers: `char *` as a `const char *const`. Where it is added, each level above has it
+    /// (C++, [conv.qual]); else a pointer to `const` could be stored where one to what is written
+    /// is read. Four levels are looked at.
+    pub fn with_less_const(&mut self, target: Qty) -> Vec<Ty> {
+        self.less_const(target, 4)
+    }
+
+    fn less_const(&mut self, target: Qty, levels: u32) -> Vec<Ty> {
+        let TyKind::Ptr(p) = *self.kind(target.ty) else { return vec![] };
+        if !target.quals.is_const || levels == 0 {
+            return vec![];
+        }
+        let mut behind = vec![p.target.ty];
+        behind.extend(self.less_const(p.target, levels - 1));
+        let without = Quals { is_const: false, ..p.target.quals };
+        let mut found = vec![];
+        for ty in behind {
+            for quals in [p.target.quals, without] {
+                let pointer = self.pointer(Pointer { target: Qty { ty, quals }, ..p });
+                if pointer != target.ty && !found.contains(&pointer) {
+                    found.push(pointer);
+                }
+            }
+        }
+        found
+    }
+
     /// A shared nullable pointer with the given bounds, region `Heap`.
     pub fn pointer_to(&mut self, target: Qty, bounds: Bounds) -> Ty {
         self.pointer(Pointer { target, bounds, nonnull: false, own: Own::Shared, region: Region::Heap, raw: false })

@@ -324,9 +324,11 @@ macro_rules! traversal {
                     see(Line::CheckDivide, $part::Operand(a, Kind::Read));
                     see(Line::CheckDivide, $part::Operand(b, Kind::Read));
                 }
-                Check::Type(a, ty) => {
+                Check::Type(a, types) => {
                     see(Line::CheckType, $part::Operand(a, Kind::Read));
-                    see(Line::Types, $part::Type(ty));
+                    for ty in types {
+                        see(Line::Types, $part::Type(ty));
+                    }
                 }
                 Check::Container(a, ty, _) => {
                     see(Line::CheckContainer, $part::Operand(a, Kind::Read));
