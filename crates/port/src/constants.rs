@@ -46,8 +46,9 @@ impl Flows {
                 };
                 let source = match init {
                     ConstInit::Zero => Source::Null,
-                    ConstInit::Addr(ConstAddr::Str(_), _) => Source::Object(None),
-                    ConstInit::Fat(ConstAddr::Str(_), ..) => Source::Object(None),
+                    ConstInit::Addr(ConstAddr::Str(id), _) | ConstInit::Fat(ConstAddr::Str(id), ..) => {
+                        Source::Literal(tree.strings.get(id.0 as usize).map_or(0, |s| s.units.len() as u64))
+                    }
                     ConstInit::Addr(ConstAddr::Global(g), _) if global(g).is_some_and(whole) => Source::Object(None),
                     ConstInit::Fat(ConstAddr::Global(g), _, 0, end)
                         if global(g).and_then(size) == u64::try_from(*end).ok() =>

@@ -81,7 +81,7 @@ pub fn solve(flows: &Flows, wanted: &FxHashSet<SlotId>, open: &dyn Fn(SlotId) ->
             let number = site.numbers.get(m).copied().flatten();
             let asks = |most: u64| matches!(number, Some(Candidate::Const(asked)) if asked > most);
             site.sources.get(*n).into_iter().flatten().any(|source| match source {
-                Source::Object(Some(most)) | Source::Part(most) => asks(*most),
+                Source::Object(Some(most)) | Source::Part(most) | Source::Literal(most) => asks(*most),
                 Source::Single => asks(1),
                 _ => false,
             })
@@ -156,7 +156,9 @@ fn comes_in(site: &CallSite, n: usize, m: usize, sure: &FxHashSet<Pair>) -> bool
     }
     sources.iter().all(|source| match (source, number) {
         (Source::Null, _) => true,
-        (Source::Object(Some(has)) | Source::Part(has), Some(Candidate::Const(asked))) => asked <= *has,
+        (Source::Object(Some(has)) | Source::Part(has) | Source::Literal(has), Some(Candidate::Const(asked))) => {
+            asked <= *has
+        }
         (Source::Single, Some(Candidate::Const(asked))) => asked <= 1,
         _ => false,
     })

@@ -18,6 +18,8 @@ pub enum Source {
     /// An object whose size is known when the program runs; the number of elements if it is known
     /// now.
     Object(Option<u64>),
+    /// A string literal; its length with the zero.
+    Literal(u64),
     /// A part of an object: an array in a struct or in an array.
     Part(u64),
     /// The address of one element.
@@ -61,6 +63,10 @@ pub struct Flows {
     pub taken: FxHashSet<Func>,
     /// The integer parameters of each function, which it does not change.
     pub steady: FxHashMap<Func, Vec<usize>>,
+    /// Pointers whose targets are written to.
+    pub written: FxHashSet<Node>,
+    /// Pointers that get a pointer to something `const`, other than a literal.
+    pub constants: FxHashSet<Node>,
     /// Nodes whose values go to places that are no slots and are not seen.
     pub leaks: FxHashSet<Node>,
     /// Functions with a part that was not understood.
@@ -185,7 +191,7 @@ impl Walk<'_, '_> {
                 // Lengths are in elements of another size.
                 for source in all.iter_mut().skip(from) {
                     match source {
-                        Source::Object(_) => *source = Source::Object(None),
+                        Source::Object(_) | Source::Literal(_) => *source = Source::Object(None),
                         Source::Part(_) | Source::Single => *source = Source::Unknown,
                         _ => {}
                     }
@@ -207,7 +213,7 @@ impl Walk<'_, '_> {
             ExprKind::AddrOf(place) => match &*place.kind {
                 ExprKind::IndexPointer(p, _) | ExprKind::Deref(p) => self.sources(p, all),
                 ExprKind::IndexArray(array, _) => all.push(match self.array(array) {
-                    Source::Object(_) => Source::Object(None),
+                    Source::Object(_) | Source::Literal(_) => Source::Object(None),
                     _ => Source::Unknown,
                 }),
                 _ => all.push(Source::Single),
@@ -235,7 +241,8 @@ impl Walk<'_, '_> {
                 Source::Unknown
             }
             TyKind::Array { len: ArrayLen::Const(n), .. } => match &*place.kind {
-                ExprKind::Local(_) | ExprKind::Global(_) | ExprKind::StrLit(_) => Source::Object(Some(*n)),
+                ExprKind::StrLit(_) => Source::Literal(*n),
+                ExprKind::Local(_) | ExprKind::Global(_) => Source::Object(Some(*n)),
                 _ => Source::Part(*n),
             },
             _ => Source::Unknown,
@@ -257,6 +264,34 @@ impl Walk<'_, '_> {
                 self.out.leaks.insert(node);
             }
         });
+    }
+
+    /// Whether a pointer value leads to something `const` that is no literal.
+    fn is_constant(&self, e: &Expr) -> bool {
+        match &*pointer(e).kind {
+            ExprKind::Decay(place) if matches!(*place.kind, ExprKind::StrLit(_)) => false,
+            _ => self.tree.types.as_pointer(pointer(e).ty.ty).is_some_and(|p| p.target.quals.is_const),
+        }
+    }
+
+    /// What a pointer leads to is written.
+    fn write_behind(&mut self, e: &Expr) {
+        let mut all = vec![];
+        self.sources(e, &mut all);
+        let nodes = all.iter().filter_map(|source| match source {
+            Source::Node(node) => Some(*node),
+            _ => None,
+        });
+        self.out.written.extend(nodes);
+    }
+
+    /// A place is written, or may be later.
+    fn write(&mut self, place: &Expr) {
+        match &*place.kind {
+            ExprKind::Deref(p) | ExprKind::IndexPointer(p, _) => self.write_behind(p),
+            ExprKind::Field(base, _) | ExprKind::IndexArray(base, _) => self.write(base),
+            _ => {}
+        }
     }
 
     fn need(&mut self, e: &Expr, demand: Demand) {
@@ -283,6 +318,9 @@ impl Walk<'_, '_> {
         let mut all = vec![];
         self.sources(value, &mut all);
         all.into_iter().for_each(|source| self.out.edges.push((source, to)));
+        if self.is_constant(value) {
+            self.out.constants.insert(to);
+        }
         if let Some(behind) = self.behind(value) {
             self.out.same.push((behind, (to.0, to.1 + 1)));
         }
@@ -369,6 +407,21 @@ impl Walk<'_, '_> {
 
     fn expr(&mut self, e: &Expr) {
         let bounds = Demand { bounds: true, ..Demand::default() };
+        match &*e.kind {
+            ExprKind::Assign(place, _) | ExprKind::AssignOp(_, _, place, _) | ExprKind::IncDec(place, ..) => {
+                self.write(place);
+            }
+            // The address of a part is not followed.
+            ExprKind::AddrOf(place) if matches!(*place.kind, ExprKind::Field(..) | ExprKind::IndexArray(..)) => {
+                self.write(place);
+            }
+            ExprKind::Decay(place) => self.write(place),
+            ExprKind::Free(place) => {
+                let node = self.place(place);
+                self.out.written.extend(node);
+            }
+            _ => {}
+        }
         match &*e.kind {
             ExprKind::Error => self.lose(),
             ExprKind::AddrOf(place) => {
@@ -529,6 +582,9 @@ impl Walk<'_, '_> {
         }
         for (n, arg) in args.iter().enumerate() {
             let Some(p) = prototype.params.get(n).and_then(|p| self.tree.types.as_pointer(p.ty)) else { continue };
+            if !p.target.quals.is_const {
+                self.write_behind(arg);
+            }
             match p.bounds {
                 // It has to be an element, whose fields may get any value.
                 Bounds::Thin => {

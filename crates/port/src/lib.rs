@@ -14,6 +14,7 @@ pub mod declarators;
 pub mod facts;
 pub mod flows;
 pub mod lost;
+pub mod read_only;
 pub mod slots;
 pub mod words;
 
@@ -43,7 +44,8 @@ impl<'a> Unit<'a> {
         let errors = || reports.iter().filter(|d| d.level == Level::Error);
         // A report about missing words leaves the tree as it is, or an expression without a type,
         // which is seen; so does what the analyses after the types say.
-        let words = |d: &Diagnostic| d.subject.is_some() || of(&[typing::codes::BOUNDS, typing::codes::TERMINATOR], d);
+        use typing::codes::{BOUNDS, CONST, TERMINATOR};
+        let words = |d: &Diagnostic| d.subject.is_some() || of(&[BOUNDS, TERMINATOR, CONST], d);
         let mistaken = |d: &&Diagnostic| is_syntax(d) || of(typing::codes::ALL, d) && !words(d);
         Unit {
             map,
@@ -60,6 +62,8 @@ impl<'a> Unit<'a> {
 pub enum Kind {
     /// Declarations of one function or variable get the same words.
     Agree,
+    /// `const`
+    Const,
     /// `@heap`
     Heap,
     /// `null_terminated`
@@ -77,6 +81,7 @@ impl Kind {
     pub fn word(self) -> &'static str {
         match self {
             Kind::Agree => "declarations agree",
+            Kind::Const => "const",
             Kind::Heap => "@heap",
             Kind::String => "null_terminated",
             Kind::Count => "counted_by",

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use source::Symbol;
 use std::collections::BTreeMap;
 use typing::tree::{FuncId, GlobalId, Linkage, LocalId, Program, Trust};
-use typing::types::{Bounds, RecordId, Ty, TyKind};
+use typing::types::{Bounds, IntKind, RecordId, Ty, TyKind};
 
 /// Number of a slot.
 pub type SlotId = usize;
@@ -53,6 +53,10 @@ pub struct Step {
     pub bounds: Option<Bounds>,
     /// Whether it leads to a character.
     pub character: bool,
+    /// Whether it leads to a `char`: `const char *` is a string.
+    pub text: bool,
+    /// Whether what it leads to is `const`.
+    pub constant: bool,
     /// Whether it leads to something that can be indexed.
     pub indexable: bool,
 }
@@ -104,11 +108,13 @@ fn steps(program: &Program, mut ty: Ty) -> Vec<Step> {
                 let indexable =
                     !p.raw && !matches!(target, TyKind::Void | TyKind::Func(_)) && types.is_complete(p.target.ty);
                 let character = types.is_character(p.target.ty);
-                all.push(Step { bounds: Some(p.bounds), character, indexable });
+                let constant = p.target.quals.is_const;
+                let text = matches!(target, TyKind::Int(IntKind::Char));
+                all.push(Step { bounds: Some(p.bounds), character, text, constant, indexable });
                 ty = p.target.ty;
             }
             TyKind::Array { elem, .. } => {
-                all.push(Step { bounds: None, character: false, indexable: true });
+                all.push(Step { bounds: None, character: false, text: false, constant: false, indexable: true });
                 ty = elem.ty;
             }
             _ => break,

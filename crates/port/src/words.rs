@@ -3,6 +3,7 @@
 use crate::counts;
 use crate::declarators::Site;
 use crate::flows::{Demand, Flows, Source};
+use crate::read_only;
 use crate::slots::{place_of, Key, Node, SlotSite};
 use crate::{Finding, Kind, Unit};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -14,8 +15,9 @@ pub fn choose(units: &[Unit], flows: &Flows, closed: &dyn Fn(&str) -> bool) -> V
     let demands = spread(flows);
     let clusters = clusters(flows);
     let mut bounds: Vec<Node> = vec![];
-    let mut all = vec![];
-    for (&node, &demand) in &demands {
+    let is_open = |slot| is_open(units, flows, slot, closed);
+    let (mut all, constant) = read_only::findings(units, flows, &demands, &clusters, &is_open);
+    for (&node, &demand) in demands.iter().filter(|(node, _)| !constant.contains(node)) {
         let Some(step) = flows.slots.all.get(node.0).and_then(|s| s.steps.get(node.1)) else { continue };
         if step.bounds != Some(Bounds::Thin) || !step.indexable {
             continue;
@@ -30,7 +32,6 @@ pub fn choose(units: &[Unit], flows: &Flows, closed: &dyn Fn(&str) -> bool) -> V
         }
     }
     let wanted: FxHashSet<_> = bounds.iter().filter(|n| n.1 == 0).map(|n| n.0).collect();
-    let is_open = |slot| is_open(units, flows, slot, closed);
     let found = counts::solve(flows, &wanted, &is_open);
     let sure = sure_fat(flows, &demands, &bounds, &is_open);
     for node in bounds {
@@ -80,7 +81,7 @@ fn clusters(flows: &Flows) -> Vec<usize> {
 }
 
 /// Behind so many pointers words are looked for.
-const DEEPEST: usize = 3;
+pub const DEEPEST: usize = 3;
 
 /// What each node is needed for, what it passes on included.
 fn spread(flows: &Flows) -> FxHashMap<Node, Demand> {
@@ -182,7 +183,7 @@ fn sure_fat(
     loop {
         let comes = |source: &Source| match source {
             Source::Node(n) => sure.contains(n) || written(n),
-            Source::Object(_) | Source::Null => true,
+            Source::Object(_) | Source::Literal(_) | Source::Null => true,
             Source::Part(_) | Source::Single | Source::Unknown => false,
         };
         let goes = |n: &Node| sure.contains(n) || written(n);

@@ -866,13 +866,18 @@ impl Checker<'_> {
         if !self.targets_agree(p.target.ty, q.target.ty, q.target.quals.is_const) {
             return self.other_target(e, p, q, to, why);
         }
+        let mut lost = false;
         if self.literal_to_char(&e, &p, &q) {
             let text = "a literal becomes a `char *`: writing to it is a fault";
             self.report(Diagnostic::warning(codes::LITERAL, span, text).help("make the pointer `const char *`"));
-        } else if self.const_lost(&p, &q, span) {
-            return self.error_node(span);
+        } else {
+            lost = self.const_lost(&p, &q, span);
         }
-        if !self.bounds_fit(&e, &p, &q, why) {
+        // One report says enough of one value; its tree stays for those who look for what to write.
+        self.muted += u32::from(lost);
+        let fits = self.bounds_fit(&e, &p, &q, why);
+        self.muted -= u32::from(lost);
+        if !fits {
             return self.error_node(span);
         }
         self.finish_pointer(e, p, q, to)
