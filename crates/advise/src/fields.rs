@@ -13,22 +13,23 @@ pub type Fields = FxHashSet<String>;
 
 /// The field that a place is, or is an element of.
 pub fn field_of(cx: &Context, body: &Body, at: Point, place: &Place) -> Option<String> {
-    match place.proj.split_last()? {
-        (Proj::Field(n), before) => {
+    let (last, before) = place.proj.split_last()?;
+    match last {
+        Proj::Field(n) => {
             let record = mir::ty::prefix_ty(cx.program, body, place, before.len()).ok()?;
             let record = cx.program.types.record(cx.program.types.as_record(record.ty)?);
             let field = record.fields.as_ref()?.get(*n as usize)?.name?;
             Some(format!("{}.{}", record.tag?.as_str(), field.as_str()))
         }
-        (Proj::Deref, []) => {
+        Proj::Deref => {
+            before.is_empty().then_some(())?;
             let from = source(body, at, &Place { base: place.base, proj: vec![] })?;
             Some(field_of(cx, body, at, &from)? + "[]")
         }
-        (Proj::Index(_), before) => {
+        Proj::Index(_) => {
             let outer = Place { base: place.base, proj: before.to_vec() };
             Some(field_of(cx, body, at, &outer)? + "[]")
         }
-        _ => None,
     }
 }
 
@@ -41,8 +42,7 @@ fn source(body: &Body, at: Point, temp: &Place) -> Option<Place> {
         if *dest != wanted {
             continue;
         }
-        let (Rvalue::Use(from) | Rvalue::Bits(from, _) | Rvalue::Offset(from, _)) = value else { return None };
-        let from = from.place()?;
+        let from = value.same_bits().or(value.as_offset().map(|(from, _)| from))?.place()?;
         if !from.proj.is_empty() {
             return Some(from.clone());
         }
@@ -51,12 +51,18 @@ fn source(body: &Body, at: Point, temp: &Place) -> Option<Place> {
     None
 }
 
+/// What an assignment copies as it is or as another type, and where to.
+fn copied(kind: &StmtKind) -> Option<(&Place, &Operand)> {
+    let (dest, value) = kind.as_assign()?;
+    Some((dest, value.same_bits()?))
+}
+
 /// Adds the fields through which the bodies of a unit release objects.
 pub fn released(cx: &Context, found: &mut Fields) {
     for body in &cx.program.bodies {
         for (n, block) in body.blocks.iter().enumerate() {
             for (stmt, s) in block.stmts.iter().enumerate() {
-                let StmtKind::Call { callee, args, .. } = &s.kind else { continue };
+                let Some(Call { callee, args, .. }) = s.kind.as_call() else { continue };
                 let at = Point { block: BlockId(n as u32), stmt };
                 let entry = cx.callee_name(body, at, callee).and_then(|name| cx.table.get(&name));
                 for (n, arg) in args.iter().enumerate() {
@@ -90,32 +96,29 @@ pub fn shared(cx: &Context, found: &mut Fields) {
         for (n, block) in body.blocks.iter().enumerate() {
             for (stmt, s) in block.stmts.iter().enumerate() {
                 let at = Point { block: BlockId(n as u32), stmt };
-                match &s.kind {
-                    StmtKind::Assign(dest, Rvalue::Use(from) | Rvalue::Bits(from, _)) if !dest.proj.is_empty() => {
-                        let own = field_of(cx, body, at, dest);
-                        let read = of(at, from);
-                        let is_foreign = from.place().is_some_and(|p| !p.proj.is_empty() || foreign.contains(&p.base));
-                        if !own.as_ref().is_some_and(|own| read.contains(own)) {
-                            found.extend(read);
-                            found.extend(own.filter(|_| is_foreign));
+                if let Some((dest, from)) = copied(&s.kind).filter(|(dest, _)| !dest.proj.is_empty()) {
+                    let own = field_of(cx, body, at, dest);
+                    let read = of(at, from);
+                    let is_foreign = from.place().is_some_and(|p| !p.proj.is_empty() || foreign.contains(&p.base));
+                    if !own.as_ref().is_some_and(|own| read.contains(own)) {
+                        found.extend(read);
+                        found.extend(own.filter(|_| is_foreign));
+                    }
+                }
+                if let Some(Call { callee, args, .. }) = s.kind.as_call() {
+                    let name = cx.callee_name(body, at, callee);
+                    let role = name.as_deref().and_then(|n| cx.table.get(n)).map(|e| e.role);
+                    for (n, arg) in args.iter().enumerate() {
+                        let keeps = match (role, cx.summary(callee)) {
+                            (Some(Role::Resize { object }), _) => object as usize == n,
+                            (Some(_), _) => false,
+                            (None, Some(summary)) => summary.params.get(n).is_some_and(|p| p.kept.is_some()),
+                            (None, None) => false,
+                        };
+                        if keeps {
+                            found.extend(of(at, arg));
                         }
                     }
-                    StmtKind::Call { callee, args, .. } => {
-                        let name = cx.callee_name(body, at, callee);
-                        let role = name.as_deref().and_then(|n| cx.table.get(n)).map(|e| e.role);
-                        for (n, arg) in args.iter().enumerate() {
-                            let keeps = match (role, cx.summary(callee)) {
-                                (Some(Role::Resize { object }), _) => object as usize == n,
-                                (Some(_), _) => false,
-                                (None, Some(summary)) => summary.params.get(n).is_some_and(|p| p.kept.is_some()),
-                                (None, None) => false,
-                            };
-                            if keeps {
-                                found.extend(of(at, arg));
-                            }
-                        }
-                    }
-                    _ => {}
                 }
             }
         }
@@ -131,7 +134,7 @@ fn origins(cx: &Context, body: &Body) -> (FxHashMap<PlaceBase, Vec<String>>, FxH
         let mut changed = false;
         for (n, block) in body.blocks.iter().enumerate() {
             for (stmt, s) in block.stmts.iter().enumerate() {
-                let StmtKind::Assign(dest, Rvalue::Use(from) | Rvalue::Bits(from, _)) = &s.kind else { continue };
+                let Some((dest, from)) = copied(&s.kind) else { continue };
                 let (true, Some(from)) = (dest.proj.is_empty(), from.place()) else { continue };
                 let is_pointer = mir::ty::place_ty(cx.program, body, dest)
                     .is_ok_and(|q| cx.program.types.as_pointer(q.ty).is_some());

@@ -171,10 +171,7 @@ pub fn follow(cx: &Context, body: &Body, cfg: &Cfg, seed: Seed) -> Events {
 
 fn call_dest(body: &Body, at: Point) -> Option<Place> {
     let stmt = body.blocks.get(at.block.0 as usize)?.stmts.get(at.stmt)?;
-    match &stmt.kind {
-        StmtKind::Call { dest, .. } => dest.clone(),
-        _ => None,
-    }
+    stmt.kind.as_call()?.dest.clone()
 }
 
 impl Analysis for Follow<'_> {
@@ -467,16 +464,16 @@ impl Follow<'_> {
                     sink(Event::access(place, pointer, span));
                 }
             });
-            if let StmtKind::Assign(_, Rvalue::Bits(from, ty)) = &stmt.kind {
+            if let Some((from, ty)) = stmt.kind.value().and_then(Rvalue::as_bits) {
                 let target =
-                    self.cx.program.types.as_pointer(*ty).and_then(|p| self.cx.program.types.layout(p.target.ty));
+                    self.cx.program.types.as_pointer(ty).and_then(|p| self.cx.program.types.layout(p.target.ty));
                 if let (Some(layout), true) =
                     (target, is_object(self.value(situation, from)) && Rule::CastAlign.holds())
                 {
                     sink(Event::new(Kind::Cast(layout.align), "", span));
                 }
             }
-            if let StmtKind::Assign(_, Rvalue::Offset(from, _)) = &stmt.kind {
+            if let Some((from, _)) = stmt.kind.value().and_then(Rvalue::as_offset) {
                 if let Some(from) = self.value(situation, from).filter(|v| is_object(Some(*v))) {
                     sink(Event::new(Kind::Stepped(from), "", span));
                 }
@@ -484,7 +481,7 @@ impl Follow<'_> {
         }
         match &stmt.kind {
             StmtKind::Assign(place, value) => {
-                if let Rvalue::Use(operand) = value {
+                if let Some(operand) = value.as_use() {
                     if live && self.holds_object(situation, operand) && Rule::StructCopied.holds() {
                         sink(Event::new(Kind::Escapes, "the struct that holds it is copied", span));
                     }
@@ -791,11 +788,9 @@ impl Follow<'_> {
         stmts
             .iter()
             .rev()
-            .find_map(|s| match &s.kind {
-                StmtKind::Assign(dest, Rvalue::Use(from) | Rvalue::Bits(from, _)) if dest == place => {
-                    Some(matches!(from, Operand::Const(Const::Null(_) | Const::Int(0, _))))
-                }
-                _ => None,
+            .find_map(|s| {
+                let from = s.kind.assigned_to(place.as_local()?)?.same_bits()?;
+                Some(matches!(from, Operand::Const(Const::Null(_) | Const::Int(0, _))))
             })?
             .then_some(())
     }
@@ -822,11 +817,8 @@ impl Follow<'_> {
             }
             let place = operand.place()?.clone();
             self.body.locals.get(place.as_local()?.0 as usize).filter(|l| l.kind == LocalKind::Temp)?;
-            match &stmt.kind {
-                StmtKind::Assign(dest, Rvalue::Use(from) | Rvalue::Bits(from, _)) if *dest == place => {
-                    operand = from.clone();
-                }
-                _ => {}
+            if let Some(from) = stmt.kind.assigned_to(place.as_local()?).and_then(Rvalue::same_bits) {
+                operand = from.clone();
             }
         }
         match operand {
@@ -840,8 +832,8 @@ impl Follow<'_> {
     }
 
     fn leave(&self, situation: &Situation, term: &Terminator, sink: Sink) {
-        if let TermKind::Return(value) = &term.kind {
-            let value = value.as_ref();
+        if term.kind.is_return() {
+            let value = term.kind.returned();
             let given = value.and_then(|v| self.value(situation, v));
             let whole = value.is_some_and(|v| self.holds_object(situation, v));
             if situation.status == Status::Live {
@@ -857,10 +849,10 @@ impl Follow<'_> {
                 sink(Event::new(Kind::ReturnedOther, "", term.span));
             }
         }
-        if let (TermKind::MissingReturn, Status::Live) = (&term.kind, situation.status) {
+        if let (true, Status::Live) = (term.kind.misses_return(), situation.status) {
             sink(Event::new(Kind::Left, "it is not freed on a path to here", term.span));
         }
-        if let TermKind::GotoComputed(_) = &term.kind {
+        if term.kind.as_computed().is_some() {
             let mut used = false;
             term_places(&term.kind, &mut |p, _| {
                 used |= self.cells.of_place(p).is_some_and(|c| is_object(situation.get(c)))

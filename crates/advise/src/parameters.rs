@@ -23,10 +23,11 @@ pub fn collect(unit: &Unit, number: usize, known: &Parameters, everything: bool,
     for body in &program.bodies {
         let everything = everything || !Rule::Exported.holds();
         let wanted = |f: &typing::tree::FuncRef| everything || crate::program::is_internal(program, f);
-        let calls = body.blocks.iter().flat_map(|b| &b.stmts).any(|s| match &s.kind {
-            StmtKind::Call { callee: Callee::Direct(f), args, .. } => wanted(f) && !args.is_empty(),
-            _ => false,
-        });
+        let calls = body
+            .blocks
+            .iter()
+            .flat_map(|b| &b.stmts)
+            .any(|s| direct_call(&s.kind).is_some_and(|(f, args)| wanted(f) && !args.is_empty()));
         if !calls {
             continue;
         }
@@ -39,22 +40,26 @@ pub fn collect(unit: &Unit, number: usize, known: &Parameters, everything: bool,
         };
         match ranges {
             Some(ranges) => ranges.visit(&mut |_, view, item| {
-                let Item::Stmt(Stmt { kind: StmtKind::Call { callee: Callee::Direct(f), args, .. }, .. }) = item else {
-                    return;
-                };
+                let Item::Stmt(stmt) = item else { return };
+                let Some((f, args)) = direct_call(&stmt.kind) else { return };
                 if wanted(f) {
                     note(f, args.iter().map(|a| view.value(a)).collect());
                 }
             }),
             None => {
                 for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-                    if let StmtKind::Call { callee: Callee::Direct(f), args, .. } = &stmt.kind {
+                    if let Some((f, args)) = direct_call(&stmt.kind) {
                         note(f, vec![None; args.len()]);
                     }
                 }
             }
         }
     }
+}
+
+/// The function that is called by its name, and the arguments.
+fn direct_call(kind: &StmtKind) -> Option<(&typing::tree::FuncRef, &Vec<Operand>)> {
+    Some((kind.called()?, kind.as_call()?.args))
 }
 
 fn join(into: &mut Vec<Option<Range>>, from: &[Option<Range>]) {

@@ -53,12 +53,12 @@ impl Cells {
         loop {
             let before = order.len();
             for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-                let (dest, from) = match &stmt.kind {
-                    StmtKind::Assign(dest, value) => (dest, sources(value)),
-                    StmtKind::Call { dest: Some(dest), args, .. } => {
+                let (dest, from) = match (stmt.kind.as_assign(), stmt.kind.as_call()) {
+                    (Some((dest, value)), _) => (dest, sources(value)),
+                    (None, Some(Call { dest: Some(dest), args, .. })) => {
                         (dest, args.iter().filter_map(Operand::place).cloned().collect())
                     }
-                    _ => continue,
+                    (None, _) => continue,
                 };
                 if from.iter().any(|p| found.contains(p)) && private(dest) && found.insert(dest.clone()) {
                     order.push(dest.clone());
@@ -160,7 +160,7 @@ fn is_word(program: &Program, body: &Body, place: &Place) -> bool {
 /// The places that a value may take the object from.
 fn sources(value: &Rvalue) -> Vec<Place> {
     let mut all = vec![];
-    if let Rvalue::AddrOf(place) = value {
+    if let Some(place) = value.as_address_of() {
         let first = place.proj.iter().position(|p| *p == Proj::Deref);
         if let Some(first) = first {
             let mut base = place.clone();
@@ -179,15 +179,11 @@ fn flags(program: &Program, body: &Body) -> Vec<Place> {
     let mut tested: FxHashSet<Local> = FxHashSet::default();
     for block in &body.blocks {
         for stmt in &block.stmts {
-            let is_constant = match &stmt.kind {
-                StmtKind::Assign(_, Rvalue::Use(Operand::Const(_)) | Rvalue::Numeric(Operand::Const(_), _)) => true,
-                StmtKind::StorageLive(_) | StmtKind::StorageDead(_) => continue,
-                StmtKind::Assign(_, Rvalue::Binary(op, a, b, _)) if mir::ty::is_comparison(*op) => {
-                    tested.extend([a, b].into_iter().filter_map(|o| o.place()?.as_local()));
-                    false
-                }
-                _ => false,
-            };
+            let value = stmt.kind.value();
+            if let Some((_, a, b, _)) = value.and_then(Rvalue::comparison) {
+                tested.extend([a, b].into_iter().filter_map(|o| o.place()?.as_local()));
+            }
+            let is_constant = value.and_then(Rvalue::same_number).is_some_and(|a| a.place().is_none());
             stmt_places(&stmt.kind, &mut |place, access| {
                 if let (PlaceBase::Local(l), true) = (place.base, access != mir::effects::Access::Read) {
                     let slot = constant.entry(l).or_insert(true);
@@ -195,7 +191,7 @@ fn flags(program: &Program, body: &Body) -> Vec<Place> {
                 }
             });
         }
-        if let TermKind::If(operand, ..) | TermKind::Switch(operand, ..) = &block.term.kind {
+        if let Some(operand) = block.term.kind.decided_by() {
             tested.extend(operand.place().and_then(Place::as_local));
         }
     }

@@ -47,11 +47,11 @@ impl Context<'_> {
                     PlaceBase::Local(local) if place.proj.is_empty() => {
                         let block = body.blocks.get(at.block.0 as usize)?;
                         let is_temp = body.locals.get(local.0 as usize)?.kind == LocalKind::Temp;
-                        block.stmts.get(..at.stmt)?.iter().rev().filter(|_| is_temp).find_map(|s| match &s.kind {
-                            StmtKind::Assign(dest, Rvalue::Use(Operand::Copy(from))) if *dest == *place => {
-                                self.global_name(from)
+                        block.stmts.get(..at.stmt)?.iter().rev().filter(|_| is_temp).find_map(|s| {
+                            match s.kind.assigned_to(local)?.as_use()? {
+                                Operand::Copy(from) => self.global_name(from),
+                                Operand::Move(_) | Operand::Const(_) => None,
                             }
-                            _ => None,
                         })
                     }
                     _ => None,
@@ -65,10 +65,10 @@ impl Context<'_> {
         let PlaceBase::Global(global) = place.base else { return None };
         let mut name = self.program.globals.get(global.0 as usize)?.name.as_str().to_string();
         for (n, step) in place.proj.iter().enumerate() {
-            let Proj::Field(field) = step else { return None };
+            let field = step.as_field()?;
             let ty = self.program.globals.get(global.0 as usize)?.ty;
             let record = if n == 0 { self.program.types.as_record(ty.ty)? } else { return None };
-            let field = self.program.types.record(record).fields.as_ref()?.get(*field as usize)?.name?;
+            let field = self.program.types.record(record).fields.as_ref()?.get(field as usize)?.name?;
             name = format!("{name}.{}", field.as_str());
         }
         Some(name)

@@ -87,11 +87,10 @@ impl Proof<'_> {
         if self.body.locals.get(local.0 as usize)?.kind != LocalKind::Temp {
             return None;
         }
-        let (stmt, from, by) =
-            block.stmts.get(..at.stmt)?.iter().enumerate().rev().find_map(|(n, s)| match &s.kind {
-                StmtKind::Assign(dest, Rvalue::Offset(from, by)) if dest == base => Some((n, from, by)),
-                _ => None,
-            })?;
+        let (stmt, from, by) = block.stmts.get(..at.stmt)?.iter().enumerate().rev().find_map(|(n, s)| {
+            let (from, by) = s.kind.assigned_to(local)?.as_offset()?;
+            Some((n, from, by))
+        })?;
         let made = Point { block: at.block, stmt };
         let starts = self.events.all.iter().filter(|(p, _)| *p == made).filter_map(|(_, e)| match e.kind {
             Kind::Stepped(Value::At(n)) => Some(Some(Range::single(i128::from(n)))),

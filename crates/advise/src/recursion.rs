@@ -44,17 +44,11 @@ fn for_each_address(body: &Body, see: &mut dyn FnMut(&typing::tree::FuncRef)) {
     };
     for block in &body.blocks {
         for stmt in &block.stmts {
-            match &stmt.kind {
-                StmtKind::Assign(_, value) => mir::effects::rvalue_operands(value, &mut operand),
-                StmtKind::Call { args, callee, .. } => {
-                    args.iter().for_each(&mut operand);
-                    if let Callee::Pointer(o) = callee {
-                        operand(o);
-                    }
+            mir::effects::parts(&stmt.kind, &mut |part| {
+                if let mir::effects::Part::Operand(o, _) = part {
+                    operand(o);
                 }
-                StmtKind::Asm(asm) => asm.inputs.iter().for_each(|(_, _, o)| operand(o)),
-                _ => {}
-            }
+            });
         }
         if let Some(o) = block.term.kind.returned() {
             operand(o);

@@ -106,7 +106,7 @@ pub fn sites(cx: &Context, body: &Body) -> Vec<Site> {
     let mut all = vec![];
     for (n, block) in body.blocks.iter().enumerate() {
         for (stmt, s) in block.stmts.iter().enumerate() {
-            let StmtKind::Call { callee, args, .. } = &s.kind else { continue };
+            let Some(Call { callee, args, .. }) = s.kind.as_call() else { continue };
             let at = Point { block: BlockId(n as u32), stmt };
             let Some(name) = cx.callee_name(body, at, callee) else { continue };
             let arg = |n: u32| args.get(n as usize).cloned();

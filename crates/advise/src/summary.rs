@@ -191,12 +191,12 @@ pub fn summarise(program: &Program, table: &Table, externals: &Externals, all: &
 fn input(cx: &Context, body: &Body) -> u64 {
     let mut hasher = rustc_hash::FxHasher::default();
     for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-        if let StmtKind::Call { callee, args, .. } = &stmt.kind {
+        if let Some(Call { callee, args, .. }) = stmt.kind.as_call() {
             cx.summary(callee).hash(&mut hasher);
             // Comparisons that qsort calls.
             args.iter().for_each(|a| named(cx, a, &mut hasher));
         }
-        if let StmtKind::Assign(_, value) = &stmt.kind {
+        if let Some(value) = stmt.kind.value() {
             mir::effects::rvalue_operands(value, &mut |a| named(cx, a, &mut hasher));
         }
     }
@@ -222,10 +222,7 @@ pub fn callees_first(program: &Program) -> Vec<usize> {
         .iter()
         .map(|body| {
             let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
-            let called = stmts.filter_map(|s| match &s.kind {
-                StmtKind::Call { callee: Callee::Direct(f), .. } => body_of.get(f.func.0 as usize).copied(),
-                _ => None,
-            });
+            let called = stmts.filter_map(|s| body_of.get(s.kind.called()?.func.0 as usize).copied());
             called.filter(|&n| n != usize::MAX).collect()
         })
         .collect();
@@ -319,12 +316,13 @@ fn rest_kept(cx: &Context, body: &Body) -> Option<String> {
     let mut lists: Vec<PlaceBase> = vec![];
     let mut takes = false;
     for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-        match &stmt.kind {
-            StmtKind::VaStart(place) | StmtKind::VaCopy(place, _) => lists.push(place.base),
-            StmtKind::Assign(_, Rvalue::VaArg(_, ty)) => {
-                takes |= types.layout(*ty).is_none_or(|l| l.size >= 8);
-            }
-            _ => {}
+        if stmt.kind.action() == Action::Arguments {
+            stmt_places(&stmt.kind, &mut |place, access| {
+                lists.extend((access == Access::Write).then_some(place.base));
+            });
+        }
+        if let Some((_, ty)) = stmt.kind.value().and_then(Rvalue::as_va_arg) {
+            takes |= types.layout(ty).is_none_or(|l| l.size >= 8);
         }
     }
     if takes && Rule::VariableBody.holds() {
@@ -334,12 +332,12 @@ fn rest_kept(cx: &Context, body: &Body) -> Option<String> {
     loop {
         let before = lists.len();
         for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-            let StmtKind::Assign(dest, value) = &stmt.kind else { continue };
+            let Some((dest, value)) = stmt.kind.as_assign() else { continue };
             let mut from = false;
             stmt_places(&stmt.kind, &mut |p, access| {
                 from |= lists.contains(&p.base) && access != Access::Write;
             });
-            if !from || matches!(value, Rvalue::VaArg(..)) || lists.contains(&dest.base) {
+            if !from || value.as_va_arg().is_some() || lists.contains(&dest.base) {
                 continue;
             }
             if dest.has_deref() || !matches!(dest.base, PlaceBase::Local(_)) {
@@ -352,7 +350,7 @@ fn rest_kept(cx: &Context, body: &Body) -> Option<String> {
         }
     }
     for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-        let StmtKind::Call { callee, args, .. } = &stmt.kind else { continue };
+        let Some(Call { callee, args, .. }) = stmt.kind.as_call() else { continue };
         if !args.iter().any(|a| a.place().is_some_and(|p| lists.contains(&p.base))) {
             continue;
         }
@@ -384,14 +382,11 @@ fn never_returns(cx: &Context, body: &Body, cfg: &Cfg) -> bool {
             continue;
         }
         let Some(code) = body.blocks.get(block.0 as usize) else { continue };
-        let ends = code.stmts.iter().any(|s| match &s.kind {
-            StmtKind::Call { callee, .. } => cx.never_returns(callee),
-            _ => false,
-        });
+        let ends = code.stmts.iter().any(|s| s.kind.as_call().is_some_and(|call| cx.never_returns(call.callee)));
         if ends {
             continue;
         }
-        if matches!(code.term.kind, TermKind::Return(_) | TermKind::MissingReturn) {
+        if code.term.kind.leaves() {
             return false;
         }
         work.extend(cfg.successors(block));
@@ -405,8 +400,9 @@ fn only_releases(cx: &Context, body: &Body) -> bool {
     let mut releases = 0;
     for (n, block) in body.blocks.iter().enumerate() {
         for (stmt, s) in block.stmts.iter().enumerate() {
-            match &s.kind {
-                StmtKind::Call { callee, .. } => {
+            match s.kind.action() {
+                Action::Call => {
+                    let Some(Call { callee, .. }) = s.kind.as_call() else { return false };
                     let at = Point { block: BlockId(n as u32), stmt };
                     let entry = cx.callee_name(body, at, callee).and_then(|name| cx.table.get(&name));
                     let plain = entry.is_some_and(|e| matches!(e.role, Role::Release { .. }));
@@ -415,9 +411,21 @@ fn only_releases(cx: &Context, body: &Body) -> bool {
                     }
                     releases += 1;
                 }
-                StmtKind::Assign(place, _) if !place.proj.is_empty() || place.base_local().is_none() => return false,
-                StmtKind::Assign(..) | StmtKind::StorageLive(_) | StmtKind::StorageDead(_) | StmtKind::Nop => {}
-                _ => return false,
+                Action::Assign => {
+                    if s.kind.as_assign().is_some_and(|(place, _)| place.as_local().is_none()) {
+                        return false;
+                    }
+                }
+                Action::Storage | Action::None => {}
+                Action::Check
+                | Action::Fill
+                | Action::Assembly
+                | Action::Copy
+                | Action::Arguments
+                | Action::Owner
+                | Action::Region
+                | Action::Send
+                | Action::Channel => return false,
             }
         }
     }

@@ -315,7 +315,7 @@ impl Judge<'_> {
                 _ => continue,
             }
             let block = self.body.blocks.get(at.block.0 as usize)?;
-            let StmtKind::Assign(place, _) = &block.stmts.get(at.stmt)?.kind else { return None };
+            let (place, _) = block.stmts.get(at.stmt)?.kind.as_assign()?;
             let target = mir::ty::place_ty(self.cx.program, self.body, place).ok()?.ty;
             let target = self.cx.program.types.as_pointer(target)?.target.ty;
             if is_list_node(self.cx, target) {
@@ -336,12 +336,10 @@ impl Judge<'_> {
 
     /// Whether the function called by this name is known to do nothing but release.
     fn is_plain_release(&self, name: &str) -> bool {
-        self.body.blocks.iter().flat_map(|b| &b.stmts).any(|s| match &s.kind {
-            StmtKind::Call { callee: callee @ Callee::Direct(f), .. } => {
-                symbol(self.cx.program, f).as_deref() == Some(name)
-                    && self.cx.summary(callee).is_some_and(|s| s.only_releases)
-            }
-            _ => false,
+        self.body.blocks.iter().flat_map(|b| &b.stmts).any(|s| {
+            let releases = |call: Call| self.cx.summary(call.callee).is_some_and(|s| s.only_releases);
+            s.kind.called().is_some_and(|f| symbol(self.cx.program, f).as_deref() == Some(name))
+                && s.kind.as_call().is_some_and(releases)
         })
     }
 
@@ -350,7 +348,8 @@ impl Judge<'_> {
         let stmts = self.body.blocks.iter().flat_map(|b| &b.stmts);
         let mut points: Vec<Local> = vec![];
         for stmt in stmts {
-            if let StmtKind::Assign(dest, Rvalue::AddrOf(place)) = &stmt.kind {
+            let Some((dest, value)) = stmt.kind.as_assign() else { continue };
+            if let Some(place) = value.as_address_of() {
                 if matches!(place.base, PlaceBase::Local(_)) && !place.has_deref() {
                     points.extend(dest.as_local());
                 }
@@ -359,15 +358,13 @@ impl Judge<'_> {
         loop {
             let before = points.len();
             for stmt in self.body.blocks.iter().flat_map(|b| &b.stmts) {
-                let (dest, from) = match &stmt.kind {
-                    StmtKind::Assign(dest, Rvalue::Use(from) | Rvalue::Bits(from, _)) => (dest, from),
-                    StmtKind::Call { dest: Some(dest), callee: Callee::Direct(f), args, .. } => {
-                        let known = symbol(self.cx.program, f).and_then(|name| known(&name));
-                        let Some(from) = known.and_then(|k| args.get(k.returns? as usize)) else { continue };
-                        (dest, from)
-                    }
-                    _ => continue,
+                let copied = stmt.kind.as_assign().and_then(|(dest, value)| Some((dest, value.same_bits()?)));
+                let returned = || {
+                    let call = stmt.kind.as_call()?;
+                    let known = symbol(self.cx.program, stmt.kind.called()?).and_then(|name| known(&name));
+                    Some((call.dest.as_ref()?, call.args.get(known?.returns? as usize)?))
                 };
+                let Some((dest, from)) = copied.or_else(returned) else { continue };
                 let from = from.place().and_then(local_of);
                 if let (Some(from), Some(dest)) = (from, dest.as_local()) {
                     if points.contains(&from) && !points.contains(&dest) {

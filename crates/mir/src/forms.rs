@@ -142,6 +142,8 @@ forms! {
     as_swap -> (&Place, &Place): StmtKind::Swap(a, b) => (a, b);
     /// The cursor that begins, and what it is on.
     as_cursor -> (Local, &Place): StmtKind::CursorBegin(cursor, of) => (*cursor, of);
+    /// The handle, the key's place and the region of an `open`.
+    as_open -> (Local, &Place, Region): StmtKind::Open(handle, key, region) => (*handle, key, *region);
     /// The handle, the key's place and the region of an `open` that ends.
     as_close -> (Local, &Place, Region): StmtKind::Close(handle, key, region) => (*handle, key, *region);
     /// The struct that is packed.
@@ -238,6 +240,10 @@ forms! {
     as_clamp -> &Operand: Rvalue::Clamp(operand) => operand;
     /// The pointer that gets one owner more.
     as_retain -> &Operand: Rvalue::Retain(operand) => operand;
+    /// The type of a key that is made.
+    as_new_key -> Ty: Rvalue::NewKey(_, ty) => *ty;
+    /// The union whose tag is read.
+    as_tag -> &Place: Rvalue::Tag(union) => union;
     /// The list of arguments and the type of the next one.
     as_va_arg -> (&Place, Ty): Rvalue::VaArg(list, ty) => (list, *ty);
     /// The block of the label whose address it is.
@@ -279,6 +285,8 @@ forms! {
     as_enough -> (&Operand, &Operand): Check::Enough { want, have } => (want, have);
     /// The new count, and the one that is there.
     as_count -> (&Operand, &Operand): Check::Count(new, there) => (new, there);
+    /// The union, and the member that its tag must name.
+    as_tag -> (&Place, u32): Check::Tag(union, member) => (union, *member);
     /// The tag, the values that select the member, and the member's name.
     as_tag_value -> (&Operand, &Vec<i128>, Symbol): Check::TagValue(tag, values, name) => (tag, values, *name);
     /// The record that the pointer must point into.

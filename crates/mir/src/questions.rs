@@ -5,6 +5,7 @@
 //! What a form accesses is not asked here but of the table ([`crate::effects`]).
 
 use crate::ir::*;
+use typing::types::Region;
 
 /// How a value is made from its main operand: see [`Rvalue::made_of`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -238,6 +239,43 @@ impl StmtKind {
     /// The local whose storage begins or ends.
     pub fn storage(&self) -> Option<Local> {
         self.begins().or(self.ends())
+    }
+
+    /// The region that it makes live (true), or ends.
+    pub fn opens(&self) -> Option<(Region, bool)> {
+        match self {
+            StmtKind::ArenaBegin(_, n) => Some((Region::Body(*n), true)),
+            StmtKind::ArenaEnd(_, n) => Some((Region::Body(*n), false)),
+            StmtKind::Open(_, _, region) => Some((*region, true)),
+            StmtKind::Close(_, _, region) => Some((*region, false)),
+            StmtKind::Assign(..)
+            | StmtKind::Call { .. }
+            | StmtKind::Check(_)
+            | StmtKind::Prove(_)
+            | StmtKind::StorageLive(_)
+            | StmtKind::StorageDead(_)
+            | StmtKind::Zero(_)
+            | StmtKind::CopyElements { .. }
+            | StmtKind::SetTag(..)
+            | StmtKind::VaStart(_)
+            | StmtKind::VaEnd(_)
+            | StmtKind::VaCopy(..)
+            | StmtKind::Asm(_)
+            | StmtKind::Dispose { .. }
+            | StmtKind::DropSlot(_)
+            | StmtKind::Swap(..)
+            | StmtKind::CursorBegin(..)
+            | StmtKind::Pack(..)
+            | StmtKind::Unpack { .. }
+            | StmtKind::ChannelNew { .. }
+            | StmtKind::Send { .. }
+            | StmtKind::Select { .. }
+            | StmtKind::Receive { .. }
+            | StmtKind::SetNew(_)
+            | StmtKind::SetAdd { .. }
+            | StmtKind::SetTake { .. }
+            | StmtKind::Nop => None,
+        }
     }
 
     /// What it does while the program runs, roughly: see [`Action`].

@@ -19,41 +19,48 @@ impl Ownership<'_> {
         let taken = self.taken_locals();
         for block in &self.body.blocks {
             for stmt in block.stmts.iter().filter(|s| !s.is_unsafe) {
-                match &stmt.kind {
-                    StmtKind::Dispose { value, .. } => self.copied(value, stmt.span, found),
-                    StmtKind::Assign(
-                        dest,
-                        Rvalue::Use(value)
-                        | Rvalue::Bits(value, _)
-                        | Rvalue::Part(value, Part::Ptr, _)
-                        | Rvalue::MakeTypedVoid(value, ..)
-                        | Rvalue::MakeFat { ptr: value, .. }
-                        | Rvalue::MakeCounted { ptr: value, .. },
-                    ) => {
-                        let takes = match dest.as_local() {
-                            Some(local) => taken.contains(local.0 as usize) || !self.is_temp_local(local),
-                            None => true,
-                        };
-                        if takes && self.owns_operand(&Operand::Copy(dest.clone())) {
-                            self.copied(value, stmt.span, found);
-                        }
-                    }
-                    StmtKind::Call { args, ty, .. } => {
-                        let func = self.program.types.as_func(*ty);
-                        for (n, arg) in args.iter().enumerate() {
-                            let param = func.as_ref().and_then(|f| f.params.get(n));
-                            if param.is_some_and(|p| p.consume) {
-                                self.copied(arg, stmt.span, found);
-                            }
-                        }
-                    }
-                    // What a message owns goes with it.
-                    StmtKind::Send { args, .. } => args.iter().for_each(|arg| self.copied(arg, stmt.span, found)),
-                    StmtKind::SetAdd { end, value, .. } => {
-                        std::iter::once(end).chain(value).for_each(|arg| self.copied(arg, stmt.span, found));
-                    }
-                    _ => {}
+                if let Some(end) = stmt.kind.as_dispose() {
+                    self.copied(end.value, stmt.span, found);
                 }
+                let stored = stmt.kind.as_assign().and_then(|(dest, value)| Some((dest, value.same_address()?)));
+                if let Some((dest, value)) = stored {
+                    let takes = match dest.as_local() {
+                        Some(local) => taken.contains(local.0 as usize) || !self.is_temp_local(local),
+                        None => true,
+                    };
+                    if takes && self.owns_operand(&Operand::Copy(dest.clone())) {
+                        self.copied(value, stmt.span, found);
+                    }
+                }
+                if let Some(Call { args, ty, .. }) = stmt.kind.as_call() {
+                    let func = self.program.types.as_func(*ty);
+                    for (n, arg) in args.iter().enumerate() {
+                        let param = func.as_ref().and_then(|f| f.params.get(n));
+                        if param.is_some_and(|p| p.consume) {
+                            self.copied(arg, stmt.span, found);
+                        }
+                    }
+                }
+                // What a message owns goes with it, and into a set.
+                let into_channel = match stmt.kind.action() {
+                    Action::Send | Action::Channel => true,
+                    Action::None
+                    | Action::Storage
+                    | Action::Check
+                    | Action::Assign
+                    | Action::Fill
+                    | Action::Call
+                    | Action::Assembly
+                    | Action::Copy
+                    | Action::Arguments
+                    | Action::Owner
+                    | Action::Region => false,
+                };
+                mir::effects::parts(&stmt.kind, &mut |part| {
+                    if let (true, mir::effects::Part::Operand(arg, mir::effects::Kind::Copy)) = (into_channel, part) {
+                        self.copied(arg, stmt.span, found);
+                    }
+                });
             }
             if let Some(value) = block.term.kind.returned() {
                 let function = self.program.functions.get(self.body.func.func.0 as usize);
@@ -82,11 +89,10 @@ impl Ownership<'_> {
 
     /// Whether the place is a part of a struct that some `unpack` lends.
     pub fn is_unpacked(&self, place: &Place) -> bool {
-        self.body.blocks.iter().flat_map(|b| &b.stmts).any(|stmt| match &stmt.kind {
-            StmtKind::Unpack { place: whole, moves: false, .. } => {
-                whole.base == place.base && place.proj.starts_with(&whole.proj)
-            }
-            _ => false,
+        self.body.blocks.iter().flat_map(|b| &b.stmts).any(|stmt| {
+            stmt.kind.as_unpack().is_some_and(|(whole, _, moves)| {
+                !moves && whole.base == place.base && place.proj.starts_with(&whole.proj)
+            })
         })
     }
 

@@ -19,10 +19,10 @@ pub(crate) type Report<'r> = &'r mut dyn FnMut(Finding);
 /// Whether the second place may be reached through the first: one index may be another, unless both
 /// are constants.
 fn may_lead_to(x: &Place, y: &Place) -> bool {
-    let may_be_same = |(a, b): (&Proj, &Proj)| match (a, b) {
-        (Proj::Index(Operand::Const(a)), Proj::Index(Operand::Const(b))) => a == b,
-        (Proj::Index(_), Proj::Index(_)) => true,
-        _ => a == b,
+    let may_be_same = |(a, b): (&Proj, &Proj)| match (a.index(), b.index()) {
+        (Some(Operand::Const(a)), Some(Operand::Const(b))) => a == b,
+        (Some(_), Some(_)) => true,
+        (Some(_), None) | (None, Some(_)) | (None, None) => a == b,
     };
     x.base == y.base && x.proj.len() < y.proj.len() && x.proj.iter().zip(&y.proj).all(may_be_same)
 }
@@ -108,7 +108,23 @@ impl Ownership<'_> {
                 check_places(check, &mut |place, _| self.read(s, at, place, span, report));
                 self.tag_checked(s, at, check);
             }
-            other => stmt_places(other, &mut |place, access| match access {
+            other @ (StmtKind::DropSlot(_)
+            | StmtKind::Prove(_)
+            | StmtKind::VaStart(_)
+            | StmtKind::VaEnd(_)
+            | StmtKind::VaCopy(..)
+            | StmtKind::Asm(_)
+            | StmtKind::ArenaBegin(..)
+            | StmtKind::ArenaEnd(..)
+            | StmtKind::Pack(..)
+            | StmtKind::ChannelNew { .. }
+            | StmtKind::Send { .. }
+            | StmtKind::Select { .. }
+            | StmtKind::Receive { .. }
+            | StmtKind::SetNew(_)
+            | StmtKind::SetAdd { .. }
+            | StmtKind::SetTake { .. }
+            | StmtKind::Nop) => stmt_places(other, &mut |place, access| match access {
                 Access::Read | Access::Address => self.read(s, at, place, span, report),
                 Access::Move => {
                     self.take(s, at, place, span, report);
@@ -143,7 +159,7 @@ impl Ownership<'_> {
             TermKind::If(operand, ..) | TermKind::Switch(operand, ..) | TermKind::GotoComputed(operand) => {
                 self.operand(s, at, operand, span, report);
             }
-            _ => {}
+            TermKind::Goto(_) | TermKind::MissingReturn | TermKind::Unreachable => {}
         }
     }
 
@@ -163,10 +179,8 @@ impl Ownership<'_> {
 
     /// The pointers that the place is reached through must be there.
     pub fn through(&self, s: &State, at: Point, place: &Place, span: Span, report: Report) {
-        for step in &place.proj {
-            if let Proj::Index(Operand::Copy(index) | Operand::Move(index)) = step {
-                self.through(s, at, index, span, report);
-            }
+        for index in place.indices().filter_map(Operand::place) {
+            self.through(s, at, index, span, report);
         }
         let Some(found) = self.find(place) else { return };
         self.accessed(s, at, found, span, report);
@@ -204,56 +218,37 @@ impl Ownership<'_> {
     /// If the value is what an allocation gave that may have failed: the paths that are moved if it
     /// has not failed.
     fn carries(&self, s: &State, value: &Rvalue) -> Option<Vec<NodeId>> {
-        match value {
-            Rvalue::Alloc { fallible: true, .. } => Some(vec![]),
-            Rvalue::Use(Operand::Move(from))
-            | Rvalue::Bits(Operand::Move(from), _)
-            | Rvalue::Part(Operand::Move(from), Part::Ptr, _)
-            | Rvalue::MakeCounted { ptr: Operand::Move(from), .. } => {
+        if value.as_alloc().is_some_and(|made| made.fallible) {
+            return Some(vec![]);
+        }
+        match value.made_of()? {
+            (Operand::Move(from), Way::Same | Way::Bits | Way::Word(Part::Ptr) | Way::Counted) => {
                 self.find(from).filter(|f| f.exact).and_then(|f| s.carried(f.node))
             }
-            _ => None,
+            (Operand::Copy(_) | Operand::Const(_), _)
+            | (_, Way::Word(Part::Lo | Part::Hi | Part::Type) | Way::Number | Way::Typed)
+            | (_, Way::Fat | Way::Moved | Way::Retained) => None,
         }
     }
 
     fn value(&self, s: &mut State, at: Point, value: &Rvalue, span: Span, report: Report) -> Brought {
-        match value {
-            Rvalue::Borrow(kind, place, _) => {
-                self.lend(s, at, *kind, place, span, report);
-                Brought::unknown(OWNED)
-            }
-            Rvalue::AddrOf(place) => {
-                self.through(s, at, place, span, report);
-                Brought::unknown(OWNED)
-            }
-            Rvalue::Tag(place) | Rvalue::VaArg(place, _) => {
-                self.read(s, at, place, span, report);
-                Brought::unknown(OWNED)
-            }
-            Rvalue::Use(a) | Rvalue::Bits(a, _) | Rvalue::Part(a, Part::Ptr, _) | Rvalue::MakeTypedVoid(a, _, _) => {
-                self.operand(s, at, a, span, report)
-            }
-            Rvalue::MakeCounted { ptr, count, .. } => {
-                let brought = self.operand(s, at, ptr, span, report);
-                self.operand(s, at, count, span, report);
-                brought
-            }
-            Rvalue::MakeFat { ptr, lo, hi, .. } => {
-                let brought = self.operand(s, at, ptr, span, report);
-                self.operand(s, at, lo, span, report);
-                self.operand(s, at, hi, span, report);
-                brought
-            }
-            _ => {
-                mir::effects::rvalue_operands(value, &mut |operand| {
-                    self.operand(s, at, operand, span, report);
-                });
-                if matches!(value, Rvalue::Alloc { .. }) {
-                    Brought::fresh()
-                } else {
-                    Brought::unknown(OWNED)
-                }
-            }
+        if let Some((kind, place, _)) = value.as_borrow() {
+            self.lend(s, at, kind, place, span, report);
+        } else if let Some(place) = value.as_address_of() {
+            self.through(s, at, place, span, report);
+        } else if let Some(place) = value.as_tag().or(value.as_va_arg().map(|(list, _)| list)) {
+            self.read(s, at, place, span, report);
+        }
+        // The pointer whose address it has comes first.
+        let mut first = None;
+        mir::effects::rvalue_operands(value, &mut |operand| {
+            let brought = self.operand(s, at, operand, span, report);
+            first.get_or_insert(brought);
+        });
+        match (first, value.same_address(), value.as_alloc()) {
+            (Some(brought), Some(_), _) => brought,
+            (_, None, Some(_)) => Brought::fresh(),
+            (_, _, None) | (None, Some(_), Some(_)) => Brought::unknown(OWNED),
         }
     }
 
@@ -277,26 +272,26 @@ impl Ownership<'_> {
             (None, Some(Test::Truth(_, node, when))) => Some(Test::Truth(local, node, when == same)),
             _ => None,
         };
-        let test = match value {
-            Rvalue::Use(a) | Rvalue::Bits(a, _) | Rvalue::Part(a, Part::Ptr, _) => match (path(a), known(s, a)) {
+        let test = if let Some(a) = value.same_bits().or(value.as_pointer_word()) {
+            match (path(a), known(s, a)) {
                 (Some(node), _) | (None, Some(Test::Copy(_, node))) => Some(Test::Copy(local, node)),
                 (None, Some(Test::Truth(_, node, same))) => Some(Test::Truth(local, node, same)),
                 _ => None,
-            },
-            Rvalue::Truth(a) => truth(s, a, true),
-            // A conversion says something about the pointer only if it keeps all of its bits.
-            Rvalue::Numeric(a, ty)
-                if mir::ty::keeps_all_bits(self.program, self.body, a, *ty) || source::broken!(33) =>
-            {
-                truth(s, a, true)
             }
-            Rvalue::Unary(UnOp::Not, a) => truth(s, a, false),
-            Rvalue::Binary(op @ (BinOp::Eq | BinOp::Ne), a, b, _) => match (is_null(a), is_null(b)) {
-                (false, true) => truth(s, a, *op == BinOp::Ne),
-                (true, false) => truth(s, b, *op == BinOp::Ne),
+        } else if let Some((a, not_zero)) = value.tested() {
+            truth(s, a, not_zero)
+        } else if let Some((a, ty)) = value.as_numeric() {
+            // A conversion says something about the pointer only if it keeps all of its bits.
+            let keeps = mir::ty::keeps_all_bits(self.program, self.body, a, ty) || source::broken!(33);
+            truth(s, a, true).filter(|_| keeps)
+        } else if let Some((op @ (BinOp::Eq | BinOp::Ne), a, b, _)) = value.as_binary() {
+            match (is_null(a), is_null(b)) {
+                (false, true) => truth(s, a, op == BinOp::Ne),
+                (true, false) => truth(s, b, op == BinOp::Ne),
                 _ => None,
-            },
-            _ => None,
+            }
+        } else {
+            None
         };
         if let Some(test) = test {
             self.learn(s, at, test);

@@ -36,7 +36,7 @@ struct InForce<'a> {
 /// Whether two steps may lead to the same part: elements are not distinguished, nor are members of
 /// a union and their payload.
 fn may_be_same(a: &Proj, b: &Proj) -> bool {
-    a == b || matches!((a, b), (Proj::Index(_), Proj::Index(_)))
+    a == b || a.index().is_some() && b.index().is_some()
 }
 
 impl Ownership<'_> {
@@ -262,11 +262,8 @@ impl Ownership<'_> {
     fn is_reserved(&self, s: &State, lent: &InForce) -> bool {
         let loan = lent.loan;
         let stmt = self.body.blocks.get(loan.at.block.0 as usize).and_then(|b| b.stmts.get(loan.at.stmt));
-        let dest = match stmt.map(|s| &s.kind) {
-            Some(StmtKind::Assign(dest, Rvalue::Borrow(..))) => dest.as_local(),
-            _ => None,
-        };
-        let Some(dest) = dest else { return false };
+        let made = stmt.and_then(|s| s.kind.as_assign()).filter(|(_, value)| value.as_borrow().is_some());
+        let Some(dest) = made.and_then(|(dest, _)| dest.as_local()) else { return false };
         let is_temp = self.body.locals.get(dest.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp);
         loan.form == Form::Borrow && is_temp && self.live.is_held_by(s, lent.by.number, lent.by.at, dest)
     }

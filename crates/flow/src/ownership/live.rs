@@ -257,25 +257,33 @@ impl Live {
             Some(None) => loans.extend(self.held(s)),
             None => {}
         }
-        let call = matches!(stmt.kind, StmtKind::Call { .. } | StmtKind::Asm(_) | StmtKind::CopyElements { .. });
+        let call = match stmt.kind.action() {
+            Action::Call | Action::Assembly | Action::Copy => true,
+            Action::None
+            | Action::Storage
+            | Action::Check
+            | Action::Assign
+            | Action::Fill
+            | Action::Arguments
+            | Action::Owner
+            | Action::Region
+            | Action::Send
+            | Action::Channel => false,
+        };
         if let Some((_, local)) = out {
             self.take(s, whole(local));
             self.give(s, whole(local), &loans);
         }
-        match &stmt.kind {
-            StmtKind::Swap(a, b) => {
-                for place in [a, b] {
-                    Part::of(place).into_iter().for_each(|part| self.give(s, part, &loans));
-                }
-            }
-            StmtKind::Unpack { .. } => {
-                for (pair, _) in made.and_then(|n| self.of_loan.get(n)).into_iter().flatten() {
-                    s.held.insert(*pair);
-                }
-            }
-            _ => {}
+        let swap = stmt.kind.as_swap();
+        for place in swap.into_iter().flat_map(|(a, b)| [a, b]) {
+            Part::of(place).into_iter().for_each(|part| self.give(s, part, &loans));
         }
-        let mut memory = call || matches!(stmt.kind, StmtKind::Swap(..));
+        if stmt.kind.as_unpack().is_some() {
+            for (pair, _) in made.and_then(|n| self.of_loan.get(n)).into_iter().flatten() {
+                s.held.insert(*pair);
+            }
+        }
+        let mut memory = call || swap.is_some();
         for dest in &dests {
             let Some(part) = Part::of(dest) else {
                 memory = true;
@@ -284,7 +292,7 @@ impl Live {
             let seen = body.locals.get(part.local.0 as usize).is_none_or(|d| d.address_taken);
             memory |= dest.has_deref() || seen;
             let replaced = dest.proj.len() == usize::from(part.field.is_some());
-            if replaced && !matches!(stmt.kind, StmtKind::Swap(..)) {
+            if replaced && swap.is_none() {
                 self.take(s, part);
             }
             self.give(s, part, &loans);
@@ -325,16 +333,16 @@ fn is_cursor_begin(body: &Body, at: Point) -> bool {
 /// Whether the body calls something that returns twice: then code that comes first in the text may
 /// run after the rest.
 fn returns_twice(program: &Program, body: &Body) -> bool {
-    body.blocks.iter().flat_map(|b| &b.stmts).any(|stmt| match &stmt.kind {
-        StmtKind::Call { callee: Callee::Direct(func), .. } => {
+    body.blocks.iter().flat_map(|b| &b.stmts).any(|stmt| match stmt.kind.as_call().map(|call| call.callee) {
+        Some(Callee::Direct(func)) => {
             let name = program.functions.get(func.func.0 as usize).map(|f| f.name.to_string());
             matches!(
                 name.as_deref(),
                 Some("setjmp" | "_setjmp" | "sigsetjmp" | "__sigsetjmp" | "vfork" | "getcontext" | "savectx")
             )
         }
-        StmtKind::Call { callee: Callee::Builtin(name), .. } => name.as_str() == "__builtin_setjmp",
-        _ => false,
+        Some(Callee::Builtin(name)) => name.as_str() == "__builtin_setjmp",
+        Some(Callee::Pointer(_) | Callee::Start(_) | Callee::Spawn(..)) | None => false,
     })
 }
 
@@ -366,10 +374,7 @@ impl Outs {
                 }
             });
             if let Some((dest, value)) = stmt.kind.as_assign() {
-                let of = match value {
-                    Rvalue::AddrOf(place) => place.as_local(),
-                    _ => None,
-                };
+                let of = value.as_address_of().and_then(Place::as_local);
                 if let Some(temp) = dest.as_local() {
                     // A temporary that is assigned twice has no one address.
                     addresses.entry(temp).and_modify(|known| *known = None).or_insert(of);
@@ -382,7 +387,7 @@ impl Outs {
                 if is_from_bytes(program, body, &stmt.kind) {
                     outs.bytes.insert(at, None);
                 }
-                let StmtKind::Call { args, ty, .. } = &stmt.kind else { continue };
+                let Some(Call { args, ty, .. }) = stmt.kind.as_call() else { continue };
                 let Some(func) = program.types.as_func(*ty) else { continue };
                 let copied = func.copies.and_then(|(_, from)| whole_local(args.get(from as usize)?));
                 if let Some(from) = copied {
@@ -416,11 +421,8 @@ impl Outs {
 
     /// Whether the statement takes an address for such an argument: no use of the local.
     fn is_address(&self, kind: &StmtKind) -> bool {
-        let dest = match kind {
-            StmtKind::Assign(dest, Rvalue::AddrOf(_)) => dest.as_local(),
-            _ => None,
-        };
-        dest.is_some_and(|temp| self.temps.contains(&temp))
+        let address = kind.as_assign().filter(|(_, value)| value.as_address_of().is_some());
+        address.and_then(|(dest, _)| dest.as_local()).is_some_and(|temp| self.temps.contains(&temp))
     }
 }
 
@@ -460,33 +462,30 @@ impl Analysis for Used<'_> {
     }
 
     fn statement(&self, state: &mut BitSet, at: Point, stmt: &Stmt) {
-        match &stmt.kind {
-            StmtKind::StorageLive(local) | StmtKind::StorageDead(local) => return state.remove(local.0 as usize),
-            kind if self.outs.is_address(kind) => {}
-            kind => {
-                let mut reads = vec![];
-                stmt_places(kind, &mut |place, access| {
-                    let Some(local) = place.base_local().filter(|l| self.holders.contains(l.0 as usize)) else {
-                        return;
-                    };
-                    match access {
-                        Access::Write if place.proj.is_empty() => state.remove(local.0 as usize),
-                        // A store to a part of a local reads nothing of it.
-                        Access::Write if !place.has_deref() => {}
-                        _ => reads.push(local),
-                    }
-                });
-                if let Some((_, local)) = self.outs.written(at) {
-                    state.remove(local.0 as usize);
-                }
-                for local in reads {
-                    state.insert(local.0 as usize);
-                }
-                return;
-            }
+        if let Some(local) = stmt.kind.storage() {
+            return state.remove(local.0 as usize);
         }
-        if let Some((dest, _)) = stmt.kind.as_assign() {
-            dest.as_local().into_iter().for_each(|temp| state.remove(temp.0 as usize));
+        if self.outs.is_address(&stmt.kind) {
+            let dest = stmt.kind.as_assign().and_then(|(dest, _)| dest.as_local());
+            return dest.into_iter().for_each(|temp| state.remove(temp.0 as usize));
+        }
+        let mut reads = vec![];
+        stmt_places(&stmt.kind, &mut |place, access| {
+            let Some(local) = place.base_local().filter(|l| self.holders.contains(l.0 as usize)) else {
+                return;
+            };
+            match access {
+                Access::Write if place.proj.is_empty() => state.remove(local.0 as usize),
+                // A store to a part of a local reads nothing of it.
+                Access::Write if !place.has_deref() => {}
+                Access::Write | Access::Read | Access::Move | Access::Address => reads.push(local),
+            }
+        });
+        if let Some((_, local)) = self.outs.written(at) {
+            state.remove(local.0 as usize);
+        }
+        for local in reads {
+            state.insert(local.0 as usize);
         }
     }
 

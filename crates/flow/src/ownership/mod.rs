@@ -128,7 +128,7 @@ pub fn run(
     };
     for (at, parts) in moved {
         let stmt = body.blocks.get_mut(at.block.0 as usize).and_then(|b| b.stmts.get_mut(at.stmt));
-        if let Some(StmtKind::Dispose { moved, .. }) = stmt.map(|s| &mut s.kind) {
+        if let Some(moved) = stmt.and_then(|s| s.kind.skipped_mut()) {
             *moved = parts;
         }
     }
@@ -183,12 +183,13 @@ impl<'a> Ownership<'a> {
             let terms = std::iter::once((block.stmts.len(), None, block.term.span));
             let stmts = block.stmts.iter().enumerate().map(|(n, s)| (n, Some(&s.kind), s.span));
             for (n, kind, span) in stmts.chain(terms) {
-                let gone = match kind {
-                    Some(StmtKind::Dispose { .. }) => Gone::Freed,
-                    Some(StmtKind::Open(..)) => Gone::Opened,
-                    _ => Gone::Moved,
+                let (freed, opened) = (kind.and_then(StmtKind::as_dispose), kind.and_then(StmtKind::as_open));
+                let gone = match (freed, opened) {
+                    (Some(_), _) => Gone::Freed,
+                    (None, Some(_)) => Gone::Opened,
+                    (None, None) => Gone::Moved,
                 };
-                let mut moves = matches!(kind, Some(StmtKind::Dispose { .. } | StmtKind::Open(..)));
+                let mut moves = freed.is_some() || opened.is_some();
                 let mut look = |_: &Place, access| moves |= access == Access::Move;
                 match kind {
                     Some(kind) => stmt_places(kind, &mut look),
@@ -196,14 +197,11 @@ impl<'a> Ownership<'a> {
                 }
                 if moves {
                     self.site_at.insert(Point { block: BlockId(b as u32), stmt: n }, self.sites.len() as u32);
-                    let to = match kind {
-                        Some(StmtKind::Assign(dest, _)) => dest.as_local(),
-                        _ => None,
-                    };
+                    let to = kind.and_then(StmtKind::as_assign).and_then(|(dest, _)| dest.as_local());
                     self.sites.push((span, gone, to));
                 }
-                if let Some(StmtKind::CursorBegin(local, place)) = kind {
-                    self.cursors.insert(*local, place.clone());
+                if let Some((local, place)) = kind.and_then(StmtKind::as_cursor) {
+                    self.cursors.insert(local, place.clone());
                 }
             }
         }
@@ -226,19 +224,17 @@ impl<'a> Ownership<'a> {
         for stmt in self.body.blocks.iter().flat_map(|b| &b.stmts) {
             let Some((dest, value)) = stmt.kind.as_assign() else { continue };
             let Some(local) = dest.as_local() else { continue };
-            match value {
-                Rvalue::Borrow(typing::tree::BorrowKind::Lend, ..) => {
-                    self.lend_temps.insert(local.0 as usize);
+            if stmt.kind.as_lent().is_some() {
+                self.lend_temps.insert(local.0 as usize);
+            }
+            // An `unpack` that lends.
+            let Some(Operand::Copy(from)) = value.as_use() else { continue };
+            if self.is_unpacked(from) {
+                let from = mir::ty::place_ty(self.program, self.body, from).map(|q| q.ty);
+                let is_owned = from.is_ok_and(|ty| mir::ty::owns(&self.program.types, ty));
+                if is_owned && self.paths.root(local).is_some() {
+                    self.lent_roots.insert(local.0 as usize);
                 }
-                // An `unpack` that lends.
-                Rvalue::Use(Operand::Copy(from)) if self.is_unpacked(from) => {
-                    let from = mir::ty::place_ty(self.program, self.body, from).map(|q| q.ty);
-                    let is_owned = from.is_ok_and(|ty| mir::ty::owns(&self.program.types, ty));
-                    if is_owned && self.paths.root(local).is_some() {
-                        self.lent_roots.insert(local.0 as usize);
-                    }
-                }
-                _ => {}
             }
         }
     }
@@ -344,9 +340,9 @@ pub(crate) fn on_edge(ownership: &Ownership, results: &Results<State>, from: Blo
     for (n, stmt) in block.stmts.iter().enumerate() {
         ownership.step(&mut state, Point { block: from, stmt: n }, stmt, &mut |_| {});
     }
-    if let TermKind::If(operand, yes, no) = &block.term.kind {
+    if let Some((operand, yes, no)) = block.term.kind.as_if() {
         if yes != no {
-            ownership.edge(&mut state, from, to, Edge::Branch(operand, *yes == to)).then_some(())?;
+            ownership.edge(&mut state, from, to, Edge::Branch(operand, yes == to)).then_some(())?;
         }
     }
     Some(state)

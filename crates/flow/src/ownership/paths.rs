@@ -82,7 +82,8 @@ impl Paths {
         for block in &body.blocks {
             for stmt in &block.stmts {
                 stmt_places(&stmt.kind, &mut |place, _| paths.mention(program, body, place));
-                if let StmtKind::Pack(place, _) | StmtKind::Unpack { place, .. } = &stmt.kind {
+                let unpacked = stmt.kind.as_unpack().map(|(place, ..)| place);
+                if let Some(place) = unpacked.or(stmt.kind.as_pack()) {
                     paths.mention(program, body, place);
                 }
             }
@@ -103,12 +104,11 @@ impl Paths {
             let before = self.nodes.len();
             for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
                 let Some((dest, value)) = stmt.kind.as_assign() else { continue };
-                let (Rvalue::Use(Operand::Move(from))
-                | Rvalue::Bits(Operand::Move(from), _)
-                | Rvalue::Part(Operand::Move(from), ..)
-                | Rvalue::MakeCounted { ptr: Operand::Move(from), .. }) = value
-                else {
-                    continue;
+                let from = match value.made_of() {
+                    Some((Operand::Move(from), Way::Same | Way::Bits | Way::Word(_) | Way::Counted)) => from,
+                    Some((Operand::Copy(_) | Operand::Const(_), _))
+                    | Some((_, Way::Number | Way::Typed | Way::Fat | Way::Moved | Way::Retained))
+                    | None => continue,
                 };
                 if !is_temp(dest) && !is_temp(from) {
                     continue;
@@ -208,13 +208,13 @@ impl Paths {
     fn path_step(&self, types: &TypeStore, node: NodeId, step: &Proj) -> Option<Step> {
         let at = self.nodes.get(node)?;
         match step {
-            Proj::Field(n) if !at.is_union => Some(Step::Field(*n)),
+            Proj::Field(n) => (!at.is_union).then_some(Step::Field(*n)),
             Proj::Deref => {
                 let unique = types.as_pointer(at.ty).is_some_and(|p| is_path_through(types, p));
                 let cursor = at.parent.is_none() && !at.owned;
                 (unique || cursor).then_some(Step::Deref)
             }
-            _ => None,
+            Proj::Index(_) => None,
         }
     }
 
@@ -229,7 +229,7 @@ impl Paths {
             steps += 1;
         }
         let rest = place.proj.get(steps..).unwrap_or(&[]);
-        let in_union = self.nodes[node].is_union && matches!(rest, [Proj::Field(_)]);
+        let in_union = self.nodes[node].is_union && matches!(rest, [step] if step.is_field());
         let slot = rest.iter().any(|s| !s.is_field());
         Some(Found { node, steps, exact: rest.is_empty() || in_union, slot })
     }
@@ -333,12 +333,9 @@ impl Paths {
 
     /// Of the cursor of `expose (p)`: what `p` is.
     fn exposed_name(&self, program: &Program, body: &Body, cursor: Local) -> Option<String> {
-        let mut stmts = body.blocks.iter().flat_map(|b| &b.stmts);
-        let over = stmts.find_map(|stmt| match &stmt.kind {
-            StmtKind::CursorBegin(local, place) if *local == cursor => Some(place),
-            _ => None,
-        })?;
-        let (Proj::Deref, way) = over.proj.split_last()? else { return None };
+        let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
+        let (_, over) = stmts.filter_map(|stmt| stmt.kind.as_cursor()).find(|(local, _)| *local == cursor)?;
+        let (_, way) = over.proj.split_last().filter(|(last, _)| **last == Proj::Deref)?;
         let pointer = Place { base: over.base, proj: way.to_vec() };
         let found = self.find(&program.types, &pointer).filter(|f| f.exact)?;
         // Cursors lie in each other: their places are shorter each time.
@@ -442,12 +439,7 @@ pub(crate) fn cursor_over(program: &Program, body: &Body, resolver: &Resolver, p
 /// Locals that are cursors.
 pub(crate) fn cursors(body: &Body) -> Vec<Local> {
     let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
-    stmts
-        .filter_map(|s| match &s.kind {
-            StmtKind::CursorBegin(local, _) => Some(*local),
-            _ => None,
-        })
-        .collect()
+    stmts.filter_map(|s| Some(s.kind.as_cursor()?.0)).collect()
 }
 
 /// Whether a value of the type must be released by its holder; what arrays hold does not count,

@@ -54,16 +54,24 @@ impl Ownership<'_> {
     }
 
     fn empties_slots(&self, stmt: &Stmt) -> bool {
-        match &stmt.kind {
-            StmtKind::Check(_) | StmtKind::Prove(_) | StmtKind::StorageLive(_) | StmtKind::Nop => false,
-            StmtKind::Assign(_, Rvalue::Alloc { .. }) => true,
-            StmtKind::Assign(dest, _) => {
+        match stmt.kind.action() {
+            Action::None | Action::Check => false,
+            Action::Storage => stmt.kind.ends().is_some(),
+            Action::Assign => stmt.kind.as_assign().is_some_and(|(dest, value)| {
                 let decl = dest.as_local().and_then(|l| self.body.locals.get(l.0 as usize));
                 let temp = decl.is_some_and(|d| d.kind == LocalKind::Temp);
-                !temp && place_ty(self.program, self.body, dest).is_ok_and(|q| owns(&self.program.types, q.ty))
-            }
-            StmtKind::Call { callee, args, ty, .. } => !self.is_leaf(callee, args, *ty),
-            _ => true,
+                let stored = place_ty(self.program, self.body, dest).is_ok_and(|q| owns(&self.program.types, q.ty));
+                value.as_alloc().is_some() || !temp && stored
+            }),
+            Action::Call => stmt.kind.as_call().is_some_and(|call| !self.is_leaf(call.callee, call.args, *call.ty)),
+            Action::Fill
+            | Action::Assembly
+            | Action::Copy
+            | Action::Arguments
+            | Action::Owner
+            | Action::Region
+            | Action::Send
+            | Action::Channel => true,
         }
     }
 
@@ -78,7 +86,7 @@ impl Ownership<'_> {
 
     /// Whether other tasks may run before the call returns, once its arguments were read.
     fn waits(&self, stmt: &Stmt) -> bool {
-        let StmtKind::Call { ty, .. } = &stmt.kind else { return false };
+        let Some(Call { ty, .. }) = stmt.kind.as_call() else { return false };
         self.program.types.as_func(*ty).is_some_and(|f| f.waits)
     }
 

@@ -539,7 +539,7 @@ impl Words<'_, '_> {
         let (whole, part) = (self.name(node), self.name(part));
         let root = self.ownership.paths.nodes[node].root;
         let over = self.ownership.cursors.get(&root);
-        let is_exposed = over.is_some_and(|place| matches!(place.proj.last(), Some(Proj::Deref | Proj::Index(_))));
+        let is_exposed = over.and_then(|place| place.proj.last()).is_some_and(|step| !step.is_field());
         let message = match verb {
             Verb::Freed => format!("{part} was moved on some paths, so {whole} cannot be freed here"),
             Verb::Exit => format!("{part} was moved out of what is lent, and is not whole again here"),
@@ -624,7 +624,7 @@ impl Words<'_, '_> {
             .body
             .blocks
             .iter()
-            .any(|block| matches!(block.term.kind, TermKind::Return(Some(_))) && used == Some(block.term.span))
+            .any(|block| block.term.kind.returned().is_some() && used == Some(block.term.span))
     }
 
     /// The use that keeps a loan in force: the next read of its holder.
@@ -688,7 +688,7 @@ impl Words<'_, '_> {
             (Form::Open, _) => "it is open",
             (_, BorrowKind::View | BorrowKind::Sight) => "it is lent as a view",
             (_, BorrowKind::Shared | BorrowKind::Any | BorrowKind::Read) => "it is borrowed",
-            (_, _) => "it is lent to a call",
+            (_, BorrowKind::Lend | BorrowKind::Slot) => "it is lent to a call",
         };
         let mut d = Diagnostic::error(LENT, span, format!("{name} is lent, and is {} while {state}", verb.word()));
         if let Some(site) = site {
@@ -805,10 +805,11 @@ impl Words<'_, '_> {
 
     fn end_of(&self, block: BlockId) -> Option<(Span, bool)> {
         let block = self.ownership.body.blocks.get(block.0 as usize)?;
-        match (&block.term.kind, block.stmts.last()) {
-            (TermKind::If(..) | TermKind::Switch(..), _) => Some((block.term.span, true)),
-            (_, Some(Stmt { kind: StmtKind::StorageDead(_), span, .. })) => Some((*span, false)),
-            _ => Some((block.term.span, false)),
+        let ends = block.stmts.last().filter(|stmt| stmt.kind.ends().is_some());
+        match (block.term.kind.decided_by(), ends) {
+            (Some(_), _) => Some((block.term.span, true)),
+            (None, Some(stmt)) => Some((stmt.span, false)),
+            (None, None) => Some((block.term.span, false)),
         }
     }
 }

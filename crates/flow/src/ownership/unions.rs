@@ -66,24 +66,22 @@ impl Ownership<'_> {
 
     /// The temporary or variable now says what selects the member of unions.
     pub fn remember_tag(&self, s: &mut State, at: Point, local: Local, value: &Rvalue) {
-        let tests: Vec<Test> = match value {
-            Rvalue::Tag(place) => {
-                let found = self.find(place).filter(|f| f.exact && self.paths.nodes[f.node].is_union);
-                found.map(|f| Test::Tag(local, f.node)).into_iter().collect()
-            }
-            Rvalue::Use(a) => self.tags_in(s, a, None).into_iter().map(|node| Test::Tag(local, node)).collect(),
-            Rvalue::Numeric(a, ty) => {
-                self.tags_in(s, a, Some(*ty)).into_iter().map(|node| Test::Tag(local, node)).collect()
-            }
-            Rvalue::Truth(a) => self.tag_tests(s, local, a, 0, false),
-            Rvalue::Unary(UnOp::Not, a) => self.tag_tests(s, local, a, 0, true),
-            Rvalue::Binary(op @ (BinOp::Eq | BinOp::Ne), a, b, _) => match (a, b) {
-                (a, Operand::Const(Const::Int(n, _))) | (Operand::Const(Const::Int(n, _)), a) => {
-                    self.tag_tests(s, local, a, *n, *op == BinOp::Eq)
+        let tests: Vec<Test> = if let Some(place) = value.as_tag() {
+            let found = self.find(place).filter(|f| f.exact && self.paths.nodes[f.node].is_union);
+            found.map(|f| Test::Tag(local, f.node)).into_iter().collect()
+        } else if let Some(a) = value.same_number() {
+            let to = value.as_numeric().map(|(_, ty)| ty);
+            self.tags_in(s, a, to).into_iter().map(|node| Test::Tag(local, node)).collect()
+        } else if let Some((a, not_zero)) = value.tested() {
+            self.tag_tests(s, local, a, 0, !not_zero)
+        } else {
+            match value.as_binary() {
+                Some((op @ (BinOp::Eq | BinOp::Ne), a, Operand::Const(Const::Int(n, _)), _))
+                | Some((op @ (BinOp::Eq | BinOp::Ne), Operand::Const(Const::Int(n, _)), a, _)) => {
+                    self.tag_tests(s, local, a, *n, op == BinOp::Eq)
                 }
                 _ => vec![],
-            },
-            _ => vec![],
+            }
         };
         tests.into_iter().for_each(|test| self.learn(s, at, test));
     }
@@ -123,13 +121,13 @@ impl Ownership<'_> {
 
     /// The unions on owned paths whose member the place selects.
     pub fn unions_of(&self, place: &Place) -> Vec<NodeId> {
-        let Some((Proj::Field(n), rest)) = place.proj.split_last() else { return vec![] };
+        let Some((n, rest)) = place.last_field() else { return vec![] };
         let whole = Place { base: place.base, proj: rest.to_vec() };
         let Some(found) = self.find(&whole).filter(|f| f.exact) else { return vec![] };
         let Some(fields) = self.fields(self.paths.nodes[found.node].ty) else { return vec![] };
         let is_bound = |&&child: &&NodeId| match self.paths.step(child) {
             Some(Step::Field(f)) => {
-                fields.get(f as usize).and_then(|f| f.tagged_by.as_ref()).is_some_and(|t| t.tag == *n)
+                fields.get(f as usize).and_then(|f| f.tagged_by.as_ref()).is_some_and(|t| t.tag == n)
             }
             _ => false,
         };
@@ -169,18 +167,15 @@ impl Ownership<'_> {
     /// A test of the tag of a tagged union, or of what selects in another, succeeded: the member is
     /// there.
     pub fn tag_checked(&self, s: &mut State, at: Point, check: &Check) {
-        match check {
-            Check::Tag(place, member) => {
-                if let Some(found) = self.find(place).filter(|f| f.exact && self.paths.nodes[f.node].is_union) {
-                    self.selected(s, at, found.node, &|value| value == i128::from(*member));
-                }
+        if let Some((place, member)) = check.as_tag() {
+            if let Some(found) = self.find(place).filter(|f| f.exact && self.paths.nodes[f.node].is_union) {
+                self.selected(s, at, found.node, &|value| value == i128::from(member));
             }
-            Check::TagValue(Operand::Copy(place), values, _) => {
-                for node in self.unions_of(place) {
-                    self.selected(s, at, node, &|value| values.contains(&value));
-                }
+        }
+        if let Some((Operand::Copy(place), values, _)) = check.as_tag_value() {
+            for node in self.unions_of(place) {
+                self.selected(s, at, node, &|value| values.contains(&value));
             }
-            _ => {}
         }
     }
 

@@ -96,10 +96,7 @@ impl<'a> Solver<'a> {
             }
             let temp = at.place()?.as_local().filter(|&l| self.decl(l).is_some_and(|d| d.kind == LocalKind::Temp))?;
             let mut stmts = self.body.blocks.iter().flat_map(|b| &b.stmts);
-            at = stmts.find_map(|stmt| match &stmt.kind {
-                StmtKind::Assign(dest, value) if dest.as_local() == Some(temp) => pointer_in(value).cloned(),
-                _ => None,
-            })?;
+            at = stmts.find_map(|stmt| stmt.kind.assigned_to(temp)?.same_object().cloned())?;
         }
         None
     }
@@ -108,14 +105,12 @@ impl<'a> Solver<'a> {
     pub(super) fn address_in(&self, temp: Local) -> Option<Place> {
         let mut found = None;
         for stmt in self.body.blocks.iter().flat_map(|b| &b.stmts) {
-            match &stmt.kind {
-                StmtKind::Assign(dest, value) if dest.as_local() == Some(temp) => match (value, &found) {
-                    (Rvalue::AddrOf(place), None) => found = Some(place.clone()),
-                    (Rvalue::Use(Operand::Copy(from)), None) => found = self.address_in(from.as_local()?),
-                    _ => return None,
-                },
-                _ => {}
-            }
+            let Some(value) = stmt.kind.assigned_to(temp) else { continue };
+            found = match (value.as_address_of(), value.as_use(), &found) {
+                (Some(place), _, None) => Some(place.clone()),
+                (None, Some(Operand::Copy(from)), None) => self.address_in(from.as_local()?),
+                (_, _, _) => return None,
+            };
         }
         found
     }
@@ -191,19 +186,6 @@ impl<'a> Solver<'a> {
         for demand in self.demands.iter_mut().skip(before).filter(|d| !d.exact) {
             demand.allowed = allowed;
         }
-    }
-}
-
-/// The pointer that a value is made of: the same one, as another type, or moved.
-fn pointer_in(value: &Rvalue) -> Option<&Operand> {
-    match value {
-        Rvalue::Use(a)
-        | Rvalue::Offset(a, _)
-        | Rvalue::Bits(a, _)
-        | Rvalue::Part(a, ..)
-        | Rvalue::MakeFat { ptr: a, .. }
-        | Rvalue::MakeCounted { ptr: a, .. } => Some(a),
-        _ => None,
     }
 }
 

@@ -183,41 +183,43 @@ fn accesses(solver: &mut Solver, place: &Place, span: Span, uses: &mut Uses) {
 
 fn statement_uses(solver: &mut Solver, at: Point, stmt: &Stmt, uses: &mut Uses) {
     stmt_places(&stmt.kind, &mut |place, _| accesses(solver, place, stmt.span, uses));
-    match &stmt.kind {
-        StmtKind::Call { dest: _, args, ty, .. } => {
-            let Some(func) = solver.func_ty(*ty) else { return };
-            let env = solver.call_env(at, &func);
-            // A function that has the key of a region opens it by itself. It knows so only of what
-            // its prototype says to be in that region.
-            let is_key = |param: &ParamTy| matches!(solver.program.types.kind(param.ty), TyKind::Key(..));
-            let (keys, others): (Vec<_>, Vec<_>) = func.params.iter().enumerate().partition(|(_, p)| is_key(p));
-            let keys: Vec<Ref> = keys.into_iter().flat_map(|(_, p)| regions_of_ty(solver, p.ty, env)).collect();
-            let opened: Vec<OriginId> = keys.iter().flat_map(|&k| origins_of(solver, k)).collect();
-            let mut used = vec![];
-            for (n, param) in others {
-                let refs = regions_of_ty(solver, param.ty, env);
-                // The argument itself too: its region may outlive the parameter's and be closed
-                // nevertheless.
-                let side = args.get(n).and_then(|a| solver.operand_side(a)).map(|side| side.outer);
-                let opens = refs.first().is_some_and(|outer| keys.contains(outer));
-                used.extend(side.filter(|&r| !opens || origins_of(solver, r).iter().any(|o| !opened.contains(o))));
-                used.extend(refs.into_iter().filter(|region| !keys.contains(region)));
-            }
-            for arg in args.iter().skip(func.params.len()) {
-                used.extend(solver.operand_side(arg).map(|side| side.outer));
-            }
-            uses.regions.extend(used.into_iter().map(|region| (region, stmt.span, true)));
-        }
-        StmtKind::Assign(_, Rvalue::Alloc { handle: Some(handle), .. }) => {
-            uses.regions.push((solver.handle_region(handle), stmt.span, false));
-        }
-        StmtKind::Assign(_, Rvalue::Borrow(kind, place, _)) => {
-            let region = if kind.by_address() { solver.memory_of(place) } else { solver.outer_of_place(place) };
-            // A loan is used where it is lent; that it points to a closed arena is reported there.
-            uses.regions.push((region, stmt.span, false));
-        }
-        _ => {}
+    if let Some(Call { args, ty, .. }) = stmt.kind.as_call() {
+        call_uses(solver, at, (args, *ty), stmt.span, uses);
     }
+    let Some(value) = stmt.kind.value() else { return };
+    if let Some(handle) = value.as_alloc().and_then(|made| made.handle.as_ref()) {
+        uses.regions.push((solver.handle_region(handle), stmt.span, false));
+    }
+    if let Some((kind, place, _)) = value.as_borrow() {
+        let region = if kind.by_address() { solver.memory_of(place) } else { solver.outer_of_place(place) };
+        // A loan is used where it is lent; that it points to a closed arena is reported there.
+        uses.regions.push((region, stmt.span, false));
+    }
+}
+
+fn call_uses(solver: &mut Solver, at: Point, (args, ty): (&[Operand], Ty), span: Span, uses: &mut Uses) {
+    let Some(func) = solver.func_ty(ty) else { return };
+    let env = solver.call_env(at, &func);
+    // A function that has the key of a region opens it by itself. It knows so only of what
+    // its prototype says to be in that region.
+    let is_key = |param: &ParamTy| matches!(solver.program.types.kind(param.ty), TyKind::Key(..));
+    let (keys, others): (Vec<_>, Vec<_>) = func.params.iter().enumerate().partition(|(_, p)| is_key(p));
+    let keys: Vec<Ref> = keys.into_iter().flat_map(|(_, p)| regions_of_ty(solver, p.ty, env)).collect();
+    let opened: Vec<OriginId> = keys.iter().flat_map(|&k| origins_of(solver, k)).collect();
+    let mut used = vec![];
+    for (n, param) in others {
+        let refs = regions_of_ty(solver, param.ty, env);
+        // The argument itself too: its region may outlive the parameter's and be closed
+        // nevertheless.
+        let side = args.get(n).and_then(|a| solver.operand_side(a)).map(|side| side.outer);
+        let opens = refs.first().is_some_and(|outer| keys.contains(outer));
+        used.extend(side.filter(|&r| !opens || origins_of(solver, r).iter().any(|o| !opened.contains(o))));
+        used.extend(refs.into_iter().filter(|region| !keys.contains(region)));
+    }
+    for arg in args.iter().skip(func.params.len()) {
+        used.extend(solver.operand_side(arg).map(|side| side.outer));
+    }
+    uses.regions.extend(used.into_iter().map(|region| (region, span, true)));
 }
 
 /// Whether the origin is live: `None` if nothing ends it here.

@@ -84,17 +84,11 @@ impl Analysis for Liveness<'_> {
                 *count = count.saturating_add_signed(by);
             }
         };
-        match &stmt.kind {
-            StmtKind::StorageDead(l) => {
-                if let Some(n) = self.keys.get(l.0 as usize).copied().flatten() {
-                    state.made.remove(n as usize);
-                }
-            }
-            StmtKind::ArenaBegin(_, n) => change(*n, 1),
-            StmtKind::ArenaEnd(_, n) => change(*n, -1),
-            StmtKind::Open(_, _, Region::Body(n)) => change(*n, 1),
-            StmtKind::Close(_, _, Region::Body(n)) => change(*n, -1),
-            _ => {}
+        if let Some((Region::Body(n), begins)) = stmt.kind.opens() {
+            change(n, if begins { 1 } else { -1 });
+        }
+        if let Some(n) = stmt.kind.ends().and_then(|l| self.keys.get(l.0 as usize).copied().flatten()) {
+            state.made.remove(n as usize);
         }
     }
 }

@@ -47,7 +47,7 @@ impl Makings {
                         makings.again.push((n, stmt.span));
                     }
                 }
-                if !regions.is_empty() && !matches!(stmt.kind, StmtKind::Unpack { .. }) {
+                if !regions.is_empty() && stmt.kind.as_unpack().is_none() {
                     makings.at.insert(at, regions);
                 }
             }
@@ -58,37 +58,37 @@ impl Makings {
 
 /// The regions of the body that a statement makes.
 fn made_by(solver: &mut Solver, at: Point, kind: &StmtKind) -> Vec<u32> {
-    match kind {
-        StmtKind::Assign(_, Rvalue::NewKey(_, ty)) => match solver.program.types.kind(*ty) {
+    if let Some(ty) = kind.value().and_then(Rvalue::as_new_key) {
+        return match solver.program.types.kind(ty) {
             TyKind::Key(_, Region::Body(n)) => vec![*n],
             _ => vec![],
-        },
-        StmtKind::Unpack { regions, .. } => regions.clone(),
-        StmtKind::Call { ty, .. } => {
-            let Some(func) = solver.func_ty(*ty) else { return vec![] };
-            let fresh: Vec<Region> = keys(&solver.program.types, func.ret)
-                .into_iter()
-                .filter(|&region| !is_mentioned(&solver.program.types, &func, region))
-                .collect();
-            if fresh.is_empty() {
-                return vec![];
-            }
-            let env = solver.call_env(at, &func);
-            let mut regions = vec![];
-            for region in fresh {
-                let region = solver.map((region, 0), env);
-                for origin in origins_of(solver, region) {
-                    if let Origin::Entry(entry) = solver.origins.get(origin) {
-                        regions.push(entry);
-                    }
-                }
-            }
-            regions.sort_unstable();
-            regions.dedup();
-            regions
-        }
-        _ => vec![],
+        };
     }
+    if let Some((_, regions, _)) = kind.as_unpack() {
+        return regions.clone();
+    }
+    let Some(Call { ty, .. }) = kind.as_call() else { return vec![] };
+    let Some(func) = solver.func_ty(*ty) else { return vec![] };
+    let fresh: Vec<Region> = keys(&solver.program.types, func.ret)
+        .into_iter()
+        .filter(|&region| !is_mentioned(&solver.program.types, &func, region))
+        .collect();
+    if fresh.is_empty() {
+        return vec![];
+    }
+    let env = solver.call_env(at, &func);
+    let mut regions = vec![];
+    for region in fresh {
+        let region = solver.map((region, 0), env);
+        for origin in origins_of(solver, region) {
+            if let Origin::Entry(entry) = solver.origins.get(origin) {
+                regions.push(entry);
+            }
+        }
+    }
+    regions.sort_unstable();
+    regions.dedup();
+    regions
 }
 
 /// Whether a parameter of the function mentions the region.

@@ -180,26 +180,25 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Holder>> {
     let mut makers: Vec<(usize, Local)> = vec![];
     for (at, n) in solver.origins.loan_at.clone() {
         let stmt = body.blocks.get(at.block.0 as usize).and_then(|b| b.stmts.get(at.stmt));
-        match stmt.map(|s| &s.kind) {
-            Some(StmtKind::Assign(dest, Rvalue::Borrow(_, _, ty))) => {
-                makers.extend(dest.base_local().map(|local| (n, local)));
-                // What is lent to a call keeps its region, which may be that of a key, and is lent
-                // for the call only.
-                if let Some(Region::Body(r)) = solver.program.types.as_pointer(*ty).map(|p| p.region) {
-                    let is_loan = body.regions.get(r as usize).is_some_and(|b| b.decl.kind == RegionKind::Loan);
-                    if let Some(list) = named.get_mut(n).filter(|_| is_loan) {
-                        list.push(r);
-                    }
+        let Some(kind) = stmt.map(|s| &s.kind) else { continue };
+        if let Some((dest, value)) = kind.as_assign() {
+            let borrowed = value.as_borrow();
+            let local = if borrowed.is_some() { dest.base_local() } else { dest.as_local() };
+            makers.extend(local.map(|local| (n, local)));
+            // What is lent to a call keeps its region, which may be that of a key, and is lent for
+            // the call only.
+            let region = borrowed.and_then(|(.., ty)| solver.program.types.as_pointer(ty)).map(|p| p.region);
+            if let Some(Region::Body(r)) = region {
+                let is_loan = body.regions.get(r as usize).is_some_and(|b| b.decl.kind == RegionKind::Loan);
+                if let Some(list) = named.get_mut(n).filter(|_| is_loan) {
+                    list.push(r);
                 }
             }
-            Some(StmtKind::Assign(dest, _)) => makers.extend(dest.as_local().map(|local| (n, local))),
-            Some(StmtKind::CursorBegin(local, _) | StmtKind::Open(local, ..)) => makers.push((n, *local)),
-            Some(StmtKind::Unpack { regions, .. }) => {
-                if let Some(list) = named.get_mut(n) {
-                    list.extend(regions);
-                }
-            }
-            _ => {}
+        }
+        let cursor = kind.as_cursor().map(|(local, _)| local);
+        makers.extend(cursor.or(kind.as_open().map(|(handle, ..)| handle)).map(|local| (n, local)));
+        if let (Some((_, regions, _)), Some(list)) = (kind.as_unpack(), named.get_mut(n)) {
+            list.extend(regions);
         }
     }
     makers.sort_unstable();

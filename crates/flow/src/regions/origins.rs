@@ -462,16 +462,7 @@ fn ends(body: &Body) -> BitSet {
 
 /// The owned place that a value looks through, if it is copied into something that does not own.
 fn looked_at<'b>(program: &Program, body: &Body, dest: &Place, value: &'b Rvalue) -> Option<&'b Place> {
-    let operand = match value {
-        Rvalue::Use(a)
-        | Rvalue::Offset(a, _)
-        | Rvalue::Bits(a, _)
-        | Rvalue::Part(a, Part::Ptr | Part::Lo | Part::Hi, _)
-        | Rvalue::MakeFat { ptr: a, .. }
-        | Rvalue::MakeCounted { ptr: a, .. } => a,
-        _ => return None,
-    };
-    let Operand::Copy(place) = operand else { return None };
+    let Operand::Copy(place) = value.same_object()? else { return None };
     let owned = |place: &Place| {
         let ty = mir::ty::place_ty(program, body, place).map(|q| q.ty);
         ty.is_ok_and(|ty| object_pointer(&program.types, ty).is_some_and(|p| super::shape::is_exact(p.own)))
@@ -492,12 +483,10 @@ fn is_temp(body: &Body, local: Local) -> bool {
 pub fn look_temps(program: &Program, body: &Body) -> Vec<Local> {
     let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
     stmts
-        .filter_map(|stmt| match &stmt.kind {
-            StmtKind::Assign(dest, value) => {
-                let local = dest.as_local().filter(|&l| is_temp(body, l))?;
-                looked_at(program, body, dest, value).map(|_| local)
-            }
-            _ => None,
+        .filter_map(|stmt| {
+            let (dest, value) = stmt.kind.as_assign()?;
+            let local = dest.as_local().filter(|&l| is_temp(body, l))?;
+            looked_at(program, body, dest, value).map(|_| local)
         })
         .collect()
 }

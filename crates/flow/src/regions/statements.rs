@@ -194,9 +194,9 @@ impl<'a> Solver<'a> {
     }
 
     pub(super) fn last_view_of(&self, value: &Rvalue) -> Option<Place> {
-        match value {
-            Rvalue::Use(Operand::Copy(place)) => self.last_view(place),
-            _ => None,
+        match value.as_use()? {
+            Operand::Copy(place) => self.last_view(place),
+            Operand::Move(_) | Operand::Const(_) => None,
         }
     }
 
@@ -262,7 +262,21 @@ impl<'a> Solver<'a> {
                 }
                 Some(Side { outer, ..dest })
             }
-            _ => None,
+            // Numbers, and addresses that lead to nothing.
+            Rvalue::Part(_, Part::Type, _)
+            | Rvalue::Unary(..)
+            | Rvalue::Binary(..)
+            | Rvalue::Numeric(..)
+            | Rvalue::Difference(..)
+            | Rvalue::Remaining(_)
+            | Rvalue::Measure(_)
+            | Rvalue::Clamp(_)
+            | Rvalue::CountArith(..)
+            | Rvalue::BlockSize(_)
+            | Rvalue::Tag(_)
+            | Rvalue::Truth(_)
+            | Rvalue::Builtin(..)
+            | Rvalue::LabelAddr(..) => None,
         }
     }
 

@@ -33,7 +33,7 @@ fn reads_string(p: &Pointer) -> bool {
 pub(super) fn check(solver: &mut Solver, sink: &mut Sink) {
     let body = solver.body;
     for stmt in body.blocks.iter().flat_map(|b| &b.stmts).filter(|s| !s.is_unsafe) {
-        let StmtKind::Call { dest, callee, args, ty } = &stmt.kind else { continue };
+        let Some(Call { dest, callee, args, ty }) = stmt.kind.as_call() else { continue };
         for (n, arg) in args.iter().enumerate() {
             let Some(buffer) = buffer_of(solver, arg) else { continue };
             // A trusted function that writes one argument while it reads another looks for overlap
@@ -84,16 +84,14 @@ fn buffer_of(solver: &mut Solver, arg: &Operand) -> Option<Buffer> {
 
 /// The pointer with bounds whose address a temporary is.
 fn made_from(body: &Body, temp: Local, depth: u32) -> Option<(&Operand, Span)> {
-    let made = |stmt: &'_ Stmt| matches!(&stmt.kind, StmtKind::Assign(dest, _) if dest.as_local() == Some(temp));
-    let stmt = body.blocks.iter().flat_map(|b| &b.stmts).find(|s| made(s))?;
-    match &stmt.kind {
-        StmtKind::Assign(_, Rvalue::Part(from, Part::Ptr, _)) => Some((from, stmt.span)),
-        // Conversions of one expression are a handful.
-        StmtKind::Assign(_, Rvalue::Use(from) | Rvalue::Bits(from, _)) if depth < 16 => {
-            made_from(body, from.place()?.as_local()?, depth + 1)
-        }
-        _ => None,
+    let mut stmts = body.blocks.iter().flat_map(|b| &b.stmts);
+    let (value, span) = stmts.find_map(|stmt| Some((stmt.kind.assigned_to(temp)?, stmt.span)))?;
+    if let Some(from) = value.as_pointer_word() {
+        return Some((from, span));
     }
+    // Conversions of one expression are a handful.
+    let from = value.same_bits().filter(|_| depth < 16)?;
+    made_from(body, from.place()?.as_local()?, depth + 1)
 }
 
 /// Whether a pointer that counts, in the operand or reached through it, may lead into the buffer.

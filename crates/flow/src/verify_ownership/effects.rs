@@ -2,7 +2,7 @@
 
 use mir::ir::*;
 use mir::ty::{operand_ty, owns};
-use typing::tree::{BorrowKind, RegionKind};
+use typing::tree::RegionKind;
 use typing::types::{Own, RecordKind, Region, Ty, TyKind};
 
 use super::memory::{Base, Cell, Location, Memory, Null, Thing, Token, Value, TAG};
@@ -135,7 +135,7 @@ impl Walker<'_> {
                 self.unpacked = Some((place.clone(), regions.clone()));
             }
             StmtKind::Check(check) => {
-                if let Check::TagValue(tag, values, _) = check {
+                if let Some((tag, values, _)) = check.as_tag_value() {
                     let number = self.operand(m, tag)?.number;
                     if number.is_some_and(|n| !values.contains(&n)) {
                         return Err(Ends);
@@ -217,7 +217,15 @@ impl Walker<'_> {
                     self.store(m, bind, value)?;
                 }
             }
-            _ => {}
+            // What proofs say is not believed here; lists of arguments, assembly (which is
+            // `unsafe`) and packing do nothing to owners.
+            StmtKind::Prove(_)
+            | StmtKind::VaStart(_)
+            | StmtKind::VaEnd(_)
+            | StmtKind::VaCopy(..)
+            | StmtKind::Asm(_)
+            | StmtKind::Pack(..)
+            | StmtKind::Nop => {}
         }
         Ok(())
     }
@@ -233,10 +241,9 @@ impl Walker<'_> {
 
     pub(super) fn assign(&mut self, m: &mut Memory, dest: &Place, value: &Rvalue) -> Step {
         let ty = self.place_ty(dest);
-        if let (Rvalue::Borrow(BorrowKind::Lend, ..), Some(local)) = (value, dest.as_local()) {
-            self.lent.insert(local);
-        }
-        if let Rvalue::Use(Operand::Copy(from)) = value {
+        let for_call = value.as_borrow().is_some_and(|(kind, ..)| kind.is_for_call());
+        self.lent.extend(dest.as_local().filter(|_| for_call));
+        if let Some(Operand::Copy(from)) = value.as_use() {
             let is_variable = |l: Local| self.body.locals.get(l.0 as usize).is_some_and(|d| d.kind == LocalKind::Var);
             if owns(&self.program.types, ty) && owns(&self.program.types, self.place_ty(from)) {
                 // A part of what `unpack` lends.
@@ -246,7 +253,7 @@ impl Walker<'_> {
             }
         }
         // A struct with owners moves cell by cell.
-        if let Rvalue::Use(Operand::Move(from)) = value {
+        if let Some(Operand::Move(from)) = value.as_use() {
             if owns(&self.program.types, ty) && !self.is_owned_scalar(ty) {
                 let parts = self.take(m, from)?;
                 if let Location::Cell((base, path)) = self.locate(m, dest)? {
@@ -260,7 +267,7 @@ impl Walker<'_> {
                 return Ok(());
             }
         }
-        if let (Rvalue::Use(Operand::Copy(from)), Some(local)) = (value, dest.as_local()) {
+        if let (Some(Operand::Copy(from)), Some(local)) = (value.as_use(), dest.as_local()) {
             let kept = owns(&self.program.types, self.place_ty(from)) && !owns(&self.program.types, ty);
             if kept && !self.is_temp(local) && self.is_slot(from) {
                 self.wrong("keeps what is in a slot");
@@ -381,7 +388,7 @@ impl Walker<'_> {
     /// since that one is there.
     pub(super) fn other_members(&mut self, m: &mut Memory, dest: &Place) -> Step {
         for (n, step) in dest.proj.iter().enumerate() {
-            let Proj::Field(member) = step else { continue };
+            let Some(member) = step.as_field() else { continue };
             let union = Place { base: dest.base, proj: dest.proj.iter().take(n).cloned().collect() };
             let types = &self.program.types;
             let record = types.as_record(self.place_ty(&union)).and_then(|r| types.records.get(r.0 as usize));
@@ -391,7 +398,7 @@ impl Walker<'_> {
             let Location::Cell(cell) = self.locate(m, &union)? else { continue };
             for inside in Self::cells_in(m, &cell) {
                 let step = inside.1.get(cell.1.len());
-                if step != Some(member) && step != Some(&TAG) {
+                if step != Some(&member) && step != Some(&TAG) {
                     m.cells.remove(&inside);
                 }
             }
@@ -403,12 +410,13 @@ impl Walker<'_> {
     /// moved or released.
     fn empties_slots(&self, kind: &StmtKind) -> bool {
         let types = &self.program.types;
-        match kind {
-            StmtKind::Assign(dest, value) => {
+        match kind.action() {
+            Action::Assign => kind.as_assign().is_some_and(|(dest, value)| {
                 let named = dest.as_local().is_none_or(|l| !self.is_temp(l));
-                matches!(value, Rvalue::Alloc { .. }) || named && owns(types, self.place_ty(dest))
-            }
-            StmtKind::Call { callee, args, ty, .. } => {
+                value.as_alloc().is_some() || named && owns(types, self.place_ty(dest))
+            }),
+            Action::Call => {
+                let Some(Call { callee, args, ty, .. }) = kind.as_call() else { return true };
                 let leaf = types.as_func(*ty).is_some_and(|f| f.leaf && !f.params.iter().any(|p| p.consume));
                 let gives = |arg: &Operand| {
                     let target = operand_ty(self.program, self.body, arg).ok().and_then(|ty| types.as_pointer(ty));
@@ -417,19 +425,27 @@ impl Walker<'_> {
                 };
                 !callee.is_trusted(self.program) || !leaf || args.iter().any(gives)
             }
-            StmtKind::Check(_) | StmtKind::Prove(_) | StmtKind::StorageLive(_) | StmtKind::Nop => false,
-            _ => true,
+            Action::Check | Action::None => false,
+            Action::Storage => kind.ends().is_some(),
+            Action::Fill
+            | Action::Assembly
+            | Action::Copy
+            | Action::Arguments
+            | Action::Owner
+            | Action::Region
+            | Action::Send
+            | Action::Channel => true,
         }
     }
 
     /// Whether the place selects the member of a union.
     fn is_tag(&self, place: &Place) -> bool {
-        let Some((Proj::Field(tag), before)) = place.proj.split_last() else { return false };
+        let Some((tag, before)) = place.last_field() else { return false };
         let record = Place { base: place.base, proj: before.to_vec() };
         let types = &self.program.types;
         let record = types.as_record(self.place_ty(&record)).and_then(|r| types.records.get(r.0 as usize));
         let fields = record.and_then(|r| r.fields.as_ref());
-        fields.is_some_and(|all| all.iter().any(|f| f.tagged_by.as_ref().is_some_and(|by| by.tag == *tag)))
+        fields.is_some_and(|all| all.iter().any(|f| f.tagged_by.as_ref().is_some_and(|by| by.tag == tag)))
     }
 
     pub(super) fn store(&mut self, m: &mut Memory, dest: &Place, mut value: Value) -> Step {

@@ -79,10 +79,9 @@ impl Walker<'_> {
 
     fn loan_site(&self, loan: Loan) -> Option<(BorrowKind, Place)> {
         let stmt = self.body.blocks.get(loan.0 as usize)?.stmts.get(loan.1 as usize)?;
-        match &stmt.kind {
-            StmtKind::Assign(_, Rvalue::Borrow(kind, place, _)) => Some((*kind, place.clone())),
-            StmtKind::CursorBegin(_, place) => Some((BorrowKind::Shared, self.held_by(place)?)),
-            _ => None,
+        match stmt.kind.as_cursor() {
+            Some((_, place)) => Some((BorrowKind::Shared, self.held_by(place)?)),
+            None => stmt.kind.value()?.as_borrow().map(|(kind, place, _)| (kind, place.clone())),
         }
     }
 
@@ -223,7 +222,7 @@ impl Walker<'_> {
     pub(super) fn bounds(program: &Program, body: &Body) -> BTreeMap<u32, Region> {
         let mut bounds = BTreeMap::new();
         for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-            let StmtKind::Unpack { place, regions, .. } = &stmt.kind else { continue };
+            let Some((place, regions, _)) = stmt.kind.as_unpack() else { continue };
             let Ok(ty) = mir::ty::place_ty(program, body, place).map(|q| q.ty) else { continue };
             for (n, &region) in regions.iter().enumerate() {
                 let by = match bound_of(program, ty, n as u32) {

@@ -286,14 +286,7 @@ impl Memory {
 
 /// The fields of a place without pointers and indices.
 pub(crate) fn plain_path(place: &Place) -> Option<Vec<u32>> {
-    place
-        .proj
-        .iter()
-        .map(|step| match step {
-            mir::ir::Proj::Field(n) => Some(*n),
-            _ => None,
-        })
-        .collect()
+    place.proj.iter().map(mir::ir::Proj::as_field).collect()
 }
 
 #[cfg(test)]

@@ -40,6 +40,6 @@ pub fn body(program: &Program, body: &Body, leaks: bool) -> Vec<VerifyError> {
 /// Whether the body owns, lends, takes an address or has a region at all.
 fn is_concerned(program: &Program, body: &Body) -> bool {
     body.locals.iter().any(|d| d.address_taken || owns(&program.types, d.ty.ty))
-        || body.blocks.iter().flat_map(|b| &b.stmts).any(|s| matches!(s.kind, StmtKind::Dispose { .. }))
+        || body.blocks.iter().flat_map(|b| &b.stmts).any(|s| s.kind.as_dispose().is_some())
         || !body.regions.is_empty()
 }

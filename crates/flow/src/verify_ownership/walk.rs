@@ -158,7 +158,7 @@ impl<'a> Walker<'a> {
                 work.extend(targets.into_iter().map(|to| (to, m.clone())));
             }
             TermKind::Return(operand) => self.returns(m, operand.as_ref()),
-            _ => {}
+            TermKind::MissingReturn | TermKind::Unreachable | TermKind::GotoComputed(_) => {}
         }
     }
 
