@@ -232,4 +232,16 @@ trusted long lroundl(long double x);
 trusted long long llrintl(long double x);
 trusted long long llroundl(long double x);
 
+/* glibc's */
+trusted void sincos(double x, double *sine, double *cosine);
+trusted void sincosf(float x, float *sine, float *cosine);
+trusted double exp10(double x);
+trusted float exp10f(float x);
+trusted double drem(double x, double y) __asm__("remainder");
+trusted double significand(double x);
+trusted double lgamma_r(double x, int *sign);
+static inline int finite(double x) {
+    return isfinite(x);
+}
+
 #endif

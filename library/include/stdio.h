@@ -53,12 +53,14 @@ typedef struct lee_io_position { long offset; } fpos_t;
 [[lee::leaf]] [[lee::waits]] trusted int fflush(FILE *f) __asm__("lee_io_fflush");
 [[lee::leaf]] [[lee::waits]] trusted int setvbuf(FILE *f, [[lee::optional]] char *counted_by(size) buffer, int mode, size_t size) __asm__("lee_io_setvbuf");
 [[lee::leaf]] [[lee::waits]] trusted void setbuf(FILE *f, char *buffer) __asm__("lee_io_setbuf");
+[[lee::leaf]] [[lee::waits]] trusted void setbuffer(FILE *f, char *buffer, size_t size) __asm__("lee_io_setbuf");
 [[lee::leaf]] [[lee::waits]] trusted void setlinebuf(FILE *f) __asm__("lee_io_setlinebuf");
 [[lee::leaf]] trusted int fileno(FILE *f) __asm__("lee_io_fileno");
 [[lee::leaf]] trusted FILE *popen(const char *command, const char *mode) __asm__("lee_io_popen");
 [[lee::leaf]] [[lee::waits]] trusted int pclose(FILE *f) __asm__("lee_io_pclose");
 [[lee::leaf]] trusted int remove(const char *path);
 [[lee::leaf]] trusted int rename(const char *from, const char *to);
+[[lee::leaf]] trusted int renameat(int directory, const char *from, int other, const char *to) __asm__("lee_renameat");
 
 /* Position and state */
 [[lee::leaf]] [[lee::waits]] trusted int fseek(FILE *f, long offset, int whence) __asm__("lee_io_fseek");
@@ -94,6 +96,29 @@ trusted ssize_t getdelim(char *unique fat null_terminated *line, size_t *capacit
     __asm__("lee_io_getdelim");
 [[lee::leaf]] trusted void perror(const char *s) __asm__("lee_io_perror");
 
+/* No other thread of the program uses a file, so there is nothing to lock. */
+[[lee::leaf]] [[lee::waits]] trusted int fgetc_unlocked(FILE *f) __asm__("lee_io_getc");
+[[lee::leaf]] [[lee::waits]] trusted int fputc_unlocked(int c, FILE *f) __asm__("lee_io_putc");
+[[lee::leaf]] [[lee::waits]] trusted int fputs_unlocked(const char *s, FILE *f) __asm__("lee_io_fputs");
+[[lee::into(s)]] [[lee::terminates(s)]] trusted char *fgets_unlocked(char *counted_by(n) s, int n, FILE *f) __asm__("lee_io_fgets");
+trusted size_t fread_unlocked(void *counted_by(size * count) p, size_t size, size_t count, FILE *f) __asm__("lee_io_fread");
+[[lee::leaf]] [[lee::waits]] trusted size_t fwrite_unlocked(const void *counted_by(size * count) p, size_t size, size_t count, FILE *f) __asm__("lee_io_fwrite");
+[[lee::leaf]] [[lee::waits]] trusted int fflush_unlocked(FILE *f) __asm__("lee_io_fflush");
+[[lee::leaf]] trusted int feof_unlocked(FILE *f) __asm__("lee_io_feof");
+[[lee::leaf]] trusted int ferror_unlocked(FILE *f) __asm__("lee_io_ferror");
+[[lee::leaf]] trusted void clearerr_unlocked(FILE *f) __asm__("lee_io_clearerr");
+[[lee::leaf]] trusted int fileno_unlocked(FILE *f) __asm__("lee_io_fileno");
+static inline void flockfile(FILE *f) {
+    (void)f;
+}
+static inline int ftrylockfile(FILE *f) {
+    (void)f;
+    return 0;
+}
+static inline void funlockfile(FILE *f) {
+    (void)f;
+}
+
 /* Formats */
 [[lee::leaf]] [[lee::waits]] trusted int printf(const char *format, ...) __asm__("lee_io_printf") __attribute__((format(printf, 1, 2)));
 [[lee::leaf]] [[lee::waits]] trusted int fprintf(FILE *f, const char *format, ...) __asm__("lee_io_fprintf") __attribute__((format(printf, 2, 3)));
@@ -116,9 +141,9 @@ trusted int vfscanf(FILE *f, const char *format, va_list args)
 [[lee::leaf]] trusted int vsscanf(const char *s, const char *format, va_list args)
     __asm__("lee_io_vsscanf") __attribute__((format(scanf, 2, 0)));
 
-/* A new string with what the format comes to. Instead of C's asprintf, which returns libc's memory. */
 /* What `%.*s` gets for a view that no zero ends: the string, once it is sure that `precision` characters, or a zero, are there. */
 [[lee::leaf]] trusted const char *lee_string_within(const char *fat s, int precision) __asm__("lee_string_within");
+/* A new string with what the format comes to. Instead of C's asprintf, which returns libc's memory. */
 [[lee::leaf]] trusted char *fat null_terminated unique lee_format(const char *format, ...)
     __asm__("lee_io_format") __attribute__((format(printf, 1, 2)));
 [[lee::leaf]] trusted char *fat null_terminated unique lee_vformat(const char *format, va_list args)

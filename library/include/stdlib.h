@@ -202,4 +202,12 @@ generic <T: heap> [[lee::into(base)]] const T *bsearch(const void *key, const T 
     return nullptr;
 }
 
+/* Numbers of a state that the program keeps */
+trusted double erand48(unsigned short state[3]);
+trusted long nrand48(unsigned short state[3]);
+trusted long jrand48(unsigned short state[3]);
+trusted long a64l(const char *s);
+
+#define canonicalize_file_name(path) realpath(path, nullptr)
+
 #endif

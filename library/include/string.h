@@ -5,12 +5,19 @@
 #include <stddef.h>
 #include <strings.h>
 
+#ifndef __ssize_t_defined
+#define __ssize_t_defined
+typedef __PTRDIFF_TYPE__ ssize_t;
+#endif
+
 /* Blocks. memcpy may overlap: it is memmove. */
 [[lee::leaf]] [[lee::into(dst)]] [[lee::copies(dst, src)]] trusted void *memcpy(void *counted_by(n) dst, const void *counted_by(n) src, size_t n)
     __asm__("memmove");
 [[lee::leaf]] [[lee::into(dst)]] [[lee::copies(dst, src)]] trusted void *memmove(void *counted_by(n) dst, const void *counted_by(n) src, size_t n);
 [[lee::leaf]] [[lee::into(dst)]] trusted void *memccpy(void *counted_by(n) dst, const void *counted_by(n) src, int c, size_t n);
 [[lee::leaf]] [[lee::into(p)]] [[lee::fills(p, c)]] trusted void *memset(void *counted_by(n) p, int c, size_t n);
+[[lee::leaf]] [[lee::into(dst)]] trusted void *mempcpy(void *counted_by(n) dst, const void *counted_by(n) src, size_t n) __asm__("lee_mempcpy");
+[[lee::leaf]] trusted void swab(const void *counted_by(n) from, void *counted_by(n) to, ssize_t n) __asm__("lee_swab");
 [[lee::leaf]] trusted void explicit_bzero(void *counted_by(n) p, size_t n);
 [[lee::leaf]] trusted int memcmp(const void *counted_by(n) a, const void *counted_by(n) b, size_t n);
 [[lee::leaf]] [[lee::into(p)]] trusted void *memchr(const void *counted_by(n) p, int c, size_t n);
@@ -39,6 +46,7 @@
 [[lee::leaf]] [[lee::into(dst)]] trusted char *strcat(char *fat dst, const char *s) __asm__("lee_strcat");
 [[lee::leaf]] [[lee::into(dst)]] trusted char *strncat(char *fat dst, [[lee::at_most(n)]] const char *s, size_t n) __asm__("lee_strncat");
 [[lee::leaf]] [[lee::into(dst)]] trusted char *strncpy(char *counted_by(n) dst, [[lee::at_most(n)]] const char *s, size_t n) __asm__("lee_strncpy");
+[[lee::leaf]] [[lee::into(dst)]] trusted char *stpncpy(char *counted_by(n) dst, [[lee::at_most(n)]] const char *s, size_t n) __asm__("lee_stpncpy");
 [[lee::leaf]] trusted size_t strlcpy(char *counted_by(n) dst, const char *s, size_t n) __asm__("lee_strlcpy");
 [[lee::leaf]] trusted size_t strlcat(char *counted_by(n) dst, const char *s, size_t n) __asm__("lee_strlcat");
 [[lee::leaf]] [[lee::advances(save, s)]] trusted char *@r strtok_r(char *null_terminated @r s, const char *delimiters, char *@r *save)
@@ -49,6 +57,9 @@
 [[lee::leaf]] trusted char *fat null_terminated unique strdup(const char *s) __asm__("lee_strdup") __attribute__((malloc));
 [[lee::leaf]] trusted char *fat null_terminated unique strndup([[lee::at_most(n)]] const char *s, size_t n) __asm__("lee_strndup") __attribute__((malloc));
 [[lee::leaf]] trusted const char *nonnull strerror(int number) __asm__("lee_strerror");
+[[lee::leaf]] trusted const char *strerrorname_np(int number);
+[[lee::leaf]] trusted const char *strerrordesc_np(int number);
+[[lee::leaf]] trusted const char *sigabbrev_np(int number);
 [[lee::leaf]] trusted const char *nonnull strsignal(int number) __asm__("lee_strsignal");
 [[lee::leaf]] [[lee::terminates(buffer)]] trusted int strerror_r(int number, char *counted_by(n) buffer, size_t n) __asm__("lee_strerror_r");
 

@@ -14,6 +14,9 @@ trusted ssize_t write(int fd, const void *counted_by(n) p, size_t n) __asm__("le
 [[lee::leaf]] trusted int dup(int fd) __asm__("lee_dup");
 [[lee::leaf]] trusted int dup2(int fd, int to) __asm__("lee_dup2");
 [[lee::leaf]] trusted int pipe(int fds[2]) __asm__("lee_pipe");
+[[lee::leaf]] trusted pid_t tcgetpgrp(int fd) __asm__("lee_tcgetpgrp");
+[[lee::leaf]] trusted int tcsetpgrp(int fd, pid_t group) __asm__("lee_tcsetpgrp");
+[[lee::leaf]] trusted int syncfs(int fd) __asm__("lee_syncfs");
 [[lee::leaf]] trusted int isatty(int fd) __asm__("lee_isatty");
 [[lee::leaf]] trusted int fsync(int fd) __asm__("lee_fsync");
 [[lee::leaf]] trusted int fdatasync(int fd) __asm__("lee_fdatasync");
@@ -37,6 +40,13 @@ trusted ssize_t write(int fd, const void *counted_by(n) p, size_t n) __asm__("le
 [[lee::leaf]] trusted int fchown(int fd, uid_t owner, gid_t group) __asm__("lee_fchown");
 [[lee::leaf]] trusted int lchown(const char *path, uid_t owner, gid_t group);
 [[lee::leaf]] trusted char *fat null_terminated getcwd([[lee::optional]] char *counted_by(n) path, size_t n) __asm__("lee_getcwd");
+[[lee::leaf]] trusted int chdir(const char *path) __asm__("lee_chdir");
+[[lee::leaf]] trusted int fchdir(int fd) __asm__("lee_fchdir");
+[[lee::leaf]] trusted int linkat(int directory, const char *from, int other, const char *to, int flags) __asm__("lee_linkat");
+[[lee::leaf]] trusted int symlinkat(const char *target, int directory, const char *path) __asm__("lee_symlinkat");
+[[lee::leaf]] trusted int fchownat(int directory, const char *path, uid_t owner, gid_t group, int flags) __asm__("lee_fchownat");
+[[lee::leaf]] trusted int euidaccess(const char *path, int mode);
+[[lee::leaf]] trusted int eaccess(const char *path, int mode);
 [[lee::leaf]] trusted long pathconf(const char *path, int name);
 [[lee::leaf]] trusted long fpathconf(int fd, int name) __asm__("lee_fpathconf");
 
@@ -59,16 +69,31 @@ trusted void _exit(int status) __attribute__((noreturn));
 [[lee::leaf]] trusted gid_t getegid(void);
 [[lee::leaf]] trusted int setuid(uid_t user);
 [[lee::leaf]] trusted int setgid(gid_t group);
+[[lee::leaf]] trusted int seteuid(uid_t user);
+[[lee::leaf]] trusted int setegid(gid_t group);
+[[lee::leaf]] trusted int setreuid(uid_t real, uid_t effective);
+[[lee::leaf]] trusted int setregid(gid_t real, gid_t effective);
+[[lee::leaf]] trusted int setresuid(uid_t real, uid_t effective, uid_t saved);
+[[lee::leaf]] trusted int setresgid(gid_t real, gid_t effective, gid_t saved);
+[[lee::leaf]] trusted int getresuid(uid_t *real, uid_t *effective, uid_t *saved);
+[[lee::leaf]] trusted int getresgid(gid_t *real, gid_t *effective, gid_t *saved);
 [[lee::leaf]] trusted int getgroups(int n, gid_t *counted_by(n) groups);
 [[lee::leaf]] trusted int nice(int by);
 trusted unsigned sleep(unsigned seconds) __asm__("lee_sleep");
 trusted int usleep(useconds_t microseconds) __asm__("lee_usleep");
 [[lee::leaf]] trusted unsigned alarm(unsigned seconds);
 trusted int pause(void) __asm__("lee_pause");
+[[lee::leaf]] trusted useconds_t ualarm(useconds_t first, useconds_t every);
+[[lee::leaf]] trusted int getdomainname(char *counted_by(n) name, size_t n);
+[[lee::leaf]] trusted long gethostid(void);
+[[lee::leaf]] trusted int sethostname(const char *counted_by(n) name, size_t n);
 [[lee::leaf]] trusted int gethostname(char *counted_by(n) name, size_t n);
 [[lee::leaf]] trusted int getlogin_r(char *counted_by(n) name, size_t n);
 [[lee::leaf]] trusted int getentropy(void *counted_by(n) p, size_t n);
 [[lee::leaf]] trusted long sysconf(int name);
 [[lee::leaf]] trusted int getpagesize(void);
+
+/* A new string, as of `getcwd(nullptr, 0)`. */
+#define get_current_dir_name() getcwd(nullptr, 0)
 
 #endif

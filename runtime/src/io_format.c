@@ -64,8 +64,8 @@ static bool is_bounded(const char *format, va_list args) {
             fits = read_number(&format, &at, &precision);
         }
         int longs = 0;
-        for (; *format != '\0' && strchr("hljztqL", *format) != NULL; format++)
-            longs += *format == 'L' ? 16 : strchr("ljztq", *format) != NULL;
+        for (; *format != '\0' && strchr("hljztqLZ", *format) != NULL; format++)
+            longs += *format == 'L' ? 16 : strchr("ljztqZ", *format) != NULL;
         char kind = *format;
         if (kind == '\0' || (kind == 'l' && longs == 0))
             break;

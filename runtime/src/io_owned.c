@@ -6,6 +6,7 @@
 #include "io_owned.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #define OWNED(type, name, parameters, arguments)                                                                       \
@@ -52,7 +53,29 @@ OWNED_AT(int, utimensat, (int fd, const char *path, const struct timespec times[
 OWNED_AT(int, faccessat, (int fd, const char *path, int mode, int flags), (fd, path, mode, flags))
 OWNED_AT(int, unlinkat, (int fd, const char *path, int flags), (fd, path, flags))
 OWNED_AT(ssize_t, readlinkat, (int fd, const char *path, char *target, size_t n), (fd, path, target, n))
+OWNED(pid_t, tcgetpgrp, (int fd), (fd))
+OWNED(int, tcsetpgrp, (int fd, pid_t group), (fd, group))
+OWNED(int, tcflow, (int fd, int action), (fd, action))
+OWNED(int, tcsendbreak, (int fd, int duration), (fd, duration))
+OWNED(int, syncfs, (int fd), (fd))
+OWNED(int, fstatfs, (int fd, struct statfs *facts), (fd, facts))
+OWNED(int, futimes, (int fd, const struct timeval times[2]), (fd, times))
+OWNED_AT(int, symlinkat, (const char *target, int fd, const char *path), (target, fd, path))
+OWNED_AT(int, fchownat, (int fd, const char *path, uid_t owner, gid_t group, int flags), (fd, path, owner, group, flags))
+OWNED_AT(int, mkfifoat, (int fd, const char *path, mode_t mode), (fd, path, mode))
 OWNED_NUMBER(int, ttyname_r, (int fd, char *name, size_t n), (fd, name, n))
+
+static bool is_directory_of_mine(int fd) {
+    return fd == AT_FDCWD || lee_fd_is_mine(fd);
+}
+
+int lee_linkat(int fd, const char *from, int other, const char *to, int flags) {
+    return is_directory_of_mine(fd) && is_directory_of_mine(other) ? linkat(fd, from, other, to, flags) : -1;
+}
+
+int lee_renameat(int fd, const char *from, int other, const char *to) {
+    return is_directory_of_mine(fd) && is_directory_of_mine(other) ? renameat(fd, from, other, to) : -1;
+}
 
 int lee_isatty(int fd) {
     return lee_fd_is_mine(fd) ? isatty(fd) : 0;

@@ -5,7 +5,9 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <termios.h>
 
@@ -40,6 +42,18 @@ int lee_faccessat(int fd, const char *path, int mode, int flags);
 int lee_unlinkat(int fd, const char *path, int flags);
 ssize_t lee_readlinkat(int fd, const char *path, char *target, size_t n);
 int lee_ttyname_r(int fd, char *name, size_t n);
+pid_t lee_tcgetpgrp(int fd);
+int lee_tcsetpgrp(int fd, pid_t group);
+int lee_tcflow(int fd, int action);
+int lee_tcsendbreak(int fd, int duration);
+int lee_syncfs(int fd);
+int lee_fstatfs(int fd, struct statfs *facts);
+int lee_futimes(int fd, const struct timeval times[2]);
+int lee_symlinkat(const char *target, int fd, const char *path);
+int lee_fchownat(int fd, const char *path, uid_t owner, gid_t group, int flags);
+int lee_mkfifoat(int fd, const char *path, mode_t mode);
+int lee_linkat(int fd, const char *from, int other, const char *to, int flags);
+int lee_renameat(int fd, const char *from, int other, const char *to);
 int lee_isatty(int fd);
 
 #endif

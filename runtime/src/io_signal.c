@@ -47,6 +47,22 @@ int lee_signal_default(int number) {
     return set(number, SIG_DFL);
 }
 
+/* What `signal` takes and gives (library/include/signal.h). */
+enum way { WAY_DEFAULT, WAY_IGNORE };
+
+int lee_signal_set(int number, int way) {
+    struct sigaction before;
+    if (way != WAY_DEFAULT && way != WAY_IGNORE) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (!is_ours_to_change(number) || sigaction(number, NULL, &before) != 0)
+        return -1;
+    if (set(number, way == WAY_IGNORE ? SIG_IGN : SIG_DFL) != 0)
+        return -1;
+    return before.sa_handler == SIG_IGN ? WAY_IGNORE : WAY_DEFAULT;
+}
+
 int lee_signal_caught(int number) {
     return is_ours_to_change(number) ? atomic_exchange_explicit(&caught[number], 0, memory_order_relaxed) : -1;
 }

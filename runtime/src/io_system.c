@@ -6,6 +6,7 @@
 #include "fds.h"
 #include "io_library.h"
 #include "io_wait.h"
+#include "process.h"
 
 #include <lee/heap.h>
 
@@ -13,6 +14,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -66,6 +68,25 @@ char *lee_getcwd(char *buffer, size_t size, char **ret_lo, char **ret_hi) {
     char *copy = copy_string(found, ret_lo, ret_hi);
     errno = why;
     return copy;
+}
+
+/* The working directory and the mask of new files are the whole program's: the first process sets them. */
+static bool is_first(void) {
+    if (lee_process_is_spawned())
+        errno = EPERM;
+    return !lee_process_is_spawned();
+}
+
+int lee_chdir(const char *path) {
+    return is_first() ? chdir(path) : -1;
+}
+
+int lee_fchdir(int fd) {
+    return is_first() && lee_fd_is_mine(fd) ? fchdir(fd) : -1;
+}
+
+mode_t lee_umask(mode_t mask) {
+    return is_first() ? umask(mask) : (mode_t)-1;
 }
 
 /* open's mode is there only if the flags ask for it. */

@@ -335,6 +335,8 @@ static const char *read_conversion(const char *format, struct conversion *c) {
     switch (*format) {
     case 'h': c->size = format[1] == 'h' ? SIZE_CHAR : SIZE_SHORT, format += format[1] == 'h' ? 2 : 1; break;
     case 'l': c->size = SIZE_LONG, format += format[1] == 'l' ? 2 : 1; break;
+    case 'q': /* glibc's `ll` */
+    case 'Z': /* and `z` */
     case 'j':
     case 'z':
     case 't': format++, c->size = SIZE_LONG; break;

@@ -72,6 +72,24 @@ char *lee_strncpy(char *d, const char *s, size_t n) {
     return d;
 }
 
+char *lee_stpncpy(char *d, const char *s, size_t n) {
+    return lee_strncpy(d, s, n) + strnlen(d, n);
+}
+
+void *lee_mempcpy(void *d, const void *s, size_t n) {
+    return (char *)memmove(d, s, n) + n;
+}
+
+void lee_swab(const void *from, void *to, ssize_t n) {
+    const unsigned char *a = from;
+    unsigned char *b = to;
+    for (ssize_t i = 0; i + 1 < n; i += 2) {
+        unsigned char first = a[i];
+        b[i] = a[i + 1];
+        b[i + 1] = first;
+    }
+}
+
 size_t lee_strlcpy(char *d, const char *s, size_t n) {
     if (s == NULL)
         lee_fault_null(NULL);

@@ -9,11 +9,14 @@
 //! where it is declared, so that C's habit compiles and nothing is ever read that was not written;
 //! so are nullable pointers. What must not be zero must be assigned first.
 //!
+//! A loop over constants, `for (i = 0; i < 3; i++)`, runs at least once (`first_test.rs`).
+//!
 //! Needs: null facts applied (dead branches are gone), constant conditions folded. Changes: adds
 //! `Zero` after `StorageLive` as said. Guarantees: each read of a variable that may be unassigned,
 //! and each path that lacks a `return`, was reported.
 
 use crate::codes::{MISSING_RETURN, UNINITIALISED};
+use crate::first_test;
 use crate::framework::{solve, Analysis, Direction, Item, Point};
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
@@ -263,12 +266,13 @@ impl Look<'_> {
 /// Checks one body; adds to `reported` the variables that were reported.
 pub fn run(program: &Program, body: &mut Body, sink: &mut Sink, reported: &mut BitSet) {
     let parts = Parts::new(program, body);
-    let cfg = Cfg::new(body);
+    let entered = first_test::passed(&program.types, body);
+    let paths: &Body = entered.as_ref().unwrap_or(body);
     let analysis = Initialised { parts: &parts };
-    let results = solve(&analysis, body, &cfg);
+    let results = solve(&analysis, paths, &Cfg::new(paths));
     let mut look = Look { parts: &parts, early: vec![], zeroed: BitSet::empty(body.locals.len()) };
     let mut exits = vec![];
-    results.visit(&analysis, body, &mut |_, state, item| match item {
+    results.visit(&analysis, paths, &mut |_, state, item| match item {
         Item::Stmt(stmt) => look.stmt(state, stmt),
         Item::Term(term) => {
             term_places(&term.kind, &mut |place, _| look.read(state, place, term.span));

@@ -1,6 +1,7 @@
 //! Dataflow analyses on MIR: what the types of single expressions cannot tell. `pass` lists them.
 
 pub mod codes;
+mod first_test;
 pub mod framework;
 pub mod initialised;
 mod inlining;

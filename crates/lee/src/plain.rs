@@ -128,7 +128,11 @@ fn ours(session: &Session, job: &Job) -> Outcome<(Plain, SourceMap, Sink)> {
 /// Lets the C compiler look at the source.
 fn start_look(session: &Session, job: &Job) -> Outcome<Child> {
     let mut command = session.compiler.command();
-    command.args(job.flags).args(["-fsyntax-only", "-x", "c"]).arg(crate::session::protected(job.file));
+    command
+        .args(job.flags)
+        .args(session.headers_for_c())
+        .args(["-fsyntax-only", "-x", "c"])
+        .arg(crate::session::protected(job.file));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     if report::coloured(&session.options) {
         command.arg("-fdiagnostics-color=always");
@@ -184,7 +188,7 @@ fn fall_back(session: &Session, job: &Job, functions: usize, why: &str) -> Outco
 /// The C compiler alone.
 fn by_cc(session: &Session, job: &Job) -> Outcome<()> {
     let mut command = session.compiler.command();
-    command.args(job.flags).args(job.dependencies);
+    command.args(job.flags).args(session.headers_for_c()).args(job.dependencies);
     if job.second_look && job.through != Through::Cc {
         // It has said already what it has to say.
         command.arg("-w");

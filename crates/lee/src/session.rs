@@ -132,6 +132,12 @@ impl Session {
         }
     }
 
+    /// Where plain C finds `<lee/compat.h>`: after all other folders, so that no header of the
+    /// system's is hidden.
+    pub fn headers_for_c(&self) -> [OsString; 2] {
+        ["-idirafter".into(), self.home.library_headers().into()]
+    }
+
     /// Runs the preprocessor over plain C, with the flags that the compiler would get: some of them
     /// define macros.
     pub fn preprocess_c(
@@ -145,7 +151,7 @@ impl Session {
         let runner = SystemCompiler { program: self.compiler.program.clone(), input: vec![] };
         // `-g3` would write the macros into the text.
         let kept = flags.iter().filter(|f| !f.as_encoded_bytes().starts_with(b"-g")).chain(dependencies).cloned();
-        let user = kept.chain(["-w".into()]).collect();
+        let user = kept.chain(["-w".into()]).chain(self.headers_for_c()).collect();
         let request = Request { file: file.to_path_buf(), dialect: Dialect::C, library_dir: None, user };
         syntax::preprocess::preprocess(&runner, &request, sink)
             .map_err(|e| Failure::error(format!("cannot run '{}': {}", self.compiler.name(), reason(&e))))

@@ -8,6 +8,9 @@
 //! | ` ```lee run `, ` ```lee run status N ` | ends with status 0, or N, and prints what the next block, ` ```text output `, shows; without one, nothing |
 //! | ` ```lee fault WORD... ` | ends with a fault whose message contains the words, on the line whose comment begins with `fault`; without one, in a header |
 //! | ` ```c accept ` | is accepted as plain C |
+//! | ` ```c run ` | compiled by the C compiler, does what the next block, ` ```lee run `, does |
+//! | ` ```c part ` | is linked with the next block, ` ```lee run ` |
+//! | ` ```text input ` | what the two blocks before it read |
 //! | ` ```lee fragment `, ` ```c fragment ` | cannot stand alone, and is not compiled |
 //! | ` ```sh `, ` ```text `, ` ```diff ` | is no program |
 //!
@@ -24,6 +27,7 @@ use libtest_mimic::{Arguments, Trial};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use support::{field, files, fresh, lee_in, root, Ran};
 
 fn main() {
@@ -116,8 +120,14 @@ enum Kind {
     Accept,
     Warn(BTreeSet<String>),
     Reject(BTreeSet<String>),
-    Run { status: i32, output: String },
+    Run { status: i32, input: String, output: String },
     Fault(String),
+}
+
+impl Kind {
+    fn run(status: i32) -> Kind {
+        Kind::Run { status, input: String::new(), output: String::new() }
+    }
 }
 
 struct Block {
@@ -129,6 +139,8 @@ struct Block {
     line: usize,
     /// How many lines of `text` come before the block's own.
     hidden: usize,
+    /// The file of C that is linked with it.
+    part: Option<String>,
     /// The program, with what is hidden.
     text: String,
 }
@@ -151,6 +163,7 @@ impl Block {
 fn blocks(page: &str) -> Result<Vec<Block>, String> {
     let mut all: Vec<Block> = vec![];
     let (mut before, mut after) = (String::new(), String::new());
+    let mut part = None;
     // Whether an output block may follow.
     let mut ran = false;
     let mut lines = page.lines().enumerate();
@@ -183,22 +196,34 @@ fn blocks(page: &str) -> Result<Vec<Block>, String> {
         let codes = arguments.iter().cloned().collect();
         let kind = match (language, kind) {
             ("sh" | "diff" | "text", "") | ("lee" | "c", "fragment") => None,
-            ("text", "output") => match all.last_mut().map(|b| &mut b.kind) {
-                Some(Kind::Run { output, .. }) if ran => {
-                    *output = own;
-                    ran = false;
-                    continue;
+            ("text", "output" | "input") if ran => {
+                // The program in C before it does the same.
+                let pair = all.len().saturating_sub(2);
+                let in_c = all.get(pair).is_some_and(|b| b.language == "c" && matches!(b.kind, Kind::Run { .. }));
+                for block in all.iter_mut().skip(pair + usize::from(!in_c)) {
+                    if let Kind::Run { input, output, .. } = &mut block.kind {
+                        *(if kind == "output" { output } else { input }) = own.clone();
+                    }
                 }
-                _ => return Err(format!("line {}: output without a block 'lee run' before it", number + 1)),
-            },
+                ran = kind == "input";
+                continue;
+            }
+            ("text", "output" | "input") => {
+                return Err(format!("line {}: {kind} without a block 'lee run' before it", number + 1))
+            }
+            ("c", "part") => {
+                part = Some(own);
+                continue;
+            }
+            ("c", "run") => Some(Kind::run(0)),
             ("lee" | "c", "accept") => Some(Kind::Accept),
             ("lee", "warn") => Some(Kind::Warn(codes)),
             ("lee", "reject") => Some(Kind::Reject(codes)),
             ("lee", "run") => match arguments.as_slice() {
-                [] => Some(Kind::Run { status: 0, output: String::new() }),
+                [] => Some(Kind::run(0)),
                 [word, status] if word == "status" => {
                     let status = status.parse().map_err(|_| format!("line {}: '{status}' is no status", number + 1))?;
-                    Some(Kind::Run { status, output: String::new() })
+                    Some(Kind::run(status))
                 }
                 _ => return Err(format!("line {}: 'lee run' or 'lee run status N' is meant", number + 1)),
             },
@@ -221,7 +246,9 @@ fn blocks(page: &str) -> Result<Vec<Block>, String> {
         let text = format!("{hidden}{own}{}", std::mem::take(&mut after));
         if let Some(kind) = kind {
             let language = if language == "c" { "c" } else { "lee" };
-            all.push(Block { kind, options, language, line: number + 1, hidden: hidden.lines().count(), text });
+            let part = part.take_if(|_| language == "lee");
+            let hidden = hidden.lines().count();
+            all.push(Block { kind, options, language, line: number + 1, hidden, part, text });
         }
     }
     if before.is_empty() && after.is_empty() {
@@ -311,16 +338,43 @@ fn judge(block: &Block, reports: &[Report]) -> Result<(), String> {
     Ok(())
 }
 
+/// Compiles and runs the program in C in a folder.
+fn run_c(folder: &Path, input: &str) -> Result<Ran, String> {
+    let mut cc = Command::new("cc");
+    let made = support::run(cc.current_dir(folder).args(["-std=gnu17", "-w", "-o", "example", "example.c"]));
+    match made.status {
+        0 => Ok(support::run_with(&mut Command::new(folder.join("example")), input)),
+        _ => Err(format!("the C compiler rejects it: {}", made.err)),
+    }
+}
+
+fn run_lee(block: &Block, folder: &Path, input: &str) -> Result<Ran, String> {
+    let options = block.options.iter().map(String::as_str);
+    let Some(part) = &block.part else {
+        let words: Vec<&str> = std::iter::once("run").chain(options).chain(["example.lee"]).collect();
+        return Ok(support::lee_in_with(folder, &words, input));
+    };
+    fs::write(folder.join("part.c"), part).map_err(|e| e.to_string())?;
+    let words: Vec<&str> = ["build", "-o", "example"].into_iter().chain(options).collect();
+    let made = lee_in(folder, &[words.as_slice(), &["example.lee", "part.c"]].concat());
+    match made.status {
+        0 => Ok(support::run_with(&mut Command::new(folder.join("example")), input)),
+        _ => Ok(made),
+    }
+}
+
 /// Compiles and runs a block.
 fn run(block: &Block, name: &str) -> Result<(), String> {
     let folder = fresh(&format!("page-{}", name.replace(' ', "-")));
-    fs::write(folder.join("example.lee"), &block.text).map_err(|e| e.to_string())?;
-    let mut words = vec!["run"];
-    words.extend(block.options.iter().map(String::as_str));
-    words.push("example.lee");
-    let ran = lee_in(&folder, &words);
+    let file = folder.join(format!("example.{}", block.language));
+    fs::write(&file, &block.text).map_err(|e| e.to_string())?;
+    let ran = match &block.kind {
+        Kind::Run { input, .. } if block.language == "c" => run_c(&folder, input)?,
+        Kind::Run { input, .. } => run_lee(block, &folder, input)?,
+        _ => run_lee(block, &folder, "")?,
+    };
     match &block.kind {
-        Kind::Run { status, output } => {
+        Kind::Run { status, output, .. } => {
             if ran.status != *status || ran.out.trim_end() != output.trim_end() {
                 return Err(format!("status {}, output:\n{}\nerrors:\n{}", ran.status, ran.out, ran.err));
             }

@@ -253,7 +253,8 @@ impl<'t> Lower<'t, '_> {
                 if copies {
                     self.check_copies(&count, values.get(i).map(|v| v.source.clone()));
                 }
-                let whole = (func.terminates == Some(i as u32)).then(|| whole_string(self, arg)).flatten();
+                let ends = func.terminates == Some(i as u32) || zeroes(func, i as u32, &plain);
+                let whole = ends.then(|| whole_string(self, arg)).flatten();
                 let known = match (const_int(&count), whole.or_else(|| known_length(self, arg))) {
                     (Some(want), Some(have)) => want <= i128::from(have),
                     _ => false,
@@ -493,9 +494,16 @@ fn whole_string(lower: &Lower, arg: &Expr) -> Option<u64> {
             TyKind::Array { len: ArrayLen::Const(n), terminated: true, .. } => Some(n),
             _ => None,
         },
-        ExprKind::Convert(Conv::Pointer, inner) => whole_string(lower, inner),
+        ExprKind::Convert(Conv::Pointer | Conv::View, inner) => whole_string(lower, inner),
         _ => None,
     }
+}
+
+/// Whether a call fills this argument with zeros (`[[lee::fills]]`): what it writes over the zero
+/// of a string is one.
+fn zeroes(func: &FuncTy, at: u32, args: &[Operand]) -> bool {
+    let Some((_, value)) = func.fills.filter(|(p, _)| *p == at) else { return false };
+    value.is_none_or(|value| args.get(value as usize).and_then(const_int) == Some(0))
 }
 
 /// Whether evaluating one of the expressions may write to memory.

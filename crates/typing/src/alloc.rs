@@ -56,21 +56,78 @@ impl Checker<'_> {
         match (name.as_str(), args) {
             ("free", [p]) => self.free(p, span),
             ("calloc", [count, size]) => {
+                let wanted = self.sized_element(count).or_else(|| self.sized_element(size));
                 let (count, size) = (self.size_argument(count), self.size_argument(size));
-                self.allocation(expected, AllocSize::Product(count, size), None, question, span)
+                let out = self.allocation(expected, AllocSize::Product(count, size), None, question, span);
+                self.elements_fit(out, wanted)
             }
             ("realloc", [old, size]) => {
                 let old = self.value(old);
+                let wanted = self.sized_element(size);
                 let size = self.size_argument(size);
                 let expected = if self.is_null_constant(&old) { expected } else { Some(old.ty.ty) };
                 self.need_bounds(&old);
-                self.allocation(expected, AllocSize::Bytes(size), Some(old), question, span)
+                let out = self.allocation(expected, AllocSize::Bytes(size), Some(old), question, span);
+                self.elements_fit(out, wanted)
             }
             (_, [size]) => {
+                let wanted = self.sized_element(size);
                 let size = self.size_argument(size);
-                self.allocation(expected, AllocSize::Bytes(size), None, question, span)
+                let out = self.allocation(expected, AllocSize::Bytes(size), None, question, span);
+                self.elements_fit(out, wanted)
             }
             _ => self.error_node(span),
+        }
+    }
+
+    /// The pointer type `T *` of a size `n * sizeof(T *)`.
+    fn sized_element(&mut self, size: &ast::Expr) -> Option<(Ty, Span)> {
+        match &size.kind {
+            ast::ExprKind::Binary(ast::BinaryOp::Mul, a, b) => self.sized_element(a).or_else(|| self.sized_element(b)),
+            ast::ExprKind::Cast(_, inner) => self.sized_element(inner),
+            ast::ExprKind::SizeofType(name)
+                if matches!(name.declarator.derived[..], [ast::Derived::Pointer(_), ..]) =>
+            {
+                Some((self.type_name(name).ty, size.span))
+            }
+            _ => None,
+        }
+    }
+
+    /// Refuses a block that is measured in pointers of fewer words than its elements have: it would
+    /// hold a third of them.
+    fn elements_fit(&mut self, block: Expr, measured: Option<(Ty, Span)>) -> Expr {
+        let ExprKind::Alloc(Alloc { elem, .. }) = *block.kind else { return block };
+        let Some((measured, span)) = measured.filter(|_| self.checked()) else { return block };
+        let size = |ty: Ty| self.program.types.as_pointer(ty).and(self.program.types.layout(ty)).map(|l| l.size);
+        let (Some(small), Some(large)) = (size(measured), size(elem)) else { return block };
+        if small == large {
+            return block;
+        }
+        let (named, wanted) = (self.show(measured), self.show(elem));
+        self.error_help(
+            codes::ALLOCATION,
+            span,
+            format!("an element of this block, `{wanted}`, has {large} bytes, and a `{named}` has {small}"),
+            format!("write `sizeof *p` of the pointer that it is for, or `sizeof({wanted})`"),
+        );
+        self.error_node(block.span)
+    }
+
+    /// The type of an allocation that is cast, `(char **)malloc(n)`: that of its destination, if it
+    /// differs only in the words of pointers.
+    pub(crate) fn cast_allocation(&self, to: Ty, inner: &ast::Expr, expected: Option<Ty>) -> Option<Ty> {
+        let ast::ExprKind::Call { callee, .. } = &inner.kind else { return None };
+        let ast::ExprKind::Ident(name) = callee.kind else { return None };
+        let expected = expected.filter(|_| self.checked() && self.is_allocator(name))?;
+        (to != expected && self.alike_but_words(to, expected)).then_some(expected)
+    }
+
+    /// Whether two pointer types are the same in C.
+    fn alike_but_words(&self, a: Ty, b: Ty) -> bool {
+        match (self.program.types.as_pointer(a), self.program.types.as_pointer(b)) {
+            (Some(p), Some(q)) => p.target.quals == q.target.quals && self.alike_but_words(p.target.ty, q.target.ty),
+            _ => self.program.types.same_modulo_regions(a, b),
         }
     }
 
@@ -288,6 +345,13 @@ impl Checker<'_> {
         self.node(ExprKind::Free(value), void, span)
     }
 
+    /// Whether this function is being ported: `free` of a shared pointer is a warning in it.
+    pub(crate) fn may_free_shared(&self) -> bool {
+        let id = self.f.as_ref().and_then(|f| f.func);
+        let function = id.and_then(|id| self.program.functions.get(id.0 as usize));
+        self.options.free_shared || function.is_some_and(|f| f.allows.free_shared)
+    }
+
     /// `free` of a shared pointer: an error, or a warning while a program is ported.
     fn free_shared(&mut self, value: &Expr, span: Span) -> bool {
         let name = match &*value.kind {
@@ -297,9 +361,7 @@ impl Checker<'_> {
         };
         let what = name.map_or("this pointer".to_string(), |n| format!("`{n}`"));
         let message = format!("`free` of a shared pointer: {what} may have copies that are still used");
-        let id = self.f.as_ref().and_then(|f| f.func);
-        let function = id.and_then(|id| self.program.functions.get(id.0 as usize));
-        let allowed = self.options.free_shared || function.is_some_and(|f| f.allows.free_shared);
+        let allowed = self.may_free_shared();
         let report = match allowed {
             true => Diagnostic::warning(codes::FREE_SHARED, span, message)
                 .help("the object is left to the collector; make the pointer `unique` to free it here"),

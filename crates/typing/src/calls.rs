@@ -141,6 +141,7 @@ impl Checker<'_> {
             };
             let is_end = fty.end_into.is_some_and(|(_, out)| out == at as u32);
             self.keep_inferred(is_end);
+            let arg = self.without_void_cast(arg, param.ty);
             let value = self.expr_expecting(arg, Some(param.ty));
             self.keep_inferred(false);
             let mut value = self.rvalue(value);
@@ -210,6 +211,17 @@ impl Checker<'_> {
             );
         }
         out
+    }
+
+    /// An argument `(void *)buf` without its cast, where the parameter takes bytes or what is
+    /// counted: the cast says no more than the parameter does, and would lose the bounds.
+    fn without_void_cast<'e>(&self, arg: &'e ast::Expr, param: Ty) -> &'e ast::Expr {
+        let Some(p) = self.program.types.as_pointer(param).filter(|_| self.checked()) else { return arg };
+        let bounded = p.bounds.has_bounds() || matches!(self.kind(p.target.ty), TyKind::Void);
+        match &arg.kind {
+            ast::ExprKind::Cast(ty, inner) if bounded && is_void_pointer(ty) => self.without_void_cast(inner, param),
+            _ => arg,
+        }
     }
 
     fn only_numbers(&self, out: &[(Expr, Ty)], fty: &FuncTy) -> bool {
@@ -996,4 +1008,12 @@ fn unconverted(e: Expr, ty: Ty) -> Expr {
         ExprKind::Convert(_, inner) if e.ty.ty != ty => unconverted(inner, ty),
         kind => Expr { kind: Box::new(kind), ..e },
     }
+}
+
+/// Whether a type is written `void *` or `const void *`, with no word more.
+fn is_void_pointer(ty: &ast::TypeName) -> bool {
+    let [ast::Derived::Pointer(q)] = ty.declarator.derived.as_slice() else { return false };
+    let bounds = q.fat.is_some() || q.null_terminated.is_some() || q.counted_by.is_some();
+    let words = bounds || q.nonnull.is_some() || q.own.is_some() || q.region.is_some();
+    matches!(ty.specs.ty, ast::TypeSpec::Builtin(ast::Builtin::Void)) && !words
 }

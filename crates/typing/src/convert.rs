@@ -578,7 +578,7 @@ impl Checker<'_> {
     /// What to do where a `void *` would have to know a type that is not complete.
     fn incomplete_help(&self, target: Ty) -> &'static str {
         match self.kind(target) {
-            TyKind::Record(_) => "put the pointer into a struct of your own, and pass a pointer to that: `struct context { FILE *out; };`",
+            TyKind::Record(_) => "define the struct before this, or put the pointer into a struct of your own, and pass a pointer to that",
             TyKind::Func(_) => "put the function pointer into a struct, and pass a pointer to that",
             _ => "convert it to a pointer to a complete type first",
         }
@@ -780,13 +780,27 @@ impl Checker<'_> {
         self.convert(Conv::View, e, ty)
     }
 
+    /// Whether a `void *` remembers this type: a complete one, or, by its name, a struct that the
+    /// library or C only names, such as `FILE`. What owns it would not know how it ends.
+    fn is_remembered(&self, target: Ty, own: Own) -> bool {
+        match self.kind(target) {
+            TyKind::Func(_) => false,
+            TyKind::Record(id) if !self.program.types.is_complete(target) => {
+                let record = self.program.types.record(*id);
+                let opaque = record.fields.is_none() && (record.foreign || self.map.is_system(record.span.lo));
+                opaque && own == Own::Shared
+            }
+            _ => self.program.types.is_complete(target),
+        }
+    }
+
     fn as_typed_void(&mut self, e: Expr, p: Pointer, q: Pointer, to: Ty, why: Why) -> Expr {
         let span = e.span;
         let _ = why;
         if self.const_lost(&p, &q, span) {
             return self.error_node(span);
         }
-        if matches!(self.kind(p.target.ty), TyKind::Func(_)) || !self.program.types.is_complete(p.target.ty) {
+        if !self.is_remembered(p.target.ty, p.own) {
             let text = self.show(p.target.ty);
             self.error_help(
                 codes::VOID_POINTER,
@@ -839,7 +853,7 @@ impl Checker<'_> {
         if self.const_lost(&p, &q, span) {
             return self.error_node(span);
         }
-        if !self.program.types.is_complete(q.target.ty) || matches!(self.kind(q.target.ty), TyKind::Func(_)) {
+        if !self.is_remembered(q.target.ty, q.own) {
             let text = self.show(q.target.ty);
             self.error_help(
                 codes::VOID_POINTER,

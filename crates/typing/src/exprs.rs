@@ -112,7 +112,7 @@ impl Checker<'_> {
                 let ty = b.ty.ty;
                 self.node(ExprKind::Comma(a, b), ty, span)
             }
-            ast::ExprKind::Cast(ty, inner) => self.cast(ty, inner, span),
+            ast::ExprKind::Cast(ty, inner) => self.cast(ty, inner, span, expected),
             ast::ExprKind::CompoundLit(ty, items, storage) => self.compound_literal(ty, items, *storage, span),
             ast::ExprKind::SizeofExpr(inner) => {
                 let value = self.unevaluated(inner);
@@ -493,8 +493,12 @@ impl Checker<'_> {
         }
     }
 
-    pub(crate) fn cast(&mut self, ty: &ast::TypeName, inner: &ast::Expr, span: Span) -> Expr {
+    pub(crate) fn cast(&mut self, ty: &ast::TypeName, inner: &ast::Expr, span: Span, expected: Option<Ty>) -> Expr {
         let to = self.type_name(ty);
+        if let Some(destination) = self.cast_allocation(to.ty, inner, expected) {
+            let block = self.expr_expecting(inner, Some(destination));
+            return Expr { span, ..block };
+        }
         let written = !matches!(ty.declarator.derived.first(), Some(ast::Derived::Pointer(q)) if q.fat.is_none() && q.null_terminated.is_none() && q.counted_by.is_none());
         let names_own = matches!(ty.declarator.derived.first(), Some(ast::Derived::Pointer(q)) if q.own.is_some());
         let value = self.expr_expecting(inner, Some(to.ty));

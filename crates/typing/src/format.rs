@@ -100,7 +100,7 @@ impl Checker<'_> {
     fn check_text(&mut self, text: &str, format: FormatTy, first: usize, out: &mut [(Expr, Ty)], at: Span, span: Span) {
         let conversions = match parse(text, format.scanf) {
             Ok(conversions) => conversions,
-            Err(message) => return self.error(codes::FORMAT, at, format!("format: {message}")),
+            Err((message, help)) => return self.error_help(codes::FORMAT, at, format!("format: {message}"), help),
         };
         let mut next = first;
         for c in &conversions {
@@ -135,6 +135,11 @@ impl Checker<'_> {
                 ),
             );
         }
+    }
+
+    fn unsupported(&mut self, c: &Conversion, at: Span) {
+        let message = format!("format: `%{}{}` is not supported in safe code", c.length, c.letter);
+        self.error_help(codes::FORMAT, at, message, instead_of(c));
     }
 
     fn missing(&mut self, spelled: &str, at: Span) {
@@ -173,12 +178,12 @@ impl Checker<'_> {
                 self.number_argument(&spelled, at, out, int_size(&c.length), format_at)
             }
             'c' if c.length.is_empty() => self.number_argument(&spelled, at, out, 4, format_at),
-            'a' | 'A' | 'e' | 'E' | 'f' | 'F' | 'g' | 'G' => {
+            'a' | 'A' | 'e' | 'E' | 'f' | 'F' | 'g' | 'G' if matches!(c.length.as_str(), "" | "l" | "L") => {
                 self.float_argument(&spelled, c.length == "L", at, out, format_at)
             }
             's' if c.length.is_empty() => self.string_argument(&spelled, c, at, out, format_at),
-            'p' => self.address_argument(at, out, format_at),
-            _ => self.error(codes::FORMAT, format_at, format!("format: `{spelled}` is not supported in safe code")),
+            'p' if c.length.is_empty() => self.address_argument(at, out, format_at),
+            _ => self.unsupported(c, format_at),
         }
     }
 
@@ -314,15 +319,13 @@ impl Checker<'_> {
                 let kind = match c.length.as_str() {
                     "l" => FloatKind::Double,
                     "L" => FloatKind::LongDouble,
-                    _ => FloatKind::Float,
+                    "" => FloatKind::Float,
+                    _ => return self.unsupported(c, format_at),
                 };
                 matches!(self.kind(target), TyKind::Float(k) if *k == kind)
             }
             's' | '[' | 'c' if c.length.is_empty() => return self.scan_string(c, &spelled, at, value, out),
-            _ => {
-                self.error(codes::FORMAT, format_at, format!("format: `{spelled}` is not supported in safe code"));
-                return;
-            }
+            _ => return self.unsupported(c, format_at),
         };
         if !fits {
             let text = self.show(value.ty.ty);
@@ -334,8 +337,8 @@ impl Checker<'_> {
             );
             return;
         }
+        // The library tests for null.
         let value = self.with_bounds(value, Bounds::Thin);
-        let value = self.prove(value, true);
         if let Some(slot) = out.get_mut(at) {
             slot.0 = value;
         }
@@ -425,6 +428,26 @@ fn plural(n: usize) -> &'static str {
     }
 }
 
+/// A length of glibc's as C writes it: `%Lu` and `%qu` are `%llu`, `%Zu` is `%zu`.
+fn as_standard(length: &str, letter: char) -> &str {
+    match (length, letter) {
+        ("L" | "q", 'd' | 'i' | 'u' | 'o' | 'x' | 'X') => "ll",
+        ("Z", _) => "z",
+        _ => length,
+    }
+}
+
+/// What to write for a conversion that safe code has not got.
+fn instead_of(c: &Conversion) -> &'static str {
+    match (c.length.as_str(), c.letter) {
+        ("l", 'c' | 's' | '[') | ("", 'C' | 'S') => "convert wide characters to UTF-8, and use `%c` and `%s`",
+        (_, 'a' | 'e' | 'f' | 'g' | 'A' | 'E' | 'F' | 'G') => "`%f` takes a `double`, `%Lf` a `long double`",
+        (_, 'p') => "`%p` prints an address; no conversion reads one",
+        (_, 'D' | 'U' | 'O') => "write `%ld`, `%lu` or `%lo`",
+        _ => "use one of C's conversions: `%d`, `%u`, `%x`, `%c`, `%s`, `%f`, `%g`, `%p`",
+    }
+}
+
 /// Size of the promoted argument of an integer conversion.
 fn int_size(length: &str) -> u64 {
     match length {
@@ -442,8 +465,12 @@ fn int_size_exact(length: &str) -> u64 {
     }
 }
 
-/// The conversions of a format.
-fn parse(text: &str, scanf: bool) -> Result<Vec<Conversion>, String> {
+fn too_large(what: &str) -> (String, &'static str) {
+    (format!("{what} is too large"), "give one that an `int` holds")
+}
+
+/// The conversions of a format, or what is wrong with it and what to write.
+fn parse(text: &str, scanf: bool) -> Result<Vec<Conversion>, (String, &'static str)> {
     let mut out = vec![];
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -474,10 +501,11 @@ fn parse(text: &str, scanf: bool) -> Result<Vec<Conversion>, String> {
             chars.next();
         }
         if chars.peek() == Some(&'$') {
-            return Err("numbered arguments (`%1$d`) are not supported".into());
+            let help = "give the arguments in the order in which the format prints them";
+            return Err(("numbered arguments (`%1$d`) are not supported".into(), help));
         }
         if !digits.is_empty() {
-            conversion.width = Some(digits.parse().map_err(|_| "a width is too large".to_string())?);
+            conversion.width = Some(digits.parse().map_err(|_| too_large("a width"))?);
         }
         if chars.peek() == Some(&'.') {
             chars.next();
@@ -490,17 +518,24 @@ fn parse(text: &str, scanf: bool) -> Result<Vec<Conversion>, String> {
                     digits.push(*d);
                     chars.next();
                 }
-                let n: i32 = digits.parse().map_err(|_| "a precision is too large".to_string())?;
+                let n: i32 = digits.parse().map_err(|_| too_large("a precision"))?;
                 conversion.precision = Precision::Digits(i128::from(n));
             }
         }
-        while let Some(l) = chars.peek().filter(|c| "hlqjztL".contains(**c)) {
+        while let Some(l) = chars.peek().filter(|c| "hlqjztLZ".contains(**c)) {
             conversion.length.push(*l);
             chars.next();
         }
         match chars.next() {
-            None => return Err("it ends inside a conversion".into()),
-            Some('n') => return Err("`%n` writes through a pointer and is not in the safe language".into()),
+            None => return Err(("it ends inside a conversion".into(), "write `%%` for a percent sign")),
+            Some('n') => {
+                let message = "`%n` writes through a pointer and is not in the safe language".into();
+                let help = match scanf {
+                    true => "the number of conversions that were stored is the result of the call",
+                    false => "the number of characters that were printed is the result of the call",
+                };
+                return Err((message, help));
+            }
             Some('m') if !scanf => continue,
             Some('[') if scanf => {
                 conversion.letter = '[';
@@ -511,11 +546,18 @@ fn parse(text: &str, scanf: bool) -> Result<Vec<Conversion>, String> {
                     chars.next();
                 }
                 if !chars.by_ref().any(|c| c == ']') {
-                    return Err("a scan set `%[...]` is not closed".into());
+                    return Err(("a scan set `%[...]` is not closed".into(), "end it with `]`"));
                 }
             }
-            Some(letter) if letter.is_ascii_alphabetic() => conversion.letter = letter,
-            Some(other) => return Err(format!("`%{other}` is no conversion")),
+            Some(letter) if letter.is_ascii_alphabetic() => {
+                conversion.letter = letter;
+                conversion.length = as_standard(&conversion.length, letter).into();
+                if !["", "hh", "h", "l", "ll", "j", "z", "t", "L"].contains(&conversion.length.as_str()) {
+                    let spelled = format!("`%{}{letter}` is no conversion", conversion.length);
+                    return Err((spelled, "the lengths are `hh`, `h`, `l`, `ll`, `j`, `z`, `t` and `L`"));
+                }
+            }
+            Some(other) => return Err((format!("`%{other}` is no conversion"), "write `%%` for a percent sign")),
         }
         out.push(conversion);
     }
@@ -535,5 +577,8 @@ mod tests {
         assert!(parse("%n", false).is_err());
         assert!(parse("100%", false).is_err());
         assert_eq!(parse("%*d%15[^]x]", true).map(|c| c.len()), Ok(2));
+        let lengths: Vec<String> =
+            parse("%Lu%qd%Zx%Lf", false).unwrap_or_default().into_iter().map(|c| c.length).collect();
+        assert_eq!(lengths, ["ll", "ll", "z", "L"]);
     }
 }

@@ -40,6 +40,9 @@ pub struct FnCtx {
     pub inferred: FxHashMap<Span, Inferred>,
     /// The key of each such local in this round.
     pub local_keys: FxHashMap<LocalId, Span>,
+    /// Parameters that get the address of a local: the name is that of a local of its own, whose
+    /// region is solved, and which begins with the parameter's value.
+    pub rebound: FxHashSet<LocalId>,
     /// What this round looks for.
     pub phase: Phase,
     /// Whether this round learned something.
@@ -180,6 +183,8 @@ struct Learned {
     inferred: FxHashMap<Span, Inferred>,
     /// Parameters behind which something in a slot is lent.
     need_view: FxHashSet<LocalId>,
+    /// Parameters that get the address of a local.
+    rebound: FxHashSet<LocalId>,
 }
 
 impl Checker<'_> {
@@ -208,7 +213,8 @@ impl Checker<'_> {
             // Nothing to infer: one more walk, for the reports.
             let known = learned.inferred.is_empty() && phase == Phase::Available;
             if known {
-                body = self.settled(source, Phase::Final, &mut Learned::default());
+                let mut last = Learned { rebound: learned.rebound.clone(), ..Learned::default() };
+                body = self.settled(source, Phase::Final, &mut last);
             }
             if known || phase == Phase::Final {
                 if let Some(body) = body {
@@ -264,6 +270,7 @@ impl Checker<'_> {
             unsafe_depth: u32::from(def.trusted),
             phase,
             inferred: std::mem::take(&mut learned.inferred),
+            rebound: std::mem::take(&mut learned.rebound),
             format: fty.format,
             variadic: fty.variadic,
             result_name: Some(self.program.functions[id.0 as usize].name),
@@ -281,6 +288,7 @@ impl Checker<'_> {
         self.scopes.pop();
         let f = self.f.take()?;
         learned.inferred = f.inferred;
+        learned.rebound = f.rebound;
         learned.need_view.extend(f.need_view);
         if f.changed && phase != Phase::Final {
             return None;
@@ -397,7 +405,38 @@ impl Checker<'_> {
                 local.ty.ty = ty;
             }
         }
-        self.take_lengths(0)
+        let mut first = self.take_lengths(0);
+        first.extend(self.rebound_parameters(declared));
+        first
+    }
+
+    /// A local for each parameter that the body gives the address of a local: `if (!n) n = &unused;`.
+    fn rebound_parameters(&mut self, declared: &Declared) -> Vec<Stmt> {
+        let Some(f) = &self.f else { return vec![] };
+        let mut rebound: Vec<LocalId> = f.rebound.iter().copied().collect();
+        rebound.sort_by_key(|id| id.0);
+        let mut out = vec![];
+        for id in rebound {
+            let parameter = self.f.as_ref().and_then(|f| f.locals.get(id.0 as usize)).cloned();
+            let name = declared.params.get(id.0 as usize).copied().flatten();
+            let (Some(parameter), Some(name)) = (parameter, name) else { continue };
+            let Some(p) = self.program.types.as_pointer(parameter.ty.ty) else { continue };
+            let region = self.fresh_region();
+            let ty = Qty { ty: self.types().pointer(Pointer { region, ..p }), ..parameter.ty };
+            let copy = self.new_local(Some(name.name), ty, name.span, false);
+            self.scopes.declare(name.name, Entity::Local(copy), name.span);
+            if let Some(f) = &mut self.f {
+                f.used.insert(copy);
+            }
+            let place = self.place_node(ExprKind::Local(id), parameter.ty, name.span);
+            let value = self.node(ExprKind::Load(place), parameter.ty.ty, name.span);
+            out.push(Stmt {
+                kind: StmtKind::Declare(copy, Some(Init::Expr(value))),
+                span: name.span,
+                is_unsafe: false,
+            });
+        }
+        out
     }
 
     /// Whether the type points to an array whose length a declaration left open.

@@ -160,7 +160,7 @@ impl Checker<'_> {
             (_, None) if !state.assigned => Bounds::Thin,
             (_, None) => both(state.avail && state.needs, state.terminated),
         };
-        let own = if own { state.ownership() } else { p.own };
+        let own = if own && state.own { state.ownership() } else { p.own };
         self.types().pointer(Pointer { bounds, own, ..p })
     }
 
@@ -187,6 +187,7 @@ impl Checker<'_> {
         }
         let Some(p) = self.program.types.as_pointer(value.ty.ty) else { return };
         self.note_ownership(local, value, p.own);
+        self.note_rebound(local, value);
         let reach = self.reach(value);
         let (bounds, span) = (p.bounds, value.span);
         let declared = self.declaration_of(value);
@@ -213,6 +214,20 @@ impl Checker<'_> {
             }
         }
         if changed {
+            self.changed();
+        }
+    }
+
+    /// A parameter whose region is the caller's gets the address of a local.
+    fn note_rebound(&mut self, local: LocalId, value: &Expr) {
+        let Some(f) = self.f.as_ref().filter(|f| local.0 < f.params && !f.unchecked) else { return };
+        let parameter = f.locals.get(local.0 as usize).and_then(|l| self.program.types.as_pointer(l.ty.ty));
+        let copied = parameter.is_some_and(|p| {
+            let region = matches!(p.region, Region::Body(_));
+            region && p.bounds == Bounds::Thin && p.own == Own::Shared && !self.program.types.owns(p.target.ty)
+        });
+        let is_address = matches!(&*value.kind, ExprKind::AddrOf(_)) && self.rooted_in_local(value);
+        if copied && is_address && self.f.as_mut().is_some_and(|f| f.rebound.insert(local)) {
             self.changed();
         }
     }
@@ -328,6 +343,19 @@ impl Checker<'_> {
             self.find_views_again();
         }
         can
+    }
+
+    /// A value is stored where it is shared. In a function that is being ported, a local that it
+    /// comes from, and that owns only because it is freed on some other path, does not own: then
+    /// copies of it stay good, and the `free` leaves the object to the collector.
+    pub(crate) fn note_kept(&mut self, e: &Expr) {
+        if !self.may_free_shared() {
+            return;
+        }
+        let Some(id) = self.root_local(e) else { return };
+        let Some(state) = self.inferred_mut(id).filter(|s| s.own && s.given) else { return };
+        state.own = false;
+        self.find_views_again();
     }
 
     /// A view is used where views are not allowed. Whether it is one by inference only: then it

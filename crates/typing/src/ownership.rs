@@ -126,6 +126,7 @@ impl Checker<'_> {
                     return Some(self.lend(e, BorrowKind::Shared, Own::Shared));
                 }
                 // The collector takes it over.
+                self.note_kept(&e);
                 Some(self.with_own(e, Own::Shared))
             }
             (Own::Unique | Own::Rc, Own::Shared) if !place => Some(self.with_own(e, Own::Shared)),

@@ -13,6 +13,9 @@
 [[lee::leaf]] trusted int fchmodat(int directory, const char *path, mode_t mode, int flags) __asm__("lee_fchmodat");
 [[lee::leaf]] trusted int mkdir(const char *path, mode_t mode);
 [[lee::leaf]] trusted int mkdirat(int directory, const char *path, mode_t mode) __asm__("lee_mkdirat");
+[[lee::leaf]] trusted mode_t umask(mode_t mask) __asm__("lee_umask");
+[[lee::leaf]] trusted int mkfifoat(int directory, const char *path, mode_t mode) __asm__("lee_mkfifoat");
+[[lee::leaf]] trusted int mknod(const char *path, mode_t mode, dev_t device);
 [[lee::leaf]] trusted int mkfifo(const char *path, mode_t mode);
 [[lee::leaf]] trusted int utimensat(int directory, const char *path, [[lee::optional]] const struct timespec *counted_by(2) times, int flags) __asm__("lee_utimensat");
 [[lee::leaf]] trusted int futimens(int fd, [[lee::optional]] const struct timespec *counted_by(2) times) __asm__("lee_futimens");

@@ -157,6 +157,12 @@ char *lee_stpcpy(char *d, char *lo, char *hi, const char *s);
 char *lee_strcat(char *d, char *lo, char *hi, const char *s);
 char *lee_strncat(char *d, char *lo, char *hi, const char *s, size_t n);
 char *lee_strncpy(char *d, const char *s, size_t n);
+/* As lee_strncpy; returns the first zero that it wrote, or the end of what it wrote. */
+char *lee_stpncpy(char *d, const char *s, size_t n);
+/* Returns the byte after the last that it wrote. */
+void *lee_mempcpy(void *d, const void *s, size_t n);
+/* Copies pairs of bytes, each the other way round; an odd last one is left out. */
+void lee_swab(const void *from, void *to, ssize_t n);
 size_t lee_strlcpy(char *d, const char *s, size_t n);
 size_t lee_strlcat(char *d, const char *s, size_t n);
 char *lee_strdup(const char *s, char **ret_lo, char **ret_hi);

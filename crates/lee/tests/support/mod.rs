@@ -79,7 +79,12 @@ pub fn run(command: &mut Command) -> Ran {
 
 /// `lee` with these words, in this folder.
 pub fn lee_in(folder: &Path, words: &[&str]) -> Ran {
-    run(Command::new(lee()).args(words).current_dir(folder).env("LEE_VERIFY", "1"))
+    lee_in_with(folder, words, "")
+}
+
+/// `lee` with these words, in this folder, with this standard input.
+pub fn lee_in_with(folder: &Path, words: &[&str], input: &str) -> Ran {
+    run_with(Command::new(lee()).args(words).current_dir(folder).env("LEE_VERIFY", "1"), input)
 }
 
 /// A folder of its own for a test, emptied first.
