@@ -108,6 +108,13 @@ impl<'t> Lower<'t, '_> {
             ExprKind::Builtin(..) if self.is_void(e.ty.ty) => {
                 self.builtin(e);
             }
+            // `share(p);` gives `p` up also if nothing takes the shared pointer.
+            ExprKind::Convert(..) if !mir::ty::owns(&self.program.types, e.ty.ty) => {
+                let value = self.direct(e);
+                if let Operand::Move(_) = &value {
+                    self.temp_of(Rvalue::Use(value), e.ty.ty);
+                }
+            }
             ExprKind::Local(_) | ExprKind::Global(_) | ExprKind::Int(_) | ExprKind::Null | ExprKind::Error => {}
             _ if e.is_place() => {
                 self.place(e, Use::Read);

@@ -556,10 +556,23 @@ impl Checker<'_> {
                 let why = self.unlike(e.ty.ty, wanted);
                 self.error(codes::TYPE, e.span, format!("{message}: they are written alike, and {why}"));
             }
-            _ => match self.words_of_elements(e.ty.ty, wanted) {
+            _ => match self.words_of_elements(e.ty.ty, wanted).or_else(|| self.other_side(e.ty.ty, wanted)) {
                 Some(help) => self.error_help(codes::TYPE, e.span, message, help),
                 None => self.error(codes::TYPE, e.span, message),
             },
+        }
+    }
+
+    /// What to write where a pointer stands for what it points to, or the other way round.
+    fn other_side(&self, given: Ty, wanted: Ty) -> Option<String> {
+        let leads_to = |pointer: Ty, to: Ty| {
+            let target = self.program.types.as_pointer(pointer).map(|p| p.target.ty);
+            target.is_some_and(|target| target == to && self.program.types.as_record(to).is_some())
+        };
+        match (leads_to(given, wanted), leads_to(wanted, given)) {
+            (true, _) => Some("it is a pointer: write `*` before it to mean what it points to".into()),
+            (_, true) => Some("it is no pointer: write `&` before it to mean its address".into()),
+            _ => None,
         }
     }
 

@@ -7,6 +7,7 @@ use typing::tree::BorrowKind;
 use typing::types::Own;
 
 use super::effects::Report;
+use super::live::Part;
 use super::paths::{cursor_over, Found, NodeId, Over};
 use super::report::{Finding, Verb};
 use super::state::{State, Test, MOVED, UNSET};
@@ -19,8 +20,8 @@ use crate::regions::{Form, Loan};
 pub(crate) struct Lent {
     /// The loan.
     pub number: usize,
-    /// A local that holds it and is used later.
-    pub holder: Local,
+    /// What holds it and is used later.
+    pub holder: Part,
     /// The point at which it is in force.
     pub at: Point,
 }
@@ -82,7 +83,7 @@ impl Ownership<'_> {
             if node.is_none_or(|node| self.paths.nodes[node].root != cursor) {
                 continue;
             }
-            if let Some(holder) = self.live.holder(s, number, at).filter(|&holder| holder != cursor) {
+            if let Some(holder) = self.live.holder(s, number, at).filter(|holder| holder.local != cursor) {
                 report(Finding::slot_left(span, Lent { number, holder, at }));
                 return;
             }
@@ -271,7 +272,7 @@ impl Ownership<'_> {
     /// A call begins: what its exclusive arguments are lent is lent to nothing else any more.
     pub fn call_begins(&self, s: &State, at: Point, args: &[Operand], report: Report) {
         let exclusive = |kind: BorrowKind| kind.is_exclusive();
-        let taken = |l: &InForce| args.iter().any(|arg| crate::framework::whole_local(arg) == Some(l.by.holder));
+        let taken = |l: &InForce| args.iter().any(|arg| crate::framework::whole_local(arg) == Some(l.by.holder.local));
         let lent: Vec<InForce> = self.active(s, at).collect();
         for mine in lent.iter().filter(|l| exclusive(l.loan.kind) && taken(l)) {
             let other = lent.iter().find(|l| {

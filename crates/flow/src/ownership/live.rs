@@ -27,11 +27,11 @@ use crate::framework::{solve, whole_local, Analysis, Direction, Point};
 use crate::regions::{Form, Regions};
 
 /// A local that may hold a loan, or one of its fields.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    local: Local,
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Part {
+    pub local: Local,
     /// None: the whole local.
-    field: Option<u32>,
+    pub field: Option<u32>,
 }
 
 impl Part {
@@ -47,6 +47,56 @@ impl Part {
     fn overlaps(self, field: Option<u32>) -> bool {
         self.field.is_none() || field.is_none() || self.field == field
     }
+
+    /// Whether the access reads something of the part.
+    pub fn is_read(self, place: &Place, access: Access) -> bool {
+        let accessed = Part::of(place).filter(|of| of.local == self.local);
+        accessed.is_some_and(|of| match access {
+            // A store to a part of a local reads nothing of it.
+            Access::Write => place.has_deref() && self.overlaps(of.field),
+            Access::Read | Access::Move => self.overlaps(of.field),
+            // The address of a field may lead to the whole (`container_of`).
+            Access::Address => !place.has_deref() || self.overlaps(of.field),
+        })
+    }
+
+    /// Whether the access replaces all that the part holds.
+    pub fn is_replaced(self, place: &Place, access: Access) -> bool {
+        let is_whole = |of: &Part| place.proj.len() == usize::from(of.field.is_some());
+        let stored = Part::of(place).filter(|of| access == Access::Write && of.local == self.local && is_whole(of));
+        stored.is_some_and(|of| of.field.is_none() || of.field == self.field)
+    }
+}
+
+/// The parts of the holders, numbered: each is followed for itself.
+#[derive(Debug, Default)]
+struct Parts {
+    all: Vec<Part>,
+    of_local: FxHashMap<Local, Vec<usize>>,
+}
+
+impl Parts {
+    fn add(&mut self, program: &Program, body: &Body, local: Local) {
+        if self.of_local.contains_key(&local) {
+            return;
+        }
+        let numbers = fields(program, body, local).into_iter().map(|field| {
+            self.all.push(Part { local, field });
+            self.all.len() - 1
+        });
+        let numbers = numbers.collect();
+        self.of_local.insert(local, numbers);
+    }
+
+    /// The parts of a local, by number.
+    fn of(&self, local: Local) -> impl Iterator<Item = (usize, Part)> + '_ {
+        let numbers = self.of_local.get(&local).into_iter().flatten();
+        numbers.filter_map(|&n| Some((n, *self.all.get(n)?)))
+    }
+
+    fn number(&self, part: Part) -> Option<usize> {
+        self.of(part.local).find(|(_, of)| of.field == part.field).map(|(n, _)| n)
+    }
 }
 
 /// The pairs of loans and holders, and where holders are live.
@@ -60,7 +110,8 @@ pub(crate) struct Live {
     of_local: FxHashMap<Local, Vec<usize>>,
     /// By loan: it lasts as long as the storage of its holders.
     lexical: BitSet,
-    /// By point: the holders that are read there or later.
+    parts: Parts,
+    /// By point: the parts of holders that are read there or later.
     used: FxHashMap<Point, BitSet>,
     outs: Outs,
 }
@@ -73,7 +124,6 @@ impl Live {
         }
         let twice = returns_twice(program, body);
         let cursors = super::paths::cursors(body);
-        let mut holders = BitSet::empty(body.locals.len());
         for (n, loan) in regions.loans.iter().enumerate() {
             let of_cursor = loan.holders.iter().any(|h| cursors.contains(&h.local)) && is_cursor_begin(body, loan.at);
             if twice || of_cursor || matches!(loan.form, Form::Cursor | Form::Unpack | Form::Open) {
@@ -87,12 +137,12 @@ impl Live {
                     live.of_local.entry(holder.local).or_default().push(number);
                     pairs.push((number, holder.inside));
                 }
-                holders.insert(holder.local.0 as usize);
+                live.parts.add(program, body, holder.local);
             }
             live.of_loan.push(pairs);
         }
         live.outs = Outs::new(program, body);
-        let analysis = Used { holders: &holders, locals: body.locals.len(), outs: &live.outs };
+        let analysis = Used { parts: &live.parts, outs: &live.outs };
         let results = solve(&analysis, body, &Cfg::new(body));
         let mut used = FxHashMap::default();
         // Backward: the state at a point is what is read after it; what the statement itself reads
@@ -114,26 +164,27 @@ impl Live {
         self.pairs.len()
     }
 
-    /// Whether the local is read at this point or later.
-    pub fn is_used(&self, local: Local, at: Point) -> bool {
-        self.used.get(&at).is_some_and(|set| set.contains(local.0 as usize))
+    /// Whether the part is read at this point or later.
+    fn is_used(&self, part: Part, at: Point) -> bool {
+        let used = self.used.get(&at);
+        used.zip(self.parts.number(part)).is_some_and(|(set, n)| set.contains(n))
     }
 
     /// A live holder of the loan, if there is one: the loan is in force.
-    pub fn holder(&self, s: &State, loan: usize, at: Point) -> Option<Local> {
+    pub fn holder(&self, s: &State, loan: usize, at: Point) -> Option<Part> {
         let pairs = self.of_loan.get(loan)?;
         let lexical = self.lexical.contains(loan);
         pairs.iter().filter(|(pair, _)| s.held.contains(*pair)).find_map(|(pair, _)| {
-            let (_, Part { local, .. }) = *self.pairs.get(*pair)?;
-            let stays = || lexical && s.live.contains(local.0 as usize) && !source::broken!(23);
-            (self.is_used(local, at) || stays()).then_some(local)
+            let (_, part) = *self.pairs.get(*pair)?;
+            let stays = || lexical && s.live.contains(part.local.0 as usize) && !source::broken!(23);
+            (self.is_used(part, at) || stays()).then_some(part)
         })
     }
 
     /// Whether the local is the only live holder of the loan.
     pub fn is_held_by(&self, s: &State, loan: usize, at: Point, holder: Local) -> bool {
         let held = self.of_loan.get(loan).into_iter().flatten().filter(|(pair, _)| s.held.contains(*pair));
-        let mut live = held.filter_map(|(pair, _)| self.pairs.get(*pair)).filter(|(_, p)| self.is_used(p.local, at));
+        let mut live = held.filter_map(|(pair, _)| self.pairs.get(*pair)).filter(|(_, p)| self.is_used(*p, at));
         !self.lexical.contains(loan) && live.all(|(_, part)| part.local == holder)
     }
 
@@ -442,11 +493,16 @@ fn is_nonnull(program: &Program, body: &Body, operand: Option<&Operand>) -> bool
     ty.and_then(|ty| program.types.as_pointer(ty)).is_some_and(|p| p.nonnull)
 }
 
-/// Holders that are read later.
+/// Parts of holders that are read later.
 struct Used<'a> {
-    holders: &'a BitSet,
-    locals: usize,
+    parts: &'a Parts,
     outs: &'a Outs,
+}
+
+impl Used<'_> {
+    fn ends(&self, state: &mut BitSet, local: Local) {
+        self.parts.of(local).for_each(|(n, _)| state.remove(n));
+    }
 }
 
 impl Analysis for Used<'_> {
@@ -454,7 +510,7 @@ impl Analysis for Used<'_> {
     const DIRECTION: Direction = Direction::Backward;
 
     fn entry(&self) -> BitSet {
-        BitSet::empty(self.locals)
+        BitSet::empty(self.parts.all.len())
     }
 
     fn join(&self, into: &mut BitSet, from: &BitSet, _rounds: u32) -> bool {
@@ -463,36 +519,35 @@ impl Analysis for Used<'_> {
 
     fn statement(&self, state: &mut BitSet, at: Point, stmt: &Stmt) {
         if let Some(local) = stmt.kind.storage() {
-            return state.remove(local.0 as usize);
+            return self.ends(state, local);
         }
         if self.outs.is_address(&stmt.kind) {
             let dest = stmt.kind.as_assign().and_then(|(dest, _)| dest.as_local());
-            return dest.into_iter().for_each(|temp| state.remove(temp.0 as usize));
+            return dest.into_iter().for_each(|temp| self.ends(state, temp));
         }
         let mut reads = vec![];
         stmt_places(&stmt.kind, &mut |place, access| {
-            let Some(local) = place.base_local().filter(|l| self.holders.contains(l.0 as usize)) else {
-                return;
-            };
-            match access {
-                Access::Write if place.proj.is_empty() => state.remove(local.0 as usize),
-                // A store to a part of a local reads nothing of it.
-                Access::Write if !place.has_deref() => {}
-                Access::Write | Access::Read | Access::Move | Access::Address => reads.push(local),
+            for (n, part) in place.base_local().into_iter().flat_map(|local| self.parts.of(local)) {
+                if part.is_replaced(place, access) {
+                    state.remove(n);
+                } else if part.is_read(place, access) {
+                    reads.push(n);
+                }
             }
         });
         if let Some((_, local)) = self.outs.written(at) {
-            state.remove(local.0 as usize);
+            self.ends(state, local);
         }
-        for local in reads {
-            state.insert(local.0 as usize);
+        for n in reads {
+            state.insert(n);
         }
     }
 
     fn terminator(&self, state: &mut BitSet, _at: Point, term: &Terminator) {
-        term_places(&term.kind, &mut |place, _| {
-            if let Some(local) = place.base_local().filter(|l| self.holders.contains(l.0 as usize)) {
-                state.insert(local.0 as usize);
+        term_places(&term.kind, &mut |place, access| {
+            let parts = place.base_local().into_iter().flat_map(|local| self.parts.of(local));
+            for (n, _) in parts.filter(|(_, part)| part.is_read(place, access)) {
+                state.insert(n);
             }
         });
     }

@@ -2,13 +2,15 @@
 
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
+use mir::effects::Access;
 use mir::ir::*;
 use source::{Diagnostic, Level, Sink, Span, Symbol};
 use typing::tree::BorrowKind;
 use typing::types::{KeyKind, Own, RecordKind, Ty, TyKind};
 
 use super::lending::Lent;
-use super::paths::{is_strict, NodeId};
+use super::live::Part;
+use super::paths::{is_strict, NodeId, Step};
 use super::state::{State, MOVED, OWNED};
 use super::{on_edge, Gone, Options, Ownership};
 use crate::codes::{LEAK, LENT, MOVED as MOVED_CODE, OUTLIVES, SLOT};
@@ -231,7 +233,8 @@ pub(crate) fn all(
         }
         if let Kind::Ended { local, by } = finding.kind {
             // A pointer that is returned was reported by the analysis of regions.
-            if sink.has_errors() && words.is_returned(by) {
+            let used = words.next_use(by);
+            if sink.all.iter().any(|d| d.code == OUTLIVES && Some(d.span) == used) {
                 continue;
             }
             if !reported.insert(local.0 as usize) {
@@ -302,10 +305,24 @@ impl Words<'_, '_> {
     fn release(&self, node: NodeId) -> String {
         let (name, ty) = (self.name(node), self.ownership.paths.nodes[node].ty);
         let text = name.trim_matches('`');
-        match self.ending_function(ty) {
-            Some(function) => format!("{function}({text})"),
-            None => self.release_of(text, ty, 0),
+        match (self.ending_function(ty), self.untold(node)) {
+            (Some(function), _) => format!("{function}({text})"),
+            (None, Some((field, ty))) => self.release_of(&format!("{text}.{field}"), ty, 0),
+            (None, None) => self.release_of(text, ty, 0),
         }
+    }
+
+    /// Of a struct of whose members some are paths of their own: the first of the others that owns
+    /// something.
+    fn untold(&self, node: NodeId) -> Option<(Symbol, Ty)> {
+        let paths = &self.ownership.paths;
+        let types = &self.ownership.program.types;
+        let at = &paths.nodes[node];
+        let id = types.as_record(at.ty).filter(|_| !at.is_union && !at.children.is_empty())?;
+        let fields = types.record(id).fields.clone()?;
+        let is_path = |n: usize| paths.children(node).iter().any(|&c| paths.step(c) == Some(Step::Field(n as u32)));
+        let rest = fields.iter().enumerate().find(|(n, f)| mir::ty::owns(types, f.ty.ty) && !is_path(*n));
+        rest.and_then(|(_, f)| Some((f.name?, f.ty.ty)))
     }
 
     /// A function of the program that takes a struct or union of the type, and nothing else, and
@@ -522,7 +539,14 @@ impl Words<'_, '_> {
             (Gone::Freed, false) => format!("{name} was freed (moved into its release), and is used here"),
             (Gone::Freed, true) => format!("{name} was freed on some paths (moved into its release), and is used here"),
         };
-        let d = self.label_site(Diagnostic::error(MOVED_CODE, span, message), site);
+        let mut d = self.label_site(Diagnostic::error(MOVED_CODE, span, message), site);
+        if let Some(freed) = self.freed_at(node).filter(|_| gone == Gone::Moved) {
+            let owns = "what is freed has one owner, which a copy moves";
+            d = match freed == span {
+                true => d.note(owns),
+                false => d.label(freed, format!("it is freed here: {owns}")),
+            };
+        }
         d.help(match gone {
             Gone::Opened => "use the handle of the open, or do this after its block".to_string(),
             Gone::Freed => {
@@ -617,16 +641,6 @@ impl Words<'_, '_> {
         spans.max().unwrap_or(body.locals.get(local.0 as usize).map_or(Span::NONE, |d| d.span))
     }
 
-    /// Whether the next use of the holder returns it.
-    fn is_returned(&self, by: Lent) -> bool {
-        let used = self.next_use(by);
-        self.ownership
-            .body
-            .blocks
-            .iter()
-            .any(|block| block.term.kind.returned().is_some() && used == Some(block.term.span))
-    }
-
     /// The use that keeps a loan in force: the next read of its holder.
     fn next_use(&self, by: Lent) -> Option<Span> {
         let body = self.ownership.body;
@@ -638,10 +652,8 @@ impl Words<'_, '_> {
             for stmt in code.stmts.iter().skip(from) {
                 let mut read = false;
                 mir::effects::stmt_places(&stmt.kind, &mut |place, access| {
-                    let same = place.base_local() == Some(by.holder);
-                    let whole = access == mir::effects::Access::Write && !place.has_deref();
-                    read |= same && !whole;
-                    replaced |= same && whole && place.proj.is_empty();
+                    read |= by.holder.is_read(place, access);
+                    replaced |= by.holder.is_replaced(place, access);
                 });
                 if read {
                     return Some(stmt.span);
@@ -654,7 +666,7 @@ impl Words<'_, '_> {
                 continue;
             }
             let mut read = false;
-            mir::effects::term_places(&code.term.kind, &mut |place, _| read |= place.base_local() == Some(by.holder));
+            mir::effects::term_places(&code.term.kind, &mut |place, access| read |= by.holder.is_read(place, access));
             if read {
                 return Some(code.term.span);
             }
@@ -668,11 +680,54 @@ impl Words<'_, '_> {
         None
     }
 
-    fn holder_name(&self, local: Local) -> String {
-        match self.ownership.body.locals.get(local.0 as usize).and_then(|d| d.name) {
-            Some(_) => self.local_name(local),
+    fn holder_name(&self, holder: Part) -> String {
+        let Part { local, field } = holder;
+        let named = self.ownership.body.locals.get(local.0 as usize).is_some_and(|d| d.name.is_some());
+        let place = Place { base: PlaceBase::Local(local), proj: field.map(Proj::Field).into_iter().collect() };
+        match place_name(self.ownership.program, self.ownership.body, &place).filter(|_| named) {
+            Some(name) => format!("`{name}`"),
             None => "the expression".to_string(),
         }
+    }
+
+    /// The function to which one call passes what the loan lends and what is lent at the point of
+    /// the conflict.
+    fn called_with_both(&self, by: Lent) -> Option<String> {
+        let body = self.ownership.body;
+        let code = body.blocks.get(by.at.block.0 as usize)?;
+        let at = code.stmts.get(by.at.stmt)?;
+        let second = at.kind.as_assign().and_then(|(dest, _)| dest.as_local());
+        code.stmts.iter().skip(by.at.stmt).find_map(|stmt| {
+            let function = stmt.kind.called()?;
+            let (mut one, mut other) = (false, second.is_none());
+            mir::effects::stmt_places(&stmt.kind, &mut |place, _| {
+                one |= place.as_local() == Some(by.holder.local);
+                other |= second.is_some() && place.as_local() == second;
+            });
+            let function = self.ownership.program.functions.get(function.func.0 as usize)?;
+            (one && other).then(|| function.name.to_string())
+        })
+    }
+
+    /// Where the path is freed.
+    fn freed_at(&self, node: NodeId) -> Option<Span> {
+        let Ownership { program, body, paths, sites, site_at, .. } = self.ownership;
+        let is_freed = |at: &Point| {
+            let stmt = body.blocks.get(at.block.0 as usize).and_then(|b| b.stmts.get(at.stmt));
+            let mut found = false;
+            stmt.into_iter().for_each(|stmt| {
+                mir::effects::stmt_places(&stmt.kind, &mut |place, access| {
+                    let is_it = paths.find(&program.types, place).is_some_and(|f| f.exact && f.node == node);
+                    found |= is_it && access == Access::Move;
+                });
+            });
+            found
+        };
+        let freed = site_at.iter().filter_map(|(at, &n)| {
+            let (span, gone, _) = sites.get(n as usize)?;
+            (*gone == Gone::Freed && is_freed(at)).then_some(*span)
+        });
+        freed.min()
     }
 
     fn lent(&self, span: Span, name: &str, by: Lent, verb: Verb) -> Diagnostic {
@@ -701,8 +756,9 @@ impl Words<'_, '_> {
                 },
             );
         }
-        let named = self.ownership.body.locals.get(by.holder.0 as usize).is_some_and(|d| d.name.is_some());
+        let named = self.ownership.body.locals.get(by.holder.local.0 as usize).is_some_and(|d| d.name.is_some());
         let holder = self.holder_name(by.holder);
+        let called = self.called_with_both(by).filter(|_| matches!(verb, Verb::Lent(_)) && !named);
         let used = self.next_use(by).filter(|_| named);
         if let Some(used) = used.filter(|used| *used != span) {
             d = d.label(used, format!("{holder} is used here, so it is lent until then"));
@@ -716,7 +772,12 @@ impl Words<'_, '_> {
                 "free it after the last use of {holder}; if only a test is left, keep its result: `bool found = ... != nullptr;`"
             )),
             (_, _) if used.is_some() => d.help(format!("do this before it is lent, or after the last use of {holder}")),
-            _ => d.help("do this in a statement of its own, before or after this one"),
+            _ => match called {
+                Some(function) => d.help(format!(
+                    "`{function}` gets it twice: if it only reads, declare both parameters `view` (`T *view p`); else pass one of them"
+                )),
+                None => d.help("do this in a statement of its own, before or after this one"),
+            },
         }
     }
 

@@ -1,6 +1,7 @@
 //! Words for what is wrong with regions.
 
 use mir::bits::BitSet;
+use mir::effects::{accesses, Kind};
 use mir::ir::*;
 use source::{with_article, Diagnostic, Sink, Span, Symbol};
 use typing::tree::RegionKind;
@@ -328,7 +329,15 @@ impl Words<'_, '_> {
                 d.label(decl.span, format!("{name} lives until the end of its block"))
             }
             Origin::Loan(n) => match self.solver.origins.loans.get(n as usize) {
-                Some(loan) => d.label(loan.span, "it is borrowed here"),
+                Some(loan) => {
+                    let d = d.label(loan.span, "it is borrowed here");
+                    match loan.place.as_local().and_then(|owner| self.freed_at(owner)) {
+                        Some(freed) => {
+                            d.label(freed, "the owner is freed here: what is freed has one owner, and all else borrows")
+                        }
+                        None => d,
+                    }
+                }
                 None => d,
             },
             Origin::Entry(n) => {
@@ -356,6 +365,19 @@ impl Words<'_, '_> {
             }
             _ => d,
         }
+    }
+
+    /// Where what the variable owns is freed.
+    fn freed_at(&self, owner: Local) -> Option<Span> {
+        let stmts = self.solver.body.blocks.iter().flat_map(|b| &b.stmts);
+        let mut freed = stmts.filter(|stmt| {
+            let mut is_freed = false;
+            accesses(&stmt.kind, &mut |place, kind, _| {
+                is_freed |= matches!(kind, Kind::Free | Kind::Drop) && place.as_local() == Some(owner);
+            });
+            is_freed
+        });
+        freed.next().map(|stmt| stmt.span)
     }
 
     fn kept(&self, origin: OriginId, region: OriginId, keeper: Keeper) -> String {

@@ -89,11 +89,11 @@ impl Walker<'_> {
     /// block.
     fn loans(&self, m: &Memory) -> BTreeSet<Loan> {
         let is_cursor = |l: &Local| self.cursors.iter().any(|(c, _)| c == l);
-        let is_var = |l: &Local| {
-            let decl = self.body.locals.get(l.0 as usize);
-            decl.is_some_and(|d| d.kind != LocalKind::Temp) && (is_cursor(l) || self.later.contains(self.at, *l))
-        };
-        let held = m.cells.iter().filter(|((base, _), _)| matches!(base, Base::Local(l) if is_var(l)));
+        let is_var = |l: &Local| self.body.locals.get(l.0 as usize).is_some_and(|d| d.kind != LocalKind::Temp);
+        let held = m.cells.iter().filter(|((base, way), _)| match base {
+            Base::Local(l) => is_var(l) && (is_cursor(l) || self.later.contains(self.at, *l, way)),
+            _ => false,
+        });
         held.flat_map(|(_, value)| value.loans.iter().copied()).collect()
     }
 

@@ -1,22 +1,78 @@
-//! Which locals are read later: the verifier's own reading, by a plain worklist over blocks.
+//! Which locals, and which of their fields, are read later: the verifier's own reading, by a plain worklist over blocks.
 
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
 use mir::effects::{accesses, term_places, Kind};
 use mir::ir::*;
+use typing::types::RecordKind;
 
-/// By block and statement: the locals that are read there or later.
+/// Fields of a struct that are followed apart, at most; what comes after them is one.
+const FIELDS: u32 = 8;
+
+/// By block and statement: the locals, or fields of locals, that are read there or later.
 #[derive(Debug, Default)]
 pub(super) struct ReadLater {
+    bits: Bits,
     blocks: Vec<Vec<BitSet>>,
 }
 
+/// The bits of a local: one for all of a scalar; of a struct one for each of its first fields, and
+/// one for the rest.
+#[derive(Debug, Default)]
+struct Bits {
+    first: Vec<usize>,
+    count: usize,
+}
+
+impl Bits {
+    fn new(program: &Program, body: &Body) -> Bits {
+        let mut bits = Bits::default();
+        for decl in &body.locals {
+            bits.first.push(bits.count);
+            // The members of a union lie over each other.
+            let record = program.types.as_record(decl.ty.ty).map(|id| program.types.record(id).kind);
+            bits.count += if record == Some(RecordKind::Struct) { FIELDS as usize + 1 } else { 1 };
+        }
+        bits
+    }
+
+    /// The bits of a local, or of one of its fields.
+    fn of(&self, local: Local, field: Option<u32>) -> std::ops::Range<usize> {
+        let n = local.0 as usize;
+        let first = self.first.get(n).copied().unwrap_or(self.count);
+        let end = self.first.get(n + 1).copied().unwrap_or(self.count);
+        match field {
+            Some(field) if end - first > 1 => {
+                let at = first + field.min(FIELDS) as usize;
+                at..at + 1
+            }
+            _ => first..end,
+        }
+    }
+
+    /// The bits of what a place lies in: a local, or one of its fields.
+    fn of_place(&self, place: &Place) -> std::ops::Range<usize> {
+        match place.base_local() {
+            Some(local) => self.of(local, first_field(place)),
+            None => 0..0,
+        }
+    }
+}
+
+fn first_field(place: &Place) -> Option<u32> {
+    match place.proj.first() {
+        Some(Proj::Field(n)) => Some(*n),
+        Some(Proj::Deref | Proj::Index(_)) | None => None,
+    }
+}
+
 impl ReadLater {
-    pub fn new(body: &Body) -> ReadLater {
+    pub fn new(program: &Program, body: &Body) -> ReadLater {
         let cfg = Cfg::new(body);
-        let locals = body.locals.len();
+        let bits = Bits::new(program, body);
+        let locals = bits.count;
         let mut entry: Vec<BitSet> = body.blocks.iter().map(|_| BitSet::empty(locals)).collect();
-        let mut later = ReadLater { blocks: vec![vec![]; body.blocks.len()] };
+        let mut blocks = vec![vec![]; body.blocks.len()];
         let mut changed = true;
         while changed {
             changed = false;
@@ -29,44 +85,49 @@ impl ReadLater {
                         live.union(set);
                     }
                 }
-                term_places(&block.term.kind, &mut |place, _| read(&mut live, place));
+                term_places(&block.term.kind, &mut |place, _| read(&bits, &mut live, place));
                 let mut points = vec![live.clone()];
                 for stmt in block.stmts.iter().rev() {
-                    step(&mut live, &stmt.kind);
+                    step(&bits, &mut live, &stmt.kind);
                     points.push(live.clone());
                 }
                 points.reverse();
                 if let Some(set) = entry.get_mut(n) {
                     changed |= set.union(&live);
                 }
-                if let Some(slot) = later.blocks.get_mut(n) {
+                if let Some(slot) = blocks.get_mut(n) {
                     *slot = points;
                 }
             }
         }
-        later
+        ReadLater { bits, blocks }
     }
 
-    /// Whether the local is read at the point or later.
-    pub fn contains(&self, at: (BlockId, usize), local: Local) -> bool {
+    /// Whether what lies in the local on the way of fields is read at the point or later.
+    pub fn contains(&self, at: (BlockId, usize), local: Local, way: &[u32]) -> bool {
         let point = self.blocks.get(at.0 .0 as usize).and_then(|points| points.get(at.1));
-        point.is_some_and(|set| set.contains(local.0 as usize))
+        point.is_some_and(|set| self.bits.of(local, way.first().copied()).any(|bit| set.contains(bit)))
     }
 }
 
-fn read(live: &mut BitSet, place: &Place) {
-    if let Some(local) = place.base_local() {
-        live.insert(local.0 as usize);
+fn read(bits: &Bits, live: &mut BitSet, place: &Place) {
+    for bit in bits.of_place(place) {
+        live.insert(bit);
     }
 }
 
-fn step(live: &mut BitSet, kind: &StmtKind) {
+fn step(bits: &Bits, live: &mut BitSet, kind: &StmtKind) {
     let mut reads = vec![];
     accesses(kind, &mut |place, kind, _| match kind {
-        Kind::Begin | Kind::End => place.as_local().into_iter().for_each(|l| live.remove(l.0 as usize)),
+        Kind::Begin | Kind::End => bits.of_place(place).for_each(|bit| live.remove(bit)),
         Kind::Write if !place.has_deref() => {
-            if let Some(local) = place.as_local() {
-                live.remove(local.0 as usize);
+            // A whole local, or a whole field that has a bit of its own.
+            let is_whole = match first_field(place) {
+                Some(field) => field < FIELDS && place.proj.len() == 1,
+                None => place.proj.is_empty(),
+            };
+            if is_whole {
+                bits.of_place(place).for_each(|bit| live.remove(bit));
             }
         }
         // Taking an address is not a use: what takes it may only write there.
@@ -83,5 +144,5 @@ fn step(live: &mut BitSet, kind: &StmtKind) {
         | Kind::Drop
         | Kind::Free => reads.push(place.clone()),
     });
-    reads.iter().for_each(|place| read(live, place));
+    reads.iter().for_each(|place| read(bits, live, place));
 }

@@ -54,7 +54,7 @@ impl<'a> Walker<'a> {
             mistakes: vec![],
             at: (BlockId(0), 0),
             is_unsafe: false,
-            later: ReadLater::new(body),
+            later: ReadLater::new(program, body),
             resolver: Resolver::new(body),
             lent: FxHashSet::default(),
             cursors: vec![],
