@@ -29,6 +29,10 @@ enum { COLLECTS_PART = 16 /* of what lives: what a process gets between two coll
 /* Of the first process's first custodian. */
 static struct lee_group root = {.least = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX}};
 
+const struct lee_group *lee_group_root(void) {
+    return &root;
+}
+
 /* --- the tree --------------------------------------------------------------------------------- */
 
 static void attach(struct lee_group *group, struct lee_group *parent) {

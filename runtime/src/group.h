@@ -70,6 +70,8 @@ void lee_group_end_processes(struct lee_group *group) __attribute__((weak));
  * comes last, and this does not return. `message` says why. */
 void lee_group_shut(struct lee_group *group, const char *message);
 
+/* The one that all others are below. */
+const struct lee_group *lee_group_root(void);
 /* A process that was made is spawned in the group. It takes its stack and `bytes` more. */
 void lee_group_join(struct lee_group *group, struct lee_process *process, size_t bytes);
 /* A task of a process that is watched gives way: what stacks took since is counted, now or soon.

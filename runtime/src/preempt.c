@@ -26,6 +26,7 @@
 #include "heap_limit.h"
 #include "poison.h"
 #include "task.h"
+#include "top.h"
 
 enum {
     SLICE = 4000, /* microseconds */
@@ -209,6 +210,7 @@ void lee_preempt_begin(void) {
     if (timers.begun)
         return;
     timers.begun = true;
+    lee_top_begin();
     if (lee_task_is_seeded()) /* processes switch where they wait */
         return;
     slice_length = (long)lee_setting_number(SLICE_MOST, "LEE_SLICE", SLICE);
@@ -229,7 +231,9 @@ void lee_preempt_begin(void) {
 uint64_t lee_preempt_stops, lee_preempt_misses;
 bool lee_preempt_runs;
 
-void lee_preempt_begin(void) {}
+void lee_preempt_begin(void) {
+    lee_top_begin();
+}
 void lee_preempt_arm(void) {}
 void lee_preempt_soon(void) {}
 

@@ -39,6 +39,7 @@ int64_t lee_deadline(int64_t nanoseconds) {
 #include "fds.h"
 #include "process.h"
 #include "task.h"
+#include "top.h"
 #include "worker.h"
 
 enum {
@@ -367,6 +368,8 @@ static void hear_bell(void) {
     while (read(reactor.bell, &rings, sizeof rings) < 0 && errno == EINTR)
         ;
     tell_done();
+    if (lee_top_answer != NULL)
+        lee_top_answer();
 }
 
 void lee_reactor_look(bool block) {

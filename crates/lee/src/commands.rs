@@ -6,7 +6,7 @@ use crate::pipeline::{Product, Until};
 use crate::plain::{self, Job, Through};
 use crate::scratch::Scratch;
 use crate::session::{is_input, protected, Session};
-use crate::{advise, cache, cc, contracts, fix, help, home, interpret, link, object, report, run_process};
+use crate::{advise, cache, cc, contracts, fix, help, home, interpret, link, object, report, run_process, top};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -43,6 +43,7 @@ fn dispatch(words: Vec<OsString>) -> Outcome<i32> {
         "advise" => advise::main(rest),
         "explain" => explain(&rest),
         "explain-contract" => contracts::main(rest),
+        "top" => top::main(rest),
         "help" | "--help" | "-h" => show_help(&rest),
         "--version" | "-V" | "version" => {
             report::output(concat!("lee ", env!("CARGO_PKG_VERSION"), "\n"))?;
@@ -321,6 +322,7 @@ fn show_help(rest: &[OsString]) -> Outcome<i32> {
         "advise" => help::ADVISE,
         "explain" => help::EXPLAIN,
         "explain-contract" => help::CONTRACT,
+        "top" => help::TOP,
         other => return Err(Failure::usage(format!("no help on '{other}'; see 'lee help'"))),
     };
     report::output(text)?;

@@ -17,6 +17,7 @@ usage: lee COMMAND ...
   explain [CODE]       the page of an error code, or the list of all
   explain-contract FILE [NAME]
                        the state machine of a contract
+  top PATH|PID         what the processes of a running program do
   help [COMMAND]       this text, or a command's options
   --version            the version
 
@@ -179,6 +180,16 @@ Prints the messages and states of the contract NAME, or the names of all contrac
   --svg                       a picture
   -I DIR, -D NAME[=TEXT], -U NAME, --include FILE, --isystem DIR
                               for the preprocessor
+";
+
+/// `lee top`.
+pub const TOP: &str = "\
+usage: lee top [--once | --json] PATH|PID
+
+Shows what the processes and custodians of a running program do, each second. The program was started with LEE_TOP=PATH, which names its socket.
+
+  --once                      print one table, and end; so it does when standard output is no terminal
+  --json                      print all as JSON, and end
 ";
 
 /// The options of a command.

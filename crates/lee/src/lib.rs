@@ -26,4 +26,5 @@ pub mod scratch;
 pub mod session;
 pub mod timing;
 pub mod toolchain;
+mod top;
 pub mod unresolved;

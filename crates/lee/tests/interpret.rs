@@ -47,6 +47,7 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("run/endpoint_sets", "channels"),
     ("run/cells", "processes"),
     ("run/exchange_messages", "channels"),
+    ("run/custodian_bill", "custodians"),
     ("run/custodian_closes", "custodians"),
     ("run/custodian_finalizers", "custodians"),
     ("run/custodian_holds_others", "custodians"),

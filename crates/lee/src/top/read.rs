@@ -1,0 +1,123 @@
+//! The answer of a program, as lines of fields between tabs.
+
+use crate::failure::{reason, Failure, Outcome};
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+/// A program does not answer within a second if it is not between two tasks for so long.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// What a program may send; the runtime stops at 1 MB.
+const MOST: u64 = 4 << 20;
+
+/// How much of something there is, and how much there may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Use {
+    pub now: u64,
+    pub most: Option<u64>,
+}
+
+/// What `LEE_GROUP_...` counts, in the order of the lines.
+pub const KINDS: [&str; 5] = ["bytes", "processes", "tasks", "descriptors", "endpoints"];
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Custodian {
+    pub id: u64,
+    /// 0: it is the first.
+    pub parent: u64,
+    pub uses: [Use; KINDS.len()],
+    /// Nanoseconds that its processes ran.
+    pub ran: u64,
+    pub weight: u64,
+    /// Processes in it and below that wait for their turn.
+    pub ready: u64,
+    pub shut: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Process {
+    pub id: u64,
+    pub custodian: u64,
+    pub state: String,
+    pub bytes: u64,
+    pub tasks: u64,
+    pub endpoints: u64,
+    /// That have arrived and were not received.
+    pub messages: u64,
+}
+
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Answer {
+    pub pid: u64,
+    /// Nanoseconds of a clock.
+    pub time: u64,
+    /// Processes of custodians that wait for their turn.
+    pub ready: u64,
+    /// Each before those below it.
+    pub custodians: Vec<Custodian>,
+    pub processes: Vec<Process>,
+    /// There was more than an answer holds.
+    pub cut: bool,
+}
+
+/// Asks the program whose socket is at the path.
+pub fn ask(path: &Path) -> Outcome<Answer> {
+    let failed = |error: &std::io::Error| {
+        Failure::error(format!("no program answers at '{}': {}", path.display(), reason(error)))
+    };
+    let stream = UnixStream::connect(path).map_err(|error| failed(&error))?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(|error| failed(&error))?;
+    let mut bytes = vec![];
+    stream.take(MOST).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+    let text = String::from_utf8_lossy(&bytes);
+    if text == "busy\n" {
+        return Err(Failure::error(
+            "the program did not answer: all its processes compute, or it is in a call of C that lasts",
+        ));
+    }
+    parse(&text).ok_or_else(|| Failure::error(format!("what '{}' sends is not for this 'lee top'", path.display())))
+}
+
+/// None if it is something else, or ends too early.
+pub fn parse(text: &str) -> Option<Answer> {
+    let mut answer = Answer::default();
+    let mut ended = false;
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+        match *fields.first()? {
+            "program" => (answer.pid, answer.time, answer.ready) = (number(1)?, number(2)?, number(3)?),
+            "custodian" => {
+                let mut uses = [Use { now: 0, most: None }; KINDS.len()];
+                for (kind, one) in uses.iter_mut().enumerate() {
+                    let most = *fields.get(4 + 2 * kind)?;
+                    let most = if most == "-" { None } else { Some(most.parse().ok()?) };
+                    *one = Use { now: number(3 + 2 * kind)?, most };
+                }
+                answer.custodians.push(Custodian {
+                    id: number(1)?,
+                    parent: number(2)?,
+                    uses,
+                    ran: number(13)?,
+                    weight: number(14)?,
+                    ready: number(15)?,
+                    shut: *fields.get(16)? == "shut",
+                });
+            }
+            "process" => answer.processes.push(Process {
+                id: number(1)?,
+                custodian: number(2)?,
+                state: (*fields.get(3)?).to_string(),
+                bytes: number(4)?,
+                tasks: number(5)?,
+                endpoints: number(6)?,
+                messages: number(7)?,
+            }),
+            "end" => ended = true,
+            "cut" => (ended, answer.cut) = (true, true),
+            _ => return None,
+        }
+    }
+    (ended && answer.pid != 0).then_some(answer)
+}

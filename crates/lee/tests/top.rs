@@ -1,0 +1,222 @@
+//! `lee top` beside a program that runs: what its socket tells, and who may ask.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use support::{fresh, lee_in};
+
+/// One custodian with a loop, one with a process that waits for a message and has one that it does
+/// not want yet. The program ends when its input does.
+const PROGRAM: &str = r#"
+#include <lee/custodian.lh>
+#include <lee/process.lh>
+#include <stdio.h>
+
+contract Two {
+    in message Number(int n);
+    state OPEN { Number? -> DONE; }
+    state DONE {}
+}
+
+process void spins(void) { for (;;); }
+
+process void waits(Two.exp:OPEN late, Two.exp:OPEN never) {
+    receive never.Number(n);
+    receive late.Number(m);
+    printf("%d %d\n", n, m);
+    free(late);
+    free(never);
+}
+
+int main(void) {
+    custodian *own = custodian_current(), *loops = custodian_new(own), *idle = custodian_new(own);
+    custodian_limit(loops, 32 << 20, loops);
+    custodian_share(loops, 300);
+    custodian_limit_count(idle, ENDPOINTS, 77, idle);
+    custodian_enter(loops);
+    spawn spins();
+    custodian_enter(idle);
+    channel Two (a, b);
+    channel Two (c, d);
+    spawn waits(b, d);
+    custodian_enter(own);
+    send a.Number(1);
+    yield();
+    puts("ready");
+    fflush(stdout);
+    while (getchar() != EOF);
+    free(c);
+    free(a);
+    return 0;
+}
+"#;
+
+struct Running {
+    child: Child,
+    /// Keeps it alive.
+    socket: PathBuf,
+}
+
+impl Running {
+    fn new(folder: &Path, top: Option<&str>, more: &[(&str, &str)]) -> Running {
+        let program = folder.join("program");
+        if !program.exists() {
+            std::fs::write(folder.join("program.lee"), PROGRAM).unwrap();
+            lee_in(folder, &["build", "-o", "program", "program.lee"]).expect(0);
+        }
+        let mut command = Command::new(program);
+        command
+            .current_dir(folder)
+            .env_remove("LEE_TOP")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command.envs(more.iter().copied());
+        if let Some(path) = top {
+            command.env("LEE_TOP", path);
+        }
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        Running { child, socket: folder.join(top.unwrap_or("none")) }
+    }
+
+    fn end(mut self) -> String {
+        drop(self.child.stdin.take());
+        assert!(self.child.wait().unwrap().success());
+        let mut said = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        said
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn answer(folder: &Path, place: &str) -> Value {
+    serde_json::from_str(&lee_in(folder, &["top", "--json", place]).expect(0).out).unwrap()
+}
+
+fn find<'a>(value: &'a Value, list: &str, key: &str, wanted: &Value) -> &'a Value {
+    value[list]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|item| item[key] == *wanted)
+        .unwrap_or_else(|| panic!("no {key} {wanted}: {value}"))
+}
+
+#[test]
+fn a_program_tells_what_its_processes_do() {
+    for workers in ["1", "2"] {
+        let folder = fresh(&format!("top-{workers}"));
+        let running = Running::new(&folder, Some("socket"), &[("LEE_WORKERS", workers)]);
+        let told = answer(&folder, "socket");
+        assert_eq!(told["pid"], u64::from(running.child.id()));
+        assert_eq!(told["cut"], false);
+        let loops = find(&told, "custodians", "bytes_most", &Value::from(32 << 20));
+        assert_eq!((loops["weight"].as_u64(), loops["processes"].as_u64()), (Some(300), Some(1)));
+        let idle = find(&told, "custodians", "endpoints_most", &Value::from(77));
+        assert_eq!((idle["endpoints"].as_u64(), idle["shut"].as_bool()), (Some(2), Some(false)));
+        let waits = find(&told, "processes", "state", &Value::from("receiving"));
+        assert_eq!((waits["endpoints"].as_u64(), waits["messages"].as_u64()), (Some(2), Some(1)));
+        // A process is in a custodian of its own, below the one that it was spawned in.
+        let home = find(&told, "custodians", "id", &waits["custodian"]);
+        assert!(home["id"] == idle["id"] || home["parent"] == idle["id"], "{told}");
+        assert_eq!(told["processes"].as_array().unwrap().len(), 2);
+        // What the loop ran grows from one answer to the next.
+        let first = loops["ran_ns"].as_u64().unwrap();
+        let mut later = first;
+        for _ in 0..200 {
+            later = find(&answer(&folder, "socket"), "custodians", "bytes_most", &Value::from(32 << 20))["ran_ns"]
+                .as_u64()
+                .unwrap();
+            if later > first {
+                break;
+            }
+        }
+        assert!(later > first);
+        assert_eq!(running.end(), "");
+        assert!(!folder.join("socket").exists(), "the socket is removed");
+    }
+}
+
+#[test]
+fn a_program_is_found_by_its_number_and_drawn() {
+    let folder = fresh("top-number");
+    let running = Running::new(&folder, Some("socket"), &[]);
+    let text = lee_in(&folder, &["top", "--once", &running.child.id().to_string()]).expect(0).out;
+    assert!(text.starts_with(&format!("program {}: 2 processes in ", running.child.id())), "{text}");
+    assert!(text.lines().any(|line| line.contains(" receiving ") && line.ends_with('1')), "{text}");
+}
+
+#[test]
+fn only_its_user_may_ask_and_nothing_is_there_without_the_variable() {
+    let folder = fresh("top-mode");
+    let running = Running::new(&folder, Some("socket"), &[]);
+    assert_eq!(std::fs::metadata(&running.socket).unwrap().permissions().mode() & 0o777, 0o600);
+    // A second program leaves the socket to the first one.
+    let second = Running::new(&folder, Some("socket"), &[]);
+    assert!(second.end().contains("LEE_TOP=socket"));
+    assert_eq!(answer(&folder, "socket")["pid"], u64::from(running.child.id()));
+    // Clients that do not read keep nothing waiting.
+    let idle: Vec<UnixStream> = (0..3).map(|_| UnixStream::connect(&running.socket).unwrap()).collect();
+    assert_eq!(answer(&folder, "socket")["pid"], u64::from(running.child.id()));
+    drop(idle);
+    running.end();
+    // One that was killed leaves its socket behind, which the next one takes.
+    let mut killed = Running::new(&folder, Some("socket"), &[]);
+    killed.child.kill().unwrap();
+    killed.child.wait().unwrap();
+    assert!(folder.join("socket").exists());
+    let failed = lee_in(&folder, &["top", "--json", "socket"]).expect(1);
+    assert!(failed.err.contains("no program answers at 'socket'"), "{}", failed.err);
+    let next = Running::new(&folder, Some("socket"), &[]);
+    assert_eq!(answer(&folder, "socket")["pid"], u64::from(next.child.id()));
+    next.end();
+    let silent = Running::new(&folder, None, &[]);
+    let failed = lee_in(&folder, &["top", &silent.child.id().to_string()]).expect(1);
+    assert!(failed.err.contains("LEE_TOP"), "{}", failed.err);
+    assert_eq!(std::fs::read_dir(format!("/proc/{}/task", silent.child.id())).unwrap().count(), 1);
+    // A file that is no socket stays as it is.
+    std::fs::write(folder.join("kept"), "mine").unwrap();
+    let other = Running::new(&folder, Some("kept"), &[]);
+    assert!(other.end().contains("LEE_TOP=kept"));
+    assert_eq!(std::fs::read_to_string(folder.join("kept")).unwrap(), "mine");
+}
+
+#[test]
+fn wrong_usage_is_told() {
+    let folder = fresh("top-usage");
+    for (words, status) in [
+        (&["top"][..], 2),
+        (&["top", "a", "b"], 2),
+        (&["top", "--frob", "a"], 2),
+        (&["top", "nothing"], 1),
+        (&["top", "4000000000"], 1),
+    ] {
+        let ran = lee_in(&folder, words).expect(status);
+        assert_eq!((ran.out.as_str(), ran.err.lines().count()), ("", 1), "{words:?}: {}", ran.err);
+    }
+    let listening = std::os::unix::net::UnixListener::bind(folder.join("other")).unwrap();
+    let other = std::thread::spawn(move || {
+        let (mut stream, _) = listening.accept().unwrap();
+        std::io::Write::write_all(&mut stream, b"HTTP/1.1 400 Bad Request\r\n").unwrap();
+        std::thread::sleep(Duration::from_millis(1));
+    });
+    let ran = lee_in(&folder, &["top", "--once", "other"]).expect(1);
+    assert!(ran.err.contains("is not for this"), "{}", ran.err);
+    other.join().unwrap();
+}
