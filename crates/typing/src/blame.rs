@@ -21,6 +21,15 @@ impl Checker<'_> {
             return;
         }
         let Some((at, depth)) = self.declaration_of(e) else { return self.report(report) };
+        self.report_once(at, depth, report);
+    }
+
+    /// Reports that the declaration at `at` lacks what a use needs, `depth` pointers below it: once
+    /// for each code.
+    pub(crate) fn report_once(&mut self, at: Span, depth: u32, report: Diagnostic) {
+        if self.muted > 0 {
+            return;
+        }
         let key = (report.code.id, at, depth);
         if let Some(known) = self.blamed.get_mut(&key) {
             known.more += 1;

@@ -90,7 +90,7 @@ impl Checker<'_> {
             self.error_help(codes::CHANNEL, e.span, text, "keep the endpoint in a variable");
             return None;
         }
-        if self.checked() && (self.guarded_place(&place) || self.unguarded_union(&place)) {
+        if self.checked() && (self.guarded_place(&place) || self.unguarded_union(&place).is_some()) {
             return None;
         }
         Some((place, end))

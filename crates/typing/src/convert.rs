@@ -155,41 +155,35 @@ impl Checker<'_> {
 
     /// Reports a read of something that is not plain data out of an untagged union.
     pub(crate) fn check_read(&mut self, e: &Expr) {
-        if self.union_pointer(e) {
-            let what = self.show(e.ty.ty);
-            self.error_help(
-                codes::UNSAFE,
-                e.span,
-                format!("reading {} out of an untagged union is unsafe: it is not plain data", with_article(&what)),
-                "make it a `tagged union`, or bind it to its kind field with `tagged_by`",
-            );
-        }
+        let Some(union) = self.union_pointer(e) else { return };
+        let what = self.show(e.ty.ty);
+        let at = self.program.types.record(union).span;
+        let text = format!("reading {} out of an untagged union is unsafe: it is not plain data", with_article(&what));
+        let report = Diagnostic::error(codes::UNSAFE, e.span, text)
+            .help("make it a `tagged union`, or bind it to its kind field: `tagged_by(kind) { VALUE: member, ... }`");
+        self.report_once(at, 0, report);
     }
 
-    /// Whether a checked read of `e` takes something that is not plain data out of a union that
-    /// nothing guards.
-    fn union_pointer(&self, e: &Expr) -> bool {
+    /// The union that nothing guards, if a checked read of `e` takes something out of it that is
+    /// not plain data.
+    fn union_pointer(&self, e: &Expr) -> Option<RecordId> {
         if !self.checked() || self.program.types.is_plain(e.ty.ty) || self.is_error(e.ty.ty) {
-            return false;
+            return None;
         }
         self.unguarded_union(e)
     }
 
-    /// Whether a place lies inside a union without tag.
-    pub(crate) fn unguarded_union(&self, e: &Expr) -> bool {
+    /// The union without tag that a place lies inside of.
+    pub(crate) fn unguarded_union(&self, e: &Expr) -> Option<RecordId> {
         match &*e.kind {
-            ExprKind::Field(base, n) => {
-                let _ = n;
-                if let Some(id) = self.program.types.as_record(base.ty.ty) {
-                    let record = self.program.types.record(id);
-                    if record.kind == RecordKind::Union {
-                        return !self.is_tagged_by(base);
-                    }
+            ExprKind::Field(base, _) => match self.program.types.as_record(base.ty.ty) {
+                Some(id) if self.program.types.record(id).kind == RecordKind::Union => {
+                    (!self.is_tagged_by(base)).then_some(id)
                 }
-                self.unguarded_union(base)
-            }
+                _ => self.unguarded_union(base),
+            },
             ExprKind::IndexArray(base, _) => self.unguarded_union(base),
-            _ => false,
+            _ => None,
         }
     }
 

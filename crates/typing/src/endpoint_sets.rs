@@ -130,7 +130,7 @@ impl Checker<'_> {
             self.error_help(codes::CHANNEL, e.span, text, "keep the set in a variable that is not `const`");
             return None;
         }
-        if self.checked() && (self.guarded_place(&place) || self.unguarded_union(&place)) {
+        if self.checked() && (self.guarded_place(&place) || self.unguarded_union(&place).is_some()) {
             return None;
         }
         Some((place, set))

@@ -224,7 +224,7 @@ impl Checker<'_> {
             );
             return true;
         }
-        self.unguarded_union(place) && !self.program.types.is_plain(place.ty.ty) && {
+        self.unguarded_union(place).is_some() && !self.program.types.is_plain(place.ty.ty) && {
             self.error(codes::UNSAFE, span, "what lies in an untagged union has its address taken for plain data only");
             true
         }
