@@ -122,8 +122,10 @@ static bool start(int which) {
         return false;
     pid_t process = fork();
     if (process == 0) {
-        close(ends[0]);
-        run_tenant(which, ends[1]);
+        /* Others' clients, whose connections would stay open with it. */
+        dup2(ends[1], 3);
+        close_range(4, ~0u, 0);
+        run_tenant(which, 3);
     }
     close(ends[1]);
     tenants[which].socket = ends[0];
