@@ -133,7 +133,7 @@ pub fn solve(flows: &Flows, wanted: &FxHashSet<SlotId>, open: &dyn Fn(SlotId) ->
         }
         sure = kept;
     }
-    let mut found = FxHashMap::default();
+    let mut found: FxHashMap<SlotId, Count> = FxHashMap::default();
     for &id in wanted {
         let of_slot = supported.iter().filter(|((slot, _), _)| *slot == id);
         let rank =
@@ -143,7 +143,30 @@ pub fn solve(flows: &Flows, wanted: &FxHashSet<SlotId>, open: &dyn Fn(SlotId) ->
             found.insert(id, Count { param, sure });
         }
     }
-    found
+    // A parameter may have several counts that fit, of which one is written. Where a pointer is
+    // passed on, what is written at both ends has to be the same, or one may be too short.
+    loop {
+        let agrees = |own: SlotId, (func, site, n): &(&Func, &CallSite, usize)| {
+            let callee = slot_of.get(&(*func, *n)).and_then(|callee| found.get(callee)).filter(|count| count.sure);
+            let number = callee.and_then(|count| site.numbers.get(count.param).copied().flatten());
+            let own = found.get(&own).filter(|count| count.sure);
+            own.is_some_and(|own| number == Some(Candidate::Param(own.param)))
+        };
+        let mut unsure: Vec<SlotId> = vec![];
+        for (&own, calls) in &passed {
+            for call in calls.iter().filter(|call| !agrees(own, call)) {
+                unsure.push(own);
+                unsure.extend(slot_of.get(&(call.0, call.2)));
+            }
+        }
+        let mut changed = false;
+        for id in unsure {
+            changed |= found.get_mut(&id).is_some_and(|count| std::mem::take(&mut count.sure));
+        }
+        if !changed {
+            return found;
+        }
+    }
 }
 
 /// Whether a call is known to pass as many elements as parameter `m` says.

@@ -27,7 +27,7 @@ pub fn choose(units: &[Unit], flows: &Flows, closed: &dyn Fn(&str) -> bool) -> V
             all.extend(finding(units, flows, &clusters, node, Kind::String, Applicability::Likely, |_| {
                 Some(words.to_string())
             }));
-        } else if demand.bounds {
+        } else if demand.bounds && is_writable(units, flows, node) {
             bounds.push(node);
         }
     }
@@ -200,6 +200,18 @@ fn sure_fat(
         }
         sure = kept;
     }
+}
+
+/// Whether words can be written at all declarations of a node. What is kept in locals themselves is
+/// inferred.
+fn is_writable(units: &[Unit], flows: &Flows, node: Node) -> bool {
+    let Some(slot) = flows.slots.all.get(node.0) else { return false };
+    let site = |site: &SlotSite| {
+        let unit = units.get(site.unit)?;
+        let silent = spoken(unit, &site.site, node.1)?.is_empty();
+        (silent && edit(unit, &site.site, node.1, "fat").is_some()).then_some(())
+    };
+    node.1 == 0 && matches!(slot.key, Key::Local(..)) || slot.sites.iter().all(|s| site(s).is_some())
 }
 
 /// The finding for one node: an edit at each of its declarations. None if one cannot be edited.

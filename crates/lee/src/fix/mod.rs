@@ -16,14 +16,16 @@ use mirror::Mirror;
 use port::{Finding, Kind};
 use source::Applicability;
 use state::{Change, State};
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Rounds end when nothing is left to write; so many are never needed.
-const MOST_ROUNDS: usize = 64;
-/// How often files are checked to find the one edit that does harm.
-const MOST_TRIALS: usize = 200;
+const MOST_ROUNDS: usize = 512;
+/// How often files are checked to find the edits that do harm: for each file, and beside.
+const CHECKS_PER_FILE: usize = 16;
+const MORE_CHECKS: usize = 200;
 
 /// An edit that was made.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -124,30 +126,41 @@ fn work(session: &Session, least: Applicability, copied_as: &dyn Fn(&Path) -> Pa
     let options = Options { preprocessor: mirror.options(&session.options.preprocessor), ..session.options.clone() };
     let session = &Session::new(options)?;
     let outside = includes::outside(&mirror);
-    let closed = |file: &str| includes::is_closed(&outside, file);
+    // What cannot change may get anything, too.
+    let writable = mirror.files.iter().filter(|f| f.writable);
+    let ours: BTreeSet<PathBuf> = writable.flat_map(|f| [f.copy.clone(), f.real.clone()]).collect();
+    let known: RefCell<BTreeMap<String, bool>> = RefCell::default();
+    let closed = |file: &str| {
+        let is_closed = || {
+            let real = fs::canonicalize(file).unwrap_or_else(|_| PathBuf::from(file));
+            includes::is_closed(&outside, file) && ours.contains(&real)
+        };
+        *known.borrow_mut().entry(file.to_string()).or_insert_with(is_closed)
+    };
     let mut state = State::of(session, &mirror)?;
     let (mut made, mut written) = (vec![], BTreeSet::new());
-    let mut trials = 0;
+    let mut checks = MORE_CHECKS + CHECKS_PER_FILE * state.units.len();
+    // Edits that did harm by themselves. They are tried again when all others are through: with
+    // those some may fit.
+    let (mut refused, mut anything) = (BTreeSet::new(), false);
     for _ in 0..MOST_ROUNDS {
         let all = state.findings(&closed);
         let possible: Vec<Finding> =
             all.into_iter().filter(|f| f.fix.applicability >= least && !written.contains(&key(f))).collect();
-        let possible: Vec<Finding> = possible.into_iter().filter(|f| is_ours(&mirror, f)).collect();
-        if possible.is_empty() {
-            break;
-        }
+        let possible: Vec<Finding> =
+            possible.into_iter().filter(|f| is_ours(&mirror, f) && !refused.contains(&key(f))).collect();
         // All at once; if that does harm, part by part.
-        let mut groups: Vec<Vec<Finding>> = vec![possible];
+        let mut groups: Vec<Vec<Finding>> = if possible.is_empty() { vec![] } else { vec![possible] };
         let mut progress = false;
         while let Some(group) = groups.pop() {
-            if trials >= MOST_TRIALS {
+            if checks == 0 {
                 break;
             }
-            trials += 1;
             let before = mirror.texts();
             let Some(texts) = edited(&mirror, &group) else { continue };
             let changed = mirror.put(texts)?;
             let now = State::again(session, &mirror, &state, &changed)?;
+            checks = checks.saturating_sub(now.news(&state).max(1));
             let change = now.since(&state);
             // Nothing smaller than a cluster is better.
             let one = group.iter().all(|f| group.first().is_some_and(|first| first.cluster == f.cluster));
@@ -164,11 +177,19 @@ fn work(session: &Session, least: Applicability, copied_as: &dyn Fn(&Path) -> Pa
                 break;
             } else {
                 mirror.put(before)?;
-                groups.extend(split(group));
+                if group.len() < 2 {
+                    refused.extend(group.iter().map(key));
+                }
+                groups.extend(split(group, least));
             }
         }
+        anything |= progress;
         if !progress {
-            break;
+            if checks == 0 || !anything || refused.is_empty() {
+                break;
+            }
+            refused.clear();
+            anything = false;
         }
     }
     let left = state.findings(&closed);
@@ -185,8 +206,12 @@ fn key(finding: &Finding) -> (Kind, String, Vec<(String, u32, usize)>) {
     (finding.kind, words, places)
 }
 
-/// Smaller groups of a group that did harm: its clusters, its kinds, or its halves.
-fn split(group: Vec<Finding>) -> Vec<Vec<Finding>> {
+/// Smaller groups of a group that did harm: its clusters, its kinds, or its halves. What is sure of a
+/// cluster is sure of all of it together.
+fn split(group: Vec<Finding>, least: Applicability) -> Vec<Vec<Finding>> {
+    if least == Applicability::Sure && group.iter().all(|f| group.first().is_some_and(|g| g.cluster == f.cluster)) {
+        return vec![];
+    }
     for part in [|f: &Finding| (f.cluster, None), |f: &Finding| (0, Some(f.kind))] {
         let parts: BTreeSet<(usize, Option<Kind>)> = group.iter().map(part).collect();
         if parts.len() > 1 {

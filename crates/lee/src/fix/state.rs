@@ -101,6 +101,11 @@ impl State {
         Ok(State { units })
     }
 
+    /// How many files were checked since `before`.
+    pub fn news(&self, before: &State) -> usize {
+        self.units.iter().zip(&before.units).filter(|(now, then)| !Rc::ptr_eq(now, then)).count()
+    }
+
     /// What an edit did that led from `before` to here.
     pub fn since(&self, before: &State) -> Change {
         let pairs = || self.units.iter().zip(&before.units);
@@ -139,10 +144,13 @@ impl State {
                     subjects: vec![],
                     words: fix.edits.iter().map(|e| e.text.clone()).collect(),
                     fix,
-                    cluster: usize::MAX,
+                    cluster: 0,
                 }));
             }
         }
+        // What no cluster is known of stands for itself.
+        let alone = all.iter_mut().filter(|f| matches!(f.kind, Kind::Agree | Kind::Report));
+        alone.enumerate().for_each(|(n, finding)| finding.cluster = usize::MAX - n);
         all
     }
 }
