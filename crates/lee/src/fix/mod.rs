@@ -41,6 +41,8 @@ pub struct Work {
     mirror: Mirror,
     made: Vec<Made>,
     state: State,
+    /// How many declarations and places had errors at first.
+    before: usize,
     /// What was not written, because it was not sure enough or did harm.
     left: Vec<Finding>,
 }
@@ -138,6 +140,7 @@ fn work(session: &Session, least: Applicability, copied_as: &dyn Fn(&Path) -> Pa
         *known.borrow_mut().entry(file.to_string()).or_insert_with(is_closed)
     };
     let mut state = State::of(session, &mirror)?;
+    let before = report::places(&state);
     let (mut made, mut written) = (vec![], BTreeSet::new());
     let mut checks = MORE_CHECKS + CHECKS_PER_FILE * state.units.len();
     // Edits that did harm by themselves. They are tried again when all others are through: with
@@ -156,7 +159,7 @@ fn work(session: &Session, least: Applicability, copied_as: &dyn Fn(&Path) -> Pa
             if checks == 0 {
                 break;
             }
-            let before = mirror.texts();
+            let old = mirror.texts();
             let Some(texts) = edited(&mirror, &group) else { continue };
             let changed = mirror.put(texts)?;
             let now = State::again(session, &mirror, &state, &changed)?;
@@ -176,7 +179,7 @@ fn work(session: &Session, least: Applicability, copied_as: &dyn Fn(&Path) -> Pa
                 // Places have moved: what is left comes up again.
                 break;
             } else {
-                mirror.put(before)?;
+                mirror.put(old)?;
                 if group.len() < 2 {
                     refused.extend(group.iter().map(key));
                 }
@@ -193,7 +196,7 @@ fn work(session: &Session, least: Applicability, copied_as: &dyn Fn(&Path) -> Pa
         }
     }
     let left = state.findings(&closed);
-    Ok(Work { mirror, made, state, left })
+    Ok(Work { mirror, made, state, before, left })
 }
 
 /// What is written at most once: the words at a declaration, wherever in its line it stands by now.

@@ -1,5 +1,6 @@
 //! What `lee port` says at the end: how far the program is.
 
+use super::state::State;
 use super::Work;
 use source::Applicability;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,9 +10,18 @@ use std::path::{Path, PathBuf};
 /// So many places are listed.
 const PLACES: usize = 10;
 
+/// How many declarations and places have errors.
+pub fn places(state: &State) -> usize {
+    let place = |(unit, report): (&super::state::Checked, &source::Diagnostic)| {
+        let at = unit.map.locate(report.subject.unwrap_or(report.span));
+        (at.file, at.line)
+    };
+    state.errors().map(place).collect::<BTreeSet<(String, u32)>>().len()
+}
+
 /// The table. `named` gives the name that a file has by now.
 pub fn text(work: &Work, named: &dyn Fn(&Path) -> PathBuf) -> String {
-    let Work { mirror, made, state, .. } = work;
+    let Work { mirror, made, state, before, .. } = work;
     let mut out = String::new();
     let lines: usize = mirror.files.iter().map(|f| f.original.iter().filter(|&&b| b == b'\n').count()).sum();
     let changed: usize = mirror.files.iter().map(|f| super::write::diff(&f.name, &f.original, &f.text).1).sum();
@@ -24,6 +34,7 @@ pub fn text(work: &Work, named: &dyn Fn(&Path) -> PathBuf) -> String {
         }
     }
     let _ = writeln!(out, "{lines} lines in {} files, {changed} changed", mirror.files.len());
+    let _ = writeln!(out, "{:<24} {before:>6}", "errors before");
     let _ = writeln!(out, "{:<24} {:>6} {:>6}", "edits", "sure", "likely");
     for (kind, (sure, likely)) in &kinds {
         let _ = writeln!(out, "  {kind:<22} {sure:>6} {likely:>6}");
