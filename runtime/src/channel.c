@@ -173,7 +173,8 @@ static inline const struct lee_owned *owned_of(const struct lee_contract *contra
     return __builtin_expect(contract->owned == NULL, 1) ? NULL : contract->owned[message - 1];
 }
 
-static struct channel *take_block(size_t bytes) {
+/* Not inline, as `give_block`: the caller may have gone to another thread, whose list is another. */
+static __attribute__((noinline)) struct channel *take_block(size_t bytes) {
     if (lee_system_fails())
         return NULL;
     struct channel *channel = kept.free;
@@ -184,7 +185,7 @@ static struct channel *take_block(size_t bytes) {
     return channel;
 }
 
-static void give_block(struct channel *channel) {
+static __attribute__((noinline)) void give_block(struct channel *channel) {
     if (channel->bytes > KEPT_BYTES || kept.count == KEPT_MOST) {
         free(channel);
         return;
@@ -255,8 +256,11 @@ void lee_channels_scan(const struct lee_process *process, struct lee_marker *mar
             lee_mark_words(marker, place + NUMBER_BYTES, place + channel->stride);
         }
     }
-    if (process->sets != NULL)
+    if (process->sets != NULL) {
+        lee_lock(); /* what comes moves members from list to list */
         lee_endpoint_sets_scan(process, marker);
+        lee_unlock();
+    }
 }
 
 void lee_channel_want(const struct lee_site *site, const struct lee_endpoint *end, const struct lee_contract *contract) {
@@ -381,7 +385,10 @@ static inline int32_t head_of(const struct lee_endpoint *end) {
 }
 
 int32_t lee_channel_head(const struct lee_endpoint *end) {
-    return head_of(end);
+    lee_lock();
+    int32_t head = head_of(end);
+    lee_unlock();
+    return head;
 }
 
 static inline void take(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {

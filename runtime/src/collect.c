@@ -49,6 +49,7 @@ bool lee_heap_poll(struct lee_heap *heap, size_t bytes) {
 #include "system.h"
 #include "text.h"
 #include "units.h"
+#include "worker.h"
 
 void lee_marks_clear(struct lee_heap *heap) {
     lee_small_clear_marks(heap);
@@ -233,9 +234,13 @@ void lee_heap_collect(struct lee_heap *heap) {
     lee_marks_clear(heap);
     uint64_t marking = lee_system_time();
     bool accounts = lee_account_due(heap);
+    if (accounts) /* the tables are of one collection at a time */
+        lee_lock();
     mark(heap, accounts);
     heap->counts.mark_last = lee_system_time() - marking;
     end(heap, accounts, 0);
+    if (accounts)
+        lee_unlock();
     heap->collection.ended = lee_system_time();
     count_pause(heap, heap->collection.ended - start);
     if (heap->trace)

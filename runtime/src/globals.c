@@ -4,6 +4,7 @@
  * for the sorted table, or when two units name the same address with different sizes, more is read
  * than need be, never less. */
 #include "collect.h"
+#include "worker.h"
 
 #include <lee/globals.h>
 
@@ -48,7 +49,7 @@ static void sort(struct lee_global *globals, size_t count) {
     }
 }
 
-void lee_globals_sort(void) {
+static void sort_all(void) {
     if (is_sorted)
         return;
     sorted.bytes = 0;
@@ -64,6 +65,12 @@ void lee_globals_sort(void) {
     }
     sort(sorted.data, sorted.bytes / sizeof(struct lee_global));
     is_sorted = true;
+}
+
+void lee_globals_sort(void) {
+    lee_lock(); /* of the workers, one does it */
+    sort_all();
+    lee_unlock();
 }
 
 /* The first that ends behind `address`, if they do not overlap. */

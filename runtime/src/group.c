@@ -509,6 +509,8 @@ void lee_group_stack_over(struct lee_process *process) {
 
 /* All others have stopped. */
 static bool starved(struct lee_process *process, bool over, size_t bytes) {
+    if (lee_many && !over && fits(process->group, LEE_GROUP_BYTES, bytes))
+        return true; /* until they had, others gave something back */
     if (collect_others(process, bytes) || judge(process->group, LEE_GROUP_BYTES, bytes))
         return true;
     if (over) { /* it fits, but only by collecting all the time */

@@ -235,6 +235,7 @@ int lee_heap_unaligned;
 
 typedef uintptr_t __attribute__((aligned(1), may_alias)) unaligned_word;
 
+/* Static data may be written by other threads meanwhile. */
 LEE_UNCHECKED_INLINE uintptr_t word_at(uintptr_t at) {
     return *(const unaligned_word *)at;
 }

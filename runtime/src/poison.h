@@ -41,7 +41,11 @@ void __lsan_register_root_region(const void *start, size_t size);
 #define LEE_UNPOISON(start, size) ((void)(start), (void)(size))
 #define LEE_LEAK_ROOT(start, size) ((void)(start), (void)(size))
 #define LEE_UNCHECKED
+#ifdef LEE_TSAN /* marking reads static data while other threads write theirs */
+#define LEE_UNCHECKED_INLINE __attribute__((no_sanitize("thread"))) static
+#else
 #define LEE_UNCHECKED_INLINE static inline __attribute__((always_inline))
+#endif
 #endif
 
 #endif

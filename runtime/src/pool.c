@@ -19,6 +19,7 @@
 
 #include "deadlock.h"
 #include "heap_limit.h"
+#include "poison.h"
 #include "preempt.h"
 #include "reactor.h"
 #include "signals.h"
@@ -79,8 +80,16 @@ static void wake(struct lee_worker *worker) {
 
 /* Its slice ends as soon as it can be stopped. */
 static void interrupt(const struct lee_worker *worker) {
-    if (lee_preempt_runs)
+    if (lee_preempt_runs())
         syscall(SYS_tgkill, getpid(), worker->thread, LEE_SIGNAL_SLICE);
+}
+
+/* There is something in its queue. */
+static void call(struct lee_worker *worker) {
+    if (worker->idles)
+        wake(worker);
+    else
+        interrupt(worker);
 }
 
 static void *begin_thread(void *argument);
@@ -136,6 +145,7 @@ static void append(struct lee_worker *worker, struct lee_process *process) {
 
 static void take_off(struct lee_process *process) {
     struct lee_worker *worker = process->on;
+    process->on = NULL;
     if (process->queue_previous != NULL)
         process->queue_previous->queue_next = process->queue_next;
     else
@@ -169,10 +179,7 @@ void lee_worker_ready(struct lee_process *process) {
         append(worker, process);
     }
     if (worker != self) {
-        if (worker->idles)
-            wake(worker);
-        else
-            interrupt(worker);
+        call(worker);
         return;
     }
     if (self->unarmed) {
@@ -185,7 +192,7 @@ void lee_worker_ready(struct lee_process *process) {
 
 void lee_worker_unready(struct lee_process *process) {
     process->queued = false;
-    if (process->share != NULL && process->pinned == NULL)
+    if (process->on == NULL)
         lee_share_unready(process);
     else
         take_off(process);
@@ -200,7 +207,7 @@ static struct lee_process *steal(const struct lee_worker *self) {
             continue;
         for (struct lee_process *process = from->head; process != NULL; process = process->queue_next) {
             bool old = now - process->ready_since > STOLEN_AFTER || is_fresh(process) || process != from->head;
-            if (process->pinned == NULL && old)
+            if (process->pinned == NULL && !process->stopped && old)
                 return process;
         }
     }
@@ -209,18 +216,21 @@ static struct lee_process *steal(const struct lee_worker *self) {
 
 /* The process that this worker runs next; null if there is none. It is in no queue any more. */
 static struct lee_process *choose(struct lee_worker *self, bool yields) {
-    struct lee_process *process = NULL;
-    if (lee_shares_used && lee_shares_ready > 0)
-        process = lee_share_next(self->head != NULL, yields);
-    if (process != NULL)
-        return process;
+    struct lee_process *process;
+    while (lee_shares_used && lee_shares_ready > 0 && (process = lee_share_next(self->head != NULL, yields)) != NULL) {
+        if (!process->stopped || process->last == self)
+            return process;
+        process->queued = true; /* it is its turn, where it was stopped */
+        append(process->last, process);
+        call(process->last);
+    }
     process = self->head != NULL ? self->head : steal(self);
     if (process != NULL)
         lee_worker_unready(process);
     return process;
 }
 
-bool lee_worker_has_others(void) {
+LEE_UNWATCHED bool lee_worker_has_others(void) {
     const struct lee_worker *self = &lee_worker;
     const struct lee_worker *stopper = __atomic_load_n(&pool.stopper, __ATOMIC_RELAXED);
     return (stopper != NULL && stopper != self) || __atomic_load_n(&self->head, __ATOMIC_RELAXED) != NULL ||
@@ -246,14 +256,22 @@ static void sleep_until_woken(struct lee_worker *self) {
     lee_lock_retake(depth);
 }
 
-void lee_world_stop_many(void) {
+/* The compiler believes that a thread-local stays where it is; a process that gives way may go on
+ * on another thread. */
+static __attribute__((noinline)) struct lee_worker *worker_now(void) {
     struct lee_worker *self = &lee_worker;
+    __asm__ volatile("" : "+r"(self));
+    return self;
+}
+
+void lee_world_stop_many(void) {
+    struct lee_worker *self = worker_now();
     while (pool.stopper != NULL && pool.stopper != self) {
         if (self->idles)
             sleep_until_woken(self);
         else
             lee_task_give_way(); /* which may be for ever */
-        self = &lee_worker;
+        self = worker_now();
     }
     if (pool.stops++ > 0)
         return;
@@ -334,7 +352,7 @@ static bool watch(void) {
     for (uint64_t start = lee_system_time(); !any && lee_system_time() - start < WATCH;) {
         for (int i = 0; i < SPINS && !any; i++) {
             any = atomic_load_explicit(&pool.events, memory_order_acquire) != seen;
-            lee_pause();
+            lee_relax();
         }
     }
     lee_lock_many();
@@ -419,16 +437,17 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
     if (ran->foreign != NULL && !over)
         process->pinned = self; /* C's frames may know their thread */
     bool stop = pool.stopper != NULL;
-    if (!over && process->tasks.head != NULL && !stop && !outside)
-        return lee_task_first_ready(process);
-    process->worker = NULL;
-    if (!over && process->tasks.head != NULL)
-        lee_worker_ready(process);
     if (--self->looks <= 0) {
         self->looks = LOOKS;
         if (pool.polls == NULL && lee_reactor_has_waits())
-            lee_reactor_look(false);
+            lee_reactor_look(false); /* which may resume a task of this process */
     }
+    if (!over && process->tasks.head != NULL && !stop && !outside)
+        return lee_task_first_ready(process);
+    process->worker = NULL;
+    process->last = self;
+    if (!over && process->tasks.head != NULL)
+        lee_worker_ready(process);
     struct lee_process *next = stop ? NULL : choose(self, yields);
     if (next != NULL) {
         next->worker = self;
@@ -530,6 +549,7 @@ void lee_pool_begin(void) {
     pool.count = pool.running = 1;
     self->pinned = self->worker = &lee_worker;
     pool.first = self;
+    lee_preempt_begin();
     join(&lee_worker, process, 0);
     lee_many = true;
 }

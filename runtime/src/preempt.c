@@ -16,6 +16,7 @@
 
 #include <cpuid.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -38,7 +39,6 @@ enum {
 };
 
 uint64_t lee_preempt_stops, lee_preempt_misses;
-bool lee_preempt_runs;
 
 /* Of the thread: timers of the kernel. */
 static _Thread_local struct {
@@ -46,7 +46,7 @@ static _Thread_local struct {
     int slice, again;
     uint32_t random;
 } timers;
-static long slice_length = SLICE;
+static long slice_length; /* in microseconds; 0: slices do not end */
 
 /* The code of the program; none in a program of C only. */
 extern const char __start_lee_text[] __attribute__((weak)), __stop_lee_text[] __attribute__((weak));
@@ -177,10 +177,10 @@ LEE_UNCHECKED static void slice_is_over(int signal, siginfo_t *info, void *conte
         *(uintptr_t *)sp = pc;
         registers[REG_RSP] = (greg_t)sp;
         registers[REG_RIP] = (greg_t)(uintptr_t)lee_preempt_land;
-        lee_preempt_stops++;
+        __atomic_fetch_add(&lee_preempt_stops, 1, __ATOMIC_RELAXED);
     } else {
         lee_slice_over = true;
-        lee_preempt_misses++;
+        __atomic_fetch_add(&lee_preempt_misses, 1, __ATOMIC_RELAXED);
         try_again();
     }
     errno = error;
@@ -205,36 +205,52 @@ static bool make_timer(clockid_t clock, int *timer) {
     return syscall(SYS_timer_create, clock, &event, timer) == 0;
 }
 
-void lee_preempt_begin(void) {
+/* What all threads have in common. */
+static void prepare(void) {
     struct sigaction action = {.sa_sigaction = slice_is_over, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
-    if (timers.begun)
-        return;
-    timers.begun = true;
     lee_top_begin();
     if (lee_task_is_seeded()) /* processes switch where they wait */
         return;
-    slice_length = (long)lee_setting_number(SLICE_MOST, "LEE_SLICE", SLICE);
-    if (slice_length == 0 || (uintptr_t)__stop_lee_text == (uintptr_t)__start_lee_text)
+    long length = (long)lee_setting_number(SLICE_MOST, "LEE_SLICE", SLICE);
+    if (length == 0 || (uintptr_t)__stop_lee_text == (uintptr_t)__start_lee_text)
         return;
     measure_state();
     lee_preempt_find_leaves();
     sigemptyset(&action.sa_mask);
-    if (!make_timer(slice_length < CPU_LEAST ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &timers.slice) ||
-        !make_timer(CLOCK_MONOTONIC, &timers.again) || sigaction(LEE_SIGNAL_SLICE, &action, NULL) != 0)
+    if (sigaction(LEE_SIGNAL_SLICE, &action, NULL) == 0)
+        slice_length = length;
+}
+
+void lee_preempt_begin(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (timers.begun)
+        return;
+    timers.begun = true;
+    pthread_once(&once, prepare);
+    if (slice_length == 0 ||
+        !make_timer(slice_length < CPU_LEAST ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &timers.slice) ||
+        !make_timer(CLOCK_MONOTONIC, &timers.again))
         return; /* the same */
-    timers.runs = lee_preempt_runs = true;
+    timers.runs = true;
     lee_preempt_arm();
+}
+
+bool lee_preempt_runs(void) {
+    return slice_length > 0;
 }
 
 #else
 
 uint64_t lee_preempt_stops, lee_preempt_misses;
-bool lee_preempt_runs;
 
 void lee_preempt_begin(void) {
     lee_top_begin();
 }
 void lee_preempt_arm(void) {}
 void lee_preempt_soon(void) {}
+
+bool lee_preempt_runs(void) {
+    return false;
+}
 
 #endif

@@ -18,8 +18,9 @@ enum { LEE_SIGNAL_SLICE = 16 /* SIGSTKFLT, which other systems and some headers 
 void lee_preempt_begin(void);
 /* The slice ends early: the running process is stopped as soon as it stands in its own code. */
 void lee_preempt_soon(void) __attribute__((weak));
-/* The signal has its handler, so a thread may be sent it. */
-extern bool lee_preempt_runs;
+/* Whether slices end: the signal has its handler, so that a thread may be sent it. For a thread
+ * that has called `lee_preempt_begin`. */
+bool lee_preempt_runs(void);
 /* Another process can run again, after the timer was stopped because none could. */
 void lee_preempt_arm(void) __attribute__((weak));
 

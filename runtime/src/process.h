@@ -85,7 +85,8 @@ struct lee_process {
     bool begun;                 /* its code has run */
     struct lee_worker *worker;  /* that runs it; null: none does */
     struct lee_worker *pinned;  /* the only one that may; null: any */
-    struct lee_worker *on;      /* in whose queue it is */
+    struct lee_worker *on;      /* in whose queue it is; null: in none, or in that of its share */
+    struct lee_worker *last;    /* that ran it last */
     uint64_t ready_since;       /* in cycles */
 #endif
 };

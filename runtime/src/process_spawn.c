@@ -66,7 +66,8 @@ static _Thread_local struct {
     size_t count;
 } records;
 
-static struct lee_process_record *new_record(void) {
+/* Not inline, as `release_record`: the caller may have gone to another thread, whose list is another. */
+static __attribute__((noinline)) struct lee_process_record *new_record(void) {
     struct lee_process_record *record = records.free;
     if (record != NULL) {
         records.free = record->next;
@@ -78,7 +79,7 @@ static struct lee_process_record *new_record(void) {
     return record;
 }
 
-static void release_record(struct lee_process_record *record) {
+static __attribute__((noinline)) void release_record(struct lee_process_record *record) {
     if (record == NULL)
         return;
     lee_lock();

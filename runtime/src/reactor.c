@@ -37,6 +37,7 @@ int64_t lee_deadline(int64_t nanoseconds) {
 #include <unistd.h>
 
 #include "fds.h"
+#include "poison.h"
 #include "process.h"
 #include "task.h"
 #include "top.h"
@@ -403,7 +404,7 @@ void lee_reactor_look(bool block) {
     errno = error;
 }
 
-bool lee_reactor_has_waits(void) {
+LEE_UNWATCHED bool lee_reactor_has_waits(void) {
     return reactor.first != NULL || reactor.timers != NULL;
 }
 

@@ -22,6 +22,7 @@
 #include "maps.h"
 #include "report.h"
 #include "task.h"
+#include "worker.h"
 
 enum {
     NULL_PAGE = 4096,             /* architecture.md: constant offsets below are left to the trap */
@@ -155,8 +156,10 @@ static void handle(int signal, siginfo_t *info, void *context) {
     struct lee_frame frame = trapped_frame(context);
     /* SIGTRAP is a debugger's too: only a trap instruction counts, which some compilers use for
      * unreachable code. */
+    lee_lock(); /* of the workers, one reports at a time */
     bool sent = info->si_code <= 0 || (signal == SIGTRAP && info->si_code != SI_KERNEL && info->si_code != TRAP_BRKPT);
     if (sent || (is_function(handler_before(signal)) && !is_ours(&frame))) {
+        lee_unlock();
         pass_on(signal, info, context);
         return;
     }

@@ -876,7 +876,7 @@ void lee_tasks_drop(struct lee_process *process, bool standing) {
         for (struct lee_task *task = at->tasks; task != NULL; task = task->next) {
             leave_wait(task);
             leave_foreign(task);
-            if (!is_running(task))
+            if (!(standing && is_running(task)))
                 forget_fiber(task);
 #ifdef LEE_ASAN
             /* Else the pages of arenas go with the heap. */
@@ -897,6 +897,9 @@ void lee_task_leave_for_ever(struct lee_process *over, void (*arrived)(struct le
     worker.left = true;
     worker.arrived = arrived;
     over->tasks.head = over->tasks.tail = over->tasks.queued = NULL;
+#ifdef LEE_TSAN
+    over->tasks.first.fake_stack = __tsan_get_current_fiber(); /* it may have ended on the stack of another task */
+#endif
     run(next_of(&over->tasks.first), true);
     __builtin_unreachable();
 }

@@ -30,7 +30,7 @@ static __attribute__((noinline)) void take_slowly(void) {
         if (__atomic_load_n(&lock, __ATOMIC_RELAXED) == 0 &&
             __atomic_compare_exchange_n(&lock, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             return;
-        lee_pause();
+        lee_relax();
     }
     int error = errno;
     while (__atomic_exchange_n(&lock, 2, __ATOMIC_ACQUIRE) != 0)

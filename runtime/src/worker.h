@@ -62,7 +62,7 @@ void lee_unlock_many(void);
 void lee_futex_wait(int *word, int value);
 void lee_futex_wake(int *word);
 
-static inline void lee_pause(void) {
+static inline void lee_relax(void) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #else

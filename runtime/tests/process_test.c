@@ -182,7 +182,7 @@ static int ends_in_a_task(void *argument) {
     return 0;
 }
 
-#if !defined(LEE_ASAN)
+#if !defined(LEE_ASAN) && !defined(LEE_TSAN)
 static int traps(void *argument) {
     acquire();
     volatile int *nowhere = *(int **)argument;
@@ -235,7 +235,7 @@ static void test_ends(void) {
         CHECK(end_of(LEE_LIMIT).how == LEE_LIMIT);
         end = lee_process_wait(lee_process_spawn(NULL, ends_in_a_task, NULL, 0));
         CHECK(end.how == LEE_EXITED && end.status == 5);
-#if !defined(LEE_ASAN)
+#if !defined(LEE_ASAN) && !defined(LEE_TSAN)
         int *nowhere = NULL;
         end = lee_process_wait(lee_process_spawn(NULL, traps, &nowhere, sizeof nowhere));
         CHECK(end.how == LEE_FAULTED && strcmp(end.message, "null pointer") == 0);
@@ -252,7 +252,11 @@ static void test_ends(void) {
 }
 
 static void test_many(void) {
+#ifdef LEE_TSAN
+    enum { ALIVE = 200, SPAWNS = 3000 };
+#else
     enum { ALIVE = 2000, SPAWNS = 100000 };
+#endif
     size_t charged = 0;
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < SPAWNS / 3; i++)

@@ -1,0 +1,393 @@
+/* Several workers: processes run at the same time, move from thread to thread, and are ended by
+ * others while they run.
+ *
+ * `worker_test N` does N times the work. WORKER_TEST_SHOW=1 prints what it takes. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <lee/channel.h>
+#include <lee/collect.h>
+#include <lee/custodian.h>
+#include <lee/delta.h>
+#include <lee/heap.h>
+#include <lee/io.h>
+#include <lee/lee.h>
+#include <lee/owned.h>
+#include <lee/process.h>
+#include <lee/task.h>
+
+#include "../src/collect.h"
+#include "../src/custodian.h"
+#include "../src/dispose.h"
+#include "../src/io_library.h"
+#include "../src/poison.h"
+#include "../src/process.h"
+#include "../src/units.h"
+#include "../src/worker.h"
+#include "check.h"
+
+#if defined(__x86_64__) && !defined(LEE_TSAN)
+#define STOPS true /* processes that compute can be stopped */
+#else
+#define STOPS false
+#endif
+
+enum { PING = 1, PONG };
+static const struct lee_contract pings = {.name = "Pings", .places = {1, 1}, .bytes = 8, .messages = 2};
+
+static void push_end(struct lee_work *work, void *element) {
+    lee_push_endpoint(work, *(struct lee_endpoint **)element);
+}
+static const struct lee_owned handed_end = {.size = sizeof(struct lee_endpoint *), .drop = push_end};
+
+static struct lee_pid *spawn_with(int (*entry)(void *), struct lee_endpoint *end) {
+    return lee_process_spawn_with(NULL, entry, &end, sizeof end, &handed_end, false);
+}
+
+/* Gives way, where nothing else would end the slice. */
+static void pass(void) {
+    if (!STOPS)
+        lee_task_yield();
+}
+
+static int64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* --- at the same time ------------------------------------------------------------------------ */
+
+/* Two processes meet: each goes on when it has seen the other arrive, and neither waits. On one
+ * worker that takes a slice for each step. */
+static atomic_int arrived[2];
+
+LEE_CODE static int meets(void *argument) {
+    int number = *(int *)argument;
+    for (int i = 1; i <= 5; i++) {
+        atomic_store(&arrived[number], i);
+        while (atomic_load(&arrived[1 - number]) < i) {
+            sched_yield(); /* the system's: it is no call of the runtime */
+            pass();
+        }
+    }
+    return 0;
+}
+
+static void test_at_once(void) {
+    for (int round = 0; round < 10; round++) {
+        struct lee_pid *pids[2];
+        for (int i = 0; i < 2; i++)
+            arrived[i] = 0;
+        for (int i = 0; i < 2; i++)
+            pids[i] = lee_process_spawn(NULL, meets, &i, sizeof i);
+        for (int i = 0; i < 2; i++)
+            CHECK(lee_process_wait(pids[i]).how == LEE_RETURNED);
+    }
+}
+
+static atomic_bool settled;
+
+static int answers(void *argument) {
+    struct lee_endpoint *end = *(struct lee_endpoint **)argument;
+    const int32_t patterns[] = {PING, LEE_CLOSED};
+    int64_t n;
+    int count = 0;
+    lee_process->pinned = lee_process->worker;
+    atomic_store(&settled, true);
+    while (lee_channel_select(NULL, &end, 1, patterns, 2, false) == 0) {
+        lee_channel_take(end, PING, &n, sizeof n);
+        n++;
+        lee_channel_send(end, PONG, &n, sizeof n);
+        count++;
+    }
+    lee_channel_close(end);
+    return count;
+}
+
+/* The first process stays on the first worker, which it keeps busy until another one has taken the
+ * second process: each message crosses. */
+static void test_round_trips(int rounds) {
+    struct lee_endpoint *ends[2];
+    lee_channel_make(NULL, &pings, ends);
+    struct lee_pid *pid = spawn_with(answers, ends[LEE_EXPORTER]);
+    int64_t wrong = 0, start = 0;
+    while (!atomic_load(&settled))
+        sched_yield(); /* the system's */
+    for (int64_t i = 0, n; i < rounds; i++) {
+        lee_channel_send(ends[LEE_IMPORTER], PING, &i, sizeof i);
+        lee_channel_receive(NULL, ends[LEE_IMPORTER], PONG, &n, sizeof n);
+        wrong += n != i + 1;
+        start = i == 0 ? now() : start;
+    }
+    if (getenv("WORKER_TEST_SHOW") != NULL)
+        printf("round trip between two workers: %.0f ns\n", (double)(now() - start) / (rounds - 1));
+    CHECK(wrong == 0);
+    lee_channel_close(ends[LEE_IMPORTER]);
+    CHECK(lee_process_wait(pid).status == rounds);
+}
+
+/* --- moving ---------------------------------------------------------------------------------- */
+
+struct node {
+    struct node *next;
+    size_t value;
+};
+static const struct lee_layout node_layout = {.bytes = sizeof(struct node), .words = 1, .name = "node"};
+
+static struct node *list(size_t length) {
+    struct node *first = NULL;
+    for (size_t i = 0; i < length; i++) {
+        struct node *node = lee_heap_alloc_typed(NULL, sizeof *node, &node_layout);
+        node->next = first;
+        node->value = i;
+        first = node;
+    }
+    return first;
+}
+
+static bool is_list(const struct node *at, size_t length) {
+    while (length > 0 && at != NULL && at->value == length - 1)
+        at = at->next, length--;
+    return length == 0 && at == NULL;
+}
+
+static int64_t own_number LEE_IN_GLOBALS = 7;
+int *lee_errno(void);
+
+/* A process sees its own heap, variables and `errno` wherever it goes on. */
+static int moves(void *argument) {
+    int number = *(int *)argument, changes = 0;
+    struct lee_worker *last = lee_process->worker;
+    struct node *mine = list(300);
+    *LEE_VARIABLE_AT(own_number) = number;
+    for (int i = 0; i < 300; i++) {
+        *lee_errno() = number;
+        lee_task_yield();
+        if (*lee_errno() != number || *LEE_VARIABLE_AT(own_number) != number || !is_list(mine, 300))
+            return -1;
+        list(30);
+        if (i % 50 == 0)
+            lee_collect();
+        changes += last != lee_process->worker;
+        last = lee_process->worker;
+    }
+    return changes;
+}
+
+static void test_moves(void) {
+    struct lee_pid *pids[8];
+    int changes = 0;
+    for (int i = 0; i < 8; i++)
+        pids[i] = lee_process_spawn(NULL, moves, &i, sizeof i);
+    for (int i = 0; i < 8; i++) {
+        int status = lee_process_wait(pids[i]).status;
+        CHECK(status >= 0);
+        changes += status;
+    }
+    if (getenv("WORKER_TEST_SHOW") != NULL)
+        printf("changes of worker: %d of %d\n", changes, 8 * 300);
+}
+
+/* --- ends ------------------------------------------------------------------------------------ */
+
+LEE_CODE static int spins(void *argument) {
+    (void)argument;
+    for (;;)
+        pass();
+    return 0;
+}
+
+/* Allocates, sends to itself, never waits. */
+static int churns(void *argument) {
+    (void)argument;
+    for (;;) {
+        struct lee_endpoint *ends[2];
+        lee_channel_make(NULL, &pings, ends);
+        int64_t n = 5;
+        lee_channel_send(ends[0], PING, &n, sizeof n);
+        lee_channel_close(ends[0]);
+        lee_channel_close(ends[1]);
+        list(20);
+        lee_task_yield();
+    }
+    return 0;
+}
+
+static void test_kills(int count) {
+    enum { ALIVE = 5 };
+    struct lee_pid *pids[ALIVE];
+    size_t charged = 0;
+    for (int i = 0; i < ALIVE; i++)
+        pids[i] = lee_process_spawn(NULL, i % 2 == 0 ? spins : churns, NULL, 0);
+    for (int n = 0; n < count; n++) {
+        int victim = (int)(random_number() % ALIVE);
+        lee_process_kill(pids[victim]);
+        CHECK(lee_process_wait(pids[victim]).how == LEE_KILLED);
+        pids[victim] = lee_process_spawn(NULL, random_number() % 2 == 0 ? spins : churns, NULL, 0);
+        if (n == count / 4)
+            charged = lee_memory_charged();
+    }
+    for (int i = 0; i < ALIVE; i++)
+        lee_process_kill(pids[i]);
+    lee_collect();
+    lee_heap_idle(lee_heap_self());
+    CHECK(lee_memory_charged() <= charged + (1 << 20));
+}
+
+static struct lee_pid *spawn_in(struct lee_custodian *custodian, int (*entry)(void *), int number) {
+    struct lee_custodian *before = lee_custodian_enter(custodian);
+    struct lee_pid *pid = lee_process_spawn(NULL, entry, &number, sizeof number);
+    lee_custodian_enter(before);
+    return pid;
+}
+
+/* Two processes kill each other's, over and over: both want to stop all others. */
+static int kills(void *argument) {
+    int count = *(int *)argument;
+    for (int i = 0; i < count; i++) {
+        struct lee_pid *pid = lee_process_spawn(NULL, spins, NULL, 0);
+        if (i % 2 == 0)
+            lee_task_yield();
+        lee_process_kill(pid);
+        if (lee_process_wait(pid).how != LEE_KILLED)
+            return 1;
+    }
+    return 0;
+}
+
+static void test_killers(int count) {
+    struct lee_custodian *custodian = lee_custodian_new(NULL);
+    struct lee_pid *pids[3], *doomed = spawn_in(custodian, kills, 1 << 30);
+    for (int i = 0; i < 3; i++)
+        pids[i] = lee_process_spawn(NULL, kills, &count, sizeof count);
+    for (int i = 0; i < 3; i++)
+        CHECK(lee_process_wait(pids[i]).status == 0);
+    lee_process_kill(doomed);
+    CHECK(lee_process_wait(doomed).how == LEE_KILLED);
+    lee_custodian_shutdown(custodian); /* the one that it was about to kill */
+}
+
+/* --- custodians ------------------------------------------------------------------------------ */
+
+static int grows(void *argument) {
+    (void)argument;
+    struct node *kept = NULL;
+    for (size_t i = 0;; i++) {
+        struct node *node = lee_heap_alloc_typed(NULL, sizeof *node, &node_layout);
+        node->next = kept;
+        kept = node;
+        if (i % 1000 == 0)
+            lee_task_yield();
+    }
+    return 0;
+}
+
+static void test_custodians(int count) {
+    for (int round = 0; round < count; round++) {
+        struct lee_custodian *custodian = lee_custodian_new(NULL), *limited = lee_custodian_new(NULL);
+        struct lee_pid *spinning[3], *growing[2], *beside = spawn_in(limited, churns, 0);
+        lee_custodian_limit(limited, 4 << 20, NULL);
+        for (int i = 0; i < 3; i++)
+            spinning[i] = spawn_in(custodian, i == 1 ? churns : spins, 0);
+        for (int i = 0; i < 2; i++)
+            growing[i] = spawn_in(limited, grows, 0);
+        for (int i = 0; i < 2; i++)
+            CHECK(lee_process_wait(growing[i]).how == LEE_LIMIT);
+        CHECK(lee_process_wait(beside).how == LEE_LIMIT);
+        lee_custodian_shutdown(custodian);
+        for (int i = 0; i < 3; i++)
+            CHECK(lee_process_wait(spinning[i]).how == LEE_LIMIT);
+        for (int kind = 0; kind < LEE_GROUP_KINDS; kind++)
+            CHECK(custodian->group->uses[kind] == 0 && limited->group->uses[kind] == 0);
+    }
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+static int sleeps(void *argument) {
+    struct timespec pause = {0, *(int *)argument};
+    for (int i = 0; i < 20; i++)
+        lee_nanosleep(&pause, NULL);
+    return 0;
+}
+
+static void test_waits(void) {
+    struct lee_pid *pids[6];
+    for (int i = 0; i < 6; i++) {
+        int pause = 1000 << i;
+        pids[i] = lee_process_spawn(NULL, sleeps, &pause, sizeof pause);
+    }
+    for (int i = 0; i < 6; i++)
+        CHECK(lee_process_wait(pids[i]).how == LEE_RETURNED);
+}
+
+static void waits_for_nothing(void *argument) {
+    (void)argument;
+    struct lee_endpoint *ends[2];
+    setenv("LEE_WORKERS", "3", 1);
+    lee_start(0, NULL);
+    lee_process_wait(lee_process_spawn(NULL, sleeps, &(int){1000}, sizeof(int)));
+    lee_channel_make(NULL, &pings, ends);
+    lee_channel_receive(NULL, ends[0], PING, NULL, 0);
+}
+
+static void ends_while_others_run(void *argument) {
+    setenv("LEE_WORKERS", "3", 1);
+    lee_start(0, NULL);
+    for (int i = 0; i < 4; i++)
+        lee_process_spawn(NULL, i % 2 == 0 ? spins : churns, NULL, 0);
+    for (int i = 0; i < 10; i++)
+        lee_task_yield();
+    if (argument != NULL)
+        lee_fault_message(NULL, "on purpose");
+    if (UNDER_ASAN) /* which takes what those have that run for lost */
+        _exit(3);
+    exit(3);
+}
+
+static void test_program_ends(void) {
+    struct child child;
+    run_child(&child, waits_for_nothing, NULL);
+    check_holds("deadlock", child.output, "deadlock: every task of every process waits");
+    for (int i = 0; i < 5; i++) {
+        run_child(&child, ends_while_others_run, NULL);
+        CHECK(child.status == 3);
+        run_child(&child, ends_while_others_run, "");
+        check_holds("fault", child.output, "on purpose");
+    }
+}
+
+static void show(const char *what) {
+    if (getenv("WORKER_TEST_SHOW") != NULL)
+        printf("%s\n", what), fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+    int times = argc > 1 ? atoi(argv[1]) : 1;
+    setenv("LEE_SLICE", STOPS ? "200" : "0", 1);
+    test_program_ends();
+    setenv("LEE_WORKERS", "3", 0);
+    lee_start(0, NULL);
+    test_at_once();
+    show("at_once");
+    CHECK(lee_many);
+    test_round_trips(2000 * times);
+    show("round_trips");
+    test_moves();
+    show("moves");
+    test_waits();
+    show("waits");
+    test_kills(200 * times);
+    show("kills");
+    test_killers(20 * times);
+    show("killers");
+    test_custodians(3 * times);
+    show("custodians");
+    return check_end();
+}
