@@ -13,6 +13,7 @@
 
 #include "../src/process.h"
 #include "../src/reactor.h"
+#include "../src/worker.h"
 #include "check.h"
 
 enum { PING = 1, PONG, NUMBER };
@@ -297,7 +298,7 @@ static void test_carried(void) {
         spawn_with(never_receives, over[LEE_EXPORTER]);
         lee_channel_receive(NULL, over[LEE_IMPORTER], PLAIN, NULL, 0);
         carry(over[LEE_IMPORTER], ends[LEE_EXPORTER]);
-        CHECK(lee_channel_head(ends[LEE_IMPORTER]) == LEE_EMPTY);
+        CHECK(lee_many || lee_channel_head(ends[LEE_IMPORTER]) == LEE_EMPTY);
         CHECK(lee_channel_select(NULL, &ends[LEE_IMPORTER], 1, closed, 1, false) == 0);
         lee_channel_close(ends[LEE_IMPORTER]);
         lee_channel_make(NULL, &pings, ends);
