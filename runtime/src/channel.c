@@ -406,10 +406,17 @@ static inline void take(struct lee_endpoint *end, int32_t message, void *argumen
         lee_walk_local_parts(LEE_WALK_ARRIVE, arguments, bytes, owned);
 }
 
-void lee_channel_take(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
-    lee_lock();
+static __attribute__((noinline)) void take_locked(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
+    lee_lock_many();
     take(end, message, arguments, bytes);
-    lee_unlock();
+    lee_unlock_many();
+}
+
+void lee_channel_take(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
+    if (__builtin_expect(lee_many, 0))
+        take_locked(end, message, arguments, bytes);
+    else
+        take(end, message, arguments, bytes);
 }
 
 /* --- waiting --------------------------------------------------------------------------------------------------------------- */
@@ -440,11 +447,11 @@ static void wait_for(struct lee_endpoint *const *ends, unsigned count) {
     wait_until(ends, count, LEE_FOR_EVER);
 }
 
-void lee_channel_receive(const struct lee_site *site, struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
+static inline __attribute__((always_inline)) void receive(const struct lee_site *site, struct lee_endpoint *end, int32_t message,
+                                                          void *arguments, size_t bytes) {
     int32_t head;
     if (end == NULL)
         lee_fault_null(site);
-    lee_lock();
     while ((head = head_of(end)) == LEE_EMPTY)
         wait_for(&end, 1);
     if (head == LEE_CLOSED)
@@ -452,7 +459,20 @@ void lee_channel_receive(const struct lee_site *site, struct lee_endpoint *end, 
     if (head != message)
         fault(site, end, "receive: ", head, " came and is not what is received, in a channel of ");
     take(end, message, arguments, bytes);
-    lee_unlock();
+}
+
+static __attribute__((noinline)) void receive_locked(const struct lee_site *site, struct lee_endpoint *end, int32_t message,
+                                                     void *arguments, size_t bytes) {
+    lee_lock_many();
+    receive(site, end, message, arguments, bytes);
+    lee_unlock_many();
+}
+
+void lee_channel_receive(const struct lee_site *site, struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
+    if (__builtin_expect(lee_many, 0))
+        receive_locked(site, end, message, arguments, bytes);
+    else
+        receive(site, end, message, arguments, bytes);
 }
 
 enum { TAKEN, POSSIBLE, GONE };
@@ -506,20 +526,31 @@ static void want_ends(const struct lee_site *site, struct lee_endpoint *const *e
     }
 }
 
-int lee_channel_select(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
+static inline __attribute__((always_inline)) int select_from(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
                        unsigned cases, bool has_default) {
     want_ends(site, ends, count);
-    lee_lock();
     for (;;) {
         int found = count == 1 ? choose_of_one(ends[0], patterns, cases) : choose(ends, count, patterns, cases);
         if (found == NEVER && !has_default)
             lee_fault_message(site, "receive: no case can match any more");
-        if (found != WAIT) {
-            lee_unlock();
+        if (found != WAIT)
             return found;
-        }
         wait_for(ends, count);
     }
+}
+
+static __attribute__((noinline)) int select_locked(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count,
+                                                   const int32_t *patterns, unsigned cases, bool has_default) {
+    lee_lock_many();
+    int found = select_from(site, ends, count, patterns, cases, has_default);
+    lee_unlock_many();
+    return found;
+}
+
+int lee_channel_select(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
+                       unsigned cases, bool has_default) {
+    return __builtin_expect(lee_many, 0) ? select_locked(site, ends, count, patterns, cases, has_default)
+                                         : select_from(site, ends, count, patterns, cases, has_default);
 }
 
 int64_t lee_channel_deadline(int64_t milliseconds) {

@@ -469,6 +469,7 @@ static void join(struct lee_worker *self, struct lee_process *idle, int number) 
     self->number = number;
     self->thread = (int)syscall(SYS_gettid);
     self->left = self->rests = true;
+    self->error = &errno;
     self->unarmed = false;
     self->turns = 0;
     self->looks = LOOKS;

@@ -365,7 +365,7 @@ static void run(struct lee_task *to, bool for_ever) {
     uintptr_t here = from->foreign != NULL ? from->foreign->left : (uintptr_t)__builtin_frame_address(0);
     if (here < from->lowest)
         from->lowest = here;
-    from->error = errno;
+    from->error = *worker.error;
     from->arenas = process->arenas.running;
     if (__builtin_expect(process->watched, 0) && !for_ever && (worker.deep = lee_group_note_stack(from)) != NULL)
         worker.left = true;
@@ -382,7 +382,7 @@ static void run(struct lee_task *to, bool for_ever) {
     lee_switch(&from->sp, to->sp);
     enter_fiber(from);
     arrive();
-    errno = from->error;
+    *worker.error = from->error;
 }
 
 /* One that waits for a finalizer queue may collect, which may fill it. */
@@ -818,6 +818,7 @@ void lee_task_wake(const struct lee_finalizer_queue *queue) {
 void lee_task_used(void) {
     if (!lee_tasks_used) {
         lee_tasks_used = true;
+        worker.error = &errno;
         begin_seed();
         if (lee_io_tasks_begin != NULL)
             lee_io_tasks_begin();

@@ -33,6 +33,7 @@ struct lee_worker {
     bool rests;                      /* the timer of slices was stopped, because no other process could run; or there are several workers */
     bool seeded;                     /* LEE_SEED is set */
     uint64_t random;                 /* state of its generator */
+    int *error;                      /* its thread's errno, once it has a second task */
     uint64_t noted;                  /* share.c: when the time of the running process was noted */
     const void *bottom;              /* AddressSanitizer: the stack that the thread began with */
     size_t size;
