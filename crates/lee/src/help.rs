@@ -141,7 +141,7 @@ LEE_C_REPORT names a file that gets a line for each .c file: which way it went, 
 pub const ADVISE: &str = "\
 usage: lee advise [OPTIONS] FILES [-- FLAGS OF THE C COMPILER]
 
-Finds heap allocations in C that are small and die young, and says what to do instead. The status is 0, or 1 after errors.
+Finds heap allocations in C or Leeward that are small and die young, and says what to do instead. The status is 0, or 1 after errors.
 
   -p FILE                     the files and flags of compile_commands.json
   --max-size N                bytes of the largest object that goes to the stack (48)

@@ -39,6 +39,10 @@ fn ran(command: &mut Command) -> Result<Output, String> {
     Err(format!("{command:?}: {}\n{out}{err}", output.status))
 }
 
+fn leeward_programs() -> Vec<PathBuf> {
+    support::files(&support::root().join("tests/advise"), "lee")
+}
+
 fn programs() -> Vec<PathBuf> {
     support::files(&support::root().join("tests/advise"), "c")
 }
@@ -112,7 +116,7 @@ fn each_site_gets_its_verdict() -> Done {
         return Ok(());
     }
     let mut wrong = String::new();
-    for file in programs() {
+    for file in programs().into_iter().chain(leeward_programs()) {
         let text = std::fs::read_to_string(&file).map_err(|e| e.to_string())?;
         if let Err(why) = said(&file, &text, None) {
             wrong += &why;
@@ -122,6 +126,23 @@ fn each_site_gets_its_verdict() -> Done {
         Ok(())
     } else {
         Err(wrong)
+    }
+}
+
+/// A file that has errors is named; the others are analysed.
+#[test]
+fn leeward_that_is_refused_is_an_error() -> Done {
+    let scratch = Scratch::new("leeward")?;
+    std::fs::write(scratch.0.join("bad.lee"), "int f(void) { return x; }\n").map_err(|e| e.to_string())?;
+    let good = "#include <stdlib.h>\nint f(void) { int *unique p = new int{ 1 }; int r = *p; free(p); return r; }\n";
+    std::fs::write(scratch.0.join("good.lee"), good).map_err(|e| e.to_string())?;
+    let done = lee().current_dir(&scratch.0).args(["advise", "--explain", "bad.lee", "good.lee"]).output();
+    let done = done.map_err(|e| e.to_string())?;
+    let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    let named = err.contains("bad.lee:1") && out.contains("good.lee:2") && out.contains("on the stack by itself");
+    match done.status.code() == Some(1) && named {
+        true => Ok(()),
+        false => Err(format!("{}\n{out}{err}", done.status)),
     }
 }
 
@@ -313,11 +334,12 @@ fn wrong_usage_and_bad_files_are_told_apart() -> Done {
     std::fs::write(scratch.0.join("bad.c"), "int f( {").map_err(|e| e.to_string())?;
     std::fs::write(scratch.0.join("db.json"), "[{}]").map_err(|e| e.to_string())?;
     std::fs::write(scratch.0.join("roles"), "x release").map_err(|e| e.to_string())?;
-    let cases: [(&[&str], i32, &str); 7] = [
-        (&[], 2, "needs C files"),
+    let cases: [(&[&str], i32, &str); 8] = [
+        (&[], 2, "needs files of C or Leeward"),
         (&["--max-size", "x", "a.c"], 2, "not a number"),
         (&["--message-format", "xml", "a.c"], 2, "human, json or sarif"),
         (&["missing.c"], 1, "missing.c"),
+        (&["missing.lee"], 1, "missing.lee"),
         (&["bad.c"], 1, "bad.c"),
         (&["-p", "db.json"], 1, "db.json"),
         (&["--allocators", "roles", "bad.c"], 1, "line 1"),

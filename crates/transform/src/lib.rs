@@ -19,5 +19,5 @@ pub mod thin;
 pub mod uses;
 pub mod versions;
 
-pub use pass::{run, Options};
+pub use pass::{places, run, Options};
 pub use report::Report;

@@ -1,7 +1,7 @@
 //! The transforms, in order.
 
 use crate::report::Report;
-use crate::stack::{self, Recursion};
+use crate::stack::{self, Placed, Recursion};
 use crate::steady::Guarded;
 use crate::{counted, emptied, near, removal, repeated, thin, versions};
 use flow::ranges::Summaries;
@@ -23,15 +23,31 @@ pub struct Options {
     pub stack: u64,
 }
 
+/// Whether the body is one that is emitted, and checked.
+fn emitted(program: &Program, body: &Body) -> bool {
+    let generic = program.functions.get(body.func.func.0 as usize).is_none_or(|f| f.type_params != 0);
+    !body.unchecked && (!generic || !body.func.args.is_empty()) && may_be_called(program, body)
+}
+
+/// What becomes of the unique objects of every body that is emitted, and changes nothing: for
+/// `lee advise`. `most`: bytes of the largest object that goes to the stack.
+pub fn places(program: &Program, most: u64) -> Vec<Placed> {
+    let all = || program.bodies.iter().chain(&program.instances);
+    let recursion = Recursion::of(all());
+    let mut placed = vec![];
+    for body in all().filter(|body| emitted(program, body)) {
+        let mut body = body.clone();
+        emptied::run(program, &mut body);
+        placed.extend(stack::judge(program, &body, most, &recursion));
+    }
+    placed
+}
+
 /// Transforms every body that is emitted.
 pub fn run(program: &mut Program, options: Options) -> Report {
     let mut report = Report::default();
     let mut bodies = std::mem::take(&mut program.bodies);
     let mut instances = std::mem::take(&mut program.instances);
-    let emitted = |program: &Program, body: &Body| {
-        let generic = program.functions.get(body.func.func.0 as usize).is_none_or(|f| f.type_params != 0);
-        !body.unchecked && (!generic || !body.func.args.is_empty()) && may_be_called(program, body)
-    };
     for body in bodies.iter_mut().chain(&mut instances) {
         if emitted(program, body) {
             emptied::run(program, body);

@@ -1,7 +1,7 @@
 //! `--emit checks`: which checks remain, and why.
 
 use crate::codes;
-use crate::stack::{Outcome, Placed};
+use crate::stack::{Outcome, Placed, TOO_LARGE};
 use flow::ranges::{Range, View};
 use mir::ir::*;
 use source::{Diagnostic, SourceMap, Span};
@@ -59,7 +59,12 @@ impl Report {
                     Diagnostic::note_at(codes::PLACED, placed.span, format!("this object stays in the heap: {why}"))
                 }
                 Outcome::Heap(why, at) => {
-                    Diagnostic::note_at(codes::PLACED, placed.span, "this object stays in the heap").label(*at, *why)
+                    Diagnostic::note_at(codes::PLACED, placed.span, "this object stays in the heap")
+                        .label(*at, why.clone())
+                }
+                Outcome::Large { .. } => {
+                    let text = format!("this object stays in the heap: {TOO_LARGE}");
+                    Diagnostic::note_at(codes::PLACED, placed.span, text)
                 }
                 Outcome::Reused(freed) => {
                     Diagnostic::note_at(codes::PLACED, placed.span, "this object takes the memory of one that is freed")

@@ -1,5 +1,6 @@
 //! `lee advise`: the command around the advisor.
 
+mod leeward;
 mod options;
 mod preprocess;
 mod verify;
@@ -35,7 +36,12 @@ pub fn main(words: Vec<OsString>) -> Outcome<i32> {
             let _ = write!(std::io::stderr(), "\rread {done} of {all} files{end}");
         }
     };
-    let mut outcome = run(&wanted.sources, &system, &wanted.options, &progress);
+    let (leeward, plain): (Vec<_>, Vec<_>) = wanted.sources.iter().cloned().partition(leeward::is_leeward);
+    let mut outcome = match plain.is_empty() {
+        true => RunOutcome::default(),
+        false => run(&plain, &system, &wanted.options, &progress),
+    };
+    leeward::add(&mut outcome, &leeward, &wanted.options, plain.len());
     for (source, why) in &outcome.errors {
         report::line(&format!("{}: {why}", source.file.display()));
     }

@@ -113,14 +113,7 @@ pub fn parse(words: Vec<OsString>) -> Outcome<Parsed> {
         }
     }
     if files.is_empty() && sources.is_empty() {
-        return Err(Failure::usage("advise needs C files to read; see 'lee help advise'"));
-    }
-    if let Some(file) = files.iter().find(|f| f.extension().is_some_and(|e| e == "lee" || e == "lh")) {
-        let name = file.display();
-        return Err(Failure::usage(format!(
-            "advise reads plain C, and {name} is Leeward: the compiler puts small unique objects on the stack by itself; \
-             'lee check --stack-notes {name}' says which"
-        )));
+        return Err(Failure::usage("advise needs files of C or Leeward to read; see 'lee help advise'"));
     }
     let tries = wanted.verify.is_some() || wanted.measure.is_some();
     wanted.options.patches = wanted.patch.is_some() || wanted.apply || wanted.format != Format::Human || tries;

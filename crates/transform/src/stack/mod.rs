@@ -2,11 +2,10 @@
 //! that never leaves it, lives in the function's frame.
 //!
 //! After Choi, Gupta, Serrano, Sreedhar and Midkiff, "Escape Analysis for Java" (OOPSLA 1999);
-//! ownership makes it much simpler. A unique object has one owner at a time, and every other
-//! pointer to it is a loan that has ended when the owner frees it (`flow/ownership`). So only
-//! owners need to be followed (`follow.rs`): if the value of an allocation is moved between locals
-//! of the function alone, and each of its paths ends in a `Dispose` there, then no pointer to it is
-//! used any more when the function returns, or when the same allocation runs again.
+//! ownership makes it much simpler: only owners need to be followed, which `escape::owners` does, on
+//! the lattice that the advisor uses for plain C. If the value of an allocation is moved between
+//! locals of the function alone, and each of its paths ends in a `Dispose` there, then no pointer to
+//! it is used any more when the function returns, or when the same allocation runs again.
 //!
 //! Needs: bodies whose ownership was checked, without type parameters. Changes: `alloc` becomes the
 //! address of a local of kind `Cell`, which is zeroed there as the heap would have done; `Dispose`
@@ -15,17 +14,17 @@
 //! Frames grow by at most [`FRAME_SHARE`] objects' bytes, and not at all in functions that call
 //! themselves.
 
-mod follow;
 pub mod reuse;
 
-use flow::ranges::{Ranges, Summaries};
-use follow::{Freed, Site};
+use escape::owners::{follow_owners, is_owner, spread, Found, Freed, MOST_SITES};
+use flow::framework::Point;
+use flow::ranges::{Range, Ranges, Summaries};
 use mir::ir::*;
 use mir::ty::owns;
 use rustc_hash::{FxHashMap, FxHashSet};
 use source::Span;
 use typing::tree::FuncId;
-use typing::types::{ArrayLen, Qty, TyKind, TypeStore};
+use typing::types::{ArrayLen, Qty, Ty, TyKind, TypeStore};
 
 /// How many objects of the largest size a frame takes.
 pub const FRAME_SHARE: u64 = 8;
@@ -47,9 +46,37 @@ pub enum Outcome {
     /// In the frame: that many bytes, freed at these places.
     Stack(u64, Vec<Span>),
     /// In the heap, for this reason, which is seen there.
-    Heap(&'static str, Span),
+    Heap(String, Span),
+    /// In the heap, because it may be too large. It dies in its function. Only `judge` says so.
+    Large {
+        /// Bytes at least.
+        least: u64,
+        /// Bytes at most, if there is a bound.
+        most: Option<u64>,
+        /// Where it is freed.
+        freed: Vec<Span>,
+    },
     /// It takes the memory of what was freed there.
     Reused(Span),
+}
+
+/// An allocation.
+#[derive(Clone, Debug)]
+struct Site {
+    /// Its statement.
+    at: Point,
+    /// The local that it is assigned to.
+    dest: Local,
+    /// Type of the elements.
+    elem: Ty,
+    /// Elements that there may be, a hidden zero included; 0 if there is no bound.
+    elements: u64,
+    /// Bytes that it takes at least.
+    least: u64,
+    /// Bytes that it takes at most, if there is a bound.
+    bytes: Option<u64>,
+    /// Where it stands.
+    span: Span,
 }
 
 /// Functions that may be entered again while they run, by direct calls.
@@ -91,13 +118,52 @@ impl Recursion {
     }
 }
 
+/// Why an object that is too large stays in the heap.
+pub const TOO_LARGE: &str = "its size is not known to be small enough";
+
 /// Moves what it can of one body to the stack; `most` is the size in bytes of the largest object.
 pub fn run(program: &mut Program, body: &mut Body, most: u64, recursion: &Recursion, placed: &mut Vec<Placed>) {
-    let sites = sites(program, body, most, placed);
-    if sites.is_empty() {
+    let decided = decide(program, body, (most, false), recursion, placed);
+    let moved: Vec<(&Site, bool)> = decided.sites.iter().zip(decided.on_stack.iter().copied()).collect();
+    if moved.iter().all(|m| !m.1) {
         return;
     }
-    let stays = |why, at: Span| Outcome::Heap(why, at);
+    let types = &mut program.types;
+    let cells: Vec<Option<Local>> =
+        moved.iter().map(|(site, moves)| moves.then(|| new_cell(types, body, site))).collect();
+    rewrite(program, body, &decided.sites, &cells, &decided.freed);
+}
+
+/// Says of every allocation of one body what `run` makes of it, and of those that are too large
+/// whether they die in the function.
+pub fn judge(program: &Program, body: &Body, most: u64, recursion: &Recursion) -> Vec<Placed> {
+    let mut placed = vec![];
+    decide(program, body, (most, true), recursion, &mut placed);
+    placed
+}
+
+/// What is to be done in a body.
+#[derive(Default)]
+struct Decided {
+    sites: Vec<Site>,
+    /// By site.
+    on_stack: Vec<bool>,
+    freed: Vec<Freed>,
+}
+
+/// Decides about the sites of a body; `large`: those that are too large are followed, too.
+fn decide(
+    program: &Program,
+    body: &Body,
+    (most, large): (u64, bool),
+    recursion: &Recursion,
+    placed: &mut Vec<Placed>,
+) -> Decided {
+    let sites = sites(program, body, (most, large), placed);
+    if sites.is_empty() {
+        return Decided::default();
+    }
+    let stays = |why: &str, at: Span| Outcome::Heap(why.to_string(), at);
     let whole = if recursion.has(body.func.func) {
         Some("the function may call itself, and would need a deeper stack")
     } else if flow::ranges::returns_twice(program, body) {
@@ -107,41 +173,65 @@ pub fn run(program: &mut Program, body: &mut Body, most: u64, recursion: &Recurs
     };
     if let Some(why) = whole {
         placed.extend(sites.iter().map(|s| Placed { span: s.span, outcome: stays(why, body.span) }));
-        return;
+        return Decided::default();
     }
-    let found = follow::follow(program, body, &sites);
+    let found = followed(program, body, &sites);
     let mut room = most.saturating_mul(FRAME_SHARE);
-    let mut cells: Vec<Option<Local>> = vec![None; sites.len()];
+    let mut on_stack = vec![false; sites.len()];
     for (n, site) in sites.iter().enumerate() {
-        let outcome = match found.refused.get(n).copied().flatten().filter(|_| !source::broken!(38)) {
-            Some((why, at)) => stays(why, at),
-            None if site.bytes > room => stays("the function has many such objects, and frames stay small", body.span),
-            None => {
-                room -= site.bytes;
-                if let Some(cell) = cells.get_mut(n) {
-                    *cell = Some(new_cell(&mut program.types, body, site));
+        let freed = || found.freed.iter().filter(|f| f.has(n)).map(|f| f.span).collect();
+        let small = site.bytes.filter(|&bytes| bytes <= most);
+        let outcome = match found.refused.get(n).and_then(Option::as_ref).filter(|_| !source::broken!(38)) {
+            Some((why, at)) => stays(why, *at),
+            None => match small {
+                None => Outcome::Large { least: site.least, most: site.bytes, freed: freed() },
+                Some(bytes) if bytes > room => {
+                    stays("the function has many such objects, and frames stay small", body.span)
                 }
-                Outcome::Stack(site.bytes, found.freed.iter().filter(|f| f.has(n)).map(|f| f.span).collect())
-            }
+                Some(bytes) => {
+                    room -= bytes;
+                    if let Some(slot) = on_stack.get_mut(n) {
+                        *slot = true;
+                    }
+                    Outcome::Stack(bytes, freed())
+                }
+            },
         };
         placed.push(Placed { span: site.span, outcome });
     }
     // One object that could not go to the stack keeps those in the heap that are freed with it.
-    let in_heap = |n: usize| cells.get(n).copied().flatten().is_none();
-    let mixed: Vec<usize> = follow::spread(&found.freed, sites.len(), &in_heap);
+    let mixed: Vec<usize> = spread(&found.freed, sites.len(), &|n| on_stack.get(n) != Some(&true));
     for n in mixed {
-        if let Some(cell) = cells.get_mut(n) {
-            *cell = None;
+        if let Some(slot) = on_stack.get_mut(n) {
+            *slot = false;
         }
         let span = sites.get(n).map_or(Span::NONE, |s| s.span);
         placed.retain(|p| p.span != span);
         placed.push(Placed { span, outcome: stays("what is freed here may be another object of the heap", span) });
     }
-    rewrite(program, body, &sites, &cells, &found.freed);
+    Decided { sites, on_stack, freed: found.freed }
 }
 
-/// Allocations of a size that is small enough.
-fn sites(program: &Program, body: &Body, most: u64, placed: &mut Vec<Placed>) -> Vec<Site> {
+/// Follows the objects. One that owns others must end where it is known which parts are left.
+fn followed(program: &Program, body: &Body, sites: &[Site]) -> Found {
+    let points: Vec<Point> = sites.iter().map(|s| s.at).collect();
+    let mut found = follow_owners(program, body, &points);
+    for freed in found.freed.clone() {
+        let stmt = body.blocks.get(freed.at.block.0 as usize).and_then(|b| b.stmts.get(freed.at.stmt));
+        let Some(Disposal { moved, .. }) = stmt.and_then(|s| s.kind.as_dispose()) else { continue };
+        let deep = moved.iter().any(|path| path.contains(&Proj::Deref));
+        for n in freed.sites() {
+            let owned = sites.get(n).is_some_and(|s| owns(&program.types, s.elem));
+            if owned && (deep || freed.only().is_none()) {
+                found.refuse(n, "what it owns ends here in a way that only the heap can tell", freed.span);
+            }
+        }
+    }
+    found
+}
+
+/// Allocations of a size that is small enough; `large`: of any size.
+fn sites(program: &Program, body: &Body, (most, large): (u64, bool), placed: &mut Vec<Placed>) -> Vec<Site> {
     let mut sites = vec![];
     let mut ranges: Option<Option<Ranges>> = None;
     let summaries = Summaries::default();
@@ -162,31 +252,29 @@ fn sites(program: &Program, body: &Body, most: u64, placed: &mut Vec<Placed>) ->
                 continue;
             };
             let (Some(dest), false) = (dest.as_local(), stmt.is_unsafe) else { continue };
-            if !follow::is_owner(program, body, dest) || sites.len() >= follow::MOST_SITES {
+            if !is_owner(program, body, dest) || sites.len() >= MOST_SITES {
                 continue;
             }
-            let at = flow::framework::Point { block: BlockId(b as u32), stmt: n };
+            let at = Point { block: BlockId(b as u32), stmt: n };
             let elements = match count {
-                Operand::Const(Const::Int(n, _)) => Some(*n),
+                Operand::Const(Const::Int(n, _)) => Some(Range::single(*n)),
                 Operand::Const(_) => None,
                 _ => {
                     let known = ranges.get_or_insert_with(|| Ranges::of(program, body, &summaries));
-                    let range = known.as_ref().and_then(|r| r.value_at(at, count));
-                    range.filter(|r| r.lo >= 0).map(|r| r.hi)
+                    known.as_ref().and_then(|r| r.value_at(at, count)).filter(|r| r.lo >= 0)
                 }
             };
             let size = program.types.layout(*elem).filter(|l| l.align <= ALIGN).map(|l| l.size);
-            let elements = elements.and_then(|n| u64::try_from(n).ok()).map(|n| n.max(1));
-            let elements = elements.and_then(|n| n.checked_add(u64::from(hidden_zero)));
-            let bytes = elements.zip(size).and_then(|(n, size)| n.checked_mul(size)).filter(|b| *b > 0 && *b <= most);
-            match (bytes, elements) {
-                (Some(bytes), Some(elements)) => {
-                    sites.push(Site { at, dest, elem: *elem, elements, bytes, span: stmt.span });
-                }
-                _ => placed.push(Placed {
-                    span: stmt.span,
-                    outcome: Outcome::Heap("its size is not known to be small enough", stmt.span),
-                }),
+            let with_end = |n: i128| u64::try_from(n).ok()?.max(1).checked_add(u64::from(hidden_zero));
+            let least = elements.and_then(|r| with_end(r.lo)?.checked_mul(size?)).unwrap_or(0);
+            let elements = elements.and_then(|r| with_end(r.hi));
+            let bytes = elements.zip(size).and_then(|(n, size)| n.checked_mul(size)).filter(|b| *b > 0);
+            if large || bytes.is_some_and(|b| b <= most) {
+                let elements = elements.unwrap_or(0);
+                sites.push(Site { at, dest, elem: *elem, elements, least, bytes, span: stmt.span });
+            } else {
+                let outcome = Outcome::Heap(TOO_LARGE.to_string(), stmt.span);
+                placed.push(Placed { span: stmt.span, outcome });
             }
         }
     }
@@ -226,7 +314,7 @@ fn rewrite(program: &Program, body: &mut Body, sites: &[Site], cells: &[Option<L
     for (b, block) in body.blocks.iter_mut().enumerate() {
         let old = std::mem::take(&mut block.stmts);
         for (n, stmt) in old.into_iter().enumerate() {
-            let at = flow::framework::Point { block: BlockId(b as u32), stmt: n };
+            let at = Point { block: BlockId(b as u32), stmt: n };
             let (span, is_unsafe) = (stmt.span, stmt.is_unsafe);
             let mut push = |kind| block.stmts.push(Stmt { kind, span, is_unsafe });
             if let Some(&(n, cell)) = made.get(&at) {

@@ -41,33 +41,41 @@ fn is_private(program: &Program, body: &Body, place: &Place) -> bool {
     })
 }
 
-impl Cells {
-    /// The places that what `start` holds may get to.
-    pub fn of(program: &Program, body: &Body, start: &Place) -> Cells {
-        let mut found: FxHashSet<Place> = FxHashSet::default();
-        if is_private(program, body, start) {
-            found.insert(start.clone());
-        }
-        let mut order: Vec<Place> = found.iter().cloned().collect();
-        let private = |p: &Place| is_private(program, body, p) && is_word(program, body, p);
-        loop {
-            let before = order.len();
-            for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-                let (dest, from) = match (stmt.kind.as_assign(), stmt.kind.as_call()) {
-                    (Some((dest, value)), _) => (dest, sources(value)),
-                    (None, Some(Call { dest: Some(dest), args, .. })) => {
-                        (dest, args.iter().filter_map(Operand::place).cloned().collect())
-                    }
-                    (None, _) => continue,
-                };
-                if from.iter().any(|p| found.contains(p)) && private(dest) && found.insert(dest.clone()) {
-                    order.push(dest.clone());
+/// The places that what is held at `starts` may get to, by copies, moves and calls, in the order in
+/// which they are found.
+pub fn reached(program: &Program, body: &Body, starts: &[Place]) -> Vec<Place> {
+    let mut order: Vec<Place> = starts.iter().filter(|p| is_private(program, body, p)).cloned().collect();
+    order.dedup();
+    let mut found: FxHashSet<Place> = order.iter().cloned().collect();
+    let private = |p: &Place| is_private(program, body, p) && is_word(program, body, p);
+    loop {
+        let before = order.len();
+        for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+            let kind = &stmt.kind;
+            let (dest, from) = match (kind.as_assign(), kind.as_call(), kind.as_swap()) {
+                (Some((dest, value)), ..) => (dest, sources(value)),
+                (None, Some(Call { dest: Some(dest), args, .. }), _) => {
+                    (dest, args.iter().filter_map(Operand::place).cloned().collect())
                 }
-            }
-            if order.len() == before {
-                break;
+                (None, _, Some((a, b))) if found.contains(b) => (a, vec![b.clone()]),
+                (None, _, Some((a, b))) => (b, vec![a.clone()]),
+                (None, ..) => continue,
+            };
+            if from.iter().any(|p| found.contains(p)) && private(dest) && found.insert(dest.clone()) {
+                order.push(dest.clone());
             }
         }
+        if order.len() == before {
+            return order;
+        }
+    }
+}
+
+impl Cells {
+    /// The places that what `starts` hold may get to.
+    pub fn of(program: &Program, body: &Body, starts: &[Place]) -> Cells {
+        let mut order = reached(program, body, starts);
+        let found: FxHashSet<Place> = order.iter().cloned().collect();
         let objects = order.len();
         order.extend(flags(program, body).into_iter().filter(|p| !found.contains(p)));
         let mut cells = Cells { numbers: FxHashMap::default(), places: vec![], pointer: vec![], home: vec![], objects };
@@ -134,6 +142,11 @@ impl Cells {
     pub fn parts<'a>(&'a self, place: &'a Place) -> impl Iterator<Item = Cell> + 'a {
         let inside = |p: &Place| p.base == place.base && p.proj.starts_with(&place.proj);
         self.places.iter().enumerate().filter(move |(_, p)| inside(p)).map(|(n, _)| n as Cell)
+    }
+
+    /// The followed places of the local that a place begins with.
+    pub fn of_base<'a>(&'a self, place: &'a Place) -> impl Iterator<Item = Cell> + 'a {
+        self.places.iter().enumerate().filter(move |(_, p)| p.base == place.base).map(|(n, _)| n as Cell)
     }
 
     /// Locals that may hold the object, in the order in which it gets to them.

@@ -1,4 +1,4 @@
-//! Follows one object of the heap through a body of plain C.
+//! Follows one object of the heap through a body: of plain C here, of Leeward with `owners`.
 //!
 //! Lattice: a set of situations. A situation says whether the object is there (`Status`) and what
 //! each followed place holds (`Value`); a place that it does not mention may hold anything but the
@@ -9,7 +9,7 @@
 //! Followed places are locals, and fields of local structs, whose address is not taken. An object
 //! that is stored anywhere else has escaped, so memory that is loaded never gives the object.
 //!
-//! Needs: verified MIR of an unchecked body. Changes nothing. Guarantees: what is not reported does
+//! Needs: verified MIR. Changes nothing. Guarantees: what is not reported does
 //! not happen on any run without undefined behaviour.
 
 use crate::allocators::{Entry, Role};
@@ -43,6 +43,8 @@ pub enum Seed {
     },
     /// It arrives in a parameter.
     Param(u32),
+    /// The assignment at the point makes it, a unique object of Leeward, and never fails.
+    Alloc(Point),
 }
 
 /// Whether the object is there.
@@ -67,6 +69,8 @@ pub enum Value {
     At(i64),
     /// Somewhere in the object.
     Inside,
+    /// Another object that is followed in the same body, by its number. Only in `owners`.
+    Sibling(u32),
     /// A number.
     Int(i64),
     /// One if the place is not null (`true`) or null (`false`), else zero.
@@ -76,18 +80,18 @@ pub enum Value {
 /// One situation.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Situation {
-    status: Status,
+    pub(crate) status: Status,
     /// Sorted by place.
     values: Vec<(Cell, Value)>,
 }
 
 impl Situation {
-    fn get(&self, cell: Cell) -> Option<Value> {
+    pub(crate) fn get(&self, cell: Cell) -> Option<Value> {
         let at = self.values.binary_search_by_key(&cell, |v| v.0).ok()?;
         self.values.get(at).map(|v| v.1)
     }
 
-    fn set(&mut self, cell: Cell, value: Option<Value>) {
+    pub(crate) fn set(&mut self, cell: Cell, value: Option<Value>) {
         // A test of what changes says nothing any more.
         let stale = |v: &Value| matches!(v, Value::Test(of, _) if *of == cell) && Rule::StaleTest.holds();
         self.values.retain(|v| v.0 != cell && !stale(&v.1));
@@ -97,16 +101,24 @@ impl Situation {
         }
     }
 
+    /// No place has the object any more.
+    pub(crate) fn forget_object(&mut self) {
+        let old: Vec<Cell> = self.values.iter().filter(|v| is_object(Some(v.1))).map(|v| v.0).collect();
+        for cell in old {
+            self.set(cell, None);
+        }
+    }
+
     fn truth(&self, value: Value) -> Option<bool> {
         match value {
             Value::Null | Value::Int(0) => Some(false),
-            Value::NotNull | Value::At(_) | Value::Inside | Value::Int(_) => Some(true),
+            Value::NotNull | Value::At(_) | Value::Inside | Value::Sibling(_) | Value::Int(_) => Some(true),
             Value::Test(cell, wants) => Some(self.truth(self.get(cell)?)? == wants),
         }
     }
 }
 
-fn is_object(value: Option<Value>) -> bool {
+pub(crate) fn is_object(value: Option<Value>) -> bool {
     matches!(value, Some(Value::At(_) | Value::Inside))
 }
 
@@ -134,25 +146,41 @@ struct Passed<'a> {
     args: &'a [Operand],
 }
 
-struct Follow<'a> {
-    cx: &'a Context<'a>,
-    body: &'a Body,
-    seed: Seed,
-    cells: Cells,
+pub(crate) struct Follow<'a> {
+    pub(crate) cx: &'a Context<'a>,
+    pub(crate) body: &'a Body,
+    pub(crate) seed: Seed,
+    pub(crate) cells: Cells,
+    /// In Leeward: the allocations of the body that are followed, this one among them.
+    pub(crate) owned: Option<&'a [Point]>,
     full: Shared<bool>,
 }
 
 /// Follows the object of `seed`.
 pub fn follow(cx: &Context, body: &Body, cfg: &Cfg, seed: Seed) -> Events {
     let start = match seed {
-        Seed::Call { at, .. } => call_dest(body, at),
+        Seed::Call { at, .. } | Seed::Alloc(at) => made_dest(body, at),
         Seed::Param(n) => Some(Place::local(Local(n))),
     };
-    let Some(start) = start else {
+    match start {
+        Some(start) => follow_by(cx, body, cfg, seed, &[start], None),
         // Nothing takes the result.
-        return Events { unused: true, ..Events::default() };
-    };
-    let follow = Follow { cx, body, seed, cells: Cells::of(cx.program, body, &start), full: Shared::new(false) };
+        None => Events { unused: true, ..Events::default() },
+    }
+}
+
+/// Follows the object of `seed` through all places that what `starts` hold gets to; `owned`: by the
+/// rules of Leeward, with the allocations that are followed.
+pub(crate) fn follow_by(
+    cx: &Context,
+    body: &Body,
+    cfg: &Cfg,
+    seed: Seed,
+    starts: &[Place],
+    owned: Option<&[Point]>,
+) -> Events {
+    let cells = Cells::of(cx.program, body, starts);
+    let follow = Follow { cx, body, seed, cells, owned, full: Shared::new(false) };
     let results = solve(&follow, body, cfg);
     let mut events = Events::default();
     results.visit(&follow, body, &mut |at, state, item| {
@@ -169,9 +197,13 @@ pub fn follow(cx: &Context, body: &Body, cfg: &Cfg, seed: Seed) -> Events {
     events
 }
 
-fn call_dest(body: &Body, at: Point) -> Option<Place> {
+/// Where the result of an allocation goes.
+pub(crate) fn made_dest(body: &Body, at: Point) -> Option<Place> {
     let stmt = body.blocks.get(at.block.0 as usize)?.stmts.get(at.stmt)?;
-    stmt.kind.as_call()?.dest.clone()
+    match stmt.kind.as_call() {
+        Some(call) => call.dest.clone(),
+        None => stmt.kind.as_assign().map(|(dest, _)| dest.clone()),
+    }
 }
 
 impl Analysis for Follow<'_> {
@@ -245,11 +277,11 @@ impl Analysis for Follow<'_> {
     }
 }
 
-type Sink<'s> = &'s mut dyn FnMut(Event);
+pub(crate) type Sink<'s> = &'s mut dyn FnMut(Event);
 
 impl Follow<'_> {
     /// What an operand is; `None`: unknown, but not the object.
-    fn value(&self, situation: &Situation, operand: &Operand) -> Option<Value> {
+    pub(crate) fn value(&self, situation: &Situation, operand: &Operand) -> Option<Value> {
         match operand {
             Operand::Copy(place) | Operand::Move(place) => situation.get(self.cells.of_place(place)?),
             Operand::Const(Const::Null(_)) => Some(Value::Null),
@@ -289,7 +321,7 @@ impl Follow<'_> {
     }
 
     /// What a value is, computed.
-    fn computed(&self, situation: &Situation, value: &Rvalue, span: Span, sink: Sink) -> Option<Value> {
+    pub(crate) fn computed(&self, situation: &Situation, value: &Rvalue, span: Span, sink: Sink) -> Option<Value> {
         let get = |operand: &Operand| self.value(situation, operand);
         let types = &self.cx.program.types;
         match value {
@@ -368,8 +400,9 @@ impl Follow<'_> {
         } else {
             let (x, y) = (self.value(situation, a), self.value(situation, b));
             return match (is_object(x), is_object(y), x, y) {
-                // The object may be in two arguments.
+                // The object may be in two arguments, and a loan of it is not followed.
                 (true, false, ..) | (false, true, ..) if self.is_param() && Rule::TwoNames.holds() => None,
+                (true, false, ..) | (false, true, ..) if self.owned.is_some() => None,
                 // Nothing else points to the object. (The end of another one may have its address;
                 // a release that is left out for that leaks the object of the heap and does no harm
                 // to a buffer.)
@@ -454,6 +487,9 @@ impl Follow<'_> {
     }
 
     fn step(&self, situation: &Situation, at: Point, stmt: &Stmt, sink: Sink) -> Vec<Situation> {
+        if let Some(sites) = self.owned {
+            return vec![self.step_owned(sites, situation, at, stmt, sink)];
+        }
         let span = stmt.span;
         let mut out = situation.clone();
         let live = situation.status == Status::Live;
@@ -643,10 +679,7 @@ impl Follow<'_> {
         span: Span,
         sink: Sink,
     ) -> Vec<Situation> {
-        let old: Vec<Cell> = out.values.iter().filter(|v| is_object(Some(v.1))).map(|v| v.0).collect();
-        for cell in old {
-            out.set(cell, None);
-        }
+        out.forget_object();
         let Some(dest) = dest else { return vec![out] };
         let mut failed = out.clone();
         failed.status = Status::Absent;
@@ -832,6 +865,9 @@ impl Follow<'_> {
     }
 
     fn leave(&self, situation: &Situation, term: &Terminator, sink: Sink) {
+        if self.owned.is_some() {
+            return self.leave_owned(situation, term, sink);
+        }
         if term.kind.is_return() {
             let value = term.kind.returned();
             let given = value.and_then(|v| self.value(situation, v));

@@ -22,6 +22,8 @@ pub enum Kind {
     Freed(Option<String>),
     /// The release of the same statement may get another object.
     OtherFreed,
+    /// The release of the same statement may get null. Only in `owners`.
+    NullFreed,
     /// It is returned.
     Returned,
     /// A pointer into it is returned.
