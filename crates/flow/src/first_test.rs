@@ -20,13 +20,9 @@ type Known = HashMap<Local, i128>;
 pub(crate) fn passed(types: &TypeStore, body: &Body) -> Option<Body> {
     let mut entered = None;
     for (n, block) in body.blocks.iter().enumerate() {
-        let first = match block.term.kind {
-            TermKind::Goto(test) => holds(types, body, block, Some(test)),
-            // A loop that runs once at most: the test stands where it is entered.
-            TermKind::If(..) => holds(types, body, block, None),
-            _ => None,
-        };
-        let Some(first) = first else { continue };
+        // Of a loop that runs once at most the test stands where it is entered.
+        let test = block.term.kind.as_goto();
+        let Some(first) = holds(types, body, block, test) else { continue };
         let copy = entered.get_or_insert_with(|| body.clone());
         if let Some(block) = copy.blocks.get_mut(n) {
             block.term.kind = TermKind::Goto(first);
@@ -42,7 +38,7 @@ fn holds(types: &TypeStore, body: &Body, before: &Block, test: Option<BlockId>) 
         Some(test) => Some(body.blocks.get(test.0 as usize)?),
         None => None,
     };
-    let TermKind::If(condition, first, _) = &alone.unwrap_or(before).term.kind else { return None };
+    let (condition, first, _) = alone.unwrap_or(before).term.kind.as_if()?;
     let mut known = Known::new();
     for stmt in &before.stmts {
         match stmt.kind.as_assign() {
@@ -57,7 +53,7 @@ fn holds(types: &TypeStore, body: &Body, before: &Block, test: Option<BlockId>) 
         assign(types, body, dest, value, &mut known);
     }
     let truth = const_truth(condition).or_else(|| known.get(&whole_local(condition)?).map(|n| *n != 0));
-    (truth == Some(true)).then_some(*first)
+    (truth == Some(true)).then_some(first)
 }
 
 fn assign(types: &TypeStore, body: &Body, dest: &Place, value: &Rvalue, known: &mut Known) {
@@ -76,24 +72,26 @@ fn evaluate(types: &TypeStore, value: &Rvalue, known: &Known) -> Option<i128> {
         Operand::Const(Const::Int(n, _)) => Some(*n),
         _ => known.get(&whole_local(operand)?).copied(),
     };
-    match value {
-        Rvalue::Use(a) => of(a),
-        Rvalue::Truth(a) => of(a).map(|n| i128::from(n != 0)),
-        Rvalue::Numeric(_, ty) if matches!(types.kind(*ty), TyKind::Bool) => None,
-        Rvalue::Numeric(a, ty) => Some(types.as_int(*ty)?.wrap(of(a)?)),
-        Rvalue::Binary(op, a, b, _) => {
-            let (a, b) = (of(a)?, of(b)?);
-            let truth = match op {
-                BinOp::Lt => a < b,
-                BinOp::Gt => a > b,
-                BinOp::Le => a <= b,
-                BinOp::Ge => a >= b,
-                BinOp::Eq => a == b,
-                BinOp::Ne => a != b,
-                _ => return None,
-            };
-            Some(i128::from(truth))
-        }
-        _ => None,
+    if let Some(a) = value.as_use() {
+        return of(a);
     }
+    if let Some(a) = value.as_truth() {
+        return of(a).map(|n| i128::from(n != 0));
+    }
+    if let Some((a, ty)) = value.as_numeric() {
+        let to_bool = matches!(types.kind(ty), TyKind::Bool);
+        return if to_bool { None } else { Some(types.as_int(ty)?.wrap(of(a)?)) };
+    }
+    let (op, a, b, _) = value.comparison()?;
+    let (a, b) = (of(a)?, of(b)?);
+    let truth = match op {
+        BinOp::Lt => a < b,
+        BinOp::Gt => a > b,
+        BinOp::Le => a <= b,
+        BinOp::Ge => a >= b,
+        BinOp::Eq => a == b,
+        BinOp::Ne => a != b,
+        _ => return None,
+    };
+    Some(i128::from(truth))
 }
