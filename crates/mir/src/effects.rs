@@ -2,7 +2,8 @@
 //! functions it names, and whether it may collect, run other code or wait.
 //!
 //! Analyses, transforms and emission read it. The table is `effects/table.rs` for places, types and
-//! functions, and `effects/flags.rs` for the rest; each of its lines has a name ([`Line`]).
+//! functions, `checks.rs` for those of checks, and `effects/flags.rs` for the rest; each of its lines
+//! has a name ([`Line`]).
 //!
 //! One traversal serves reading and changing. It shows the parts of a statement in the order in
 //! which they are used: what is read before what is written.
@@ -13,9 +14,10 @@ mod table;
 pub use flags::{flags, Code, Flags};
 pub use table::{Line, Part, PartMut, LINES};
 
+use crate::checks::check_lines;
 use crate::ir::*;
 use std::cell::Cell;
-use table::{check_lines, rvalue_lines, stmt_lines, stmt_lines_mut, term_lines, term_lines_mut};
+use table::{rvalue_lines, stmt_lines, stmt_lines_mut, term_lines, term_lines_mut};
 use typing::tree::BorrowKind;
 use typing::types::Ty;
 

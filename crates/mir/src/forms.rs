@@ -4,7 +4,6 @@
 //! Each list begins with all forms: a new one is added there, after a look at the views below it.
 
 use crate::ir::*;
-use source::Symbol;
 use typing::tree::{BorrowKind, FuncRef};
 use typing::types::{Region, Ty};
 
@@ -53,6 +52,7 @@ pub struct Allocation<'a> {
     pub reuse: &'a Option<Operand>,
 }
 
+/// Views of one form, and views to be changed, each named by a line. The first part lists all forms.
 macro_rules! forms {
     (
         $of:ident, $all:pat =>
@@ -78,6 +78,8 @@ macro_rules! forms {
         }
     };
 }
+
+pub(crate) use forms;
 
 forms! {
     StmtKind,
@@ -253,54 +255,6 @@ forms! {
     @mut
     /// The memory that an allocation takes, to be changed.
     reuse_mut -> &mut Option<Operand>: Rvalue::Alloc { reuse, .. } => reuse;
-}
-
-forms! {
-    Check,
-    Check::Index(..)
-        | Check::Access(..)
-        | Check::Element(_)
-        | Check::Near(..)
-        | Check::Within(_)
-        | Check::Enough { .. }
-        | Check::NotNull(_)
-        | Check::Divide(..)
-        | Check::Type(..)
-        | Check::Container(..)
-        | Check::Contract(..)
-        | Check::Tag(..)
-        | Check::TagValue(..)
-        | Check::HasTerminator(_)
-        | Check::Terminator(..)
-        | Check::Count(..)
-        | Check::View(..)
-        | Check::Step(_)
-        | Check::Multiple(..)
-        | Check::Unreachable =>
-    /// The pointer and the elements that must lie in its bounds.
-    as_access -> (&Operand, &Operand): Check::Access(pointer, count) => (pointer, count);
-    /// The element of a pointer that is its own first element.
-    as_element -> &ElementCheck: Check::Element(check) => check;
-    /// What is wanted, and what is there.
-    as_enough -> (&Operand, &Operand): Check::Enough { want, have } => (want, have);
-    /// The new count, and the one that is there.
-    as_count -> (&Operand, &Operand): Check::Count(new, there) => (new, there);
-    /// The union, and the member that its tag must name.
-    as_tag -> (&Place, u32): Check::Tag(union, member) => (union, *member);
-    /// The tag, the values that select the member, and the member's name.
-    as_tag_value -> (&Operand, &Vec<i128>, Symbol): Check::TagValue(tag, values, name) => (tag, values, *name);
-    /// The record that the pointer must point into.
-    as_container -> Ty: Check::Container(_, ty, _) => *ty;
-    /// An element of a pointer, and how many elements are left of the one that it was computed
-    /// from.
-    as_near -> (&Operand, &Operand): Check::Near(element, left) => (element, left);
-    /// Dividend and divisor.
-    as_divide -> (&Operand, &Operand): Check::Divide(a, b) => (a, b);
-    /// The pointer that must not be null.
-    as_not_null -> &Operand: Check::NotNull(pointer) => pointer;
-    @mut
-    /// The check of an element, to be changed.
-    as_element_mut -> &mut ElementCheck: Check::Element(check) => check;
 }
 
 forms! {

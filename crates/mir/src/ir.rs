@@ -5,8 +5,9 @@
 //! Evaluation order is the order of statements. Operands have no side effects; an operand that
 //! reads memory reads it when its statement runs.
 
+pub use crate::checks::{IndexBounds, Subject};
 pub use crate::forms::{Allocation, Call, Disposal};
-pub use crate::questions::{Action, IndexBounds, Way};
+pub use crate::questions::{Action, Way};
 use rustc_hash::FxHashMap;
 use source::{Span, Symbol};
 use typing::contracts::{ContractId, MessageId, StateId};

@@ -2,6 +2,7 @@
 
 pub mod bits;
 pub mod cfg;
+mod checks;
 pub mod effects;
 pub mod ends;
 mod forms;

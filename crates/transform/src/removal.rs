@@ -75,12 +75,12 @@ pub fn run(
                 if body.func.args.is_empty() && verdict.is_none() {
                     report.warnings.extend(certain::warning(&view, check, *span));
                 }
-                let what = report::what(check).filter(|_| explain);
+                let what = check.subject().filter(|_| explain).map(Subject::word);
                 if let (Some(what), false) = (what, matches!(verdict, Some(Verdict::Gone))) {
                     let why = report::why(body, &view, check);
                     report.remaining.push(Remaining { func: func.clone(), span: *span, what, why, versioned: false });
                 }
-                report.made += usize::from(report::what(check).is_some());
+                report.made += usize::from(check.subject().is_some());
                 verdicts.extend(verdict.map(|v| (at, v)));
             });
         }

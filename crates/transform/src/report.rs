@@ -99,63 +99,40 @@ impl Report {
     }
 }
 
-/// What a check tests, in a word or two; none for what is not a test.
-pub fn what(check: &Check) -> Option<&'static str> {
-    Some(match check {
-        Check::Index(..) | Check::Element(_) => "index",
-        Check::Access(..) | Check::Near(..) | Check::Within(_) => "bounds",
-        Check::Enough { .. } => "range",
-        Check::NotNull(_) => "null",
-        Check::Divide(..) => "division",
-        Check::Type(..) => "type",
-        Check::Container(..) => "container",
-        Check::Contract(..) => "contract",
-        Check::Tag(..) | Check::TagValue(..) => "tag",
-        Check::HasTerminator(_) => "string",
-        Check::Terminator(..) => "terminator",
-        Check::Count(..) => "count",
-        Check::View(..) | Check::Multiple(..) => "cast",
-        Check::Step(_) => "step",
-        Check::Unreachable => return None,
-    })
-}
-
 /// Why a check was not proven.
 pub fn why(body: &Body, view: &View, check: &Check) -> String {
-    match check {
-        Check::Index(index, length) => outside(body, view, index, length),
-        Check::Element(e) => {
-            let mut reasons = vec![];
-            if !view.is_within(&e.index, &e.count) {
-                reasons.push(outside(body, view, &e.index, &e.count));
-            }
-            if e.may_be_null && !view.is_nonnull(&e.base) {
-                reasons.push("the pointer may be null".to_string());
-            }
-            reasons.join("; ")
-        }
-        Check::Access(..) | Check::Near(..) | Check::Within(_) => {
-            "the pointer moves, or comes with its bounds from elsewhere".into()
-        }
-        Check::Enough { want, have } => {
-            format!("{} wanted, {} there", shown(view, want), shown(view, have))
-        }
-        Check::NotNull(_) => "the pointer may be null".into(),
-        Check::Divide(_, by) => match view.value(by) {
+    let Some(subject) = check.subject() else { return String::new() };
+    match subject {
+        Subject::Index => check.bounds().map_or(String::new(), |bounds| not_below(body, view, &bounds)),
+        Subject::Bounds => "the pointer moves, or comes with its bounds from elsewhere".into(),
+        Subject::Room => check
+            .as_enough()
+            .map_or(String::new(), |(want, have)| format!("{} wanted, {} there", shown(view, want), shown(view, have))),
+        Subject::Null => "the pointer may be null".into(),
+        Subject::Division => match check.as_divide().and_then(|(_, by)| view.value(by)) {
             Some(range) if range.contains(0) => "the divisor may be 0".into(),
             _ => "the quotient may be too large".into(),
         },
-        Check::Count(..) => "the count may be larger than what is there".into(),
-        Check::Type(..) => "the pointer's type is known when the program runs".into(),
-        Check::Container(..) => "what the pointer is a part of is known when the program runs".into(),
-        Check::Contract(..) => "the channel's contract is known when the program runs".into(),
-        Check::Tag(..) | Check::TagValue(..) => "the tag may be another".into(),
-        Check::HasTerminator(_) | Check::Terminator(..) | Check::Step(_) => {
-            "what the memory holds is not followed".into()
-        }
-        Check::View(..) | Check::Multiple(..) => "the address or size may not fit".into(),
-        Check::Unreachable => String::new(),
+        Subject::Count => "the count may be larger than what is there".into(),
+        Subject::Type => "the pointer's type is known when the program runs".into(),
+        Subject::Container => "what the pointer is a part of is known when the program runs".into(),
+        Subject::Contract => "the channel's contract is known when the program runs".into(),
+        Subject::Tag => "the tag may be another".into(),
+        Subject::String | Subject::Terminator | Subject::Step => "what the memory holds is not followed".into(),
+        Subject::Cast => "the address or size may not fit".into(),
     }
+}
+
+fn not_below(body: &Body, view: &View, bounds: &IndexBounds) -> String {
+    let Some(element) = bounds.element else { return outside(body, view, bounds.index, bounds.count) };
+    let mut reasons = vec![];
+    if !view.is_within(bounds.index, bounds.count) {
+        reasons.push(outside(body, view, bounds.index, bounds.count));
+    }
+    if element.may_be_null && !view.is_nonnull(&element.base) {
+        reasons.push("the pointer may be null".to_string());
+    }
+    reasons.join("; ")
 }
 
 fn outside(body: &Body, view: &View, index: &Operand, length: &Operand) -> String {

@@ -80,29 +80,7 @@ pub fn flags(kind: &StmtKind) -> Flags<'_> {
             | Rvalue::Builtin(..)
             | Rvalue::LabelAddr(..) => {}
         },
-        StmtKind::Check(check) => match check {
-            // These look at what their pointer points to.
-            Check::HasTerminator(_) | Check::Step(_) | Check::Container(..) => {
-                flags.memory = keeps(Line::CheckMemory);
-            }
-            Check::Index(..)
-            | Check::Access(..)
-            | Check::Element(_)
-            | Check::Near(..)
-            | Check::Within(_)
-            | Check::Enough { .. }
-            | Check::NotNull(_)
-            | Check::Divide(..)
-            | Check::Type(..)
-            | Check::Contract(..)
-            | Check::Tag(..)
-            | Check::TagValue(..)
-            | Check::Terminator(..)
-            | Check::Count(..)
-            | Check::View(..)
-            | Check::Multiple(..)
-            | Check::Unreachable => {}
-        },
+        StmtKind::Check(check) => flags.memory = check.looks_behind() && keeps(Line::CheckMemory),
         StmtKind::CopyElements { .. } => flags.memory = keeps(Line::CopyMemory),
         // Lists of what is to be freed, and arenas, take pages.
         StmtKind::Dispose { .. } => flags.collects = keeps(Line::DisposeCollects),

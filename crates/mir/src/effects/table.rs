@@ -1,6 +1,8 @@
-//! The lines of the table: what each statement, value, check and terminator accesses and names.
+//! The lines of the table: what each statement, value and terminator accesses and names. Those of
+//! checks stand in `checks.rs`.
 
 use super::{Kind, Loan, Named};
+use crate::checks::{check_lines, check_lines_mut};
 use crate::ir::*;
 use typing::tree::FuncRef;
 use typing::types::Ty;
@@ -291,74 +293,6 @@ macro_rules! traversal {
                     see(Line::Types, $part::Type(ty));
                 }
                 Rvalue::LabelAddr(_, ty) => see(Line::Types, $part::Type(ty)),
-            }
-        }
-
-        pub(super) fn $check<'a>(check: &'a $($m)? Check, see: &mut dyn FnMut(Line, $part<'a>)) {
-            match check {
-                Check::Index(a, b) => {
-                    see(Line::CheckIndex, $part::Operand(a, Kind::Read));
-                    see(Line::CheckIndex, $part::Operand(b, Kind::Read));
-                }
-                Check::Access(a, b) => {
-                    see(Line::CheckAccess, $part::Operand(a, Kind::Read));
-                    see(Line::CheckAccess, $part::Operand(b, Kind::Read));
-                }
-                Check::Element(check) => {
-                    let ElementCheck { base, index, count, .. } = &$($m)? **check;
-                    see(Line::CheckElement, $part::Operand(base, Kind::Read));
-                    see(Line::CheckElement, $part::Operand(index, Kind::Read));
-                    see(Line::CheckElement, $part::Operand(count, Kind::Read));
-                }
-                Check::Near(a, b) => {
-                    see(Line::CheckNear, $part::Operand(a, Kind::Read));
-                    see(Line::CheckNear, $part::Operand(b, Kind::Read));
-                }
-                Check::Within(a) => see(Line::CheckWithin, $part::Operand(a, Kind::Read)),
-                Check::Enough { want, have } => {
-                    see(Line::CheckEnough, $part::Operand(want, Kind::Read));
-                    see(Line::CheckEnough, $part::Operand(have, Kind::Read));
-                }
-                Check::NotNull(a) => see(Line::CheckNotNull, $part::Operand(a, Kind::Read)),
-                Check::Divide(a, b) => {
-                    see(Line::CheckDivide, $part::Operand(a, Kind::Read));
-                    see(Line::CheckDivide, $part::Operand(b, Kind::Read));
-                }
-                Check::Type(a, types) => {
-                    see(Line::CheckType, $part::Operand(a, Kind::Read));
-                    for ty in types {
-                        see(Line::Types, $part::Type(ty));
-                    }
-                }
-                Check::Container(a, ty, _) => {
-                    see(Line::CheckContainer, $part::Operand(a, Kind::Read));
-                    see(Line::Types, $part::Type(ty));
-                }
-                Check::Contract(a, ty) => {
-                    see(Line::CheckContract, $part::Operand(a, Kind::Read));
-                    see(Line::Types, $part::Type(ty));
-                }
-                Check::Tag(of, _) => see(Line::CheckTag, $part::Place(of, Kind::Read)),
-                Check::TagValue(a, _, _) => see(Line::CheckTagValue, $part::Operand(a, Kind::Read)),
-                Check::HasTerminator(a) => see(Line::CheckHasTerminator, $part::Operand(a, Kind::Read)),
-                Check::Terminator(a, b) => {
-                    see(Line::CheckTerminator, $part::Operand(a, Kind::Read));
-                    see(Line::CheckTerminator, $part::Operand(b, Kind::Read));
-                }
-                Check::Count(a, b) => {
-                    see(Line::CheckCount, $part::Operand(a, Kind::Read));
-                    see(Line::CheckCount, $part::Operand(b, Kind::Read));
-                }
-                Check::View(a, ty) => {
-                    see(Line::CheckView, $part::Operand(a, Kind::Read));
-                    see(Line::Types, $part::Type(ty));
-                }
-                Check::Step(a) => see(Line::CheckStep, $part::Operand(a, Kind::Read)),
-                Check::Multiple(a, ty) => {
-                    see(Line::CheckMultiple, $part::Operand(a, Kind::Read));
-                    see(Line::Types, $part::Type(ty));
-                }
-                Check::Unreachable => {}
             }
         }
     };
