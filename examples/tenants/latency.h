@@ -23,7 +23,8 @@ static inline void latency_add(struct latency *nonnull l, long us) {
     l->all++;
 }
 
-/* The time that `permille` of 1000 did not exceed; the upper end of its slot. 0 if there are none. */
+/* The time that `permille` of 1000 did not exceed: the upper end of its slot; 0 if there are
+ * none. */
 static inline long latency_at(const struct latency *nonnull l, long permille) {
     long left = (l->all * permille + 999) / 1000;
     for (int slot = 0; slot < LATENCY_SLOTS; slot++) {

@@ -42,8 +42,9 @@ static inline int versionsort(const struct dirent **a, const struct dirent **b) 
     return strverscmp((*a)->d_name, (*b)->d_name);
 }
 
-/* The entries of a directory for which `wanted` holds, in order; their number, or -1. They are new objects, for the
- * collector to free. The order is a merge of parts that are twice as long each time: n log n, and stable. */
+/* The entries of a directory for which `wanted` holds, in order; their number, or -1. They are new
+ * objects, for the collector to free. The order is a merge of parts that are twice as long each
+ * time: n log n, and stable. */
 static inline int scandir(const char *path, struct dirent **fat *list, int (*wanted)(const struct dirent *),
                           int (*order)(const struct dirent **, const struct dirent **)) {
     DIR *directory = opendir(path);

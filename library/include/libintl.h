@@ -1,5 +1,5 @@
-/* Messages in the program's own words: the locale is always "C". The functions are macros, so that a format stays a
- * literal and its arguments are checked. */
+/* Messages in the program's own words: the locale is always "C". The functions are macros, so that
+ * a format stays a literal and its arguments are checked. */
 #ifndef LEE_LIBINTL_H
 #define LEE_LIBINTL_H
 

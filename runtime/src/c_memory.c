@@ -7,7 +7,8 @@
  * Blocks are libc's own, without a header: a library may free what such a file allocated, and the
  * other way round. So the list is a table of addresses. What is not in the table (of libc's or of a
  * library's own making) is freed like any other block. Refused memory is a null result with ENOMEM,
- * as in C: C code runs on a stack that no collection may move under, and has its own way to give up.
+ * as in C: C code runs on a stack that no collection may move under, and has its own way to give
+ * up.
  *
  * The process of a thread, which was not spawned, has no list: the program's end is its end. */
 #define _GNU_SOURCE

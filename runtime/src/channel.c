@@ -2,7 +2,8 @@
  *
  * Promises: what lee/channel.h says. Both ends of a channel and the places of all messages are one block outside of every heap, made once and
  * given back when both ends are closed. An end is on the list of the process that it belongs to from when it is made, so that the end of a
- * process closes it; only that process touches the list. With several workers all that is here is done with the lock (worker.h).
+ * process closes it; only that process touches the list. With several workers all that is here is
+ * done with the lock (worker.h).
  *
  * An end that is in a message on its way is on no list. Its own queue is empty then: contracts let an end be sent only when it is its turn to send,
  * so the release of what was not received goes no deeper.
@@ -173,7 +174,8 @@ static inline const struct lee_owned *owned_of(const struct lee_contract *contra
     return __builtin_expect(contract->owned == NULL, 1) ? NULL : contract->owned[message - 1];
 }
 
-/* Not inline, as `give_block`: the caller may have gone to another thread, whose list is another. */
+/* Not inline, as `give_block`: the caller may have gone to another thread, with a list of its
+ * own. */
 static __attribute__((noinline)) struct channel *take_block(size_t bytes) {
     if (lee_system_fails())
         return NULL;

@@ -70,7 +70,8 @@ char *lee_getcwd(char *buffer, size_t size, char **ret_lo, char **ret_hi) {
     return copy;
 }
 
-/* The working directory and the mask of new files are the whole program's: the first process sets them. */
+/* The working directory and the mask of new files are the whole program's: the first process sets
+ * them. */
 static bool is_first(void) {
     if (lee_process_is_spawned())
         errno = EPERM;

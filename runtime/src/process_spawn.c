@@ -66,7 +66,8 @@ static _Thread_local struct {
     size_t count;
 } records;
 
-/* Not inline, as `release_record`: the caller may have gone to another thread, whose list is another. */
+/* Not inline, as `release_record`: the caller may have gone to another thread, whose list is
+ * another. */
 static __attribute__((noinline)) struct lee_process_record *new_record(void) {
     struct lee_process_record *record = records.free;
     if (record != NULL) {

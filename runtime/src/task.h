@@ -40,7 +40,8 @@ struct lee_task {
     unsigned depth;  /* how often it took the lock, less 1; while it does not run (worker.h) */
     bool shut;       /* ended by a custodian */
     bool noted;      /* its stack is to be looked at (group.c) */
-    /* What it waits for outside of its process; `leave` takes it off the list there. The lock is held. */
+    /* What it waits for outside of its process; `leave` takes it off the list there. The lock is
+     * held. */
     void (*leave)(struct lee_task *task);
     void *outside;
     struct lee_task *outside_next;
@@ -68,8 +69,9 @@ bool lee_is_task(const struct lee_layout *layout);
 void lee_task_used(void);
 /* What comes before every wait: a task whose custodian was shut down ends here. */
 void lee_task_may_wait(void);
-/* Waits until somebody calls `resume`, perhaps of another process. From the look that said so on, the
- * lock is held (worker.h), as it is by who resumes. `leave` is called if the task is ended meanwhile. */
+/* Waits until somebody calls `resume`, perhaps of another process. From the look that said so on,
+ * the lock is held (worker.h), as it is by who resumes. `leave` is called if the task is ended
+ * meanwhile. */
 void lee_task_park(void *outside, void (*leave)(struct lee_task *task));
 void lee_task_resume(struct lee_task *task);
 /* The same; `leave` is called if the task is ended before it runs. What `park` was given as `outside` stays. */

@@ -1,9 +1,9 @@
 /* top.h: the socket from which `lee top` reads what processes and custodians do.
  *
  * Promises: without LEE_TOP there is no thread, no socket and no cost. With it, a thread of its own
- * waits for clients and touches nothing of the program's: what it sends was written by a thread that
- * runs processes, with the lock, between two tasks, into memory that was there. What a client does delays
- * no process. */
+ * waits for clients and touches nothing of the program's: what it sends was written by a thread
+ * that runs processes, with the lock, between two tasks, into memory that was there. What a client
+ * does delays no process. */
 #ifndef LEE_SRC_TOP_H
 #define LEE_SRC_TOP_H
 

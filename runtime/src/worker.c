@@ -1,4 +1,5 @@
-/* worker.c: see worker.h and PROCESSES.md, "Workers". What all programs need; the rest is in pool.c. */
+/* worker.c: see worker.h and PROCESSES.md, "Workers". What all programs need; the rest is in
+ * pool.c. */
 #define _GNU_SOURCE
 #include "worker.h"
 

@@ -127,7 +127,8 @@ void lee_task_run(struct lee_task *to);
 struct lee_task *lee_task_first_ready(struct lee_process *process);
 /* One that waits for a finalizer queue may collect. */
 bool lee_task_wake_queued(struct lee_process *process);
-/* exchange.c: the worker shares the exchange heap of the pool's first one; null: none could be made. */
+/* exchange.c: the worker shares the exchange heap of the pool's first one; null: none could be
+ * made. */
 struct lee_heap;
 struct lee_heap *lee_exchange_heap(void) __attribute__((weak));
 void lee_exchange_adopt(struct lee_heap *heap) __attribute__((weak));

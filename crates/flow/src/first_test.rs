@@ -31,8 +31,8 @@ pub(crate) fn passed(types: &TypeStore, body: &Body) -> Option<Body> {
     entered
 }
 
-/// The block that a test leads to, if it is true after `before`: one at the end of that block, or in
-/// one of its own, which does nothing else.
+/// The block that a test leads to, if it is true after `before`: one at the end of that block, or
+/// in one of its own, which does nothing else.
 fn holds(types: &TypeStore, body: &Body, before: &Block, test: Option<BlockId>) -> Option<BlockId> {
     let alone = match test {
         Some(test) => Some(body.blocks.get(test.0 as usize)?),

@@ -1,5 +1,6 @@
 //! Each program that is refused because something is lent has a twin that is not: the one without
-//! the later use that the message names. So a loan is in force as long as it is used, and no longer.
+//! the later use that the message names. So a loan is in force as long as it is used, and no
+//! longer.
 //!
 //! The twin is made from the message: in the span of "`end` is used here, so it is lent until then"
 //! the variable is replaced by a null pointer of its type. That is done until no message at this
@@ -61,7 +62,8 @@ fn check(file: &Path) -> Vec<Report> {
         .collect()
 }
 
-/// Replaces the variable in the span by a null pointer of its type; none if it is not written there.
+/// Replaces the variable in the span by a null pointer of its type; none if it is not written
+/// there.
 fn without_use(source: &[String], name: &str, at: Span) -> Option<Vec<String>> {
     let mut twin = source.to_vec();
     let mut found = false;

@@ -1,7 +1,7 @@
 //! What MIR knows of checks: the lines of the table of effects, questions that are answered for all
 //! of them, and views of one. A new check is written here; besides, it has a text form (`print.rs`,
-//! `parse_body.rs`), types (`verify_types.rs`), a place where lowering makes it, C code and a meaning
-//! for the interpreter.
+//! `parse_body.rs`), types (`verify_types.rs`), a place where lowering makes it, C code and a
+//! meaning for the interpreter.
 
 use crate::effects::{Kind, Line, Part, PartMut};
 use crate::forms::forms;

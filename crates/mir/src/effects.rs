@@ -2,8 +2,8 @@
 //! functions it names, and whether it may collect, run other code or wait.
 //!
 //! Analyses, transforms and emission read it. The table is `effects/table.rs` for places, types and
-//! functions, `checks.rs` for those of checks, and `effects/flags.rs` for the rest; each of its lines
-//! has a name ([`Line`]).
+//! functions, `checks.rs` for those of checks, and `effects/flags.rs` for the rest; each of its
+//! lines has a name ([`Line`]).
 //!
 //! One traversal serves reading and changing. It shows the parts of a statement in the order in
 //! which they are used: what is read before what is written.

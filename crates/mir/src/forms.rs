@@ -52,7 +52,8 @@ pub struct Allocation<'a> {
     pub reuse: &'a Option<Operand>,
 }
 
-/// Views of one form, and views to be changed, each named by a line. The first part lists all forms.
+/// Views of one form, and views to be changed, each named by a line. The first part lists all
+/// forms.
 macro_rules! forms {
     (
         $of:ident, $all:pat =>

@@ -2,9 +2,9 @@
 //! projection or borrow stands in an exhaustive `match`. Where `_`, `if let`, `let ... else` or
 //! `matches!` is used instead, a new variant is passed over without a word.
 //!
-//! Ask a question that MIR answers once (`mir/questions.rs`, `mir/forms.rs`, `mir::effects`), or write
-//! the match out. The few places that do neither stand in `forgetting.txt`, by file, with the reason
-//! why a variant that is forgotten there does no harm. `MIR_BLESS=1` writes lower counts.
+//! Ask a question that MIR answers once (`mir/questions.rs`, `mir/forms.rs`, `mir::effects`), or
+//! write the match out. The few places that do neither stand in `forgetting.txt`, by file, with the
+//! reason why a variant that is forgotten there does no harm. `MIR_BLESS=1` writes lower counts.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

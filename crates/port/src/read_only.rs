@@ -146,8 +146,8 @@ impl Search<'_> {
         wanted
     }
 
-    /// Those of which no conversion can fail: all but pointers to `char` keep their bounds, and what
-    /// comes into a string is a string. A greatest fixed point.
+    /// Those of which no conversion can fail: all but pointers to `char` keep their bounds, and
+    /// what comes into a string is a string. A greatest fixed point.
     fn sure(
         &self,
         demands: &FxHashMap<Node, Demand>,

@@ -1,6 +1,6 @@
-/* The tenants as plain C does them, with the same handlers: `host PORT` runs them in threads of this
- * process, which one bad request ends; `host PORT processes`, each in a process of the operating
- * system. 0 is a free port. Ends at SIGINT. */
+/* The tenants as plain C does them, with the same handlers: `host PORT` runs them in threads of
+ * this process, which one bad request ends; `host PORT processes`, each in a process of the
+ * operating system. 0 is a free port. Ends at SIGINT. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>

@@ -229,8 +229,8 @@ impl Problem<'_> {
         if let Some(pointer) = check.as_element().map(|e| &e.base).or(check.as_not_null()).and_then(val) {
             self.assume_truth(state, pointer, true, 0);
         }
-        // An index of 64 bits without a sign is compared as it is: the count of a pointer is a signed
-        // number.
+        // An index of 64 bits without a sign is compared as it is: the count of a pointer is a
+        // signed number.
         if let Some((i, n)) = both(check.bounds().map(|b| (b.index, b.count))) {
             let _ = self.assume(state, zero, i, 0) && self.assume(state, i, n, -1);
         }

@@ -1,4 +1,5 @@
-//! Which locals, and which of their fields, are read later: the verifier's own reading, by a plain worklist over blocks.
+//! Which locals, and which of their fields, are read later: the verifier's own reading, by a plain
+//! worklist over blocks.
 
 use mir::bits::BitSet;
 use mir::cfg::Cfg;

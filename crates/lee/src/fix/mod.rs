@@ -209,8 +209,8 @@ fn key(finding: &Finding) -> (Kind, String, Vec<(String, u32, usize)>) {
     (finding.kind, words, places)
 }
 
-/// Smaller groups of a group that did harm: its clusters, its kinds, or its halves. What is sure of a
-/// cluster is sure of all of it together.
+/// Smaller groups of a group that did harm: its clusters, its kinds, or its halves. What is sure of
+/// a cluster is sure of all of it together.
 fn split(group: Vec<Finding>, least: Applicability) -> Vec<Vec<Finding>> {
     if least == Applicability::Sure && group.iter().all(|f| group.first().is_some_and(|g| g.cluster == f.cluster)) {
         return vec![];

@@ -2,10 +2,10 @@
 //! that never leaves it, lives in the function's frame.
 //!
 //! After Choi, Gupta, Serrano, Sreedhar and Midkiff, "Escape Analysis for Java" (OOPSLA 1999);
-//! ownership makes it much simpler: only owners need to be followed, which `escape::owners` does, on
-//! the lattice that the advisor uses for plain C. If the value of an allocation is moved between
-//! locals of the function alone, and each of its paths ends in a `Dispose` there, then no pointer to
-//! it is used any more when the function returns, or when the same allocation runs again.
+//! ownership makes it much simpler: only owners need to be followed, which `escape::owners` does,
+//! on the lattice that the advisor uses for plain C. If the value of an allocation is moved between
+//! locals of the function alone, and each of its paths ends in a `Dispose` there, then no pointer
+//! to it is used any more when the function returns, or when the same allocation runs again.
 //!
 //! Needs: bodies whose ownership was checked, without type parameters. Changes: `alloc` becomes the
 //! address of a local of kind `Cell`, which is zeroed there as the heap would have done; `Dispose`
