@@ -166,6 +166,42 @@ fn large_functions_are_quick() {
     assert!(whole < half * 9 / 4, "{half} {whole}");
 }
 
+/// How much is looked at to check a function with so many owners that are lent, each in eight
+/// statements. All variables are declared at its beginning, as in C.
+fn work_of_loans(loans: usize) -> u64 {
+    let (mut locals, mut live) = (String::new(), String::new());
+    let (mut code, mut dead) = (String::new(), String::new());
+    for n in 0..loans {
+        let (x, q, t) = (3 * n, 3 * n + 1, 3 * n + 2);
+        add(&mut locals, format!("  var x_{x}: *[unique]node%0 scope 0\n"));
+        add(&mut locals, format!("  var q_{q}: *[@i{n}]node%0 scope 0\n  temp _{t}: int scope 0\n"));
+        add(&mut live, format!("  live x_{x}\n  live q_{q}\n"));
+        add(&mut code, format!("  x_{x} = call node#1(): fn() -> *[unique]node%0\n"));
+        add(&mut code, format!("  q_{q} = borrow(shared, x_{x}, *[@i{n}]node%0)\n"));
+        add(&mut code, format!("  q_{q}.*.0 = {n}:int\n  _{t} = q_{q}.*.0\n  dispose(move x_{x})\n"));
+        add(&mut dead, format!("  dead q_{q}\n  dead x_{x}\n"));
+    }
+    let text = format!(
+        "struct node%0 {{\n  \"n\": int\n}}\nfunction f#0: fn() -> int\nfunction node#1: fn() -> *[unique]node%0\nbody f#0 params 0 infer {loans} {{\n  scope 0\n{locals}bb0:\n{live}{code}{dead}  return 0:int\n}}\n"
+    );
+    let mut program = mir::parse::program(&text).unwrap();
+    let mut sink = Sink::default();
+    let report = flow::check(&mut program, &mut sink, flow::Options::default());
+    assert!(sink.all.is_empty(), "{:?}", sink.all);
+    report.work
+}
+
+fn add(to: &mut String, text: String) {
+    to.push_str(&text);
+}
+
+/// A function of twice the size, with twice as many loans, is little more than twice the work.
+#[test]
+fn many_loans_are_quick() {
+    let (half, whole) = (work_of_loans(250), work_of_loans(500));
+    assert!(whole < half * 23 / 10, "{half} {whole}");
+}
+
 #[test]
 fn typestate() {
     run_file("typestate.mir", 20);

@@ -23,7 +23,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use typing::types::{RecordKind, TyKind};
 
 use super::state::State;
-use crate::framework::{solve, whole_local, Analysis, Direction, Point};
+use crate::framework::{count_work, solve, whole_local, Analysis, Direction, Point};
 use crate::regions::{Form, Regions};
 
 /// A local that may hold a loan, or one of its fields.
@@ -191,6 +191,7 @@ impl Live {
     /// All loans that some local holds, in order.
     pub fn held(&self, s: &State) -> Vec<usize> {
         let mut loans: Vec<usize> = s.held.iter().filter_map(|pair| self.pairs.get(pair)).map(|pair| pair.0).collect();
+        count_work(loans.len());
         loans.sort_unstable();
         loans.dedup();
         loans
@@ -254,6 +255,27 @@ impl Live {
         if self.pairs.is_empty() {
             return;
         }
+        self.moves(s, body, at, stmt, made);
+        // What is copied as bytes is not seen to be read.
+        if self.outs.bytes.is_empty() {
+            self.forget_unused(s, body, Point { stmt: at.stmt + 1, ..at });
+        }
+    }
+
+    /// What a holder that is not read from here on holds is not in force, and does not come back:
+    /// it need not be looked at again. Only what no pointer leads to is sure not to be read.
+    fn forget_unused(&self, s: &mut State, body: &Body, at: Point) {
+        let is_over = |pair: &usize| {
+            let Some((loan, part)) = self.pairs.get(*pair) else { return false };
+            let reached = body.locals.get(part.local.0 as usize).is_none_or(|decl| decl.address_taken);
+            !reached && !self.lexical.contains(*loan) && !self.is_used(*part, at)
+        };
+        let over: Vec<usize> = s.held.iter().filter(is_over).collect();
+        over.into_iter().for_each(|pair| s.held.remove(pair));
+    }
+
+    /// The same, for what is read later and what is not.
+    fn moves(&self, s: &mut State, body: &Body, at: Point, stmt: &Stmt, made: Option<usize>) {
         let mut loans: Vec<usize> = made.into_iter().collect();
         match &stmt.kind {
             StmtKind::StorageLive(local) => return self.take(s, whole(*local)),
