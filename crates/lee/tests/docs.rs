@@ -198,9 +198,9 @@ fn blocks(page: &str) -> Result<Vec<Block>, String> {
             ("sh" | "diff" | "text", "") | ("lee" | "c", "fragment") => None,
             ("text", "output" | "input") if ran => {
                 // The program in C before it does the same.
-                let pair = all.len().saturating_sub(2);
-                let in_c = all.get(pair).is_some_and(|b| b.language == "c" && matches!(b.kind, Kind::Run { .. }));
-                for block in all.iter_mut().skip(pair + usize::from(!in_c)) {
+                let is_c = |b: &Block| b.language == "c" && matches!(b.kind, Kind::Run { .. });
+                let pair = if all.iter().rev().nth(1).is_some_and(is_c) { 2 } else { 1 };
+                for block in all.iter_mut().rev().take(pair) {
                     if let Kind::Run { input, output, .. } = &mut block.kind {
                         *(if kind == "output" { output } else { input }) = own.clone();
                     }

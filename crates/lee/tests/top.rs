@@ -45,13 +45,14 @@ int main(void) {
     custodian_enter(idle);
     channel Two (a, b);
     channel Two (c, d);
-    spawn waits(b, d);
+    pid waiting = spawn waits(b, d);
     custodian_enter(own);
     send a.Number(1);
     yield();
     puts("ready");
     fflush(stdout);
     while (getchar() != EOF);
+    kill(waiting);
     free(c);
     free(a);
     return 0;
