@@ -93,6 +93,10 @@ impl Machine<'_> {
                     self.check_container(p, *record, *off)?;
                 }
             }
+            Test::Contract(end, ty) => {
+                let address = self.peek(end)?.addr();
+                self.check_contract(address, *ty)?;
+            }
             Test::Tag(place, member, names) => {
                 let loc = self.locate(place, true)?;
                 let tag = self.read(loc, Repr::Int(IntKind::UInt), 4, None)?.int() as u32;

@@ -4,8 +4,9 @@
 use mir::ir::{BinOp, UnOp};
 use source::{Span, Symbol};
 use std::rc::Rc;
-use typing::tree::FuncRef;
-use typing::types::{FuncTy, IntKind, Ty};
+use typing::contracts::{ContractId, Head, MessageId, StateId};
+use typing::tree::{FuncRef, GlobalId};
+use typing::types::{Endpoint, FuncTy, IntKind, Ty};
 
 /// How a value of a type lies in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,7 +98,9 @@ pub enum Base {
     Reg,
     /// In a local that has an object of its own.
     Local(u32),
-    /// In an object that is always there: a global, a literal.
+    /// In a global, by its number: each process has its own.
+    Global(u32),
+    /// In a literal.
     Fixed(u32),
 }
 
@@ -130,6 +133,8 @@ pub struct Place {
     pub bits: Option<(u32, u32)>,
     /// Whether it holds something owned.
     pub owns: bool,
+    /// Whether it is a whole local.
+    pub local: bool,
 }
 
 /// What an operand is.
@@ -137,6 +142,8 @@ pub struct Place {
 pub enum OpKind {
     /// A value.
     Const(Val),
+    /// A pointer to a global by its number: how far its words are from the first byte.
+    Address(u32, [u64; 3], bool),
     /// Reads a place; `true` moves.
     Place(Place, bool),
 }
@@ -201,6 +208,8 @@ pub struct Alloc {
     pub handle: Option<Op>,
     pub counted: bool,
     pub reuse: Option<Op>,
+    /// In the exchange heap.
+    pub exchange: bool,
 }
 
 /// What is called.
@@ -210,6 +219,7 @@ pub enum Callee {
     Pointer(Op),
     Builtin(Symbol),
     Start(FuncRef),
+    Spawn(FuncRef),
 }
 
 /// A statement.
@@ -250,6 +260,44 @@ pub enum Stmt {
     Swap(Place, Place, bool),
     /// Cursor local, its place, the place it is on, whether that is a slot.
     CursorBegin(u32, Place, Place, bool),
+    ChannelNew {
+        contract: ContractId,
+        state: StateId,
+        imp: Place,
+        exp: Place,
+    },
+    Send {
+        end: Place,
+        message: MessageId,
+        args: Vec<Op>,
+    },
+    Select {
+        dest: Place,
+        cases: Vec<Vec<(Place, Head)>>,
+        /// The time, which stands after all others.
+        after: Option<Op>,
+        has_default: bool,
+    },
+    Receive {
+        end: Place,
+        head: Head,
+        binds: Vec<Place>,
+        waits: bool,
+    },
+    SetNew(Place),
+    SetAdd {
+        set: Place,
+        end: Op,
+        value: Option<Op>,
+    },
+    SetTake {
+        set: Place,
+        head: Head,
+        end: Place,
+        value: Option<Place>,
+    },
+    /// The end is in one of these states; `true`: or its peer was found closed.
+    EndFound(Op, Vec<StateId>, bool),
     /// What the oracle has no model of.
     Unsupported(&'static str),
     Nop,
@@ -268,6 +316,7 @@ pub enum Test {
     Divide(Op, Op),
     Type(Op, Vec<Ty>),
     Container(Op, Ty, u64),
+    Contract(Op, Endpoint),
     Tag(Place, u32, Rc<Vec<String>>),
     /// The tag, values that are good, the member's name, the names by value.
     TagValue(Op, Vec<i128>, Symbol, Vec<(i128, Symbol)>),
@@ -348,4 +397,6 @@ pub struct Code {
     pub unchecked: bool,
     /// Leaks in it were allowed.
     pub leaks: bool,
+    /// The globals that it names.
+    pub globals: Vec<GlobalId>,
 }

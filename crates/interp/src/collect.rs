@@ -27,6 +27,8 @@ pub struct Collector {
     pub weak: Vec<u64>,
     /// Finalizer queues.
     pub queues: Vec<Queue>,
+    /// Cells: what is in one ends with it.
+    pub cells: Vec<ObjId>,
     marked: Vec<bool>,
     work: Vec<ObjId>,
 }
@@ -34,6 +36,8 @@ pub struct Collector {
 /// A finalizer queue.
 #[derive(Debug, Default)]
 pub struct Queue {
+    /// The custodian that it was made in.
+    custodian: usize,
     added: Vec<u64>,
     ready: VecDeque<u64>,
 }
@@ -56,6 +60,13 @@ impl Machine<'_> {
 
     /// Collects.
     pub fn collect(&mut self) -> R<()> {
+        let running = std::mem::replace(&mut self.mem.running, EVERY);
+        let collected = self.collect_all();
+        self.mem.running = running;
+        collected
+    }
+
+    fn collect_all(&mut self) -> R<()> {
         self.gc.objects = 0;
         self.gc.bytes = 0;
         self.gc.marked = vec![false; self.mem.len()];
@@ -74,9 +85,13 @@ impl Machine<'_> {
         for n in 0..self.gc.queues.len() {
             let added = self.gc.queues.get_mut(n).map(|q| std::mem::take(&mut q.added)).unwrap_or_default();
             let (alive, dead): (Vec<u64>, Vec<u64>) = added.into_iter().partition(|&a| self.is_marked(a));
+            let filled = !dead.is_empty();
             if let Some(queue) = self.gc.queues.get_mut(n) {
                 queue.added = alive;
                 queue.ready.extend(&dead);
+            }
+            if filled {
+                self.wake(crate::tasks::Key::Queue(n));
             }
         }
         let ready: Vec<u64> = self.gc.queues.iter().flat_map(|q| q.ready.iter().copied()).collect();
@@ -104,9 +119,15 @@ impl Machine<'_> {
                 }
             }
         }
+        let cells = std::mem::take(&mut self.gc.cells);
+        let (lost, cells): (Vec<ObjId>, Vec<ObjId>) =
+            cells.into_iter().partition(|&id| self.gc.marked.get(id as usize) == Some(&false));
+        self.gc.cells = cells;
+        let blocks: Vec<u64> = lost.iter().filter_map(|&obj| self.read_word(Loc { obj, off: 0 }).ok()).collect();
         for id in dead {
             self.mem.end(id, State::Collected, self.span);
         }
+        blocks.into_iter().try_for_each(|block| self.end_block(block))?;
         for (ty, address) in counts {
             let target = self.mem.place(address);
             if self.mem.obj(target.obj).is_some_and(|o| o.state == State::Live) {
@@ -119,7 +140,10 @@ impl Machine<'_> {
     /// Addresses that are in no object: arguments of `...`, entries of directories.
     fn loose(&self) -> Vec<u64> {
         let mut out: Vec<u64> = self.lists.iter().flatten().flat_map(|(v, _)| v.words()).collect();
-        out.extend(self.frames.iter().flat_map(|f| &f.rest).flat_map(|(v, _)| v.words()));
+        for frame in self.frames.iter().chain(self.tasks.frames()) {
+            out.extend(frame.rest.iter().flat_map(|(v, _)| v.words()));
+            out.extend(frame.pending.iter().flatten().flat_map(Val::words));
+        }
         out.extend(self.lib.directories.iter().flatten().map(crate::system::Directory::entry));
         out
     }
@@ -234,12 +258,16 @@ impl Machine<'_> {
                 crate::library::ptr(self.gc.weak.get(n).copied().unwrap_or(0))
             }
             "lee_finalizer_queue_make" => {
-                self.gc.queues.push(Queue::default());
+                let custodian = self.tasks.entered();
+                self.gc.queues.push(Queue { custodian, ..Queue::default() });
                 let n = self.gc.queues.len() - 1;
                 crate::library::ptr(self.opaque(n))
             }
             "lee_finalizer_put" => {
                 let n = self.number(a.ptr(0))?;
+                if self.gc.queues.get(n).is_some_and(|queue| !self.covers(queue.custodian)) {
+                    return fault("custodian: the finalizer queue belongs to a custodian that is not this task's");
+                }
                 if let Some(queue) = self.gc.queues.get_mut(n) {
                     queue.added.push(a.ptr(1));
                 }
@@ -248,6 +276,13 @@ impl Machine<'_> {
             "lee_finalizer_try_take" => {
                 let n = self.number(a.ptr(0))?;
                 crate::library::ptr(self.gc.queues.get_mut(n).and_then(|q| q.ready.pop_front()).unwrap_or(0))
+            }
+            "lee_finalizer_take" => {
+                let n = self.number(a.ptr(0))?;
+                match self.gc.queues.get_mut(n).and_then(|q| q.ready.pop_front()) {
+                    Some(object) => crate::library::ptr(object),
+                    None => self.tasks.wait_for(vec![crate::tasks::Key::Queue(n)], None),
+                }
             }
             _ => Ok(None),
         }

@@ -2,12 +2,14 @@
 
 use crate::code::*;
 use crate::machine::Machine;
+use crate::memory::Loc;
 use crate::table::Claims;
 use crate::types::{align, repr, size};
 use mir::effects;
-use mir::ir::{self, Const, ConstAddrKey, Operand, PlaceBase, Proj, Rvalue, StmtKind, TermKind};
+use mir::ir::{self, Const, ConstAddrKey, Operand, PlaceBase, Proj, Proof, Rvalue, SelectCase, StmtKind, TermKind};
 use mir::ty::{operand_ty, owns, place_ty};
 use std::rc::Rc;
+use typing::tree::GlobalId;
 use typing::types::*;
 
 impl<'p> Machine<'p> {
@@ -41,9 +43,11 @@ impl<'p> Machine<'p> {
             local.off = registers as i64;
             registers += local.size;
         }
-        let mut compiler = Compiler { machine: self, body, locals: &locals };
+        let mut compiler = Compiler { machine: self, body, locals: &locals, globals: vec![] };
         let blocks = body.blocks.iter().map(|b| compiler.block(b)).collect();
+        let globals = compiler.globals;
         Code {
+            globals,
             params: body.params,
             registers: registers as usize,
             blocks,
@@ -77,6 +81,7 @@ struct Compiler<'m, 'p> {
     machine: &'m mut Machine<'p>,
     body: &'p ir::Body,
     locals: &'m [Local],
+    globals: Vec<GlobalId>,
 }
 
 impl Compiler<'_, '_> {
@@ -126,12 +131,19 @@ impl Compiler<'_, '_> {
     fn stmt(&mut self, kind: &StmtKind) -> Stmt {
         match kind {
             StmtKind::Assign(place, value) => match self.value(value) {
-                Ok(value) => Stmt::Assign(self.place(place), value),
+                Ok(mut value) => {
+                    let place = self.place(place);
+                    if let Value::Alloc(alloc) = &mut value {
+                        let pointer = self.types().as_pointer(place.ty);
+                        alloc.exchange = pointer.is_some_and(|p| p.region == Region::Exchange);
+                    }
+                    Stmt::Assign(place, value)
+                }
                 Err(what) => Stmt::Unsupported(what),
             },
             StmtKind::Call { dest, callee, args, ty } => {
                 let callee = match callee {
-                    ir::Callee::Spawn(..) => return Stmt::Unsupported("a process"),
+                    ir::Callee::Spawn(f, _) => Callee::Spawn(f.clone()),
                     ir::Callee::Direct(f) => Callee::Direct(f.clone()),
                     ir::Callee::Pointer(op) => Callee::Pointer(self.op(op)),
                     ir::Callee::Builtin(name) => Callee::Builtin(*name),
@@ -146,7 +158,13 @@ impl Compiler<'_, '_> {
                 }
             }
             StmtKind::Check(check) => self.check(check),
-            StmtKind::Prove(_) | StmtKind::Nop | StmtKind::Pack(..) | StmtKind::Unpack { .. } => Stmt::Nop,
+            StmtKind::Prove(Proof::EndFound { end, states, closed }) => {
+                Stmt::EndFound(self.op(end), states.clone(), *closed)
+            }
+            StmtKind::Prove(Proof::NonNull(_) | Proof::EndCases { .. })
+            | StmtKind::Nop
+            | StmtKind::Pack(..)
+            | StmtKind::Unpack { .. } => Stmt::Nop,
             StmtKind::StorageLive(local) => Stmt::Live(local.0),
             StmtKind::StorageDead(local) => Stmt::Dead(local.0),
             StmtKind::Zero(place) => Stmt::Zero(self.place(place)),
@@ -159,13 +177,38 @@ impl Compiler<'_, '_> {
             StmtKind::VaStart(place) => Stmt::VaStart(self.place(place)),
             StmtKind::VaEnd(place) => Stmt::VaEnd(self.place(place)),
             StmtKind::VaCopy(to, from) => Stmt::VaCopy(self.place(to), self.place(from)),
-            StmtKind::ChannelNew { .. }
-            | StmtKind::Send { .. }
-            | StmtKind::Select { .. }
-            | StmtKind::Receive { .. }
-            | StmtKind::SetNew(_)
-            | StmtKind::SetAdd { .. }
-            | StmtKind::SetTake { .. } => Stmt::Unsupported("channels"),
+            StmtKind::ChannelNew { contract, state, imp, exp } => {
+                Stmt::ChannelNew { contract: *contract, state: *state, imp: self.place(imp), exp: self.place(exp) }
+            }
+            StmtKind::Send { end, message, args } => {
+                let args = args.iter().map(|a| self.op(a)).collect();
+                Stmt::Send { end: self.place(end), message: *message, args }
+            }
+            StmtKind::Select { dest, cases, has_default } => {
+                let (mut heads, mut after) = (vec![], None);
+                for case in cases {
+                    match case {
+                        SelectCase::Heads(wanted) => {
+                            heads.push(wanted.iter().map(|(place, head)| (self.place(place), *head)).collect());
+                        }
+                        SelectCase::After(time) => after = Some(self.op(time)),
+                    }
+                }
+                Stmt::Select { dest: self.place(dest), cases: heads, after, has_default: *has_default }
+            }
+            StmtKind::Receive { end, head, binds, waits } => {
+                let binds = binds.iter().map(|place| self.place(place)).collect();
+                Stmt::Receive { end: self.place(end), head: *head, binds, waits: *waits }
+            }
+            StmtKind::SetNew(place) => Stmt::SetNew(self.place(place)),
+            StmtKind::SetAdd { set, end, value } => {
+                let (end, value) = (self.op(end), value.as_ref().map(|value| self.op(value)));
+                Stmt::SetAdd { set: self.place(set), end, value }
+            }
+            StmtKind::SetTake { set, head, end, value } => {
+                let value = value.as_ref().map(|value| self.place(value));
+                Stmt::SetTake { set: self.place(set), head: *head, end: self.place(end), value }
+            }
             StmtKind::Asm(_) => Stmt::Unsupported("inline assembly"),
             StmtKind::ArenaBegin(local, _) => Stmt::ArenaBegin(self.place(&ir::Place::local(*local))),
             StmtKind::ArenaEnd(local, _) => Stmt::ArenaEnd(self.place(&ir::Place::local(*local))),
@@ -225,7 +268,7 @@ impl Compiler<'_, '_> {
                 Some(local) if !local.object => (Base::Reg, local.off),
                 _ => (Base::Local(local.0), 0),
             },
-            PlaceBase::Global(global) => (Base::Fixed(self.machine.global(global)), 0),
+            PlaceBase::Global(global) => (Base::Global(self.global(global).0), 0),
             PlaceBase::Str(literal) => (Base::Fixed(self.machine.literal(literal)), 0),
         };
         let mut steps: Vec<Step> = vec![];
@@ -282,7 +325,18 @@ impl Compiler<'_, '_> {
             size: size(types, ty),
             bits,
             owns: owns(types, ty),
+            local: place.as_local().is_some(),
         }
+    }
+
+    /// The number of a global's definition; the function names it.
+    fn global(&mut self, global: GlobalId) -> GlobalId {
+        let id = self.machine.defined(global);
+        self.machine.global(id);
+        if !self.globals.contains(&id) {
+            self.globals.push(id);
+        }
+        id
     }
 
     // ---- operands
@@ -293,6 +347,14 @@ impl Compiler<'_, '_> {
         let kind = match operand {
             Operand::Copy(place) => OpKind::Place(self.place(place), false),
             Operand::Move(place) => OpKind::Place(self.place(place), true),
+            Operand::Const(Const::Addr(ConstAddrKey::Global(global), offset, ty)) => {
+                let id = self.global(*global);
+                let obj = self.machine.global(id);
+                let words = self.machine.fixed_pointer(obj, *offset, *offset, None, *ty);
+                let start = self.machine.mem.address(Loc { obj, off: 0 });
+                let far = words.words().map(|word| word.wrapping_sub(start));
+                OpKind::Address(id.0, far, matches!(words, Val::Words(_)))
+            }
             Operand::Const(constant) => OpKind::Const(self.constant(constant)),
         };
         Op { kind, ty, repr: repr(&program.types, ty) }
@@ -320,6 +382,7 @@ impl Compiler<'_, '_> {
             Const::OffsetOf(ty, path) => Val::Int(i128::from(self.offset_of(*ty, path))),
             Const::Addr(key, offset, ty) => {
                 let obj = match key {
+                    // Each process has its own: `op` takes care of these.
                     ConstAddrKey::Global(g) => self.machine.global(*g),
                     ConstAddrKey::Str(s) => self.machine.literal(*s),
                 };
@@ -420,6 +483,7 @@ impl Compiler<'_, '_> {
                     handle: handle.as_ref().map(|h| self.op(h)),
                     counted: *counted,
                     reuse: reuse.as_ref().map(|r| self.op(r)),
+                    exchange: false,
                 }))
             }
             Rvalue::Borrow(kind, place, _) => match kind.by_address() {
@@ -504,8 +568,10 @@ impl Compiler<'_, '_> {
                 let off = self.offset_of(*ty, path);
                 Test::Container(self.op(p), *ty, off)
             }
-            // A program with channels is not run: it fails where one is made.
-            Check::Contract(end, _) => Test::NotNull(self.op(end)),
+            Check::Contract(end, ty) => match self.types().as_endpoint(*ty) {
+                Some(ty) => Test::Contract(self.op(end), ty),
+                None => Test::NotNull(self.op(end)),
+            },
             Check::Tag(place, member) => {
                 let place = self.place(place);
                 let names = self.types().as_record(place.ty).and_then(|id| self.types().record(id).fields.clone());

@@ -103,6 +103,8 @@ impl Machine<'_> {
                         self.end_arena(address)?;
                     }
                 }
+                TyKind::Endpoint(_) => self.close_end(address)?,
+                TyKind::EndSet(_) => self.free_set(address)?,
                 TyKind::Ptr(p) => {
                     let p = *p;
                     let inside = reap.is_some();
@@ -145,7 +147,7 @@ impl Machine<'_> {
     }
 
     /// Frees an object; gives what its elements own.
-    fn free_object(&mut self, address: u64, elem: Ty, reap: Option<ObjId>) -> R<Vec<(Ty, [u64; 3])>> {
+    pub fn free_object(&mut self, address: u64, elem: Ty, reap: Option<ObjId>) -> R<Vec<(Ty, [u64; 3])>> {
         let loc = self.check_free(address, reap)?;
         let mut parts = vec![];
         if mir::ty::owns(&self.program.types, elem) {
@@ -225,6 +227,9 @@ impl Machine<'_> {
         };
         if obj.state != State::Live {
             return report(ReportKind::DoubleFree, "an object is freed that has ended already");
+        }
+        if !self.mem.is_here(obj) {
+            return report(ReportKind::Isolation, "an object of another process is freed");
         }
         if obj.kind != Kind::Heap || loc.off != 0 {
             return report(ReportKind::BadFree, "what is freed is not the beginning of an object of the heap");

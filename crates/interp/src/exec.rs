@@ -13,7 +13,7 @@ use typing::tree::FuncRef;
 use typing::types::*;
 
 /// How it continues.
-enum Flow {
+pub enum Flow {
     /// With the next statement.
     Next,
     /// Another call is the innermost one now.
@@ -31,14 +31,20 @@ impl Machine<'_> {
                 self.task_ended()?;
                 continue;
             }
-            match self.slice() {
-                Ok(()) => {
-                    if self.tasks.switch {
-                        self.yield_now()?;
-                    }
+            let ran = match self.slice() {
+                Ok(()) if self.tasks.switch => self.yield_now(),
+                Ok(()) => Ok(()),
+                Err(stop) if matches!(*stop, Stop::Wait) => self.wait_now(),
+                Err(stop) => Err(stop),
+            };
+            // What stops a process stops no other; one may stop because another did.
+            let mut stopped = ran;
+            while let Err(stop) = stopped {
+                let last = matches!(*stop, Stop::Report(..) | Stop::Unsupported(_) | Stop::Limit(_));
+                if last || self.tasks.process == 0 && !matches!(*stop, Stop::Gone) {
+                    return Err(stop);
                 }
-                Err(stop) if matches!(*stop, Stop::Wait) => self.wait_now()?,
-                Err(stop) => return Err(stop),
+                stopped = self.stopped(*stop);
             }
         }
     }
@@ -53,6 +59,10 @@ impl Machine<'_> {
             self.steps += 1;
             if self.steps > self.options.steps {
                 return Err(Box::new(Stop::Limit("steps")));
+            }
+            if self.steps > self.tasks.slice {
+                self.slice_over();
+                return Ok(());
             }
             if let Some((stmt, span, is_unsafe)) = block.stmts.get(s) {
                 self.span = *span;
@@ -136,12 +146,12 @@ impl Machine<'_> {
         if code.ty.noreturn && !code.unchecked {
             return fault("unreachable code reached");
         }
+        self.ends_given_back(value.as_ref(), code)?;
         let frame = self.leave()?;
         let detached = frame.is_none_or(|f| f.detached);
         if self.frames.is_empty() {
-            if self.tasks.is_main() {
-                self.tasks.status = value.map_or(0, |v| v.int() as i32) & 0xff;
-            }
+            let status = value.map_or(0, |v| v.int() as i32);
+            self.tasks.status = if self.tasks.is_main() { status & 0xff } else { status };
             return Ok(());
         }
         if detached {
@@ -242,6 +252,16 @@ impl Machine<'_> {
             }
             Stmt::Swap(a, b, paths) => self.swap(a, b, *paths)?,
             Stmt::CursorBegin(local, cursor, of, slot) => self.cursor_begin(*local, cursor, of, *slot)?,
+            Stmt::ChannelNew { contract, state, imp, exp } => self.channel_new(*contract, *state, imp, exp)?,
+            Stmt::Send { end, message, args } => self.send(end, *message, args)?,
+            Stmt::Select { dest, cases, after, has_default } => {
+                self.select(dest, cases, after.as_ref(), *has_default)?;
+            }
+            Stmt::Receive { end, head, binds, waits } => self.receive(end, *head, binds, *waits)?,
+            Stmt::SetNew(place) => self.set_new(place)?,
+            Stmt::SetAdd { set, end, value } => self.set_add(set, end, value.as_ref())?,
+            Stmt::SetTake { set, head, end, value } => self.set_take(set, *head, end, value.as_ref())?,
+            Stmt::EndFound(end, states, closed) => self.end_found(end, states, *closed)?,
             Stmt::Unsupported(what) => return unsupported(*what),
         }
         let _ = code;
@@ -471,6 +491,7 @@ impl Machine<'_> {
             return fault(text);
         };
         self.may_collect(bytes)?;
+        self.within_limits(bytes)?;
         if self.mem.bytes + bytes > self.options.memory {
             return Err(Box::new(Stop::Limit("memory")));
         }
@@ -493,6 +514,7 @@ impl Machine<'_> {
             obj.elem = alloc.elem.0 + 1;
             obj.arena = arena;
             obj.count = u32::from(alloc.counted);
+            obj.exchange = alloc.exchange;
         }
         if arena != 0 {
             self.arenas.entry(arena).or_default().push(id);
@@ -525,13 +547,20 @@ impl Machine<'_> {
                 return Ok(Flow::Next);
             }
             Callee::Start(func) => return self.start_task(dest, func, args, ty),
+            Callee::Spawn(func) => return self.spawn(dest, func, args, ty),
         };
         let code = self.code(&func);
         let params = code.as_ref().map_or(ty.params.len(), |c| c.params as usize);
         let lent: Vec<bool> = (0..params).map(|n| ty.params.get(n).is_none_or(|p| !p.consume)).collect();
         let mut values = Vec::with_capacity(args.len());
-        for (n, arg) in args.iter().enumerate() {
-            values.push(self.load(arg, lent.get(n) == Some(&true))?);
+        match self.frames.last_mut().and_then(|frame| frame.pending.take()) {
+            // It waited.
+            Some(read) => values = read,
+            None => {
+                for (n, arg) in args.iter().enumerate() {
+                    values.push(self.load(arg, lent.get(n) == Some(&true))?);
+                }
+            }
         }
         match code {
             Some(code) => {
@@ -547,7 +576,15 @@ impl Machine<'_> {
                 let name = self.symbol(&func);
                 let args: Vec<(Val, Repr)> = values.into_iter().zip(args).map(|(v, a)| (v, a.repr)).collect();
                 self.mem.note(Note::Runs);
-                let value = self.native(name, &args)?;
+                let value = match self.native(name, &args) {
+                    Err(stop) if matches!(*stop, Stop::Wait) => {
+                        if let Some(frame) = self.frames.last_mut() {
+                            frame.pending = Some(args.into_iter().map(|(value, _)| value).collect());
+                        }
+                        return Err(stop);
+                    }
+                    done => done?,
+                };
                 if let Some(dest) = dest {
                     self.store(dest, &value, As::Owner)?;
                 }
@@ -615,6 +652,7 @@ impl Machine<'_> {
             });
         }
         self.tasks.begin();
+        self.new_custodian(None);
         self.enter(code, args, &[true, true, true], vec![])
     }
 
@@ -740,6 +778,9 @@ impl Machine<'_> {
         for (loc, place) in [(x, a), (y, b)] {
             if place.owns {
                 self.arrived(loc, place.ty, As::Owner)?;
+                if !place.local {
+                    self.ends_are_as_typed(loc, place.ty)?;
+                }
             }
         }
         for (loc, place) in [(x, a), (y, b)].into_iter().filter(|_| paths) {
@@ -807,7 +848,7 @@ impl Machine<'_> {
     pub fn frees(&self, ty: Ty) -> bool {
         match self.program.types.kind(ty) {
             TyKind::Ptr(p) => p.own.is_owned() && in_heap(p),
-            TyKind::Key(..) => true,
+            TyKind::Key(..) | TyKind::Endpoint(_) | TyKind::EndSet(_) => true,
             _ => false,
         }
     }

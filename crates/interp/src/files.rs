@@ -43,6 +43,8 @@ pub struct Stream {
     line: bool,
     /// The address of what stands for it.
     pub address: u64,
+    /// The custodian that it was opened in.
+    custodian: usize,
 }
 
 /// All streams.
@@ -53,6 +55,8 @@ pub struct Io {
     pub out: Vec<u8>,
     /// What was written to standard error, if it is kept.
     pub err: Vec<u8>,
+    /// The custodian that the running task opens files in.
+    pub custodian: usize,
 }
 
 fn stream(source: Source, readable: bool, writable: bool) -> Stream {
@@ -69,6 +73,7 @@ fn stream(source: Source, readable: bool, writable: bool) -> Stream {
         unbuffered: false,
         line: false,
         address: 0,
+        custodian: 0,
     }
 }
 
@@ -83,7 +88,19 @@ impl Io {
         let kept = |n: u8| if options.keep_output { Source::Kept(n) } else { Source::Standard(n) };
         let mut err = stream(kept(2), false, true);
         err.unbuffered = true;
-        Io { streams: vec![input, stream(kept(1), false, true), err], out: vec![], err: vec![] }
+        Io { streams: vec![input, stream(kept(1), false, true), err], ..Io::default() }
+    }
+
+    /// What a process printed and did not write yet: each has its own standard output.
+    pub fn printed(&mut self) -> Vec<u8> {
+        self.streams.get_mut(1).map(|s| std::mem::take(&mut s.written)).unwrap_or_default()
+    }
+
+    /// Goes on with what was printed.
+    pub fn print_on(&mut self, printed: Vec<u8>) {
+        if let Some(s) = self.streams.get_mut(1) {
+            s.written = printed;
+        }
     }
 
     /// Flushes what is written.
@@ -272,7 +289,17 @@ impl Io {
         Ok(self.add(made))
     }
 
+    /// Closes what was opened in these custodians.
+    pub fn close_in(&mut self, custodians: &[usize]) {
+        for n in 3..self.streams.len() {
+            if self.streams.get(n).is_some_and(|s| !s.closed && custodians.contains(&s.custodian)) {
+                self.close(n);
+            }
+        }
+    }
+
     fn add(&mut self, made: Stream) -> usize {
+        let made = Stream { custodian: self.custodian, ..made };
         self.streams.push(made);
         self.streams.len() - 1
     }

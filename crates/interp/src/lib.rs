@@ -7,12 +7,15 @@
 
 mod arith;
 mod builtins;
+mod channels;
 mod checks;
 #[allow(missing_docs)]
 mod code;
 mod collect;
 mod compile;
+mod custodians;
 mod ends;
+mod exchange;
 mod exec;
 mod files;
 mod format;
@@ -20,6 +23,7 @@ mod library;
 mod machine;
 mod math;
 mod memory;
+mod processes;
 mod scan;
 mod stdio;
 mod strings;
@@ -50,6 +54,8 @@ pub struct Options {
     pub owners: bool,
     /// Compare what statements do with the table of `mir::effects`.
     pub table: bool,
+    /// Who runs next is chosen by a generator that begins with this number.
+    pub seed: Option<u64>,
 }
 
 impl Default for Options {
@@ -63,6 +69,7 @@ impl Default for Options {
             leaks: true,
             owners: true,
             table: false,
+            seed: None,
         }
     }
 }
@@ -92,6 +99,10 @@ pub enum ReportKind {
     VarArgs,
     /// What is owned is never freed.
     Leak,
+    /// An end of a channel is not in a state that allows what is done with it.
+    Protocol,
+    /// A process uses memory of another one.
+    Isolation,
     /// A statement does what the table of `mir::effects` does not say: a bug of the compiler, not
     /// of the program.
     Table,
@@ -112,6 +123,8 @@ impl ReportKind {
             ReportKind::Wild => "wild pointer",
             ReportKind::VarArgs => "wrong argument",
             ReportKind::Leak => "leak",
+            ReportKind::Protocol => "protocol",
+            ReportKind::Isolation => "isolation",
             ReportKind::Table => "effects table",
         }
     }

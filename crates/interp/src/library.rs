@@ -86,6 +86,15 @@ impl Machine<'_> {
         if let Some(value) = self.weak(name, &args)? {
             return Ok(value);
         }
+        if let Some(value) = self.process_call(name, &args)? {
+            return Ok(value);
+        }
+        if let Some(value) = self.exchange_call(name, &args)? {
+            return Ok(value);
+        }
+        if let Some(value) = self.custodian_call(name, &args)? {
+            return Ok(value);
+        }
         if let Some(value) = crate::math::call(name, &args) {
             return Ok(value);
         }

@@ -27,6 +27,8 @@ pub enum Stop {
     Limit(&'static str),
     /// The task waits; the statement runs again.
     Wait,
+    /// The process that ran is over.
+    Gone,
 }
 
 /// What a step gives.
@@ -79,6 +81,8 @@ pub struct Frame {
     pub rest: Vec<(Val, Repr)>,
     /// What runs is not asked to give its result to the caller's statement.
     pub detached: bool,
+    /// The arguments of a call of the library that waits: they are read once.
+    pub pending: Option<Vec<Val>>,
 }
 
 /// How a value comes into a place.
@@ -98,7 +102,8 @@ pub struct Machine<'p> {
     pub options: Options,
     /// Memory.
     pub mem: Memory,
-    globals: Vec<ObjId>,
+    /// Those of the process that runs; 0 for those that it has not named yet.
+    pub globals: Vec<ObjId>,
     literals: Vec<ObjId>,
     functions: FxHashMap<FuncRef, u64>,
     /// Functions by the number in their object.
@@ -111,8 +116,12 @@ pub struct Machine<'p> {
     pub stack: usize,
     /// Registers of the innermost call.
     pub regs: ObjId,
-    /// Tasks.
+    /// Tasks and processes.
     pub tasks: crate::tasks::Tasks,
+    /// Custodians.
+    pub custodians: Vec<crate::custodians::Custodian>,
+    /// Channels.
+    pub channels: crate::channels::Channels,
     /// What lies in each arena.
     pub arenas: FxHashMap<ObjId, Vec<ObjId>>,
     /// Lists of `va_list`s.
@@ -161,7 +170,9 @@ impl<'p> Machine<'p> {
             frames: vec![],
             stack: 0,
             regs: 0,
-            tasks: crate::tasks::Tasks::default(),
+            tasks: crate::tasks::Tasks::new(&options),
+            custodians: vec![],
+            channels: crate::channels::Channels::default(),
             arenas: FxHashMap::default(),
             lists: vec![],
             steps: 0,
@@ -246,23 +257,27 @@ impl<'p> Machine<'p> {
         obj
     }
 
-    /// The object of a global.
+    /// The number of a global's definition, where it is declared again in a block.
+    pub fn defined(&self, id: GlobalId) -> GlobalId {
+        let globals = &self.program.globals;
+        let Some(global) = globals.get(id.0 as usize).filter(|global| global.init.is_none()) else { return id };
+        let same = |g: &typing::tree::Global| g.init.is_some() && g.name == global.name && g.owner.is_none();
+        globals.iter().position(same).map_or(id, |n| GlobalId(n as u32))
+    }
+
+    /// The object of a global that the process has named.
+    #[inline]
+    pub fn global_object(&self, number: u32) -> ObjId {
+        self.globals.get(number as usize).copied().unwrap_or(0)
+    }
+
+    /// The object of a global, in the process that runs.
     pub fn global(&mut self, id: GlobalId) -> ObjId {
+        let id = self.defined(id);
         if let Some(&obj) = self.globals.get(id.0 as usize).filter(|&&o| o != 0) {
             return obj;
         }
         let Some(global) = self.program.globals.get(id.0 as usize) else { return 0 };
-        if global.init.is_none() {
-            // Declared again in a block: the definition stands elsewhere.
-            let defined = self
-                .program
-                .globals
-                .iter()
-                .position(|g| g.init.is_some() && g.name == global.name && g.owner.is_none());
-            if let Some(n) = defined {
-                return self.global(GlobalId(n as u32));
-            }
-        }
         let types = &self.program.types;
         let align = types::align(types, global.ty.ty).max(global.align.unwrap_or(1));
         let mut size = types::size(types, global.ty.ty);
@@ -433,6 +448,7 @@ impl<'p> Machine<'p> {
                     State::Left => "was a local of a scope that was left",
                     State::WithArena => "ended with its arena",
                     State::Collected => "a collection found unreachable",
+                    State::WithProcess => "ended with its process",
                 };
                 Err(Box::new(Stop::Report(ReportKind::UseAfterEnd, format!("{what} of an object that {why}"))))
             }
@@ -441,6 +457,11 @@ impl<'p> Machine<'p> {
                 format!("{what} of {size} bytes at offset {off} of an object of {have} bytes"),
             ),
             Bad::Constant => fault("write to a constant"),
+            Bad::Foreign => {
+                let away = self.mem.obj(loc.obj).is_some_and(|o| o.home == AWAY);
+                let whose = if away { "that was sent" } else { "of another process" };
+                report(ReportKind::Isolation, format!("{what} of an object {whose}"))
+            }
         }
     }
 
@@ -468,6 +489,7 @@ impl<'p> Machine<'p> {
                 }
                 Loc { obj, off: place.off }
             }
+            Base::Global(n) => Loc { obj: self.global_object(n), off: place.off },
             Base::Fixed(obj) => Loc { obj, off: place.off },
         };
         for step in &place.steps {
@@ -500,6 +522,7 @@ impl<'p> Machine<'p> {
         let mut loc = match place.base {
             Base::Reg => Loc { obj: self.regs, off: place.off },
             Base::Local(n) => Loc { obj: *self.frames.last()?.objects.get(n as usize)?, off: place.off },
+            Base::Global(n) => Loc { obj: self.global_object(n), off: place.off },
             Base::Fixed(obj) => Loc { obj, off: place.off },
         };
         for step in &place.steps {
@@ -553,6 +576,7 @@ impl<'p> Machine<'p> {
     pub fn peek(&self, op: &Op) -> R<Val> {
         match &op.kind {
             OpKind::Const(value) => Ok(value.clone()),
+            OpKind::Address(global, far, fat) => Ok(self.global_pointer(*global, *far, *fat)),
             OpKind::Place(place, _) => {
                 let loc = self.locate(place, true)?;
                 self.read(loc, place.repr, place.size, place.bits)
@@ -560,10 +584,19 @@ impl<'p> Machine<'p> {
         }
     }
 
+    fn global_pointer(&self, global: u32, far: [u64; 3], fat: bool) -> Val {
+        let start = self.mem.address(Loc { obj: self.global_object(global), off: 0 });
+        match fat {
+            true => Val::Words(far.map(|bytes| start.wrapping_add(bytes))),
+            false => Val::ptr(start.wrapping_add(far[0])),
+        }
+    }
+
     /// Reads an operand; a move leaves its source empty. `lent`: what is lent may be given on.
     pub fn load(&mut self, op: &Op, lent: bool) -> R<Val> {
         match &op.kind {
             OpKind::Const(value) => Ok(value.clone()),
+            OpKind::Address(global, far, fat) => Ok(self.global_pointer(*global, *far, *fat)),
             OpKind::Place(place, moves) => {
                 let loc = self.locate(place, true)?;
                 let value = self.read(loc, place.repr, place.size, place.bits)?;
@@ -627,7 +660,11 @@ impl<'p> Machine<'p> {
             self.put_bits(loc, place.size, bit, width, value.int());
             return Ok(());
         }
-        self.store_at(loc, place.ty, place.repr, place.size, place.owns, value, how)
+        self.store_at(loc, place.ty, place.repr, place.size, place.owns, value, how)?;
+        if place.owns && !place.local {
+            self.ends_are_as_typed(loc, place.ty)?;
+        }
+        Ok(())
     }
 
     /// Stores a value at an address.
@@ -699,7 +736,7 @@ impl<'p> Machine<'p> {
             let Some(before) = self
                 .mem
                 .obj(target.obj)
-                .filter(|o| o.state == State::Live && matches!(o.kind, Kind::Heap | Kind::Arena))
+                .filter(|o| o.state == State::Live && matches!(o.kind, Kind::Heap | Kind::Arena | Kind::End))
                 .map(|o| o.owner)
             else {
                 continue;
@@ -746,6 +783,7 @@ impl<'p> Machine<'p> {
         match self.program.types.kind(ty) {
             TyKind::Ptr(p) => p.own == Own::Unique,
             TyKind::Key(kind, _) => !kind.is_rc(),
+            TyKind::Endpoint(_) | TyKind::EndSet(_) => true,
             _ => false,
         }
     }
@@ -774,11 +812,12 @@ impl<'p> Machine<'p> {
             let here = self.mem.address(at);
             let target = self.mem.place(address);
             let single = self.is_single(slot.ty);
-            let lost = self.mem.obj(target.obj).is_some_and(|o| {
-                let freed = matches!(o.kind, Kind::Heap | Kind::Arena);
-                o.state == State::Live && freed && (!single || o.owner == here)
-            });
-            if lost && self.frames.last().is_none_or(|f| !f.code.leaks) {
+            let Some(obj) = self.mem.obj(target.obj) else { continue };
+            let freed = matches!(obj.kind, Kind::Heap | Kind::Arena | Kind::End);
+            let lost = obj.state == State::Live && freed && (!single || obj.owner == here);
+            // No option allows to lose blocks and ends.
+            let always = obj.exchange || obj.kind == Kind::End;
+            if lost && (always || self.frames.last().is_none_or(|f| !f.code.leaks)) {
                 self.leak(message, target.obj);
             }
         }
@@ -789,7 +828,7 @@ impl<'p> Machine<'p> {
     fn is_owed(&self, ty: Ty) -> bool {
         match self.program.types.kind(ty) {
             TyKind::Ptr(p) => in_heap(p),
-            TyKind::Key(..) => true,
+            TyKind::Key(..) | TyKind::Endpoint(_) | TyKind::EndSet(_) => true,
             _ => false,
         }
     }
@@ -832,6 +871,12 @@ impl<'p> Machine<'p> {
         if self.stack > STACK || self.frames.len() > 60_000 {
             return fault("stack overflow");
         }
+        if self.tasks.processes.len() > 1 {
+            // It may have been compiled in another process.
+            for id in &code.globals {
+                self.global(*id);
+            }
+        }
         let regs = self.mem.registers(code.registers);
         let mut objects = vec![0; code.locals.len()];
         for (n, local) in code.locals.iter().enumerate() {
@@ -855,6 +900,7 @@ impl<'p> Machine<'p> {
             taken: vec![],
             rest,
             detached: false,
+            pending: None,
         });
         self.regs = regs;
         for (n, value) in args.into_iter().enumerate().take(code.params as usize) {
@@ -863,6 +909,9 @@ impl<'p> Machine<'p> {
             let how = if lent.get(n) == Some(&true) { As::Lent } else { As::Owner };
             let repr = types::repr(&self.program.types, local.ty);
             self.store_at(loc, local.ty, repr, local.size, local.owns, &value, how)?;
+            if local.owns {
+                self.ends_are_as_typed(loc, local.ty)?;
+            }
         }
         Ok(())
     }
@@ -997,7 +1046,7 @@ impl<'p> Machine<'p> {
             Stop::Exit(status) => End::Exit(status),
             Stop::Unsupported(what) => End::Unsupported(what),
             Stop::Limit(what) => End::Limit(what),
-            Stop::Wait => End::Unsupported("a wait outside a task".into()),
+            Stop::Wait | Stop::Gone => End::Unsupported("a wait outside a task".into()),
         }
     }
 

@@ -33,6 +33,8 @@ pub enum Kind {
     /// Something of the library that programs see behind pointers only (a file, a task); it has no
     /// bytes.
     Opaque,
+    /// An end of a channel, or a set of ends (channels.rs); it has no bytes.
+    End,
 }
 
 /// How an object ended.
@@ -48,7 +50,16 @@ pub enum State {
     WithArena,
     /// A collection found that nothing reaches it.
     Collected,
+    /// Its process ended.
+    WithProcess,
 }
+
+/// The home of what all processes may use: literals, frozen blocks, what only the runtime knows.
+pub const SHARED: u32 = u32::MAX;
+/// The home of what is in a message that was not received yet.
+pub const AWAY: u32 = u32::MAX - 1;
+/// As the running process: the runtime looks at what any process has.
+pub const EVERY: u32 = u32::MAX - 2;
 
 /// A byte that holds a value.
 pub const INIT: u8 = 0;
@@ -89,6 +100,10 @@ pub struct Obj {
     pub count: u32,
     /// The type of its elements, for `container_of`.
     pub elem: u32,
+    /// The process that it belongs to.
+    pub home: u32,
+    /// It lies in the exchange heap: no collection ends it.
+    pub exchange: bool,
     /// Where it was made.
     pub born: Span,
     /// Where it ended.
@@ -112,6 +127,8 @@ pub struct Memory {
     spare: Vec<ObjId>,
     /// Bytes in use.
     pub bytes: u64,
+    /// The process that runs.
+    pub running: u32,
     /// Notes are taken.
     noting: Cell<bool>,
     notes: RefCell<Vec<Note>>,
@@ -128,6 +145,8 @@ pub enum Bad {
     Outside(i64, u64),
     /// It may not be written.
     Constant,
+    /// It belongs to another process.
+    Foreign,
 }
 
 impl Memory {
@@ -149,7 +168,9 @@ impl Memory {
         // first.
         let step = align.max(16);
         let low = MIDDLE + (u64::from(id).wrapping_mul(7) % 256) * step;
-        self.objs.push(Obj { data: vec![0; size as usize], size, low: low as u32, kind, born: at, ..blank(kind) });
+        let home = if matches!(kind, Kind::Literal | Kind::Function) { SHARED } else { self.running };
+        let data = vec![0; size as usize];
+        self.objs.push(Obj { data, size, low: low as u32, kind, born: at, home, ..blank(kind) });
         self.bytes += size;
         id
     }
@@ -166,6 +187,7 @@ impl Memory {
             obj.shadow.clear();
             obj.shadow.resize(size, UNINIT);
             obj.size = size as u64;
+            obj.home = self.running;
         }
         id
     }
@@ -194,7 +216,7 @@ impl Memory {
                     Kind::Registers => unused.get(*n) == Some(&false),
                     Kind::Local | Kind::Global => true,
                     Kind::Heap => obj.arena != 0,
-                    Kind::Literal | Kind::Arena | Kind::Function | Kind::Opaque => false,
+                    Kind::Literal | Kind::Arena | Kind::Function | Kind::Opaque | Kind::End => false,
                 }
         };
         self.objs.iter().enumerate().filter(is_root).map(|(n, _)| n as ObjId).collect()
@@ -202,7 +224,9 @@ impl Memory {
 
     /// The live objects that a collection may end.
     pub fn collectable(&self) -> impl Iterator<Item = ObjId> + '_ {
-        let may = |(_, obj): &(usize, &Obj)| obj.state == State::Live && obj.kind == Kind::Heap && obj.arena == 0;
+        let may = |(_, obj): &(usize, &Obj)| {
+            obj.state == State::Live && obj.kind == Kind::Heap && obj.arena == 0 && !obj.exchange
+        };
         self.objs.iter().enumerate().filter(may).map(|(n, _)| n as ObjId)
     }
 
@@ -284,21 +308,42 @@ impl Memory {
     #[inline]
     pub fn readable(&self, loc: Loc, size: u64) -> Result<&Obj, Bad> {
         match self.objs.get(loc.obj as usize) {
-            Some(obj) if fits(obj, loc.off, size) => {
+            Some(obj) if fits(obj, loc.off, size) && self.is_here(obj) => {
                 self.note(Note::Read(loc, size));
                 Ok(obj)
             }
-            other => Err(why(other, loc)),
+            other => Err(self.why(other, loc)),
         }
+    }
+
+    /// Whether the running process may use the object.
+    #[inline]
+    pub fn is_here(&self, obj: &Obj) -> bool {
+        obj.home == self.running || obj.home == SHARED || self.running == EVERY
     }
 
     /// The object, if `size` bytes at the place may be written.
     #[inline]
     pub fn writable(&mut self, loc: Loc, size: u64) -> Result<&mut Obj, Bad> {
         self.note(Note::Wrote(loc, size));
-        match self.objs.get_mut(loc.obj as usize) {
-            Some(obj) if fits(obj, loc.off, size) && !obj.constant => Ok(obj),
-            other => Err(why(other.map(|o| &*o), loc)),
+        let good = match self.objs.get(loc.obj as usize) {
+            Some(obj) if fits(obj, loc.off, size) && !obj.constant && self.is_here(obj) => Ok(()),
+            other => Err(self.why(other, loc)),
+        };
+        good.and_then(|()| self.objs.get_mut(loc.obj as usize).ok_or(Bad::Nowhere))
+    }
+
+    fn why(&self, obj: Option<&Obj>, loc: Loc) -> Bad {
+        match obj {
+            Some(obj) if loc.obj != 0 => match obj.state {
+                State::Live if !self.is_here(obj) => Bad::Foreign,
+                State::Live if loc.off >= 0 && (loc.off as u64) < obj.data.len() as u64 && obj.constant => {
+                    Bad::Constant
+                }
+                State::Live => Bad::Outside(loc.off, obj.data.len() as u64),
+                ended => Bad::Ended(ended),
+            },
+            _ => Bad::Nowhere,
         }
     }
 }
@@ -365,17 +410,6 @@ fn fits(obj: &Obj, off: i64, size: u64) -> bool {
         && (off as u64).checked_add(size).is_some_and(|end| end <= obj.data.len() as u64)
 }
 
-fn why(obj: Option<&Obj>, loc: Loc) -> Bad {
-    match obj {
-        Some(obj) if loc.obj != 0 => match obj.state {
-            State::Live if loc.off >= 0 && (loc.off as u64) < obj.data.len() as u64 && obj.constant => Bad::Constant,
-            State::Live => Bad::Outside(loc.off, obj.data.len() as u64),
-            ended => Bad::Ended(ended),
-        },
-        _ => Bad::Nowhere,
-    }
-}
-
 fn blank(kind: Kind) -> Obj {
     Obj {
         data: vec![],
@@ -389,6 +423,8 @@ fn blank(kind: Kind) -> Obj {
         owner: 0,
         count: 0,
         elem: 0,
+        home: 0,
+        exchange: false,
         born: Span::NONE,
         died: Span::NONE,
     }

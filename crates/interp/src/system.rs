@@ -30,6 +30,12 @@ const IN_FRONT: &[&str] =
     &["close", "dup", "fstat", "fsync", "isatty", "nanosleep", "pipe", "read", "sleep", "usleep", "write"];
 
 impl Machine<'_> {
+    /// The time, with what was skipped.
+    fn real_time(&self) -> std::time::Duration {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        now + std::time::Duration::from_nanos(self.tasks.skipped)
+    }
+
     /// A function of these headers, if it is one.
     pub fn system(&mut self, name: &str, a: &Args) -> R<Option<Val>> {
         let name = name.strip_prefix("lee_").filter(|bare| IN_FRONT.contains(bare)).unwrap_or(name);
@@ -222,16 +228,17 @@ impl Machine<'_> {
             }
             "sleep" => {
                 self.io.flush_all();
-                std::thread::sleep(std::time::Duration::from_secs(a.size(0).min(3)));
-                int(0)
+                self.sleep(a.size(0).saturating_mul(1_000_000_000)).and_then(|()| int(0))
             }
-            "usleep" => {
-                std::thread::sleep(std::time::Duration::from_micros(a.size(0).min(3_000_000)));
-                int(0)
+            "usleep" => self.sleep(a.size(0).saturating_mul(1000)).and_then(|()| int(0)),
+            "nanosleep" => {
+                let wanted = self.bytes(a.ptr(0), 16)?;
+                let word =
+                    |n: usize| wanted.get(n..n + 8).and_then(|w| w.try_into().ok()).map_or(0, u64::from_le_bytes);
+                self.sleep(word(0).saturating_mul(1_000_000_000).saturating_add(word(8))).and_then(|()| int(0))
             }
             "time" => {
-                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-                let seconds = now.map_or(0, |d| d.as_secs()) as i64;
+                let seconds = self.real_time().as_secs() as i64;
                 if a.ptr(0) != 0 {
                     self.put_bytes(a.ptr(0), &seconds.to_le_bytes())?;
                 }
@@ -240,14 +247,13 @@ impl Machine<'_> {
             "clock" => int((self.steps / 10) as i64),
             "difftime" => Ok(Some(Val::Float((a.int(0) - a.int(1)) as f64))),
             "clock_gettime" | "timespec_get" => {
-                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+                let now = self.real_time();
                 let at = if name == "clock_gettime" { a.ptr(1) } else { a.ptr(0) };
                 let bytes =
                     [(now.as_secs() as i64).to_le_bytes(), i64::from(now.subsec_nanos()).to_le_bytes()].concat();
                 self.put_bytes(at, &bytes)?;
                 int(if name == "clock_gettime" { 0 } else { 1 })
             }
-            "nanosleep" => int(0),
             "gmtime_r" | "localtime_r" | "lee_gmtime" | "lee_localtime" => self.broken_down(name, a),
             "mktime" | "timegm" => {
                 let mut tm = self.tm(a.ptr(0))?;

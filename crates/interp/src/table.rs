@@ -194,6 +194,7 @@ impl Machine<'_> {
                 let obj = self.frames.last().and_then(|f| f.objects.get(n as usize)).copied().unwrap_or(0);
                 Loc { obj, off: place.off }
             }
+            Base::Global(n) => Loc { obj: self.global_object(n), off: place.off },
             Base::Fixed(obj) => Loc { obj, off: place.off },
         };
         for step in &place.steps {
@@ -218,7 +219,7 @@ impl Machine<'_> {
     fn element(&self, op: &Op) -> Option<i128> {
         match &op.kind {
             OpKind::Const(value) => Some(value.int()),
-            OpKind::Place(..) => self.peek(op).ok().map(|v| v.int()),
+            OpKind::Address(..) | OpKind::Place(..) => self.peek(op).ok().map(|v| v.int()),
         }
     }
 }

@@ -40,7 +40,7 @@ pub fn align(types: &TypeStore, ty: Ty) -> u64 {
 pub struct Owned {
     /// Where it lies.
     pub off: u64,
-    /// What it is: an owned pointer, or a key.
+    /// What it is: an owned pointer, a key, an end of a channel, a set of ends.
     pub ty: Ty,
     /// Bytes.
     pub size: u64,
@@ -59,7 +59,9 @@ fn collect(types: &TypeStore, ty: Ty, data: &[u8], off: u64, depth: u32, limit: 
         return;
     }
     match types.kind(ty) {
-        TyKind::Ptr(_) | TyKind::Key(..) => out.push(Owned { off, ty, size: size(types, ty) }),
+        TyKind::Ptr(_) | TyKind::Key(..) | TyKind::Endpoint(_) | TyKind::EndSet(_) => {
+            out.push(Owned { off, ty, size: size(types, ty) });
+        }
         TyKind::Array { elem, len: ArrayLen::Const(n), .. } => {
             let step = size(types, elem.ty);
             for i in 0..*n {

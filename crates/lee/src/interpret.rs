@@ -50,6 +50,7 @@ pub fn run(session: &Session) -> Outcome<i32> {
         leaks: !settings.leaks && !options.interpret_transformed,
         owners: !options.interpret_transformed,
         table: options.verify,
+        seed: std::env::var("LEE_SEED").ok().and_then(|text| text.trim().parse().ok()),
         ..interp::Options::default()
     };
     let outcome = interp::run(&program, limits);

@@ -42,7 +42,6 @@ const OUTSIDE: &[&str] = &[
     "getenv",
     "setenv",
     "fork",
-    "kill",
     "raise",
     "signal",
     "alarm",

@@ -159,6 +159,7 @@ fn run(program: &mir::ir::Program, how: &Judge, transformed: bool) -> (Ran, u64)
         leaks: !transformed,
         owners: !transformed,
         table: !transformed,
+        seed: None,
     };
     let outcome = interp::run(program, options);
     let ran = match (outcome.reports.first(), outcome.end) {

@@ -2,6 +2,7 @@
 
 mod expressions;
 mod loans;
+mod messages;
 mod scenes;
 mod statements;
 mod variables;
@@ -66,6 +67,8 @@ pub const OPERATORS: &[(&str, Operator)] = &[
     ("scene-loans", scenes::loans),
     ("scene-regions", scenes::regions),
     ("scene-facts", scenes::facts),
+    ("scene-channels", messages::channels),
+    ("scene-blocks", messages::blocks),
 ];
 
 /// What an operator draws from.

@@ -11,7 +11,7 @@ use crate::edit::{insert, Edit};
 use crate::sites::Sort;
 
 /// Declarations before the function, and statements.
-type Scene = (&'static str, &'static str);
+pub(super) type Scene = (&'static str, &'static str);
 
 /// What is lent to a function, copied, or exchanged with a part of itself.
 const MOVES: &[Scene] = &[
@@ -210,7 +210,7 @@ pub(super) fn facts(d: &mut Draw) -> Option<Vec<Edit>> {
 }
 
 /// Plays one of the scenes before a statement.
-fn scene(d: &mut Draw, scenes: &[Scene]) -> Option<Vec<Edit>> {
+pub(super) fn scene(d: &mut Draw, scenes: &[Scene]) -> Option<Vec<Edit>> {
     let s = d.one(&d.sites.statements, |s| matches!(s.sort, Sort::Expr | Sort::Other | Sort::Decl))?;
     let before = d.sites.functions[s.function].span.lo;
     let (top, body) = *d.random.pick(scenes);
