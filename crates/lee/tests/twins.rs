@@ -108,7 +108,7 @@ fn twins_of(file: &Path, scratch: &Path, wrong: &mut Vec<String>) -> usize {
         });
         // What stands there may be no value, or one that cannot be null.
         let is_typed = |reports: &[Report]| {
-            !reports.iter().any(|r| (at.line..=at.end_line).contains(&r.line) && r.code < "L05".to_string())
+            !reports.iter().any(|r| (at.line..=at.end_line).contains(&r.line) && r.code.as_str() < "L05")
         };
         match made.filter(|(_, reports)| is_typed(reports)) {
             Some((twin, checked)) => (source, reports) = (twin, checked),
