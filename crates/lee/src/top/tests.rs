@@ -1,3 +1,4 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 use super::{draw, json, read};
 
 const TEXT: &str = "program\t12\t5000\t1
