@@ -433,7 +433,8 @@ static struct lee_pid *spawn(const struct lee_site *site, int (*entry)(void *), 
             lee_fault_memory(site, LEE_STACK_BYTES);
         return NULL;
     }
-    lee_processes_used = lee_fds_guarded = true;
+    if (!lee_processes_used) /* there is one worker still */
+        lee_processes_used = lee_fds_guarded = true;
     lee_task_used();
     record->count = 2;
     record->process = process;
