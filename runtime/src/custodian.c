@@ -513,7 +513,7 @@ void lee_custodian_check(struct lee_heap *heap, size_t bytes) {
 bool lee_custodian_starved(struct lee_heap *heap) {
     bool any = false, self = false;
     struct lee_accounts *accounts = lee_accounts_of(heap);
-    if (lee_group_refused && lee_group_starved())
+    if (__atomic_load_n(&lee_group_refused, __ATOMIC_RELAXED) && lee_group_starved())
         return true;
     if (accounts->requirements == 0 || heap->collecting)
         return false;

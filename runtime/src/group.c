@@ -293,7 +293,7 @@ static bool charge(struct lee_process *process, size_t bytes) {
             continue;
         process->refused = true;
         process->refused_bytes = bytes;
-        lee_group_refused = true;
+        __atomic_store_n(&lee_group_refused, true, __ATOMIC_RELAXED);
         if (!again)
             process->over = collects_too_often(process);
         return false;
@@ -525,7 +525,7 @@ static bool starved(struct lee_process *process, bool over, size_t bytes) {
 bool lee_group_starved(void) {
     struct lee_process *process = lee_process_self();
     if (!lee_many)
-        lee_group_refused = false;
+        __atomic_store_n(&lee_group_refused, false, __ATOMIC_RELAXED);
     if (!process->refused)
         return false;
     process->refused = false;

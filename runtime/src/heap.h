@@ -251,7 +251,7 @@ extern bool lee_group_refused;
 
 /* There is no memory. Whether asking again makes sense, because somebody was shut down. May not return. */
 static inline bool lee_custodians_starved(struct lee_heap *heap) {
-    return (heap->allowance != SIZE_MAX || lee_group_refused) && lee_custodian_starved(heap);
+    return (heap->allowance != SIZE_MAX || __atomic_load_n(&lee_group_refused, __ATOMIC_RELAXED)) && lee_custodian_starved(heap);
 }
 #endif
 
