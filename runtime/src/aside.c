@@ -9,14 +9,13 @@ void lee_run_aside(struct lee_aside *job) {
 
 #else
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
 #include "foreign_stack.h"
 #include "process.h"
 #include "reactor.h"
+#include "thread.h"
 
 enum {
     ASIDE_MOST = 64,
@@ -39,23 +38,6 @@ static void *run_thread(void *argument) {
     else
         lee_reactor_call(reactor);
     return NULL;
-}
-
-/* Signals are for the program's own threads. */
-static bool start_thread(struct lee_aside *job) {
-    pthread_attr_t attributes;
-    pthread_t thread;
-    sigset_t all, before;
-    if (pthread_attr_init(&attributes) != 0)
-        return false;
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&thread, &attributes, run_thread, job) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return started;
 }
 
 /* The task is ended while it waits. */
@@ -90,7 +72,7 @@ void lee_run_aside(struct lee_aside *job) {
     process->aside = true;
     job->state = UNDER_WAY;
     atomic_fetch_add(&under_way, 1);
-    if (start_thread(job)) {
+    if (lee_thread_start(run_thread, job, STACK_BYTES)) {
         lee_wait_done(&job->state, &running);
     } else {
         atomic_fetch_sub(&under_way, 1);

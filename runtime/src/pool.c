@@ -24,6 +24,7 @@
 #include "reactor.h"
 #include "signals.h"
 #include "system.h"
+#include "thread.h"
 
 enum {
     WORKERS_MOST = 64,
@@ -96,34 +97,28 @@ static void *begin_thread(void *argument);
 
 /* One more, if there may be. */
 static void add_worker(void) {
-    pthread_attr_t attributes;
-    pthread_t thread;
-    sigset_t all, before;
-    int error = errno;
-    if (pool.count == pool.most || pthread_attr_init(&attributes) != 0)
+    if (pool.count == pool.most)
         return;
-    pthread_attr_setstacksize(&attributes, THREAD_STACK);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all); /* signals are for the program's own thread */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     pool.count++;
-    if (pthread_create(&thread, &attributes, begin_thread, NULL) != 0)
+    if (!lee_thread_start(begin_thread, NULL, THREAD_STACK))
         pool.most = --pool.count;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    errno = error;
+}
+
+/* Whether there was a worker that sleeps, which is woken. */
+static bool wake_sleeper(void) {
+    for (int i = 0; i < pool.count; i++) {
+        if (pool.workers[i] != NULL && pool.workers[i]->sleeps) {
+            wake(pool.workers[i]);
+            return true;
+        }
+    }
+    return false;
 }
 
 /* There is more to do than the workers that are awake will do soon. */
 static void wake_another(void) {
-    if (pool.stopper != NULL || pool.spinning > 0)
+    if (pool.stopper != NULL || pool.spinning > 0 || wake_sleeper())
         return;
-    for (int i = 0; i < pool.count; i++) {
-        if (pool.workers[i] != NULL && pool.workers[i]->sleeps) {
-            wake(pool.workers[i]);
-            return;
-        }
-    }
     if (pool.polls != NULL && !pool.rung)
         wake(pool.polls);
     else
@@ -410,14 +405,8 @@ static _Noreturn void idle(void) {
 }
 
 void lee_worker_watch(void) {
-    if (pool.polls != NULL)
-        return;
-    for (int i = 0; i < pool.count; i++) {
-        if (pool.workers[i] != NULL && pool.workers[i]->sleeps) {
-            wake(pool.workers[i]);
-            return;
-        }
-    }
+    if (pool.polls == NULL)
+        wake_sleeper();
 }
 
 struct lee_process **lee_pool_spawned(void) {

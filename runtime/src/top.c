@@ -12,9 +12,7 @@ void lee_top_begin(void) {}
 #else
 
 #include <errno.h>
-#include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +30,7 @@ void lee_top_begin(void) {}
 #include "reactor.h"
 #include "system.h"
 #include "text.h"
+#include "thread.h"
 #include "worker.h"
 
 enum {
@@ -247,7 +246,7 @@ static void *run_thread(void *unused) {
     }
 }
 
-/* Listens at the path, unless there is a file that is no socket, or a socket that answers. */
+/* Listens at the path, unless there is a file that is not a socket, or a socket that answers. */
 static int listen_at(const struct sockaddr_un *address) {
     struct stat there;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -279,22 +278,6 @@ static void remove_socket(void) {
         unlink(named.sun_path);
 }
 
-static bool start_thread(void) {
-    pthread_attr_t attributes;
-    pthread_t thread;
-    sigset_t all, before;
-    if (pthread_attr_init(&attributes) != 0)
-        return false;
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all); /* signals are for the program's own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&thread, &attributes, run_thread, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return started;
-}
-
 void lee_top_begin(void) {
     const char *path = getenv("LEE_TOP");
     if (top.socket >= 0 || path == NULL || path[0] == 0)
@@ -305,7 +288,8 @@ void lee_top_begin(void) {
     top.reactor = lee_reactor_self();
     top.bytes = malloc(MOST);
     top.socket = top.reactor == NULL || top.bytes == NULL ? -1 : listen_at(&named);
-    if (top.socket < 0 || sem_init(&top.written, 0, 0) != 0 || !start_thread()) {
+    if (top.socket < 0 || sem_init(&top.written, 0, 0) != 0 ||
+        !lee_thread_start(run_thread, NULL, STACK_BYTES)) {
         struct lee_text text = {.length = 0};
         lee_text_string(&text, "warning: no socket at LEE_TOP=");
         lee_text_string(&text, path);

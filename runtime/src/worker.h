@@ -44,7 +44,7 @@ struct lee_worker {
     int number, thread;         /* of the pool, from 0; of the system */
     bool idles;                 /* `idle` runs */
     bool sleeps;                /* it waits for `woken` */
-    bool unarmed;               /* `rests`, where that says something else */
+    bool unarmed;               /* the timer of slices was stopped: in a pool `rests` is always set */
     int looks;                  /* `turns` of a pool */
     int woken;                  /* a futex */
 };

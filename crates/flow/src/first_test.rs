@@ -83,15 +83,5 @@ fn evaluate(types: &TypeStore, value: &Rvalue, known: &Known) -> Option<i128> {
         return if to_bool { None } else { Some(types.as_int(ty)?.wrap(of(a)?)) };
     }
     let (op, a, b, _) = value.comparison()?;
-    let (a, b) = (of(a)?, of(b)?);
-    let truth = match op {
-        BinOp::Lt => a < b,
-        BinOp::Gt => a > b,
-        BinOp::Le => a <= b,
-        BinOp::Ge => a >= b,
-        BinOp::Eq => a == b,
-        BinOp::Ne => a != b,
-        _ => return None,
-    };
-    Some(i128::from(truth))
+    op.compare(&of(a)?, &of(b)?).map(i128::from)
 }

@@ -478,20 +478,30 @@ impl<'p> Machine<'p> {
         Ok(u64::from_le_bytes(word))
     }
 
+    /// Where the way to a place begins; object 0 for a local that is not live.
+    pub fn base(&self, place: &Place) -> Loc {
+        let obj = match place.base {
+            Base::Reg => self.regs,
+            Base::Local(n) => self.frames.last().and_then(|f| f.objects.get(n as usize)).copied().unwrap_or(0),
+            Base::Global(n) => self.global_object(n),
+            Base::Fixed(obj) => obj,
+        };
+        Loc { obj, off: place.off }
+    }
+
+    /// The bytes of the pointer at a place, whatever its marks say.
+    pub fn pointer_at(&self, loc: Loc) -> Option<u64> {
+        let mut word = [0u8; 8];
+        word.copy_from_slice(self.mem.readable(loc, 8).ok()?.bytes(loc.off, 8));
+        Some(u64::from_le_bytes(word))
+    }
+
     /// Where a place is. `access`: it will be read or written, so indices must be good.
     pub fn locate(&self, place: &Place, access: bool) -> R<Loc> {
-        let mut loc = match place.base {
-            Base::Reg => Loc { obj: self.regs, off: place.off },
-            Base::Local(n) => {
-                let obj = self.frames.last().and_then(|f| f.objects.get(n as usize)).copied().unwrap_or(0);
-                if obj == 0 {
-                    return report(ReportKind::UseAfterEnd, "use of a local that is not live");
-                }
-                Loc { obj, off: place.off }
-            }
-            Base::Global(n) => Loc { obj: self.global_object(n), off: place.off },
-            Base::Fixed(obj) => Loc { obj, off: place.off },
-        };
+        let mut loc = self.base(place);
+        if loc.obj == 0 && matches!(place.base, Base::Local(_)) {
+            return report(ReportKind::UseAfterEnd, "use of a local that is not live");
+        }
         for step in &place.steps {
             match step {
                 Step::Deref(more) => {
@@ -519,22 +529,11 @@ impl<'p> Machine<'p> {
     }
 
     fn follow(&self, place: &Place) -> Option<Loc> {
-        let mut loc = match place.base {
-            Base::Reg => Loc { obj: self.regs, off: place.off },
-            Base::Local(n) => Loc { obj: *self.frames.last()?.objects.get(n as usize)?, off: place.off },
-            Base::Global(n) => Loc { obj: self.global_object(n), off: place.off },
-            Base::Fixed(obj) => Loc { obj, off: place.off },
-        };
+        let mut loc = self.base(place);
         for step in &place.steps {
             match step {
                 Step::Deref(more) => {
-                    let obj = self.mem.readable(loc, 8).ok()?;
-                    let mut word = [0u8; 8];
-                    word.copy_from_slice(obj.bytes(loc.off, 8));
-                    let address = u64::from_le_bytes(word);
-                    if address == 0 {
-                        return None;
-                    }
+                    let address = self.pointer_at(loc).filter(|address| *address != 0)?;
                     loc = self.mem.place(address);
                     loc.off = loc.off.wrapping_add(*more);
                 }

@@ -8,7 +8,7 @@
 //!
 //! Each statement is watched the first few times that it runs.
 
-use crate::code::{Base, Block, Op, OpKind, Place, Step};
+use crate::code::{Block, Op, OpKind, Place, Step};
 use crate::machine::*;
 use crate::memory::*;
 use crate::ReportKind;
@@ -188,23 +188,13 @@ impl Machine<'_> {
     /// The bytes of a place, and those of the pointers on the way to it.
     fn spans(&self, place: &Place, kind: effects::Kind, out: &mut Vec<Span>) {
         let read = effects::Kind::Read;
-        let mut at = match place.base {
-            Base::Reg => Loc { obj: self.regs, off: place.off },
-            Base::Local(n) => {
-                let obj = self.frames.last().and_then(|f| f.objects.get(n as usize)).copied().unwrap_or(0);
-                Loc { obj, off: place.off }
-            }
-            Base::Global(n) => Loc { obj: self.global_object(n), off: place.off },
-            Base::Fixed(obj) => Loc { obj, off: place.off },
-        };
+        let mut at = self.base(place);
         for step in &place.steps {
             match step {
                 Step::Deref(more) => {
                     out.push(Span { at, size: 8, kind: read });
-                    let Ok(obj) = self.mem.readable(at, 8) else { return };
-                    let mut word = [0u8; 8];
-                    word.copy_from_slice(obj.bytes(at.off, 8));
-                    at = self.mem.place(u64::from_le_bytes(word));
+                    let Some(address) = self.pointer_at(at) else { return };
+                    at = self.mem.place(address);
                     at.off = at.off.wrapping_add(*more);
                 }
                 Step::Index(op, stride, _, more) => {

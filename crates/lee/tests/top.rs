@@ -191,7 +191,7 @@ fn only_its_user_may_ask_and_nothing_is_there_without_the_variable() {
     let failed = lee_in(&folder, &["top", &silent.child.id().to_string()]).expect(1);
     assert!(failed.err.contains("LEE_TOP"), "{}", failed.err);
     assert_eq!(std::fs::read_dir(format!("/proc/{}/task", silent.child.id())).unwrap().count(), 1);
-    // A file that is no socket stays as it is.
+    // A file that is not a socket stays as it is.
     std::fs::write(folder.join("kept"), "mine").unwrap();
     let other = Running::new(&folder, Some("kept"), &[]);
     assert!(other.end().contains("LEE_TOP=kept"));

@@ -266,7 +266,7 @@ impl Walk<'_, '_> {
         });
     }
 
-    /// Whether a pointer value leads to something `const` that is no literal.
+    /// Whether a pointer value leads to something `const` that is not a literal.
     fn is_constant(&self, e: &Expr) -> bool {
         match &*pointer(e).kind {
             ExprKind::Decay(place) if matches!(*place.kind, ExprKind::StrLit(_)) => false,

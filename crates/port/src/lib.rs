@@ -110,6 +110,17 @@ pub struct Finding {
     pub cluster: usize,
 }
 
+impl Finding {
+    /// With each edit and each subject once, in order.
+    fn sorted(mut self) -> Finding {
+        self.fix.edits.sort();
+        self.fix.edits.dedup();
+        self.subjects.sort();
+        self.subjects.dedup();
+        self
+    }
+}
+
 /// Looks at all files named. `closed` says whether no file but those named includes a header;
 /// `complete`, whether all files named could be read. Nothing is sure otherwise.
 pub fn findings(units: &[Unit], closed: &dyn Fn(&str) -> bool, complete: bool) -> Vec<Finding> {

@@ -206,11 +206,7 @@ impl Search<'_> {
             });
             subjects.extend(site.site.name.map(|name| place_of(unit, name)));
         }
-        edits.sort();
-        edits.dedup();
-        subjects.sort();
-        subjects.dedup();
         let fix = PlacedFix { applicability, edits };
-        Some(Finding { kind: Kind::Const, subjects, words: "const".to_string(), fix, cluster })
+        Some(Finding { kind: Kind::Const, subjects, words: "const".to_string(), fix, cluster }.sorted())
     }
 }

@@ -241,13 +241,9 @@ fn finding(
         edits.push(edit(unit, &site.site, node.1, &said)?);
         subjects.extend(site.site.name.map(|name| place_of(unit, name)));
     }
-    edits.sort();
-    edits.dedup();
-    subjects.sort();
-    subjects.dedup();
     let fix = PlacedFix { applicability, edits };
     let cluster = clusters.get(node.0).copied().unwrap_or(node.0);
-    (!fix.edits.is_empty()).then_some(Finding { kind, subjects, words: said, fix, cluster })
+    (!fix.edits.is_empty()).then(|| Finding { kind, subjects, words: said, fix, cluster }.sorted())
 }
 
 /// The words that stand after a `*`, C's own qualifiers left out.

@@ -100,16 +100,7 @@ impl Checker<'_> {
             ExprKind::Convert(Conv::ToBool, inner) => Some(i128::from(self.truth_of(inner)?)),
             ExprKind::Binary(op, a, b) if matches!(self.kind(a.ty.ty), TyKind::Float(_)) => {
                 let (a, b) = (self.number_of(a)?, self.number_of(b)?);
-                let holds = match op {
-                    BinOp::Lt => a < b,
-                    BinOp::Gt => a > b,
-                    BinOp::Le => a <= b,
-                    BinOp::Ge => a >= b,
-                    BinOp::Eq => a == b,
-                    BinOp::Ne => a != b,
-                    _ => return None,
-                };
-                Some(i128::from(holds))
+                op.compare(&a, &b).map(i128::from)
             }
             ExprKind::Binary(op, a, b) => {
                 let kind = self.program.types.as_int(a.ty.ty)?;

@@ -745,14 +745,6 @@ pub(crate) fn fold(op: BinOp, x: i128, y: i128, kind: IntKind) -> Option<i128> {
     let bits = kind.size() as u32 * 8;
     let count = (y & i128::from(bits - 1)) as u32;
     let unsigned_wide = kind == IntKind::UInt128;
-    let compare = |s: std::cmp::Ordering| -> std::cmp::Ordering {
-        if unsigned_wide {
-            (x as u128).cmp(&(y as u128))
-        } else {
-            s
-        }
-    };
-    let order = compare(x.cmp(&y));
     let value = match op {
         BinOp::Mul => x.wrapping_mul(y),
         BinOp::Add => x.wrapping_add(y),
@@ -783,12 +775,13 @@ pub(crate) fn fold(op: BinOp, x: i128, y: i128, kind: IntKind) -> Option<i128> {
         BinOp::BitAnd => x & y,
         BinOp::BitXor => x ^ y,
         BinOp::BitOr => x | y,
-        BinOp::Lt => return Some(i128::from(order.is_lt())),
-        BinOp::Gt => return Some(i128::from(order.is_gt())),
-        BinOp::Le => return Some(i128::from(order.is_le())),
-        BinOp::Ge => return Some(i128::from(order.is_ge())),
-        BinOp::Eq => return Some(i128::from(x == y)),
-        BinOp::Ne => return Some(i128::from(x != y)),
+        BinOp::Lt | BinOp::Gt | BinOp::Le | BinOp::Ge | BinOp::Eq | BinOp::Ne => {
+            let holds = match unsigned_wide {
+                true => op.compare(&(x as u128), &(y as u128)),
+                false => op.compare(&x, &y),
+            };
+            return holds.map(i128::from);
+        }
     };
     Some(kind.wrap(value))
 }

@@ -579,6 +579,30 @@ pub enum BinOp {
     Ne,
 }
 
+impl BinOp {
+    /// What the operator says of two values, if it is a comparison.
+    pub fn compare<T: PartialOrd>(self, a: &T, b: &T) -> Option<bool> {
+        match self {
+            BinOp::Lt => Some(a < b),
+            BinOp::Gt => Some(a > b),
+            BinOp::Le => Some(a <= b),
+            BinOp::Ge => Some(a >= b),
+            BinOp::Eq => Some(a == b),
+            BinOp::Ne => Some(a != b),
+            BinOp::Mul
+            | BinOp::Div
+            | BinOp::Rem
+            | BinOp::Add
+            | BinOp::Sub
+            | BinOp::Shl
+            | BinOp::Shr
+            | BinOp::BitAnd
+            | BinOp::BitXor
+            | BinOp::BitOr => None,
+        }
+    }
+}
+
 /// Unary operators on values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]

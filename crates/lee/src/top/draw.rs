@@ -7,7 +7,8 @@ use std::fmt::Write;
 /// Lines of the picture beside the rows of its two tables.
 const OTHER_LINES: usize = 7;
 
-/// Rows that each of the two tables may have on the terminal; `LINES` says how high it is.
+/// Rows that each of the two tables may have on the terminal; half of 24 lines if its height is not
+/// known.
 pub fn rows_of_terminal() -> usize {
     let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: the call fills the struct, or fails.

@@ -54,11 +54,8 @@ pub fn main(rest: Vec<OsString>) -> Outcome<i32> {
     };
     match form {
         Form::Json => report::output(&json::write(&read::ask(&path)?)).map(|()| 0),
-        Form::Once => report::output(&draw::table(&read::ask(&path)?, None, ROWS)).map(|()| 0),
-        Form::Live if !std::io::stdout().is_terminal() => {
-            report::output(&draw::table(&read::ask(&path)?, None, ROWS)).map(|()| 0)
-        }
-        Form::Live => watch(&path),
+        Form::Live if std::io::stdout().is_terminal() => watch(&path),
+        Form::Live | Form::Once => report::output(&draw::table(&read::ask(&path)?, None, ROWS)).map(|()| 0),
     }
 }
 
