@@ -37,3 +37,29 @@ int lost(struct owner *o) {
     o->slots[0] = malloc(sizeof(struct head)); // advise: declined escapes
     return o->slots[0] != NULL && other == NULL;
 }
+
+// A member of a union: what it holds is moved on under other names.
+union slot { struct head *head; int n; };
+int fill(union slot *s) {
+    s->head = malloc(sizeof(struct head)); // advise: declined escapes
+    return s->head != NULL;
+}
+
+void drain(union slot *s) {
+    free(s->head);
+}
+
+// One store is of another size.
+struct option { int length; char data[4]; };
+struct client { struct option *address; };
+struct option *copy_of(const struct option *from);
+
+int first(struct client *c) {
+    c->address = malloc(sizeof(struct option)); // advise: declined escapes
+    return c->address != NULL;
+}
+
+void next(struct client *c, const struct option *from) {
+    free(c->address);
+    c->address = copy_of(from);
+}

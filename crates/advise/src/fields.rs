@@ -6,7 +6,7 @@ use crate::summary::Frees;
 use flow::framework::Point;
 use mir::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
-use typing::types::{Ty, TyKind};
+use typing::types::{RecordKind, Ty, TyKind};
 
 /// Names of fields, as `tag.field`, or `tag.field[]` for elements of what the field points at.
 pub type Fields = FxHashSet<String>;
@@ -18,6 +18,8 @@ pub fn field_of(cx: &Context, body: &Body, at: Point, place: &Place) -> Option<S
         Proj::Field(n) => {
             let record = mir::ty::prefix_ty(cx.program, body, place, before.len()).ok()?;
             let record = cx.program.types.record(cx.program.types.as_record(record.ty)?);
+            // What a member of a union holds is handed on by its owner under other names.
+            (record.kind == RecordKind::Struct).then_some(())?;
             let field = record.fields.as_ref()?.get(*n as usize)?.name?;
             Some(format!("{}.{}", record.tag?.as_str(), field.as_str()))
         }
@@ -125,11 +127,26 @@ pub fn shared(cx: &Context, found: &mut Fields) {
     }
 }
 
-/// By local: the fields that what it holds was read from; and the locals that are parameters or
-/// hold what was read from any memory.
+/// Whether a call may give an object of another size than its allocation shows: it is no allocator,
+/// and no function that returns a fresh object of one size.
+fn gives_any(cx: &Context, body: &Body, at: Point, callee: &Callee) -> bool {
+    let allocates = cx.callee_name(body, at, callee).is_some_and(|name| cx.table.get(&name).is_some());
+    let one_size = || cx.summary(callee).and_then(|s| s.fresh.as_ref()).is_some_and(|f| f.bytes.is_some());
+    !allocates && !one_size()
+}
+
+/// By local: the fields that what it holds was read from; and the locals that are parameters, or
+/// hold what was read from any memory or may be an object of any size.
 fn origins(cx: &Context, body: &Body) -> (FxHashMap<PlaceBase, Vec<String>>, FxHashSet<PlaceBase>) {
     let mut fields: FxHashMap<PlaceBase, Vec<String>> = FxHashMap::default();
     let mut foreign: FxHashSet<PlaceBase> = (0..body.params).map(|n| PlaceBase::Local(Local(n))).collect();
+    for (n, block) in body.blocks.iter().enumerate() {
+        for (stmt, s) in block.stmts.iter().enumerate() {
+            let Some(call) = s.kind.as_call() else { continue };
+            let at = Point { block: BlockId(n as u32), stmt };
+            foreign.extend(call.dest.as_ref().filter(|_| gives_any(cx, body, at, call.callee)).map(|d| d.base));
+        }
+    }
     loop {
         let mut changed = false;
         for (n, block) in body.blocks.iter().enumerate() {

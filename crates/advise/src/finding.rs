@@ -46,7 +46,7 @@ impl Verdict {
 }
 
 /// A place in the user's file.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Place {
     /// File as the preprocessor names it.
     pub file: String,

@@ -6,7 +6,7 @@
 //! findings.
 
 use crate::fields::Fields;
-use crate::finding::Finding;
+use crate::finding::{Finding, Place};
 use crate::options::Options;
 use crate::patches::Patcher;
 use crate::program::{is_internal, symbol, Context, Externals};
@@ -15,6 +15,8 @@ use crate::rules::Rule;
 use crate::summary::{summarise, Param, Summaries, Summary};
 use crate::unit::{read, Preprocessor, Source, Unit};
 use crate::verdict::{judge, Parameters, Surroundings};
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 
@@ -99,8 +101,37 @@ pub fn run(
     });
     let mut outcome = std::mem::take(&mut *locked(&shared.outcome));
     outcome.findings.sort_by(|a, b| (a.unit, &a.place).cmp(&(b.unit, &b.place)));
+    outcome.findings = listed_once(outcome.findings);
     crate::budget::keep_within(&mut outcome.findings, &locked(&shared.edges), options.stack_budget);
     outcome
+}
+
+/// The findings with each site once: a function in a header is in many units, and a file may be
+/// built in several ways. Units that differ about a site get what is said by the one that allows
+/// least.
+fn listed_once(findings: Vec<Finding>) -> Vec<Finding> {
+    let allows = |f: &Finding| (f.verdict, f.patch.is_none(), !f.proven);
+    let mut known: FxHashMap<(Place, String), usize> = FxHashMap::default();
+    let mut all: Vec<Finding> = vec![];
+    for finding in findings {
+        match known.entry((finding.place.clone(), finding.function.clone())) {
+            Entry::Vacant(slot) => {
+                slot.insert(all.len());
+                all.push(finding);
+            }
+            Entry::Occupied(slot) => {
+                let Some(other) = all.get_mut(*slot.get()) else { continue };
+                let both = other.patch.is_some() && finding.patch.is_some();
+                if both && other.patch != finding.patch {
+                    other.patch = None;
+                    other.no_patch = Some("another build of the file would need another patch".into());
+                } else if allows(&finding) > allows(other) {
+                    *other = finding;
+                }
+            }
+        }
+    }
+    all
 }
 
 fn work(shared: &Shared) {

@@ -304,6 +304,31 @@ fn fixes_of_sarif_are_the_patch() -> Done {
     Ok(())
 }
 
+/// A site in a header is listed once, with what the file that allows least says of it.
+#[test]
+fn a_site_in_a_header_is_listed_once() -> Done {
+    let scratch = Scratch::new("header")?;
+    let write = |name: &str, text: &str| std::fs::write(scratch.0.join(name), text).map_err(|e| e.to_string());
+    write(
+        "own.h",
+        "#include <stdlib.h>\nchar *kept;\nstatic int both(int n) {\n    char *p = malloc(8);\n    if (!p) return 0;\n    \
+         p[0] = n;\n    n = p[0];\n    free(p);\n    return n;\n}\nstatic int either(int n) {\n    char *p = malloc(8);\n    \
+         if (!p) return 0;\n    p[0] = n;\n#ifdef KEEP\n    kept = p;\n#else\n    free(p);\n#endif\n    return n;\n}\n",
+    )?;
+    write("a.c", "#include \"own.h\"\nint a(int n) { return both(n) + either(n); }\n")?;
+    write("b.c", "#define KEEP\n#include \"own.h\"\nint b(int n) { return both(n) + either(n); }\n")?;
+    let mut command = lee();
+    let wanted = ["advise", "--explain", "--message-format", "json", "a.c", "b.c"];
+    let output = ran(command.current_dir(&scratch.0).args(wanted))?;
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
+    let said = |f: &serde_json::Value| format!("{}:{} {}", f["at"]["file"], f["at"]["line"], f["verdict"]);
+    let said: Vec<String> = document["findings"].as_array().into_iter().flatten().map(said).collect();
+    match said == [r#""own.h":4 "stack""#, r#""own.h":12 "declined""#] {
+        true => Ok(()),
+        false => Err(format!("{said:?}")),
+    }
+}
+
 /// A patch with which the command fails is dropped, with the reason; the others stay.
 #[test]
 fn verify_drops_what_fails() -> Done {
