@@ -174,6 +174,47 @@ static int with_more_behind(int n) { // rule: extended
     return r;
 }
 
+long counted_up(int n, int m) { // rule: lasts
+    int *v = malloc(n * sizeof *v); // advise: hybrid likely
+    if (!v) return 0;
+    n += 3;
+    long r = 0;
+    for (int i = 0; i < n && i < m; i++) {
+        v[i] = i;
+        r += v[i];
+    }
+    free(v);
+    return r;
+}
+
+long wrapped(unsigned n, unsigned m) { // rule: wraps
+    int *v = malloc(n * 4u); // advise: hybrid likely
+    if (!v) return 0;
+    for (unsigned i = 0; i < n; i++) v[i] = (int)(i + m);
+    long r = n ? v[0] : 0;
+    free(v);
+    return r;
+}
+
+long up_to_the_end(int n, int m) { // rule: below
+    int *v = malloc(n * sizeof *v); // advise: hybrid likely
+    if (!v) return 0;
+    for (int i = 0; i <= n && i < m; i++) v[i] = i;
+    long r = m;
+    free(v);
+    return r;
+}
+
+long by_its_factor(size_t n, unsigned m) { // rule: factor
+    int *v = malloc(n * sizeof *v); // advise: hybrid proven has:/ sizeof *v
+    if (!v) return 0;
+    long r = 0;
+    for (unsigned i = 0; i < n && i < m; i++) v[i] = (int)i;
+    for (unsigned i = 0; i < n && i < m; i++) r += v[i];
+    free(v);
+    return r;
+}
+
 static int filled(int n) { // rule: open
     char *p = malloc(16); // advise: stack likely
     if (!p) return -1;
@@ -326,6 +367,7 @@ int main(void) {
                two_sites_of_one_variable(n), with_more_behind(n), with_more_behind(400));
         printf("%d %d %d %d %d %d %d %d\n", filled(n), set_off_the_start(n), set_too_much(n), above(n), below(n), half_a_struct(n),
                half_an_array(n), smallest(n));
+        printf("%ld %ld %ld %ld %ld\n", counted_up(n, n), wrapped((unsigned)n, 3), up_to_the_end(n, n), by_its_factor((size_t)n, 9), by_its_factor(100, 200));
         printf("%d %d %d %d %d\n", sorted(n), said(n), as_a_long(n), freed_by_another_name(n), unlikely_to_fail(n));
     }
     return 0;

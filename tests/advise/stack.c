@@ -91,7 +91,7 @@ static int with_a_flag(int n) {
 }
 
 static int bounded(int n) {
-    char *p = malloc((n & 15) + 1); // advise: stack likely
+    char *p = malloc((n & 15) + 1); // advise: stack
     if (!p) return -1;
     p[n & 15] = 'q';
     n = p[n & 15];

@@ -21,6 +21,7 @@ mod raw;
 mod recursion;
 pub mod report;
 pub mod run;
+mod terms;
 pub mod unit;
 mod verdict;
 

@@ -1,44 +1,230 @@
 //! Whether every access to an object is proven to stay inside it.
+//!
+//! By numbers, if the intervals of what is accessed lie below the least size; else by the size as a
+//! term, `each * count + extra` bytes: an index that is less than `count` by `d` lies inside if that
+//! many elements fit. The count must have the same value at the access, and the size must not wrap.
 
 use crate::events::{Events, Kind};
 use crate::follow::Value;
 use crate::program::Context;
 use crate::rules::Rule;
+use crate::sites::{Site, Size};
+use crate::terms::{Term, Terms};
 use flow::framework::Point;
 use flow::ranges::{Range, Ranges};
+use mir::cfg::Cfg;
 use mir::ir::*;
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell};
 
-/// Whether every access that the events name lies in the first `bytes` bytes of the object.
-pub fn stays_inside(cx: &Context, body: &Body, ranges: Option<&Ranges>, events: &Events, bytes: u64) -> bool {
-    let proof = Proof { cx, body, ranges, events, bytes: i128::from(bytes) };
-    events.all.iter().all(|(at, event)| match &event.kind {
-        Kind::Access(place, value) => proof.access(*at, place, *value),
-        Kind::Extent(bounds, true) => bounds.iter().all(|(a, b)| {
-            let value = |o: &Operand| proof.value(*at, o);
-            let most = match b {
-                None => value(a).map(|r| r.hi),
-                Some(b) => value(a).zip(value(b)).map(|(a, b)| a.times(b).hi),
-            };
-            most.is_some_and(|n| n <= proof.bytes || !Rule::Bound.holds())
-        }),
-        Kind::Extent(_, false) | Kind::Open => !Rule::Open.holds(),
-        _ => true,
-    })
+/// What was proven.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Inside {
+    /// Nothing.
+    Unknown,
+    /// Every access lies inside.
+    Always,
+    /// The same, if the product that is the size does not wrap.
+    UnlessItWraps,
 }
 
+/// The largest size.
+const MOST: i128 = u64::MAX as i128;
+
+/// Whether every access that the events name lies in the object; `bytes`: what it has at least.
+pub fn stays_inside(
+    cx: &Context,
+    (body, cfg): (&Body, &Cfg),
+    ranges: Option<&Ranges>,
+    events: &Events,
+    bytes: u64,
+    site: &Site,
+) -> Inside {
+    let mut proof = Proof {
+        terms: Terms { cx, body, cfg, ranges },
+        events,
+        bytes: i128::from(bytes),
+        site,
+        sizes: vec![],
+        asked: RefCell::default(),
+        known: FxHashMap::default(),
+        waived: Cell::new(false),
+    };
+    proof.sizes = proof.sizes();
+    // What is asked first is answered in one walk over the body.
+    let mut inside = proof.all();
+    if !inside && !proof.asked.borrow().is_empty() {
+        proof.answer();
+        inside = proof.all();
+    }
+    match (inside, proof.waived.get()) {
+        (false, _) => Inside::Unknown,
+        (true, false) => Inside::Always,
+        (true, true) => Inside::UnlessItWraps,
+    }
+}
+
+/// A question about `a - b` at a point.
+type Question = (Point, Operand, Operand);
+
 struct Proof<'a> {
-    cx: &'a Context<'a>,
-    body: &'a Body,
-    ranges: Option<&'a Ranges<'a>>,
+    terms: Terms<'a>,
     events: &'a Events,
     bytes: i128,
+    site: &'a Site,
+    /// What the size is at least, and whether that supposes that the product does not wrap.
+    sizes: Vec<(Term, bool)>,
+    asked: RefCell<Vec<Question>>,
+    known: FxHashMap<Point, Vec<(Operand, Operand, i128)>>,
+    /// A proof used a size that supposes so.
+    waived: Cell<bool>,
 }
 
 impl Proof<'_> {
-    fn value(&self, at: Point, operand: &Operand) -> Option<Range> {
-        match operand {
-            Operand::Const(Const::Int(n, _)) => Some(Range::single(*n)),
-            _ => self.ranges?.value_at(at, operand),
+    fn all(&self) -> bool {
+        self.waived.set(false);
+        // Each is looked at, so that each asks.
+        self.events.all.iter().fold(true, |all, (at, event)| self.holds(*at, &event.kind) && all)
+    }
+
+    fn holds(&self, at: Point, kind: &Kind) -> bool {
+        match kind {
+            Kind::Access(place, value) => self.access(at, place, *value),
+            Kind::Extent(bounds, true) => bounds.iter().all(|(a, b)| self.extent(at, a, b.as_ref())),
+            Kind::Extent(_, false) | Kind::Open => !Rule::Open.holds(),
+            _ => true,
+        }
+    }
+
+    /// The size as terms.
+    fn sizes(&self) -> Vec<(Term, bool)> {
+        let at = self.site.at;
+        let below = |t: &Term, most: i128| self.terms.bounds(at, t).is_some_and(|r| r.hi <= most);
+        let mut all = vec![];
+        match &self.site.size {
+            Size::Bytes(size) => {
+                let factor = self.terms.factor(at, size);
+                for term in self.terms.of(at, size) {
+                    if below(&term, MOST) || !Rule::Wraps.holds() {
+                        all.push((term, false));
+                    } else if let Some(k) = factor.filter(|k| term.each % k == 0 && term.extra % k == 0) {
+                        let part = Term { each: term.each / k, extra: term.extra / k, ..term.clone() };
+                        if below(&part, MOST) {
+                            all.push((term, true));
+                        }
+                    }
+                }
+            }
+            // The allocator fails if the product wraps.
+            Size::Product(a, b) => {
+                for (many, each) in [(a, b), (b, a)] {
+                    let Some(k) = self.terms.value(at, each).and_then(Range::constant).filter(|k| *k > 0) else {
+                        continue;
+                    };
+                    let parts = self.terms.of(at, many).into_iter().filter(|t| below(t, MOST));
+                    all.extend(parts.filter_map(|t| Some((t.times(k)?, false))));
+                }
+            }
+            Size::Text(_) | Size::Fixed(_) | Size::Unknown => {}
+        }
+        all
+    }
+
+    /// The least known bound of `a - b` at a point.
+    fn difference(&self, at: Point, a: &Operand, b: &Operand) -> Option<i128> {
+        if a == b {
+            return Some(0);
+        }
+        let known = self.known.get(&at).and_then(|all| all.iter().find(|k| k.0 == *a && k.1 == *b));
+        if known.is_none() {
+            self.asked.borrow_mut().push((at, a.clone(), b.clone()));
+        }
+        known.map(|k| k.2)
+    }
+
+    fn answer(&mut self) {
+        let Some(ranges) = self.terms.ranges else { return };
+        let mut asked: FxHashMap<Point, Vec<(Operand, Operand)>> = FxHashMap::default();
+        for (at, a, b) in self.asked.take() {
+            let here = asked.entry(at).or_default();
+            if !here.iter().any(|q| q.0 == a && q.1 == b) {
+                here.push((a, b));
+            }
+        }
+        let known = &mut self.known;
+        ranges.visit(&mut |at, view, _| {
+            for (a, b) in asked.get(&at).into_iter().flatten() {
+                if let Some(d) = view.difference(a, b) {
+                    known.entry(at).or_default().push((a.clone(), b.clone(), d));
+                }
+            }
+        });
+    }
+
+    /// Whether `term`, at a point where it does not wrap, is at most the size less `rest` bytes.
+    fn is_below(&self, at: Point, term: &Term, rest: i128) -> bool {
+        self.sizes.iter().any(|(size, waived)| {
+            // With a larger factor of the size the count must not be negative.
+            let count = || self.terms.value(at, &term.count).is_some_and(|r| r.lo >= 0);
+            let fits = term.each == size.each || term.each < size.each && count();
+            let lasts = || self.terms.lasts(&size.count, self.site.at, at) || !Rule::Lasts.holds();
+            let inside = fits && lasts() && {
+                let d = self.difference(at, &term.count, &size.count);
+                d.is_some_and(|d| size.each * d + term.extra + rest <= size.extra || !Rule::Below.holds())
+            };
+            if inside && *waived {
+                self.waived.set(true);
+            }
+            inside
+        })
+    }
+
+    /// Whether the size is at least so many bytes, as what it counts is known at a point.
+    fn is_long_enough(&self, at: Point, bytes: i128) -> bool {
+        self.sizes.iter().any(|(size, waived)| {
+            let enough = self.terms.bounds(at, size).is_some_and(|r| r.lo >= bytes)
+                && (self.terms.lasts(&size.count, self.site.at, at) || !Rule::Lasts.holds());
+            if enough && *waived {
+                self.waived.set(true);
+            }
+            enough
+        })
+    }
+
+    fn extent(&self, at: Point, a: &Operand, b: Option<&Operand>) -> bool {
+        let value = |o: &Operand| self.terms.value(at, o);
+        let most = match b {
+            None => value(a).map(|r| r.hi),
+            Some(b) => value(a).zip(value(b)).map(|(a, b)| a.times(b).hi),
+        };
+        if most.is_some_and(|n| n <= self.bytes) || !Rule::Bound.holds() {
+            return true;
+        }
+        let constant = |o: &Operand| value(o).and_then(Range::constant).filter(|k| *k > 0);
+        let parts: Vec<Term> = match b {
+            None => self.terms.of(at, a),
+            Some(b) => match (constant(a), constant(b)) {
+                (_, Some(k)) => self.terms.of(at, a).into_iter().filter_map(|t| t.times(k)).collect(),
+                (Some(k), _) => self.terms.of(at, b).into_iter().filter_map(|t| t.times(k)).collect(),
+                _ => vec![],
+            },
+        };
+        parts.iter().any(|term| {
+            // The same term is the same number, wrapped or not.
+            let same = |s: &&(Term, bool)| s.0 == *term && self.terms.lasts(&term.count, self.site.at, at);
+            if b.is_none() && self.own_terms().iter().any(|s| same(&&(s.clone(), false))) {
+                return true;
+            }
+            let whole = self.terms.bounds(at, term).is_some_and(|r| r.lo >= 0);
+            whole && self.is_below(at, term, 0)
+        })
+    }
+
+    /// The terms that are the size, modulo its width.
+    fn own_terms(&self) -> Vec<Term> {
+        match &self.site.size {
+            Size::Bytes(size) => self.terms.of(self.site.at, size),
+            _ => vec![],
         }
     }
 
@@ -47,14 +233,14 @@ impl Proof<'_> {
         let mut base = place.clone();
         base.proj.truncate(first);
         let start = match value {
-            Value::At(n) => Some(Range::single(i128::from(n))),
+            Value::At(n) => Some((Range::single(i128::from(n)), None)),
             _ => self.stepped(at, &base),
         };
-        let Some(mut range) = start else { return false };
-        let types = &self.cx.program.types;
+        let Some((mut range, index)) = start else { return false };
+        let types = &self.terms.cx.program.types;
         // From the pointer's target down to the part that is named.
         for (n, step) in place.proj.iter().enumerate().skip(first + 1) {
-            let Ok(outer) = mir::ty::prefix_ty(self.cx.program, self.body, place, n) else { return false };
+            let Ok(outer) = mir::ty::prefix_ty(self.terms.cx.program, self.terms.body, place, n) else { return false };
             match step {
                 Proj::Field(field) => {
                     let Some(offset) = types.as_record(outer.ty).and_then(|r| types.field_offset(r, *field)) else {
@@ -64,27 +250,44 @@ impl Proof<'_> {
                     range = range.plus(Range::single(i128::from(offset)));
                 }
                 Proj::Index(operand) => {
-                    let elem = mir::ty::prefix_ty(self.cx.program, self.body, place, n + 1);
+                    let elem = mir::ty::prefix_ty(self.terms.cx.program, self.terms.body, place, n + 1);
                     let size = elem.ok().and_then(|q| types.layout(q.ty)).map(|l| i128::from(l.size));
-                    let (Some(size), Some(index)) = (size, self.value(at, operand)) else { return false };
+                    let (Some(size), Some(index)) = (size, self.terms.value(at, operand)) else { return false };
                     let size = if Rule::IndexRange.holds() { size } else { 1 };
                     range = range.plus(index.times(Range::single(size)));
                 }
                 Proj::Deref => return false,
             }
         }
-        let size = mir::ty::place_ty(self.cx.program, self.body, place).ok().and_then(|q| types.layout(q.ty));
-        let Some(size) = size.map(|l| i128::from(l.size)) else { return false };
-        let begins = range.lo >= 0 || !Rule::Lower.holds();
-        begins && (range.hi + size <= self.bytes || !Rule::Upper.holds())
+        let ty = mir::ty::place_ty(self.terms.cx.program, self.terms.body, place);
+        let Some(size) = ty.ok().and_then(|q| types.layout(q.ty)).map(|l| i128::from(l.size)) else { return false };
+        let Some(index) = index else {
+            let begins = range.lo >= 0 || !Rule::Lower.holds();
+            let end = range.hi + size;
+            return begins && (end <= self.bytes || self.is_long_enough(at, end) || !Rule::Upper.holds());
+        };
+        let Some(by) = self.terms.value(index.made, index.by) else { return false };
+        let whole = range.plus(by.times(Range::single(index.each)));
+        let begins = whole.lo >= 0 || !Rule::Lower.holds();
+        let ends = whole.hi + size <= self.bytes || !Rule::Upper.holds();
+        let related = || {
+            // The index itself, and what it was computed from, where that is the same number.
+            let all = self.terms.of(index.made, index.by);
+            all.into_iter().filter_map(|t| t.times(index.each)).any(|t| {
+                let number = self.terms.bounds(index.made, &t).is_some_and(|r| r.lo >= 0);
+                number && self.is_below(index.made, &t, range.hi + size)
+            })
+        };
+        begins && (ends || related())
     }
 
     /// Bytes from the start of the object, of a temporary that was made from a pointer to its start
-    /// earlier in the block.
-    fn stepped(&self, at: Point, base: &Place) -> Option<Range> {
-        let block = self.body.blocks.get(at.block.0 as usize)?;
+    /// earlier in the block: where it started, and what was added.
+    fn stepped(&self, at: Point, base: &Place) -> Option<(Range, Option<Index<'_>>)> {
+        let body = self.terms.body;
+        let block = body.blocks.get(at.block.0 as usize)?;
         let local = base.as_local()?;
-        if self.body.locals.get(local.0 as usize)?.kind != LocalKind::Temp {
+        if body.locals.get(local.0 as usize)?.kind != LocalKind::Temp {
             return None;
         }
         let (stmt, from, by) = block.stmts.get(..at.stmt)?.iter().enumerate().rev().find_map(|(n, s)| {
@@ -98,9 +301,19 @@ impl Proof<'_> {
             _ => None,
         });
         let start = starts.collect::<Option<Vec<Range>>>()?.into_iter().reduce(Range::hull)?;
-        let ty = mir::ty::operand_ty(self.cx.program, self.body, from).ok()?;
-        let target = self.cx.program.types.as_pointer(ty)?.target.ty;
-        let size = self.cx.program.types.layout(target)?.size;
-        Some(self.value(made, by)?.times(Range::single(i128::from(size))).plus(start))
+        let ty = mir::ty::operand_ty(self.terms.cx.program, body, from).ok()?;
+        let types = &self.terms.cx.program.types;
+        let each = i128::from(types.layout(types.as_pointer(ty)?.target.ty)?.size);
+        Some((start, Some(Index { made, by, each })))
     }
+}
+
+/// What was added to a pointer.
+struct Index<'a> {
+    /// Where.
+    made: Point,
+    /// Elements.
+    by: &'a Operand,
+    /// Bytes of one.
+    each: i128,
 }

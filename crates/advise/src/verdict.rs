@@ -1,6 +1,6 @@
 //! The verdict on each site of a unit.
 
-use crate::allocators::Role;
+use crate::allocators::{Entry, Role};
 use crate::events::{Event, Events, Kind};
 use crate::fields::{field_of, is_list_node, Fields};
 use crate::finding::{Finding, Note, Place, Verdict};
@@ -8,6 +8,7 @@ use crate::follow::{follow, Seed};
 use crate::known::known;
 use crate::options::Options;
 use crate::program::{is_internal, symbol, Context};
+use crate::proof::Inside;
 use crate::rules::Rule;
 use crate::sites::{sites, Site, Size};
 use crate::unit::Unit;
@@ -38,6 +39,9 @@ pub struct Candidate {
     pub holders: Vec<Local>,
     /// The strictest alignment that anything wants of it.
     pub align: u64,
+    /// Accesses lie inside if the product that is the size does not wrap: a patch must compare a
+    /// factor instead.
+    pub divides: bool,
 }
 
 /// What is known about the surroundings of the functions of a unit.
@@ -161,6 +165,7 @@ impl Judge<'_> {
             frees: frees(&events),
             holders: events.holders.clone(),
             align: events.align(),
+            divides: false,
             site,
         };
         self.decide(&mut candidate, &events)?;
@@ -279,8 +284,13 @@ impl Judge<'_> {
             candidate.finding.no_patch = Some(format!("the interface of `{}` would change", candidate.site.name));
         }
         let proven_for = if Rule::Least.holds() { least } else { most }.unwrap_or(0);
-        candidate.finding.proven =
-            crate::proof::stays_inside(self.cx, self.body, self.ranges.as_ref(), events, proven_for);
+        let ranges = self.ranges.as_ref();
+        let inside =
+            crate::proof::stays_inside(self.cx, (self.body, self.cfg), ranges, events, proven_for, &candidate.site);
+        let plain = matches!(candidate.site.entry, Some(Entry { role: Role::Allocate { .. }, .. }));
+        let hybrid = plain && candidate.finding.verdict == Verdict::Hybrid;
+        candidate.divides = inside == Inside::UnlessItWraps && hybrid;
+        candidate.finding.proven = inside == Inside::Always || candidate.divides;
         let map = &self.unit.map;
         for (span, _) in &candidate.frees {
             candidate.finding.notes.push(Note { place: Place::of(map, *span), text: "freed here".into() });

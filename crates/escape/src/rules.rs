@@ -85,6 +85,10 @@ rules! {
     NumberParameter "number-parameter" "A parameter that is a number may hold an address.",
     BuiltinName "builtin-name" "What is known of a builtin is not known of a function of its name.",
     VariableBody "variable-body" "A variadic function may keep what it takes from its list.",
+    Lasts "lasts" "What counts elements has the same value at the access.",
+    Wraps "wraps" "A size that may wrap bounds nothing.",
+    Below "below" "An index must be less than what counts elements.",
+    Factor "factor" "A product that may wrap is not compared, its factor is.",
     Reached "reached" "A static buffer needs that no pointer leads to its function.",
 }
 
