@@ -126,6 +126,15 @@ struct lee_custodian *lee_custodian_after(struct lee_custodian *custodian) {
     return custodian->next != NULL ? lee_custodian_deepest(custodian->next) : custodian->parent;
 }
 
+/* The next in pre-order: parents before their children. Null after the last. */
+static struct lee_custodian *top_down(struct lee_custodian *at) {
+    if (at->child != NULL)
+        return at->child;
+    while (at != NULL && at->next == NULL)
+        at = at->parent;
+    return at != NULL ? at->next : NULL;
+}
+
 static struct lee_accounts *accounts_self(void) {
     return &lee_process_self()->accounts;
 }
@@ -232,16 +241,6 @@ void lee_custodian_remove(struct lee_task *task) {
 
 /* --- the end --------------------------------------------------------------------------------------------------------- */
 
-/* A requirement of nothing, or one whose victim is gone, requires nothing. */
-void lee_custodians_count(struct lee_accounts *accounts) {
-    accounts->requirements = 0;
-    struct lee_custodian *at = lee_custodian_deepest(&accounts->first);
-    for (; at != NULL; at = lee_custodian_after(at)) {
-        for (const struct lee_limit *need = at->requirements; need != NULL; need = need->next)
-            accounts->requirements += need->bytes > 0 && !need->victim->shut;
-    }
-}
-
 /* A limit whose victim is gone limits nothing any more. */
 static void find_least_limit(struct lee_custodian *custodian) {
     custodian->least_limit = SIZE_MAX;
@@ -251,10 +250,41 @@ static void find_least_limit(struct lee_custodian *custodian) {
     }
 }
 
-/* Stops all tasks but the running one; true if that is among them. */
-static bool shut_down(struct lee_custodian *top) {
-    bool self = false, named = false;
-    lee_lock();
+/* A requirement of nothing, or one whose victim is gone, requires nothing. */
+static size_t required_by(const struct lee_limit *need) {
+    return need->victim->shut ? 0 : need->bytes;
+}
+
+void lee_custodians_count(struct lee_accounts *accounts) {
+    struct lee_custodian *at;
+    accounts->requirements = 0;
+    accounts->stale = false;
+    for (at = &accounts->first; at != NULL; at = top_down(at)) {
+        at->reserve = 0;
+        find_least_limit(at);
+    }
+    for (at = lee_custodian_deepest(&accounts->first); at != NULL; at = lee_custodian_after(at)) {
+        accounts->steps++;
+        for (const struct lee_limit *need = at->requirements; need != NULL; need = need->next) {
+            size_t required = required_by(need);
+            accounts->requirements += required > 0;
+            if (required > at->reserve)
+                at->reserve = required;
+        }
+        if (at->parent != NULL && at->reserve > at->parent->reserve)
+            at->parent->reserve = at->reserve;
+    }
+}
+
+/* What was shut down named limits and requirements, which are none any more. */
+static void refresh(struct lee_accounts *accounts) {
+    if (accounts->stale)
+        lee_custodians_count(accounts);
+}
+
+/* Stops the tasks of `top` and below but the running one; true if that is among them. */
+static bool stop_all(struct lee_custodian *top) {
+    bool self = false;
     if (top->group != NULL) {
         lee_world_stop();
         lee_group_end_processes(top->group);
@@ -263,7 +293,7 @@ static bool shut_down(struct lee_custodian *top) {
     for (struct lee_custodian *at = lee_custodian_deepest(top);; at = lee_custodian_after(at)) {
         at->shut = true;
         at->least_limit = SIZE_MAX;
-        named = named || at->named;
+        accounts_self()->stale |= at->named;
         struct lee_task *next;
         for (struct lee_task *task = at->tasks; task != NULL; task = next) {
             next = task->next;
@@ -275,17 +305,22 @@ static bool shut_down(struct lee_custodian *top) {
         }
         at->settled = at->fresh = 0;
         if (at == top)
-            break;
+            return self;
     }
+}
+
+/* After some were shut down. */
+static void close_all(void) {
     if (lee_files_shut != NULL)
         lee_files_shut();
     if (lee_opened_shut != NULL)
         lee_opened_shut();
-    if (accounts_self()->requirements > 0)
-        lee_custodians_count(accounts_self());
-    struct lee_custodian *at = lee_custodian_deepest(&accounts_self()->first);
-    for (; named && at != NULL; at = lee_custodian_after(at))
-        find_least_limit(at);
+}
+
+static bool shut_down(struct lee_custodian *top) {
+    lee_lock();
+    bool self = stop_all(top);
+    close_all();
     lee_unlock();
     return self;
 }
@@ -319,6 +354,7 @@ static size_t use_of(const struct lee_custodian *custodian) {
 
 bool lee_custodians_near(struct lee_heap *heap, size_t most) {
     struct lee_accounts *accounts = lee_accounts_of(heap);
+    refresh(accounts);
     if (accounts->requirements > 0)
         return true;
     flush(heap);
@@ -331,48 +367,40 @@ bool lee_custodians_near(struct lee_heap *heap, size_t most) {
     return false;
 }
 
-/* What is left to a custodian's limits, and to those above it; the first custodian has the program's limit. */
+/* What is left to the limits of a custodian itself; the first one has the program's limit. */
+static size_t left_here(const struct lee_custodian *custodian) {
+    size_t limit = custodian->least_limit, use = use_of(custodian);
+    if (custodian->parent == NULL && limit > lee_memory_limit())
+        limit = lee_memory_limit();
+    return limit == SIZE_MAX ? SIZE_MAX : limit > use ? limit - use : 0;
+}
+
+/* And to those above it. */
 static size_t left_to(const struct lee_custodian *custodian) {
     size_t least = SIZE_MAX;
     for (; custodian != NULL; custodian = custodian->parent) {
-        size_t limit = custodian->least_limit, use = use_of(custodian);
-        if (custodian->parent == NULL && limit > lee_memory_limit())
-            limit = lee_memory_limit();
-        size_t left = limit > use ? limit - use : 0;
-        if (limit != SIZE_MAX && left < least)
+        size_t left = left_here(custodian);
+        if (left < least)
             least = left;
     }
     return least;
-}
-
-/* The most that somebody below `custodian`, or it itself, requires. Only asked when somebody has a
- * requirement at all. */
-static size_t required_below(struct lee_custodian *custodian) {
-    size_t most = 0;
-    if (accounts_self()->requirements == 0)
-        return 0;
-    for (struct lee_custodian *at = lee_custodian_deepest(custodian);; at = lee_custodian_after(at)) {
-        for (const struct lee_limit *need = at->requirements; need != NULL; need = need->next) {
-            if (!need->victim->shut && need->bytes > most)
-                most = need->bytes;
-        }
-        if (at == custodian)
-            return most;
-    }
 }
 
 /* What `bytes` more would break: a limit of `of` (null: nothing), or a requirement of so many bytes
  * below it. Else how much is left to the nearest limit. */
 static struct breach find_breach(size_t bytes) {
     struct breach breach = {NULL, 0, SIZE_MAX};
+    struct lee_accounts *accounts = accounts_self();
+    refresh(accounts);
     for (struct lee_custodian *at = lee_task_self()->custodian; at != NULL; at = at->parent) {
         size_t limit = at->least_limit;
         bool first = at->parent == NULL;
-        if (first && limit > lee_memory_limit() && accounts_self()->requirements > 0)
+        if (first && limit > lee_memory_limit() && accounts->requirements > 0)
             limit = lee_memory_limit();
+        accounts->steps++;
         if (limit == SIZE_MAX)
             continue;
-        size_t reserve = required_below(at);
+        size_t reserve = at->reserve;
         size_t room = limit > reserve ? limit - reserve : 0, use = use_of(at);
         if (use > room || bytes > room - use) {
             bool by_limit = use > limit || bytes > limit - use;
@@ -396,43 +424,65 @@ static void set_allowance(struct lee_heap *heap, size_t left) {
 
 /* --- who goes ------------------------------------------------------------------------------------------------------------ */
 
-static bool in_chain(const struct lee_custodian *custodian) {
-    for (const struct lee_custodian *at = lee_task_self()->custodian; at != NULL; at = at->parent) {
-        if (at == custodian)
-            return true;
-    }
-    return false;
+/* In a judgement. */
+enum { RUNS = 1, FAST = 2, CONDEMNED = 4 };
+
+static void condemn(struct lee_custodian *victim) {
+    if (!victim->shut)
+        victim->judged |= CONDEMNED;
 }
 
-static void condemn(struct lee_custodian *victim, bool *any, bool *self) {
-    if (victim->shut)
-        return;
-    *self = shut_down(victim) || *self;
-    *any = true;
+/* Shuts down all that are condemned. Whether there were any; `self`: the running task is among
+ * theirs. */
+static bool shut_condemned(struct lee_accounts *accounts, bool *self) {
+    bool any = false;
+    lee_lock();
+    for (struct lee_custodian *at = &accounts->first; at != NULL; at = top_down(at)) {
+        bool goes = (at->judged & CONDEMNED) != 0 && !at->shut; /* else with one above it */
+        at->judged = 0;
+        if (goes) {
+            *self = stop_all(at) || *self;
+            any = true;
+        }
+    }
+    if (any)
+        close_all();
+    lee_unlock();
+    return any;
 }
 
 /* Shuts down every victim whose limit or requirement is broken after an accounting, and those of
  * `fast`, which made accountings follow each other too quickly (or is null). All of them: a child
- * that somebody put in front of itself goes with it. */
-static bool judge(size_t bytes, const struct breach *fast, bool *self) {
-    bool any = false;
-    for (struct lee_custodian *at = lee_custodian_deepest(&accounts_self()->first); at != NULL; at = lee_custodian_after(at)) {
-        size_t use, more = in_chain(at) ? bytes : 0;
+ * that somebody put in front of itself goes with it. All are judged by what was accounted, before
+ * any of them goes. */
+static bool judge(struct lee_accounts *accounts, size_t bytes, const struct breach *fast, bool *self) {
+    refresh(accounts);
+    for (struct lee_custodian *at = lee_task_self()->custodian; at != NULL; at = at->parent)
+        at->judged |= RUNS;
+    for (struct lee_custodian *at = &accounts->first; at != NULL; at = top_down(at)) {
+        accounts->steps++;
+        size_t use, more = (at->judged & RUNS) != 0 ? bytes : 0;
         if (__builtin_add_overflow(use_of(at), more, &use))
             use = SIZE_MAX;
+        at->left = left_here(at);
+        if (at->parent != NULL) {
+            at->left = at->parent->left < at->left ? at->parent->left : at->left;
+            at->judged |= at->parent->judged & FAST;
+        }
+        if (fast != NULL && at == fast->of)
+            at->judged |= FAST;
         for (const struct lee_limit *limit = at->limits; limit != NULL; limit = limit->next) {
             bool too_fast = fast != NULL && at == fast->of && fast->required == 0 && limit->bytes == at->least_limit;
             if (use > limit->bytes || too_fast)
-                condemn(limit->victim, &any, self);
+                condemn(limit->victim);
         }
         for (const struct lee_limit *need = at->requirements; need != NULL; need = need->next) {
-            size_t left = left_to(at);
-            bool too_fast = fast != NULL && fast->required > 0 && need->bytes >= fast->required && lee_custodian_is_inside(at, fast->of);
-            if (need->bytes > left || bytes > left - need->bytes || too_fast)
-                condemn(need->victim, &any, self);
+            bool too_fast = fast != NULL && fast->required > 0 && need->bytes >= fast->required && (at->judged & FAST) != 0;
+            if (need->bytes > at->left || bytes > at->left - need->bytes || too_fast)
+                condemn(need->victim);
         }
     }
-    return any;
+    return shut_condemned(accounts, self);
 }
 
 /* Whether so little was handed out to the custodian since it last asked for an accounting that it
@@ -500,7 +550,7 @@ void lee_custodian_check(struct lee_heap *heap, size_t bytes) {
         lee_account_collect(heap);
         if (!fast && find_breach(bytes).of != breach.of)
             continue;
-        if (!judge(bytes, fast ? &breach : NULL, &self)) {
+        if (!judge(lee_accounts_of(heap), bytes, fast ? &breach : NULL, &self)) {
             set_allowance(heap, QUANTUM); /* whoever should go has gone already */
             return;
         }
@@ -511,18 +561,19 @@ void lee_custodian_check(struct lee_heap *heap, size_t bytes) {
 }
 
 bool lee_custodian_starved(struct lee_heap *heap) {
-    bool any = false, self = false;
+    bool self = false;
     struct lee_accounts *accounts = lee_accounts_of(heap);
     if (__atomic_load_n(&lee_group_refused, __ATOMIC_RELAXED) && lee_group_starved())
         return true;
     if (accounts->requirements == 0 || heap->collecting)
         return false;
-    for (struct lee_custodian *at = lee_custodian_deepest(&accounts->first); at != NULL; at = lee_custodian_after(at)) {
+    for (struct lee_custodian *at = &accounts->first; at != NULL; at = top_down(at)) {
         for (const struct lee_limit *need = at->requirements; need != NULL; need = need->next) {
             if (need->bytes > 0)
-                condemn(need->victim, &any, &self);
+                condemn(need->victim);
         }
     }
+    bool any = shut_condemned(accounts, &self);
     if (self)
         lee_custodian_end_if_shut(heap);
     if (any)
@@ -551,17 +602,15 @@ static size_t bytes_of(int64_t bytes) {
     return bytes < 0 ? SIZE_MAX : (size_t)bytes;
 }
 
-static struct lee_limit *set(struct lee_limit **list, size_t bytes, struct lee_custodian *victim) {
+/* The one of `list` whose victim it is, or a new one, of 0 bytes. */
+static struct lee_limit *limit_of(struct lee_limit **list, struct lee_custodian *victim) {
     for (struct lee_limit *limit = *list; limit != NULL; limit = limit->next) {
-        if (limit->victim == victim) {
-            limit->bytes = bytes;
+        if (limit->victim == victim)
             return limit;
-        }
     }
     struct lee_limit *limit = lee_heap_try_alloc_typed(sizeof *limit, &limit_layout);
     if (limit == NULL)
         lee_fault_memory(NULL, sizeof *limit);
-    limit->bytes = bytes;
     limit->victim = victim;
     limit->next = *list;
     *list = limit;
@@ -611,7 +660,7 @@ void lee_custodian_check_authority(const struct lee_custodian *custodian) {
 void lee_custodian_limit(struct lee_custodian *of, int64_t bytes, struct lee_custodian *named) {
     struct lee_custodian *custodian = lee_custodian_given(of), *victim = named != NULL ? named : custodian;
     lee_custodian_check_authority(custodian);
-    set(&custodian->limits, bytes_of(bytes), victim);
+    limit_of(&custodian->limits, victim)->bytes = bytes_of(bytes);
     victim->named = victim->named || !lee_custodian_is_inside(custodian, victim);
     find_least_limit(custodian);
     if (lee_group_set_limit != NULL)
@@ -622,8 +671,18 @@ void lee_custodian_limit(struct lee_custodian *of, int64_t bytes, struct lee_cus
 void lee_custodian_require(struct lee_custodian *of, int64_t bytes, struct lee_custodian *victim) {
     struct lee_custodian *custodian = lee_custodian_given(of);
     lee_custodian_check_authority(custodian);
-    set(&custodian->requirements, bytes_of(bytes), victim != NULL ? victim : custodian);
-    lee_custodians_count(accounts_self());
+    struct lee_accounts *accounts = accounts_self();
+    struct lee_limit *need = limit_of(&custodian->requirements, victim != NULL ? victim : custodian);
+    refresh(accounts);
+    size_t before = required_by(need);
+    need->bytes = bytes_of(bytes);
+    need->victim->named = true;
+    size_t required = required_by(need);
+    accounts->requirements += (size_t)(required > 0) - (size_t)(before > 0);
+    if (required < before)
+        accounts->stale = true;
+    for (struct lee_custodian *at = custodian; at != NULL && at->reserve < required; at = at->parent)
+        at->reserve = required;
     begin_accounts();
 }
 

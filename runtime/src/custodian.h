@@ -23,15 +23,20 @@ struct lee_custodian {
     struct lee_task *tasks;
     struct lee_limit *limits, *requirements;
     size_t least_limit; /* of `limits`; SIZE_MAX for none */
+    size_t reserve;     /* the most that it or somebody below requires, unless accounts are `stale` */
+    size_t left;        /* in a judgement: to its limits and those above */
     size_t settled, fresh; /* bytes of it and all below it: at the last accounting, and handed out since */
     size_t handed, forced; /* bytes handed out to it and below in all; the same when it last made an accounting happen */
     size_t own;            /* while accounting: what is charged to it alone */
-    struct lee_finalizer *finalizers; /* meanwhile: of its queues */
-    uint32_t number, lowest; /* while accounting precisely: in post-order, its number, and the lowest below it */
+    struct lee_finalizer *finalizers; /* meanwhile: of its queues; `next_payer`: the next that has some */
+    struct lee_custodian *next_payer;
+    uint32_t number, lowest; /* while accounting: in post-order, its number; precisely: the lowest below it */
     struct lee_group *group; /* group.c; null: nothing of it is outside of the heap */
     size_t task_count;       /* of its tasks, and of those below */
     bool shut, was_forced;
-    bool named; /* as the victim of somebody who is not below it */
+    bool named;     /* as the victim of a requirement, or of a limit of somebody who is not below it */
+    uint8_t judged; /* in a judgement */
+    bool inside;    /* while finalizers are visited: it is the one whose are, or below */
 };
 
 struct lee_group;
@@ -48,7 +53,9 @@ struct lee_accounts {
     bool in_sets;               /* the collection that runs accounts precisely */
     unsigned rested;            /* collections since the last accounting */
     unsigned held;              /* how often; of the running task, which cannot wait meanwhile */
+    bool stale;                 /* a victim is gone: `requirements`, `reserve` and `least_limit` are found anew before they are read */
     size_t requirements;        /* how many there are of something, whose victim is still there */
+    size_t steps;               /* as `lee_heap_counts.steps`, of custodians */
     struct lee_task *unseen;    /* what a task's stack took is asked of the system (1 us), so seldom: a task that ran is charged for all of
                                    its stack until somebody looks, which is before anybody is settled */
 };
@@ -85,7 +92,7 @@ void lee_custodian_check_authority(const struct lee_custodian *custodian);
 /* Whether somebody has used half of a limit, has a limit below `most` bytes, or a requirement. */
 bool lee_custodians_near(struct lee_heap *heap, size_t most);
 
-/* Counts the requirements anew: custodians that had some may be dead. */
+/* Finds `requirements`, `reserve` and `least_limit` anew: custodians that had some may be dead. */
 void lee_custodians_count(struct lee_accounts *accounts);
 
 /* Whether a custodian is `top` or below it. */
@@ -104,7 +111,7 @@ void lee_opened_shut(void) __attribute__((weak));
 /* weak.c */
 
 /* Visits what may come into queues of `top` and the custodians below it, and what carries it. */
-void lee_finalizers_each(struct lee_heap *heap, const struct lee_custodian *top, void (*visit)(void *context, uintptr_t word),
+void lee_finalizers_each(struct lee_heap *heap, struct lee_custodian *top, void (*visit)(void *context, uintptr_t word),
                          void *context);
 
 /* account.c */

@@ -68,6 +68,7 @@ struct lee_vector {
 };
 
 struct lee_finalizer;
+struct lee_finalizer_queue;
 struct lee_process;
 struct lee_weak;
 
@@ -80,6 +81,9 @@ struct lee_heap_counts {
     size_t blocks, units;
     size_t dropped, weak_cleared, finalized, overflows;
     size_t snapshots, snapshots_lost; /* begun; that ended as a collection that stops */
+    /* For tests of what work costs: finalizers, waiting tasks and custodians that were looked at by
+     * what must be linear (ACCOUNTING.md, "Linear"). */
+    size_t steps;
 };
 
 struct lee_heap {
@@ -101,6 +105,7 @@ struct lee_heap {
     struct {
         struct lee_finalizer *first, *last; /* what may come into queues, in the order in which it was added */
     } finalizers;
+    struct lee_finalizer_queue *found_queues; /* while they are processed: those found, and not gone through yet */
     size_t allowance;                /* when `counts.allocated` reaches it, custodians are asked; SIZE_MAX: never */
     size_t flushed;                  /* of `counts.allocated`: what custodians were told of */
     size_t run_most;                 /* bytes of cells that a bin gets at once */

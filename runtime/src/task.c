@@ -385,15 +385,31 @@ static void run(struct lee_task *to, bool for_ever) {
     *worker.error = from->error;
 }
 
+/* Takes it off the list of those that wait for the same. */
+static void stop_waiting(struct lee_task *task) {
+    struct lee_tasks *tasks = &task->process->tasks;
+    struct lee_task *next = task->next_joiner, *previous = task->queue_previous;
+    if (previous != NULL)
+        previous->next_joiner = next;
+    else if (task->queue != NULL)
+        tasks->queued = next;
+    else
+        task->waits_for->joiners = next;
+    if (next != NULL)
+        next->queue_previous = previous;
+    else if (task->queue != NULL)
+        tasks->queued_last = previous;
+    task->next_joiner = task->queue_previous = task->waits_for = NULL;
+    task->queue = NULL;
+}
+
 /* One that waits for a finalizer queue may collect, which may fill it. */
 static bool wake_queued(struct lee_process *process) {
     struct lee_tasks *tasks = &process->tasks;
     if (tasks->queued == NULL || tasks->asked)
         return false;
     struct lee_task *task = tasks->queued;
-    tasks->queued = task->next_joiner;
-    task->next_joiner = NULL;
-    task->queue = NULL;
+    stop_waiting(task);
     push(task);
     return true;
 }
@@ -663,16 +679,6 @@ static _Noreturn void end_first(void) {
     lee_report(NULL, &text, LEE_CALLER);
 }
 
-/* Takes it off the list of those that wait for the same. */
-static void stop_waiting(struct lee_task *task) {
-    struct lee_task **link = task->queue != NULL ? &task->process->tasks.queued : &task->waits_for->joiners;
-    while (*link != task)
-        link = &(*link)->next_joiner;
-    *link = task->next_joiner;
-    task->next_joiner = task->waits_for = NULL;
-    task->queue = NULL;
-}
-
 /* The task is ended while it waits outside of its process, or before it runs again after that. */
 static void leave_wait(struct lee_task *task) {
     void (*leave)(struct lee_task *task) = task->leave;
@@ -727,7 +733,10 @@ bool lee_task_join(struct lee_task *task) {
         lee_lock();
         self->state = LEE_TASK_WAITING;
         self->waits_for = task;
+        self->queue_previous = NULL;
         self->next_joiner = task->joiners;
+        if (task->joiners != NULL)
+            task->joiners->queue_previous = self;
         task->joiners = self;
         run(next_of(self), false);
         lee_unlock();
@@ -788,29 +797,29 @@ void lee_task_wait(const struct lee_finalizer_queue *queue) {
         }
     }
     lee_lock();
-    struct lee_task **link = &tasks->queued;
-    while (*link != NULL)
-        link = &(*link)->next_joiner;
-    *link = self;
+    self->queue_previous = tasks->queued_last;
+    if (tasks->queued_last != NULL)
+        tasks->queued_last->next_joiner = self;
+    else
+        tasks->queued = self;
+    tasks->queued_last = self;
     self->state = LEE_TASK_WAITING;
     self->queue = queue;
     run(next_of(self), false);
     lee_unlock();
 }
 
-void lee_task_wake(const struct lee_finalizer_queue *queue) {
-    struct lee_task **link = &lee_process_self()->tasks.queued;
+void lee_task_wake_filled(struct lee_heap *heap) {
+    if (heap->process == NULL)
+        return;
     lee_lock();
-    while (*link != NULL) {
-        struct lee_task *task = *link;
-        if (task->queue != queue) {
-            link = &task->next_joiner;
-            continue;
+    for (struct lee_task *task = heap->process->tasks.queued, *next; task != NULL; task = next) {
+        next = task->next_joiner;
+        heap->counts.steps++;
+        if (lee_finalizer_filled(task->queue)) {
+            stop_waiting(task);
+            push(task);
         }
-        *link = task->next_joiner;
-        task->next_joiner = NULL;
-        task->queue = NULL;
-        push(task);
     }
     lee_unlock();
 }
@@ -897,7 +906,7 @@ void lee_task_leave_for_ever(struct lee_process *over, void (*arrived)(struct le
     worker.over = over;
     worker.left = true;
     worker.arrived = arrived;
-    over->tasks.head = over->tasks.tail = over->tasks.queued = NULL;
+    over->tasks.head = over->tasks.tail = over->tasks.queued = over->tasks.queued_last = NULL;
 #ifdef LEE_TSAN
     over->tasks.first.fake_stack = __tsan_get_current_fiber(); /* it may have ended on the stack of another task */
 #endif

@@ -24,7 +24,7 @@ struct lee_task {
     struct lee_task *unseen_next, *unseen_previous; /* of those that are charged for all of their stack (custodian.c) */
     bool unseen;
     struct lee_task *next, *previous;             /* of the same custodian */
-    struct lee_task *queue_next, *queue_previous; /* of those that can run */
+    struct lee_task *queue_next, *queue_previous; /* of those that can run; while it waits: the one before `next_joiner` */
     struct lee_task *joiners, *next_joiner, *waits_for;
     const struct lee_finalizer_queue *queue; /* the finalizer queue that it waits for: then `next_joiner` is the next of those that do */
     struct lee_process *process;
@@ -52,7 +52,7 @@ struct lee_task {
 struct lee_tasks {
     struct lee_task *running; /* null until it is asked for; of a process that is parked: the one that ran last */
     struct lee_task *head, *tail; /* those that can run, without the one that runs */
-    struct lee_task *queued; /* those that wait for a finalizer queue */
+    struct lee_task *queued, *queued_last; /* those that wait for a finalizer queue */
     uint64_t last_number;
     bool asked; /* one that waits for a finalizer queue has collected in vain since others ran */
     struct lee_task first; /* runs `main`, or the function that the process was made with */
@@ -114,8 +114,8 @@ _Noreturn void lee_task_end(bool shut);
 /* Lets others run until something may have come into the finalizer queue: woken, or because nobody else can run. When nobody can, the
  * heap is collected; a fault if that wakes nobody. */
 void lee_task_wait(const struct lee_finalizer_queue *queue);
-/* Wakes the tasks that wait for the queue. */
-void lee_task_wake(const struct lee_finalizer_queue *queue);
+/* Wakes the tasks of the heap's process that wait for a queue that holds something. */
+void lee_task_wake_filled(struct lee_heap *heap);
 
 /* Marks what the task's stack and arenas hold. The running one's registers are spilled by the caller. */
 void lee_task_scan(struct lee_heap *heap, struct lee_task *task, struct lee_marker *marker);

@@ -27,17 +27,26 @@ struct lee_finalizer {
     uintptr_t awaited; /* the object */
     struct lee_finalizer_queue *queue;
     struct lee_finalizer *other; /* the next of the heap's */
-    struct lee_finalizer *same;  /* while they are charged: the next whose queue has the same custodian */
+    /* In a collection: the next that waits for the same queue, then the next that is marked in the
+     * same round, then the next of the same custodian. */
+    struct lee_finalizer *same;
 };
 
 struct lee_finalizer_queue {
     struct lee_finalizer *first, *last;
     struct lee_custodian *custodian; /* pays for what only the queue holds */
+    /* In a collection; not read by the marker: */
+    struct lee_finalizer *awaiting;         /* those that may come into it */
+    struct lee_finalizer_queue *next_found; /* of those that were marked and not gone through yet */
 };
 
+static void trace_queue(struct lee_marker *marker, const void *object, size_t bytes);
+
 static const struct lee_layout finalizer_layout = {.bytes = sizeof(struct lee_finalizer), .words = 3, .name = "finalizer"};
-static const struct lee_layout queue_layout = {
-    .bytes = sizeof(struct lee_finalizer_queue), .words = 7, .name = "finalizer_queue"};
+static const struct lee_layout queue_layout = {.bytes = sizeof(struct lee_finalizer_queue),
+                                               .kind = LEE_LAYOUT_TRACED,
+                                               .trace = trace_queue,
+                                               .name = "finalizer_queue"};
 
 size_t lee_weak_watch;
 
@@ -151,24 +160,68 @@ void *lee_finalizer_take(struct lee_finalizer_queue *queue) {
     return object;
 }
 
-/* Chooses what is found dead, and whose queue lives. All that die in one collection die together:
- * an object that is kept only because another one is, is handed out too. */
-static bool hand_out(struct lee_heap *heap) {
-    bool any = false;
+/* A queue with entries in `awaiting` goes on the list of those to go through when it is marked. So
+ * each entry is looked at once, however queues and what they hand out lead to each other. */
+static void trace_queue(struct lee_marker *marker, const void *object, size_t bytes) {
+    struct lee_finalizer_queue *queue = (struct lee_finalizer_queue *)(uintptr_t)object;
+    (void)bytes;
+    lee_mark_word(marker, (uintptr_t)queue->first);
+    lee_mark_word(marker, (uintptr_t)queue->last);
+    lee_mark_word(marker, (uintptr_t)queue->custodian);
+    if (queue->awaiting == NULL || marker->observe != NULL || queue->next_found != NULL)
+        return;
+    queue->next_found = marker->heap->found_queues;
+    marker->heap->found_queues = queue;
+}
+
+/* The end of the list of found queues, so that a queue on it always has a next one. */
+static struct lee_finalizer_queue no_queue;
+
+/* Sorts entries by their queues. Those whose queues are marked already are found. */
+static void sort_by_queue(struct lee_heap *heap) {
+    heap->found_queues = &no_queue;
     for (struct lee_finalizer *entry = heap->finalizers.first; entry != NULL; entry = entry->other) {
-        if (entry->object != 0 || !lee_is_marked(heap, (uintptr_t)entry->queue) || lee_is_marked(heap, entry->awaited))
-            continue;
-        entry->object = entry->awaited;
-        any = true;
+        struct lee_finalizer_queue *queue = entry->queue;
+        heap->counts.steps++;
+        entry->same = queue->awaiting;
+        queue->awaiting = entry;
+        if (queue->next_found == NULL && lee_is_marked(heap, (uintptr_t)queue)) {
+            queue->next_found = heap->found_queues;
+            heap->found_queues = queue;
+        }
     }
-    return any;
+}
+
+/* Of the queues that were found since the last time, chooses what is dead. All that die in one round
+ * die together: an object that is kept only because another one is, is handed out too. */
+static struct lee_finalizer *hand_out(struct lee_heap *heap) {
+    struct lee_finalizer *chosen = NULL;
+    while (heap->found_queues != &no_queue) {
+        struct lee_finalizer_queue *queue = heap->found_queues;
+        heap->found_queues = queue->next_found;
+        queue->next_found = NULL;
+        struct lee_finalizer *entry = queue->awaiting, *next;
+        queue->awaiting = NULL;
+        for (; entry != NULL; entry = next) {
+            next = entry->same;
+            heap->counts.steps++;
+            if (lee_is_marked(heap, entry->awaited))
+                continue;
+            entry->object = entry->awaited;
+            entry->same = chosen;
+            chosen = entry;
+        }
+    }
+    return chosen;
 }
 
 /* Takes what was chosen off the list, and what waits for a dead queue. */
 static void put_into_queues(struct lee_heap *heap) {
     struct lee_finalizer **link = &heap->finalizers.first, *entry, *last = NULL;
+    bool any = false;
     while ((entry = *link) != NULL) {
         struct lee_finalizer_queue *queue = entry->queue;
+        heap->counts.steps++;
         if (entry->object == 0 && lee_is_marked(heap, (uintptr_t)queue)) {
             last = entry;
             link = &entry->other;
@@ -182,10 +235,12 @@ static void put_into_queues(struct lee_heap *heap) {
         else
             queue->first = entry;
         queue->last = entry;
-        lee_task_wake(queue);
+        any = true;
         heap->counts.finalized++;
     }
     heap->finalizers.last = last;
+    if (any)
+        lee_task_wake_filled(heap);
 }
 
 static void mark_entry(struct lee_marker *marker, struct lee_finalizer *entry) {
@@ -196,26 +251,57 @@ static void mark_entry(struct lee_marker *marker, struct lee_finalizer *entry) {
         lee_marker_drain(marker);
 }
 
-/* Marks the entries that were chosen, with what they hold, or the others. */
-static void mark_entries(struct lee_heap *heap, struct lee_marker *marker, bool chosen) {
-    for (struct lee_finalizer *entry = heap->finalizers.first; entry != NULL; entry = entry->other) {
-        if ((entry->object != 0) == chosen)
-            mark_entry(marker, entry);
+/* Marks entries, with what they hold. */
+static void mark_entries(struct lee_heap *heap, struct lee_marker *marker, struct lee_finalizer *entries) {
+    for (struct lee_finalizer *entry = entries; entry != NULL; entry = entry->same) {
+        heap->counts.steps++;
+        mark_entry(marker, entry);
     }
     lee_marker_drain(marker);
 }
 
+/* Merges two lists of custodians with entries, by their numbers. */
+static struct lee_custodian *merge(struct lee_custodian *a, struct lee_custodian *b) {
+    struct lee_custodian *first = NULL, **link = &first;
+    while (a != NULL && b != NULL) {
+        struct lee_custodian **less = a->number < b->number ? &a : &b;
+        *link = *less;
+        link = &(*less)->next_payer;
+        *less = *link;
+    }
+    *link = a != NULL ? a : b;
+    return first;
+}
+
+static struct lee_custodian *sort_payers(struct lee_custodian *list) {
+    if (list == NULL || list->next_payer == NULL)
+        return list;
+    struct lee_custodian *middle = list, *end = list->next_payer;
+    while (end != NULL && (end = end->next_payer) != NULL) {
+        middle = middle->next_payer;
+        end = end->next_payer;
+    }
+    struct lee_custodian *second = middle->next_payer;
+    middle->next_payer = NULL;
+    return merge(sort_payers(list), sort_payers(second));
+}
+
 /* The same, and whoever has a queue pays for what nobody else reaches: children before their
  * parents, the first custodian, which is charged what is left, last. */
-static void mark_and_charge(struct lee_heap *heap, struct lee_marker *marker, bool chosen) {
-    for (struct lee_finalizer *entry = heap->finalizers.first; entry != NULL; entry = entry->other) {
-        if ((entry->object != 0) == chosen) {
-            entry->same = entry->queue->custodian->finalizers;
-            entry->queue->custodian->finalizers = entry;
+static void mark_and_charge(struct lee_heap *heap, struct lee_marker *marker, struct lee_finalizer *entries) {
+    struct lee_custodian *payers = NULL;
+    for (struct lee_finalizer *entry = entries, *next; entry != NULL; entry = next) {
+        struct lee_custodian *custodian = entry->queue->custodian;
+        next = entry->same;
+        heap->counts.steps++;
+        if (custodian->finalizers == NULL) {
+            custodian->next_payer = payers;
+            payers = custodian;
         }
+        entry->same = custodian->finalizers;
+        custodian->finalizers = entry;
     }
-    struct lee_custodian *at = lee_custodian_deepest(&lee_accounts_of(heap)->first);
-    for (; at != NULL; at = lee_custodian_after(at)) {
+    for (struct lee_custodian *at = sort_payers(payers); at != NULL; at = at->next_payer) {
         bool first = at->parent == NULL;
         marker->counting = first ? LEE_COUNT_HANDLES : LEE_COUNT_MARKED;
         marker->charged = 0;
@@ -228,22 +314,54 @@ static void mark_and_charge(struct lee_heap *heap, struct lee_marker *marker, bo
     }
 }
 
-void lee_finalizers_process(struct lee_heap *heap, struct lee_marker *marker) {
-    void (*const mark)(struct lee_heap *, struct lee_marker *, bool) =
-        marker->counting == LEE_COUNT_NOTHING ? mark_entries : mark_and_charge;
-    /* A queue may be reached only from what another queue hands out: so again until nothing more is found. */
-    while (hand_out(heap))
-        mark(heap, marker, true);
-    put_into_queues(heap);
-    mark(heap, marker, false);
+static void number_custodians(struct lee_heap *heap) {
+    uint32_t number = 0;
+    struct lee_custodian *at = lee_custodian_deepest(&lee_accounts_of(heap)->first);
+    for (; at != NULL; at = lee_custodian_after(at))
+        at->number = number++;
 }
 
-void lee_finalizers_each(struct lee_heap *heap, const struct lee_custodian *top, void (*visit)(void *context, uintptr_t word),
-                         void *context) {
+/* What stays on the list, in a list of its own. */
+static struct lee_finalizer *those_left(struct lee_heap *heap) {
     for (struct lee_finalizer *entry = heap->finalizers.first; entry != NULL; entry = entry->other) {
-        if (!lee_custodian_is_inside(entry->queue->custodian, top))
+        entry->queue->awaiting = NULL;
+        entry->same = entry->other;
+    }
+    return heap->finalizers.first;
+}
+
+void lee_finalizers_process(struct lee_heap *heap, struct lee_marker *marker) {
+    bool charges = marker->counting != LEE_COUNT_NOTHING;
+    void (*const mark)(struct lee_heap *, struct lee_marker *, struct lee_finalizer *) = charges ? mark_and_charge : mark_entries;
+    if (charges)
+        number_custodians(heap);
+    sort_by_queue(heap);
+    /* A queue may be reached only from what another queue hands out: so again until nothing more is found. */
+    for (struct lee_finalizer *chosen; (chosen = hand_out(heap)) != NULL;)
+        mark(heap, marker, chosen);
+    put_into_queues(heap);
+    mark(heap, marker, those_left(heap));
+    heap->found_queues = NULL;
+}
+
+static void note_inside(struct lee_custodian *top, bool inside) {
+    struct lee_custodian *at = lee_custodian_deepest(top);
+    for (; at != top; at = lee_custodian_after(at))
+        at->inside = inside;
+    top->inside = inside;
+}
+
+void lee_finalizers_each(struct lee_heap *heap, struct lee_custodian *top, void (*visit)(void *context, uintptr_t word),
+                         void *context) {
+    if (heap->finalizers.first == NULL)
+        return;
+    note_inside(top, true);
+    for (struct lee_finalizer *entry = heap->finalizers.first; entry != NULL; entry = entry->other) {
+        heap->counts.steps++;
+        if (!entry->queue->custodian->inside)
             continue;
         visit(context, (uintptr_t)entry);
         visit(context, entry->awaited);
     }
+    note_inside(top, false);
 }

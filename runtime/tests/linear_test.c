@@ -1,0 +1,204 @@
+/* What collections, checks of custodians and shutdowns cost grows with what they free or mark, for
+ * hostile shapes too. Counted in steps (`lee_heap_counts.steps`, `lee_accounts.steps`), never in
+ * time: twice the size takes at most 2.2 times the steps. */
+#include <lee/lee.h>
+
+#include "../src/collect.h"
+#include "../src/custodian.h"
+#include "../src/process.h"
+#include "check.h"
+
+enum { SIZE = 500 };
+
+struct node {
+    void *next;
+    uint64_t number;
+};
+
+static const struct lee_layout node_layout = {.bytes = sizeof(struct node), .words = 1, .name = "node"};
+
+static struct node *new_node(void *next) {
+    struct node *node = lee_heap_alloc_typed(NULL, sizeof *node, &node_layout);
+    node->next = next;
+    return node;
+}
+
+static struct lee_accounts *accounts(void) {
+    return &lee_process_self()->accounts;
+}
+
+/* Both counters: each counts what the other does not. */
+static size_t steps(void) {
+    return lee_heap_self()->counts.steps + accounts()->steps;
+}
+
+static void *volatile kept; /* what a task is to write to */
+
+static void check_linear(const char *what, size_t (*cost)(size_t size)) {
+    size_t less = cost(SIZE), more = cost(2 * SIZE);
+    if (less < SIZE / 2 || more > less * 22 / 10) {
+        printf("%s: %zu steps for %d, %zu for %d\n", what, less, SIZE, more, 2 * SIZE);
+        check_failures++;
+    }
+}
+
+/* --- finalizers ------------------------------------------------------------------------------------ */
+
+/* Objects are made by tasks that end: on the stack of whoever collects, no word leads to them. */
+static void run_to_end(void (*entry)(void *), size_t size) {
+    lee_task_join(lee_task_start(NULL, entry, &size, sizeof size));
+}
+
+static struct lee_finalizer_queue *first_queue; /* a root */
+
+/* Each queue is reached only through what the one before hands out. */
+static void make_chain(void *arguments) {
+    struct lee_finalizer_queue *inner = NULL;
+    for (size_t i = 0; i < *(size_t *)arguments; i++) {
+        struct lee_finalizer_queue *outer = lee_finalizer_queue_make();
+        lee_finalizer_put(outer, new_node(inner));
+        inner = outer;
+    }
+    first_queue = inner;
+}
+
+/* The same, of custodians each below the one before. */
+static void make_nested_chain(void *arguments) {
+    struct lee_finalizer_queue *inner = NULL;
+    for (size_t i = 0; i < *(size_t *)arguments; i++) {
+        lee_custodian_enter(lee_custodian_new(NULL));
+        struct lee_finalizer_queue *outer = lee_finalizer_queue_make();
+        lee_finalizer_put(outer, new_node(inner));
+        inner = outer;
+    }
+    first_queue = inner;
+}
+
+static size_t cost_of_collecting(size_t finalized) {
+    size_t before = steps(), count = lee_heap_self()->counts.finalized;
+    lee_account_collect(lee_heap_self());
+    CHECK(lee_heap_self()->counts.finalized == count + finalized);
+    return steps() - before;
+}
+
+static size_t cost_of_chain(void (*make)(void *), size_t size) {
+    run_to_end(make, size);
+    size_t cost = cost_of_collecting(size), taken = 0;
+    struct node *node;
+    for (; first_queue != NULL && (node = lee_finalizer_try_take(first_queue)) != NULL; taken++)
+        first_queue = node->next;
+    CHECK(taken == size && first_queue == NULL);
+    return cost;
+}
+
+static size_t chain_is_handed_out(size_t size) {
+    return cost_of_chain(make_chain, size);
+}
+
+/* Rounds are charged to one custodian after another. */
+static size_t nested_chain_is_handed_out(size_t size) {
+    return cost_of_chain(make_nested_chain, size);
+}
+
+static size_t woken;
+
+static void wait_for_queue(void *arguments) {
+    struct lee_finalizer_queue *queue = *(struct lee_finalizer_queue **)arguments;
+    lee_finalizer_take(queue);
+    woken++;
+}
+
+static void put_new(void *arguments) {
+    for (size_t i = 0; i < *(size_t *)arguments; i++)
+        lee_finalizer_put(first_queue, new_node(NULL));
+}
+
+/* As many tasks that wait in vain, or a tenth, as there are dead objects. One waits for these. */
+static size_t waiting_tasks_and_dead_objects(size_t size) {
+    struct lee_finalizer_queue *empty = lee_finalizer_queue_make();
+    struct lee_custodian *before = lee_custodian_current(), *waits = lee_custodian_new(before);
+    first_queue = lee_finalizer_queue_make();
+    struct lee_task *task = lee_task_start(NULL, wait_for_queue, &first_queue, sizeof first_queue);
+    lee_custodian_enter(waits);
+    for (size_t i = 0; i < size / 10; i++)
+        lee_task_start(NULL, wait_for_queue, &empty, sizeof empty);
+    lee_custodian_enter(before);
+    lee_task_yield();
+    run_to_end(put_new, size);
+    woken = 0;
+    size_t cost = cost_of_collecting(size);
+    lee_task_join(task);
+    CHECK(woken == 1);
+    lee_custodian_shutdown(waits);
+    CHECK(lee_process_self()->tasks.queued == NULL && lee_process_self()->tasks.queued_last == NULL);
+    return cost;
+}
+
+/* --- requirements ------------------------------------------------------------------------------------- */
+
+static struct lee_custodian *limited, *hostile; /* roots */
+
+static void allocate(void *arguments) {
+    (void)arguments;
+    size_t before = steps();
+    for (size_t i = 0; i < SIZE; i++)
+        lee_custodian_check(lee_heap_self(), 16);
+    *(size_t *)kept = steps() - before;
+}
+
+/* What checks cost a task whose custodian has so many below it, each of which requires something. */
+static size_t cost_of_checks(size_t size, bool nested) {
+    struct lee_custodian *top = lee_custodian_new(NULL), *at = top;
+    size_t cost = 0;
+    lee_custodian_limit(top, 64 << 20, top);
+    for (size_t i = 0; i < size; i++) {
+        struct lee_custodian *next = lee_custodian_new(nested ? at : top);
+        lee_custodian_require(next, (int64_t)(i + 1), next);
+        at = next;
+    }
+    CHECK(top->reserve == size && accounts()->requirements == size);
+    kept = &cost;
+    struct lee_custodian *before = lee_custodian_enter(top);
+    struct lee_task *task = lee_task_start(NULL, allocate, NULL, 0);
+    lee_custodian_enter(before);
+    CHECK(lee_task_join(task) && !top->shut);
+    lee_custodian_shutdown(top);
+    lee_custodians_count(accounts());
+    CHECK(accounts()->requirements == 0 && accounts()->first.reserve == 0);
+    return cost;
+}
+
+static void test_checks(void) {
+    for (int nested = 0; nested < 2; nested++) {
+        size_t less = cost_of_checks(SIZE, nested), more = cost_of_checks(8 * SIZE, nested);
+        CHECK(less >= SIZE && more == less);
+    }
+}
+
+/* One is over its limit beside so many nested ones, all of whose requirements are broken with it. */
+static size_t judgement(size_t size) {
+    struct lee_custodian *at = lee_custodian_new(NULL);
+    limited = at;
+    for (size_t i = 0; i < size; i++) {
+        at = lee_custodian_new(at);
+        lee_custodian_limit(at, 64 << 20, at);
+        lee_custodian_require(at, 1, at);
+    }
+    hostile = at;
+    size_t begun = steps();
+    lee_custodian_require(hostile, (int64_t)1 << 40, NULL);
+    lee_custodian_check(lee_heap_self(), 16);
+    CHECK(hostile->shut && !limited->shut && !limited->child->shut);
+    size_t cost = steps() - begun;
+    lee_custodian_shutdown(limited);
+    return cost;
+}
+
+int main(void) {
+    check_linear("a chain of finalizer queues", chain_is_handed_out);
+    check_linear("a chain of finalizer queues of nested custodians", nested_chain_is_handed_out);
+    check_linear("tasks that wait for finalizer queues", waiting_tasks_and_dead_objects);
+    test_checks();
+    check_linear("a judgement of nested requirements", judgement);
+    return check_end();
+}
