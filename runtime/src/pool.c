@@ -177,10 +177,7 @@ void lee_worker_ready(struct lee_process *process) {
         call(worker);
         return;
     }
-    if (self->unarmed) {
-        self->unarmed = false;
-        lee_preempt_arm();
-    }
+    lee_task_arm();
     if (crowd || is_fresh(process))
         wake_another();
 }
@@ -459,7 +456,6 @@ static void join(struct lee_worker *self, struct lee_process *idle, int number) 
     self->thread = (int)syscall(SYS_gettid);
     self->left = self->rests = true;
     self->error = &errno;
-    self->unarmed = false;
     self->turns = 0;
     self->looks = LOOKS;
     pool.workers[number] = self;

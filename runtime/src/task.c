@@ -11,6 +11,7 @@
 #include <lee/foreign.h>
 #include <lee/lee.h>
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,11 +92,15 @@ static bool is_first(const struct lee_task *task) {
 
 /* --- processes ------------------------------------------------------------------------------------------------------ */
 
-/* There are others again, whose turn comes when the slice ends. */
-static __attribute__((noinline)) void arm(void) {
-    if (lee_many)
+/* There are others again, whose turn comes when the slice ends. The handler of the timer may stop
+ * it at any time while there are none: what it finds comes first. */
+__attribute__((noinline)) void lee_task_arm(void) {
+    atomic_signal_fence(memory_order_seq_cst);
+    if (!worker.unarmed)
         return;
-    worker.rests = false;
+    worker.rests = lee_many;
+    worker.unarmed = false;
+    atomic_signal_fence(memory_order_seq_cst);
     lee_preempt_arm();
 }
 
@@ -115,27 +120,27 @@ static inline bool has_outside(void) {
 void lee_process_ready(struct lee_process *process) {
     if (process->queued)
         return;
-    if (__builtin_expect(worker.rests, 0)) {
-        if (lee_many) {
-            lee_worker_ready(process);
-            return;
-        }
-        arm();
+    if (__builtin_expect(worker.rests, 0) && lee_many) {
+        lee_worker_ready(process);
+        return;
     }
     process->queued = true;
     if (__builtin_expect(lee_shares_used, 0))
         wake_early(process);
     if (process->share != NULL) {
         lee_share_ready(process);
-        return;
+    } else {
+        process->queue_next = NULL;
+        process->queue_previous = worker.tail;
+        if (worker.tail != NULL)
+            worker.tail->queue_next = process;
+        else
+            worker.head = process;
+        worker.tail = process;
     }
-    process->queue_next = NULL;
-    process->queue_previous = worker.tail;
-    if (worker.tail != NULL)
-        worker.tail->queue_next = process;
-    else
-        worker.head = process;
-    worker.tail = process;
+    atomic_signal_fence(memory_order_seq_cst); /* the handler may have stopped the timer just now */
+    if (__builtin_expect(worker.rests, 0))
+        lee_task_arm();
 }
 
 void lee_process_unready(struct lee_process *process) {
@@ -373,7 +378,7 @@ static void run(struct lee_task *to, bool for_ever) {
         from->high = process->heap->stack_end;
     if (to->process != process) {
         if (__builtin_expect(worker.rests, 0))
-            arm();
+            lee_task_arm();
         process->arenas.running = NULL;
         lee_process_enter(to->process);
     }
@@ -549,7 +554,7 @@ bool lee_task_has_others(void) {
 }
 
 void lee_task_call_when_others(void) {
-    worker.unarmed = lee_many;
+    worker.unarmed = true;
     worker.rests = true;
 }
 

@@ -30,7 +30,8 @@ struct lee_worker {
     struct lee_process *head, *tail; /* that can run, without the one that runs */
     struct lee_process *spawned;     /* all but the thread's own; of a pool, its first worker has them */
     int turns;                       /* until the reactor is looked at although others can run */
-    bool rests;                      /* the timer of slices was stopped, because no other process could run; or there are several workers */
+    bool unarmed;                    /* the timer of slices was stopped, because no other process could run */
+    bool rests;                      /* the same, or there are several workers */
     bool seeded;                     /* LEE_SEED is set */
     uint64_t random;                 /* state of its generator */
     int *error;                      /* its thread's errno, once it has a second task */
@@ -44,7 +45,6 @@ struct lee_worker {
     int number, thread;         /* of the pool, from 0; of the system */
     bool idles;                 /* `idle` runs */
     bool sleeps;                /* it waits for `woken` */
-    bool unarmed;               /* the timer of slices was stopped: in a pool `rests` is always set */
     int looks;                  /* `turns` of a pool */
     int woken;                  /* a futex */
 };
@@ -123,6 +123,8 @@ void lee_lock_retake(unsigned depth);
 
 /* task.c, for pool.c: the task runs on the running one's worker. */
 void lee_task_run(struct lee_task *to);
+/* Something else can run: the timer of slices runs again, if it was stopped. */
+void lee_task_arm(void);
 /* The first of the process's tasks that can run, which is one no longer. There is one. */
 struct lee_task *lee_task_first_ready(struct lee_process *process);
 /* One that waits for a finalizer queue may collect. */

@@ -4,6 +4,7 @@
  * `worker_test N` does N times the work. WORKER_TEST_SHOW=1 prints what it takes. */
 #define _GNU_SOURCE
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
@@ -26,6 +27,7 @@
 #include "../src/dispose.h"
 #include "../src/io_library.h"
 #include "../src/poison.h"
+#include "../src/preempt.h"
 #include "../src/process.h"
 #include "../src/units.h"
 #include "../src/worker.h"
@@ -337,14 +339,21 @@ static void waits_for_nothing(void *argument) {
     lee_channel_receive(NULL, ends[0], PING, NULL, 0);
 }
 
+/* `argument`: null, "fault", or "early". */
 static void ends_while_others_run(void *argument) {
+    const char *how = argument != NULL ? argument : "";
     setenv("LEE_WORKERS", "3", 1);
     lee_start(0, NULL);
+    if (strcmp(how, "early") == 0 && STOPS) {
+        /* The first slice ends before there is a pool, so the timer is stopped. */
+        lee_preempt_begin();
+        raise(LEE_SIGNAL_SLICE);
+    }
     for (int i = 0; i < 4; i++)
         lee_process_spawn(NULL, i % 2 == 0 ? spins : churns, NULL, 0);
     for (int i = 0; i < 10; i++)
         lee_task_yield();
-    if (argument != NULL)
+    if (strcmp(how, "fault") == 0)
         lee_fault_message(NULL, "on purpose");
     if (UNDER_ASAN) /* which takes what those have that run for lost */
         _exit(3);
@@ -355,10 +364,12 @@ static void test_program_ends(void) {
     struct child child;
     run_child(&child, waits_for_nothing, NULL);
     check_holds("deadlock", child.output, "deadlock: every task of every process waits");
+    run_child(&child, ends_while_others_run, "early");
+    CHECK(child.status == 3);
     for (int i = 0; i < 5; i++) {
         run_child(&child, ends_while_others_run, NULL);
         CHECK(child.status == 3);
-        run_child(&child, ends_while_others_run, "");
+        run_child(&child, ends_while_others_run, "fault");
         check_holds("fault", child.output, "on purpose");
     }
 }
