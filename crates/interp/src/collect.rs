@@ -29,7 +29,8 @@ pub struct Collector {
     pub queues: Vec<Queue>,
     /// Cells: what is in one ends with it.
     pub cells: Vec<ObjId>,
-    marked: Vec<bool>,
+    /// The number of the collection.
+    number: u32,
     work: Vec<ObjId>,
 }
 
@@ -69,7 +70,8 @@ impl Machine<'_> {
     fn collect_all(&mut self) -> R<()> {
         self.gc.objects = 0;
         self.gc.bytes = 0;
-        self.gc.marked = vec![false; self.mem.len()];
+        self.gc.number += 1;
+        self.mem.sweep();
         for id in self.mem.roots() {
             let typed = self.mem.obj(id).filter(|o| o.kind == Kind::Global && o.elem != 0).map(|o| Ty(o.elem - 1));
             match typed {
@@ -99,8 +101,7 @@ impl Machine<'_> {
         self.trace();
         let weak: Vec<u64> = self.gc.weak.iter().map(|&a| if self.is_marked(a) { a } else { 0 }).collect();
         self.gc.weak = weak;
-        let dead: Vec<ObjId> =
-            self.mem.collectable().filter(|&id| self.gc.marked.get(id as usize) == Some(&false)).collect();
+        let dead: Vec<ObjId> = self.mem.collectable().filter(|&id| !self.is_reached(id)).collect();
         // Counts that the dead hold are taken back.
         let mut counts = vec![];
         for &id in &dead {
@@ -120,13 +121,13 @@ impl Machine<'_> {
             }
         }
         let cells = std::mem::take(&mut self.gc.cells);
-        let (lost, cells): (Vec<ObjId>, Vec<ObjId>) =
-            cells.into_iter().partition(|&id| self.gc.marked.get(id as usize) == Some(&false));
+        let (lost, cells): (Vec<ObjId>, Vec<ObjId>) = cells.into_iter().partition(|&id| !self.is_reached(id));
         self.gc.cells = cells;
         let blocks: Vec<u64> = lost.iter().filter_map(|&obj| self.read_word(Loc { obj, off: 0 }).ok()).collect();
         for id in dead {
             self.mem.end(id, State::Collected, self.span);
         }
+        self.close_lost();
         blocks.into_iter().try_for_each(|block| self.end_block(block))?;
         for (ty, address) in counts {
             let target = self.mem.place(address);
@@ -150,19 +151,19 @@ impl Machine<'_> {
 
     fn is_marked(&self, address: u64) -> bool {
         let id = self.mem.place(address).obj;
-        id != 0 && self.gc.marked.get(id as usize) == Some(&true)
+        id != 0 && self.is_reached(id)
+    }
+
+    fn is_reached(&self, id: ObjId) -> bool {
+        self.mem.obj(id).is_some_and(|obj| obj.reached == self.gc.number)
     }
 
     fn mark(&mut self, address: u64) {
         let id = self.mem.place(address).obj;
-        if id == 0 {
-            return;
-        }
-        if let Some(slot) = self.gc.marked.get_mut(id as usize) {
-            if !*slot {
-                *slot = true;
-                self.gc.work.push(id);
-            }
+        let number = self.gc.number;
+        if let Some(obj) = self.mem.obj_mut(id).filter(|obj| id != 0 && obj.reached != number) {
+            obj.reached = number;
+            self.gc.work.push(id);
         }
     }
 
@@ -265,6 +266,9 @@ impl Machine<'_> {
             }
             "lee_finalizer_put" => {
                 let n = self.number(a.ptr(0))?;
+                if a.ptr(1) == 0 {
+                    return fault("null pointer");
+                }
                 if self.gc.queues.get(n).is_some_and(|queue| !self.covers(queue.custodian)) {
                     return fault("custodian: the finalizer queue belongs to a custodian that is not this task's");
                 }

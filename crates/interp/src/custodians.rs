@@ -106,6 +106,13 @@ impl Machine<'_> {
             }
         }
         self.io.close_in(&below);
+        for slot in &mut self.lib.directories {
+            if slot.as_ref().is_some_and(|directory| below.contains(&directory.custodian)) {
+                *slot = None;
+            }
+        }
+        let closed = self.io.numbers.close_in(&below);
+        closed.into_iter().for_each(|fd| self.wake_number(fd));
         let own = self.tasks.list.get(current).is_some_and(|task| below.contains(&task.custodian));
         match own {
             true => {

@@ -35,6 +35,8 @@ impl Machine<'_> {
                             work.extend(parts.map(|at| (at, elem)));
                         }
                     }
+                    // What only the library knows: a `descriptor`.
+                    TyKind::Ptr(_) if obj.exchange => self.move_home(target.obj, home),
                     TyKind::Endpoint(_) => self.move_home(target.obj, home),
                     TyKind::Key(KeyKind::Exchange, _) => {
                         self.move_home(target.obj, home);

@@ -653,7 +653,36 @@ impl Machine<'_> {
         }
         self.tasks.begin();
         self.new_custodian(None);
-        self.enter(code, args, &[true, true, true], vec![])
+        self.enter(code, args, &[true, true, true], vec![])?;
+        for (_, func) in self.hooks("destructor") {
+            let address = self.function_address(&func);
+            self.lib.at_exit.push(address);
+        }
+        // The last call that is entered runs first.
+        for (_, func) in self.hooks("constructor").into_iter().rev() {
+            if let Some(code) = self.code(&func) {
+                self.enter(code, vec![], &[], vec![])?;
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.detached = true;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The functions with an attribute of this name, by its priority; those without one come last.
+    fn hooks(&self, attribute: &str) -> Vec<(u32, FuncRef)> {
+        let mut found = vec![];
+        for (n, function) in self.program.functions.iter().enumerate() {
+            let rest = function.attrs.iter().find_map(|attr| attr.trim_matches('_').strip_prefix(attribute));
+            if let Some(rest) = rest {
+                let digits: String = rest.chars().filter(char::is_ascii_digit).collect();
+                let func = FuncRef { func: typing::tree::FuncId(n as u32), args: Rc::from(vec![]) };
+                found.push((digits.parse().unwrap_or(u32::MAX), func));
+            }
+        }
+        found.sort_by_key(|(priority, _)| *priority);
+        found
     }
 
     // ---- variable arguments

@@ -22,6 +22,8 @@ enum Source {
     From(Child, ChildStdout),
     /// A command that is written.
     To(Child, ChildStdin),
+    /// A number that the program opened (descriptors.rs).
+    Number(i32),
 }
 
 /// A stream.
@@ -57,6 +59,8 @@ pub struct Io {
     pub err: Vec<u8>,
     /// The custodian that the running task opens files in.
     pub custodian: usize,
+    /// What is open by number.
+    pub numbers: crate::descriptors::Descriptors,
 }
 
 fn stream(source: Source, readable: bool, writable: bool) -> Stream {
@@ -74,6 +78,13 @@ fn stream(source: Source, readable: bool, writable: bool) -> Stream {
         line: false,
         address: 0,
         custodian: 0,
+    }
+}
+
+impl Stream {
+    /// Whether more was written than a stream keeps.
+    pub fn holds_much(&self) -> bool {
+        self.written.len() > 4096 && matches!(self.source, Source::Number(_))
     }
 }
 
@@ -133,6 +144,13 @@ impl Io {
             }
             Source::File(f) => f.write_all(&bytes).is_ok(),
             Source::To(_, pipe) => pipe.write_all(&bytes).is_ok(),
+            Source::Number(fd) if self.numbers.is_open(*fd) => {
+                let put = crate::descriptors::write_some(*fd, &bytes);
+                // What does not fit waits for its reader.
+                s.written = bytes.get(put.unwrap_or(bytes.len())..).unwrap_or(&[]).to_vec();
+                put.is_some()
+            }
+            Source::Number(_) => false,
             Source::Given | Source::From(..) => false,
         };
         s.error |= !done;
@@ -191,6 +209,7 @@ impl Io {
                 Source::Standard(0) => std::io::stdin().read(&mut room),
                 Source::File(f) => f.read(&mut room),
                 Source::From(_, pipe) => pipe.read(&mut room),
+                Source::Number(fd) if self.numbers.is_open(*fd) => crate::descriptors::read_some(*fd, &mut room),
                 _ => Ok(0),
             };
             match got {
@@ -257,6 +276,34 @@ impl Io {
         }
     }
 
+    /// A stream for a number that the program opened.
+    pub fn of_number(&mut self, fd: i32, mode: &str) -> Result<usize, i32> {
+        let plus = mode.contains('+');
+        let reads = mode.starts_with('r');
+        match self.numbers.is_open(fd) {
+            true => Ok(self.add(stream(Source::Number(fd), reads || plus, !reads || plus))),
+            false => Err(libc::EBADF),
+        }
+    }
+
+    /// The number that a stream waits for before it can go on: to be read, as nothing is there; to
+    /// be written, as much of what was written is still there.
+    pub fn waits_for(&self, n: usize, writes: bool) -> Option<i32> {
+        let s = self.streams.get(n)?;
+        let Source::Number(fd) = s.source else { return None };
+        let waits = match writes {
+            true => !s.written.is_empty(),
+            false => s.at >= s.ahead.len() && !s.eof,
+        };
+        let open = self.numbers.is_open(fd);
+        (waits && open && crate::descriptors::ready(&[(fd, writes)], 0).is_empty()).then_some(fd)
+    }
+
+    /// Whether an open stream has this number of the system's.
+    pub fn has_number(&self, fd: i32) -> bool {
+        (0..self.streams.len()).any(|n| self.number(n) == fd && self.streams.get(n).is_some_and(|s| !s.closed))
+    }
+
     /// A temporary file without a name.
     pub fn temporary(&mut self) -> Result<usize, i32> {
         let path = std::env::temp_dir().join(format!("lee-interp-{}-{}", std::process::id(), self.streams.len()));
@@ -319,6 +366,14 @@ impl Io {
             Source::To(mut child, pipe) => {
                 drop(pipe);
                 child.wait().ok().map_or(-1, |s| status(&s))
+            }
+            Source::Number(fd) => {
+                let closed = self.numbers.close(fd);
+                if failed {
+                    -1
+                } else {
+                    closed
+                }
             }
             _ if failed => -1,
             _ => 0,
@@ -391,6 +446,7 @@ impl Io {
             Some(Source::Given) => 0,
             Some(Source::From(_, p)) => p.as_raw_fd(),
             Some(Source::To(_, p)) => p.as_raw_fd(),
+            Some(Source::Number(fd)) => *fd,
             None => -1,
         }
     }

@@ -64,7 +64,7 @@ impl Machine<'_> {
                     spec.precision = Some(number(format, &mut i).unwrap_or(0));
                 }
             }
-            while let Some(&c) = format.get(i).filter(|c| b"hlLqjzt".contains(c)) {
+            while let Some(&c) = format.get(i).filter(|c| b"hlLqjztZ".contains(c)) {
                 spec.length.push(c);
                 i += 1;
             }

@@ -14,6 +14,7 @@ mod code;
 mod collect;
 mod compile;
 mod custodians;
+mod descriptors;
 mod ends;
 mod exchange;
 mod exec;

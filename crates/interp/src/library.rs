@@ -83,6 +83,9 @@ impl Machine<'_> {
         if let Some(value) = self.system(name, &args)? {
             return Ok(value);
         }
+        if let Some(value) = self.descriptor_call(name, &args)? {
+            return Ok(value);
+        }
         if let Some(value) = self.weak(name, &args)? {
             return Ok(value);
         }

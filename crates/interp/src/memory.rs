@@ -7,6 +7,7 @@
 //! pointer that a program copies byte by byte keeps it.
 
 use crate::table::Note;
+use rustc_hash::FxHashSet;
 use source::Span;
 use std::cell::{Cell, RefCell};
 
@@ -104,6 +105,8 @@ pub struct Obj {
     pub home: u32,
     /// It lies in the exchange heap: no collection ends it.
     pub exchange: bool,
+    /// The number of the last collection that reached it.
+    pub reached: u32,
     /// Where it was made.
     pub born: Span,
     /// Where it ended.
@@ -123,6 +126,9 @@ pub struct Loc {
 #[derive(Debug, Default)]
 pub struct Memory {
     objs: Vec<Obj>,
+    /// What collections look at: registers, locals, globals and objects of the heap that lived at
+    /// the last one, and those made since.
+    scanned: Vec<ObjId>,
     /// Numbers of register objects that no call uses.
     spare: Vec<ObjId>,
     /// Bytes in use.
@@ -171,6 +177,9 @@ impl Memory {
         let home = if matches!(kind, Kind::Literal | Kind::Function) { SHARED } else { self.running };
         let data = vec![0; size as usize];
         self.objs.push(Obj { data, size, low: low as u32, kind, born: at, home, ..blank(kind) });
+        if matches!(kind, Kind::Registers | Kind::Local | Kind::Global | Kind::Heap) {
+            self.scanned.push(id);
+        }
         self.bytes += size;
         id
     }
@@ -202,32 +211,37 @@ impl Memory {
         self.objs.len()
     }
 
+    /// Forgets what has ended, before a collection: its cost is that of what lives.
+    pub fn sweep(&mut self) {
+        let objs = &self.objs;
+        self.scanned.retain(|&id| objs.get(id as usize).is_some_and(|obj| obj.state == State::Live));
+    }
+
     /// The live objects that are never collected and may point to others.
     pub fn roots(&self) -> Vec<ObjId> {
-        let mut unused = vec![false; self.objs.len()];
-        for &id in &self.spare {
-            if let Some(slot) = unused.get_mut(id as usize) {
-                *slot = true;
-            }
-        }
-        let is_root = |(n, obj): &(usize, &Obj)| {
+        let unused: FxHashSet<ObjId> = self.spare.iter().copied().collect();
+        let is_root = |(id, obj): &(ObjId, &Obj)| {
             obj.state == State::Live
                 && match obj.kind {
-                    Kind::Registers => unused.get(*n) == Some(&false),
+                    Kind::Registers => !unused.contains(id),
                     Kind::Local | Kind::Global => true,
                     Kind::Heap => obj.arena != 0,
                     Kind::Literal | Kind::Arena | Kind::Function | Kind::Opaque | Kind::End => false,
                 }
         };
-        self.objs.iter().enumerate().filter(is_root).map(|(n, _)| n as ObjId).collect()
+        self.all_scanned().filter(is_root).map(|(id, _)| id).collect()
     }
 
     /// The live objects that a collection may end.
     pub fn collectable(&self) -> impl Iterator<Item = ObjId> + '_ {
-        let may = |(_, obj): &(usize, &Obj)| {
+        let may = |(_, obj): &(ObjId, &Obj)| {
             obj.state == State::Live && obj.kind == Kind::Heap && obj.arena == 0 && !obj.exchange
         };
-        self.objs.iter().enumerate().filter(may).map(|(n, _)| n as ObjId)
+        self.all_scanned().filter(may).map(|(id, _)| id)
+    }
+
+    fn all_scanned(&self) -> impl Iterator<Item = (ObjId, &Obj)> {
+        self.scanned.iter().filter_map(|&id| Some((id, self.objs.get(id as usize)?)))
     }
 
     /// The object.
@@ -425,6 +439,7 @@ fn blank(kind: Kind) -> Obj {
         elem: 0,
         home: 0,
         exchange: false,
+        reached: 0,
         born: Span::NONE,
         died: Span::NONE,
     }

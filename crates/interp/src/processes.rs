@@ -242,6 +242,9 @@ impl Machine<'_> {
                 self.mem.end(id, State::WithProcess, self.span);
             }
         }
+        let closed = self.io.numbers.close_of(home);
+        closed.into_iter().for_each(|fd| self.wake_number(fd));
+        self.close_lost();
         self.globals = vec![];
         if n != before {
             self.enter_process(before);

@@ -66,7 +66,7 @@ impl Machine<'_> {
                 i += 1;
             }
             let mut length = vec![];
-            while let Some(&l) = format.get(i).filter(|c| b"hlLqjzt".contains(c)) {
+            while let Some(&l) = format.get(i).filter(|c| b"hlLqjztZ".contains(c)) {
                 length.push(l);
                 i += 1;
             }

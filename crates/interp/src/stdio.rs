@@ -38,6 +38,25 @@ impl Machine<'_> {
         int(text.len() as i32)
     }
 
+    /// The running task waits until a stream of a descriptor has written what it was told to.
+    fn written(&mut self, f: usize) -> R<()> {
+        match self.io.waits_for(f, true) {
+            Some(fd) => {
+                self.tasks.set_progress(1);
+                self.wait_for_number(fd, true)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The running task waits until there is something to read in a stream of a descriptor.
+    fn readable(&mut self, f: usize) -> R<()> {
+        match self.io.waits_for(f, false) {
+            Some(fd) => self.wait_for_number(fd, false),
+            None => Ok(()),
+        }
+    }
+
     /// A function of <stdio.h>, if it is one.
     pub fn stdio(&mut self, name: &str, a: &Args) -> R<Option<Val>> {
         match name {
@@ -117,6 +136,7 @@ impl Machine<'_> {
             "lee_io_fgets" => {
                 let (to, n) = (a.ptr(0), a.int(1));
                 let f = self.stream_of(a.ptr(2))?;
+                self.readable(f)?;
                 if n < 1 {
                     return ptr(0);
                 }
@@ -167,8 +187,22 @@ impl Machine<'_> {
                 let (from, size, count) = (a.ptr(0), a.size(1), a.size(2));
                 let f = self.stream_of(a.ptr(3))?;
                 let Some(want) = size.checked_mul(count).filter(|&w| w > 0) else { return int(0) };
-                let (bytes, _) = self.raw(from, want)?;
-                int(if self.io.write(f, &bytes) { count as i64 } else { 0 })
+                if self.tasks.take_progress() == 0 {
+                    let (bytes, _) = self.raw(from, want)?;
+                    if !self.io.write(f, &bytes) {
+                        return int(0);
+                    }
+                }
+                if self.io.get(f).is_some_and(|s| s.holds_much()) {
+                    self.io.flush(f);
+                    self.written(f)?;
+                }
+                int(count as i64)
+            }
+            "lee_io_fdopen" => {
+                let mode = self.text(a.ptr(1))?;
+                let result = self.io.of_number(a.int(0) as i32, &mode);
+                self.opened(result)
             }
             "lee_io_fopen" => {
                 let (path, mode) = (self.text(a.ptr(0))?, self.text(a.ptr(1))?);
@@ -198,6 +232,9 @@ impl Machine<'_> {
             }
             "lee_io_fclose" | "lee_io_pclose" => {
                 let f = self.stream_of(a.ptr(0))?;
+                self.io.flush(f);
+                self.tasks.take_progress();
+                self.written(f)?;
                 int(self.io.close(f))
             }
             "lee_io_fflush" => {
@@ -206,7 +243,10 @@ impl Machine<'_> {
                     return int(0);
                 }
                 let f = self.stream_of(a.ptr(0))?;
-                int(if self.io.flush(f) { 0 } else { -1 })
+                let done = self.io.flush(f);
+                self.tasks.take_progress();
+                self.written(f)?;
+                int(if done { 0 } else { -1 })
             }
             "lee_io_setvbuf" => {
                 let f = self.stream_of(a.ptr(0))?;

@@ -12,6 +12,10 @@ pub struct Directory {
     names: Vec<(String, u8, u64)>,
     at: usize,
     entry: u64,
+    /// The custodian that it was opened in.
+    pub custodian: usize,
+    /// Open as long as it is, as the system's would be.
+    _file: Option<std::fs::File>,
 }
 
 impl Directory {
@@ -21,13 +25,15 @@ impl Directory {
     }
 }
 
+/// Nanoseconds.
+const SECOND: u64 = 1_000_000_000;
+
 /// The bytes of `struct dirent`.
 const ENTRY: u64 = 280;
 
 /// Functions of the system that the runtime wraps: a task that waits in one lets
 /// others run, and a descriptor is of a process.
-const IN_FRONT: &[&str] =
-    &["close", "dup", "fstat", "fsync", "isatty", "nanosleep", "pipe", "read", "sleep", "usleep", "write"];
+const IN_FRONT: &[&str] = &["clock_nanosleep", "fstat", "nanosleep", "sleep", "usleep"];
 
 impl Machine<'_> {
     /// The time, with what was skipped.
@@ -176,50 +182,6 @@ impl Machine<'_> {
                 let result = unsafe { libc::access(path.as_ptr(), a.int(1) as i32) };
                 self.result(i64::from(result))
             }
-            "close" | "isatty" | "dup" | "fsync" => {
-                let fd = a.int(0) as i32;
-                // SAFETY: a call of the system on a number.
-                let result = unsafe {
-                    match name {
-                        "close" => libc::close(fd),
-                        "isatty" => libc::isatty(fd),
-                        "dup" => libc::dup(fd),
-                        _ => libc::fsync(fd),
-                    }
-                };
-                self.result(i64::from(result))
-            }
-            "pipe" => {
-                let mut fds = [0i32; 2];
-                // SAFETY: the array has room for two.
-                let result = unsafe { libc::pipe(fds.as_mut_ptr()) };
-                let bytes: Vec<u8> = fds.iter().flat_map(|fd| fd.to_le_bytes()).collect();
-                self.put_bytes(a.ptr(0), &bytes)?;
-                self.result(i64::from(result))
-            }
-            "read" => {
-                let mut bytes = vec![0u8; a.size(2).min(1 << 24) as usize];
-                // SAFETY: the buffer has the length that is given.
-                let got = unsafe { libc::read(a.int(0) as i32, bytes.as_mut_ptr().cast(), bytes.len()) };
-                if got > 0 {
-                    bytes.truncate(got as usize);
-                    self.put_bytes(a.ptr(1), &bytes)?;
-                }
-                self.result(got as i64)
-            }
-            "write" => {
-                let (bytes, _) = self.raw(a.ptr(1), a.size(2))?;
-                let fd = a.int(0) as i32;
-                self.io.flush_all();
-                if self.options.keep_output && (fd == 1 || fd == 2) {
-                    self.io.write(fd as usize, &bytes);
-                    self.io.flush_all();
-                    return int(bytes.len() as i64);
-                }
-                // SAFETY: the buffer has the length that is given.
-                let done = unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) };
-                self.result(done as i64)
-            }
             "getpid" => int(i64::from(std::process::id())),
             "getpagesize" => int(4096),
             "getuid" | "geteuid" => {
@@ -228,14 +190,24 @@ impl Machine<'_> {
             }
             "sleep" => {
                 self.io.flush_all();
-                self.sleep(a.size(0).saturating_mul(1_000_000_000)).and_then(|()| int(0))
+                let left = self.sleep(a.size(0).saturating_mul(SECOND))?;
+                int(left.map_or(0, |left| left.div_ceil(SECOND)) as i64)
             }
-            "usleep" => self.sleep(a.size(0).saturating_mul(1000)).and_then(|()| int(0)),
+            "usleep" => {
+                let left = self.sleep(a.size(0).saturating_mul(1000))?;
+                self.slept(left)
+            }
             "nanosleep" => {
-                let wanted = self.bytes(a.ptr(0), 16)?;
-                let word =
-                    |n: usize| wanted.get(n..n + 8).and_then(|w| w.try_into().ok()).map_or(0, u64::from_le_bytes);
-                self.sleep(word(0).saturating_mul(1_000_000_000).saturating_add(word(8))).and_then(|()| int(0))
+                let wanted = self.nanoseconds(a.ptr(0))?;
+                let left = self.sleep(wanted)?;
+                self.slept(left)
+            }
+            "clock_nanosleep" => {
+                let wanted = self.nanoseconds(a.ptr(2))?;
+                let now = self.real_time().as_nanos() as u64;
+                let absolute = a.int(1) as i32 & libc::TIMER_ABSTIME != 0;
+                let left = self.sleep(if absolute { wanted.saturating_sub(now) } else { wanted })?;
+                int(if left.is_some() { libc::EINTR } else { 0 })
             }
             "time" => {
                 let seconds = self.real_time().as_secs() as i64;
@@ -303,6 +275,8 @@ impl Machine<'_> {
             "lee_dir_open" => {
                 let path = self.text(a.ptr(0))?;
                 let mut names = vec![(".".to_string(), 4u8, 1u64), ("..".to_string(), 4, 1)];
+                let _file = std::fs::File::open(&path).ok();
+                let custodian = self.tasks.entered();
                 match std::fs::read_dir(&path) {
                     Ok(entries) => {
                         use std::os::unix::fs::DirEntryExt;
@@ -316,7 +290,7 @@ impl Machine<'_> {
                         }
                         let entry = self.new_block(ENTRY);
                         let n = self.lib.directories.len();
-                        self.lib.directories.push(Some(Directory { names, at: 0, entry }));
+                        self.lib.directories.push(Some(Directory { names, at: 0, entry, custodian, _file }));
                         let id = self.mem.make(Kind::Opaque, 0, 16, self.span);
                         if let Some(obj) = self.mem.obj_mut(id) {
                             obj.count = n as u32;
@@ -372,13 +346,28 @@ impl Machine<'_> {
         let n = self.mem.obj(loc.obj).filter(|o| o.kind == Kind::Opaque).map(|o| o.count as usize);
         match n.map(|n| (n, self.lib.directories.get(n))) {
             Some((n, Some(Some(_)))) => Ok(n),
-            Some((_, Some(None))) => fault("use of a closed directory"),
+            Some((_, Some(None))) => fault("use of a closed file"),
             _ => report(crate::ReportKind::Wild, "a directory is used that is none"),
         }
     }
 
+    /// The nanoseconds of a `struct timespec`.
+    fn nanoseconds(&self, at: u64) -> R<u64> {
+        let wanted = self.bytes(at, 16)?;
+        let word = |n: usize| wanted.get(n..n + 8).and_then(|w| w.try_into().ok()).map_or(0, u64::from_le_bytes);
+        Ok(word(0).saturating_mul(SECOND).saturating_add(word(8)))
+    }
+
+    /// The result of a sleep, which a signal ended if some of it is left.
+    fn slept(&mut self, left: Option<u64>) -> R<Option<Val>> {
+        if left.is_some() {
+            self.set_errno(libc::EINTR);
+        }
+        int(if left.is_some() { -1 } else { 0 })
+    }
+
     /// The result of a call of the system: a negative one sets `errno`.
-    fn result(&mut self, value: i64) -> R<Option<Val>> {
+    pub fn result(&mut self, value: i64) -> R<Option<Val>> {
         if value < 0 {
             let number = std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
             self.set_errno(number);

@@ -25,6 +25,8 @@ pub enum Key {
     Empty(ObjId),
     /// That there is something in a finalizer queue.
     Queue(usize),
+    /// That a descriptor can be read, or (`true`) written.
+    Descriptor(i32, bool),
 }
 
 /// A task.
@@ -46,6 +48,10 @@ pub struct Task {
     keys: Vec<Key>,
     /// When the wait that it is in ends.
     deadline: Option<u64>,
+    /// How far the call of the system that it waits in has come, in bytes.
+    progress: u64,
+    /// A signal ended its wait.
+    interrupted: bool,
 }
 
 /// All tasks; number 0 is the first.
@@ -63,6 +69,8 @@ pub struct Tasks {
     queue: VecDeque<usize>,
     waiters: FxHashMap<Key, VecDeque<usize>>,
     timers: Vec<usize>,
+    /// Those that wait for descriptors.
+    polling: Vec<usize>,
     /// The task that runs gives way.
     pub switch: bool,
     /// What the running task is about to wait for.
@@ -80,6 +88,8 @@ pub struct Tasks {
 const STEP: u64 = 20;
 /// Statements before another process gets its turn.
 const SLICE: u64 = 200_000;
+/// Milliseconds that everything may wait for descriptors.
+const PATIENCE: i32 = 20_000;
 /// Among so many a seed chooses.
 const CHOICE: usize = 8;
 
@@ -150,6 +160,29 @@ impl Tasks {
         }
     }
 
+    /// How far the call that the running task waited in had come; it begins again with nothing.
+    pub fn take_progress(&mut self) -> u64 {
+        self.list.get_mut(self.current).map_or(0, |task| std::mem::take(&mut task.progress))
+    }
+
+    /// How far the call that the running task is about to wait in has come.
+    pub fn set_progress(&mut self, done: u64) {
+        if let Some(task) = self.list.get_mut(self.current) {
+            task.progress = done;
+        }
+    }
+
+    /// Whether a signal ended the wait of the running task; once.
+    pub fn take_interrupted(&mut self) -> bool {
+        self.list.get_mut(self.current).is_some_and(|task| std::mem::take(&mut task.interrupted))
+    }
+
+    /// The descriptors that tasks wait for.
+    fn polled(&self) -> Vec<(i32, bool)> {
+        let keys = self.polling.iter().filter_map(|&n| self.list.get(n)).flat_map(|task| &task.keys);
+        keys.filter_map(|key| if let Key::Descriptor(fd, writes) = key { Some((*fd, *writes)) } else { None }).collect()
+    }
+
     /// SplitMix64, as the runtime has it.
     fn below(&mut self, bound: usize) -> usize {
         let Some(state) = &mut self.random else { return 0 };
@@ -212,6 +245,7 @@ impl Tasks {
             }
         }
         self.timers.retain(|&t| t != n);
+        self.polling.retain(|&t| t != n);
     }
 
     /// A task goes on.
@@ -310,11 +344,13 @@ impl Machine<'_> {
         now >= deadline
     }
 
-    /// The calling task sleeps.
-    pub fn sleep(&mut self, nanoseconds: u64) -> R<()> {
-        if self.has_passed(nanoseconds) {
+    /// The calling task sleeps; what was left when a signal ended that.
+    pub fn sleep(&mut self, nanoseconds: u64) -> R<Option<u64>> {
+        let interrupted = self.tasks.take_interrupted();
+        if self.has_passed(nanoseconds) || interrupted {
+            let left = self.tasks.deadline().map(|until| until.saturating_sub(self.now()));
             self.tasks.no_deadline();
-            return Ok(());
+            return Ok(left.filter(|_| interrupted));
         }
         let until = self.tasks.deadline();
         self.tasks.wait_for(vec![], until)
@@ -346,6 +382,31 @@ impl Machine<'_> {
         }
         due.sort_by_key(|(at, _)| *at);
         due.into_iter().for_each(|(_, n)| self.tasks.resume(n));
+        if !self.tasks.polling.is_empty() {
+            self.poll(0);
+        }
+    }
+
+    /// Those whose descriptors are ready within so many milliseconds go on; whether there are any.
+    fn poll(&mut self, milliseconds: i32) -> bool {
+        let found = crate::descriptors::ready(&self.tasks.polled(), milliseconds);
+        for &(fd, writes) in &found {
+            self.wake(Key::Descriptor(fd, writes));
+        }
+        !found.is_empty()
+    }
+
+    /// A signal ends the calls of the system that tasks wait in.
+    pub fn interrupt_all(&mut self) {
+        let sleeps = |n: &usize| self.tasks.list.get(*n).is_some_and(|task| task.keys.is_empty());
+        let mut all: Vec<usize> = self.tasks.timers.iter().copied().filter(sleeps).collect();
+        all.extend(&self.tasks.polling);
+        for n in all {
+            if let Some(task) = self.tasks.list.get_mut(n) {
+                task.interrupted = true;
+            }
+            self.tasks.resume(n);
+        }
     }
 
     /// The task that runs gives way to the next one: processes take turns, and in each its tasks.
@@ -415,8 +476,22 @@ impl Machine<'_> {
                 continue;
             }
             let deadlines = self.tasks.timers.iter().filter_map(|&n| self.tasks.list.get(n)?.deadline);
-            let Some(first) = deadlines.min() else { break };
-            self.tasks.skipped += first.saturating_sub(self.now());
+            let rest = deadlines.min().map(|first| first.saturating_sub(self.now()));
+            if !self.tasks.polling.is_empty() {
+                let wait = rest.map_or(PATIENCE, |rest| (rest / 1_000_000).min(PATIENCE as u64) as i32);
+                let begun = std::time::Instant::now();
+                let found = self.poll(wait);
+                let waited = begun.elapsed().as_nanos() as u64;
+                if found {
+                    self.tasks.skipped += waited.min(rest.unwrap_or(u64::MAX));
+                    continue;
+                }
+                if rest.is_none() {
+                    return Err(Box::new(Stop::Limit("time")));
+                }
+            }
+            let Some(rest) = rest else { break };
+            self.tasks.skipped += rest;
         }
         if self.tasks.processes.get(self.tasks.process).is_some_and(|p| p.end.is_some()) {
             // It has ended and cannot end again: the program does.
@@ -428,7 +503,16 @@ impl Machine<'_> {
     /// The task that runs waits.
     pub fn wait_now(&mut self) -> R<()> {
         let current = self.tasks.current;
-        let keys = std::mem::take(&mut self.tasks.wanted);
+        // One entry each: who is woken twice would run twice.
+        let mut keys: Vec<Key> = vec![];
+        for key in std::mem::take(&mut self.tasks.wanted) {
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        if keys.iter().any(|key| matches!(key, Key::Descriptor(..))) {
+            self.tasks.polling.push(current);
+        }
         for key in &keys {
             self.tasks.waiters.entry(*key).or_default().push_back(current);
         }

@@ -14,6 +14,7 @@ mod batches;
 mod commands;
 mod compiled;
 mod corpus;
+mod cost;
 mod detect;
 mod edit;
 mod judge;
@@ -144,10 +145,11 @@ impl Work {
             let Some(made) = mutant(&self.corpus, &session, seed, self.only) else { continue };
             source::broken::asked();
             let how = made.program.judge();
-            let verdict = judge(&made.text, &how);
+            let (verdict, cost) = cost::of(seed, || judge(&made.text, &how));
             let asked = source::broken::asked();
             let same = matches!(&verdict, Verdict::Accepted(a) if a.hash == made.program.base.hash);
             tally.note(&made.operators, &verdict, same);
+            tally.cost(cost, || described(&made, seed));
             if same {
                 continue;
             }

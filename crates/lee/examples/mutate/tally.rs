@@ -1,6 +1,7 @@
 //! What mutants showed, by operator.
 
 use crate::batches::Report;
+use crate::cost::Cost;
 use crate::judge::{Ran, Verdict};
 use crate::operators::OPERATORS;
 use std::fmt::Write;
@@ -14,6 +15,9 @@ struct Counts {
     accepted: u64,
 }
 
+/// How many of the mutants that cost most are shown.
+const DEAREST: usize = 3;
+
 /// Sums, and findings.
 pub struct Tally {
     by: Vec<Counts>,
@@ -23,13 +27,27 @@ pub struct Tally {
     open: u64,
     pub found: u64,
     pub compiled: u64,
+    /// Mutants that took most time, and most memory.
+    slow: Vec<(u64, String)>,
+    large: Vec<(u64, String)>,
     pub wrong: Vec<String>,
 }
 
 impl Default for Tally {
     fn default() -> Tally {
         let by = vec![Counts::default(); OPERATORS.len()];
-        Tally { by, made: 0, accepted: 0, faults: 0, open: 0, found: 0, compiled: 0, wrong: vec![] }
+        Tally {
+            by,
+            made: 0,
+            accepted: 0,
+            faults: 0,
+            open: 0,
+            found: 0,
+            compiled: 0,
+            slow: vec![],
+            large: vec![],
+            wrong: vec![],
+        }
     }
 }
 
@@ -53,6 +71,12 @@ impl Tally {
         }
     }
 
+    /// Notes what judging a mutant took.
+    pub fn cost(&mut self, cost: Cost, name: impl Fn() -> String) {
+        keep(&mut self.slow, cost.milliseconds, &name);
+        keep(&mut self.large, cost.bytes >> 20, &name);
+    }
+
     /// The table for people.
     pub fn table(&self) -> String {
         let mut out = format!("{:<22} {:>7} {:>7} {:>7} {:>8}\n", "operator", "made", "same", "typed", "accepted");
@@ -69,8 +93,23 @@ impl Tally {
             "{} mutants, {} accepted, of which {} end with a fault and {} at a limit; {} findings, {} compiled",
             self.made, self.accepted, self.faults, self.open, self.found, self.compiled
         );
+        for (list, unit) in [(&self.slow, "ms"), (&self.large, "MB")] {
+            for (most, name) in list {
+                let _ = writeln!(out, "most {unit}: {most}: {name}");
+            }
+        }
         out
     }
+}
+
+/// Keeps the largest few, the largest first.
+fn keep(list: &mut Vec<(u64, String)>, value: u64, name: impl Fn() -> String) {
+    if list.len() == DEAREST && list.last().is_some_and(|(least, _)| *least >= value) {
+        return;
+    }
+    let at = list.partition_point(|(other, _)| *other >= value);
+    list.insert(at, (value, name()));
+    list.truncate(DEAREST);
 }
 
 impl Report for Tally {
@@ -91,6 +130,8 @@ impl Report for Tally {
         self.open += other.open;
         self.found += other.found;
         self.compiled += other.compiled;
+        other.slow.into_iter().for_each(|(value, name)| keep(&mut self.slow, value, || name.clone()));
+        other.large.into_iter().for_each(|(value, name)| keep(&mut self.large, value, || name.clone()));
         self.wrong.extend(other.wrong);
     }
 }

@@ -1,0 +1,641 @@
+//! Descriptors of the system, which are real, and what waits for them. A number is of the process
+//! and the custodian that opened it; any other number is closed, as far as the program can see. A
+//! call that would wait lets other tasks run; when none can, the oracle waits in `poll`.
+
+use crate::code::*;
+use crate::library::{int, ptr, Args};
+use crate::machine::*;
+use crate::memory::*;
+use crate::tasks::Key;
+use libc::c_int;
+use rustc_hash::FxHashMap;
+
+/// A number that the program opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Open {
+    /// The process that it is of, unless an object holds it.
+    process: u32,
+    custodian: usize,
+    /// The `descriptor` that closes it, or 0.
+    object: ObjId,
+}
+
+/// What the program opened by number.
+#[derive(Debug, Default)]
+pub struct Descriptors {
+    open: FxHashMap<c_int, Open>,
+    /// How often signals came that are caught.
+    caught: FxHashMap<c_int, u32>,
+}
+
+/// Functions that take a number first, and that C's library does without waiting.
+const PLAIN: &[&str] = &["fdatasync", "fsync", "ftruncate", "isatty", "listen", "lseek", "shutdown"];
+
+/// Bytes of an address of a socket, at most.
+const ADDRESS: usize = 128;
+
+impl Descriptors {
+    /// Whether the number is open.
+    pub fn is_open(&self, fd: c_int) -> bool {
+        self.open.contains_key(&fd)
+    }
+
+    /// The number of a `descriptor`.
+    fn of(&self, object: ObjId) -> Option<c_int> {
+        self.open.iter().find(|(_, open)| open.object == object).map(|(&fd, _)| fd)
+    }
+
+    /// Closes a number of the program's.
+    pub fn close(&mut self, fd: c_int) -> c_int {
+        match self.open.remove(&fd) {
+            // SAFETY: the number is one that a call for the program opened, and is closed once.
+            Some(_) => unsafe { libc::close(fd) },
+            None => -1,
+        }
+    }
+
+    /// Closes what `descriptor`s of these custodians hold; a bare number stays open.
+    pub fn close_in(&mut self, custodians: &[usize]) -> Vec<c_int> {
+        self.close_where(|open| open.object != 0 && custodians.contains(&open.custodian))
+    }
+
+    /// Closes what a process has.
+    pub fn close_of(&mut self, process: u32) -> Vec<c_int> {
+        self.close_where(|open| open.object == 0 && open.process == process)
+    }
+
+    fn close_where(&mut self, gone: impl Fn(&Open) -> bool) -> Vec<c_int> {
+        let found: Vec<c_int> = self.open.iter().filter(|(_, open)| gone(open)).map(|(&fd, _)| fd).collect();
+        for &fd in &found {
+            self.close(fd);
+        }
+        found
+    }
+}
+
+/// The number of the last error.
+fn error() -> c_int {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// Whether the program asked the descriptor not to wait.
+fn never_waits(fd: c_int) -> bool {
+    // SAFETY: a call of the system on a number.
+    unsafe { libc::fcntl(fd, libc::F_GETFL) & libc::O_NONBLOCK != 0 }
+}
+
+/// Runs a call of the system that waits, so that it does not: its result, or the error's number.
+fn at_once(fd: c_int, call: impl FnOnce() -> i64) -> Result<i64, c_int> {
+    // The standard ones are others', too: they stay as they are.
+    if fd <= 2 || never_waits(fd) {
+        let done = call();
+        return if done < 0 { Err(error()) } else { Ok(done) };
+    }
+    // SAFETY: calls of the system on a number.
+    unsafe {
+        let flags = libc::fcntl(fd, libc::F_GETFL);
+        libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK);
+        let done = call();
+        let result = if done < 0 { Err(error()) } else { Ok(done) };
+        libc::fcntl(fd, libc::F_SETFL, flags);
+        result
+    }
+}
+
+/// Writes as much as fits; nothing if that fails.
+pub fn write_some(fd: c_int, bytes: &[u8]) -> Option<usize> {
+    let mut done = 0;
+    while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
+        // SAFETY: the buffer has the length that is given.
+        match at_once(fd, || unsafe { libc::write(fd, rest.as_ptr().cast(), rest.len()) as i64 }) {
+            Ok(put) => done += put as usize,
+            Err(libc::EAGAIN) => break,
+            Err(_) => return None,
+        }
+    }
+    Some(done)
+}
+
+/// Reads what is there, or waits for it.
+pub fn read_some(fd: c_int, room: &mut [u8]) -> std::io::Result<usize> {
+    // SAFETY: the buffer has the length that is given.
+    match unsafe { libc::read(fd, room.as_mut_ptr().cast(), room.len()) } {
+        got if got < 0 => Err(std::io::Error::last_os_error()),
+        got => Ok(got as usize),
+    }
+}
+
+/// What is ready of these, after at most so many milliseconds; -1: however long it takes.
+pub fn ready(list: &[(c_int, bool)], milliseconds: c_int) -> Vec<(c_int, bool)> {
+    let events = |writes: bool| if writes { libc::POLLOUT } else { libc::POLLIN };
+    let mut all: Vec<libc::pollfd> =
+        list.iter().map(|&(fd, writes)| libc::pollfd { fd, events: events(writes), revents: 0 }).collect();
+    // SAFETY: the list is as long as is said.
+    unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, milliseconds) };
+    list.iter().zip(all).filter(|(_, polled)| polled.revents != 0).map(|(&entry, _)| entry).collect()
+}
+
+impl Machine<'_> {
+    /// Notes a number that was opened for the program, and passes it on.
+    fn opened_number(&mut self, fd: c_int) -> c_int {
+        if fd >= 0 {
+            let custodian = self.tasks.entered();
+            self.io.numbers.open.insert(fd, Open { process: self.mem.running, custodian, object: 0 });
+        }
+        fd
+    }
+
+    /// Whether the running process may use a number.
+    fn is_mine(&self, fd: c_int) -> bool {
+        match self.io.numbers.open.get(&fd) {
+            Some(open) if open.object != 0 => {
+                self.mem.obj(open.object).is_some_and(|obj| obj.state == State::Live && obj.home == self.mem.running)
+            }
+            Some(open) => open.process == self.mem.running,
+            None => (0..=2).contains(&fd) || self.io.has_number(fd),
+        }
+    }
+
+    fn failed(&mut self, number: c_int) -> R<Option<Val>> {
+        self.set_errno(number);
+        int(-1)
+    }
+
+    /// Those who wait for a number go on.
+    pub fn wake_number(&mut self, fd: c_int) {
+        self.wake(Key::Descriptor(fd, false));
+        self.wake(Key::Descriptor(fd, true));
+    }
+
+    /// Closes what `descriptor`s held that have ended.
+    pub fn close_lost(&mut self) {
+        let mem = &self.mem;
+        let lost = self
+            .io
+            .numbers
+            .close_where(|open| open.object != 0 && mem.obj(open.object).is_none_or(|obj| obj.state != State::Live));
+        lost.into_iter().for_each(|fd| self.wake_number(fd));
+    }
+
+    fn close_number(&mut self, fd: c_int) -> R<Option<Val>> {
+        if (0..=2).contains(&fd) {
+            // The oracle's own.
+            return int(0);
+        }
+        if !self.is_mine(fd) || !self.io.numbers.is_open(fd) {
+            return self.failed(libc::EBADF);
+        }
+        let done = self.io.numbers.close(fd);
+        self.wake_number(fd);
+        int(done)
+    }
+
+    /// The running task waits until a number is ready.
+    pub fn wait_for_number<T>(&mut self, fd: c_int, writes: bool) -> R<T> {
+        let until = self.tasks.deadline();
+        self.tasks.wait_for(vec![Key::Descriptor(fd, writes)], until)
+    }
+
+    /// Reads into memory; `all`: until that many bytes came.
+    fn take_in(&mut self, fd: c_int, to: u64, n: u64, all: bool, how: impl Fn(&mut [u8]) -> i64) -> R<Option<Val>> {
+        let before = self.tasks.take_progress();
+        if self.tasks.take_interrupted() {
+            return self.failed(libc::EINTR);
+        }
+        if !self.is_mine(fd) {
+            return self.failed(libc::EBADF);
+        }
+        let mut bytes = vec![0u8; n.saturating_sub(before).min(1 << 24) as usize];
+        let got = match at_once(fd, || how(&mut bytes)) {
+            Ok(got) => got as u64,
+            Err(libc::EAGAIN) if fd > 2 && !never_waits(fd) => {
+                self.tasks.set_progress(before);
+                return self.wait_for_number(fd, false);
+            }
+            Err(_) if before > 0 => 0,
+            Err(number) => return self.failed(number),
+        };
+        bytes.truncate(got as usize);
+        self.put_bytes(to.wrapping_add(before), &bytes)?;
+        let done = before + got;
+        if all && got > 0 && done < n {
+            self.tasks.set_progress(done);
+            return self.wait_for_number(fd, false);
+        }
+        int(done as i64)
+    }
+
+    /// Writes from memory, all of it unless the program asked not to wait.
+    fn give_out(&mut self, fd: c_int, from: u64, n: u64, how: impl Fn(&[u8]) -> i64) -> R<Option<Val>> {
+        let before = self.tasks.take_progress();
+        if self.tasks.take_interrupted() {
+            return self.failed(libc::EINTR);
+        }
+        if !self.is_mine(fd) {
+            return self.failed(libc::EBADF);
+        }
+        let (bytes, _) = self.raw(from.wrapping_add(before), n.saturating_sub(before))?;
+        self.io.flush_all();
+        if self.options.keep_output && (fd == 1 || fd == 2) {
+            self.io.write(fd as usize, &bytes);
+            self.io.flush_all();
+            return int(bytes.len() as i64);
+        }
+        let waits = fd > 2 && !never_waits(fd);
+        let done = match at_once(fd, || how(&bytes)) {
+            Ok(put) => before + put as u64,
+            Err(libc::EAGAIN) if waits => before,
+            Err(_) if before > 0 => return int(before as i64),
+            Err(number) => return self.failed(number),
+        };
+        if waits && done < n {
+            self.tasks.set_progress(done);
+            return self.wait_for_number(fd, true);
+        }
+        int(done as i64)
+    }
+
+    fn read_number(&mut self, fd: c_int, to: u64, n: u64) -> R<Option<Val>> {
+        // SAFETY: the buffer has the length that is given.
+        self.take_in(fd, to, n, false, |room| unsafe { libc::read(fd, room.as_mut_ptr().cast(), room.len()) as i64 })
+    }
+
+    fn write_number(&mut self, fd: c_int, from: u64, n: u64) -> R<Option<Val>> {
+        // SAFETY: the buffer has the length that is given.
+        self.give_out(fd, from, n, |bytes| unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) as i64 })
+    }
+
+    /// `accept`: the new number; waits for one.
+    fn accept_number(&mut self, fd: c_int, flags: c_int) -> R<c_int> {
+        if self.tasks.take_interrupted() {
+            self.set_errno(libc::EINTR);
+            return Ok(-1);
+        }
+        if !self.is_mine(fd) {
+            self.set_errno(libc::EBADF);
+            return Ok(-1);
+        }
+        let none = std::ptr::null_mut();
+        // SAFETY: without an address nothing is written.
+        match at_once(fd, || i64::from(unsafe { libc::accept4(fd, none, none.cast(), flags | libc::SOCK_CLOEXEC) })) {
+            Ok(got) => Ok(self.opened_number(got as c_int)),
+            Err(libc::EAGAIN) if !never_waits(fd) => self.wait_for_number(fd, false),
+            Err(number) => {
+                self.set_errno(number);
+                Ok(-1)
+            }
+        }
+    }
+
+    fn socket_number(&mut self, a: &Args) -> R<c_int> {
+        let flags = a.int(1) as c_int | libc::SOCK_CLOEXEC;
+        for again in [true, false] {
+            // SAFETY: a call of the system on numbers.
+            let fd = unsafe { libc::socket(a.int(0) as c_int, flags, a.int(2) as c_int) };
+            if fd >= 0 {
+                return Ok(self.opened_number(fd));
+            }
+            let number = error();
+            self.set_errno(number);
+            if !again || !matches!(number, libc::EMFILE | libc::ENFILE) {
+                break;
+            }
+            // Those that nothing reaches are closed first.
+            let noting = self.mem.pause();
+            let collected = self.collect();
+            self.mem.resume(noting);
+            collected?;
+            self.close_lost();
+        }
+        Ok(-1)
+    }
+
+    fn connect_number(&mut self, fd: c_int, address: &[u8]) -> R<Option<Val>> {
+        if self.tasks.take_interrupted() {
+            return self.failed(libc::EINTR);
+        }
+        let waited = self.tasks.take_progress() > 0;
+        // SAFETY: the address has the length that is given.
+        let call =
+            || i64::from(unsafe { libc::connect(fd, address.as_ptr().cast(), address.len() as libc::socklen_t) });
+        match at_once(fd, call) {
+            Ok(_) => int(0),
+            Err(libc::EISCONN) if waited => int(0),
+            Err(libc::EINPROGRESS | libc::EALREADY) if !never_waits(fd) => {
+                self.tasks.set_progress(1);
+                self.wait_for_number(fd, true)
+            }
+            Err(number) => self.failed(number),
+        }
+    }
+
+    /// `getsockname` and its like: an address, with its length.
+    fn socket_address(&mut self, a: &Args, call: impl Fn(*mut u8, *mut libc::socklen_t) -> c_int) -> R<Option<Val>> {
+        let [to, _, end] = a.words(1);
+        let mut room = [0u8; ADDRESS];
+        let mut length = room.len() as libc::socklen_t;
+        if call(room.as_mut_ptr(), &mut length) < 0 {
+            let number = error();
+            return self.failed(number);
+        }
+        let mut wanted = [0; 4];
+        wanted.copy_from_slice(&self.bytes(a.ptr(2), 4)?);
+        let most = u64::from(u32::from_le_bytes(wanted)).min(end.saturating_sub(to)).min(u64::from(length));
+        self.put_bytes(to, room.get(..most as usize).unwrap_or(&[]))?;
+        self.put_bytes(a.ptr(2), &length.to_le_bytes())?;
+        int(0)
+    }
+
+    fn two_numbers(&mut self, at: u64, call: impl Fn(*mut c_int) -> c_int) -> R<Option<Val>> {
+        let mut fds = [0 as c_int; 2];
+        if call(fds.as_mut_ptr()) < 0 {
+            let number = error();
+            return self.failed(number);
+        }
+        for fd in fds {
+            self.opened_number(fd);
+        }
+        let bytes: Vec<u8> = fds.iter().flat_map(|fd| fd.to_le_bytes()).collect();
+        self.put_bytes(at, &bytes)?;
+        int(0)
+    }
+
+    fn open_number(&mut self, path: u64, flags: c_int, mode: libc::mode_t) -> R<Option<Val>> {
+        use std::os::unix::fs::FileTypeExt;
+        let text = self.text(path)?;
+        if std::fs::metadata(&text).is_ok_and(|facts| facts.file_type().is_fifo()) {
+            return unsupported("`open` of a FIFO, which waits for its other end");
+        }
+        let Ok(path) = std::ffi::CString::new(text) else { return self.failed(libc::EINVAL) };
+        // SAFETY: the path ends with a zero.
+        let fd = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, libc::c_uint::from(mode)) };
+        if fd < 0 {
+            let number = error();
+            return self.failed(number);
+        }
+        int(self.opened_number(fd))
+    }
+
+    /// `poll`
+    fn poll_numbers(&mut self, a: &Args) -> R<Option<Val>> {
+        if self.tasks.take_interrupted() {
+            self.tasks.no_deadline();
+            return self.failed(libc::EINTR);
+        }
+        let size = size_of::<libc::pollfd>() as u64;
+        let bytes = self.bytes(a.ptr(0), a.size(1).saturating_mul(size))?;
+        let mut all: Vec<libc::pollfd> = vec![];
+        for one in bytes.chunks_exact(size as usize) {
+            let number = one.get(..4).and_then(|w| w.try_into().ok()).map_or(-1, c_int::from_le_bytes);
+            let events = one.get(4..6).and_then(|w| w.try_into().ok()).map_or(0, i16::from_le_bytes);
+            all.push(libc::pollfd { fd: number, events, revents: 0 });
+        }
+        let own: Vec<bool> = all.iter().map(|one| one.fd < 0 || self.is_mine(one.fd)).collect();
+        let mut asked = all.clone();
+        asked.iter_mut().zip(&own).filter(|(_, own)| !**own).for_each(|(one, _)| one.fd = -1);
+        // SAFETY: the list is as long as is said.
+        unsafe { libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, 0) };
+        for (one, own) in asked.iter_mut().zip(&own) {
+            one.revents = if *own { one.revents } else { libc::POLLNVAL };
+        }
+        let found = asked.iter().filter(|one| one.revents != 0).count();
+        let limit = a.int(2) as i32;
+        if found == 0 && limit != 0 && !(limit > 0 && self.is_late(i64::from(limit))) {
+            let until = self.tasks.deadline();
+            let wanted = all.iter().filter(|one| one.fd >= 0).flat_map(|one| {
+                let (reads, writes) = (one.events & libc::POLLIN != 0, one.events & libc::POLLOUT != 0);
+                let keys =
+                    [reads.then_some(Key::Descriptor(one.fd, false)), writes.then_some(Key::Descriptor(one.fd, true))];
+                keys.into_iter().flatten()
+            });
+            return self.tasks.wait_for(wanted.collect(), until);
+        }
+        self.tasks.no_deadline();
+        for (n, one) in asked.iter().enumerate() {
+            self.put_bytes(a.ptr(0).wrapping_add(n as u64 * size + 6), &one.revents.to_le_bytes())?;
+        }
+        int(found as i64)
+    }
+
+    /// A new `descriptor` for a number.
+    fn descriptor_for(&mut self, fd: c_int, exchange: bool) -> u64 {
+        let id = self.mem.make(Kind::Heap, 16, 16, self.span);
+        if let Some(obj) = self.mem.obj_mut(id) {
+            obj.exchange = exchange;
+        }
+        let custodian = self.tasks.entered();
+        if let Some(open) = self.io.numbers.open.get_mut(&fd) {
+            *open = Open { object: id, custodian: if exchange { usize::MAX } else { custodian }, ..*open };
+        }
+        self.mem.address(Loc { obj: id, off: 0 })
+    }
+
+    fn number_in(&mut self, descriptor: u64) -> R<c_int> {
+        if descriptor == 0 {
+            return fault("null pointer");
+        }
+        let id = self.mem.place(descriptor).obj;
+        self.close_lost();
+        match self.io.numbers.of(id) {
+            Some(fd) => Ok(fd),
+            None => fault("use of a closed file"),
+        }
+    }
+
+    /// <lee/descriptor.lh>, if it is one of its functions.
+    fn descriptor_object_call(&mut self, name: &str, a: &Args) -> R<Option<Val>> {
+        match name {
+            "of" => {
+                let fd = a.int(0) as c_int;
+                match self.is_mine(fd) && self.io.numbers.is_open(fd) {
+                    true => ptr(self.descriptor_for(fd, false)),
+                    false => ptr(0),
+                }
+            }
+            "fd" => int(self.number_in(a.ptr(0))?),
+            "close" => {
+                let fd = self.number_in(a.ptr(0))?;
+                self.close_number(fd)
+            }
+            "read" => {
+                let fd = self.number_in(a.ptr(0))?;
+                self.read_number(fd, a.ptr(1), a.size(2))
+            }
+            "write" => {
+                let fd = self.number_in(a.ptr(0))?;
+                self.write_number(fd, a.ptr(1), a.size(2))
+            }
+            "socket" => {
+                let fd = self.socket_number(a)?;
+                ptr(if fd < 0 { 0 } else { self.descriptor_for(fd, false) })
+            }
+            "accept" => {
+                let from = self.number_in(a.ptr(0))?;
+                let fd = self.accept_number(from, 0)?;
+                ptr(if fd < 0 { 0 } else { self.descriptor_for(fd, false) })
+            }
+            "give" => {
+                let fd = self.number_in(a.ptr(0))?;
+                ptr(self.descriptor_for(fd, true))
+            }
+            "take" => {
+                let id = self.mem.place(a.ptr(0)).obj;
+                if a.ptr(0) == 0 {
+                    return ptr(0);
+                }
+                let fd = self.io.numbers.of(id).filter(|&fd| self.is_mine(fd));
+                let taken = fd.map_or(0, |fd| self.descriptor_for(fd, false));
+                self.mem.end(id, State::Freed, self.span);
+                if fd.is_none() {
+                    self.set_errno(libc::EBADF);
+                }
+                ptr(taken)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// What a signal that is caught interrupts goes on.
+    fn raise(&mut self, signal: c_int) -> R<Option<Val>> {
+        let Some(times) = self.io.numbers.caught.get_mut(&signal) else {
+            return unsupported("`raise` of a signal that is not caught");
+        };
+        *times += 1;
+        self.interrupt_all();
+        int(0)
+    }
+
+    /// A function that takes or makes descriptors, if it is one; without `lee_`.
+    pub fn descriptor_call(&mut self, name: &str, a: &Args) -> R<Option<Val>> {
+        let Some(name) = name.strip_prefix("lee_") else {
+            return match name {
+                "htonl" | "ntohl" => int((a.int(0) as u32).swap_bytes()),
+                "htons" | "ntohs" => int((a.int(0) as u16).swap_bytes()),
+                "raise" => self.raise(a.int(0) as c_int),
+                "mkfifo" => {
+                    let Ok(path) = std::ffi::CString::new(self.string(a.ptr(0))?) else { return int(-1) };
+                    // SAFETY: the path ends with a zero.
+                    let made = unsafe { libc::mkfifo(path.as_ptr(), a.int(1) as libc::mode_t) };
+                    if made < 0 {
+                        let number = error();
+                        return self.failed(number);
+                    }
+                    int(0)
+                }
+                _ => Ok(None),
+            };
+        };
+        if let Some(rest) = name.strip_prefix("descriptor_") {
+            return self.descriptor_object_call(rest, a);
+        }
+        let fd = a.int(0) as c_int;
+        match name {
+            "read" => return self.read_number(fd, a.ptr(1), a.size(2)),
+            "write" => return self.write_number(fd, a.ptr(1), a.size(2)),
+            "close" => return self.close_number(fd),
+            "poll" => return self.poll_numbers(a),
+            "open" => return self.open_number(a.ptr(0), a.int(1) as c_int, a.int(2) as libc::mode_t),
+            "creat" => {
+                let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
+                return self.open_number(a.ptr(0), flags, a.int(1) as libc::mode_t);
+            }
+            // SAFETY: the system writes two numbers.
+            "pipe" => return self.two_numbers(a.ptr(0), |fds| unsafe { libc::pipe2(fds, libc::O_CLOEXEC) }),
+            "socketpair" => {
+                let (domain, kind, protocol) = (a.int(0) as c_int, a.int(1) as c_int, a.int(2) as c_int);
+                let kind = kind | libc::SOCK_CLOEXEC;
+                // SAFETY: the system writes two numbers.
+                return self.two_numbers(a.ptr(3), |fds| unsafe { libc::socketpair(domain, kind, protocol, fds) });
+            }
+            "socket" => {
+                let fd = self.socket_number(a)?;
+                return int(fd);
+            }
+            "accept" | "accept4" => {
+                if a.ptr(1) != 0 {
+                    return unsupported(format!("`{name}` with an address"));
+                }
+                let flags = if name == "accept4" { a.int(3) as c_int } else { 0 };
+                let fd = self.accept_number(fd, flags)?;
+                return int(fd);
+            }
+            "signal_catch" | "signal_ignore" | "signal_default" => {
+                if matches!(
+                    fd,
+                    libc::SIGKILL | libc::SIGSTOP | libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGABRT
+                ) {
+                    return self.failed(libc::EINVAL);
+                }
+                if name == "signal_catch" {
+                    self.io.numbers.caught.entry(fd).or_default();
+                } else {
+                    self.io.numbers.caught.remove(&fd);
+                }
+                return int(0);
+            }
+            "signal_caught" => {
+                let times = self.io.numbers.caught.get_mut(&fd).map_or(0, std::mem::take);
+                return int(times);
+            }
+            _ => {}
+        }
+        let known = ["bind", "connect", "getsockname", "getpeername", "setsockopt", "send", "recv", "fcntl", "dup"];
+        if !PLAIN.contains(&name) && !known.contains(&name) {
+            return Ok(None);
+        }
+        if !self.is_mine(fd) {
+            return self.failed(libc::EBADF);
+        }
+        let (x, y) = (a.int(1) as i64, a.int(2) as c_int);
+        // SAFETY: calls of the system on numbers, and on buffers of the length that is given.
+        let done = unsafe {
+            match name {
+                "bind" => {
+                    let address = self.bytes(a.ptr(1), a.size(2))?;
+                    i64::from(libc::bind(fd, address.as_ptr().cast(), address.len() as libc::socklen_t))
+                }
+                "connect" => {
+                    let address = self.bytes(a.ptr(1), a.size(2))?;
+                    return self.connect_number(fd, &address);
+                }
+                "getsockname" => return self.socket_address(a, |to, n| libc::getsockname(fd, to.cast(), n)),
+                "getpeername" => return self.socket_address(a, |to, n| libc::getpeername(fd, to.cast(), n)),
+                "setsockopt" => {
+                    let value = self.bytes(a.ptr(3), a.size(4))?;
+                    let length = value.len() as libc::socklen_t;
+                    i64::from(libc::setsockopt(fd, x as c_int, y, value.as_ptr().cast(), length))
+                }
+                "send" => {
+                    let flags = a.int(3) as c_int | libc::MSG_NOSIGNAL;
+                    let how = |bytes: &[u8]| libc::send(fd, bytes.as_ptr().cast(), bytes.len(), flags) as i64;
+                    return self.give_out(fd, a.ptr(1), a.size(2), how);
+                }
+                "recv" => {
+                    let flags = a.int(3) as c_int;
+                    let all = flags & libc::MSG_WAITALL != 0;
+                    let how = |room: &mut [u8]| {
+                        libc::recv(fd, room.as_mut_ptr().cast(), room.len(), flags & !libc::MSG_WAITALL) as i64
+                    };
+                    return self.take_in(fd, a.ptr(1), a.size(2), all, how);
+                }
+                "fcntl" => match x as c_int {
+                    libc::F_GETFL | libc::F_GETFD => i64::from(libc::fcntl(fd, x as c_int)),
+                    libc::F_SETFL | libc::F_SETFD => i64::from(libc::fcntl(fd, x as c_int, y)),
+                    other => return unsupported(format!("`fcntl` with the command {other}")),
+                },
+                "dup" => {
+                    let new = libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0);
+                    i64::from(self.opened_number(new))
+                }
+                "fdatasync" => i64::from(libc::fdatasync(fd)),
+                "fsync" => i64::from(libc::fsync(fd)),
+                "ftruncate" => i64::from(libc::ftruncate(fd, x)),
+                "isatty" => i64::from(libc::isatty(fd)),
+                "listen" => i64::from(libc::listen(fd, x as c_int)),
+                "lseek" => libc::lseek(fd, x, y),
+                _ => i64::from(libc::shutdown(fd, x as c_int)),
+            }
+        };
+        self.result(done)
+    }
+}
