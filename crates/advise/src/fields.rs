@@ -98,7 +98,8 @@ pub fn shared(cx: &Context, found: &mut Fields) {
         for (n, block) in body.blocks.iter().enumerate() {
             for (stmt, s) in block.stmts.iter().enumerate() {
                 let at = Point { block: BlockId(n as u32), stmt };
-                if let Some((dest, from)) = copied(&s.kind).filter(|(dest, _)| !dest.proj.is_empty()) {
+                let outlasts = |p: &Place| !p.proj.is_empty() || matches!(p.base, PlaceBase::Global(_));
+                if let Some((dest, from)) = copied(&s.kind).filter(|(dest, _)| outlasts(dest)) {
                     let own = field_of(cx, body, at, dest);
                     let read = of(at, from);
                     let is_foreign = from.place().is_some_and(|p| !p.proj.is_empty() || foreign.contains(&p.base));

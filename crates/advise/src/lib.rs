@@ -11,6 +11,7 @@ pub mod diff;
 pub mod edits;
 mod fields;
 pub mod finding;
+mod members;
 pub mod options;
 mod origin;
 mod parameters;

@@ -6,9 +6,10 @@
 
 use crate::edits::{applied, decode, Edit, Patch};
 use crate::finding::Verdict;
+use crate::members::uses;
 use crate::options::Options;
 use crate::origin::{origins, tokens, Origins};
-use crate::plan::{plan, Plan};
+use crate::plan::{plan, plan_callers, plan_member, Plan};
 use crate::program::{Context, Externals};
 use crate::rules::Rule;
 use crate::summary::{of_body, summarise, Summaries, Summary};
@@ -41,22 +42,34 @@ struct Text<'a> {
 impl Patcher<'_> {
     /// Writes the patches of all candidates that something is advised for.
     pub fn patch(&self, unit: &Unit, candidates: &mut [Candidate]) {
-        let wanted = |c: &Candidate| matches!(c.finding.verdict, Verdict::Stack | Verdict::Hybrid | Verdict::Static);
+        let wanted = |c: &Candidate| c.finding.is_advice();
         if !candidates.iter().any(wanted) {
             return;
         }
         let text = self.text(unit);
         let mut names: Vec<String> = vec![];
         for n in 0..candidates.len() {
-            let Some(candidate) = candidates.get(n).filter(|c| wanted(c)) else { continue };
+            let alone = |c: &&Candidate| wanted(c) && c.finding.patch.is_none() && c.finding.no_patch.is_none();
+            let Some(candidate) = candidates.get(n).filter(alone) else { continue };
             let made = match &text {
                 Ok(text) => self.one(text, candidate, candidates, &names),
                 Err(why) => Err(why.clone()),
             };
+            let group: Vec<usize> = (n + 1..candidates.len())
+                .filter(|&m| candidates.get(m).is_some_and(|c| candidate.shares_patch(c)))
+                .collect();
+            let proven = group.iter().chain([&n]).all(|&m| candidates.get(m).is_some_and(|c| c.finding.proven));
+            let line = candidate.finding.place.line;
+            for m in group {
+                let Some(other) = candidates.get_mut(m) else { continue };
+                let shared = || format!("the patch of line {line} changes this, too");
+                other.finding.no_patch = Some(made.as_ref().err().cloned().unwrap_or_else(shared));
+            }
             let Some(candidate) = candidates.get_mut(n) else { continue };
             match made {
-                Ok((edits, name)) => {
-                    names.push(name);
+                Ok((edits, new)) => {
+                    names.extend(new);
+                    candidate.finding.proven = proven;
                     candidate.finding.patch = Some(Patch { file: unit.source.path(), edits });
                 }
                 Err(why) => candidate.finding.no_patch = Some(why),
@@ -81,24 +94,46 @@ impl Patcher<'_> {
         Ok(Text { unit, source, origins, newer })
     }
 
-    /// The edits of one site, and the name of its buffer. `taken`: names of other buffers.
+    /// The edits of one site and of those that share its patch, and the names that they bring.
+    /// `taken`: names of other patches.
     fn one(
         &self,
         text: &Text,
         candidate: &Candidate,
         all: &[Candidate],
         taken: &[String],
-    ) -> Result<(Vec<Edit>, String), String> {
+    ) -> Result<(Vec<Edit>, Vec<String>), String> {
         if candidate.finding.place.file != text.unit.source.file.to_string_lossy() {
             return Err("it is in an included file, which other files may include too".into());
         }
-        let plan = plan(text.unit, &text.source, &text.origins, candidate, text.newer, taken)?;
+        let (unit, source, origins) = (text.unit, &text.source, &text.origins);
+        let plan = match (candidate.finding.verdict, &candidate.owner) {
+            (Verdict::Caller, _) => {
+                plan_callers(unit, source, origins, (all, &candidate.site.name), text.newer, taken)?
+            }
+            (Verdict::Embed, Some(_)) if candidate.site.entry.is_none() => {
+                return Err("a helper makes the object: its interface would have to change".into());
+            }
+            (Verdict::Embed, Some(owner)) if owner.name.ends_with("[]") => {
+                return Err("its owner is an element of an array, whose type would change".into());
+            }
+            (Verdict::Embed, Some(owner)) => {
+                let (own, externals) = (self.own, self.externals);
+                let cx = Context { program: &unit.program, table: &self.options.table, own, externals };
+                plan_member(unit, source, origins, (all, owner), &uses(&cx, owner)?, taken)?
+            }
+            (Verdict::Embed, None) => return Err("what is listed would change, which is not known here".into()),
+            _ => plan(unit, source, origins, candidate, text.newer, taken)?,
+        };
+        let alone = !matches!(candidate.finding.verdict, Verdict::Caller | Verdict::Embed);
         if Rule::OtherBranches.holds() {
-            self.other_branches(text, candidate)?;
+            for other in all.iter().filter(|c| std::ptr::eq(*c, candidate) || candidate.shares_patch(c)) {
+                self.other_branches(text, other)?;
+            }
         }
         let edits: Vec<Edit> = plan.changes.iter().map(|c| c.edit.clone()).collect();
         let patched = self.compare(text, &plan, &edits)?;
-        let after = self.analyse(text.unit, patched, Some(&candidate.finding.function))?;
+        let after = self.analyse(unit, patched, alone.then_some(&candidate.finding.function))?;
         let count = |all: &[Candidate]| {
             let same = |c: &&Candidate| {
                 c.finding.function == candidate.finding.function
@@ -110,12 +145,12 @@ impl Patcher<'_> {
         if count(&after) >= count(all) {
             return Err("the analysis of the patched text still finds the site".into());
         }
-        let here = |c: &&Candidate| c.finding.function == candidate.finding.function;
+        let here = |c: &&Candidate| !alone || c.finding.function == candidate.finding.function;
         let leaks = |all: &[Candidate]| all.iter().filter(here).filter(|c| c.finding.reason.contains("leak")).count();
         if leaks(&after) > leaks(all) {
             return Err("the analysis of the patched text finds a leak".into());
         }
-        Ok((edits, plan.buffer))
+        Ok((edits, plan.names))
     }
 
     /// The preprocessed text of the patched file, if it differs in the planned tokens alone.

@@ -10,10 +10,16 @@ use crate::finding::Verdict;
 use crate::origin::{tokens, Origins};
 use crate::rules::Rule;
 use crate::unit::Unit;
-use crate::verdict::Candidate;
+use crate::verdict::{Candidate, Owner};
 use mir::ir::*;
 use source::Span;
 use syntax::token::Kind;
+
+mod caller;
+mod embed;
+
+pub use caller::plan_callers;
+pub use embed::plan_member;
 
 /// New text and its tokens.
 #[derive(Clone, Debug, Default)]
@@ -57,8 +63,21 @@ pub struct Change {
 pub struct Plan {
     /// Rising.
     pub changes: Vec<Change>,
-    /// The name of the buffer.
-    pub buffer: String,
+    /// Names that it brings.
+    pub names: Vec<String>,
+}
+
+/// A plan of these changes, if they do not overlap.
+fn ordered(mut changes: Vec<Change>, names: Vec<String>) -> Tried<Plan> {
+    changes.sort_by_key(|c| (c.edit.lo, c.edit.hi));
+    let apart = changes.windows(2).all(|w| match w {
+        [a, b] => a.edit.hi <= b.edit.lo && a.hi <= b.lo,
+        _ => true,
+    });
+    match apart {
+        true => Ok(Plan { changes, names }),
+        false => Err("its places overlap".into()),
+    }
 }
 
 struct Planner<'a> {
@@ -94,12 +113,62 @@ pub fn plan(
     newer: bool,
     taken: &[String],
 ) -> Tried<Plan> {
-    let body = unit.program.bodies.get(candidate.body).ok_or("its function is gone")?;
-    let planner = Planner { unit, body, source, origins, candidate, taken };
-    planner.plan(newer)
+    Planner::new(unit, source, origins, candidate, taken)?.plan(newer)
+}
+
+impl<'a> Planner<'a> {
+    fn new(
+        unit: &'a Unit,
+        source: &'a str,
+        origins: &'a Origins,
+        candidate: &'a Candidate,
+        taken: &'a [String],
+    ) -> Tried<Planner<'a>> {
+        let body = unit.program.bodies.get(candidate.body).ok_or("its function is gone")?;
+        Ok(Planner { unit, body, source, origins, candidate, taken })
+    }
 }
 
 impl Planner<'_> {
+    /// The token that closes the bracket at `open`.
+    fn closing(&self, open: usize) -> Option<usize> {
+        let mut depth = 0;
+        (open..self.origins.tokens.len()).find(|&t| {
+            match self.spelled(t) {
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        })
+    }
+
+    /// The token that opens the bracket at `close`.
+    fn opening(&self, close: usize) -> Option<usize> {
+        let mut depth = 0;
+        (0..=close).rev().find(|&t| {
+            match self.spelled(t) {
+                ")" | "]" | "}" => depth += 1,
+                "(" | "[" | "{" => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        })
+    }
+
+    /// Every place of the file that has the word gives a token: none is in a macro's body or in a
+    /// branch of `#if` that is not taken.
+    fn all_seen(&self, word: &str) -> Tried<()> {
+        let used: std::collections::HashSet<usize> = self.origins.raw.iter().flatten().copied().collect();
+        let hidden = |(n, t): (usize, &crate::raw::RawToken)| {
+            self.source.get(t.lo..t.hi) == Some(word) && (t.directive || !used.contains(&n))
+        };
+        match self.origins.file.tokens.iter().enumerate().any(hidden) && Rule::AllSeen.holds() {
+            true => Err(format!("a macro, or a branch of #if that is not taken, names `{word}`")),
+            false => Ok(()),
+        }
+    }
+
     fn spelled(&self, token: usize) -> &str {
         let found = self.origins.tokens.get(token).map(|t| self.unit.map.snippet(t.span()));
         found.unwrap_or("")
@@ -327,15 +396,7 @@ impl Planner<'_> {
             changes.push(self.release(span, other, &buffer)?);
         }
         changes.push(self.declare(&home, &buffer)?);
-        changes.sort_by_key(|c| (c.edit.lo, c.edit.hi));
-        let apart = changes.windows(2).all(|w| match w {
-            [a, b] => a.edit.hi <= b.edit.lo && a.hi <= b.lo,
-            _ => true,
-        });
-        if !apart {
-            return Err("its places overlap".into());
-        }
-        Ok(Plan { changes, buffer: buffer.name })
+        ordered(changes, vec![buffer.name])
     }
 
     /// What stands in the place of the call.
@@ -700,10 +761,14 @@ impl Planner<'_> {
     }
 
     fn fresh_name(&self) -> String {
-        let base = format!("{}_buffer", self.candidate.finding.variable.as_deref().unwrap_or("object"));
+        self.fresh_named(&format!("{}_buffer", self.candidate.finding.variable.as_deref().unwrap_or("object")))
+    }
+
+    /// The name, with a number if it is used already.
+    fn fresh_named(&self, base: &str) -> String {
         let taken =
             |name: &str| (0..self.origins.tokens.len()).any(|t| self.spelled(t) == name) || self.source.contains(name);
-        let mut name = base.clone();
+        let mut name = base.to_string();
         let mut number = 2;
         while Rule::FreshName.holds() && (taken(&name) || self.taken.contains(&name)) {
             name = format!("{base}{number}");
@@ -815,7 +880,7 @@ impl Planner<'_> {
     }
 
     fn is_fixed(&self) -> bool {
-        matches!(self.candidate.finding.verdict, Verdict::Stack | Verdict::Static)
+        self.candidate.finding.verdict != Verdict::Hybrid
     }
 
     /// The stars of this declarator; `None` if it has more than stars.

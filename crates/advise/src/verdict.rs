@@ -18,6 +18,7 @@ use mir::cfg::Cfg;
 use mir::ir::*;
 use rustc_hash::FxHashMap;
 use source::Span;
+use typing::types::Ty;
 
 /// Bytes of an object that is advised to be static, at most.
 const MOST_STATIC: u64 = 64 << 10;
@@ -25,7 +26,21 @@ const MOST_STATIC: u64 = 64 << 10;
 /// Intervals of parameters, by symbol: of functions all of whose callers are seen.
 pub type Parameters = FxHashMap<String, Vec<Option<Range>>>;
 
+/// The one field that has an object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Owner {
+    /// `tag.field`, as in `Fields`.
+    pub name: String,
+    /// The type of the owner.
+    pub ty: Ty,
+    /// Bytes of what the field points at.
+    pub size: u64,
+    /// Its alignment.
+    pub align: u64,
+}
+
 /// A site that something is advised for, with what a patch needs.
+#[derive(Clone)]
 pub struct Candidate {
     /// What is said.
     pub finding: Finding,
@@ -42,6 +57,33 @@ pub struct Candidate {
     /// Accesses lie inside if the product that is the size does not wrap: a patch must compare a
     /// factor instead.
     pub divides: bool,
+    /// Of an object that is returned: whether every access of the function is proven to stay
+    /// inside it.
+    pub inside: Option<bool>,
+    /// Of an `embed`: the owner, unless it is what is listed.
+    pub owner: Option<Owner>,
+}
+
+impl Candidate {
+    /// Whether it is a call of a helper to which a buffer can be passed.
+    pub fn calls_helper(&self, helper: &str) -> bool {
+        self.finding.verdict == Verdict::Caller && self.site.entry.is_none() && self.site.name == helper
+    }
+
+    /// Whether one patch changes both: other calls of the same helper, or other objects of the same
+    /// field.
+    pub fn shares_patch(&self, other: &Candidate) -> bool {
+        match (self.finding.verdict, &self.owner) {
+            (Verdict::Caller, _) => other.calls_helper(&self.site.name),
+            (Verdict::Embed, Some(owner)) => other.is_member_of(owner),
+            _ => false,
+        }
+    }
+
+    /// Whether its object is the owner's.
+    pub fn is_member_of(&self, owner: &Owner) -> bool {
+        self.finding.verdict == Verdict::Embed && self.owner.as_ref().is_some_and(|o| o.name == owner.name)
+    }
 }
 
 /// What is known about the surroundings of the functions of a unit.
@@ -116,7 +158,19 @@ pub fn judge(
             }
         }
     }
+    helpers_prove(&mut all);
     all
+}
+
+/// The accesses of a helper count too, if its caller's buffer is to take what it makes.
+fn helpers_prove(all: &mut [Candidate]) {
+    let made = |c: &Candidate| Some((c.finding.function.clone(), c.inside?));
+    let made: Vec<(String, bool)> = all.iter().filter_map(made).collect();
+    for candidate in all.iter_mut().filter(|c| c.finding.verdict == Verdict::Caller) {
+        let mut own = made.iter().filter(|(name, _)| *name == candidate.site.name).peekable();
+        let known = own.peek().is_some() && own.all(|(_, inside)| *inside);
+        candidate.finding.proven &= known || !Rule::HelperInside.holds();
+    }
 }
 
 struct Judge<'a> {
@@ -166,6 +220,8 @@ impl Judge<'_> {
             holders: events.holders.clone(),
             align: events.align(),
             divides: false,
+            inside: None,
+            owner: None,
             site,
         };
         self.decide(&mut candidate, &events)?;
@@ -182,10 +238,10 @@ impl Judge<'_> {
         let freed = events.any(|k| matches!(k, Kind::Freed(_)));
         let (least, most) = candidate.finding.bytes;
         if !events.unused && !events.full {
-            if let Some(reason) = self.embeds(events, most) {
+            if let Some((reason, owner)) = self.embeds(events, most) {
                 candidate.finding.verdict = Verdict::Embed;
                 candidate.finding.reason = reason;
-                candidate.finding.no_patch = Some("the types of the program would change".into());
+                candidate.owner = owner;
                 return Some(());
             }
         }
@@ -216,7 +272,12 @@ impl Judge<'_> {
             return decline(event.why.clone(), Some(event));
         }
         if let Some(event) = events.find(|k| matches!(k, Kind::Returned) && Rule::Returned.holds()) {
-            return decline("it is returned, and lives longer than the function".into(), Some(event));
+            let (ranges, bytes) = (self.ranges.as_ref(), least.unwrap_or(0));
+            let site = &candidate.site;
+            let inside = crate::proof::stays_inside(self.cx, (self.body, self.cfg), ranges, events, bytes, site);
+            let said = decline("it is returned, and lives longer than the function".into(), Some(event));
+            candidate.inside = Some(inside == Inside::Always);
+            return said;
         }
         if let Some(event) = events.find(|k| matches!(k, Kind::Left) && Rule::Left.holds()) {
             let why = match freed {
@@ -281,7 +342,6 @@ impl Judge<'_> {
         }
         if candidate.site.entry.is_none() {
             candidate.finding.verdict = Verdict::Caller;
-            candidate.finding.no_patch = Some(format!("the interface of `{}` would change", candidate.site.name));
         }
         let proven_for = if Rule::Least.holds() { least } else { most }.unwrap_or(0);
         let ranges = self.ranges.as_ref();
@@ -315,13 +375,18 @@ impl Judge<'_> {
     /// Why the object could be a member of its owner, if it could: it is small, of one size, and
     /// either a list node beside its data, or stored in one field only, through which the program
     /// releases what is there.
-    fn embeds(&self, events: &Events, most: Option<u64>) -> Option<String> {
+    fn embeds(&self, events: &Events, most: Option<u64>) -> Option<(String, Option<Owner>)> {
         most.filter(|&n| n <= self.options.hybrid_size)?;
-        let mut owner: Option<String> = None;
+        let mut owner: Option<Owner> = None;
+        let mut again = false;
         for (at, event) in &events.all {
             match event.kind {
                 Kind::Stored => {}
-                Kind::Escapes | Kind::Resized | Kind::Again | Kind::Returned | Kind::ReturnedInside => return None,
+                Kind::Again => {
+                    again = true;
+                    continue;
+                }
+                Kind::Escapes | Kind::Resized | Kind::Returned | Kind::ReturnedInside => return None,
                 _ => continue,
             }
             let block = self.body.blocks.get(at.block.0 as usize)?;
@@ -329,19 +394,27 @@ impl Judge<'_> {
             let target = mir::ty::place_ty(self.cx.program, self.body, place).ok()?.ty;
             let target = self.cx.program.types.as_pointer(target)?.target.ty;
             if is_list_node(self.cx, target) {
-                return Some("it is a list node beside its data: what is listed can have the links".into());
+                let reason = "it is a list node beside its data: what is listed can have the links";
+                return (!again).then(|| (reason.to_string(), None));
             }
-            let field = field_of(self.cx, self.body, *at, place)?;
-            let record = self.cx.program.types.as_record(target)?;
-            let tag = self.cx.program.types.record(record).tag?;
+            let types = &self.cx.program.types;
+            let name = field_of(self.cx, self.body, *at, place)?;
+            let tag = types.record(types.as_record(target)?).tag?;
             // A link to the next of its kind is not an owner.
-            if field.split('.').next() == Some(tag.as_str()) || owner.as_ref().is_some_and(|o| *o != field) {
+            if name.split('.').next() == Some(tag.as_str()) || owner.as_ref().is_some_and(|o| o.name != name) {
                 return None;
             }
-            owner = Some(field);
+            let (_, outer) = place.proj.split_last()?;
+            let ty = mir::ty::prefix_ty(self.cx.program, self.body, place, outer.len()).ok()?.ty;
+            let layout = types.layout(target)?;
+            owner = Some(Owner { name, ty, size: layout.size, align: layout.align });
         }
-        let owner = owner.filter(|o| self.fields.contains(o))?;
-        Some(format!("`{owner}` alone has it, and it is released through that"))
+        let owner = owner.filter(|o| self.fields.contains(&o.name))?;
+        // A loop may give each element of an array its own.
+        if again && !owner.name.ends_with("[]") {
+            return None;
+        }
+        Some((format!("`{}` alone has it, and it is released through that", owner.name), Some(owner)))
     }
 
     /// Whether the function called by this name is known to do nothing but release.

@@ -89,6 +89,18 @@ rules! {
     Wraps "wraps" "A size that may wrap bounds nothing.",
     Below "below" "An index must be less than what counts elements.",
     Factor "factor" "A product that may wrap is not compared, its factor is.",
+    HelperInternal "helper-internal" "A helper whose interface changes is called by its own file only.",
+    AllCallers "all-callers" "Every call of a helper passes a buffer.",
+    AllSeen "all-seen" "A name that changes is in no macro and in no branch that is not taken.",
+    HelperInside "helper-inside" "Accesses of a helper are proven too.",
+    AllStores "all-stores" "All that a field gets is made where the patch sees it.",
+    OwnerLives "owner-lives" "No variable has a member when its owner is released.",
+    MemberReplaced "member-replaced" "No variable has a member when its field gets another object.",
+    OwnerCopied "owner-copied" "An owner that is copied cannot have a member.",
+    OwnerBytes "owner-bytes" "An owner that is handed on as bytes may be copied.",
+    FieldAddress "field-address" "A field whose address is taken may get anything.",
+    MemberStored "member-stored" "A pointer to a member is stored in its field only.",
+    MemberKept "member-kept" "A function that may keep a pointer does not get one to a member.",
     Reached "reached" "A static buffer needs that no pointer leads to its function.",
 }
 

@@ -1,8 +1,8 @@
 //! `lee advise` on the programs of `tests/advise`: a comment `advise: VERDICT WORDS` says what is
-//! said of the site on its line, and what the report must contain (`nopatch`: that there is no
-//! patch; `has:TEXT`: what the patch writes); sites without one must not be mentioned. Programs that
-//! run (`int main` and no `declined` in the name) are patched, and must print the same afterwards,
-//! with gcc and clang, at -O0 and -O2, under the sanitizers.
+//! said of the site on its line, and what the report must contain, the reason for no patch included
+//! (`nopatch`: that there is no patch; `has:TEXT`: what the patch writes); sites without one must
+//! not be mentioned. Programs that run (`int main` and no `declined` in the name) are patched, and
+//! must print the same afterwards, with gcc and clang, at -O0 and -O2, under the sanitizers.
 
 mod support;
 
@@ -79,7 +79,8 @@ fn said(file: &Path, text: &str, without: Option<&str>) -> Done {
         let line = finding["at"]["line"].as_u64().unwrap_or(0) as usize;
         let verdict = finding["verdict"].as_str().unwrap_or("");
         let proven = if finding["proven"].as_bool() == Some(true) { "proven" } else { "likely" };
-        let all = format!("{proven} {}", finding["reason"].as_str().unwrap_or(""));
+        let said = |word: &str| finding[word].as_str().unwrap_or("").to_string();
+        let all = format!("{proven} {} {}", said("reason"), said("no_patch"));
         match wanted.iter().position(|w| w.0 == line) {
             Some(n) => {
                 let (_, v, words) = wanted.remove(n);

@@ -1,0 +1,140 @@
+//! The edits of `caller`: a helper takes the memory of its caller instead of asking the heap.
+//!
+//! The helper gets one parameter more, so all its declarations and calls change at once, and every
+//! one of them must be seen: the helper is internal, and each place that names it is its
+//! definition, a declaration, or a call whose object is freed by the function that calls.
+
+use super::*;
+use crate::program::{is_internal, symbol};
+
+/// What the site of a helper and all its calls become.
+///
+/// Errors: why no safe patch is known.
+pub fn plan_callers(
+    unit: &Unit,
+    source: &str,
+    origins: &Origins,
+    (all, helper): (&[Candidate], &str),
+    newer: bool,
+    taken: &[String],
+) -> Tried<Plan> {
+    let calls: Vec<&Candidate> = all.iter().filter(|c| c.calls_helper(helper)).collect();
+    let body = unit.program.bodies.iter().position(|b| symbol(&unit.program, &b.func).as_deref() == Some(helper));
+    let body = body.ok_or_else(|| format!("the interface of `{helper}` would change, which is in another file"))?;
+    let made: Vec<&Candidate> = all.iter().filter(|c| c.body == body && c.inside.is_some()).collect();
+    let &[own] = made.as_slice() else {
+        return Err(format!("`{helper}` does not make the object by itself"));
+    };
+    let internal = unit.program.bodies.get(body).is_some_and(|b| is_internal(&unit.program, &b.func));
+    if !internal && Rule::HelperInternal.holds() {
+        return Err(format!("the interface of `{helper}` would change, which other files may call"));
+    }
+    let called = unit.program.bodies.iter().flat_map(|b| &b.blocks).flat_map(|b| &b.stmts);
+    let called = called.filter_map(|s| s.kind.called()).filter(|f| symbol(&unit.program, f).as_deref() == Some(helper));
+    if called.count() != calls.len() && Rule::AllCallers.holds() {
+        return Err(format!("another call of `{helper}` needs an object of the heap"));
+    }
+    let fixed = |c: &&Candidate| c.finding.bytes.1.is_some_and(|n| n.max(1) == c.finding.stack);
+    if !calls.iter().all(fixed) {
+        return Err(format!("its size is not fixed, so `{helper}` would have to be told how large the buffer is"));
+    }
+    let inner = Planner::new(unit, source, origins, own, taken)?;
+    let parameter = inner.fresh_name();
+    let mut names = [taken, std::slice::from_ref(&parameter)].concat();
+    let mut changes = inner.helper(helper, &parameter, &calls)?;
+    for call in &calls {
+        let mut candidate = (*call).clone();
+        candidate.align = candidate.align.max(own.align);
+        let (more, name) = Planner::new(unit, source, origins, &candidate, &names)?.call(newer)?;
+        changes.extend(more);
+        names.push(name);
+    }
+    ordered(changes, names.split_off(taken.len()))
+}
+
+impl Planner<'_> {
+    /// The changes of the helper itself: its site, its definition, its declarations. `calls`: those
+    /// of its calls that will pass a buffer.
+    fn helper(&self, helper: &str, parameter: &str, calls: &[&Candidate]) -> Tried<Vec<Change>> {
+        let entry =
+            self.candidate.site.entry.ok_or_else(|| format!("`{helper}` does not make the object by itself"))?;
+        let (lo, hi) = self.bare(self.range(self.candidate.site.span));
+        let arguments = self.arguments(lo, hi)?;
+        if !arguments.iter().all(|&(a, b)| self.is_pure(a, b)) {
+            return Err("its size has effects, which would be lost".into());
+        }
+        let value = match (entry.role, arguments.as_slice()) {
+            (Role::Allocate { .. }, _) => Fragment::text(parameter),
+            (Role::Zeroed { .. }, bytes @ ([_] | [_, _])) => {
+                self.needs("memset")?;
+                let mut value = Fragment::text(&format!("memset({parameter}, 0, "));
+                for (n, &(a, b)) in bytes.iter().enumerate() {
+                    value = value.and(if n > 0 { " * (" } else { "(" }).then(&self.copied(a, b)?).and(")");
+                }
+                value.and(")")
+            }
+            _ => return Err(format!("`{helper}` makes a copy of a string")),
+        };
+        let (from, to) = self.extent(lo, hi)?;
+        let edit = Edit { lo: from, hi: to, text: value.raw };
+        let mut changes = vec![Change { lo, hi, expanded: value.expanded, edit }];
+        let starts: Vec<usize> = calls.iter().map(|c| self.bare(self.range(c.site.span)).0).collect();
+        let mut depth = 0i32;
+        for t in 0..self.origins.tokens.len() {
+            match self.spelled(t) {
+                "{" => depth += 1,
+                "}" => depth -= 1,
+                name if name == helper && !starts.contains(&t) => {
+                    let declared = depth == 0 && self.spelled(t + 1) == "(";
+                    let close = if declared { self.closing(t + 1) } else { None };
+                    let close = close.filter(|&c| matches!(self.spelled(c + 1), "{" | ";"));
+                    let close = close.ok_or_else(|| format!("`{helper}` is used in other ways than by calls"))?;
+                    changes.push(self.with_parameter(t + 1, close, parameter)?);
+                }
+                _ => {}
+            }
+        }
+        self.all_seen(helper)?;
+        Ok(changes)
+    }
+
+    /// One parameter more between the parentheses.
+    fn with_parameter(&self, open: usize, close: usize, name: &str) -> Tried<Change> {
+        let text = |t: usize| self.raw_of(t).and_then(|n| self.origins.file.tokens.get(n));
+        let made_by_macro = "a macro makes the helper's parameters";
+        let last = self.spelled(close - 1);
+        if close == open + 1 || last == "..." {
+            return Err("the helper has no list of parameters that one can be added to".into());
+        }
+        if close == open + 2 && last == "void" {
+            let token = text(open + 1).ok_or(made_by_macro)?;
+            let new = Fragment::text(&format!("void *{name}"));
+            let edit = Edit { lo: token.lo, hi: token.hi, text: new.raw };
+            return Ok(Change { lo: open + 1, hi: open + 2, expanded: new.expanded, edit });
+        }
+        let token = text(close).ok_or(made_by_macro)?;
+        let new = Fragment::text(&format!(", void *{name}"));
+        let edit = Edit { lo: token.lo, hi: token.lo, text: new.raw };
+        Ok(Change { lo: close, hi: close, expanded: new.expanded, edit })
+    }
+
+    /// The changes of one call: a buffer is declared and passed, and what is not in the heap any
+    /// more is not released. Also the buffer's name.
+    fn call(&self, newer: bool) -> Tried<(Vec<Change>, String)> {
+        let (lo, hi) = self.bare(self.range(self.candidate.site.span));
+        let arguments = self.arguments(lo, hi)?;
+        let home = self.home(lo)?;
+        let buffer = self.buffer(Role::Allocate { size: 0 }, &[], home.declarator, newer)?;
+        let last = self.raw_of(hi - 1).and_then(|n| self.origins.file.tokens.get(n));
+        let last = last.ok_or("a macro makes the call")?;
+        let comma = if arguments.is_empty() { "" } else { ", " };
+        let new = Fragment::text(&format!("{comma}{}", buffer.pointer));
+        let edit = Edit { lo: last.lo, hi: last.lo, text: new.raw };
+        let mut changes = vec![Change { lo: hi - 1, hi: hi - 1, expanded: new.expanded, edit }];
+        for &(span, other) in &self.candidate.frees {
+            changes.push(self.release(span, other, &buffer)?);
+        }
+        changes.push(self.declare(&home, &buffer)?);
+        Ok((changes, buffer.name))
+    }
+}

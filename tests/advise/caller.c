@@ -1,0 +1,154 @@
+// Objects that a helper makes and its caller frees: the helper takes a buffer of its caller.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct point { int x, y; };
+
+static struct point *point_of(int x, int y);
+static struct point *point_of(int x, int y) {
+    struct point *p = malloc(sizeof *p); // advise: declined it is returned
+    if (!p) return NULL;
+    p->x = x;
+    p->y = y;
+    return p;
+}
+
+int distance(int a, int b) {
+    struct point *from = point_of(a, 1); // advise: caller proven has:void *p_buffer
+    struct point *to = point_of(b, 2); // advise: caller changes this, too
+    int r = -1;
+    if (from && to) r = (to->x - from->x) * (to->y - from->y);
+    free(to);
+    free(from);
+    return r;
+}
+
+int length(int a) {
+    struct point *only;
+    if ((only = point_of(a, a + 1)) == NULL) // advise: caller changes this, too
+        return -1;
+    a = only->x * only->y;
+    free(only);
+    return a;
+}
+
+// Without parameters, and zeroed.
+static int *counters(void) {
+    int *all = calloc(4, sizeof *all); // advise: declined it is returned
+    return all;
+}
+
+int counted(const char *text) {
+    int *seen = counters(); // advise: caller proven has:void *all_buffer
+    if (!seen) return -1;
+    for (; *text; text++) seen[*text & 3]++;
+    int r = seen[0] * 1000 + seen[1] * 100 + seen[2] * 10 + seen[3];
+    free(seen);
+    return r;
+}
+
+// The helper may go past the end of what it makes.
+static char *tagged(int n) {
+    char *tag = malloc(8); // advise: declined it is returned
+    if (tag) tag[n & 15] = 'x';
+    return tag;
+}
+
+int tag_of(int n) { // rule: helper-inside
+    char *tag = tagged(n); // advise: caller likely
+    if (!tag) return -1;
+    n = tag[n & 7] == 'x';
+    free(tag);
+    return n;
+}
+
+static void *sized(size_t n) {
+    void *p = malloc(n); // advise: declined it is returned
+    return p;
+}
+
+// One of the callers keeps the object.
+static struct point *kept;
+static struct point *origin(void) {
+    struct point *p = malloc(sizeof *p); // advise: declined it is returned
+    if (p) p->x = p->y = 0;
+    return p;
+}
+
+int from_origin(int n) {
+    struct point *o = origin(); // advise: caller needs an object of the heap
+    if (!o) return -1;
+    n += o->x + o->y;
+    free(o);
+    return n;
+}
+
+int keep(void) { // rule: all-callers
+    if (!kept) kept = origin();
+    return kept != NULL;
+}
+
+// Other files may call it.
+struct point *shared_point(int x) { // rule: helper-internal
+    struct point *p = malloc(sizeof *p); // advise: declined it is returned
+    if (p) p->x = p->y = x;
+    return p;
+}
+
+int by_shared(int n) {
+    struct point *p = shared_point(n); // advise: caller which other files may call
+    if (!p) return -1;
+    n = p->x + p->y;
+    free(p);
+    return n;
+}
+
+// Called through a pointer as well.
+static struct point *made(int x) {
+    struct point *p = malloc(sizeof *p); // advise: declined it is returned
+    if (p) p->x = p->y = x;
+    return p;
+}
+
+struct point *(*maker)(int) = made;
+
+int by_made(int n) {
+    struct point *p = made(n); // advise: caller used in other ways than by calls
+    if (!p) return -1;
+    n = p->x * p->y;
+    free(p);
+    return n;
+}
+
+// A macro names the helper.
+static struct point *unit(int x) {
+    struct point *p = malloc(sizeof *p); // advise: declined it is returned
+    if (p) p->x = p->y = x;
+    return p;
+}
+#define UNIT(x) unit(x)
+
+int by_unit(int n) { // rule: all-seen
+    struct point *p = unit(n); // advise: caller names `unit`
+    if (!p) return -1;
+    n = p->x - p->y;
+    free(p);
+    return n;
+}
+
+int main(void) {
+    for (int n = 0; n < 12; n++) {
+        printf("%d %d %d %d %d %d\n", distance(n, n + 3), length(n), counted("advise"), tag_of(n & 7), from_origin(n), keep());
+        printf("%d %d %d\n", by_shared(n), by_made(n), by_unit(n));
+    }
+    struct point *p = maker(3);
+    if (p) printf("%d\n", p->y);
+    free(p);
+    int *word = sized(sizeof *word); // advise: caller
+    if (word) *word = 7;
+    printf("%d\n", word ? *word : 7);
+    free(word);
+    free(kept);
+    return 0;
+}
