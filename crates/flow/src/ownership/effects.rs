@@ -80,6 +80,7 @@ impl Ownership<'_> {
                 }
             }
             StmtKind::StorageDead(local) => self.ends(s, at, *local, span, report),
+            StmtKind::ArenaEnd(handle, _) => self.region_ends(s, at, *handle, span, report),
             StmtKind::Zero(place) => self.zero(s, at, place, span, report),
             StmtKind::Swap(a, b) => self.swap(s, at, a, b, span, report),
             StmtKind::Open(_, key, _) => self.open(s, at, key, span, report),
@@ -115,7 +116,6 @@ impl Ownership<'_> {
             | StmtKind::VaCopy(..)
             | StmtKind::Asm(_)
             | StmtKind::ArenaBegin(..)
-            | StmtKind::ArenaEnd(..)
             | StmtKind::Pack(..)
             | StmtKind::ChannelNew { .. }
             | StmtKind::Send { .. }

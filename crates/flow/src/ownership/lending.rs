@@ -169,6 +169,20 @@ impl Ownership<'_> {
                 return;
             }
         }
+        self.region_ends(s, at, local, span, report);
+    }
+
+    /// The handle of an arena ends, or the key that a region was made with: no pointer into the
+    /// region may be used any more, and the next arena of that name is another one.
+    pub fn region_ends(&self, s: &State, at: Point, local: Local, span: Span, report: Report) {
+        for (number, loan) in self.regions.loans.iter().enumerate() {
+            if loan.form != Form::Region || loan.place.as_local() != Some(local) {
+                continue;
+            }
+            if let Some(holder) = self.live.reader(s, number, at) {
+                report(Finding::region_ended(span, Lent { number, holder, at }));
+            }
+        }
     }
 
     /// While a cursor is on a place, the place is used through it only.

@@ -110,6 +110,8 @@ pub(crate) struct Live {
     of_local: FxHashMap<Local, Vec<usize>>,
     /// By loan: it lasts as long as the storage of its holders.
     lexical: BitSet,
+    /// The body calls something that returns twice.
+    twice: bool,
     parts: Parts,
     /// By point: the parts of holders that are read there or later.
     used: FxHashMap<Point, BitSet>,
@@ -123,6 +125,7 @@ impl Live {
             return live;
         }
         let twice = returns_twice(program, body);
+        live.twice = twice;
         let cursors = super::paths::cursors(body);
         for (n, loan) in regions.loans.iter().enumerate() {
             let of_cursor = loan.holders.iter().any(|h| cursors.contains(&h.local)) && is_cursor_begin(body, loan.at);
@@ -179,6 +182,13 @@ impl Live {
             let stays = || lexical && s.live.contains(part.local.0 as usize) && !source::broken!(23);
             (self.is_used(part, at) || stays()).then_some(part)
         })
+    }
+
+    /// A holder of the region's loan that is used at the point or later, whatever it holds there.
+    pub fn reader(&self, s: &State, loan: usize, at: Point) -> Option<Part> {
+        let parts = self.of_loan.get(loan)?.iter().filter_map(|(pair, _)| self.pairs.get(*pair)).map(|(_, part)| *part);
+        let stays = |part: &Part| self.twice && s.live.contains(part.local.0 as usize);
+        parts.into_iter().find(|part| self.is_used(*part, at) || stays(part))
     }
 
     /// Whether the local is the only live holder of the loan.

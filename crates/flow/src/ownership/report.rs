@@ -13,7 +13,7 @@ use super::live::Part;
 use super::paths::{is_strict, NodeId, Step};
 use super::state::{State, MOVED, OWNED};
 use super::{on_edge, Gone, Options, Ownership};
-use crate::codes::{LEAK, LENT, MOVED as MOVED_CODE, OUTLIVES, SLOT};
+use crate::codes::{LEAK, LENT, MOVED as MOVED_CODE, NOT_LIVE, OUTLIVES, SLOT};
 use crate::framework::{Point, Results};
 use crate::names::place_name;
 use crate::regions::Form;
@@ -117,6 +117,8 @@ pub(crate) enum Kind {
         by: Span,
     },
     SlotKept(Local),
+    /// A pointer into an arena is used after the arena.
+    RegionEnded(Lent),
     /// What a cursor over a slot was at is used after its block.
     SlotLeft(Lent),
     /// Other tasks may run while a cursor is on a slot.
@@ -153,6 +155,9 @@ impl Finding {
     }
     pub fn ended(span: Span, local: Local, by: Lent) -> Finding {
         Finding { span, kind: Kind::Ended { local, by } }
+    }
+    pub fn region_ended(span: Span, by: Lent) -> Finding {
+        Finding { span, kind: Kind::RegionEnded(by) }
     }
     pub fn slot_left(span: Span, by: Lent) -> Finding {
         Finding { span, kind: Kind::SlotLeft(by) }
@@ -202,6 +207,7 @@ impl Finding {
             Kind::Lent { .. } => 15,
             Kind::LentSlot { .. } => 18,
             Kind::Ended { .. } => 19,
+            Kind::RegionEnded(_) => 26,
             Kind::SlotLeft(_) => 20,
             Kind::SlotWaits { .. } => 41,
         }
@@ -238,6 +244,15 @@ pub(crate) fn all(
                 continue;
             }
             if !reported.insert(local.0 as usize) {
+                continue;
+            }
+        }
+        if let Kind::RegionEnded(by) = finding.kind {
+            // A call that uses what is not live was reported by the analysis of regions.
+            let used = words.next_use(by);
+            let covers = |span: Span| used.is_some_and(|used| span.lo <= used.lo && used.hi <= span.hi);
+            let is_known = sink.all.iter().any(|d| d.code == NOT_LIVE && covers(d.span));
+            if is_known || !reported.insert(by.holder.local.0 as usize) {
                 continue;
             }
         }
@@ -279,6 +294,7 @@ impl Words<'_, '_> {
                 self.ownership.paths.find(&self.ownership.program.types, place).map(|f| f.node)
             }
             Kind::SlotKept(_)
+            | Kind::RegionEnded(_)
             | Kind::SlotLeft(_)
             | Kind::SlotWaits { .. }
             | Kind::Copied
@@ -420,6 +436,7 @@ impl Words<'_, '_> {
                 "the value of an assignment was moved: what was assigned owns it, and nothing else can",
             )
             .help("write two statements: `y = x; z = y;`"),
+            Kind::RegionEnded(by) => self.region_ended(span, *by),
             Kind::SlotLeft(by) => self.slot_left(span, *by),
             Kind::SlotWaits { cursor, started } => self.slot_waits(span, *cursor, *started),
             Kind::SlotKept(local) => Diagnostic::error(
@@ -611,6 +628,23 @@ impl Words<'_, '_> {
             d = d.label(used, format!("{holder} is used here, after that"));
         }
         d.help("use it in the block")
+    }
+
+    /// A pointer outlives the region that it leads into.
+    fn region_ended(&self, span: Span, by: Lent) -> Diagnostic {
+        let holder = self.holder_name(by.holder);
+        let site = self.ownership.regions.loans.get(by.number);
+        let end = site.and_then(|s| s.place.as_local());
+        let arena = end.map_or("the arena".to_string(), |local| self.local_name(local));
+        let message =
+            format!("a pointer into the region of {arena} does not outlive {holder}, which is used after {arena} ends");
+        let mut d = Diagnostic::error(OUTLIVES, site.map_or(span, |s| s.span), message);
+        d = d.label(span, format!("{arena} ends here"));
+        if let Some(used) = self.next_use(by) {
+            d = d.label(used, format!("{holder} is used here, after that"));
+        }
+        let variable = self.local_name(by.holder.local);
+        d.help(format!("declare {arena} before {variable}, or use {variable} only while {arena} lasts"))
     }
 
     fn ended(&self, span: Span, local: Local, by: Lent) -> Diagnostic {

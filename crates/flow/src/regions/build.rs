@@ -3,6 +3,7 @@
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
 use mir::ir::*;
+use mir::resolve::Resolver;
 use rustc_hash::FxHashMap;
 use source::{Span, Symbol};
 use std::collections::VecDeque;
@@ -123,11 +124,23 @@ pub(crate) struct Arrival {
     pub span: Span,
 }
 
+/// A pointer into a region of the body may be in a variable that is declared outside of the region:
+/// it is not used after the region's end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outside {
+    pub region: u32,
+    pub local: Local,
+    /// Where it arrives.
+    pub span: Span,
+}
+
 /// Collects constraints and solves them.
 pub(crate) struct Solver<'a> {
     pub program: &'a Program,
     pub body: &'a Body,
     pub origins: Origins<'a>,
+    /// What temporaries with pointers lead to.
+    pub resolver: Resolver,
     pub sets: Vec<BitSet>,
     pub(super) edges: Vec<Vec<usize>>,
     pub(super) seeds: Vec<(usize, OriginId)>,
@@ -140,6 +153,8 @@ pub(crate) struct Solver<'a> {
     pub broken: Vec<Fact>,
     pub demands: Vec<Demand>,
     pub arrivals: Vec<Arrival>,
+    /// Variables that are declared where a region has not begun, and may point into it.
+    pub outside: Vec<Outside>,
     pub owned_in: Vec<OwnedIn>,
     /// Structs that are packed or unpacked so far, by place; and what their hidden regions stand
     /// for.
@@ -158,10 +173,12 @@ pub(crate) struct Solver<'a> {
 impl<'a> Solver<'a> {
     pub fn new(program: &'a Program, body: &'a Body) -> Solver<'a> {
         let nodes = body.infer_regions as usize + body.locals.len();
+        let resolver = Resolver::new(body);
         Solver {
             program,
             body,
-            origins: Origins::new(program, body),
+            origins: Origins::new(program, body, &resolver),
+            resolver,
             sets: vec![],
             edges: vec![vec![]; nodes],
             seeds: vec![],
@@ -171,6 +188,7 @@ impl<'a> Solver<'a> {
             broken: vec![],
             demands: vec![],
             arrivals: vec![],
+            outside: vec![],
             owned_in: vec![],
             hidden_at: FxHashMap::default(),
             hidden: vec![],

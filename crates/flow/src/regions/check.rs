@@ -8,7 +8,7 @@ use source::{Sink, Span};
 use typing::tree::RegionKind;
 use typing::types::{ParamTy, Ty, TyKind};
 
-use super::build::{Demand, Env, Keeper, Ref, Solver};
+use super::build::{Demand, Env, Keeper, Outside, Ref, Solver};
 use super::live::{Live, Liveness};
 use super::makings::Makings;
 use super::origins::{Origin, OriginId, EXCHANGE, HEAP};
@@ -75,12 +75,13 @@ fn owned_in(solver: &Solver, found: &mut Vec<Finding>) {
     }
 }
 
-/// What arrives in a variable is in scope where the variable is declared.
+/// What arrives in a variable is in scope where the variable is declared, or the end of its region
+/// is an access that ownership compares with the uses of the variable.
 fn arrivals(solver: &mut Solver, found: &mut Vec<Finding>) {
     let mut told = BitSet::empty(solver.body.locals.len());
-    for arrival in &solver.arrivals {
+    for arrival in solver.arrivals.clone() {
         for origin in origins_of(solver, arrival.source) {
-            if !solver.origins.in_scope_at(origin, arrival.local) {
+            if arrives_outside(solver, origin, arrival.local, arrival.span) {
                 told.insert(arrival.local.0 as usize);
                 found.push(Finding { span: arrival.span, problem: Problem::Outer(origin, arrival.local) });
             }
@@ -94,14 +95,52 @@ fn arrivals(solver: &mut Solver, found: &mut Vec<Finding>) {
         }
         for region in regions_of_local(solver, local) {
             let Ref::Node(_) = region else { continue };
-            let late = origins_of(solver, region).into_iter().find(|&o| !solver.origins.in_scope_at(o, local));
-            if let Some(origin) = late {
-                let span = solver.brought(origin, region).unwrap_or(decl.span);
+            let late = origins_of(solver, region).into_iter().filter(|&o| !solver.origins.in_scope_at(o, local));
+            let late: Vec<(OriginId, Span)> =
+                late.map(|o| (o, solver.brought(o, region).unwrap_or(decl.span))).collect();
+            if let Some((origin, span)) = late.into_iter().find(|&(o, span)| arrives_outside(solver, o, local, span)) {
                 found.push(Finding { span, problem: Problem::Outer(origin, local) });
                 break;
             }
         }
     }
+    if !solver.outside.is_empty() {
+        temporaries(solver);
+    }
+}
+
+/// What variables outside of a region hold goes through temporaries, none of which is used after
+/// the region's end either.
+fn temporaries(solver: &mut Solver) {
+    let regions: Vec<u32> = solver.outside.iter().map(|outside| outside.region).collect();
+    for n in 0..solver.body.locals.len() {
+        let local = Local(n as u32);
+        let Some(decl) = solver.body.locals.get(n).filter(|d| d.kind == LocalKind::Temp) else { continue };
+        for region in regions_of_local(solver, local) {
+            for origin in origins_of(solver, region) {
+                let Origin::Entry(region) = solver.origins.get(origin) else { continue };
+                let is_new = !solver.outside.iter().any(|o| o.region == region && o.local == local);
+                if regions.contains(&region) && is_new {
+                    solver.outside.push(Outside { region, local, span: decl.span });
+                }
+            }
+        }
+    }
+}
+
+/// Whether a pointer of the origin may not be in the local, whatever becomes of it there.
+fn arrives_outside(solver: &mut Solver, origin: OriginId, local: Local, span: Span) -> bool {
+    if solver.origins.in_scope_at(origin, local) {
+        return false;
+    }
+    let Origin::Entry(region) = solver.origins.get(origin) else { return true };
+    if solver.origins.ends_with(solver.program, region).is_none() {
+        return true;
+    }
+    if !solver.outside.iter().any(|o| o.region == region && o.local == local) {
+        solver.outside.push(Outside { region, local, span });
+    }
+    false
 }
 
 /// All fields of one struct hide the same region.
@@ -242,9 +281,18 @@ fn is_live_itself(solver: &Solver, live: &Live, origin: OriginId) -> bool {
     }
 }
 
+/// Whether ownership sees to it that the local is not used for a pointer into the arena once that
+/// has ended: then it holds none where the arena is not live.
+fn is_outside(solver: &Solver, origin: OriginId, local: Option<Local>) -> bool {
+    let Origin::Entry(n) = solver.origins.get(origin) else { return false };
+    let is_arena = solver.origins.entry(n).is_some_and(|region| matches!(region.decl.kind, RegionKind::Lifo(_)));
+    is_arena && solver.outside.iter().any(|o| o.region == n && Some(o.local) == local)
+}
+
 fn judge(solver: &mut Solver, live: &Live, uses: &Uses, found: &mut Vec<Finding>) {
     for &(region, local, span) in &uses.accesses {
-        if let Some(origin) = origins_of(solver, region).into_iter().find(|&o| !is_live(solver, live, o)) {
+        let is_dead = |&o: &OriginId| !is_live(solver, live, o) && !is_outside(solver, o, local);
+        if let Some(origin) = origins_of(solver, region).into_iter().find(is_dead) {
             found.push(Finding { span, problem: Problem::NotLive { origin, local, call: false } });
         }
     }

@@ -32,17 +32,7 @@ pub(crate) struct Liveness<'a> {
 
 impl<'a> Liveness<'a> {
     pub fn new(program: &Program, body: &'a Body, makings: FxHashMap<Point, Vec<u32>>) -> Liveness<'a> {
-        let keys = body
-            .locals
-            .iter()
-            .map(|decl| match program.types.kind(decl.ty.ty) {
-                TyKind::Key(_, Region::Body(n)) => {
-                    let region = body.regions.get(*n as usize)?;
-                    (decl.kind == LocalKind::Var && region.scope == decl.scope).then_some(*n)
-                }
-                _ => None,
-            })
-            .collect();
+        let keys = body.locals.iter().map(|decl| key_of(program, body, decl)).collect();
         Liveness { body, keys, makings }
     }
 
@@ -91,4 +81,17 @@ impl Analysis for Liveness<'_> {
             state.made.remove(n as usize);
         }
     }
+}
+
+/// The region that ends with the local, if it is the key that a region was made with.
+fn key_of(program: &Program, body: &Body, decl: &LocalDecl) -> Option<u32> {
+    let TyKind::Key(_, Region::Body(n)) = program.types.kind(decl.ty.ty) else { return None };
+    let region = body.regions.get(*n as usize)?;
+    (decl.kind == LocalKind::Var && region.scope == decl.scope).then_some(*n)
+}
+
+/// The key that the region was made with, if that is a variable.
+pub(super) fn made_with(program: &Program, body: &Body, region: u32) -> Option<Local> {
+    let key = body.locals.iter().position(|decl| key_of(program, body, decl) == Some(region));
+    key.map(|n| Local(n as u32))
 }

@@ -133,7 +133,7 @@ fn collect(solver: &mut Solver) -> Regions {
     }
     let owes_infer = (0..body.infer_regions as usize).map(|n| heap_in(solver, n)).collect();
     let holders = holders(solver);
-    let loans = solver
+    let mut loans: Vec<Loan> = solver
         .origins
         .loans
         .iter()
@@ -147,7 +147,25 @@ fn collect(solver: &mut Solver) -> Regions {
             holders,
         })
         .collect();
+    loans.extend(region_loans(solver));
     Regions { loans, loan_at: solver.origins.loan_at.clone(), owes, owes_infer }
+}
+
+/// Loans for the variables that may point into a region and are declared outside of it. No
+/// statement makes such a loan: its holder counts as one throughout.
+fn region_loans(solver: &Solver) -> Vec<Loan> {
+    let loan = |outside: &build::Outside| {
+        let end = solver.origins.ends_with(solver.program, outside.region)?;
+        Some(Loan {
+            at: Point { block: BlockId(0), stmt: 0 },
+            span: outside.span,
+            kind: BorrowKind::Shared,
+            place: Place::local(end),
+            form: Form::Region,
+            holders: vec![Holder { local: outside.local, inside: true }],
+        })
+    };
+    solver.outside.iter().filter_map(loan).collect()
 }
 
 fn may_owe(solver: &Solver, region: Ref) -> bool {

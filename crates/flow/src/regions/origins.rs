@@ -2,6 +2,7 @@
 
 use mir::bits::BitSet;
 use mir::ir::*;
+use mir::resolve::Resolver;
 use rustc_hash::FxHashMap;
 use source::Span;
 use typing::tree::{BorrowKind, RegionKind};
@@ -53,6 +54,9 @@ pub enum Form {
     Address,
     /// A copy of an owned pointer that only looks through it: for one access, if all is well.
     Look,
+    /// An arena, or the arena of a key: whatever points into it may be used until the arena or the
+    /// key's variable ends. Its place is the handle or the key.
+    Region,
 }
 
 /// A loan: one statement that borrows.
@@ -89,6 +93,8 @@ pub(crate) struct Origins<'a> {
     heap_outlives: Vec<bool>,
     /// By entry: an exchange arena.
     exchange: Vec<bool>,
+    /// By entry that an arena declares: the arena's handle.
+    arenas: FxHashMap<u32, Local>,
     /// By entry: scopes in which it is open, and where the opening stands.
     opens: Vec<Vec<(ScopeId, Span)>>,
     /// By entry that `unpack` introduced with a bound: the origins of the region that it is live
@@ -98,7 +104,7 @@ pub(crate) struct Origins<'a> {
 
 impl<'a> Origins<'a> {
     /// Collects the origins of a body.
-    pub fn new(program: &Program, body: &'a Body) -> Origins<'a> {
+    pub fn new(program: &Program, body: &'a Body, resolver: &Resolver) -> Origins<'a> {
         let mut this = Origins {
             body,
             all: vec![Origin::Heap, Origin::Exchange],
@@ -111,6 +117,7 @@ impl<'a> Origins<'a> {
             facts: vec![],
             heap_outlives: vec![false; body.regions.len()],
             exchange: vec![false; body.regions.len()],
+            arenas: FxHashMap::default(),
             opens: vec![vec![]; body.regions.len()],
             bounds: FxHashMap::default(),
         };
@@ -120,21 +127,20 @@ impl<'a> Origins<'a> {
                 this.local(Local(n as u32));
             }
         }
-        this.find_sites(program);
+        this.find_sites(program, resolver);
         this.declared_facts(program);
         this.unnamed(program);
         this
     }
 
     /// Loans, opened scopes and exchange arenas.
-    fn find_sites(&mut self, program: &Program) {
+    fn find_sites(&mut self, program: &Program, resolver: &Resolver) {
         let body = self.body;
         let mut loans: Vec<LoanSite> = vec![];
         let mut addresses: FxHashMap<Local, usize> = FxHashMap::default();
         let mut address_at = vec![];
         let stored = ends(body);
         let cursors = crate::ownership::paths::cursors(body);
-        let resolver = mir::resolve::Resolver::new(body);
         let owned = |place: &Place| {
             let ty = mir::ty::place_ty(program, body, place).map(|q| q.ty);
             ty.is_ok_and(|ty| mir::ty::owns(&program.types, ty))
@@ -142,6 +148,7 @@ impl<'a> Origins<'a> {
         for (b, block) in body.blocks.iter().enumerate() {
             for (s, stmt) in block.stmts.iter().enumerate() {
                 let at = Point { block: BlockId(b as u32), stmt: s };
+                self.arenas.extend(stmt.kind.as_arena_end().map(|(handle, region)| (region, handle)));
                 let mut lend = |kind, place: &Place, form| {
                     loans.push(LoanSite { at, span: stmt.span, kind, place: place.clone(), form });
                     loans.len() - 1
@@ -169,7 +176,7 @@ impl<'a> Origins<'a> {
                             lend(BorrowKind::Shared, place, Form::Look);
                         }
                     }
-                    StmtKind::CursorBegin(_, place) => match cursor_over(program, body, &resolver, place) {
+                    StmtKind::CursorBegin(_, place) => match cursor_over(program, body, resolver, place) {
                         Over::Slot(Some(path)) => {
                             // Of a vector of the exchange heap one element at a time is exposed.
                             let pointer = mir::ty::place_ty(program, body, &path).ok();
@@ -423,6 +430,19 @@ impl<'a> Origins<'a> {
             RegionKind::ParamKey | RegionKind::Dynamic => {
                 let open = self.opens.get(m as usize).map_or(&[][..], |o| o.as_slice());
                 lexical && open.iter().any(|&(scope, span)| earlier(scope, span))
+            }
+        }
+    }
+
+    /// The variable whose end is the end of the region's name, as an access: the handle of an arena,
+    /// the key that a region was made with.
+    pub fn ends_with(&self, program: &Program, n: u32) -> Option<Local> {
+        let region = self.entry(n)?;
+        match region.decl.kind {
+            RegionKind::Lifo(_) => self.arenas.get(&n).copied(),
+            RegionKind::Dynamic => super::live::made_with(program, self.body, n),
+            RegionKind::Param | RegionKind::ParamKey | RegionKind::Block | RegionKind::Hidden | RegionKind::Loan => {
+                None
             }
         }
     }

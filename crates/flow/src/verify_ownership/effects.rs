@@ -73,6 +73,12 @@ impl Walker<'_> {
                 if !begun {
                     self.wrong("ends an arena that has not begun");
                 }
+                // The next arena of this name is another one.
+                let ended = m.token(Thing { alive: false, zeroed: false, owed: false, lent: false, depth: 0 });
+                for value in m.cells.values_mut().filter(|value| value.regions.contains(n)) {
+                    value.regions.remove(n);
+                    value.needs.insert(ended);
+                }
             }
             StmtKind::Open(_, key, region) => {
                 let value = self.read(m, key)?;
