@@ -671,6 +671,8 @@ void *lee_task_start(const struct lee_site *site, void (*entry)(void *), const v
 static void finish(struct lee_task *task, bool shut) {
     task->state = LEE_TASK_ENDED;
     task->shut = shut;
+    if (task->emptied != NULL)
+        lee_exchange_cells_left(task, shut);
     lee_custodian_remove(task);
     wake_joiners(task);
 }

@@ -8,6 +8,7 @@
 
 struct lee_arena;
 struct lee_custodian;
+struct lee_exchange_cell;
 struct lee_finalizer_queue;
 struct lee_heap;
 struct lee_marker;
@@ -45,6 +46,7 @@ struct lee_task {
     void (*leave)(struct lee_task *task);
     void *outside;
     struct lee_task *outside_next;
+    struct lee_exchange_cell *emptied; /* cells whose content it took, and that are empty (exchange_cell.c) */
     void *fake_stack; /* of AddressSanitizer; of ThreadSanitizer its fiber */
 };
 
@@ -105,6 +107,10 @@ void lee_process_unlink(struct lee_process *process);
 
 /* The upper end of the stack that it stands on, or will when it runs: its own, or that of a foreign call. */
 uintptr_t lee_task_stack_end(const struct lee_task *task);
+
+/* exchange_cell.c, if it is linked: the task ends, `shut` because its custodian did. There are cells
+ * that it emptied. */
+void lee_exchange_cells_left(struct lee_task *task, bool shut) __attribute__((weak));
 
 /* Ends a task that is not running: its stack and arenas go, who waits for it goes on. */
 void lee_task_stop(struct lee_task *task);

@@ -436,6 +436,64 @@ static void test_cells(void) {
     CHECK(blocks() < 100); /* a word on the stack may keep one */
 }
 
+static void takes_and_waits(void *argument) {
+    (void)argument;
+    for (int i = 0; i < 3; i++)
+        taken = lee_exchange_cell_take(shared);
+    for (;;)
+        lee_task_yield();
+}
+
+static void takes_and_returns(void *argument) {
+    (void)argument;
+    taken = lee_exchange_cell_try_take(shared);
+}
+
+static void start_below(struct lee_custodian *custodian, void (*entry)(void *)) {
+    struct lee_custodian *before = lee_custodian_enter(custodian);
+    lee_task_start(NULL, entry, NULL, 0);
+    lee_custodian_enter(before);
+    lee_task_yield();
+}
+
+static void take_poisoned(void *argument) {
+    (void)argument;
+    lee_start(0, NULL);
+    shared = lee_exchange_cell_new(lee_exchange_new(NULL, 8, &lee_owned_plain));
+    struct lee_custodian *below = lee_custodian_new(NULL);
+    start_below(below, takes_and_waits); /* waits for a second one */
+    lee_task_start(NULL, takes_one, NULL, 0);
+    lee_task_yield();
+    lee_custodian_shutdown(below); /* wakes the other */
+    for (;;)
+        lee_task_yield();
+}
+
+/* What a task that is shut down took is lost, and the cell says so until it is filled. */
+static void test_poison(void) {
+    void *block = lee_exchange_new(NULL, 8, &lee_owned_plain);
+    struct lee_custodian *below = lee_custodian_new(NULL), *other = lee_custodian_new(NULL);
+    shared = lee_exchange_cell_new(block);
+    start_below(below, takes_and_returns);
+    lee_custodian_shutdown(below); /* that task has returned: the block may be anywhere */
+    CHECK(taken == block && lee_exchange_cell_try_take(shared) == NULL);
+    start_below(other, takes_and_waits);
+    lee_exchange_cell_put(shared, block);
+    lee_task_yield();
+    CHECK(taken == block);
+    lee_exchange_cell_put(shared, block); /* the same task takes it again, and waits */
+    lee_task_yield();
+    lee_custodian_shutdown(other);
+    CHECK(lee_exchange_cell_is_poisoned(shared));
+    lee_exchange_cell_put(shared, block);
+    CHECK(!lee_exchange_cell_is_poisoned(shared) && lee_exchange_cell_try_take(shared) == block);
+    lee_exchange_free(block);
+    struct child child;
+    run_child(&child, take_poisoned, NULL);
+    CHECK(child.status == 134);
+    check_holds("poisoned", child.output, "cell: the task that took what was in it was shut down");
+}
+
 static void no_memory(void *argument) {
     (void)argument;
     lee_start(0, NULL);
@@ -502,6 +560,7 @@ int main(int argc, char **argv) {
     test_frozen(200000);
     CHECK(blocks() == 0);
     test_cells();
+    test_poison();
     CHECK(lee_heap_validate(lee_heap_self()) == NULL);
     if (getenv("EXCHANGE_TEST_SHOW") != NULL)
         show();

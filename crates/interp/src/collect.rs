@@ -10,7 +10,7 @@ use crate::machine::*;
 use crate::memory::*;
 use crate::table::Note;
 use crate::types;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use typing::types::*;
 
 /// Objects between two collections, at least.
@@ -29,6 +29,8 @@ pub struct Collector {
     pub queues: Vec<Queue>,
     /// Cells: what is in one ends with it.
     pub cells: Vec<ObjId>,
+    /// Empty cells: which task emptied them, and whether it was shut down with what it took.
+    pub emptied: HashMap<ObjId, (usize, bool)>,
     /// The number of the collection.
     number: u32,
     work: Vec<ObjId>,
@@ -123,6 +125,9 @@ impl Machine<'_> {
         let cells = std::mem::take(&mut self.gc.cells);
         let (lost, cells): (Vec<ObjId>, Vec<ObjId>) = cells.into_iter().partition(|&id| !self.is_reached(id));
         self.gc.cells = cells;
+        for id in &lost {
+            self.gc.emptied.remove(id);
+        }
         let blocks: Vec<u64> = lost.iter().filter_map(|&obj| self.read_word(Loc { obj, off: 0 }).ok()).collect();
         for id in dead {
             self.mem.end(id, State::Collected, self.span);

@@ -88,6 +88,21 @@ impl Machine<'_> {
         }
     }
 
+    /// A task is shut down: what it took out of cells that are still empty is lost.
+    pub fn poison_cells(&mut self, task: usize) {
+        let mut woken = vec![];
+        for (&cell, (by, poisoned)) in &mut self.gc.emptied {
+            if *by == task && !*poisoned {
+                *poisoned = true;
+                woken.push(cell);
+            }
+        }
+        woken.sort_unstable();
+        for cell in woken {
+            self.wake_one(Key::Full(cell));
+        }
+    }
+
     /// Cells and frozen blocks, if it is one of their functions.
     pub fn exchange_call(&mut self, name: &str, a: &Args) -> R<Option<Val>> {
         match name {
@@ -111,9 +126,13 @@ impl Machine<'_> {
             "lee_exchange_cell_take" => {
                 let (cell, block) = (a.ptr(0), self.in_cell(a.ptr(0))?);
                 let id = self.mem.place(cell).obj;
+                if block == 0 && self.gc.emptied.get(&id).is_some_and(|&(_, poisoned)| poisoned) {
+                    return fault("cell: the task that took what was in it was shut down; put something into it first");
+                }
                 if block == 0 {
                     return self.tasks.wait_for(vec![Key::Full(id)], None);
                 }
+                self.gc.emptied.insert(id, (self.tasks.current, false));
                 self.put_in_cell(cell, 0);
                 self.wake_one(Key::Empty(id));
                 ptr(block)
@@ -124,6 +143,7 @@ impl Machine<'_> {
                 if block != 0 {
                     return self.tasks.wait_for(vec![Key::Empty(id)], None);
                 }
+                self.gc.emptied.remove(&id);
                 self.put_in_cell(cell, a.ptr(1));
                 self.wake_one(Key::Full(id));
                 int(0)

@@ -313,6 +313,7 @@ impl Machine<'_> {
             of.ready.retain(|&t| t != n);
         }
         self.end_frames(frames);
+        self.poison_cells(n);
         self.wake(Key::Task(n));
     }
 
