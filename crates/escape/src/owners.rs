@@ -68,6 +68,9 @@ pub struct Found {
     pub refused: Vec<Option<(String, Span)>>,
     /// Where objects of sites are freed.
     pub freed: Vec<Freed>,
+    /// By site: whether its object is returned or not made, on every path, and nothing else is
+    /// returned but null.
+    pub returned: Vec<bool>,
 }
 
 impl Found {
@@ -109,13 +112,18 @@ pub fn follow_owners(program: &Program, body: &Body, sites: &[Point]) -> Found {
         follow_by(&cx, body, &cfg, Seed::Alloc(*at), &together, Some(sites))
     };
     let all: Vec<Events> = sites.iter().zip(&ways).map(one).collect();
-    let mut found = Found { refused: vec![None; sites.len()], freed: vec![] };
+    let mut found = Found { refused: vec![None; sites.len()], freed: vec![], returned: vec![false; sites.len()] };
     // What one of them may free is not known then.
     if all.iter().any(|e| e.full) {
         (0..sites.len()).for_each(|n| found.refuse(n, PATHS, body.span));
         return found;
     }
     for (n, events) in all.iter().enumerate() {
+        let other =
+            |k: &Kind| matches!(k, Kind::Escapes | Kind::Again | Kind::Left | Kind::Freed(_) | Kind::ReturnedOther);
+        if let Some(slot) = found.returned.get_mut(n) {
+            *slot = events.any(|k| *k == Kind::Returned) && !events.any(other);
+        }
         for (at, event) in &events.all {
             let holds = match &event.kind {
                 Kind::Freed(_) => bit(n),
@@ -299,6 +307,12 @@ impl Follow<'_> {
                     let null = access == Access::Move || kind.as_zero().is_some();
                     out.set(cell, null.then_some(Value::Null));
                 }
+                // A function that returns a fresh object.
+                let made = sites.iter().position(|s| *s == at).zip(made_dest(self.body, at));
+                if let Some((n, cell)) = made.and_then(|(n, dest)| Some((n, self.owner(&dest)?))) {
+                    let value = self.made_owned(&mut out, (n, at), span, sink);
+                    out.set(cell, Some(value));
+                }
             }
         }
         out
@@ -316,6 +330,19 @@ impl Follow<'_> {
         }
     }
 
+    /// What the allocation at the point gives, which is number `n` of those that are followed.
+    fn made_owned(&self, out: &mut Situation, (n, at): (usize, Point), span: Span, sink: Sink) -> Value {
+        if self.seed != Seed::Alloc(at) {
+            return Value::Sibling(n as u32);
+        }
+        if out.status == Status::Live {
+            sink(Event::new(Kind::Again, TWICE, span));
+        }
+        out.status = Status::Live;
+        out.forget_object();
+        Value::At(0)
+    }
+
     fn assign_owned(
         &self,
         out: &mut Situation,
@@ -327,15 +354,7 @@ impl Follow<'_> {
     ) {
         let from = self.moved(value);
         let held = match (sites.iter().position(|s| *s == at), from) {
-            (Some(_), _) if self.seed == Seed::Alloc(at) => {
-                if out.status == Status::Live {
-                    sink(Event::new(Kind::Again, TWICE, span));
-                }
-                out.status = Status::Live;
-                out.forget_object();
-                Some(Value::At(0))
-            }
-            (Some(n), _) => Some(Value::Sibling(n as u32)),
+            (Some(n), _) => Some(self.made_owned(out, (n, at), span, sink)),
             (None, Some(cell)) => out.get(cell),
             (None, None) => match self.computed(out, value, span, &mut |_| {}) {
                 Some(Value::At(_) | Value::Inside | Value::Sibling(_)) => Some(Value::NotNull),
@@ -378,14 +397,22 @@ impl Follow<'_> {
 
     /// The end of a block.
     pub(crate) fn leave_owned(&self, situation: &Situation, term: &Terminator, sink: Sink) {
+        let mut returned = false;
         term_places(&term.kind, &mut |place, access| {
-            let cell = self.owner(place).filter(|_| access == Access::Move);
-            if cell.is_some_and(|c| is_object(situation.get(c))) {
-                sink(Event::new(Kind::Returned, ELSEWHERE, term.span));
+            if access != Access::Move {
+                return;
+            }
+            match self.owner(place).and_then(|cell| situation.get(cell)) {
+                held if is_object(held) => {
+                    returned = true;
+                    sink(Event::new(Kind::Returned, ELSEWHERE, term.span));
+                }
+                Some(Value::Null) => {}
+                _ => sink(Event::new(Kind::ReturnedOther, "", term.span)),
             }
         });
         let ends = term.kind.is_return() || term.kind.misses_return() || term.kind.as_computed().is_some();
-        if ends && situation.status == Status::Live {
+        if ends && !returned && situation.status == Status::Live {
             sink(Event::new(Kind::Left, LOST, term.span));
         }
     }

@@ -34,13 +34,10 @@ fn emitted(program: &Program, body: &Body) -> bool {
 pub fn places(program: &Program, most: u64) -> Vec<Placed> {
     let all = || program.bodies.iter().chain(&program.instances);
     let recursion = Recursion::of(all());
-    let mut placed = vec![];
-    for body in all().filter(|body| emitted(program, body)) {
-        let mut body = body.clone();
-        emptied::run(program, &mut body);
-        placed.extend(stack::judge(program, &body, most, &recursion));
-    }
-    placed
+    let mut bodies: Vec<Body> = all().filter(|body| emitted(program, body)).cloned().collect();
+    bodies.iter_mut().for_each(|body| emptied::run(program, body));
+    let helpers = stack::helpers::Helpers::of(program, &bodies);
+    bodies.iter().flat_map(|body| stack::judge(program, body, most, &recursion, &helpers)).collect()
 }
 
 /// Transforms every body that is emitted.

@@ -62,7 +62,7 @@ impl Report {
                     Diagnostic::note_at(codes::PLACED, placed.span, "this object stays in the heap")
                         .label(*at, why.clone())
                 }
-                Outcome::Large { .. } => {
+                Outcome::Large { .. } | Outcome::Made { .. } => {
                     let text = format!("this object stays in the heap: {TOO_LARGE}");
                     Diagnostic::note_at(codes::PLACED, placed.span, text)
                 }

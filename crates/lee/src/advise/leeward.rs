@@ -2,7 +2,7 @@
 //!
 //! The compiler puts small objects on the stack by itself, so these are no advice and are listed
 //! with `--explain` only. Advice is what it cannot do: an object that dies in its function and has
-//! no size that is small for certain.
+//! no size that is small for certain, or that a function makes which is called.
 
 use crate::failure::Failure;
 use crate::options::{verify_by_default, Options};
@@ -108,18 +108,23 @@ fn finding(
             finding.reason = "the compiler puts it on the stack by itself".into();
             finding.notes = ends(freed);
         }
-        Lies::Large { least, most, freed } => {
+        Lies::Large { least, most, freed } | Lies::Made { least, most, freed } => {
+            let made = matches!(placed.outcome, Lies::Made { .. });
+            let fits = most.is_some_and(|n| n <= wanted.max_size);
             finding.bytes = (Some(*least), most.filter(|&n| n <= u64::from(u32::MAX)));
             finding.notes = ends(freed);
             if *least > wanted.hybrid_size {
                 finding.reason = format!("it dies here, but never fits into --hybrid-size {}", wanted.hybrid_size);
-            } else if most == &Some(*least) {
+            } else if most == &Some(*least) && !fits {
                 finding.reason =
                     format!("it dies here, but {least} bytes are more than --max-size {}", wanted.max_size);
             } else {
-                finding.verdict = Verdict::Hybrid;
-                finding.stack = wanted.hybrid_size;
-                finding.reason = "it dies here, and its size has no small bound that the compiler knows".into();
+                let bytes = most.filter(|_| fits).map_or(wanted.hybrid_size, |n| n.max(1));
+                (finding.verdict, finding.stack) = (if made { Verdict::Caller } else { Verdict::Hybrid }, bytes);
+                finding.reason = match made {
+                    true => format!("`{}` makes it, and it dies here", finding.allocator),
+                    false => "it dies here, and its size has no small bound that the compiler knows".into(),
+                };
                 finding.no_patch = Some("patches are written for plain C".into());
             }
         }

@@ -14,8 +14,10 @@
 //! Frames grow by at most [`FRAME_SHARE`] objects' bytes, and not at all in functions that call
 //! themselves.
 
+pub mod helpers;
 pub mod reuse;
 
+use self::helpers::Helpers;
 use escape::owners::{follow_owners, is_owner, spread, Found, Freed, MOST_SITES};
 use flow::framework::Point;
 use flow::ranges::{Range, Ranges, Summaries};
@@ -56,6 +58,16 @@ pub enum Outcome {
         /// Where it is freed.
         freed: Vec<Span>,
     },
+    /// In the heap, because a function that is called here makes it. It dies in its function. Only
+    /// `judge` says so.
+    Made {
+        /// Bytes at least.
+        least: u64,
+        /// Bytes at most, if there is a bound.
+        most: Option<u64>,
+        /// Where it is freed.
+        freed: Vec<Span>,
+    },
     /// It takes the memory of what was freed there.
     Reused(Span),
 }
@@ -77,6 +89,8 @@ struct Site {
     bytes: Option<u64>,
     /// Where it stands.
     span: Span,
+    /// Whether it is a call of a function that makes the object.
+    called: bool,
 }
 
 /// Functions that may be entered again while they run, by direct calls.
@@ -123,7 +137,7 @@ pub const TOO_LARGE: &str = "its size is not known to be small enough";
 
 /// Moves what it can of one body to the stack; `most` is the size in bytes of the largest object.
 pub fn run(program: &mut Program, body: &mut Body, most: u64, recursion: &Recursion, placed: &mut Vec<Placed>) {
-    let decided = decide(program, body, (most, false), recursion, placed);
+    let decided = decide(program, body, (most, None), recursion, placed);
     let moved: Vec<(&Site, bool)> = decided.sites.iter().zip(decided.on_stack.iter().copied()).collect();
     if moved.iter().all(|m| !m.1) {
         return;
@@ -134,11 +148,17 @@ pub fn run(program: &mut Program, body: &mut Body, most: u64, recursion: &Recurs
     rewrite(program, body, &decided.sites, &cells, &decided.freed);
 }
 
-/// Says of every allocation of one body what `run` makes of it, and of those that are too large
-/// whether they die in the function.
-pub fn judge(program: &Program, body: &Body, most: u64, recursion: &Recursion) -> Vec<Placed> {
+/// Says of every allocation of one body what `run` makes of it, of those that are too large whether
+/// they die in the function, and of calls of `helpers` whether what they make dies here.
+pub fn judge(program: &Program, body: &Body, most: u64, recursion: &Recursion, helpers: &Helpers) -> Vec<Placed> {
     let mut placed = vec![];
-    decide(program, body, (most, true), recursion, &mut placed);
+    decide(program, body, (most, Some(&Helpers::default())), recursion, &mut placed);
+    if helpers.are_called(body) {
+        // Apart, for the compiler does not follow calls.
+        let mut more = vec![];
+        decide(program, body, (most, Some(helpers)), recursion, &mut more);
+        placed.extend(more.into_iter().filter(|p| matches!(p.outcome, Outcome::Made { .. })));
+    }
     placed
 }
 
@@ -151,11 +171,12 @@ struct Decided {
     freed: Vec<Freed>,
 }
 
-/// Decides about the sites of a body; `large`: those that are too large are followed, too.
+/// Decides about the sites of a body; `large`: those that are too large are followed, too, and calls
+/// of these helpers.
 fn decide(
     program: &Program,
     body: &Body,
-    (most, large): (u64, bool),
+    (most, large): (u64, Option<&Helpers>),
     recursion: &Recursion,
     placed: &mut Vec<Placed>,
 ) -> Decided {
@@ -183,6 +204,7 @@ fn decide(
         let small = site.bytes.filter(|&bytes| bytes <= most);
         let outcome = match found.refused.get(n).and_then(Option::as_ref).filter(|_| !source::broken!(38)) {
             Some((why, at)) => stays(why, *at),
+            None if site.called => Outcome::Made { least: site.least, most: site.bytes, freed: freed() },
             None => match small {
                 None => Outcome::Large { least: site.least, most: site.bytes, freed: freed() },
                 Some(bytes) if bytes > room => {
@@ -230,13 +252,25 @@ fn followed(program: &Program, body: &Body, sites: &[Site]) -> Found {
     found
 }
 
-/// Allocations of a size that is small enough; `large`: of any size.
-fn sites(program: &Program, body: &Body, (most, large): (u64, bool), placed: &mut Vec<Placed>) -> Vec<Site> {
+/// Allocations of a size that is small enough; `large`: of any size, and calls of these helpers.
+fn sites(
+    program: &Program,
+    body: &Body,
+    (most, large): (u64, Option<&Helpers>),
+    placed: &mut Vec<Placed>,
+) -> Vec<Site> {
     let mut sites = vec![];
     let mut ranges: Option<Option<Ranges>> = None;
     let summaries = Summaries::default();
     for (b, block) in body.blocks.iter().enumerate() {
         for (n, stmt) in block.stmts.iter().enumerate() {
+            let at = Point { block: BlockId(b as u32), stmt: n };
+            if let Some((dest, made)) = large.and_then(|helpers| helpers.called(stmt)) {
+                if is_owner(program, body, dest) && sites.len() < MOST_SITES && !stmt.is_unsafe {
+                    sites.push(Site { at, dest, span: stmt.span, called: true, ..made.clone() });
+                }
+                continue;
+            }
             let Some((dest, value)) = stmt.kind.as_assign() else { continue };
             let Some(Allocation {
                 elem,
@@ -255,7 +289,6 @@ fn sites(program: &Program, body: &Body, (most, large): (u64, bool), placed: &mu
             if !is_owner(program, body, dest) || sites.len() >= MOST_SITES {
                 continue;
             }
-            let at = Point { block: BlockId(b as u32), stmt: n };
             let elements = match count {
                 Operand::Const(Const::Int(n, _)) => Some(Range::single(*n)),
                 Operand::Const(_) => None,
@@ -269,9 +302,9 @@ fn sites(program: &Program, body: &Body, (most, large): (u64, bool), placed: &mu
             let least = elements.and_then(|r| with_end(r.lo)?.checked_mul(size?)).unwrap_or(0);
             let elements = elements.and_then(|r| with_end(r.hi));
             let bytes = elements.zip(size).and_then(|(n, size)| n.checked_mul(size)).filter(|b| *b > 0);
-            if large || bytes.is_some_and(|b| b <= most) {
+            if large.is_some() || bytes.is_some_and(|b| b <= most) {
                 let elements = elements.unwrap_or(0);
-                sites.push(Site { at, dest, elem: *elem, elements, least, bytes, span: stmt.span });
+                sites.push(Site { at, dest, elem: *elem, elements, least, bytes, span: stmt.span, called: false });
             } else {
                 let outcome = Outcome::Heap(TOO_LARGE.to_string(), stmt.span);
                 placed.push(Placed { span: stmt.span, outcome });
