@@ -46,6 +46,7 @@ struct lee_process {
         unsigned kept_count;
     } arenas;
     struct lee_address_table *pids; /* its names of processes, by their records (process_spawn.c) */
+    int (*entry)(void *); /* what it began with; null of a thread's own */
     struct lee_process_lists lists; /* if it was spawned */
     /* Of a process that was spawned; it lies at the top of the stack of its first task. */
     uintptr_t high; /* of that stack; 0 for the process of a thread */

@@ -52,7 +52,6 @@ struct lee_pid {
 /* What lies on the stack of a new process, above what it uses. */
 struct beginning {
     struct lee_process process;
-    int (*entry)(void *);
     void *arguments;
     size_t bytes;
     const struct lee_owned *owned; /* what the arguments own; null: nothing, or the process has taken it */
@@ -367,7 +366,7 @@ static void begin(void) {
         lee_parts_arrive(arguments, taken, bytes, beginning->owned, took, beginning);
         arguments = taken;
     }
-    int status = beginning->entry(arguments);
+    int status = lee_process->entry(arguments);
     if (lee_files_return != NULL)
         lee_files_return();
     lee_process_end(LEE_RETURNED, status, NULL, 0);
@@ -388,7 +387,7 @@ static struct lee_process *make(int (*entry)(void *), const void *arguments, siz
     process->blocks.next = process->blocks.previous = &process->blocks;
     process->tasks.first.low = low;
     process->tasks.first.high = place; /* what lies above are no words of the stack */
-    beginning->entry = entry;
+    process->entry = entry;
     uintptr_t top = (place - bytes) & ~(uintptr_t)15;
     if (bytes > 0)
         memcpy((void *)top, arguments, bytes);

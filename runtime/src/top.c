@@ -95,6 +95,9 @@ static const char *state_of(const struct lee_process *process, bool receives) {
     return receives ? "receiving" : "waiting";
 }
 
+/* The linker's: where the program begins in memory. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+
 static void put_process(const struct lee_process *process) {
     struct lee_text line = {.length = 0};
     size_t messages = 0;
@@ -112,6 +115,7 @@ static void put_process(const struct lee_process *process) {
     put_number(&line, process->uses[LEE_GROUP_TASKS]);
     put_number(&line, process->uses[LEE_GROUP_ENDPOINTS]);
     put_number(&line, messages);
+    put_number(&line, process->entry == NULL ? 0 : (uintptr_t)process->entry - (uintptr_t)__ehdr_start);
     put_line(&line);
 }
 

@@ -4,7 +4,8 @@
 mod support;
 
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -133,6 +134,8 @@ fn a_program_tells_what_its_processes_do() {
         assert_eq!((idle["endpoints"].as_u64(), idle["shut"].as_bool()), (Some(2), Some(false)));
         let waits = find(&told, "processes", "state", &Value::from("receiving"));
         assert_eq!((waits["endpoints"].as_u64(), waits["messages"].as_u64()), (Some(2), Some(1)));
+        assert_eq!(waits["name"], "waits");
+        find(&told, "processes", "name", &Value::from("spins"));
         // A process is in a custodian of its own, below the one that it was spawned in.
         let home = find(&told, "custodians", "id", &waits["custodian"]);
         assert!(home["id"] == idle["id"] || home["parent"] == idle["id"], "{told}");
@@ -160,7 +163,51 @@ fn a_program_is_found_by_its_number_and_drawn() {
     let running = Running::new(&folder, Some("socket"), &[]);
     let text = lee_in(&folder, &["top", "--once", &running.child.id().to_string()]).expect(0).out;
     assert!(text.starts_with(&format!("program {}: 2 processes in ", running.child.id())), "{text}");
-    assert!(text.lines().any(|line| line.contains(" receiving ") && line.ends_with('1')), "{text}");
+    assert!(text.lines().any(|line| line.contains(" receiving ") && line.ends_with(" 1  waits")), "{text}");
+}
+
+/// The status line, and the body.
+fn get(address: &str, host: &str, path: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    (head.lines().next().unwrap().to_string(), body.to_string())
+}
+
+/// The command that serves a page, until it is dropped.
+struct Page(Child);
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_page_shows_it_in_a_browser() {
+    let folder = fresh("top-page");
+    let running = Running::new(&folder, Some("socket"), &[]);
+    let mut command = Command::new(support::lee());
+    let child = command.current_dir(&folder).args(["top", "--page", "socket"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut page = Page(child);
+    let mut line = String::new();
+    BufReader::new(page.0.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("http://").unwrap().trim_end_matches('/').to_string();
+    let (status, body) = get(&address, &address, "/");
+    assert!(status.contains(" 200 ") && body.contains("<title>lee top</title>"), "{status} {body}");
+    let (status, body) = get(&address, &address, "/top.json");
+    let value: Value = serde_json::from_str(&body).unwrap();
+    assert!(status.contains(" 200 "), "{status}");
+    assert_eq!(value["pid"], u64::from(running.child.id()));
+    assert!(get(&address, &address, "/etc/passwd").0.contains(" 404 "));
+    // A site whose name leads to this machine.
+    assert!(get(&address, "example.org", "/top.json").0.contains(" 403 "));
+    running.end();
+    let (status, body) = get(&address, &address, "/top.json");
+    assert!(status.contains(" 503 ") && body.contains("no program answers"), "{status} {body}");
 }
 
 #[test]
@@ -205,6 +252,9 @@ fn wrong_usage_is_told() {
         (&["top"][..], 2),
         (&["top", "a", "b"], 2),
         (&["top", "--frob", "a"], 2),
+        (&["top", "--page=x", "a"], 2),
+        (&["top", "--page=70000", "a"], 2),
+        (&["top", "--page", "nothing"], 1),
         (&["top", "nothing"], 1),
         (&["top", "4000000000"], 1),
     ] {

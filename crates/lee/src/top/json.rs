@@ -46,9 +46,17 @@ fn custodian(out: &mut String, c: &Custodian) -> std::fmt::Result {
 fn process(out: &mut String, p: &Process) -> std::fmt::Result {
     // The state is a word of the runtime's; what is not is left out.
     let state: String = p.state.chars().filter(char::is_ascii_lowercase).collect();
+    // So is a name, which the program's file gives, and which could be any bytes.
+    let name: Option<String> = p.name.as_ref().map(|name| name.chars().filter(|c| is_plain(*c)).collect());
+    let name = name.map_or("null".to_string(), |name| format!("\"{name}\""));
     write!(
         out,
-        "{{\"id\":{},\"custodian\":{},\"state\":\"{state}\",\"bytes\":{},\"tasks\":{},\"endpoints\":{},\"messages\":{}}}",
+        "{{\"id\":{},\"custodian\":{},\"state\":\"{state}\",\"bytes\":{},\"tasks\":{},\"endpoints\":{},\"messages\":{},\"name\":{name}}}",
         p.id, p.custodian, p.bytes, p.tasks, p.endpoints, p.messages
     )
+}
+
+/// A letter, digit or underscore of any language.
+fn is_plain(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '$'
 }

@@ -1,22 +1,27 @@
 //! `lee top PATH|PID`: what the processes and custodians of a running program do, read from its
-//! socket (`runtime/src/top.c`): as a table that is drawn again each second, once, or as JSON.
+//! socket (`runtime/src/top.c`): as tables that are drawn again each second, once, as JSON, or as a
+//! page for a browser.
 
 mod draw;
 mod json;
+mod names;
+mod page;
 mod read;
+mod rows;
+mod screen;
 #[cfg(test)]
 mod tests;
 
 use crate::failure::{Failure, Outcome};
 use crate::{help, report};
+use names::Names;
+use read::Answer;
+use rows::Order;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-/// Between two pictures.
-const PAUSE: Duration = Duration::from_secs(1);
 /// Lines of processes and custodians that `--once` prints, each.
 const ROWS: usize = 40;
 
@@ -26,6 +31,22 @@ enum Form {
     Live,
     Once,
     Json,
+    /// On that port; 0: one that is free.
+    Page(u16),
+}
+
+/// The program that is asked.
+struct Asked {
+    path: PathBuf,
+    names: Names,
+}
+
+impl Asked {
+    fn ask(&mut self) -> Outcome<Answer> {
+        let mut answer = read::ask(&self.path)?;
+        self.names.give(&mut answer);
+        Ok(answer)
+    }
 }
 
 /// Runs the command.
@@ -35,6 +56,8 @@ pub fn main(rest: Vec<OsString>) -> Outcome<i32> {
         match &*word.to_string_lossy() {
             "--json" => form = Form::Json,
             "--once" => form = Form::Once,
+            "--page" => form = Form::Page(0),
+            option if option.starts_with("--page=") => form = Form::Page(port(option)?),
             "-h" | "--help" => {
                 report::output(help::TOP)?;
                 return Ok(0);
@@ -52,28 +75,21 @@ pub fn main(rest: Vec<OsString>) -> Outcome<i32> {
         Some(pid) if !Path::new(place).exists() => socket_of(pid)?,
         _ => PathBuf::from(place),
     };
+    let mut asked = Asked { path, names: Names::default() };
     match form {
-        Form::Json => report::output(&json::write(&read::ask(&path)?)).map(|()| 0),
-        Form::Live if std::io::stdout().is_terminal() => watch(&path),
-        Form::Live | Form::Once => report::output(&draw::table(&read::ask(&path)?, None, ROWS)).map(|()| 0),
+        Form::Json => report::output(&json::write(&asked.ask()?)).map(|()| 0),
+        Form::Page(port) => page::serve(&mut asked, port),
+        Form::Live if std::io::stdout().is_terminal() => screen::watch(&mut asked),
+        Form::Live | Form::Once => {
+            let rows = rows::rows(&asked.ask()?, None, Order::default());
+            report::output(&draw::text(&rows, ROWS)).map(|()| 0)
+        }
     }
 }
 
-/// Draws until the program ends, or an interrupt ends this one.
-fn watch(path: &Path) -> Outcome<i32> {
-    let mut before = None;
-    loop {
-        let now = match read::ask(path) {
-            Ok(now) => now,
-            Err(failure) if before.is_none() => return Err(failure),
-            Err(_) => return Ok(0), // the program has ended
-        };
-        let text = draw::table(&now, before.as_ref(), draw::rows_of_terminal());
-        // To the upper left corner; each line ends by clearing what was there; then what is below.
-        report::output(&format!("\x1b[H{}\x1b[J", text.replace('\n', "\x1b[K\n")))?;
-        before = Some(now);
-        std::thread::sleep(PAUSE);
-    }
+fn port(option: &str) -> Outcome<u16> {
+    let number = option.strip_prefix("--page=").and_then(|number| number.parse().ok());
+    number.ok_or_else(|| Failure::usage(format!("'{option}' names no port; write --page=8090")))
 }
 
 /// The socket that `LEE_TOP` names for a program that runs.

@@ -45,6 +45,10 @@ pub struct Process {
     pub endpoints: u64,
     /// That have arrived and were not received.
     pub messages: u64,
+    /// What it began with: its place in the program's file, as memory has it; 0: not known.
+    pub entry: u64,
+    /// Of the function that it began with, if the program's file says so.
+    pub name: Option<String>,
 }
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -113,6 +117,8 @@ pub fn parse(text: &str) -> Option<Answer> {
                 tasks: number(5)?,
                 endpoints: number(6)?,
                 messages: number(7)?,
+                entry: number(8)?,
+                name: None,
             }),
             "end" => ended = true,
             "cut" => (ended, answer.cut) = (true, true),
