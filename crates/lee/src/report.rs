@@ -5,6 +5,7 @@ use crate::options::{Color, Format, Options};
 use port::Finding;
 use source::render::{self, Style};
 use source::{Diagnostic, Level, PlacedFix, Sink, SourceMap};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Error, ErrorKind, IsTerminal, Write};
 use std::mem::ManuallyDrop;
@@ -85,6 +86,9 @@ const MOST: usize = 100;
 /// more reports than are shown, errors are shown before others.
 pub fn render(options: &Options, map: &SourceMap, sink: &Sink, more: &[Finding]) -> String {
     let mut all: Vec<&Diagnostic> = sink.all.iter().filter(|d| wanted(options, d)).collect();
+    // What is checked for characters and for other types may have one mistake.
+    let mut seen = HashSet::new();
+    all.retain(|d| seen.insert((d.span, d.message.as_str())));
     let left = all.len().saturating_sub(MOST);
     if left > 0 {
         all.sort_by_key(|d| d.level != Level::Error);

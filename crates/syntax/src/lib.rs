@@ -10,5 +10,6 @@ pub mod preprocess;
 pub mod print;
 mod scope;
 pub mod token;
+pub mod wrappers;
 
 pub use parser::{parse, Dialect, ParseOptions, MAX_CHAIN, MAX_DEPTH};

@@ -71,6 +71,8 @@ impl Checker<'_> {
     }
 
     fn call_function(&mut self, id: FuncId, at: Span, args: &[ast::Expr], span: Span, expected: Option<Ty>) -> Expr {
+        self.program.functions[id.0 as usize].used = true;
+        let id = self.wrapper_for(id, expected);
         let function = &mut self.program.functions[id.0 as usize];
         function.used = true;
         let (ty, trust, name, generic) = (function.ty, function.trust, function.name, function.type_params);
@@ -96,6 +98,19 @@ impl Checker<'_> {
         let fty = self.instantiate(&fty);
         let values = self.arguments(&fty, args, why, span, Some(name));
         self.finish_call(Callee::Direct(FuncRef { func: id, args: type_args }), &fty, values, span)
+    }
+
+    /// The function that a wrapper of an allocator is for what its result is wanted for.
+    fn wrapper_for(&self, id: FuncId, expected: Option<Ty>) -> FuncId {
+        let Some(function) = self.program.functions.get(id.0 as usize).filter(|f| f.type_params == 1) else {
+            return id;
+        };
+        let wanted = expected.and_then(|ty| self.program.types.as_pointer(ty)).map(|p| p.target.ty);
+        let is_char = wanted.is_some_and(|ty| matches!(self.kind(ty), TyKind::Int(IntKind::Char)));
+        match self.scopes.lookup(syntax::wrappers::of_characters(function.name)) {
+            Some(Entity::Func(own)) if is_char => *own,
+            _ => id,
+        }
     }
 
     /// A function type for one call: its region variables are found out there.
@@ -410,7 +425,9 @@ impl Checker<'_> {
             );
             return;
         }
-        if !zero || !whole {
+        // Of a type parameter the number of bytes is checked when the program runs.
+        let checked_later = matches!(self.kind(target), TyKind::Param(_));
+        if !zero || !(whole || checked_later) {
             let text = self.show(target);
             self.error_help(
                 codes::TYPE,

@@ -335,6 +335,7 @@ impl<'a> Checker<'a> {
                     && f.trust == Trust::Checked
                     && !f.attrs.iter().any(|a| a.contains("unused"))
             })
+            .filter(|f| !syntax::wrappers::is_of_characters(f.name))
             // An interface offers functions; nobody needs all of them.
             .filter(|f| !self.map.is_system(f.span.lo) && !self.map.file_at(f.span.lo).ends_with(".lh"))
             .map(|f| (f.span, f.name))

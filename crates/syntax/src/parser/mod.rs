@@ -63,7 +63,11 @@ impl ParseOptions {
 pub fn parse(map: &SourceMap, options: ParseOptions, sink: &mut Sink) -> Unit {
     let mut found = Sink::default();
     let tokens = lexer::lex(&map.text, &mut found);
-    let unit = Parser::new(map, options, tokens, &mut found).unit();
+    let dialect = options.dialect;
+    let mut unit = Parser::new(map, options, tokens, &mut found).unit();
+    if dialect == Dialect::Leeward {
+        crate::wrappers::make_generic(&mut unit);
+    }
     // What the lexer found and what the parser found belong together, line by line.
     found.all.sort_by_key(|diagnostic| diagnostic.span.lo);
     sink.all.append(&mut found.all);
