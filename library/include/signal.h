@@ -15,12 +15,9 @@ enum lee_signal_way { LEE_SIGNAL_ERROR = -1, LEE_SIGNAL_DEFAULT, LEE_SIGNAL_IGNO
 #define SIG_IGN LEE_SIGNAL_IGNORE
 #define SIG_ERR LEE_SIGNAL_ERROR
 
-/* `signal(SIGPIPE, SIG_IGN)`: what the signal did before, or SIG_ERR. A handler is refused. */
-trusted int lee_signal_set(int number, int way);
-static inline enum lee_signal_way lee_signal(int number, enum lee_signal_way way) {
-    return (enum lee_signal_way)lee_signal_set(number, way);
-}
-#define signal(number, way) _Generic((way), enum lee_signal_way: lee_signal, int: lee_signal, default: signal)(number, way)
+/* `signal(SIGPIPE, SIG_IGN)`: what the signal did before, or SIG_ERR. A handler is refused. No macro: a program may
+ * have a field of this name. */
+trusted enum lee_signal_way signal(int number, int way) __asm__("lee_signal_set");
 
 trusted int raise(int number);
 trusted int kill(pid_t process, int number);

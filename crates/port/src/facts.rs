@@ -1,7 +1,7 @@
 //! What conditions around an access say of its index.
 
-use rustc_hash::FxHashMap;
-use typing::tree::{BinOp, Body, Conv, Expr, ExprKind, Init, LocalId, Stmt, StmtKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+use typing::tree::{BinOp, Body, Callee, Conv, Expr, ExprKind, Init, LocalId, Program, Stmt, StmtKind};
 use typing::types::{Ty, TyKind, TypeStore};
 use typing::walk::{children, stmt_children, Part};
 
@@ -32,6 +32,8 @@ pub struct Facts {
     pub changes: FxHashMap<LocalId, Changes>,
     /// Indices with what they are below, innermost last.
     pub below: Vec<(LocalId, Limit)>,
+    /// Locals that get lengths of strings.
+    lengths: FxHashSet<LocalId>,
     /// A jump may lead past a condition, so conditions say nothing.
     jumps: bool,
 }
@@ -77,9 +79,12 @@ pub fn constant(e: &Expr) -> Option<i128> {
 
 impl Facts {
     /// Reads how the locals of a function change.
-    pub fn of(body: &Body) -> Facts {
+    pub fn of(tree: &Program, body: &Body) -> Facts {
         let mut facts = Facts::default();
         body.block.stmts.iter().for_each(|s| facts.stmt(s));
+        let mut lengths = FxHashMap::default();
+        body.block.stmts.iter().for_each(|s| lengths_of_stmt(tree, s, &mut lengths));
+        facts.lengths = lengths.into_iter().filter(|(id, all)| *all && id.0 >= body.params).map(|(id, _)| id).collect();
         facts.jumps = body.block.stmts.iter().any(|s| jumps_past_conditions(s, false, false));
         facts
     }
@@ -122,6 +127,17 @@ impl Facts {
             _ => {}
         }
         children(e, &mut |child| self.expr(child));
+    }
+
+    /// Whether a value is the length of a string, or less.
+    pub fn is_length(&self, tree: &Program, e: &Expr) -> bool {
+        match &*e.kind {
+            ExprKind::Convert(Conv::Numeric, inner) | ExprKind::Binary(BinOp::Sub | BinOp::Div, inner, _) => {
+                self.is_length(tree, inner)
+            }
+            ExprKind::Load(place) => matches!(&*place.kind, ExprKind::Local(id) if self.lengths.contains(id)),
+            _ => is_strlen(tree, e),
+        }
     }
 
     /// Whether the local has the value of its declaration, or of the call, throughout.
@@ -173,6 +189,46 @@ impl Facts {
         let Some(id) = read_local(types, index) else { return vec![] };
         self.below.iter().filter(|(i, _)| *i == id).map(|(_, limit)| *limit).collect()
     }
+}
+
+/// Whether a value is the length of a string, or less.
+fn is_strlen(tree: &Program, e: &Expr) -> bool {
+    match &*e.kind {
+        ExprKind::Convert(Conv::Numeric, inner) | ExprKind::Binary(BinOp::Sub, inner, _) => is_strlen(tree, inner),
+        ExprKind::Call(Callee::Direct(f), ..) => {
+            let function = tree.functions.get(f.func.0 as usize);
+            function.is_some_and(|f| matches!(f.name.as_str(), "strlen" | "lee_strlen"))
+        }
+        _ => false,
+    }
+}
+
+/// Notes for each local that gets a value whether all of them are lengths of strings, or less.
+fn lengths_of_stmt(tree: &Program, s: &Stmt, all: &mut FxHashMap<LocalId, bool>) {
+    if let StmtKind::Declare(local, Some(Init::Expr(e))) = &s.kind {
+        *all.entry(*local).or_insert(true) &= is_strlen(tree, e);
+    }
+    stmt_children(s, &mut |part| match part {
+        Part::Expr(e) => lengths_of_expr(tree, e, all),
+        Part::Stmt(s) => lengths_of_stmt(tree, s, all),
+    });
+}
+
+fn lengths_of_expr(tree: &Program, e: &Expr, all: &mut FxHashMap<LocalId, bool>) {
+    let mut note = |place: &Expr, is_length: bool| {
+        if let ExprKind::Local(id) = *place.kind {
+            *all.entry(id).or_insert(true) &= is_length;
+        }
+    };
+    match &*e.kind {
+        ExprKind::Assign(place, value) => note(place, is_strlen(tree, value)),
+        ExprKind::AssignOp(op, _, place, _) => note(place, *op == BinOp::Sub),
+        ExprKind::IncDec(place, up, _) => note(place, !up),
+        ExprKind::AddrOf(place) => note(place, false),
+        ExprKind::StmtExpr(block, _) => block.stmts.iter().for_each(|s| lengths_of_stmt(tree, s, all)),
+        _ => {}
+    }
+    children(e, &mut |child| lengths_of_expr(tree, child, all));
 }
 
 /// Whether a statement has a label that is `within` a condition of the function, or a `case` that

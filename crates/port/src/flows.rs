@@ -7,7 +7,7 @@ use crate::Unit;
 use rustc_hash::{FxHashMap, FxHashSet};
 use source::{Span, Symbol};
 use typing::tree::*;
-use typing::types::{ArrayLen, Bounds, CountExpr, Qty, Ty, TyKind};
+use typing::types::{ArrayLen, Bounds, CountExpr, Qty, RecordKind, Ty, TyKind};
 use typing::walk::{children, stmt_children, Part};
 
 /// Where a pointer value comes from.
@@ -39,6 +39,18 @@ pub struct Demand {
     pub back: bool,
     /// It is read as a string.
     pub string: bool,
+    /// Elements are written that may be after the end of the string there.
+    pub filled: bool,
+}
+
+impl Demand {
+    /// What both are needed for.
+    pub fn add(&mut self, other: Demand) {
+        self.bounds |= other.bounds;
+        self.back |= other.back;
+        self.string |= other.string;
+        self.filled |= other.filled;
+    }
 }
 
 /// All that was found.
@@ -104,7 +116,7 @@ pub fn collect(units: &[Unit], slots: Slots) -> Flows {
                 flows.lost_in.push((n, function.span));
                 continue;
             }
-            let facts = Facts::of(body);
+            let facts = Facts::of(unit.tree, body);
             if let (Some((key, ty)), Some(_)) = (own_function(units, n, func), unit.tree.functions.get(id)) {
                 let params = unit.tree.types.as_func(ty).map(|f| f.params.clone()).unwrap_or_default();
                 let whole = |k: &usize| {
@@ -113,7 +125,8 @@ pub fn collect(units: &[Unit], slots: Slots) -> Flows {
                 };
                 flows.steady.insert(key, (0..params.len()).filter(whole).collect());
             }
-            let mut walk = Walk { units, unit: n, tree: unit.tree, func, facts, out: &mut flows };
+            let mut walk =
+                Walk { units, unit: n, tree: unit.tree, func, facts, seen: vec![], short: vec![], out: &mut flows };
             body.block.stmts.iter().for_each(|s| walk.stmt(s));
         }
     }
@@ -126,8 +139,15 @@ struct Walk<'a, 'f> {
     tree: &'a Program,
     func: FuncId,
     facts: Facts,
+    /// Elements that conditions around read, innermost last.
+    seen: Vec<Element>,
+    /// Locals that conditions around hold below the length of a string.
+    short: Vec<LocalId>,
     out: &'f mut Flows,
 }
+
+/// `p[i]`, or `*p` without an index.
+type Element = (Node, Option<LocalId>);
 
 /// A pointer value without conversions that keep its elements.
 fn pointer(e: &Expr) -> &Expr {
@@ -151,7 +171,12 @@ impl Walk<'_, '_> {
             ExprKind::Global(id) => Some((self.out.slots.global(self.units, self.unit, *id)?, 0)),
             ExprKind::Field(base, n) => {
                 let record = self.tree.types.as_record(base.ty.ty)?;
-                Some((self.out.slots.field(self.units, self.unit, record, *n)?, 0))
+                let node = (self.out.slots.field(self.units, self.unit, record, *n)?, 0);
+                // What another member holds may be read.
+                if self.tree.types.record(record).kind == RecordKind::Union && self.is_pointer(place.ty.ty) {
+                    self.out.edges.push((Source::Unknown, node));
+                }
+                Some(node)
             }
             ExprKind::Deref(p) | ExprKind::IndexPointer(p, _) => self.behind(p),
             ExprKind::IndexArray(a, _) => self.place(a).map(|(slot, depth)| (slot, depth + 1)),
@@ -305,10 +330,7 @@ impl Walk<'_, '_> {
     }
 
     fn need_node(&mut self, node: Node, demand: Demand) {
-        let known = self.out.demands.entry(node).or_default();
-        known.bounds |= demand.bounds;
-        known.back |= demand.back;
-        known.string |= demand.string;
+        self.out.demands.entry(node).or_default().add(demand);
     }
 
     fn flow(&mut self, value: &Expr, to: Node) {
@@ -356,8 +378,61 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// The element that a place is, without conversions.
+    fn element(&mut self, place: &Expr) -> Option<Element> {
+        let (base, index) = match &*place.kind {
+            ExprKind::Deref(base) => (base, None),
+            ExprKind::IndexPointer(base, index) => (base, Some(read_local(&self.tree.types, index)?)),
+            _ => return None,
+        };
+        match &*pointer(base).kind {
+            ExprKind::Load(place) => Some((self.place(place)?, index)),
+            _ => None,
+        }
+    }
+
+    /// Adds what a condition reads of strings, and what it holds below their lengths.
+    fn see(&mut self, e: &Expr) {
+        match &*e.kind {
+            ExprKind::Load(place) => {
+                let element = self.element(place);
+                self.seen.extend(element);
+            }
+            ExprKind::Binary(BinOp::Lt | BinOp::Le, low, high) | ExprKind::Binary(BinOp::Gt | BinOp::Ge, high, low) => {
+                let is_short = self.facts.is_length(self.tree, high);
+                self.short.extend(read_local(&self.tree.types, low).filter(|_| is_short));
+            }
+            _ => {}
+        }
+        children(e, &mut |child| self.see(child));
+    }
+
+    /// An element of a pointer is written. What was read as part of a string, or is below its
+    /// length, is within it.
+    fn fill(&mut self, place: &Expr) {
+        let base = match &*place.kind {
+            ExprKind::Deref(base) => base,
+            ExprKind::IndexPointer(base, index) => {
+                let is_short = read_local(&self.tree.types, index).is_some_and(|id| self.short.contains(&id));
+                if is_short || constant(index) == Some(0) || self.facts.is_length(self.tree, index) {
+                    return;
+                }
+                base
+            }
+            _ => return,
+        };
+        if matches!((&*place.kind, &*pointer(base).kind), (ExprKind::Deref(_), ExprKind::AddrOf(_))) {
+            return;
+        }
+        let element = self.element(place);
+        if element.is_none_or(|element| !self.seen.contains(&element)) {
+            self.need(base, Demand { filled: true, ..Demand::default() });
+        }
+    }
+
     fn stmt(&mut self, s: &Stmt) {
         let before = self.facts.below.len();
+        let (seen, short) = (self.seen.len(), self.short.len());
         let types = &self.tree.types;
         match &s.kind {
             StmtKind::Declare(local, Some(init)) => {
@@ -376,7 +451,10 @@ impl Walk<'_, '_> {
                 start.iter().for_each(|s| self.stmt(s));
                 self.expr(condition);
                 self.facts.assume(types, condition, body);
+                self.see(condition);
                 self.stmt(body);
+                self.seen.truncate(seen);
+                self.short.truncate(short);
                 self.facts.below.truncate(before);
                 step.iter().for_each(|e| self.expr(e));
                 return;
@@ -384,7 +462,10 @@ impl Walk<'_, '_> {
             StmtKind::If(condition, then, other) => {
                 self.expr(condition);
                 self.facts.assume(types, condition, then);
+                self.see(condition);
                 self.stmt(then);
+                self.seen.truncate(seen);
+                self.short.truncate(short);
                 self.facts.below.truncate(before);
                 other.iter().for_each(|s| self.stmt(s));
                 return;
@@ -392,7 +473,10 @@ impl Walk<'_, '_> {
             StmtKind::While(condition, body) => {
                 self.expr(condition);
                 self.facts.assume(types, condition, body);
+                self.see(condition);
                 self.stmt(body);
+                self.seen.truncate(seen);
+                self.short.truncate(short);
                 self.facts.below.truncate(before);
                 return;
             }
@@ -408,9 +492,11 @@ impl Walk<'_, '_> {
     fn expr(&mut self, e: &Expr) {
         let bounds = Demand { bounds: true, ..Demand::default() };
         match &*e.kind {
-            ExprKind::Assign(place, _) | ExprKind::AssignOp(_, _, place, _) | ExprKind::IncDec(place, ..) => {
+            ExprKind::Assign(place, _) => {
                 self.write(place);
+                self.fill(place);
             }
+            ExprKind::AssignOp(_, _, place, _) | ExprKind::IncDec(place, ..) => self.write(place),
             // The address of a part is not followed.
             ExprKind::AddrOf(place) if matches!(*place.kind, ExprKind::Field(..) | ExprKind::IndexArray(..)) => {
                 self.write(place);

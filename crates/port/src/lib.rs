@@ -15,10 +15,11 @@ pub mod facts;
 pub mod flows;
 pub mod lost;
 pub mod read_only;
+pub mod regions;
 pub mod slots;
 pub mod words;
 
-use source::{Code, Diagnostic, Level, PlacedFix, SourceMap, Span};
+use source::{Code, Diagnostic, Lack, Level, PlacedFix, SourceMap, Span};
 use syntax::ast;
 use typing::tree::Program;
 
@@ -34,6 +35,8 @@ pub struct Unit<'a> {
     pub mistakes: Vec<Span>,
     /// Whether the parser skipped text.
     pub skipped: bool,
+    /// Parameters, by their names' places, that lack a word of regions.
+    pub lacks: Vec<(Span, Lack)>,
 }
 
 impl<'a> Unit<'a> {
@@ -44,8 +47,10 @@ impl<'a> Unit<'a> {
         let errors = || reports.iter().filter(|d| d.level == Level::Error);
         // A report about missing words leaves the tree as it is, or an expression without a type,
         // which is seen; so does what the analyses after the types say.
-        use typing::codes::{BOUNDS, CONST, TERMINATOR};
-        let words = |d: &Diagnostic| d.subject.is_some() || of(&[BOUNDS, TERMINATOR, CONST], d);
+        use typing::codes::{BOUNDS, CONST, TERMINATOR, UNSAFE};
+        // What only unsafe code may do is in the tree all the same, assembly of the file aside.
+        let whole = |d: &Diagnostic| of(&[UNSAFE], d) && tree.asm.is_empty();
+        let words = |d: &Diagnostic| d.subject.is_some() || of(&[BOUNDS, TERMINATOR, CONST], d) || whole(d);
         let mistaken = |d: &&Diagnostic| is_syntax(d) || of(typing::codes::ALL, d) && !words(d);
         Unit {
             map,
@@ -53,6 +58,7 @@ impl<'a> Unit<'a> {
             tree,
             mistakes: errors().filter(mistaken).map(|d| d.span).collect(),
             skipped: errors().any(is_syntax),
+            lacks: errors().filter_map(|d| Some((d.subject?, d.lacks?))).collect(),
         }
     }
 }
@@ -72,6 +78,8 @@ pub enum Kind {
     Count,
     /// `fat`
     Fat,
+    /// `@name`: the result lives as long as a parameter.
+    Region,
     /// What a single report says.
     Report,
 }
@@ -86,6 +94,7 @@ impl Kind {
             Kind::String => "null_terminated",
             Kind::Count => "counted_by",
             Kind::Fat => "fat",
+            Kind::Region => "regions",
             Kind::Report => "as the report says",
         }
     }

@@ -42,7 +42,7 @@ pub struct SlotSite {
     pub unit: usize,
     /// Where its `*`s stand.
     pub site: Site,
-    /// The names of all parameters, if it is a parameter.
+    /// The names of all parameters, if it is a parameter or a result.
     pub params: Vec<Option<Symbol>>,
 }
 
@@ -185,7 +185,8 @@ impl Slots {
         if let Some(&known) = self.ids.get(&key) {
             return Some(known);
         }
-        let sites = self.function_sites(units, unit, &func, |site| Some((site.result.clone(), vec![])));
+        let names = |site: &crate::declarators::FunctionSite| site.params.iter().map(|p| p.0).collect();
+        let sites = self.function_sites(units, unit, &func, |site| Some((site.result.clone(), names(site))));
         Some(self.intern(key.clone(), || Slot { key, steps: steps(program, ty), sites }))
     }
 

@@ -4,6 +4,7 @@ use crate::counts;
 use crate::declarators::Site;
 use crate::flows::{Demand, Flows, Source};
 use crate::read_only;
+use crate::regions;
 use crate::slots::{place_of, Key, Node, SlotSite};
 use crate::{Finding, Kind, Unit};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -23,7 +24,9 @@ pub fn choose(units: &[Unit], flows: &Flows, closed: &dyn Fn(&str) -> bool) -> V
             continue;
         }
         if demand.string && step.character {
-            let words = if demand.back { "fat null_terminated" } else { "null_terminated" };
+            // Writing after the end of a plain string is a fault.
+            let whole = demand.back || demand.filled;
+            let words = if whole { "fat null_terminated" } else { "null_terminated" };
             all.extend(finding(units, flows, &clusters, node, Kind::String, Applicability::Likely, |_| {
                 Some(words.to_string())
             }));
@@ -48,6 +51,7 @@ pub fn choose(units: &[Unit], flows: &Flows, closed: &dyn Fn(&str) -> bool) -> V
                 .or_else(|| finding(units, flows, &clusters, node, Kind::Fat, sureness, |_| Some("fat".to_string()))),
         );
     }
+    all.extend(regions::findings(units, flows, &clusters, &is_open));
     all.sort_by(|a, b| (a.kind, &a.fix).cmp(&(b.kind, &b.fix)));
     all.dedup();
     all
@@ -86,9 +90,10 @@ pub const DEEPEST: usize = 3;
 /// What each node is needed for, what it passes on included.
 fn spread(flows: &Flows) -> FxHashMap<Node, Demand> {
     let mut demands = flows.demands.clone();
-    // What is written asks for the same of what comes in.
+    // What is written asks for the same of what comes in; that of locals themselves is inferred.
     for (id, slot) in flows.slots.all.iter().enumerate() {
-        for (depth, step) in slot.steps.iter().enumerate() {
+        let inferred = usize::from(matches!(slot.key, Key::Local(..)));
+        for (depth, step) in slot.steps.iter().enumerate().skip(inferred) {
             let known = demands.entry((id, depth)).or_default();
             match step.bounds {
                 Some(Bounds::Fat | Bounds::Counted(_)) => known.bounds = true,
@@ -119,9 +124,7 @@ fn spread(flows: &Flows) -> FxHashMap<Node, Demand> {
         for &from in into.get(&node).into_iter().flatten() {
             let known = demands.entry(from).or_default();
             let before = *known;
-            known.bounds |= demand.bounds;
-            known.back |= demand.back;
-            known.string |= demand.string;
+            known.add(demand);
             if *known != before {
                 work.push(from);
             }

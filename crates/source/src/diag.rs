@@ -33,6 +33,15 @@ pub struct Label {
     pub text: String,
 }
 
+/// Which word of regions a declaration lacks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lack {
+    /// `@heap`: what it points to is kept there.
+    Heap,
+    /// The name of a region that the function's result has, too.
+    Result,
+}
+
 /// One report.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
@@ -52,6 +61,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// The name in the declaration that is to change, if the report asks for words there.
     pub subject: Option<Span>,
+    /// The word that `subject` lacks, if it is one of regions.
+    pub lacks: Option<Lack>,
     /// What the help says to write, as edits.
     pub fixes: Vec<Fix>,
 }
@@ -68,6 +79,7 @@ impl Diagnostic {
             notes: vec![],
             help: None,
             subject: None,
+            lacks: None,
             fixes: vec![],
         }
     }
@@ -97,6 +109,12 @@ impl Diagnostic {
     /// Says which declaration is to change, by its name.
     pub fn about(mut self, declaration: Span) -> Diagnostic {
         self.subject = Some(declaration);
+        self
+    }
+
+    /// Says which word of regions the declaration that is to change lacks.
+    pub fn lacks(mut self, word: Lack) -> Diagnostic {
+        self.lacks = Some(word);
         self
     }
 

@@ -15,7 +15,7 @@ pub mod render;
 pub mod symbol;
 pub mod words;
 
-pub use diag::{Code, Diagnostic, Label, Level, Sink};
+pub use diag::{Code, Diagnostic, Label, Lack, Level, Sink};
 pub use files::{Disk, Files, Memory};
 pub use fix::{Applicability, Edit, Fix, Placed, PlacedFix};
 pub use map::{Location, SourceMap};

@@ -3,26 +3,24 @@
 //! Memory has a type in Leeward, and a `void *` that comes out of such a function has none yet: each
 //! call decides it. So the function is what `generic <T> T *unique fat xmalloc(size_t n)` is, and
 //! this makes it that, together with its prototypes in the same file. For characters there is a
-//! second function beside it (`of_characters`), for a block of them is a string object, which no
-//! type parameter says. A function is a wrapper if it is declared to return `void *`, with no word more, and each of its `return`s gives null, the
-//! result of an allocator, or a local `void *` that got one. Nothing else that it does matters: it
-//! is checked as what it has become.
+//! second function beside it (`of_characters`): a block of them is a string object, which no type
+//! parameter says. A function is a wrapper if it is declared to return `void *`, with no word more,
+//! and each of its `return`s gives null, the result of an allocator, or a local `void *` that got
+//! one. Nothing else that it does matters: it is checked as what it has become.
 //!
 //! What a header declares and another file defines stays as it is: that file's callers could not see
 //! the body.
 
 use crate::ast::*;
-use source::{Span, Symbol};
+use crate::lexer;
+use source::{Sink, SourceMap, Span, Symbol};
 use std::collections::BTreeSet;
-
-/// What the type parameter is called, in messages.
-const ELEMENT: &str = "T";
 
 /// What stands for the elements.
 #[derive(Clone, Copy, PartialEq)]
 enum Elements {
-    /// Any type, as the call decides.
-    Any,
+    /// Any type, as the call decides: a type parameter of this name.
+    Any(Symbol),
     /// Characters: a block of them is a string object.
     Characters,
 }
@@ -37,8 +35,8 @@ pub fn is_of_characters(function: Symbol) -> bool {
     function.as_str().starts_with("lee_") && function.as_str().ends_with("_characters")
 }
 
-/// Makes the wrappers of a unit generic.
-pub(crate) fn make_generic(unit: &mut Unit) {
+/// Makes the wrappers of a unit generic. `map` has its text.
+pub(crate) fn make_generic(unit: &mut Unit, map: &SourceMap) {
     let mut known: BTreeSet<Symbol> = ["malloc", "calloc", "realloc"].map(Symbol::new).into();
     let mut found = BTreeSet::new();
     // A wrapper may call those before it.
@@ -53,6 +51,14 @@ pub(crate) fn make_generic(unit: &mut Unit) {
     if found.is_empty() {
         return;
     }
+    let names: BTreeSet<Symbol> = lexer::lex(&map.text, &mut Sink::default()).all.iter().map(|t| t.name).collect();
+    found.retain(|&name| !names.contains(&of_characters(name)));
+    // A name that the unit has not: the type parameter hides nothing.
+    let mut element = String::from("T");
+    while names.contains(&Symbol::new(&element)) {
+        element.push('_');
+    }
+    let element = Symbol::new(&element);
     let mut items = vec![];
     for item in unit.items.drain(..) {
         let is_found = match &item.kind {
@@ -61,8 +67,8 @@ pub(crate) fn make_generic(unit: &mut Unit) {
             _ => false,
         };
         if is_found {
-            items.push(retyped(item.clone(), &known, Elements::Characters));
-            items.push(retyped(item, &known, Elements::Any));
+            items.push(retyped(item.clone(), &known, Elements::Any(element)));
+            items.push(retyped(item, &known, Elements::Characters));
         } else {
             items.push(item);
         }
@@ -236,9 +242,9 @@ fn each_expression(stmt: &Stmt, f: &mut dyn FnMut(&Expr)) {
 }
 
 fn generics(span: Span, elements: Elements) -> Option<Generics> {
-    let name = Ident { name: Symbol::new(ELEMENT), span };
-    let params = vec![GenericParam::Type { name, bounds: vec![] }];
-    (elements == Elements::Any).then_some(Generics { span, params })
+    let Elements::Any(name) = elements else { return None };
+    let params = vec![GenericParam::Type { name: Ident { name, span }, bounds: vec![] }];
+    Some(Generics { span, params })
 }
 
 /// `void *f(...)` becomes `T *unique fat f(...)`, and the parameter that is the old block of a
@@ -324,7 +330,7 @@ fn retype_block(body: &mut Block, fresh: &BTreeSet<Symbol>, elements: Elements) 
 
 fn element(specs: &mut DeclSpecs, elements: Elements) {
     specs.ty = match elements {
-        Elements::Any => TypeSpec::Named(Ident { name: Symbol::new(ELEMENT), span: specs.span }, vec![]),
+        Elements::Any(name) => TypeSpec::Named(Ident { name, span: specs.span }, vec![]),
         Elements::Characters => TypeSpec::Builtin(Builtin::Char),
     };
 }

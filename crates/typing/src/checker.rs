@@ -39,10 +39,9 @@ pub fn check(unit: &ast::Unit, map: &SourceMap, options: &Options, sink: &mut Si
         let mut checker = Checker::new(map, options);
         checker.read_only.learnt = learnt;
         checker.declare_contracts(unit);
-        for item in &unit.items {
-            checker.item(item);
-        }
+        checker.items(&unit.items);
         checker.finish();
+        checker.silence_disputed();
         match checker.learnt(left <= 1).filter(|_| left > 0) {
             Some(more) => learnt = more,
             None => {
@@ -76,6 +75,8 @@ pub struct Checker<'a> {
     pub(crate) muted: u32,
     /// Declarations that were reported to lack something, with the code.
     pub(crate) blamed: FxHashMap<(&'static str, Span, u32), Blamed>,
+    /// Declarations of functions that do not agree with others, up to the body.
+    disputed: Vec<Span>,
     /// Unknown names for which a near one was looked for.
     pub(crate) suggestions: u32,
     pub(crate) program: Program,
@@ -140,6 +141,7 @@ impl<'a> Checker<'a> {
             sink: Sink::default(),
             muted: 0,
             blamed: FxHashMap::default(),
+            disputed: vec![],
             suggestions: 0,
             program: Program::default(),
             scopes: Scopes::default(),
@@ -253,6 +255,37 @@ impl<'a> Checker<'a> {
             self.program.strings.push(StringLit { units, elem });
         }
         id
+    }
+
+    fn items(&mut self, items: &[ast::Item]) {
+        let mut is_broken = false;
+        for item in items {
+            // After the generic function of a wrapper comes that for characters. One mistake, one
+            // report.
+            let twin = matches!(&item.kind, ast::ItemKind::Function(def)
+                if def.declarator.name.is_some_and(|n| syntax::wrappers::is_of_characters(n.name)));
+            let muted = u32::from(twin && is_broken);
+            let before = self.sink.all.len();
+            self.muted += muted;
+            self.item(item);
+            self.muted -= muted;
+            is_broken = self.sink.all.iter().skip(before).any(|d| d.level == source::Level::Error);
+        }
+    }
+
+    /// Drops what was reported of functions whose declarations do not agree: when they do, it may
+    /// be right.
+    fn silence_disputed(&mut self) {
+        let disputed = std::mem::take(&mut self.disputed);
+        let is_disputed = |at: Span| disputed.iter().any(|d| d.lo <= at.lo && at.lo < d.hi);
+        self.sink.all.retain(|d| !d.subject.is_some_and(is_disputed));
+    }
+
+    /// Remembers that the declaration of a function whose name stands at `name` is not agreed on.
+    pub(crate) fn dispute(&mut self, name: Span) {
+        let rest = self.map.text.get(name.lo as usize..).unwrap_or_default();
+        let length = rest.find([';', '{']).unwrap_or(rest.len());
+        self.disputed.push(Span { hi: name.lo + length as u32, ..name });
     }
 
     fn item(&mut self, item: &ast::Item) {

@@ -484,6 +484,8 @@ impl Checker<'_> {
                 format!("`{}` is declared as `{b}` here and as `{a}` before", name.name)
             };
             self.report(Diagnostic::error(codes::CONFLICT, name.span, message).label(old_span, "declared here"));
+            self.dispute(old_span);
+            self.dispute(name.span);
         }
         if has_body && defined {
             self.report(

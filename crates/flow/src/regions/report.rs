@@ -3,7 +3,7 @@
 use mir::bits::BitSet;
 use mir::effects::{accesses, Kind};
 use mir::ir::*;
-use source::{with_article, Diagnostic, Sink, Span, Symbol};
+use source::{with_article, Diagnostic, Lack, Sink, Span, Symbol};
 use typing::tree::RegionKind;
 use typing::types::{Region, TyKind};
 
@@ -270,6 +270,14 @@ impl Words<'_, '_> {
             if let Some(decl) = self.decl(l).filter(|d| d.name.is_some()) {
                 d = d.label(decl.span, "it is kept here");
             }
+        }
+        let parameter = match self.solver.origins.get(origin) {
+            Origin::Entry(n) if self.entry(n).is_some_and(|r| r.decl.name.is_none()) => self.parameter_of(n),
+            _ => None,
+        };
+        if let Some(decl) = parameter.and_then(|local| self.decl(local)).filter(|_| region == HEAP) {
+            let word = if matches!(keeper, Keeper::Return) { Lack::Result } else { Lack::Heap };
+            d = d.about(decl.span).lacks(word);
         }
         let help = match self.solver.origins.get(origin) {
             Origin::Local(_) => {

@@ -66,7 +66,7 @@ pub fn parse(map: &SourceMap, options: ParseOptions, sink: &mut Sink) -> Unit {
     let dialect = options.dialect;
     let mut unit = Parser::new(map, options, tokens, &mut found).unit();
     if dialect == Dialect::Leeward {
-        crate::wrappers::make_generic(&mut unit);
+        crate::wrappers::make_generic(&mut unit, map);
     }
     // What the lexer found and what the parser found belong together, line by line.
     found.all.sort_by_key(|diagnostic| diagnostic.span.lo);
