@@ -118,9 +118,14 @@ impl Checker<'_> {
         };
         let wanted = expected.and_then(|ty| self.program.types.as_pointer(ty)).map(|p| p.target.ty);
         let is_char = wanted.is_some_and(|ty| matches!(self.kind(ty), TyKind::Int(IntKind::Char)));
-        match self.scopes.lookup(syntax::wrappers::of_characters(function.name)) {
-            Some(Entity::Func(own)) if is_char => *own,
-            _ => id,
+        self.wrapper_of_characters(function.name).filter(|_| is_char).unwrap_or(id)
+    }
+
+    /// What a wrapper of an allocator is for characters. None if the function is none.
+    pub(crate) fn wrapper_of_characters(&self, name: Symbol) -> Option<FuncId> {
+        match self.scopes.lookup(syntax::wrappers::of_characters(name)) {
+            Some(Entity::Func(id)) => Some(*id),
+            _ => None,
         }
     }
 

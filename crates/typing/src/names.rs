@@ -174,6 +174,15 @@ impl Checker<'_> {
             self.foreign_use(name, span);
             return self.error_node(span);
         }
+        if self.wrapper_of_characters(name).is_some() {
+            self.error_help(
+                codes::ALLOCATION,
+                span,
+                format!("`{name}` is a wrapper of an allocator: each call decides the type of the memory, so it has no address"),
+                "call it where the type is known, instead of through a pointer",
+            );
+            return self.error_node(span);
+        }
         let args: Rc<[Ty]> = if generic > 0 {
             match self.args_from_expected(id, expected, span) {
                 Some(args) => args,
