@@ -232,12 +232,14 @@ int sorted_by_what_keeps(void) { // rule: comparator
     return 1;
 }
 
-int end_of_number(void) {
+int end_of_number(void) { // rule: lent
     char *p = malloc(8); // advise: declined stores a pointer
     if (!p) return 0;
     char *end;
+    char **where = &end;
     strcpy(p, "12");
-    long r = strtol(p, &end, 10);
+    long r = strtol(p, where, 10);
+    kept = *where;
     free(p);
     return (int)r;
 }

@@ -339,7 +339,7 @@ static char *same(char *p) {
 }
 
 static int freed_by_another_name(int n) {
-    char *p = malloc(8); // advise: stack likely
+    char *p = malloc(8); // advise: stack proven
     if (!p) return -1;
     char *q = same(p);
     q[0] = (char)n;

@@ -30,7 +30,7 @@ static int a_struct(int n) {
 
 static int in_a_condition(int fd) {
     char *path;
-    if (fd == -1 || (path = (char *)malloc(7 + 3 * sizeof(int))) == NULL) // advise: stack likely
+    if (fd == -1 || (path = (char *)malloc(7 + 3 * sizeof(int))) == NULL) // advise: stack proven
         return 0;
     snprintf(path, 7 + 3 * sizeof(int), "<fd:%d>", fd);
     int r = (int)strlen(path);

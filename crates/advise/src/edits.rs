@@ -67,7 +67,8 @@ pub fn merged<'a>(patches: impl Iterator<Item = &'a Patch>) -> Vec<Edit> {
             |e: &Edit| all.iter().any(|o| e.lo < o.hi && o.lo < e.hi || e.lo == o.lo && e.hi == o.hi && e.lo != e.hi);
         if !patch.edits.iter().any(overlaps) {
             all.extend(patch.edits.iter().cloned());
-            all.sort_by_key(|e| (e.lo, e.hi));
+            // With the text, so that any tool that sorts edits gets the same.
+            all.sort();
         }
     }
     all

@@ -22,6 +22,7 @@ mod raw;
 mod recursion;
 pub mod report;
 pub mod run;
+mod strings;
 mod terms;
 pub mod unit;
 mod verdict;

@@ -8,6 +8,7 @@ use crate::allocators::Role;
 use crate::edits::Edit;
 use crate::finding::Verdict;
 use crate::origin::{tokens, Origins};
+use crate::proof::Wrap;
 use crate::rules::Rule;
 use crate::unit::Unit;
 use crate::verdict::{Candidate, Owner};
@@ -460,9 +461,14 @@ impl Planner<'_> {
             Role::Allocate { size } => {
                 let bytes = pure(size as usize)?;
                 let here = Fragment::text(&format!("(void *) {}", buffer.pointer));
-                let test = match self.candidate.divides && Rule::Factor.holds() {
-                    true => self.quotient(arguments.get(size as usize).copied(), name)?,
-                    false => Fragment::text("(").then(&bytes).and(&format!(") <= sizeof {name}")),
+                let test = match self.candidate.supposes {
+                    Some(Wrap::Product) if Rule::Factor.holds() => {
+                        self.quotient(arguments.get(size as usize).copied(), name)?
+                    }
+                    Some(Wrap::Sum(k)) if Rule::Sum.holds() => {
+                        self.rest(arguments.get(size as usize).copied(), k, name)?
+                    }
+                    _ => Fragment::text("(").then(&bytes).and(&format!(") <= sizeof {name}")),
                 };
                 either(test, here)
             }
@@ -506,6 +512,42 @@ impl Planner<'_> {
         let (count, each) = self.factors(lo, hi).ok_or_else(cannot)?;
         let (count, each) = (self.copied(count.0, count.1)?, self.copied(each.0, each.1)?);
         Ok(Fragment::text("(").then(&count).and(&format!(") <= sizeof {name} / ")).then(&each))
+    }
+
+    /// The test that a size `count + k`, which may wrap, fits: of the count.
+    fn rest(&self, argument: Option<(usize, usize)>, k: i128, name: &str) -> Tried<Fragment> {
+        let cannot = || "its size is a sum that may wrap, and its count is not written by itself".to_string();
+        // More than half of the buffer might be more than what it has in whole elements.
+        if k * 2 > i128::from(self.candidate.finding.stack) {
+            return Err(cannot());
+        }
+        let (lo, hi) = argument.ok_or_else(cannot)?;
+        let plus = self.only_plus(lo, hi).ok_or_else(cannot)?;
+        let (count, added) = match (self.is_constant(plus + 1, hi), self.is_constant(lo, plus)) {
+            (true, false) => ((lo, plus), (plus + 1, hi)),
+            (false, true) => ((plus + 1, hi), (lo, plus)),
+            _ => return Err(cannot()),
+        };
+        let (count, added) = (self.copied(count.0, count.1)?, self.copied(added.0, added.1)?);
+        let test = Fragment::text("(").then(&count).and(&format!(") <= sizeof {name} - "));
+        let one_token = added.expanded.len() == 1;
+        Ok(if one_token { test.then(&added) } else { test.and("(").then(&added).and(")") })
+    }
+
+    /// The `+` that is the only operator outside of parentheses and products.
+    fn only_plus(&self, lo: usize, hi: usize) -> Option<usize> {
+        let (mut depth, mut found) = (0, None);
+        for t in lo..hi {
+            match self.spelled(t) {
+                "(" | "[" => depth += 1,
+                ")" | "]" => depth -= 1,
+                "+" if depth == 0 && found.is_none() => found = Some(t),
+                "*" | "->" | "." => {}
+                text if depth == 0 && !text.starts_with(|c: char| c.is_alphanumeric() || c == '_') => return None,
+                _ => {}
+            }
+        }
+        found.filter(|&t| t > lo && t + 1 < hi)
     }
 
     /// The tokens of the count and of the `sizeof` in `count * sizeof x` or `sizeof x * count`.

@@ -15,7 +15,7 @@ use flow::ranges::{Range, Ranges};
 use mir::cfg::Cfg;
 use mir::ir::*;
 use rustc_hash::FxHashMap;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
 /// What was proven.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,31 +24,41 @@ pub enum Inside {
     Unknown,
     /// Every access lies inside.
     Always,
-    /// The same, if the product that is the size does not wrap.
-    UnlessItWraps,
+    /// The same, if the computation that gives the size does not wrap.
+    UnlessItWraps(Wrap),
+}
+
+/// The last step of the computation of a size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wrap {
+    /// A product.
+    Product,
+    /// So much is added.
+    Sum(i128),
 }
 
 /// The largest size.
 const MOST: i128 = u64::MAX as i128;
 
-/// Whether every access that the events name lies in the object; `bytes`: what it has at least.
+/// Whether every access that the events name lies in the object; `bytes`: what it has at least;
+/// `wraps`: whether signed arithmetic wraps.
 pub fn stays_inside(
     cx: &Context,
-    (body, cfg): (&Body, &Cfg),
+    (body, cfg, wraps): (&Body, &Cfg, bool),
     ranges: Option<&Ranges>,
     events: &Events,
     bytes: u64,
     site: &Site,
 ) -> Inside {
     let mut proof = Proof {
-        terms: Terms { cx, body, cfg, ranges },
+        terms: Terms { cx, body, cfg, ranges, wraps, only_writes: OnceCell::new() },
         events,
         bytes: i128::from(bytes),
         site,
         sizes: vec![],
         asked: RefCell::default(),
         known: FxHashMap::default(),
-        waived: Cell::new(false),
+        waived: Cell::new(None),
     };
     proof.sizes = proof.sizes();
     // What is asked first is answered in one walk over the body.
@@ -59,30 +69,30 @@ pub fn stays_inside(
     }
     match (inside, proof.waived.get()) {
         (false, _) => Inside::Unknown,
-        (true, false) => Inside::Always,
-        (true, true) => Inside::UnlessItWraps,
+        (true, None) => Inside::Always,
+        (true, Some(wrap)) => Inside::UnlessItWraps(wrap),
     }
 }
 
 /// A question about `a - b` at a point.
 type Question = (Point, Operand, Operand);
 
-struct Proof<'a> {
-    terms: Terms<'a>,
+pub(crate) struct Proof<'a> {
+    pub(crate) terms: Terms<'a>,
     events: &'a Events,
-    bytes: i128,
-    site: &'a Site,
-    /// What the size is at least, and whether that supposes that the product does not wrap.
-    sizes: Vec<(Term, bool)>,
+    pub(crate) bytes: i128,
+    pub(crate) site: &'a Site,
+    /// What the size is at least, and what that supposes not to wrap.
+    pub(crate) sizes: Vec<(Term, Option<Wrap>)>,
     asked: RefCell<Vec<Question>>,
     known: FxHashMap<Point, Vec<(Operand, Operand, i128)>>,
-    /// A proof used a size that supposes so.
-    waived: Cell<bool>,
+    /// What a proof supposed not to wrap.
+    waived: Cell<Option<Wrap>>,
 }
 
 impl Proof<'_> {
     fn all(&self) -> bool {
-        self.waived.set(false);
+        self.waived.set(None);
         // Each is looked at, so that each asks.
         self.events.all.iter().fold(true, |all, (at, event)| self.holds(*at, &event.kind) && all)
     }
@@ -92,25 +102,31 @@ impl Proof<'_> {
             Kind::Access(place, value) => self.access(at, place, *value),
             Kind::Extent(bounds, true) => bounds.iter().all(|(a, b)| self.extent(at, a, b.as_ref())),
             Kind::Extent(_, false) | Kind::Open => !Rule::Open.holds(),
+            Kind::Text(ends) => *ends || !Rule::Text.holds(),
+            Kind::TextCopied(from, at_start) => *at_start && self.fits_text(at, from),
             _ => true,
         }
     }
 
     /// The size as terms.
-    fn sizes(&self) -> Vec<(Term, bool)> {
+    fn sizes(&self) -> Vec<(Term, Option<Wrap>)> {
         let at = self.site.at;
         let below = |t: &Term, most: i128| self.terms.bounds(at, t).is_some_and(|r| r.hi <= most);
         let mut all = vec![];
         match &self.site.size {
             Size::Bytes(size) => {
-                let factor = self.terms.factor(at, size);
+                let (factor, addend) = (self.terms.factor(at, size), self.terms.addend(at, size));
                 for term in self.terms.of(at, size) {
                     if below(&term, MOST) || !Rule::Wraps.holds() {
-                        all.push((term, false));
+                        all.push((term, None));
                     } else if let Some(k) = factor.filter(|k| term.each % k == 0 && term.extra % k == 0) {
                         let part = Term { each: term.each / k, extra: term.extra / k, ..term.clone() };
                         if below(&part, MOST) {
-                            all.push((term, true));
+                            all.push((term, Some(Wrap::Product)));
+                        }
+                    } else if let Some(k) = addend {
+                        if below(&Term { extra: term.extra - k, ..term.clone() }, MOST) {
+                            all.push((term, Some(Wrap::Sum(k))));
                         }
                     }
                 }
@@ -122,7 +138,7 @@ impl Proof<'_> {
                         continue;
                     };
                     let parts = self.terms.of(at, many).into_iter().filter(|t| below(t, MOST));
-                    all.extend(parts.filter_map(|t| Some((t.times(k)?, false))));
+                    all.extend(parts.filter_map(|t| Some((t.times(k)?, None))));
                 }
             }
             Size::Text(_) | Size::Fixed(_) | Size::Unknown => {}
@@ -172,23 +188,25 @@ impl Proof<'_> {
                 let d = self.difference(at, &term.count, &size.count);
                 d.is_some_and(|d| size.each * d + term.extra + rest <= size.extra || !Rule::Below.holds())
             };
-            if inside && *waived {
-                self.waived.set(true);
-            }
-            inside
+            inside && self.suppose(*waived)
         })
     }
 
     /// Whether the size is at least so many bytes, as what it counts is known at a point.
-    fn is_long_enough(&self, at: Point, bytes: i128) -> bool {
+    pub(crate) fn is_long_enough(&self, at: Point, bytes: i128) -> bool {
         self.sizes.iter().any(|(size, waived)| {
             let enough = self.terms.bounds(at, size).is_some_and(|r| r.lo >= bytes)
                 && (self.terms.lasts(&size.count, self.site.at, at) || !Rule::Lasts.holds());
-            if enough && *waived {
-                self.waived.set(true);
-            }
-            enough
+            enough && self.suppose(*waived)
         })
+    }
+
+    /// A proof rests on this; true.
+    pub(crate) fn suppose(&self, wrap: Option<Wrap>) -> bool {
+        if wrap.is_some() {
+            self.waived.set(wrap);
+        }
+        true
     }
 
     fn extent(&self, at: Point, a: &Operand, b: Option<&Operand>) -> bool {
@@ -211,8 +229,8 @@ impl Proof<'_> {
         };
         parts.iter().any(|term| {
             // The same term is the same number, wrapped or not.
-            let same = |s: &&(Term, bool)| s.0 == *term && self.terms.lasts(&term.count, self.site.at, at);
-            if b.is_none() && self.own_terms().iter().any(|s| same(&&(s.clone(), false))) {
+            let same = |s: &Term| s == term && self.terms.lasts(&term.count, self.site.at, at);
+            if b.is_none() && self.own_terms().iter().any(same) {
                 return true;
             }
             let whole = self.terms.bounds(at, term).is_some_and(|r| r.lo >= 0);
@@ -270,15 +288,21 @@ impl Proof<'_> {
         let whole = range.plus(by.times(Range::single(index.each)));
         let begins = whole.lo >= 0 || !Rule::Lower.holds();
         let ends = whole.hi + size <= self.bytes || !Rule::Upper.holds();
-        let related = || {
+        let related = |made: Point, by: &Operand| {
             // The index itself, and what it was computed from, where that is the same number.
-            let all = self.terms.of(index.made, index.by);
+            let all = self.terms.of(made, by);
             all.into_iter().filter_map(|t| t.times(index.each)).any(|t| {
-                let number = self.terms.bounds(index.made, &t).is_some_and(|r| r.lo >= 0);
-                number && self.is_below(index.made, &t, range.hi + size)
+                let number = self.terms.bounds(made, &t).is_some_and(|r| r.lo >= 0);
+                number && self.is_below(made, &t, range.hi + size)
             })
         };
-        begins && (ends || related())
+        if begins && (ends || related(index.made, index.by)) {
+            return true;
+        }
+        // An index without a sign that is below the size is the same number with one: no object is
+        // larger than that.
+        let unsigned = self.terms.unsigned(index.made, index.by).filter(|_| range.lo >= 0);
+        unsigned.is_some_and(|(made, by)| related(made, by))
     }
 
     /// Bytes from the start of the object, of a temporary that was made from a pointer to its start

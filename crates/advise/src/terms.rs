@@ -1,8 +1,9 @@
 //! Numbers as terms over variables: `each * count + extra`.
 //!
-//! A term follows what an operand was computed from in its block. The value of the operand and that
-//! of the term are the same modulo the width of the operand's type, and the same if the type is
-//! signed, because there an overflow is undefined.
+//! A term follows what an operand was computed from: by the last assignment in its block, or by the
+//! only one of the body. The value of the operand and that of the term are the same modulo the width
+//! of the operand's type, and the same if the type is signed, because there an overflow is undefined
+//! (unless the C compiler is told that it wraps).
 
 use crate::program::Context;
 use crate::rules::Rule;
@@ -12,10 +13,12 @@ use flow::ranges::{Range, Ranges};
 use mir::cfg::Cfg;
 use mir::effects::{stmt_places, Access};
 use mir::ir::*;
+use rustc_hash::FxHashMap;
+use std::cell::OnceCell;
 use typing::types::Ty;
 
 /// How many steps back a term is followed.
-const DEPTH: u32 = 8;
+const DEPTH: usize = 8;
 
 /// `each * count + extra`.
 #[derive(Clone, PartialEq, Debug)]
@@ -50,6 +53,10 @@ pub struct Terms<'a> {
     pub cfg: &'a Cfg,
     /// Its intervals; `None`: nothing is known of them.
     pub ranges: Option<&'a Ranges<'a>>,
+    /// Whether signed arithmetic wraps, too (`-fwrapv`).
+    pub wraps: bool,
+    /// Where a local is written, if one statement alone does that; asked for when it is needed.
+    pub only_writes: OnceCell<FxHashMap<Local, Option<Point>>>,
 }
 
 impl<'a> Terms<'a> {
@@ -85,19 +92,22 @@ impl<'a> Terms<'a> {
     /// from, as far as those variables have the values of then.
     pub fn of(&self, at: Point, operand: &Operand) -> Vec<Term> {
         let mut all = vec![Term { count: operand.clone(), each: 1, extra: 0 }];
-        self.back(at, at, operand, DEPTH, &mut all);
+        self.back(&[at], operand, &mut all);
         all
     }
 
-    fn back(&self, at: Point, end: Point, operand: &Operand, depth: u32, all: &mut Vec<Term>) {
-        let Some((made, value)) = self.defined(at, operand).filter(|_| depth > 0) else { return };
+    /// `way`: the points where the numbers in between were computed, from the one that is asked
+    /// about back to where `operand` is used.
+    fn back(&self, way: &[Point], operand: &Operand, all: &mut Vec<Term>) {
+        let Some(&at) = way.last().filter(|_| way.len() <= DEPTH) else { return };
+        let Some((made, value)) = self.assigned(at, operand) else { return };
+        let way: Vec<Point> = way.iter().copied().chain([made]).collect();
         let mut from = |a: &Operand, change: &dyn Fn(Term) -> Option<Term>| {
-            let unchanged = a.place().is_none_or(|p| !self.written(p, made, end));
             let mut below = vec![];
-            if unchanged {
+            if self.stays(a, &way) {
                 below.push(Term { count: a.clone(), each: 1, extra: 0 });
             }
-            self.back(made, end, a, depth - 1, &mut below);
+            self.back(&way, a, &mut below);
             all.extend(below.into_iter().filter_map(change));
         };
         if let Some(a) = value.as_use() {
@@ -111,37 +121,103 @@ impl<'a> Terms<'a> {
                 let same_bits = to.lo == 0 && to.hi >= have.hi && (have.lo < 0 || to.hi == have.hi);
                 (same_bits || fits(have) && fits(to) || !Rule::Wraps.holds()).then_some(term)
             });
-        } else if let Some((op, a, b, _)) = value.as_binary() {
+        } else if let Some((op, a, b, ty)) = value.as_binary() {
+            let whole = self.type_range(ty);
+            let exact = |term: Option<Term>| {
+                let fits = |t: &Term| whole.is_some_and(|w| self.bounds(made, t).is_some_and(|b| w.covers(b)));
+                let wraps = self.wraps && whole.is_none_or(|w| w.lo < 0);
+                term.filter(|t| !wraps || fits(t))
+            };
             match (op, self.constant(a), self.constant(b)) {
-                (BinOp::Mul, _, Some(k)) if k > 0 => from(a, &|t| t.times(k)),
-                (BinOp::Mul, Some(k), _) if k > 0 => from(b, &|t| t.times(k)),
-                (BinOp::Shl, _, Some(k @ 0..=30)) => from(a, &|t| t.times(1 << k)),
-                (BinOp::Add, _, Some(k)) => from(a, &|t| t.plus(k)),
-                (BinOp::Add, Some(k), _) => from(b, &|t| t.plus(k)),
-                (BinOp::Sub, _, Some(k)) => from(a, &|t| t.plus(-k)),
+                (BinOp::Mul, _, Some(k)) if k > 0 => from(a, &|t| exact(t.times(k))),
+                (BinOp::Mul, Some(k), _) if k > 0 => from(b, &|t| exact(t.times(k))),
+                (BinOp::Shl, _, Some(k @ 0..=30)) => from(a, &|t| exact(t.times(1 << k))),
+                (BinOp::Add, _, Some(k)) => from(a, &|t| exact(t.plus(k))),
+                (BinOp::Add, Some(k), _) => from(b, &|t| exact(t.plus(k))),
+                (BinOp::Sub, _, Some(k)) => from(a, &|t| exact(t.plus(-k))),
                 _ => {}
             }
         }
     }
 
+    /// Whether an operand that was used at the last point of the way had the same value at all
+    /// points before.
+    fn stays(&self, operand: &Operand, way: &[Point]) -> bool {
+        let Some(place) = operand.place() else { return true };
+        way.windows(2).all(|hop| match *hop {
+            [to, from] if from.block == to.block && from.stmt < to.stmt => !self.written(place, from, to),
+            [to, from] => self.lasts(operand, from, to),
+            _ => false,
+        })
+    }
+
     /// The constant that an operand is multiplied with to give this one.
     pub fn factor(&self, at: Point, operand: &Operand) -> Option<i128> {
-        let (_, value) = self.defined(at, operand)?;
+        let (_, value) = self.assigned(at, operand)?;
         match value.as_binary()? {
             (BinOp::Mul, a, b, _) => self.constant(b).or(self.constant(a)).filter(|k| *k > 0),
             _ => None,
         }
     }
 
-    /// What a temporary was assigned earlier in the block, and where.
-    fn defined(&self, at: Point, operand: &Operand) -> Option<(Point, &'a Rvalue)> {
-        let local = operand.place()?.as_local()?;
-        self.body.locals.get(local.0 as usize).filter(|l| l.kind == LocalKind::Temp)?;
-        let block = self.body.blocks.get(at.block.0 as usize)?;
-        let last = block.stmts.get(..at.stmt)?.iter().enumerate().rev().find(|(_, s)| writes(&s.kind, local));
-        let (stmt, found) = last?;
-        let (dest, value) = found.kind.as_assign()?;
-        (dest.as_local() == Some(local)).then_some((Point { block: at.block, stmt }, value))
+    /// The constant that is added to something to give this operand.
+    pub fn addend(&self, at: Point, operand: &Operand) -> Option<i128> {
+        let (_, value) = self.assigned(at, operand)?;
+        match value.as_binary()? {
+            (BinOp::Add, a, b, _) => self.constant(b).or(self.constant(a)).filter(|k| *k > 0),
+            _ => None,
+        }
+    }
+
+    /// The operand of 64 bits without a sign that this one of 64 bits with a sign was made of, and
+    /// where.
+    pub fn unsigned(&self, at: Point, operand: &Operand) -> Option<(Point, &'a Operand)> {
+        let (made, value) = self.assigned(at, operand)?;
+        let (from, to) = value.as_numeric()?;
+        let have = mir::ty::operand_ty(self.cx.program, self.body, from).ok()?;
+        let wide = self.type_range(have)?.hi == i128::from(u64::MAX) && self.type_range(to)?.hi == i128::from(i64::MAX);
+        wide.then_some((made, from))
+    }
+
+    /// What a private local was assigned, and where: the last assignment earlier in the block, or
+    /// else the only one of the body.
+    fn assigned(&self, at: Point, operand: &Operand) -> Option<(Point, &'a Rvalue)> {
+        let (made, found) = self.defined(at, operand)?;
+        Some((made, found.kind.as_assign()?.1))
+    }
+
+    /// The statement that gave a private local what it has at a point.
+    pub fn defined(&self, at: Point, operand: &Operand) -> Option<(Point, &'a Stmt)> {
+        let local = self.private(operand.place()?)?;
+        let stmts = |block: BlockId| self.body.blocks.get(block.0 as usize).map_or(&[][..], |b| &b.stmts);
+        let here = stmts(at.block).get(..at.stmt)?.iter().enumerate().rev().find(|(_, s)| writes(&s.kind, local));
+        let (block, stmt, found) = match here {
+            Some((stmt, found)) => (at.block, stmt, found),
+            None if local.0 < self.body.params => return None,
+            None => {
+                let only = self.only_writes.get_or_init(|| self.only_writes());
+                let at = (*only.get(&local)?)?;
+                (at.block, at.stmt, stmts(at.block).get(at.stmt)?)
+            }
+        };
+        let dest = found.kind.as_assign().map(|(dest, _)| dest).or(found.kind.as_call().and_then(|c| c.dest.as_ref()));
+        (dest?.as_local() == Some(local)).then_some((Point { block, stmt }, found))
+    }
+
+    fn only_writes(&self) -> FxHashMap<Local, Option<Point>> {
+        let mut found: FxHashMap<Local, Option<Point>> = FxHashMap::default();
+        for (n, block) in self.body.blocks.iter().enumerate() {
+            for (stmt, s) in block.stmts.iter().enumerate() {
+                let at = Point { block: BlockId(n as u32), stmt };
+                stmt_places(&s.kind, &mut |place, access| {
+                    if let (PlaceBase::Local(local), true) = (place.base, access != Access::Read) {
+                        let slot = found.entry(local).or_insert(Some(at));
+                        *slot = slot.filter(|p| *p == at);
+                    }
+                });
+            }
+        }
+        found
     }
 
     /// Whether the place is no private local, or is written between two statements of a block.
@@ -180,7 +256,7 @@ impl<'a> Terms<'a> {
     }
 
     /// Visits the statements that control may get to from a point without passing `stop`.
-    fn reach(&self, from: Point, stop: Point, see: &mut dyn FnMut(Point, &Stmt)) {
+    pub fn reach(&self, from: Point, stop: Point, see: &mut dyn FnMut(Point, &Stmt)) {
         let mut seen = vec![false; self.body.blocks.len()];
         let mut work = vec![from];
         while let Some(at) = work.pop() {

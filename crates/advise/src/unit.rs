@@ -27,6 +27,11 @@ impl Source {
         }
     }
 
+    /// Whether a flag says that signed arithmetic wraps.
+    pub fn wraps(&self) -> bool {
+        self.flags.iter().any(|f| matches!(&*f.to_string_lossy(), "-fwrapv" | "-fno-strict-overflow"))
+    }
+
     /// Whether a flag asks for GNU's older rules of `inline`.
     fn gnu89_inline(&self) -> bool {
         self.flags.iter().any(|f| {

@@ -8,7 +8,7 @@ use crate::follow::{follow, Seed};
 use crate::known::known;
 use crate::options::Options;
 use crate::program::{is_internal, symbol, Context};
-use crate::proof::Inside;
+use crate::proof::{Inside, Wrap};
 use crate::rules::Rule;
 use crate::sites::{sites, Site, Size};
 use crate::unit::Unit;
@@ -18,7 +18,7 @@ use mir::cfg::Cfg;
 use mir::ir::*;
 use rustc_hash::FxHashMap;
 use source::Span;
-use typing::types::Ty;
+use typing::types::{Ty, TyKind};
 
 /// Bytes of an object that is advised to be static, at most.
 const MOST_STATIC: u64 = 64 << 10;
@@ -54,9 +54,9 @@ pub struct Candidate {
     pub holders: Vec<Local>,
     /// The strictest alignment that anything wants of it.
     pub align: u64,
-    /// Accesses lie inside if the product that is the size does not wrap: a patch must compare a
-    /// factor instead.
-    pub divides: bool,
+    /// Accesses lie inside if this step of the computation of the size does not wrap: a patch must
+    /// compare what the step is made of instead.
+    pub supposes: Option<Wrap>,
     /// Of an object that is returned: whether every access of the function is proven to stay
     /// inside it.
     pub inside: Option<bool>,
@@ -219,7 +219,7 @@ impl Judge<'_> {
             frees: frees(&events),
             holders: events.holders.clone(),
             align: events.align(),
-            divides: false,
+            supposes: None,
             inside: None,
             owner: None,
             site,
@@ -274,7 +274,8 @@ impl Judge<'_> {
         if let Some(event) = events.find(|k| matches!(k, Kind::Returned) && Rule::Returned.holds()) {
             let (ranges, bytes) = (self.ranges.as_ref(), least.unwrap_or(0));
             let site = &candidate.site;
-            let inside = crate::proof::stays_inside(self.cx, (self.body, self.cfg), ranges, events, bytes, site);
+            let body = (self.body, self.cfg, self.unit.source.wraps());
+            let inside = crate::proof::stays_inside(self.cx, body, ranges, events, bytes, site);
             let said = decline("it is returned, and lives longer than the function".into(), Some(event));
             candidate.inside = Some(inside == Inside::Always);
             return said;
@@ -345,12 +346,16 @@ impl Judge<'_> {
         }
         let proven_for = if Rule::Least.holds() { least } else { most }.unwrap_or(0);
         let ranges = self.ranges.as_ref();
-        let inside =
-            crate::proof::stays_inside(self.cx, (self.body, self.cfg), ranges, events, proven_for, &candidate.site);
+        let wraps = self.unit.source.wraps();
+        let body = (self.body, self.cfg, wraps);
+        let inside = crate::proof::stays_inside(self.cx, body, ranges, events, proven_for, &candidate.site);
         let plain = matches!(candidate.site.entry, Some(Entry { role: Role::Allocate { .. }, .. }));
         let hybrid = plain && candidate.finding.verdict == Verdict::Hybrid;
-        candidate.divides = inside == Inside::UnlessItWraps && hybrid;
-        candidate.finding.proven = inside == Inside::Always || candidate.divides;
+        candidate.supposes = match inside {
+            Inside::UnlessItWraps(wrap) if hybrid => Some(wrap),
+            _ => None,
+        };
+        candidate.finding.proven = inside == Inside::Always || candidate.supposes.is_some();
         let map = &self.unit.map;
         for (span, _) in &candidate.frees {
             candidate.finding.notes.push(Note { place: Place::of(map, *span), text: "freed here".into() });
@@ -465,7 +470,8 @@ impl Judge<'_> {
         let local = holders.iter().find_map(|l| {
             let decl = self.body.locals.get(l.0 as usize)?;
             let types = &self.cx.program.types;
-            let holds = types.as_pointer(decl.ty.ty).is_some() || types.as_record(decl.ty.ty).is_some();
+            let is_array = matches!(types.kind(decl.ty.ty), TyKind::Array { .. });
+            let holds = types.as_pointer(decl.ty.ty).is_some() || types.as_record(decl.ty.ty).is_some() || is_array;
             (decl.kind != LocalKind::Temp && holds).then_some(decl)
         });
         local.and_then(|d| d.name).map(|n| n.as_str().to_string())

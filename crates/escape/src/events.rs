@@ -42,6 +42,13 @@ pub enum Kind {
     Cast(u64),
     /// It is read or written in a way without a bound that is known.
     Open,
+    /// It is read from its start up to the end of a string; whether there certainly is one.
+    Text(bool),
+    /// The string that the operand points at is copied to it: whether to its start.
+    TextCopied(Operand, bool),
+    /// The function that arrives in this parameter gets it as this argument. Only of an object
+    /// that arrives in a parameter.
+    Calls(u32, u32),
 }
 
 /// One event.
@@ -79,6 +86,11 @@ impl Event {
     /// A use without a known bound.
     pub fn open(span: Span) -> Event {
         Event::new(Kind::Open, "", span)
+    }
+
+    /// A use of so many bytes from its start.
+    pub fn first_bytes(bytes: Operand, from_start: bool, span: Span) -> Event {
+        Event::new(Kind::Extent(vec![(bytes, None)], from_start || !Rule::FromStart.holds()), "", span)
     }
 
     /// A use as argument `n` of a function of the table.

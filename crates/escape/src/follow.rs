@@ -14,11 +14,12 @@
 
 use crate::allocators::{Entry, Role};
 use crate::events::{Event, Events, Kind};
-use crate::known::{is_builtin_only, known};
-use crate::places::{Cell, Cells};
+use crate::known::{is_builtin_only, known, Text};
+use crate::places::{pointer_of, Cell, Cells};
+use crate::privacy::{is_never_written, Privacy};
 use crate::program::Context;
 use crate::rules::Rule;
-use crate::summary::Frees;
+use crate::summary::{Frees, Param, Touched};
 use flow::framework::{solve, Analysis, Direction, Edge, Item, Point};
 use mir::cfg::Cfg;
 use mir::effects::{rvalue_operands, stmt_places, term_places, Access};
@@ -43,6 +44,8 @@ pub enum Seed {
     },
     /// It arrives in a parameter.
     Param(u32),
+    /// It is in a variable of the caller, to which a parameter points that `is_looked_through`.
+    Through(u32),
     /// The assignment at the point makes it, a unique object of Leeward, and never fails.
     Alloc(Point),
 }
@@ -83,9 +86,17 @@ pub struct Situation {
     pub(crate) status: Status,
     /// Sorted by place.
     values: Vec<(Cell, Value)>,
+    /// Whether the object certainly has a string from its start, with its end inside: if all
+    /// accesses before were inside, too.
+    text: bool,
 }
 
 impl Situation {
+    /// Whether it differs from another one in nothing but what is known of a string.
+    fn is_like(&self, other: &Situation) -> bool {
+        self.status == other.status && self.values == other.values
+    }
+
     pub(crate) fn get(&self, cell: Cell) -> Option<Value> {
         let at = self.values.binary_search_by_key(&cell, |v| v.0).ok()?;
         self.values.get(at).map(|v| v.1)
@@ -122,10 +133,39 @@ pub(crate) fn is_object(value: Option<Value>) -> bool {
     matches!(value, Some(Value::At(_) | Value::Inside))
 }
 
-/// All situations at a point.
+/// All situations at a point, sorted; of two that differ in what is known of a string alone the one
+/// that knows less.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct State {
     all: Vec<Situation>,
+}
+
+impl State {
+    fn normalise(&mut self) {
+        // The one that knows less is sorted first.
+        self.all.sort_unstable();
+        self.all.dedup_by(|b, a| a.is_like(b));
+    }
+
+    /// Adds a situation, if there is room; whether that changes the state, `None`: no room.
+    fn add(&mut self, situation: &Situation) -> Option<bool> {
+        let at = match self.all.binary_search(situation) {
+            Ok(_) => return Some(false),
+            Err(at) => at,
+        };
+        if at.checked_sub(1).and_then(|n| self.all.get(n)).is_some_and(|s| s.is_like(situation)) {
+            return Some(false);
+        }
+        if let Some(same) = self.all.get_mut(at).filter(|s| s.is_like(situation)) {
+            same.text = false;
+            return Some(true);
+        }
+        if self.all.len() >= MOST_SITUATIONS {
+            return None;
+        }
+        self.all.insert(at, situation.clone());
+        Some(true)
+    }
 }
 
 /// What a call returns, if the object has to do with it.
@@ -137,7 +177,16 @@ pub enum Given {
     MayBe(Value),
 }
 
+/// A pointer to a function.
+enum Called {
+    /// This function.
+    Function(typing::tree::FuncRef),
+    /// What arrives in this parameter.
+    Param(u32),
+}
+
 /// A call to which the object is passed.
+#[derive(Clone, Copy)]
 struct Passed<'a> {
     at: Point,
     callee: &'a Callee,
@@ -151,6 +200,7 @@ pub(crate) struct Follow<'a> {
     pub(crate) body: &'a Body,
     pub(crate) seed: Seed,
     pub(crate) cells: Cells,
+    pub(crate) privacy: Privacy,
     /// In Leeward: the allocations of the body that are followed, this one among them.
     pub(crate) owned: Option<&'a [Point]>,
     full: Shared<bool>,
@@ -161,6 +211,7 @@ pub fn follow(cx: &Context, body: &Body, cfg: &Cfg, seed: Seed) -> Events {
     let start = match seed {
         Seed::Call { at, .. } | Seed::Alloc(at) => made_dest(body, at),
         Seed::Param(n) => Some(Place::local(Local(n))),
+        Seed::Through(n) => Some(Place::local(Local(n)).then(Proj::Deref)),
     };
     match start {
         Some(start) => follow_by(cx, body, cfg, seed, &[start], None),
@@ -179,8 +230,13 @@ pub(crate) fn follow_by(
     starts: &[Place],
     owned: Option<&[Point]>,
 ) -> Events {
-    let cells = Cells::of(cx.program, body, starts);
-    let follow = Follow { cx, body, seed, cells, owned, full: Shared::new(false) };
+    let through = match seed {
+        Seed::Through(n) => Some(Local(n)),
+        Seed::Call { .. } | Seed::Param(_) | Seed::Alloc(_) => None,
+    };
+    let privacy = if owned.is_some() { Privacy::default() } else { Privacy::of(cx, body, through) };
+    let cells = Cells::of(cx.program, body, &privacy, starts);
+    let follow = Follow { cx, body, seed, cells, privacy, owned, full: Shared::new(false) };
     let results = solve(&follow, body, cfg);
     let mut events = Events::default();
     results.visit(&follow, body, &mut |at, state, item| {
@@ -211,10 +267,15 @@ impl Analysis for Follow<'_> {
     const DIRECTION: Direction = Direction::Forward;
 
     fn entry(&self) -> State {
-        let mut first = Situation { status: Status::Absent, values: vec![] };
-        if let Seed::Param(n) = self.seed {
+        let mut first = Situation { status: Status::Absent, values: vec![], text: false };
+        let arrives = match self.seed {
+            Seed::Param(n) => Some(Place::local(Local(n))),
+            Seed::Through(n) => Some(Place::local(Local(n)).then(Proj::Deref)),
+            Seed::Call { .. } | Seed::Alloc(_) => None,
+        };
+        if let Some(place) = arrives {
             first.status = Status::Live;
-            if let Some(cell) = self.cells.of_place(&Place::local(Local(n))) {
+            if let Some(cell) = self.cells.of_place(&place) {
                 first.set(cell, Some(Value::At(0)));
             }
         }
@@ -222,17 +283,17 @@ impl Analysis for Follow<'_> {
     }
 
     fn join(&self, into: &mut State, from: &State, _rounds: u32) -> bool {
-        let before = into.all.len();
+        let mut changed = false;
         for situation in &from.all {
-            if let Err(at) = into.all.binary_search(situation) {
-                if into.all.len() >= MOST_SITUATIONS {
+            match into.add(situation) {
+                Some(new) => changed |= new,
+                None => {
                     self.full.set(true);
                     break;
                 }
-                into.all.insert(at, situation.clone());
             }
         }
-        into.all.len() != before
+        changed
     }
 
     fn statement(&self, state: &mut State, at: Point, stmt: &Stmt) {
@@ -240,13 +301,12 @@ impl Analysis for Follow<'_> {
         for situation in &state.all {
             all.extend(self.step(situation, at, stmt, &mut |_| {}));
         }
-        all.sort_unstable();
-        all.dedup();
-        if all.len() > MOST_SITUATIONS {
-            self.full.set(true);
-            all.truncate(MOST_SITUATIONS);
-        }
         state.all = all;
+        state.normalise();
+        if state.all.len() > MOST_SITUATIONS {
+            self.full.set(true);
+            state.all.truncate(MOST_SITUATIONS);
+        }
     }
 
     fn edge(&self, state: &mut State, from: BlockId, _to: BlockId, edge: Edge) -> bool {
@@ -271,8 +331,7 @@ impl Analysis for Follow<'_> {
                 situation.set(cell, None);
             }
         }
-        state.all.sort_unstable();
-        state.all.dedup();
+        state.normalise();
         !state.all.is_empty()
     }
 }
@@ -437,13 +496,10 @@ impl Follow<'_> {
 
     /// The object, if the place lies in it: the value of the pointer that the place goes through.
     fn through(&self, situation: &Situation, place: &Place) -> Option<Value> {
-        let first = place.proj.iter().position(|p| *p == Proj::Deref)?;
-        let mut base = place.clone();
-        base.proj.truncate(first);
-        let one = place.proj.iter().filter(|p| **p == Proj::Deref).count() == 1;
+        let (base, more) = pointer_of(place, self.privacy.through())?;
         // Behind a second pointer there is another object: what is loaded from memory is never this
         // one.
-        if !one {
+        if more > 0 {
             return None;
         }
         situation.get(self.cells.of_place(&base)?)
@@ -498,6 +554,9 @@ impl Follow<'_> {
                 let pointer = self.through(situation, place);
                 if let (Some(pointer), true) = (pointer.filter(|v| is_object(Some(*v))), access != Access::Address) {
                     sink(Event::access(place, pointer, span));
+                    if access != Access::Read && Rule::TextKept.holds() {
+                        out.text = self.ends_text(place, &stmt.kind);
+                    }
                 }
             });
             if let Some((from, ty)) = stmt.kind.value().and_then(Rvalue::as_bits) {
@@ -603,7 +662,9 @@ impl Follow<'_> {
                 if live && Rule::Again.holds() {
                     sink(Event::new(Kind::Again, "it is made again while an earlier one may be in use", span));
                 }
-                return self.made(out, dest, never_fails, span, sink);
+                let entry = name.as_deref().and_then(|n| self.cx.table.get(n));
+                let text = matches!(entry, Some(Entry { role: Role::Duplicate { .. }, .. }));
+                return self.made(out, dest, (never_fails, text), span, sink);
             }
         }
         let mut result: Option<Given> = None;
@@ -626,8 +687,8 @@ impl Follow<'_> {
             }
         } else if live {
             let name = name.as_deref().unwrap_or("a function pointer");
+            let passed = Passed { at, callee, name, entry, args };
             for (n, value) in values.iter().enumerate().filter(|(_, v)| is_object(**v)) {
-                let passed = Passed { at, callee, name, entry, args };
                 result = result.or(self.passed(&mut out, &passed, (n, *value), span, sink));
             }
             if args.iter().any(|a| self.holds_object(&out, a)) && Rule::StructPassed.holds() {
@@ -647,8 +708,17 @@ impl Follow<'_> {
         if self.cx.never_returns(callee) {
             return vec![];
         }
+        for (n, argument) in args.iter().enumerate() {
+            if let Some(variable) = self.privacy.lent_by(argument) {
+                let ends = is_object(values.first().copied().flatten());
+                self.lend(&mut out, (callee, n), (variable, ends), span, sink);
+            }
+        }
         let Some(dest) = dest else { return vec![out] };
-        match result {
+        // What is too narrow for an address is not the object.
+        let width = mir::ty::place_ty(self.cx.program, self.body, dest).ok();
+        let width = width.and_then(|q| self.cx.program.types.layout(q.ty)).map_or(8, |l| l.size);
+        match result.filter(|_| width >= 8) {
             Some(Given::MayBe(value)) => {
                 let mut other = out.clone();
                 self.store(&mut out, dest, Some(value), span, sink);
@@ -675,16 +745,18 @@ impl Follow<'_> {
         &self,
         mut out: Situation,
         dest: Option<&Place>,
-        never_fails: bool,
+        (never_fails, text): (bool, bool),
         span: Span,
         sink: Sink,
     ) -> Vec<Situation> {
         out.forget_object();
+        out.text = false;
         let Some(dest) = dest else { return vec![out] };
         let mut failed = out.clone();
         failed.status = Status::Absent;
         self.store(&mut failed, dest, Some(Value::Null), span, &mut |_| {});
         out.status = Status::Live;
+        out.text = text;
         self.store(&mut out, dest, Some(Value::At(0)), span, sink);
         if never_fails {
             vec![out]
@@ -725,15 +797,35 @@ impl Follow<'_> {
         sink: Sink,
     ) -> Option<Given> {
         let name = call.name;
+        let has_text = out.text && value == Some(Value::At(0));
+        let was_text = std::mem::take(&mut out.text);
         let mut escapes = |rule: Rule, why: String| {
             if rule.holds() {
                 sink(Event::new(Kind::Escapes, &why, span));
             }
         };
-        if call.entry.is_some() {
+        if let Some(entry) = call.entry {
             // `strdup(p)` reads.
-            sink(Event::open(span));
+            let reads = matches!(entry.role, Role::Duplicate { text } if text as usize == n);
+            out.text = was_text && reads;
+            sink(if reads { Event::new(Kind::Text(has_text), "", span) } else { Event::open(span) });
             return None;
+        }
+        if let Callee::Pointer(operand) = call.callee {
+            match self.called(call.at, operand) {
+                Some(Called::Function(func)) => {
+                    let name = crate::program::symbol(self.cx.program, &func).unwrap_or_default();
+                    let callee = Callee::Direct(func);
+                    out.text = was_text;
+                    return self.passed(out, &Passed { callee: &callee, name: &name, ..*call }, (n, value), span, sink);
+                }
+                Some(Called::Param(m)) if matches!(self.seed, Seed::Param(_)) => {
+                    sink(Event::new(Kind::Calls(m, n as u32), "", span));
+                    sink(Event::open(span));
+                    return Some(Given::MayBe(Value::Inside));
+                }
+                Some(Called::Param(_)) | None => {}
+            }
         }
         if let Some(summary) = self.cx.summary(call.callee) {
             let Some(fact) = summary.params.get(n) else {
@@ -754,7 +846,11 @@ impl Follow<'_> {
             if Rule::CalleeAlign.holds() {
                 sink(Event::new(Kind::Cast(fact.align), "", span));
             }
-            sink(Event::open(span));
+            for &(m, k) in &fact.calls {
+                self.called_back(call, (m, k), span, sink);
+            }
+            out.text = was_text && fact.touched.only_reads_text();
+            self.touched(call, &fact.touched, (value, has_text), span, sink);
             return match (fact.returned && Rule::CalleeReturns.holds(), fact.gives_back) {
                 (false, _) => None,
                 (true, true) => value.map(Given::Is),
@@ -791,7 +887,30 @@ impl Follow<'_> {
             }
             return None;
         };
-        sink(Event::bounded(facts, n, call.args, value, span));
+        let at_start = value == Some(Value::At(0));
+        let text = crate::known::text(name, n).filter(|text| match text {
+            Text::Formatted(format) => call.args.get(*format as usize).is_some_and(|f| self.reads_strings(call.at, f)),
+            Text::Reads | Text::CopyOf(_) | Text::Printed(_) => true,
+        });
+        match text {
+            Some(Text::Reads | Text::Formatted(_)) => {
+                out.text = was_text;
+                sink(Event::new(Kind::Text(has_text), "", span));
+            }
+            Some(Text::CopyOf(m)) => {
+                out.text = at_start;
+                let from = call.args.get(m as usize).cloned();
+                sink(from.map_or(Event::open(span), |from| Event::new(Kind::TextCopied(from, at_start), "", span)));
+            }
+            Some(Text::Printed(m)) => {
+                out.text = at_start && call.args.get(m as usize).is_some_and(|a| self.is_positive(a));
+                sink(Event::bounded(facts, n, call.args, value, span));
+            }
+            None => {
+                out.text = was_text && (crate::known::only_reads(name, n) || !Rule::TextKept.holds());
+                sink(Event::bounded(facts, n, call.args, value, span));
+            }
+        }
         match facts.returns {
             Some(m) if m as usize == n && Rule::KnownReturns.holds() => Some(facts.given(name, value)),
             _ => None,
@@ -804,7 +923,8 @@ impl Follow<'_> {
             matches!(a, Operand::Const(Const::Null(_) | Const::Int(0, _)))
                 || call.args.get(1).and_then(|a| self.constant(call.at, a)).is_some()
         });
-        if n == 0 && null {
+        let lent = call.args.get(1).is_some_and(|a| self.privacy.lent_by(a).is_some());
+        if n == 0 && (null || lent) {
             sink(Event::open(span));
         } else {
             let why = format!("`{}` stores a pointer into it", call.name);
@@ -828,6 +948,119 @@ impl Follow<'_> {
             .then_some(())
     }
 
+    /// Whether the statement writes the zero that ends a string.
+    fn ends_text(&self, place: &Place, kind: &StmtKind) -> bool {
+        let zero = kind.as_assign().filter(|(dest, _)| *dest == place).and_then(|(_, value)| value.as_use());
+        let ty = mir::ty::place_ty(self.cx.program, self.body, place);
+        let one_byte = ty.ok().and_then(|q| self.cx.program.types.layout(q.ty)).is_some_and(|l| l.size == 1);
+        one_byte && matches!(zero, Some(Operand::Const(Const::Int(0, _))))
+    }
+
+    /// Whether the operand is a constant above zero.
+    fn is_positive(&self, operand: &Operand) -> bool {
+        match operand {
+            Operand::Const(Const::Int(n, _)) => *n > 0,
+            Operand::Const(Const::SizeOf(ty)) => self.cx.program.types.layout(*ty).is_some_and(|l| l.size > 0),
+            _ => false,
+        }
+    }
+
+    /// Whether the operand is a literal that, as a format, only reads strings.
+    fn reads_strings(&self, at: Point, operand: &Operand) -> bool {
+        let Some(Operand::Const(Const::Addr(ConstAddrKey::Str(s), 0, _))) = self.before(at, operand) else {
+            return false;
+        };
+        let text = self.cx.program.strings.get(s.0 as usize);
+        text.is_some_and(|text| crate::known::reads_strings(&text.units))
+    }
+
+    /// A call that gets the address of a variable has ended, which it gave back (`Privacy`): as it
+    /// was, or with the end of the number that argument 0 begins with, which `ends` says is in the
+    /// object.
+    fn lend(
+        &self,
+        out: &mut Situation,
+        (callee, n): (&Callee, usize),
+        (variable, ends): (Local, bool),
+        span: Span,
+        sink: Sink,
+    ) {
+        let Some(cell) = self.cells.of_place(&Place::local(variable)) else { return };
+        let Some(summary) = self.cx.summary(callee) else {
+            return out.set(cell, ends.then_some(Value::Inside));
+        };
+        if !is_object(out.get(cell)) {
+            return out.set(cell, None);
+        }
+        out.text = false;
+        if out.status == Status::Live {
+            sink(Event::open(span));
+            sink(Event::new(Kind::Cast(summary.params.get(n).map_or(1, |p| p.inner_align)), "", span));
+        }
+    }
+
+    /// What a callee does with the bytes of the object.
+    fn touched(
+        &self,
+        call: &Passed,
+        touched: &Touched,
+        (value, has_text): (Option<Value>, bool),
+        span: Span,
+        sink: Sink,
+    ) {
+        if touched.open && Rule::CalleeOpen.holds() {
+            return sink(Event::open(span));
+        }
+        let at_start = value == Some(Value::At(0));
+        if touched.bytes > 0 && Rule::FirstBytes.holds() {
+            let bytes = Operand::Const(Const::Int(i128::from(touched.bytes), self.cx.program.types.common.ulong));
+            sink(Event::first_bytes(bytes, at_start, span));
+        }
+        for &m in &touched.lengths {
+            match call.args.get(m as usize) {
+                Some(length) => sink(Event::first_bytes(length.clone(), at_start, span)),
+                None => sink(Event::open(span)),
+            }
+        }
+        if touched.text {
+            sink(Event::new(Kind::Text(has_text), "", span));
+        }
+    }
+
+    /// A callee passes the object as argument `k` to the function that it has in its parameter `m`.
+    fn called_back(&self, call: &Passed, (m, k): (u32, u32), span: Span, sink: Sink) {
+        let func = call.args.get(m as usize).and_then(|a| self.called(call.at, a));
+        if let (Some(Called::Param(p)), Seed::Param(_)) = (&func, self.seed) {
+            return sink(Event::new(Kind::Calls(*p, k), "", span));
+        }
+        let fact = match func {
+            Some(Called::Function(func)) => {
+                self.cx.summary(&Callee::Direct(func)).and_then(|s| s.params.get(k as usize))
+            }
+            Some(Called::Param(_)) | None => None,
+        };
+        let looks = |p: &&Param| p.kept.is_none() && p.frees == Frees::Never && p.calls.is_empty();
+        match fact.filter(|p| looks(p) || !Rule::Callback.holds()) {
+            Some(fact) => sink(Event::new(Kind::Cast(fact.align), "", span)),
+            None => {
+                let why = format!("`{}` passes it to a function that may keep it", call.name);
+                sink(Event::new(Kind::Escapes, &why, span));
+            }
+        }
+    }
+
+    /// What a pointer to a function is, if that is known.
+    fn called(&self, at: Point, operand: &Operand) -> Option<Called> {
+        match self.before(at, operand)? {
+            Operand::Const(Const::Func(func)) => Some(Called::Function(func)),
+            Operand::Copy(place) | Operand::Move(place) => {
+                let param = place.as_local().filter(|l| l.0 < self.body.params)?;
+                is_never_written(self.body, param).then_some(Called::Param(param.0))
+            }
+            Operand::Const(_) => None,
+        }
+    }
+
     /// Whether the function that argument `n` names keeps and releases none of its arguments.
     fn only_looks(&self, call: &Passed, n: u32) -> bool {
         let Some(func) = call.args.get(n as usize).and_then(|a| self.function(call.at, a)) else { return false };
@@ -842,26 +1075,47 @@ impl Follow<'_> {
 
     /// The function that an operand is, perhaps by way of a temporary of the block.
     fn function(&self, at: Point, operand: &Operand) -> Option<typing::tree::FuncRef> {
-        let mut operand = operand.clone();
-        let stmts = self.body.blocks.get(at.block.0 as usize)?.stmts.get(..at.stmt)?;
-        for stmt in stmts.iter().rev() {
-            if let Operand::Const(Const::Func(func)) = &operand {
-                return Some(func.clone());
-            }
-            let place = operand.place()?.clone();
-            self.body.locals.get(place.as_local()?.0 as usize).filter(|l| l.kind == LocalKind::Temp)?;
-            if let Some(from) = stmt.kind.assigned_to(place.as_local()?).and_then(Rvalue::same_bits) {
-                operand = from.clone();
-            }
-        }
-        match operand {
+        match self.before(at, operand)? {
             Operand::Const(Const::Func(func)) => Some(func),
             _ => None,
         }
     }
 
+    /// What an operand was before it came to temporaries of the block.
+    fn before(&self, at: Point, operand: &Operand) -> Option<Operand> {
+        let mut operand = operand.clone();
+        let stmts = self.body.blocks.get(at.block.0 as usize)?.stmts.get(..at.stmt)?;
+        for stmt in stmts.iter().rev() {
+            let Some(local) = operand.place().and_then(Place::as_local) else { break };
+            if self.body.locals.get(local.0 as usize)?.kind != LocalKind::Temp {
+                break;
+            }
+            if let Some(value) = stmt.kind.assigned_to(local) {
+                operand = value.same_bits()?.clone();
+                continue;
+            }
+            let mut written = false;
+            stmt_places(&stmt.kind, &mut |p, access| {
+                written |= p.base == PlaceBase::Local(local) && access != Access::Read;
+            });
+            if written {
+                return None;
+            }
+        }
+        Some(operand)
+    }
+
     fn is_param(&self) -> bool {
-        matches!(self.seed, Seed::Param(_))
+        matches!(self.seed, Seed::Param(_) | Seed::Through(_))
+    }
+
+    /// The function returns: the variable of the caller must have what it had.
+    fn leave_through(&self, situation: &Situation, param: Local, given: Option<Value>, span: Span, sink: Sink) {
+        let cell = self.cells.of_place(&Place::local(param).then(Proj::Deref));
+        let kept = cell.and_then(|c| situation.get(c)) == Some(Value::At(0)) && situation.status == Status::Live;
+        if (!kept || is_object(given)) && Rule::Through.holds() {
+            sink(Event::new(Kind::Escapes, "it is changed through its address", span));
+        }
     }
 
     fn leave(&self, situation: &Situation, term: &Terminator, sink: Sink) {
@@ -872,6 +1126,9 @@ impl Follow<'_> {
             let value = term.kind.returned();
             let given = value.and_then(|v| self.value(situation, v));
             let whole = value.is_some_and(|v| self.holds_object(situation, v));
+            if let Seed::Through(n) = self.seed {
+                return self.leave_through(situation, Local(n), given, term.span, sink);
+            }
             if situation.status == Status::Live {
                 match given {
                     Some(Value::At(0)) => sink(Event::new(Kind::Returned, "it is returned", term.span)),

@@ -48,6 +48,94 @@ impl Known {
     }
 }
 
+/// What a function does with an argument that is a string.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Text {
+    /// Reads it up to its end.
+    Reads,
+    /// Reads it if the format in this argument does.
+    Formatted(u32),
+    /// Writes a copy of the string in this argument to it.
+    CopyOf(u32),
+    /// Writes a string to it, of at most as many bytes with its end as this argument says.
+    Printed(u32),
+}
+
+/// What a function does with argument `n`, if that is a string.
+pub fn text(name: &str, n: usize) -> Option<Text> {
+    let name = name.strip_prefix("__builtin_").unwrap_or(name);
+    let format = match name {
+        "printf" => Some(0),
+        "fprintf" | "dprintf" | "sprintf" | "syslog" => Some(1),
+        "snprintf" => Some(2),
+        _ => None,
+    };
+    match (name, n) {
+        ("strcpy" | "stpcpy", 0) => Some(Text::CopyOf(1)),
+        ("snprintf" | "vsnprintf", 0) => Some(Text::Printed(1)),
+        _ if format.is_some_and(|f| n == f) => Some(Text::Reads),
+        _ if format.is_some_and(|f| n > f) => Some(Text::Formatted(format? as u32)),
+        ("strcpy" | "stpcpy" | "strcat", 1)
+        | ("strlen" | "strchr" | "strrchr" | "index" | "rindex", 0)
+        | ("strcmp" | "strcasecmp" | "strcoll" | "strstr" | "strcasestr" | "strpbrk" | "strspn" | "strcspn", 0 | 1)
+        | ("atoi" | "atol" | "atoll" | "atof" | "puts" | "fputs" | "perror" | "system" | "getenv", 0)
+        | ("fopen" | "freopen" | "rename", 0 | 1)
+        | ("fdopen", 1)
+        | ("open" | "creat" | "unlink" | "remove" | "mkdir" | "rmdir" | "chdir" | "access" | "opendir", 0)
+        | ("stat" | "lstat" | "readlink" | "inet_addr" | "inet_aton", 0) => Some(Text::Reads),
+        _ => None,
+    }
+}
+
+/// Whether a function with a bound for argument `n` only reads it.
+pub fn only_reads(name: &str, n: usize) -> bool {
+    matches!(
+        (name.strip_prefix("__builtin_").unwrap_or(name), n),
+        ("memcpy" | "memmove" | "mempcpy" | "strncpy" | "write" | "pwrite" | "send" | "sendto", 1)
+            | ("memcmp" | "strncmp" | "strncasecmp", 0 | 1)
+            | ("memchr" | "memrchr" | "strnlen" | "fwrite", 0)
+    )
+}
+
+/// Whether a format of `printf` reads what its `%s` get as strings, and writes nothing: it has no
+/// `%n`, and no wide strings.
+pub fn reads_strings(format: &[u32]) -> bool {
+    let mut chars = format.iter().map(|&u| char::from_u32(u).unwrap_or('\0'));
+    while let Some(c) = chars.next() {
+        if c != '%' {
+            continue;
+        }
+        let mut wide = false;
+        let conversion = chars.find(|c| {
+            wide |= *c == 'l';
+            !matches!(
+                c,
+                '0'..='9'
+                    | '-'
+                    | '+'
+                    | ' '
+                    | '#'
+                    | '.'
+                    | '*'
+                    | '\''
+                    | '$'
+                    | 'h'
+                    | 'l'
+                    | 'L'
+                    | 'q'
+                    | 'j'
+                    | 'z'
+                    | 't'
+                    | 'I'
+            )
+        });
+        if matches!(conversion, Some('n' | 'S')) || wide && conversion == Some('s') {
+            return false;
+        }
+    }
+    true
+}
+
 /// Names that mean something with `__builtin_` before them only.
 pub fn is_builtin_only(name: &str) -> bool {
     matches!(name, "expect" | "object_size" | "prefetch")
@@ -200,6 +288,13 @@ pub fn known(name: &str) -> Option<Known> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn formats_that_write_are_seen() {
+        let units = |s: &str| s.chars().map(u32::from).collect::<Vec<u32>>();
+        assert!(reads_strings(&units("%5d%% <%-8.3s> %lu %c")));
+        assert!(!reads_strings(&units("%d%hhn")) && !reads_strings(&units("%1$n")) && !reads_strings(&units("%ls")));
+    }
 
     #[test]
     fn what_keeps_its_arguments_is_not_known() {

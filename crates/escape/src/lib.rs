@@ -13,6 +13,7 @@ pub mod follow;
 pub mod known;
 pub mod owners;
 pub mod places;
+pub mod privacy;
 pub mod program;
 pub mod rules;
 pub mod sites;

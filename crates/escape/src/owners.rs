@@ -12,6 +12,7 @@ use crate::allocators::Table;
 use crate::events::{Event, Events, Kind};
 use crate::follow::{follow_by, is_object, made_dest, Follow, Seed, Sink, Situation, Status, Value};
 use crate::places::{reached, Cell};
+use crate::privacy::Privacy;
 use crate::program::{Context, Externals};
 use flow::framework::Point;
 use mir::cfg::Cfg;
@@ -104,7 +105,8 @@ pub fn follow_owners(program: &Program, body: &Body, sites: &[Point]) -> Found {
     let (table, externals) = (Table::default(), Externals::default());
     let cx = Context { program, table: &table, own: &[], externals: &externals };
     let starts: Vec<Place> = sites.iter().filter_map(|&at| made_dest(body, at)).collect();
-    let ways: Vec<Vec<Place>> = starts.iter().map(|p| reached(program, body, std::slice::from_ref(p))).collect();
+    let ways: Vec<Vec<Place>> =
+        starts.iter().map(|p| reached(program, body, &Privacy::default(), std::slice::from_ref(p))).collect();
     let one = |(at, way): (&Point, &Vec<Place>)| {
         // Objects that may get to the same owner are told apart.
         let meets = |other: &&Vec<Place>| other.iter().any(|p| way.contains(p));

@@ -1,10 +1,11 @@
 //! The places of a body that may hold the object that is followed, and flags that go with them.
 
-use crate::rules::Rule;
+use crate::privacy::Privacy;
 use mir::effects::{stmt_places, term_places};
 use mir::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
-use typing::types::RecordKind;
+use std::borrow::Cow;
+use typing::types::Ty;
 
 /// A followed place, by number.
 pub type Cell = u32;
@@ -21,39 +22,44 @@ pub struct Cells {
     home: Vec<Option<BlockId>>,
     /// Those that may hold the object, by a coarse analysis.
     objects: usize,
+    /// The type of indices in them.
+    word: Ty,
 }
 
-/// Whether the place is a local or a field of one, and nothing else can reach it.
-fn is_private(program: &Program, body: &Body, place: &Place) -> bool {
-    let PlaceBase::Local(local) = place.base else { return false };
-    let Some(decl) = body.locals.get(local.0 as usize) else { return false };
-    let taken = decl.address_taken && Rule::AddressTaken.holds();
-    if taken || decl.ty.quals.is_volatile && Rule::Volatile.holds() {
-        return false;
+/// The place with all constant indices of one type, so that the same element is the same place.
+fn canonical(place: &Place, word: Ty) -> Cow<'_, Place> {
+    let constant = |p: &Proj| match p.index() {
+        Some(Operand::Const(Const::Int(n, ty))) if *ty != word => Some(*n),
+        _ => None,
+    };
+    if place.proj.iter().all(|p| constant(p).is_none()) {
+        return Cow::Borrowed(place);
     }
-    place.proj.iter().enumerate().all(|(n, step)| {
-        let record = || {
-            let ty = mir::ty::prefix_ty(program, body, place, n).ok()?;
-            program.types.as_record(ty.ty)
-        };
-        step.is_field()
-            && record().is_some_and(|r| program.types.record(r).kind == RecordKind::Struct || !Rule::Union.holds())
-    })
+    let mut place = place.clone();
+    for step in &mut place.proj {
+        if let Some(n) = constant(step) {
+            *step = Proj::Index(Operand::Const(Const::Int(n, word)));
+        }
+    }
+    Cow::Owned(place)
 }
 
 /// The places that what is held at `starts` may get to, by copies, moves and calls, in the order in
 /// which they are found.
-pub fn reached(program: &Program, body: &Body, starts: &[Place]) -> Vec<Place> {
-    let mut order: Vec<Place> = starts.iter().filter(|p| is_private(program, body, p)).cloned().collect();
+pub fn reached(program: &Program, body: &Body, privacy: &Privacy, starts: &[Place]) -> Vec<Place> {
+    let word = program.types.common.ulong;
+    let is_private = |p: &Place| privacy.is_private(program, body, p);
+    let mut order: Vec<Place> =
+        starts.iter().filter(|p| is_private(p)).map(|p| canonical(p, word).into_owned()).collect();
     order.dedup();
     let mut found: FxHashSet<Place> = order.iter().cloned().collect();
-    let private = |p: &Place| is_private(program, body, p) && is_word(program, body, p);
+    let private = |p: &Place| is_private(p) && is_word(program, body, p);
     loop {
         let before = order.len();
         for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
             let kind = &stmt.kind;
             let (dest, from) = match (kind.as_assign(), kind.as_call(), kind.as_swap()) {
-                (Some((dest, value)), ..) => (dest, sources(value)),
+                (Some((dest, value)), ..) => (dest, sources(value, privacy.through())),
                 (None, Some(Call { dest: Some(dest), args, .. }), _) => {
                     (dest, args.iter().filter_map(Operand::place).cloned().collect())
                 }
@@ -61,8 +67,23 @@ pub fn reached(program: &Program, body: &Body, starts: &[Place]) -> Vec<Place> {
                 (None, _, Some((a, b))) => (b, vec![a.clone()]),
                 (None, ..) => continue,
             };
-            if from.iter().any(|p| found.contains(p)) && private(dest) && found.insert(dest.clone()) {
-                order.push(dest.clone());
+            if from.iter().any(|p| found.contains(&*canonical(p, word))) {
+                let dest = canonical(dest, word).into_owned();
+                if private(&dest) && found.insert(dest.clone()) {
+                    order.push(dest);
+                }
+            }
+        }
+        // A call may put what it is given into a variable whose address it is given.
+        for call in body.blocks.iter().flat_map(|b| &b.stmts).filter_map(|s| s.kind.as_call()) {
+            let has = |a: &Operand| a.place().is_some_and(|p| found.contains(&*canonical(p, word)));
+            if !call.args.iter().any(has) {
+                continue;
+            }
+            for variable in call.args.iter().filter_map(|a| privacy.lent_by(a)).map(Place::local) {
+                if private(&variable) && found.insert(variable.clone()) {
+                    order.push(variable);
+                }
             }
         }
         if order.len() == before {
@@ -73,12 +94,19 @@ pub fn reached(program: &Program, body: &Body, starts: &[Place]) -> Vec<Place> {
 
 impl Cells {
     /// The places that what `starts` hold may get to.
-    pub fn of(program: &Program, body: &Body, starts: &[Place]) -> Cells {
-        let mut order = reached(program, body, starts);
+    pub fn of(program: &Program, body: &Body, privacy: &Privacy, starts: &[Place]) -> Cells {
+        let mut order = reached(program, body, privacy, starts);
         let found: FxHashSet<Place> = order.iter().cloned().collect();
         let objects = order.len();
         order.extend(flags(program, body).into_iter().filter(|p| !found.contains(p)));
-        let mut cells = Cells { numbers: FxHashMap::default(), places: vec![], pointer: vec![], home: vec![], objects };
+        let mut cells = Cells {
+            numbers: FxHashMap::default(),
+            places: vec![],
+            pointer: vec![],
+            home: vec![],
+            objects,
+            word: program.types.common.ulong,
+        };
         for place in order {
             cells.numbers.insert(place.clone(), cells.places.len() as Cell);
             let ty = mir::ty::place_ty(program, body, &place).ok();
@@ -125,7 +153,7 @@ impl Cells {
 
     /// The number of a place.
     pub fn of_place(&self, place: &Place) -> Option<Cell> {
-        self.numbers.get(place).copied()
+        self.numbers.get(&*canonical(place, self.word)).copied()
     }
 
     /// Whether the place is a temporary that only the block uses.
@@ -140,7 +168,8 @@ impl Cells {
 
     /// The followed places that are the place, or lie in it.
     pub fn parts<'a>(&'a self, place: &'a Place) -> impl Iterator<Item = Cell> + 'a {
-        let inside = |p: &Place| p.base == place.base && p.proj.starts_with(&place.proj);
+        let place = canonical(place, self.word);
+        let inside = move |p: &Place| p.base == place.base && p.proj.starts_with(&place.proj);
         self.places.iter().enumerate().filter(move |(_, p)| inside(p)).map(|(n, _)| n as Cell)
     }
 
@@ -170,20 +199,27 @@ fn is_word(program: &Program, body: &Body, place: &Place) -> bool {
     mir::ty::place_ty(program, body, place).is_ok_and(|q| mir::ty::is_scalar(&program.types, q.ty))
 }
 
-/// The places that a value may take the object from.
-fn sources(value: &Rvalue) -> Vec<Place> {
+/// The places that a value may take the object from. `through`: the parameter through which a
+/// variable of the caller is followed.
+fn sources(value: &Rvalue, through: Option<Local>) -> Vec<Place> {
     let mut all = vec![];
     if let Some(place) = value.as_address_of() {
-        let first = place.proj.iter().position(|p| *p == Proj::Deref);
-        if let Some(first) = first {
-            let mut base = place.clone();
-            base.proj.truncate(first);
-            all.push(base);
-        }
+        all.extend(pointer_of(place, through).map(|(base, _)| base));
         return all;
     }
     mir::effects::rvalue_operands(value, &mut |operand| all.extend(operand.place().cloned()));
     all
+}
+
+/// The place of the pointer that a place goes through, and how many more pointers follow it.
+/// `through`: a parameter at which another one, the variable of the caller, is found.
+pub fn pointer_of(place: &Place, through: Option<Local>) -> Option<(Place, usize)> {
+    let skipped = usize::from(through.is_some() && place.base_local() == through);
+    let mut derefs = place.proj.iter().enumerate().filter(|(_, p)| **p == Proj::Deref).map(|(n, _)| n);
+    let at = derefs.nth(skipped)?;
+    let mut base = place.clone();
+    base.proj.truncate(at);
+    Some((base, derefs.count()))
 }
 
 /// Integer variables that get constants only, and are tested.

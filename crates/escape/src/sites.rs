@@ -96,7 +96,8 @@ impl Site {
                 let end = text.units.iter().position(|&u| u == 0).unwrap_or(text.units.len());
                 Some(Range::single(end as i128 + 1))
             }
-            Size::Text(_) | Size::Fixed(_) | Size::Unknown => None,
+            Size::Text(_) => Some(Range::new(1, i128::from(i64::MAX))),
+            Size::Fixed(_) | Size::Unknown => None,
         }
     }
 }

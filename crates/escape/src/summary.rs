@@ -7,7 +7,8 @@
 
 use crate::allocators::{Role, Table};
 use crate::events::{Events, Kind};
-use crate::follow::{follow, Seed};
+use crate::follow::{follow, Seed, Value};
+use crate::privacy::{is_looked_through, is_never_written};
 use crate::program::{Context, Externals};
 use crate::rules::Rule;
 use flow::framework::Point;
@@ -15,6 +16,7 @@ use mir::cfg::Cfg;
 use mir::effects::{stmt_places, Access};
 use mir::ir::*;
 use std::hash::{Hash, Hasher};
+use typing::types::TyKind;
 
 /// Whether a function releases an argument.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Hash)]
@@ -41,6 +43,60 @@ pub struct Param {
     pub gives_back: bool,
     /// The strictest alignment that it wants of what is pointed at.
     pub align: u64,
+    /// Which of its bytes are read or written.
+    pub touched: Touched,
+    /// The functions that get it: of a parameter with a function, and the number of the argument.
+    pub calls: Vec<(u32, u32)>,
+    /// Of the address of a pointer variable: why the function may keep or change what that has, if
+    /// it may. It may read and write the object without a bound.
+    pub inner_kept: Option<String>,
+    /// The alignment that it wants of that object.
+    pub inner_align: u64,
+    /// Of a list of arguments: why it may keep what it takes from it, if it may.
+    pub list_kept: Option<String>,
+}
+
+/// Which bytes of an object a function reads or writes.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Hash)]
+pub struct Touched {
+    /// Without a bound that is known.
+    pub open: bool,
+    /// So many from the start.
+    pub bytes: u64,
+    /// As many from the start as these arguments say.
+    pub lengths: Vec<u32>,
+    /// A string from the start, which is read.
+    pub text: bool,
+}
+
+impl Param {
+    /// Anything may become of it.
+    fn unknown(why: &str) -> Param {
+        let kept = Some(why.to_string());
+        Param {
+            kept: kept.clone(),
+            touched: Touched { open: true, ..Touched::default() },
+            inner_kept: kept.clone(),
+            list_kept: kept,
+            ..Param::default()
+        }
+    }
+}
+
+impl Touched {
+    /// Whether it writes nothing, because it reads a string at most.
+    pub fn only_reads_text(&self) -> bool {
+        !self.open && self.bytes == 0 && self.lengths.is_empty()
+    }
+
+    fn join(&mut self, old: &Touched) {
+        self.open |= old.open;
+        self.bytes = self.bytes.max(old.bytes);
+        self.text |= old.text;
+        self.lengths.extend(&old.lengths);
+        self.lengths.sort_unstable();
+        self.lengths.dedup();
+    }
 }
 
 /// A fresh object that a function returns.
@@ -90,8 +146,7 @@ impl Summary {
             both.several = true;
         }
         if self.params.len() != both.params.len() {
-            let kept = Some("it is defined in two ways".to_string());
-            both.params = vec![Param { kept, ..Param::default() }; self.params.len().max(both.params.len())];
+            both.params = vec![Param::unknown("it is defined in two ways"); self.params.len().max(both.params.len())];
             both.fresh = None;
         }
         if both.several {
@@ -120,6 +175,17 @@ impl Summary {
             new.gives_back &= old.gives_back || !old.returned;
             new.returned |= old.returned;
             new.align = new.align.max(old.align);
+            new.touched.join(&old.touched);
+            new.calls.extend(&old.calls);
+            new.calls.sort_unstable();
+            new.calls.dedup();
+            new.inner_align = new.inner_align.max(old.inner_align);
+            if old.inner_kept.is_some() {
+                new.inner_kept.clone_from(&old.inner_kept);
+            }
+            if old.list_kept.is_some() {
+                new.list_kept.clone_from(&old.list_kept);
+            }
         }
         if self.rest_kept.is_some() {
             new.rest_kept.clone_from(&self.rest_kept);
@@ -173,9 +239,8 @@ pub fn summarise(program: &Program, table: &Table, externals: &Externals, all: &
             let Some(Some(old)) = own.get_mut(body.func.func.0 as usize) else { continue };
             changed |= old.join(new);
             if round + 1 == MOST_ROUNDS && changed {
-                for param in &mut old.params {
-                    param.kept = Some("its recursion is too deep to follow".to_string());
-                }
+                let unknown = Param::unknown("its recursion is too deep to follow");
+                old.params.iter_mut().for_each(|p| p.clone_from(&unknown));
                 old.rest_kept = Some("its recursion is too deep to follow".to_string());
                 old.fresh = None;
                 old.never_returns = false;
@@ -270,29 +335,39 @@ pub fn of_body(cx: &Context, body: &Body) -> Summary {
             summary.params.push(Param::default());
             continue;
         }
+        let local = Local(n);
+        let list_kept = match ty.map(|ty| types.kind(ty)) {
+            Some(TyKind::VaList) => list_kept(cx, body, vec![PlaceBase::Local(local)]),
+            _ => Some("it gets the address of the list".to_string()),
+        };
         if !is_word || decl.is_some_and(|d| d.address_taken) && Rule::TakenParameter.holds() {
-            let kept = Some("its address is taken".to_string());
-            summary.params.push(Param { kept, ..Param::default() });
+            summary.params.push(Param { list_kept, ..Param::unknown("its address is taken") });
             continue;
         }
-        let mut found = param(&follow(cx, body, &cfg, Seed::Param(n)));
-        let target = ty.and_then(|ty| types.as_pointer(ty)).and_then(|p| types.layout(p.target.ty));
-        found.align = found.align.max(target.map_or(1, |l| l.align));
+        let mut found = param(cx, body, &follow(cx, body, &cfg, Seed::Param(n)));
+        let target = ty.and_then(|ty| types.as_pointer(ty)).map(|p| p.target.ty);
+        let layout = target.and_then(|ty| types.layout(ty));
+        found.align = found.align.max(layout.map_or(1, |l| l.align));
+        found.list_kept = list_kept;
+        let is_variable = target.is_some_and(|ty| types.as_pointer(ty).is_some());
+        match is_variable && is_looked_through(body, local) {
+            true => through(&mut found, &follow(cx, body, &cfg, Seed::Through(n))),
+            false => found.inner_kept = Some("its address is used".to_string()),
+        }
         summary.params.push(found);
     }
-    summary.rest_kept = rest_kept(cx, body);
+    summary.rest_kept = list_kept(cx, body, vec![]);
     summary.never_returns = never_returns(cx, body, &cfg);
     summary.fresh = fresh(cx, body, &cfg);
     summary.only_releases = only_releases(cx, body);
     summary
 }
 
-fn param(events: &Events) -> Param {
-    let mut param = Param::default();
+fn param(cx: &Context, body: &Body, events: &Events) -> Param {
     if events.full {
-        param.kept = Some("it has too many paths to follow".to_string());
-        return param;
+        return Param::unknown("it has too many paths to follow");
     }
+    let mut param = Param { touched: touched(cx, body, events), ..Param::default() };
     let freed = events.any(|k| matches!(k, Kind::Freed(_)));
     let left = events.any(|k| matches!(k, Kind::Left | Kind::Returned | Kind::ReturnedInside));
     param.frees = match (freed, left) {
@@ -305,15 +380,89 @@ fn param(events: &Events) -> Param {
     param.gives_back = param.returned && !events.any(other);
     param.align = events.align();
     param.kept = events.kept().map(|e| e.why.clone());
+    for (_, event) in &events.all {
+        if let Kind::Calls(m, k) = event.kind {
+            param.calls.push((m, k));
+        }
+    }
+    param.calls.sort_unstable();
+    param.calls.dedup();
     param
 }
 
-/// Why a body may keep what it takes from its list of variable arguments, if it may. It may not if
-/// all that it does with the list is to pass it to `vprintf` and the like, or to take numbers that
-/// are too narrow for an address.
-fn rest_kept(cx: &Context, body: &Body) -> Option<String> {
+/// What becomes of an object in a variable whose address arrives in the parameter.
+fn through(param: &mut Param, events: &Events) {
+    let ends = |k: &Kind| matches!(k, Kind::Left | Kind::Freed(_));
+    param.inner_align = events.align();
+    param.inner_kept = match (events.full, events.kept(), events.any(ends)) {
+        (true, ..) => Some("it has too many paths to follow".to_string()),
+        (_, Some(event), _) => Some(event.why.clone()),
+        (.., true) if Rule::Through.holds() => Some("it is changed through its address".to_string()),
+        _ => None,
+    };
+}
+
+/// Which bytes the events touch, of an object that arrives in a parameter.
+fn touched(cx: &Context, body: &Body, events: &Events) -> Touched {
+    let mut touched = Touched::default();
+    for (_, event) in &events.all {
+        match &event.kind {
+            Kind::Access(place, value) => match last_byte(cx, body, place, *value) {
+                Some(end) => touched.bytes = touched.bytes.max(end),
+                None => touched.open = true,
+            },
+            Kind::Extent(bounds, true) => {
+                for (bytes, times) in bounds {
+                    let number = match bytes {
+                        Operand::Const(Const::Int(n, _)) => u64::try_from(*n).ok(),
+                        Operand::Const(Const::SizeOf(ty)) => cx.program.types.layout(*ty).map(|l| l.size),
+                        _ => None,
+                    };
+                    let param = bytes.place().and_then(Place::as_local).filter(|l| l.0 < body.params);
+                    match (number, param.filter(|&l| is_never_written(body, l)), times) {
+                        (Some(n), _, None) => touched.bytes = touched.bytes.max(n),
+                        (None, Some(length), None) => touched.lengths.push(length.0),
+                        _ => touched.open = true,
+                    }
+                }
+            }
+            Kind::Extent(_, false) | Kind::Open | Kind::TextCopied(..) => touched.open = true,
+            Kind::Text(_) => touched.text = true,
+            _ => {}
+        }
+    }
+    touched.lengths.sort_unstable();
+    touched.lengths.dedup();
+    touched
+}
+
+/// Where an access ends, in bytes from the start of the object, if that is a constant.
+fn last_byte(cx: &Context, body: &Body, place: &Place, value: Value) -> Option<u64> {
+    let Value::At(start) = value else { return None };
     let types = &cx.program.types;
-    let mut lists: Vec<PlaceBase> = vec![];
+    let mut offset = u64::try_from(start).ok()?;
+    let first = place.proj.iter().position(|p| *p == Proj::Deref)?;
+    for (n, step) in place.proj.iter().enumerate().skip(first + 1) {
+        let outer = mir::ty::prefix_ty(cx.program, body, place, n).ok()?;
+        offset = offset.checked_add(match step {
+            Proj::Field(field) => types.field_offset(types.as_record(outer.ty)?, *field)?,
+            Proj::Index(Operand::Const(Const::Int(k, _))) => {
+                let elem = mir::ty::prefix_ty(cx.program, body, place, n + 1).ok()?;
+                u64::try_from(*k).ok()?.checked_mul(types.layout(elem.ty)?.size)?
+            }
+            Proj::Index(_) | Proj::Deref => return None,
+        })?;
+    }
+    let ty = mir::ty::place_ty(cx.program, body, place).ok()?;
+    offset.checked_add(types.layout(ty.ty)?.size)
+}
+
+/// Why a body may keep what it takes from a list of variable arguments, its own or the `lists` that
+/// arrive in parameters, if it may. It may not if all that it does with them is to pass them to
+/// `vprintf` and the like, or to functions of which the same is known, or to take numbers that are
+/// too narrow for an address.
+fn list_kept(cx: &Context, body: &Body, mut lists: Vec<PlaceBase>) -> Option<String> {
+    let types = &cx.program.types;
     let mut takes = false;
     for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
         if stmt.kind.action() == Action::Arguments {
@@ -351,7 +500,18 @@ fn rest_kept(cx: &Context, body: &Body) -> Option<String> {
     }
     for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
         let Some(Call { callee, args, .. }) = stmt.kind.as_call() else { continue };
-        if !args.iter().any(|a| a.place().is_some_and(|p| lists.contains(&p.base))) {
+        let is_list = |a: &Operand| a.place().is_some_and(|p| lists.contains(&p.base));
+        if !args.iter().any(is_list) {
+            continue;
+        }
+        if let Some(summary) = cx.summary(callee) {
+            let keeps = |n: usize| match summary.params.get(n) {
+                Some(param) => param.list_kept.is_some() && Rule::ListPassed.holds(),
+                None => true,
+            };
+            if args.iter().enumerate().any(|(n, a)| is_list(a) && keeps(n)) {
+                return Some("it passes its list of arguments on".to_string());
+            }
             continue;
         }
         let name = match callee {

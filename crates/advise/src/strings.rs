@@ -1,0 +1,184 @@
+//! Copies of strings: whether the object has room for a string, because its size was computed from
+//! the length of that string, which has not changed since.
+
+use crate::program::Context;
+use crate::proof::Proof;
+use crate::rules::Rule;
+use flow::framework::Point;
+use mir::effects::{stmt_places, Access};
+use mir::ir::*;
+
+/// Statements that may change a string, between two points, that are looked at.
+const MOST_CHANGES: usize = 40;
+/// How many copies of a pointer are followed back.
+const DEPTH: usize = 6;
+
+/// A pointer that has the value that is asked about at the first of these points, and had it at all
+/// of them.
+type Source = (Operand, Vec<Point>);
+
+impl Proof<'_> {
+    /// Whether the string that the operand points at fits into the object, with its end.
+    pub(crate) fn fits_text(&self, at: Point, from: &Operand) -> bool {
+        if !Rule::TextLength.holds() {
+            return true;
+        }
+        let sources = self.sources(at, from);
+        let literal = sources.iter().find_map(|s| literal(self.terms.cx, &s.0));
+        if let Some(bytes) = literal {
+            return bytes <= self.bytes || self.is_long_enough(at, bytes);
+        }
+        self.sizes.iter().any(|(size, wrap)| {
+            let enough = size.each == 1 && size.extra >= 1;
+            enough && self.is_length_of(&size.count, at, &sources) && self.suppose(*wrap)
+        })
+    }
+
+    /// Whether a number that the site's size counts is the length of a string, and `sources` point
+    /// at the same string, which is as long at `at`.
+    fn is_length_of(&self, count: &Operand, at: Point, sources: &[Source]) -> bool {
+        let Some((measured, stmt)) = self.terms.defined(self.site.at, count) else { return false };
+        let Some(call) = stmt.kind.as_call() else { return false };
+        let name = self.terms.cx.callee_name(self.terms.body, measured, call.callee);
+        let is_strlen = matches!(name.as_deref(), Some("strlen" | "__builtin_strlen"));
+        if !is_strlen || self.terms.cx.summary(call.callee).is_some() {
+            return false;
+        }
+        let Some(argument) = call.args.first() else { return false };
+        let before = self.sources(measured, argument);
+        self.is_unchanged(measured, at)
+            && before.iter().any(|(pointer, way)| {
+                let same = |s: &&Source| is_same(&s.0, pointer);
+                let Some((_, later)) = sources.iter().find(same) else { return false };
+                self.has_lasted(pointer, measured, at) && self.stays(pointer, way) && self.stays(pointer, later)
+            })
+    }
+
+    /// The operand, and what it was copied from.
+    fn sources(&self, at: Point, operand: &Operand) -> Vec<Source> {
+        let mut all = vec![(operand.clone(), vec![at])];
+        while let Some((last, way)) = all.last().filter(|_| all.len() <= DEPTH) {
+            let Some(&here) = way.last() else { break };
+            let Some((made, stmt)) = self.terms.defined(here, last) else { break };
+            let from = stmt.kind.as_assign().and_then(|(_, value)| value.same_bits());
+            let Some(from) = from.cloned() else { break };
+            let way = way.iter().copied().chain([made]).collect();
+            all.push((from, way));
+        }
+        all
+    }
+
+    /// Whether a pointer had the same value at all points of a way back.
+    fn stays(&self, pointer: &Operand, way: &[Point]) -> bool {
+        way.windows(2).all(|hop| match *hop {
+            [to, from] => self.has_lasted(pointer, from, to),
+            _ => false,
+        })
+    }
+
+    /// Whether a pointer has at `to` the value that it had at the last time that control was at
+    /// `from`. In memory it has if nothing was written there.
+    fn has_lasted(&self, pointer: &Operand, from: Point, to: Point) -> bool {
+        let Some(place) = pointer.place() else { return true };
+        let fixed = |p: &Proj| p.index().is_none_or(|i| matches!(i, Operand::Const(_)));
+        if place.as_local().is_some() {
+            return self.terms.lasts(pointer, from, to);
+        }
+        let base = match place.base {
+            PlaceBase::Local(local) => self.terms.lasts(&Operand::local(local), from, to),
+            PlaceBase::Global(_) => true,
+            PlaceBase::Str(_) => false,
+        };
+        base && place.proj.iter().all(fixed) && self.is_unchanged(from, to)
+    }
+
+    /// Whether no memory is written on any way from the last time that control was at `from` to
+    /// `to`.
+    fn is_unchanged(&self, from: Point, to: Point) -> bool {
+        if !Rule::TextUnchanged.holds() {
+            return true;
+        }
+        let after = |p: Point| Point { stmt: p.stmt + 1, ..p };
+        let mut changes = vec![];
+        self.terms.reach(after(from), from, &mut |at, stmt| {
+            if self.may_write_memory(at, stmt) {
+                changes.push(at);
+            }
+        });
+        let cannot_get_there = |&change: &Point| {
+            let mut met = false;
+            self.terms.reach(after(change), from, &mut |at, _| met |= at == to);
+            !met
+        };
+        changes.len() <= MOST_CHANGES && changes.iter().filter(|c| **c != to).all(cannot_get_there)
+    }
+
+    fn may_write_memory(&self, at: Point, stmt: &Stmt) -> bool {
+        let mut writes = false;
+        stmt_places(&stmt.kind, &mut |place, access| {
+            let private = || {
+                let decl = place.local_part().and_then(|l| self.terms.body.locals.get(l.0 as usize));
+                decl.is_some_and(|d| !d.address_taken)
+            };
+            writes |= matches!(access, Access::Write | Access::Move) && !private();
+        });
+        match stmt.kind.action() {
+            Action::Call => {
+                let Some(Call { callee, .. }) = stmt.kind.as_call() else { return true };
+                let name = self.terms.cx.callee_name(self.terms.body, at, callee);
+                let defined = self.terms.cx.summary(callee).is_some();
+                writes || defined || !name.is_some_and(|name| writes_nothing(&name))
+            }
+            Action::Assign | Action::Fill => writes,
+            Action::Storage | Action::None => false,
+            Action::Check
+            | Action::Assembly
+            | Action::Copy
+            | Action::Arguments
+            | Action::Owner
+            | Action::Region
+            | Action::Send
+            | Action::Channel => true,
+        }
+    }
+}
+
+/// The bytes of the literal that the operand is, with its end.
+fn literal(cx: &Context, operand: &Operand) -> Option<i128> {
+    let Operand::Const(Const::Addr(ConstAddrKey::Str(s), 0, _)) = operand else { return None };
+    let text = cx.program.strings.get(s.0 as usize)?;
+    let end = text.units.iter().position(|&u| u == 0)?;
+    Some(end as i128 + 1)
+}
+
+fn is_same(a: &Operand, b: &Operand) -> bool {
+    match (a.place(), b.place()) {
+        (Some(a), Some(b)) => a == b,
+        (None, None) => a == b,
+        _ => false,
+    }
+}
+
+/// Functions of the C library that change no memory that existed before.
+fn writes_nothing(name: &str) -> bool {
+    matches!(
+        name.strip_prefix("__builtin_").unwrap_or(name),
+        "malloc"
+            | "calloc"
+            | "strdup"
+            | "strlen"
+            | "strcmp"
+            | "strncmp"
+            | "strcasecmp"
+            | "strncasecmp"
+            | "memcmp"
+            | "strchr"
+            | "strrchr"
+            | "strstr"
+            | "memchr"
+            | "expect"
+            | "abs"
+            | "abort"
+            | "exit"
+    )
+}
