@@ -64,11 +64,25 @@ static bool move_to(struct lee_address_table **place, size_t room) {
     return true;
 }
 
+/* How much room a table needs for one entry more: 0 if it has that. */
+static size_t room_needed(const struct lee_address_table *table) {
+    return table == NULL ? ROOM_LEAST : 2 * table->used < table->room ? 0 : 2 * table->room;
+}
+
+size_t lee_address_growth(const struct lee_address_table *table) {
+    size_t room = room_needed(table);
+    return room == 0 ? 0 : sizeof *table + room * sizeof *table->entries;
+}
+
+void lee_address_ask(const struct lee_address_table *table) {
+    size_t bytes = lee_address_growth(table);
+    if (bytes > 0)
+        lee_process_ask(LEE_GROUP_BYTES, bytes);
+}
+
 bool lee_address_reserve(struct lee_address_table **place) {
-    const struct lee_address_table *table = *place;
-    if (table != NULL && 2 * table->used < table->room)
-        return true;
-    return move_to(place, table == NULL ? ROOM_LEAST : 2 * table->room);
+    size_t room = room_needed(*place);
+    return room == 0 || move_to(place, room);
 }
 
 struct lee_address_entry *lee_address_add(struct lee_address_table *table, const void *key) {

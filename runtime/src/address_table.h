@@ -20,6 +20,11 @@ struct lee_address_table {
 
 /* Its entry; null if there is none. A null table is an empty one. */
 struct lee_address_entry *lee_address_find(struct lee_address_table *table, const void *key);
+/* The bytes of the table that one more entry needs, while the old one is there, too; 0 if there is
+ * room. */
+size_t lee_address_growth(const struct lee_address_table *table);
+/* One more is about to be added by the running process. May not return. */
+void lee_address_ask(const struct lee_address_table *table);
 /* Makes room for one more, which the running process is charged for. False if there is no
  * memory. */
 bool lee_address_reserve(struct lee_address_table **table);

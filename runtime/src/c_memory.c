@@ -33,8 +33,9 @@ static size_t size_of(void *block) {
 static void *listed(void *block) {
     if (block == NULL || !lee_process_is_spawned())
         return block;
-    size_t bytes = size_of(block);
-    if (lee_process_charge(lee_process, bytes)) {
+    size_t bytes = size_of(block), growth = lee_address_growth(lee_process->c_blocks);
+    if (lee_process_charge(lee_process, bytes + growth)) {
+        lee_process_uncharge(lee_process, growth); /* the table counts itself */
         if (lee_address_reserve(&lee_process->c_blocks)) {
             lee_address_add(lee_process->c_blocks, block)->value = bytes;
             return block;

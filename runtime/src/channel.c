@@ -135,9 +135,23 @@ static void link_end(struct lee_endpoint *end, struct lee_process *owner) {
     count_end(end, 1);
 }
 
+/* It is in a message on its way: until that is received, the sender's custodians pay for it. */
+static void send_end(struct lee_endpoint *end) {
+    if (lee_group_note_sent != NULL)
+        end->payer = lee_group_note_sent(charge_of(end->channel->bytes) / 2);
+}
+
+static void end_of_way(struct lee_endpoint *end) {
+    if (lee_group_drop_sent != NULL)
+        lee_group_drop_sent(end->payer, charge_of(end->channel->bytes) / 2);
+    end->payer = NULL;
+}
+
 static void unlink_end(struct lee_endpoint *end) {
-    if (end->owner == NULL)
+    if (end->owner == NULL) {
+        end_of_way(end);
         return;
+    }
     if (end->previous != NULL)
         end->previous->next = end->next;
     else
@@ -146,6 +160,7 @@ static void unlink_end(struct lee_endpoint *end) {
         end->next->previous = end->previous;
     count_end(end, -1);
     end->owner = NULL;
+    end->payer = NULL;
 }
 
 void lee_push_endpoint(struct lee_work *work, struct lee_endpoint *end) {
@@ -159,8 +174,10 @@ void lee_push_endpoint(struct lee_work *work, struct lee_endpoint *end) {
         break;
     case LEE_WALK_LEAVE:
         unlink_end(end);
+        send_end(end);
         break;
     case LEE_WALK_ARRIVE:
+        end_of_way(end);
         link_end(end, lee_process_self());
         break;
     case LEE_WALK_NAME:

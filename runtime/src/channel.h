@@ -13,13 +13,18 @@
 struct channel;
 struct lee_marker;
 struct lee_member;
+struct lee_group;
 struct lee_process;
 struct lee_task;
 
 struct lee_endpoint {
     struct channel *channel;
     struct lee_process *owner;
-    struct lee_endpoint *next, *previous; /* of its owner's */
+    union {
+        struct lee_endpoint *next; /* of its owner's */
+        struct lee_group *payer;   /* of one without an owner, which is in a message: is charged for it; or null */
+    };
+    struct lee_endpoint *previous;
     /* Who is told when its head changes; null: nothing is. */
     union {
         struct lee_task *waiter;

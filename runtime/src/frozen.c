@@ -63,6 +63,7 @@ static void forget(const void *block) {
 void *lee_exchange_freeze(void *block) {
     if (block == NULL)
         return NULL;
+    lee_address_ask(lee_process_self()->frozen);
     if (!note(block))
         lee_fault_memory(NULL, sizeof(struct lee_address_table));
     lee_lock();
@@ -74,6 +75,7 @@ void *lee_exchange_freeze(void *block) {
 
 void *lee_frozen_retain(const void *block) {
     if (block != NULL) {
+        lee_address_ask(lee_process_self()->frozen);
         __atomic_add_fetch(count_of(block), 1, __ATOMIC_RELAXED);
         note(block);
     }

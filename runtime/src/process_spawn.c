@@ -144,6 +144,7 @@ static struct lee_pid *pid_of(struct lee_process_record *record) {
     const struct lee_address_entry *entry = lee_address_find(self->pids, record);
     if (entry != NULL)
         return (struct lee_pid *)entry->value;
+    lee_address_ask(self->pids);
     struct lee_pid *pid = lee_heap_alloc_typed(NULL, sizeof *pid, &pid_layout);
     if (!lee_address_reserve(&self->pids))
         lee_fault_memory(NULL, sizeof *self->pids);
@@ -411,6 +412,7 @@ static struct lee_pid *spawn(const struct lee_site *site, int (*entry)(void *), 
     lee_group_ask(custodian, LEE_GROUP_BYTES, LEE_STACK_CHARGE + bytes + lee_globals_bytes());
     lee_group_ask(custodian, LEE_GROUP_PROCESSES, 1);
     lee_group_ask(custodian, LEE_GROUP_TASKS, 1);
+    lee_address_ask(lee_process_self()->pids);
     struct lee_pid *pid = lee_heap_try_alloc_typed(sizeof *pid, &pid_layout);
     bool named = pid != NULL && bytes <= ARGUMENTS_MOST && lee_address_reserve(&lee_process_self()->pids);
     struct lee_process_record *record = named ? new_record() : NULL;

@@ -318,6 +318,32 @@ static int sends_arena_and_frozen(void *arguments) {
     return 0;
 }
 
+static struct lee_endpoint *sent_ends[2];
+
+static void drop_ends(struct lee_work *work, void *element) {
+    lee_push_endpoint(work, ((struct lee_endpoint **)element)[0]);
+    lee_push_endpoint(work, ((struct lee_endpoint **)element)[1]);
+}
+
+static const struct lee_owned ends_message = {.size = sizeof sent_ends, .drop = drop_ends};
+static const struct lee_contract large = {.name = "Large", .places = {1, 1}, .bytes = 50 * KB, .messages = 1};
+
+static int sends_ends(void *arguments) {
+    (void)arguments;
+    lee_channel_make(NULL, &large, sent_ends);
+    lee_walk_parts(LEE_WALK_LEAVE, sent_ends, sizeof sent_ends, &ends_message);
+    return 0;
+}
+
+static int receives_ends(void *arguments) {
+    (void)arguments;
+    size_t before = lee_process_self()->uses[LEE_GROUP_BYTES];
+    lee_walk_parts(LEE_WALK_ARRIVE, sent_ends, sizeof sent_ends, &ends_message);
+    size_t with_ends = lee_process_self()->uses[LEE_GROUP_BYTES];
+    lee_dispose_parts(sent_ends, sizeof sent_ends, &ends_message);
+    return with_ends >= before + 100 * KB && lee_process_self()->uses[LEE_GROUP_BYTES] + 100 * KB <= with_ends;
+}
+
 /* What it is charged for more: the bytes of the arena, and while it holds the block a table. */
 static int receives_arena_and_frozen(void *arguments) {
     (void)arguments;
@@ -531,6 +557,18 @@ static void test_sent(void) {
     CHECK(from->group->uses[LEE_GROUP_BYTES] >= 200 * KB && from->group->uses[LEE_GROUP_BYTES] < 300 * KB);
     lee_parts_lost(&sent_frozen, sizeof sent_frozen, &frozen_message);
     CHECK(is_empty(from));
+    /* Ends of channels: received, and lost. */
+    for (int received = 0; received < 2; received++) {
+        CHECK(lee_process_wait(spawn_in(from, sends_ends, NULL, 0)).how == LEE_RETURNED);
+        CHECK(from->group->uses[LEE_GROUP_BYTES] >= 100 * KB && from->group->uses[LEE_GROUP_ENDPOINTS] == 0);
+        if (received) {
+            end = lee_process_wait(spawn_in(to, receives_ends, NULL, 0));
+            CHECK(end.how == LEE_RETURNED && end.status == 1);
+        } else {
+            lee_parts_lost(sent_ends, sizeof sent_ends, &ends_message);
+        }
+        CHECK(is_empty(from) && is_empty(to));
+    }
     size_t bytes = 5001;
     CHECK(lee_process_wait(spawn_in(from, keeps_exchanged, &bytes, sizeof bytes)).how == LEE_LIMIT);
 }

@@ -171,7 +171,7 @@ impl<'t> Lower<'t, '_> {
 
     /// `malloc`, `calloc`, `realloc`.
     pub fn alloc(&mut self, dest: Local, ty: Ty, alloc: &'t tree::Alloc) {
-        let old = alloc.old.as_ref().map(|old| {
+        let old = alloc.old.as_ref().filter(|old| !takes_slot(old)).map(|old| {
             if let (true, ExprKind::Move(place)) = (alloc.fallible, &*old.kind) {
                 return self.kept_old(place, old.ty.ty);
             }
@@ -212,6 +212,7 @@ impl<'t> Lower<'t, '_> {
         }
         let fresh = Fresh { handle: None, counted: false, fallible: alloc.fallible };
         let block = self.allocate(alloc.elem, count.clone(), None, hidden, fresh, thin);
+        let old = old.or_else(|| self.old_of_slot(alloc));
         if let Some(old) = old {
             let new = looked_at(&block);
             let amount = count.clone();
@@ -231,6 +232,15 @@ impl<'t> Lower<'t, '_> {
             Rvalue::Use(self.convert_pointer(block, thin, ty))
         };
         self.assign(Place::local(dest), value);
+    }
+
+    /// The old block of `slot = realloc(slot, n)`. The slot is emptied after the new block is there: a
+    /// task that is shut down in the allocation leaves it as it was, for others who reach it.
+    fn old_of_slot(&mut self, alloc: &'t tree::Alloc) -> Option<Old> {
+        let old = alloc.old.as_ref().filter(|old| takes_slot(old))?;
+        let op = self.operand(old);
+        let gone = matches!(op, Operand::Move(_)).then(|| op.clone());
+        Some(Old { look: looked_at(&op), gone, ty: old.ty.ty })
     }
 
     /// The old block of an allocation that may fail: it stays in its place if it does.
@@ -370,6 +380,7 @@ impl<'t> Lower<'t, '_> {
         let one = self.int(1, long);
         let fresh = Fresh { handle: None, counted: false, fallible: alloc.fallible };
         let block = self.allocate(alloc.elem, one, Some(extra.clone()), false, fresh, thin);
+        let old = old.or_else(|| self.old_of_slot(alloc));
         if let (Some(old), Some(record)) = (old, self.program.types.as_record(alloc.elem)) {
             let new = looked_at(&block);
             let copy = |this: &mut Self| {
@@ -424,6 +435,14 @@ struct Old {
     /// What takes it, if it is owned.
     gone: Option<Operand>,
     ty: Ty,
+}
+
+/// Whether an old block comes out of the slot that the new one is for.
+fn takes_slot(old: &Expr) -> bool {
+    match &*old.kind {
+        ExprKind::Convert(_, inner) => takes_slot(inner),
+        kind => matches!(kind, ExprKind::Take(_)),
+    }
 }
 
 /// Looks at a value without taking it.
