@@ -51,8 +51,12 @@ struct lee_members {
 
 struct lee_set {
     const struct lee_set_kind *kind;
-    struct lee_process *owner;
-    struct lee_set *next, *previous; /* of its owner's */
+    struct lee_process *owner; /* null: it is given to a process that has not begun */
+    union {
+        struct lee_set *next;    /* of its owner's */
+        struct lee_group *payer; /* without an owner: is charged for it; or null */
+    };
+    struct lee_set *previous;
     struct lee_task *waiter;
     struct lee_member *spare; /* members that are not used, by `next` */
     size_t count, idle;       /* members; those at whose heads there is nothing */

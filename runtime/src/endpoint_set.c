@@ -6,7 +6,8 @@
  * changes once: then the member moves to the list of what came (`lee_set_notice`). A select looks
  * at the first of a list for each pattern; it never walks over members.
  *
- * Members are on the list of their process's ends as others are. What a process has left of sets
+ * Members are on the list of their process's ends as others are, and leave it with the set that is
+ * given to a process. What a process has left of sets
  * when it ends is given back before its ends are closed. */
 #include "process.h"
 
@@ -105,12 +106,32 @@ static size_t bytes_of(const struct lee_set_kind *kind) {
 
 /* The process that has the set is charged for it and for the memory of its members. */
 static void count_bytes(const struct lee_set *set, size_t bytes, int more) {
+    if (set->owner == NULL)
+        return;
     lee_process_count(set->owner, LEE_GROUP_BYTES, more * (ptrdiff_t)(bytes + LEE_MALLOC_HEADER));
 }
 
 static void free_member(const struct lee_set *set, struct lee_member *member) {
     count_bytes(set, sizeof *member + set->kind->bytes, -1);
     free(member);
+}
+
+static void link_set(struct lee_set *set, struct lee_process *owner) {
+    set->owner = owner;
+    set->previous = NULL;
+    set->next = owner->sets;
+    if (set->next != NULL)
+        set->next->previous = set;
+    owner->sets = set;
+}
+
+static void unlink_set(struct lee_set *set) {
+    if (set->previous != NULL)
+        set->previous->next = set->next;
+    else
+        set->owner->sets = set->next;
+    if (set->next != NULL)
+        set->next->previous = set->previous;
 }
 
 struct lee_set *lee_set_make(const struct lee_site *site, const struct lee_set_kind *kind) {
@@ -121,11 +142,7 @@ struct lee_set *lee_set_make(const struct lee_site *site, const struct lee_set_k
     if (set == NULL)
         lee_fault_memory(site, bytes);
     set->kind = kind;
-    set->owner = self;
-    set->next = self->sets;
-    if (set->next != NULL)
-        set->next->previous = set;
-    self->sets = set;
+    link_set(set, self);
     count_bytes(set, bytes, 1);
     return set;
 }
@@ -136,12 +153,8 @@ static void give_back(struct lee_set *set) {
         set->spare = spare->next;
         free_member(set, spare);
     }
-    if (set->previous != NULL)
-        set->previous->next = set->next;
-    else
-        set->owner->sets = set->next;
-    if (set->next != NULL)
-        set->next->previous = set->previous;
+    if (set->owner != NULL)
+        unlink_set(set);
     count_bytes(set, bytes_of(set->kind), -1);
     free(set);
 }
@@ -159,7 +172,10 @@ void lee_set_free(struct lee_set *set) {
             if (set->kind->owned != NULL) {
                 /* The member's memory is this loop's while its value is released. */
                 set->spare = member->next;
-                lee_dispose_parts(member->value, set->kind->bytes, set->kind->owned);
+                if (set->owner != NULL)
+                    lee_dispose_parts(member->value, set->kind->bytes, set->kind->owned);
+                else
+                    lee_parts_lost(member->value, set->kind->bytes, set->kind->owned);
                 free_member(set, member);
             }
         }
@@ -188,10 +204,76 @@ void lee_endpoint_sets_scan(const struct lee_process *process, struct lee_marker
     }
 }
 
+/* --- given to a process that is spawned ------------------------------------------------------- */
+
+/* All that the set takes, without its members' ends. */
+static size_t all_bytes(const struct lee_set *set) {
+    size_t members = set->count;
+    for (const struct lee_member *spare = set->spare; spare != NULL; spare = spare->next)
+        members++;
+    return bytes_of(set->kind) + LEE_MALLOC_HEADER + members * (sizeof(struct lee_member) + set->kind->bytes + LEE_MALLOC_HEADER);
+}
+
+/* Its members' ends, and what the values of a map own, leave a process or join one. */
+static void walk_members(struct lee_work *work, struct lee_set *set) {
+    for (uint32_t i = 0; i < list_count(set); i++) {
+        for (struct lee_member *member = set->lists[i].first; member != NULL; member = member->next) {
+            lee_push_endpoint(work, member->end);
+            if (set->kind->owned != NULL)
+                lee_walk_parts(lee_walk_of(work), member->value, set->kind->bytes, set->kind->owned);
+        }
+    }
+}
+
+/* The spawner's custodians pay until it arrives, or is lost. */
+static void leave(struct lee_work *work, struct lee_set *set) {
+    size_t bytes = all_bytes(set);
+    walk_members(work, set);
+    count_bytes(set, bytes - LEE_MALLOC_HEADER, -1);
+    unlink_set(set);
+    set->owner = NULL;
+    set->payer = lee_group_note_sent == NULL ? NULL : lee_group_note_sent(bytes);
+}
+
+static void drop_payer(struct lee_set *set) {
+    if (lee_group_drop_sent != NULL)
+        lee_group_drop_sent(set->payer, all_bytes(set));
+    set->payer = NULL;
+}
+
+static void arrive(struct lee_work *work, struct lee_set *set) {
+    drop_payer(set);
+    link_set(set, lee_process_self());
+    count_bytes(set, all_bytes(set) - LEE_MALLOC_HEADER, 1);
+    walk_members(work, set);
+}
+
+/* No message, block or object of the heap has a set: what is released has one, and the arguments of
+ * a process. */
 void lee_push_set(struct lee_work *work, struct lee_set *set) {
-    /* No message, block or object of the heap has one: only what is released does. */
-    if (lee_walk_of(work) == LEE_WALK_RELEASE)
+    if (set == NULL)
+        return;
+    lee_lock();
+    switch (lee_walk_of(work)) {
+    case LEE_WALK_RELEASE:
         lee_set_free(set);
+        break;
+    case LEE_WALK_LOST:
+        drop_payer(set);
+        lee_set_free(set);
+        break;
+    case LEE_WALK_LEAVE:
+        leave(work, set);
+        break;
+    case LEE_WALK_ARRIVE:
+        arrive(work, set);
+        break;
+    case LEE_WALK_DEAD:
+    case LEE_WALK_NAME: /* values of maps that are given on name no processes */
+    case LEE_WALK_UNNAME:
+        break;
+    }
+    lee_unlock();
 }
 
 /* --- adding and taking ------------------------------------------------------------------------ */

@@ -27,7 +27,7 @@ pub enum At {
 }
 
 /// A part of a message, or the value of a map: where it lies, and its type.
-type Part = (ObjId, Ty);
+pub type Part = (ObjId, Ty);
 
 /// A message that was not received yet.
 #[derive(Debug)]
@@ -100,6 +100,14 @@ impl Channels {
     /// Whether the object is a set.
     pub fn is_set(&self, id: ObjId) -> bool {
         self.sets.contains_key(&id)
+    }
+
+    /// The members of a set, and what their values lie in, in the order of their numbers.
+    pub fn members_of(&self, set: ObjId) -> Vec<(ObjId, Option<Part>)> {
+        let members = self.sets.get(&set).map(|set| set.members.iter());
+        let mut members: Vec<_> = members.into_iter().flatten().map(|(&id, &part)| (id, part)).collect();
+        members.sort_unstable_by_key(|&(id, _)| id);
+        members
     }
 
     fn next_count(&mut self) -> u64 {

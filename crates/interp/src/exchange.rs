@@ -38,6 +38,13 @@ impl Machine<'_> {
                     // What only the library knows: a `descriptor`.
                     TyKind::Ptr(_) if obj.exchange => self.move_home(target.obj, home),
                     TyKind::Endpoint(_) => self.move_home(target.obj, home),
+                    TyKind::EndSet(_) => {
+                        self.move_home(target.obj, home);
+                        for (member, part) in self.channels.members_of(target.obj) {
+                            self.move_home(member, home);
+                            work.extend(part.map(|(obj, ty)| (Loc { obj, off: 0 }, ty)));
+                        }
+                    }
                     TyKind::Key(KeyKind::Exchange, _) => {
                         self.move_home(target.obj, home);
                         for id in self.arenas.get(&target.obj).cloned().unwrap_or_default() {

@@ -43,6 +43,18 @@ impl TypeStore {
         self.unfit(ty, Position::InMessage, &[], &mut vec![])
     }
 
+    /// The same of an argument of a process, which may be a set or map of endpoints, too: it moves
+    /// with all of its members. A set lies in the argument itself, and the values of a map name no
+    /// processes.
+    pub fn not_for_process(&self, ty: Ty) -> Option<Ty> {
+        let TyKind::EndSet(set) = self.kind(ty) else { return self.not_exchangeable(ty) };
+        if self.contract(set.end.contract).is_none_or(|contract| contract.local) {
+            return Some(ty);
+        }
+        let value = self.map_value(set).filter(|value| !self.is_exchangeable(*value));
+        value.map(|_| ty)
+    }
+
     /// Whether a set of endpoints can be reached from a value of the type.
     pub fn holds_end_set(&self, ty: Ty) -> bool {
         self.reaches_set(ty, &mut vec![])

@@ -63,7 +63,7 @@ impl Checker<'_> {
             );
         }
         for (n, param) in fty.params.iter().enumerate() {
-            if self.program.types.not_exchangeable(param.ty).is_none() {
+            if self.program.types.not_for_process(param.ty).is_none() {
                 continue;
             }
             let (number, text) = (n + 1, self.show(param.ty));
