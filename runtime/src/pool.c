@@ -81,8 +81,7 @@ static void wake(struct lee_worker *worker) {
 
 /* Its slice ends as soon as it can be stopped. */
 static void interrupt(const struct lee_worker *worker) {
-    if (lee_preempt_runs())
-        syscall(SYS_tgkill, getpid(), worker->thread, LEE_SIGNAL_SLICE);
+    lee_preempt_interrupt(worker->thread);
 }
 
 /* There is something in its queue. */
@@ -406,6 +405,15 @@ void lee_worker_watch(void) {
         wake_sleeper();
 }
 
+void lee_worker_ask(void) {
+    lee_lock_many();
+    for (int i = 0; pool.polls == NULL && i < pool.count; i++) {
+        if (pool.workers[i] != NULL)
+            call(pool.workers[i]);
+    }
+    lee_unlock_many();
+}
+
 struct lee_process **lee_pool_spawned(void) {
     return &pool.spawned;
 }
@@ -423,7 +431,7 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
     if (ran->foreign != NULL && !over)
         process->pinned = self; /* C's frames may know their thread */
     bool stop = pool.stopper != NULL;
-    if (--self->looks <= 0) {
+    if (--self->looks <= 0 || lee_reactor_is_asked()) {
         self->looks = LOOKS;
         if (pool.polls == NULL && lee_reactor_has_waits())
             lee_reactor_look(false); /* which may resume a task of this process */

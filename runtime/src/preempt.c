@@ -206,9 +206,8 @@ static bool make_timer(clockid_t clock, int *timer) {
 }
 
 /* What all threads have in common. */
-static void prepare(void) {
+static void prepare_slices(void) {
     struct sigaction action = {.sa_sigaction = slice_is_over, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
-    lee_top_begin();
     if (lee_task_is_seeded()) /* processes switch where they wait */
         return;
     long length = (long)lee_setting_number(SLICE_MOST, "LEE_SLICE", SLICE);
@@ -219,6 +218,11 @@ static void prepare(void) {
     sigemptyset(&action.sa_mask);
     if (sigaction(LEE_SIGNAL_SLICE, &action, NULL) == 0)
         slice_length = length;
+}
+
+static void prepare(void) {
+    prepare_slices();
+    lee_top_begin();
 }
 
 void lee_preempt_begin(void) {
@@ -239,6 +243,11 @@ bool lee_preempt_runs(void) {
     return slice_length > 0;
 }
 
+void lee_preempt_interrupt(int thread) {
+    if (lee_preempt_runs())
+        syscall(SYS_tgkill, getpid(), thread, LEE_SIGNAL_SLICE);
+}
+
 #else
 
 uint64_t lee_preempt_stops, lee_preempt_misses;
@@ -248,6 +257,9 @@ void lee_preempt_begin(void) {
 }
 void lee_preempt_arm(void) {}
 void lee_preempt_soon(void) {}
+void lee_preempt_interrupt(int thread) {
+    (void)thread;
+}
 
 bool lee_preempt_runs(void) {
     return false;

@@ -78,6 +78,7 @@ struct lee_reactor {
     uint64_t order;
     struct lee_wait *first, *last;
     bool coarse; /* the system counts milliseconds only */
+    atomic_bool asked; /* the bell has been rung by a thread that nothing here waits for */
 };
 
 static _Thread_local struct lee_reactor of_thread = {.epoll = -1, .bell = -1};
@@ -368,6 +369,7 @@ static void hear_bell(void) {
     uint64_t rings;
     while (read(reactor.bell, &rings, sizeof rings) < 0 && errno == EINTR)
         ;
+    atomic_store(&reactor.asked, false);
     tell_done();
     if (lee_top_answer != NULL)
         lee_top_answer();
@@ -405,7 +407,11 @@ void lee_reactor_look(bool block) {
 }
 
 LEE_UNWATCHED bool lee_reactor_has_waits(void) {
-    return reactor.first != NULL || reactor.timers != NULL;
+    return reactor.first != NULL || reactor.timers != NULL || lee_reactor_is_asked();
+}
+
+LEE_UNWATCHED bool lee_reactor_is_asked(void) {
+    return atomic_load_explicit(&reactor.asked, memory_order_relaxed);
 }
 
 void lee_reactor_signal(void) {
@@ -430,6 +436,11 @@ void lee_reactor_call(struct lee_reactor *called) {
     uint64_t one = 1;
     while (write(called->bell, &one, sizeof one) < 0 && errno == EINTR)
         ;
+}
+
+void lee_reactor_ask(struct lee_reactor *asked) {
+    atomic_store(&asked->asked, true);
+    lee_reactor_call(asked);
 }
 
 static struct watch *told_of(int fd) {

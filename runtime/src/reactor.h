@@ -78,6 +78,11 @@ void lee_wait_done(const int *done, const struct lee_left *left);
 struct lee_reactor;
 struct lee_reactor *lee_reactor_self(void);
 void lee_reactor_call(struct lee_reactor *reactor);
+/* The same of a thread that no task waits for: until the reactor has looked, that counts as a wait,
+ * so that processes which compute are stopped for it. */
+void lee_reactor_ask(struct lee_reactor *reactor);
+/* Safe in a signal handler. */
+bool lee_reactor_is_asked(void);
 /* From here on all workers use the reactor of this thread (worker.h); false if there is none. */
 bool lee_reactor_share(void);
 

@@ -18,6 +18,7 @@ void lee_top_begin(void) {}
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@ void lee_top_begin(void) {}
 #include "fds.h"
 #include "heap_limit.h"
 #include "group.h"
+#include "preempt.h"
 #include "process.h"
 #include "reactor.h"
 #include "system.h"
@@ -35,13 +37,14 @@ void lee_top_begin(void) {}
 
 enum {
     MOST = 1 << 20,    /* bytes of an answer; what does not fit is left out, and the last line says so */
-    PATIENCE = 1,      /* seconds, for the processes to answer, and for a client to read */
+    PATIENCE = 4,      /* seconds, for the processes to answer, and for a client to read */
     STACK_BYTES = 64 << 10
 };
 
 static struct {
     int socket;
     struct lee_reactor *reactor;
+    int thread; /* of the system: the one that runs all processes, unless there are more */
     char *bytes;
     size_t used;
     bool cut;
@@ -206,7 +209,11 @@ static bool ask(void) {
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += PATIENCE;
     atomic_store(&top.wanted, true);
-    lee_reactor_call(top.reactor);
+    lee_reactor_ask(top.reactor);
+    if (lee_many)
+        lee_worker_ask();
+    else
+        lee_preempt_interrupt(top.thread);
     int result;
     while ((result = sem_timedwait(&top.written, &until)) != 0 && errno == EINTR)
         ;
@@ -290,6 +297,7 @@ void lee_top_begin(void) {
         lee_setting_is_wrong("LEE_TOP", path, "give the path of a socket, of at most 107 bytes");
     strcpy(named.sun_path, path);
     top.reactor = lee_reactor_self();
+    top.thread = (int)syscall(SYS_gettid);
     top.bytes = malloc(MOST);
     top.socket = top.reactor == NULL || top.bytes == NULL ? -1 : listen_at(&named);
     if (top.socket < 0 || sem_init(&top.written, 0, 0) != 0 ||

@@ -117,6 +117,8 @@ void lee_worker_unready(struct lee_process *process) __attribute__((weak));
 void lee_worker_watch(void) __attribute__((weak));
 /* A worker blocks in the reactor, and looks again. */
 void lee_worker_ring(void) __attribute__((weak));
+/* By any thread, after `lee_reactor_ask`: some worker looks soon, even if all compute. */
+void lee_worker_ask(void) __attribute__((weak));
 /* That worker gives up the lock, and has it again. */
 unsigned lee_lock_drop(void);
 void lee_lock_retake(unsigned depth);

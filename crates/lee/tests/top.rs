@@ -66,11 +66,31 @@ struct Running {
     socket: PathBuf,
 }
 
+/// No process ever waits.
+const BUSY: &str = r#"
+#include <lee/process.lh>
+#include <stdio.h>
+
+process void spins(void) { for (;;); }
+
+int main(void) {
+    spawn spins();
+    spawn spins();
+    puts("ready");
+    fflush(stdout);
+    for (;;);
+}
+"#;
+
 impl Running {
     fn new(folder: &Path, top: Option<&str>, more: &[(&str, &str)]) -> Running {
+        Running::of(PROGRAM, folder, top, more)
+    }
+
+    fn of(text: &str, folder: &Path, top: Option<&str>, more: &[(&str, &str)]) -> Running {
         let program = folder.join("program");
         if !program.exists() {
-            std::fs::write(folder.join("program.lee"), PROGRAM).unwrap();
+            std::fs::write(folder.join("program.lee"), text).unwrap();
             lee_in(folder, &["build", "-o", "program", "program.lee"]).expect(0);
         }
         let mut command = Command::new(program);
@@ -154,6 +174,21 @@ fn a_program_tells_what_its_processes_do() {
         assert!(later > first);
         assert_eq!(running.end(), "");
         assert!(!folder.join("socket").exists(), "the socket is removed");
+    }
+}
+
+#[test]
+fn a_program_whose_processes_all_compute_answers() {
+    if cfg!(not(target_arch = "x86_64")) {
+        return; // there a process gives way where it waits
+    }
+    for workers in ["1", "2", "4"] {
+        let folder = fresh(&format!("top-busy-{workers}"));
+        let _running = Running::of(BUSY, &folder, Some("socket"), &[("LEE_WORKERS", workers)]);
+        for _ in 0..5 {
+            let told = answer(&folder, "socket");
+            assert_eq!(told["processes"].as_array().unwrap().len(), 2, "{told}");
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// A program does not answer within a second if it is not between two tasks for so long.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// A program does not answer within four seconds if it is not between two tasks for so long.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// What a program may send; the runtime stops at 1 MB.
 const MOST: u64 = 4 << 20;
 
@@ -76,9 +76,7 @@ pub fn ask(path: &Path) -> Outcome<Answer> {
     stream.take(MOST).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
     let text = String::from_utf8_lossy(&bytes);
     if text == "busy\n" {
-        return Err(Failure::error(
-            "the program did not answer: all its processes compute, or it is in a call of C that lasts",
-        ));
+        return Err(Failure::error("the program did not answer: it is in a call of C that lasts"));
     }
     parse(&text).ok_or_else(|| Failure::error(format!("what '{}' sends is not for this 'lee top'", path.display())))
 }
