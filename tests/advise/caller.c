@@ -68,7 +68,7 @@ static void *sized(size_t n) {
     return p;
 }
 
-// One of the callers keeps the object.
+// One of the callers keeps the object: it gets one of the heap, as before.
 static struct point *kept;
 static struct point *origin(void) {
     struct point *p = malloc(sizeof *p); // advise: declined it is returned
@@ -77,7 +77,7 @@ static struct point *origin(void) {
 }
 
 int from_origin(int n) {
-    struct point *o = origin(); // advise: caller needs an object of the heap
+    struct point *o = origin(); // advise: caller proven has:p_buffer
     if (!o) return -1;
     n += o->x + o->y;
     free(o);
@@ -87,6 +87,35 @@ int from_origin(int n) {
 int keep(void) { // rule: all-callers
     if (!kept) kept = origin();
     return kept != NULL;
+}
+
+static struct point *tall(int y) {
+    struct point *p = calloc(1, sizeof *p); // advise: declined it is returned
+    if (p) p->y = y;
+    return p;
+}
+
+int by_tall(int n) {
+    struct point *p = tall(n); // advise: caller proven has::
+    if (!p) return -1;
+    n = p->x + p->y;
+    free(p);
+    return n;
+}
+
+// It is measured, too.
+static struct point *sizes(int y) {
+    struct point *p = malloc(sizeof *p); // advise: declined it is returned
+    if (p) p->x = p->y = y;
+    return p;
+}
+
+int by_sizes(int n) {
+    struct point *p = sizes(n); // advise: caller used in other ways than by calls
+    if (!p) return -1;
+    n = p->x + p->y + (int)sizeof(sizes(3));
+    free(p);
+    return n;
 }
 
 // Other files may call it.
@@ -138,6 +167,9 @@ int by_unit(int n) { // rule: all-seen
 }
 
 int main(void) {
+    struct point *stays = tall(3), *first = stays;
+    if (stays) printf("%d %d\n", by_tall(4), by_tall(5) + stays->y);
+    free(first);
     for (int n = 0; n < 12; n++) {
         printf("%d %d %d %d %d %d\n", distance(n, n + 3), length(n), counted("advise"), tag_of(n & 7), from_origin(n), keep());
         printf("%d %d %d\n", by_shared(n), by_made(n), by_unit(n));

@@ -90,7 +90,7 @@ rules! {
     Below "below" "An index must be less than what counts elements.",
     Factor "factor" "A product that may wrap is not compared, its factor is.",
     HelperInternal "helper-internal" "A helper whose interface changes is called by its own file only.",
-    AllCallers "all-callers" "Every call of a helper passes a buffer.",
+    AllCallers "all-callers" "A call of a helper that passes no buffer gets an object of the heap.",
     AllSeen "all-seen" "A name that changes is in no macro and in no branch that is not taken.",
     HelperInside "helper-inside" "Accesses of a helper are proven too.",
     AllStores "all-stores" "All that a field gets is made where the patch sees it.",

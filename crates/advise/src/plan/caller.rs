@@ -2,7 +2,8 @@
 //!
 //! The helper gets one parameter more, so all its declarations and calls change at once, and every
 //! one of them must be seen: the helper is internal, and each place that names it is its
-//! definition, a declaration, or a call whose object is freed by the function that calls.
+//! definition, a declaration, or a call. A call whose object is not freed by the function that calls
+//! passes null, and gets an object of the heap as before.
 
 use super::*;
 use crate::program::{is_internal, symbol};
@@ -31,9 +32,7 @@ pub fn plan_callers(
     }
     let called = unit.program.bodies.iter().flat_map(|b| &b.blocks).flat_map(|b| &b.stmts);
     let called = called.filter_map(|s| s.kind.called()).filter(|f| symbol(&unit.program, f).as_deref() == Some(helper));
-    if called.count() != calls.len() && Rule::AllCallers.holds() {
-        return Err(format!("another call of `{helper}` needs an object of the heap"));
-    }
+    let others = called.count().checked_sub(calls.len()).ok_or("its calls are not all seen")?;
     let fixed = |c: &&Candidate| c.finding.bytes.1.is_some_and(|n| n.max(1) == c.finding.stack);
     if !calls.iter().all(fixed) {
         return Err(format!("its size is not fixed, so `{helper}` would have to be told how large the buffer is"));
@@ -41,7 +40,7 @@ pub fn plan_callers(
     let inner = Planner::new(unit, source, origins, own, taken)?;
     let parameter = inner.fresh_name();
     let mut names = [taken, std::slice::from_ref(&parameter)].concat();
-    let mut changes = inner.helper(helper, &parameter, &calls)?;
+    let mut changes = inner.helper(helper, &parameter, &calls, others)?;
     for call in &calls {
         let mut candidate = (*call).clone();
         candidate.align = candidate.align.max(own.align);
@@ -53,9 +52,10 @@ pub fn plan_callers(
 }
 
 impl Planner<'_> {
-    /// The changes of the helper itself: its site, its definition, its declarations. `calls`: those
-    /// of its calls that will pass a buffer.
-    fn helper(&self, helper: &str, parameter: &str, calls: &[&Candidate]) -> Tried<Vec<Change>> {
+    /// The changes of the helper itself: its site, its definition, its declarations, and the calls
+    /// that need an object of the heap, as many as `others`; they pass null. `calls`: those that
+    /// will pass a buffer.
+    fn helper(&self, helper: &str, parameter: &str, calls: &[&Candidate], others: usize) -> Tried<Vec<Change>> {
         let entry =
             self.candidate.site.entry.ok_or_else(|| format!("`{helper}` does not make the object by itself"))?;
         let (lo, hi) = self.bare(self.range(self.candidate.site.span));
@@ -75,9 +75,17 @@ impl Planner<'_> {
             }
             _ => return Err(format!("`{helper}` makes a copy of a string")),
         };
+        let value = match others > 0 && Rule::AllCallers.holds() {
+            true => {
+                let test = Fragment::text(&format!("({parameter} ? ")).then(&value);
+                test.and(" : ").then(&self.copied(lo, hi)?).and(")")
+            }
+            false => value,
+        };
         let (from, to) = self.extent(lo, hi)?;
         let edit = Edit { lo: from, hi: to, text: value.raw };
         let mut changes = vec![Change { lo, hi, expanded: value.expanded, edit }];
+        let mut found = 0;
         let starts: Vec<usize> = calls.iter().map(|c| self.bare(self.range(c.site.span)).0).collect();
         let mut depth = 0i32;
         for t in 0..self.origins.tokens.len() {
@@ -85,14 +93,22 @@ impl Planner<'_> {
                 "{" => depth += 1,
                 "}" => depth -= 1,
                 name if name == helper && !starts.contains(&t) => {
-                    let declared = depth == 0 && self.spelled(t + 1) == "(";
-                    let close = if declared { self.closing(t + 1) } else { None };
-                    let close = close.filter(|&c| matches!(self.spelled(c + 1), "{" | ";"));
-                    let close = close.ok_or_else(|| format!("`{helper}` is used in other ways than by calls"))?;
-                    changes.push(self.with_parameter(t + 1, close, parameter)?);
+                    let odd = || format!("`{helper}` is used in other ways than by calls");
+                    let close = (self.spelled(t + 1) == "(").then(|| self.closing(t + 1)).flatten().ok_or_else(odd)?;
+                    if depth > 0 {
+                        found += 1;
+                        changes.push(self.with_argument(t + 1, close, "0")?);
+                    } else if matches!(self.spelled(close + 1), "{" | ";") {
+                        changes.push(self.with_parameter(t + 1, close, parameter)?);
+                    } else {
+                        return Err(odd());
+                    }
                 }
                 _ => {}
             }
+        }
+        if found != others {
+            return Err(format!("`{helper}` is used in other ways than by calls"));
         }
         self.all_seen(helper)?;
         Ok(changes)
@@ -118,19 +134,23 @@ impl Planner<'_> {
         Ok(Change { lo: close, hi: close, expanded: new.expanded, edit })
     }
 
+    /// One argument more between the parentheses.
+    fn with_argument(&self, open: usize, close: usize, text: &str) -> Tried<Change> {
+        let last = self.raw_of(close).and_then(|n| self.origins.file.tokens.get(n)).ok_or("a macro makes the call")?;
+        let comma = if close == open + 1 { "" } else { ", " };
+        let new = Fragment::text(&format!("{comma}{text}"));
+        let edit = Edit { lo: last.lo, hi: last.lo, text: new.raw };
+        Ok(Change { lo: close, hi: close, expanded: new.expanded, edit })
+    }
+
     /// The changes of one call: a buffer is declared and passed, and what is not in the heap any
     /// more is not released. Also the buffer's name.
     fn call(&self, newer: bool) -> Tried<(Vec<Change>, String)> {
         let (lo, hi) = self.bare(self.range(self.candidate.site.span));
-        let arguments = self.arguments(lo, hi)?;
+        self.arguments(lo, hi)?;
         let home = self.home(lo)?;
         let buffer = self.buffer(Role::Allocate { size: 0 }, &[], home.declarator, newer)?;
-        let last = self.raw_of(hi - 1).and_then(|n| self.origins.file.tokens.get(n));
-        let last = last.ok_or("a macro makes the call")?;
-        let comma = if arguments.is_empty() { "" } else { ", " };
-        let new = Fragment::text(&format!("{comma}{}", buffer.pointer));
-        let edit = Edit { lo: last.lo, hi: last.lo, text: new.raw };
-        let mut changes = vec![Change { lo: hi - 1, hi: hi - 1, expanded: new.expanded, edit }];
+        let mut changes = vec![self.with_argument(lo + 1, hi - 1, &buffer.pointer)?];
         for &(span, other) in &self.candidate.frees {
             changes.push(self.release(span, other, &buffer)?);
         }
