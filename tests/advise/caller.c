@@ -89,6 +89,7 @@ int keep(void) { // rule: all-callers
     return kept != NULL;
 }
 
+static struct point *tallest;
 static struct point *tall(int y) {
     struct point *p = calloc(1, sizeof *p); // advise: declined it is returned
     if (p) p->y = y;
@@ -96,7 +97,7 @@ static struct point *tall(int y) {
 }
 
 int by_tall(int n) {
-    struct point *p = tall(n); // advise: caller proven has::
+    struct point *p = tall(n); // advise: caller proven has: : calloc(1, sizeof *p)
     if (!p) return -1;
     n = p->x + p->y;
     free(p);
@@ -167,9 +168,9 @@ int by_unit(int n) { // rule: all-seen
 }
 
 int main(void) {
-    struct point *stays = tall(3), *first = stays;
-    if (stays) printf("%d %d\n", by_tall(4), by_tall(5) + stays->y);
-    free(first);
+    tallest = tall(3);
+    if (tallest) printf("%d %d\n", by_tall(4), by_tall(5) + tallest->y);
+    free(tallest);
     for (int n = 0; n < 12; n++) {
         printf("%d %d %d %d %d %d\n", distance(n, n + 3), length(n), counted("advise"), tag_of(n & 7), from_origin(n), keep());
         printf("%d %d %d\n", by_shared(n), by_made(n), by_unit(n));
