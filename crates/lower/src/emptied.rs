@@ -37,7 +37,7 @@ fn empty_in_block(program: &Program, body: &mut Body, block: usize) {
         for (local, place, ty) in moved {
             body.locals.push(LocalDecl::temp(ty, ScopeId(0), span));
             let value = Rvalue::Use(Operand::Move(place.clone()));
-            for kind in [StmtKind::Assign(Place::local(local), value), StmtKind::Zero(place)] {
+            for kind in [StmtKind::set(local, value), StmtKind::Zero(place)] {
                 out.push(Stmt { kind, span, is_unsafe });
             }
         }

@@ -96,7 +96,7 @@ impl Follow<'_> {
     }
 
     fn assign(&mut self, to: Local, value: Rvalue, span: Span) {
-        let kind = StmtKind::Assign(Place::local(to), value);
+        let kind = StmtKind::set(to, value);
         self.out.push(Stmt { kind, span, is_unsafe: false });
     }
 

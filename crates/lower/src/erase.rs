@@ -71,13 +71,9 @@ pub fn mark_lent(program: &mut Program) {
 fn mark_lent_in(body: &mut Body) {
     let mut lent: Vec<Local> = vec![];
     for stmt in body.blocks.iter().flat_map(|block| &block.stmts) {
-        match &stmt.kind {
-            StmtKind::CursorBegin(_, place) => lent.extend(place.local_part()),
-            StmtKind::Assign(_, Rvalue::Borrow(kind, place, _)) if kind.by_address() => {
-                lent.extend(place.local_part());
-            }
-            _ => {}
-        }
+        let cursor = stmt.kind.as_cursor().map(|(_, place)| place);
+        let borrowed = stmt.kind.value().and_then(Rvalue::as_borrow).filter(|(kind, ..)| kind.by_address());
+        lent.extend(cursor.or(borrowed.map(|(_, place, _)| place)).and_then(Place::local_part));
     }
     for local in lent {
         if let Some(decl) = body.locals.get_mut(local.0 as usize) {

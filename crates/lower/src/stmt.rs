@@ -463,10 +463,9 @@ impl<'t> Lower<'t, '_> {
 
     /// Lists the labels if the address of one is taken, in code or by a static local.
     pub fn address_labels(&mut self, function: u32) {
-        let in_code = self.body.blocks.iter().flat_map(|b| &b.stmts).any(|s| match &s.kind {
-            StmtKind::Assign(_, Rvalue::LabelAddr(..)) => true,
-            StmtKind::Asm(asm) => !asm.labels.is_empty(),
-            _ => false,
+        let in_code = self.body.blocks.iter().flat_map(|b| &b.stmts).any(|s| {
+            s.kind.value().is_some_and(|value| value.as_label().is_some())
+                || s.kind.as_asm().is_some_and(|asm| !asm.labels.is_empty())
         });
         let in_statics =
             self.program.globals.iter().any(|g| {

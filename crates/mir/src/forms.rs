@@ -145,6 +145,8 @@ forms! {
     as_swap -> (&Place, &Place): StmtKind::Swap(a, b) => (a, b);
     /// The cursor that begins, and what it is on.
     as_cursor -> (Local, &Place): StmtKind::CursorBegin(cursor, of) => (*cursor, of);
+    /// The inline assembly.
+    as_asm -> &Asm: StmtKind::Asm(asm) => asm;
     /// The handle and the region of an arena that ends.
     as_arena_end -> (Local, u32): StmtKind::ArenaEnd(handle, region) => (*handle, *region);
     /// The handle, the key's place and the region of an `open`.

@@ -224,6 +224,11 @@ impl Rvalue {
 }
 
 impl StmtKind {
+    /// `local = value`
+    pub fn set(local: Local, value: Rvalue) -> StmtKind {
+        StmtKind::Assign(Place::local(local), value)
+    }
+
     /// The value that is assigned to the whole local.
     pub fn assigned_to(&self, local: Local) -> Option<&Rvalue> {
         self.as_assign().filter(|(place, _)| place.as_local() == Some(local)).map(|(_, value)| value)

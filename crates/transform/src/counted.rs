@@ -272,7 +272,7 @@ fn follow(program: &Program, body: &mut Body, edits: &mut Edits, made: &[Making]
         let span = span_at(body, m.at);
         let value = if m.is_null { Operand::Const(Const::Null(thin)) } else { m.base.clone() };
         for (local, value) in [(base, value), (count, m.count.clone())] {
-            let kind = StmtKind::Assign(Place::local(local), Rvalue::Use(value));
+            let kind = StmtKind::set(local, Rvalue::Use(value));
             edits.before.push((m.at, Stmt { kind, span, is_unsafe: false }));
         }
         if !m.is_null {
@@ -297,7 +297,7 @@ fn set_base(body: &mut Body, at: At, base: &Operand) {
 /// A new temporary that is assigned before a statement.
 fn copy_before(body: &mut Body, edits: &mut Edits, at: At, span: Span, value: Operand, ty: Ty) -> Operand {
     let local = new_temp(body, ty, span);
-    let kind = StmtKind::Assign(Place::local(local), Rvalue::Use(value));
+    let kind = StmtKind::set(local, Rvalue::Use(value));
     edits.before.push((at, Stmt { kind, span, is_unsafe: false }));
     Operand::local(local)
 }

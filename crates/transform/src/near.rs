@@ -48,7 +48,7 @@ pub fn run(program: &Program, body: &mut Body) {
             decl.kind = LocalKind::Var;
         }
         let measure = |span| Stmt {
-            kind: StmtKind::Assign(Place::local(left), Rvalue::Remaining(Operand::local(pointer))),
+            kind: StmtKind::set(left, Rvalue::Remaining(Operand::local(pointer))),
             span,
             is_unsafe: false,
         };

@@ -67,12 +67,11 @@ impl Paths {
     pub fn new(program: &Program, body: &Body) -> Paths {
         let mut paths = Paths::default();
         let cursors = cursors(body);
-        let looks = crate::regions::look_temps(program, body);
         for (n, decl) in body.locals.iter().enumerate() {
             let local = Local(n as u32);
             let owned = owns(&program.types, decl.ty.ty);
             let is_array = matches!(program.types.kind(decl.ty.ty), TyKind::Array { .. });
-            if !is_array && !looks.contains(&local) && (owned && !decl.address_taken || cursors.contains(&local)) {
+            if !is_array && (owned && !decl.address_taken || cursors.contains(&local)) {
                 paths.add(None, None, local, decl.ty.ty, owned, &program.types);
             }
         }

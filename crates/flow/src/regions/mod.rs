@@ -36,7 +36,7 @@ use typing::types::Region;
 
 use crate::framework::Point;
 use build::{Ref, Solver};
-pub use origins::{look_temps, Form};
+pub use origins::Form;
 use origins::{Origin, OriginId, HEAP};
 
 /// A loan, for the ownership analysis.

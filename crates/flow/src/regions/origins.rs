@@ -153,30 +153,27 @@ impl<'a> Origins<'a> {
                     loans.push(LoanSite { at, span: stmt.span, kind, place: place.clone(), form });
                     loans.len() - 1
                 };
-                match &stmt.kind {
-                    // A cursor that advances keeps its own loan.
-                    StmtKind::Assign(dest, Rvalue::Borrow(..))
-                        if dest.as_local().is_some_and(|l| cursors.contains(&l)) => {}
-                    StmtKind::Assign(_, Rvalue::Borrow(kind, place, _)) => drop(lend(*kind, place, Form::Borrow)),
-                    StmtKind::Assign(_, Rvalue::AddrOf(place)) => {
-                        if let Some(local) = place.local_part() {
-                            self.local(local);
-                            if stored.contains(local.0 as usize) {
-                                // One loan for all addresses of the local.
-                                let whole = Place::local(local);
-                                let number = *addresses
-                                    .entry(local)
-                                    .or_insert_with(|| lend(BorrowKind::Shared, &whole, Form::Address));
-                                address_at.push((at, number));
-                            }
+                if let Some((dest, value)) = stmt.kind.as_assign() {
+                    if let Some((kind, place, _)) = value.as_borrow() {
+                        // A cursor that advances keeps its own loan.
+                        if !dest.as_local().is_some_and(|l| cursors.contains(&l)) {
+                            lend(kind, place, Form::Borrow);
                         }
-                    }
-                    StmtKind::Assign(dest, value) => {
-                        if let Some(place) = looked_at(program, body, dest, value) {
-                            lend(BorrowKind::Shared, place, Form::Look);
+                    } else if let Some(local) = value.as_address_of().and_then(Place::local_part) {
+                        self.local(local);
+                        if stored.contains(local.0 as usize) {
+                            // One loan for all addresses of the local.
+                            let whole = Place::local(local);
+                            let number = *addresses
+                                .entry(local)
+                                .or_insert_with(|| lend(BorrowKind::Shared, &whole, Form::Address));
+                            address_at.push((at, number));
                         }
+                    } else if let Some(place) = looked_at(program, body, dest, value) {
+                        lend(BorrowKind::Shared, place, Form::Look);
                     }
-                    StmtKind::CursorBegin(_, place) => match cursor_over(program, body, resolver, place) {
+                } else if let Some((_, place)) = stmt.kind.as_cursor() {
+                    match cursor_over(program, body, resolver, place) {
                         Over::Slot(Some(path)) => {
                             // Of a vector of the exchange heap one element at a time is exposed.
                             let pointer = mir::ty::place_ty(program, body, &path).ok();
@@ -187,20 +184,21 @@ impl<'a> Origins<'a> {
                             };
                             lend(kind, &path, Form::Borrow);
                         }
-                        _ => drop(lend(BorrowKind::Slot, place, Form::Cursor)),
-                    },
-                    // What owns nothing is copied out.
-                    StmtKind::Unpack { place, moves: false, .. } if owned(place) => {
-                        lend(BorrowKind::Lend, place, Form::Unpack);
-                    }
-                    StmtKind::Open(handle, key, Region::Body(n)) => {
-                        lend(BorrowKind::Slot, key, Form::Open);
-                        let decl = body.locals.get(handle.0 as usize);
-                        if let (Some(opens), Some(decl)) = (self.opens.get_mut(*n as usize), decl) {
-                            opens.push((decl.scope, decl.span));
+                        Over::Slot(None) | Over::Path | Over::Content => {
+                            lend(BorrowKind::Slot, place, Form::Cursor);
                         }
                     }
-                    _ => {}
+                } else if let Some((place, _, false)) = stmt.kind.as_unpack() {
+                    // What owns nothing is copied out.
+                    if owned(place) {
+                        lend(BorrowKind::Lend, place, Form::Unpack);
+                    }
+                } else if let Some((handle, key, Region::Body(n))) = stmt.kind.as_open() {
+                    lend(BorrowKind::Slot, key, Form::Open);
+                    let decl = body.locals.get(handle.0 as usize);
+                    if let (Some(opens), Some(decl)) = (self.opens.get_mut(n as usize), decl) {
+                        opens.push((decl.scope, decl.span));
+                    }
                 }
             }
         }
@@ -489,24 +487,6 @@ fn looked_at<'b>(program: &Program, body: &Body, dest: &Place, value: &'b Rvalue
     };
     let to = mir::ty::place_ty(program, body, dest).map(|q| q.ty);
     let keeps = to.is_ok_and(|ty| object_pointer(&program.types, ty).is_some());
-    // A temporary may have the type of what it looks through (`p + i` of an owned `p`); an owned
-    // variable that is set by a copy is a part of what `unpack` lends.
-    let is_temp = dest.as_local().is_some_and(|l| is_temp(body, l));
-    (keeps && owned(place) && (is_temp || !owned(dest))).then_some(place)
-}
-
-fn is_temp(body: &Body, local: Local) -> bool {
-    body.locals.get(local.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp)
-}
-
-/// Temporaries of owned type that only look through an owned pointer.
-pub fn look_temps(program: &Program, body: &Body) -> Vec<Local> {
-    let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
-    stmts
-        .filter_map(|stmt| {
-            let (dest, value) = stmt.kind.as_assign()?;
-            let local = dest.as_local().filter(|&l| is_temp(body, l))?;
-            looked_at(program, body, dest, value).map(|_| local)
-        })
-        .collect()
+    // An owned variable that is set by a copy is a part of what `unpack` lends.
+    (keeps && owned(place) && !owned(dest)).then_some(place)
 }

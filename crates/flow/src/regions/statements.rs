@@ -180,11 +180,6 @@ impl<'a> Solver<'a> {
             if self.last_view_of(value).is_none() {
                 self.flow(Ref::Fixed(origin), to.outer, How::Outlives, span, keeper);
             }
-            // What only looks takes nothing over, whatever its type says.
-            if dest.as_local().and_then(|l| self.decl(l)).is_some_and(|d| d.kind == LocalKind::Temp) {
-                self.flow(from.outer, to.outer, How::Outlives, span, keeper);
-                return self.relate_inner(from, to, span, keeper);
-            }
         }
         self.store(from, dest, to, span);
     }

@@ -358,7 +358,7 @@ fn rewrite(program: &Program, body: &mut Body, sites: &[Site], cells: &[Option<L
                 };
                 push(StmtKind::StorageLive(cell));
                 push(StmtKind::Zero(Place::local(cell)));
-                push(StmtKind::Assign(Place::local(site.dest), Rvalue::AddrOf(first)));
+                push(StmtKind::set(site.dest, Rvalue::AddrOf(first)));
             } else if let (Some(freed), Some(Disposal { value, moved, .. })) = (ended.get(&at), stmt.kind.as_dispose())
             {
                 // `realloc` frees the old block as bytes: what its elements own went with them.

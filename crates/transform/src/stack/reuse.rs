@@ -47,7 +47,7 @@ pub fn run(program: &Program, body: &mut Body, placed: &mut Vec<Placed>) {
         let temp = new_temp(body, pair.ty, span);
         if let Some(stmt) = statement(body, pair.freed) {
             let Some(Disposal { value, .. }) = stmt.kind.as_dispose() else { continue };
-            stmt.kind = StmtKind::Assign(Place::local(temp), Rvalue::Use(value.clone()));
+            stmt.kind = StmtKind::set(temp, Rvalue::Use(value.clone()));
         }
         let Some(stmt) = statement(body, pair.made) else { continue };
         if let Some(reuse) = stmt.kind.as_assign_mut().and_then(|(_, value)| value.reuse_mut()) {

@@ -166,7 +166,7 @@ fn copy_loop(body: &mut Body, l: &Loop, edits: &Edits, long: Ty) -> BlockId {
             block.stmts.push(s);
             if let Some((_, far, step)) = edits.growth.as_ref().filter(|g| g.0 == at) {
                 let sum = Rvalue::Binary(BinOp::Add, Operand::local(*far), step.clone(), long);
-                block.stmts.push(Stmt { kind: StmtKind::Assign(Place::local(*far), sum), span, is_unsafe: false });
+                block.stmts.push(Stmt { kind: StmtKind::set(*far, sum), span, is_unsafe: false });
             }
         }
         mir::effects::change_term_places(&mut block.term.kind, &mut |place| rename(place, &twins));
@@ -203,7 +203,7 @@ fn edit(body: &mut Body, edits: &Edits, at: At, s: &mut Stmt, before: &mut Vec<S
         let Some((_, far, _)) = &edits.growth else { continue };
         let mut emit = |op, a, b| {
             let local = new_temp(body, long, s.span);
-            let kind = StmtKind::Assign(Place::local(local), Rvalue::Binary(op, a, b, long));
+            let kind = StmtKind::set(local, Rvalue::Binary(op, a, b, long));
             before.push(Stmt { kind, span: s.span, is_unsafe: false });
             Operand::local(local)
         };
@@ -295,7 +295,7 @@ impl Builder<'_> {
     }
 
     fn assign(&mut self, local: Local, value: Rvalue) {
-        let kind = StmtKind::Assign(Place::local(local), value);
+        let kind = StmtKind::set(local, value);
         if let Some(block) = self.body.blocks.get_mut(self.current) {
             block.stmts.push(Stmt { kind, span: self.span, is_unsafe: false });
         }
