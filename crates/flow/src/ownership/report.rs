@@ -250,9 +250,11 @@ pub(crate) fn all(
         if let Kind::RegionEnded(by) = finding.kind {
             // A call that uses what is not live was reported by the analysis of regions.
             let used = words.next_use(by);
+            let site = ownership.regions.loans.get(by.number).map(|loan| loan.span);
             let covers = |span: Span| used.is_some_and(|used| span.lo <= used.lo && used.hi <= span.hi);
             let is_known = sink.all.iter().any(|d| d.code == NOT_LIVE && covers(d.span));
-            if is_known || !reported.insert(by.holder.local.0 as usize) {
+            let is_told = diagnostics.iter().any(|d: &Diagnostic| d.code == OUTLIVES && Some(d.span) == site);
+            if is_known || is_told || !reported.insert(by.holder.local.0 as usize) {
                 continue;
             }
         }
