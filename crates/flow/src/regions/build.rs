@@ -139,8 +139,6 @@ pub(crate) struct Solver<'a> {
     pub program: &'a Program,
     pub body: &'a Body,
     pub origins: Origins<'a>,
-    /// What temporaries with pointers lead to.
-    pub resolver: Resolver,
     pub sets: Vec<BitSet>,
     pub(super) edges: Vec<Vec<usize>>,
     pub(super) seeds: Vec<(usize, OriginId)>,
@@ -178,7 +176,6 @@ impl<'a> Solver<'a> {
             program,
             body,
             origins: Origins::new(program, body, &resolver),
-            resolver,
             sets: vec![],
             edges: vec![vec![]; nodes],
             seeds: vec![],

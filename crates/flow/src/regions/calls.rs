@@ -58,10 +58,10 @@ impl<'a> Solver<'a> {
             self.fact(long, short, span, Keeper::Fact);
         }
         if let Some((to, from)) = func.copies {
-            // What is copied byte by byte keeps its regions.
-            let sides = [to, from].map(|n| args.get(n as usize).and_then(|arg| self.memory_side(arg)));
+            let sides = [to, from].map(|n| args.get(n as usize).and_then(|arg| self.before_bytes(arg)));
             if let [Some(to), Some(from)] = sides {
-                self.relate_elements(from, to, span);
+                // What is copied byte by byte keeps its regions.
+                self.relate_inner(from, to, span, Keeper::Memory);
             }
         }
         self.type_arguments(callee, &func, env, span);
@@ -83,30 +83,22 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// What a pointer leads to, by the place that it was computed from: an argument that takes any
-    /// bytes has lost its type.
-    fn memory_side(&mut self, pointer: &Operand) -> Option<Side> {
-        let target = self.resolver.place(&pointer.place()?.then(Proj::Deref));
-        self.place_side(&target)
-    }
-
-    /// Values are copied from memory to memory, of which both may be arrays.
-    fn relate_elements(&mut self, from: Side, to: Side, span: Span) {
-        let types = &self.program.types;
-        let element = |side: Side| {
-            let mut ty = side.ty;
-            while let TyKind::Array { elem, .. } = types.kind(ty) {
-                ty = elem.ty;
+    /// The pointer that was made one to bytes, for an argument that takes any.
+    fn before_bytes(&mut self, operand: &Operand) -> Option<Side> {
+        let mut at = operand.clone();
+        // Temporaries of one expression are a handful.
+        for _ in 0..64 {
+            let side = self.operand_side(&at)?;
+            let target = object_pointer(&self.program.types, side.ty)?.target.ty;
+            let types = &self.program.types;
+            if !matches!(types.kind(target), TyKind::Void) && types.as_int(target).is_none() {
+                return Some(side);
             }
-            ty
-        };
-        let sides = [(from, element(from)), (to, element(to))];
-        let [from, to] = sides.map(|(side, ty)| if ty == side.ty { side } else { self.typed(ty, side.env) });
-        if !same_shape(&self.program.types, from.ty, to.ty) {
-            return;
+            let temp = at.place()?.as_local().filter(|&l| self.decl(l).is_some_and(|d| d.kind == LocalKind::Temp))?;
+            let mut stmts = self.body.blocks.iter().flat_map(|b| &b.stmts);
+            at = stmts.find_map(|stmt| stmt.kind.assigned_to(temp)?.same_object().cloned())?;
         }
-        self.flow(from.outer, to.outer, How::Equal, span, Keeper::Memory);
-        self.relate_inner(from, to, span, Keeper::Memory);
+        None
     }
 
     /// The place whose address a temporary holds, if it holds one only.
