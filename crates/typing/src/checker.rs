@@ -75,6 +75,8 @@ pub struct Checker<'a> {
     pub(crate) muted: u32,
     /// Declarations that were reported to lack something, with the code.
     pub(crate) blamed: FxHashMap<(&'static str, Span, u32), Blamed>,
+    /// How many parts of each struct own something.
+    pub(crate) owned_in: FxHashMap<RecordId, u64>,
     /// Declarations of functions that do not agree with others, up to the body.
     disputed: Vec<Span>,
     /// Unknown names for which a near one was looked for.
@@ -141,6 +143,7 @@ impl<'a> Checker<'a> {
             sink: Sink::default(),
             muted: 0,
             blamed: FxHashMap::default(),
+            owned_in: FxHashMap::default(),
             disputed: vec![],
             suggestions: 0,
             program: Program::default(),

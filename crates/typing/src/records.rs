@@ -17,6 +17,10 @@ pub(crate) struct OpenArgument {
     span: Span,
 }
 
+/// So many owners in one value are followed each by itself. Structs in structs can have a number
+/// that is exponential in the length of the program.
+const MOST_OWNED: u64 = 1 << 12;
+
 impl Checker<'_> {
     /// The type that a record specifier names or defines.
     pub(crate) fn record_spec(&mut self, spec: &ast::RecordSpec, place: Place) -> Ty {
@@ -575,6 +579,27 @@ impl Checker<'_> {
         let fits = self.program.types.record_layout(id).is_some_and(|(l, _)| l.size <= i64::MAX as u64 / 2);
         if !fits {
             self.error(codes::DECLARATION, span, "this struct is larger than memory can be");
+        }
+        let parts = fields.iter().fold(0u64, |sum, f| sum.saturating_add(self.owned_parts(f.ty.ty)));
+        let followed = parts <= MOST_OWNED;
+        if !followed && !self.options.plain_c {
+            self.error_help(
+                codes::DECLARATION,
+                span,
+                format!("this struct has {parts} parts that own something, and no more than {MOST_OWNED} are followed"),
+                "keep some of its parts behind owned pointers",
+            );
+        }
+        self.owned_in.insert(id, if followed { parts } else { 1 });
+    }
+
+    /// How many parts of a value own something. The elements of an array count once.
+    fn owned_parts(&self, ty: Ty) -> u64 {
+        match self.kind(ty) {
+            _ if !self.program.types.owns(ty) => 0,
+            TyKind::Array { elem, .. } => self.owned_parts(elem.ty),
+            TyKind::Record(id) => self.owned_in.get(id).copied().unwrap_or(1),
+            _ => 1,
         }
     }
 
