@@ -29,7 +29,7 @@ static char *same(char *p) { return p; }
 static char *second(char *p) { return p + 1; }
 static void keep(void *p) { kept[count++ & 7] = p; }
 static void keep_deep(void *p, int n) { if (n > 0) keep_deep(p, n - 1); else kept[0] = p; }
-static void by_address(char **p) { **p = 1; }
+static void by_address(char **p) { **p = 1; kept[2] = p; }
 static void perhaps(char *p, int n) { if (n & 1) free(p); }
 struct tail { int n; char text[]; };
 union word { char *p; uintptr_t n; };
@@ -48,6 +48,22 @@ static char *heap_copy(const char *s) { return strdup(s); }
 static void bounce(char *p, int n);
 static void bounce_back(char *p, int n) { if (n > 0) bounce(p, n - 1); else keep(p); }
 static void bounce(char *p, int n) { bounce_back(p, n); }
+static void set_first(char **p, char c) { if (*p) **p = c; }
+static void replace(char **p) { kept[5] = *p; *p = strdup("new"); }
+static void take(char **p) { kept[6] = *p; }
+static void point_at(char **to, char **from) { *to = *from; }
+static int apply(char *p, int n, int (*function)(char *, int)) { return function(p, n); }
+static int apply_deep(char *p, int n, int deep, int (*function)(char *, int)) { return deep > 0 ? apply_deep(p, n, deep - 1, function) : apply(p, n, function); }
+static int mix_first(char *p, int n) { p[0] ^= (char)n; return p[0]; }
+static int keep_called(char *p, int n) { keep(p); return n; }
+static int free_called(char *p, int n) { free(p); return n; }
+static int apply_other(char *p, int n, int (*function)(char *, int)) { if (n & 1) function = keep_called; return function(p, n); }
+static void say_list(char *to, const char *text, va_list list) { vsnprintf(to, 64, text, list); }
+static void say_deep(char *to, const char *text, ...) { va_list list; va_start(list, text); say_list(to, text, list); va_end(list); }
+static void keep_list(va_list list) { keep(va_arg(list, char *)); }
+static void keep_rest_deep(int n, ...) { va_list list; va_start(list, n); keep_list(list); va_end(list); }
+static void put_pair(struct pair *p, int n) { p->a = n; p->b = n * 3; }
+static void clear(char *p, size_t n) { memset(p, 0, n); }
 "#;
 
 /// One program.
@@ -108,7 +124,7 @@ fn good(random: &mut Random, text: &mut String, name: &str) {
         "if (p != NULL) free(p); else r = 1;",
     ]);
     let _ = writeln!(text, "static long {name}(int n) {{\n    long r = 0;\n    size_t m = (size_t)(n + 2) * 5;");
-    match random.below(19) {
+    match random.below(28) {
         0 => {
             let _ = writeln!(
                 text,
@@ -216,6 +232,65 @@ fn good(random: &mut Random, text: &mut String, name: &str) {
                 "    char *p = {call}; // good\n    char *q = NULL;\n    if (!p) return -1;\n    {use_it}\n    for (int i = 0; i < 2; i++) {{\n        if (i == (n & 1)) q = p;\n        else if (q) r += q[0];\n    }}\n    switch (n & 3) {{\n    case 0: r++; free(p); break;\n    case 1: {release} break;\n    default: free(q ? q : p);\n    }}"
             );
         }
+        18 => {
+            let _ = writeln!(
+                text,
+                "    char *p = {cast}{call}; // good\n    if (!p) return -1;\n    {use_it}\n    set_first(&p, (char)n);\n    r = r * 3 + p[0];\n    {release}"
+            );
+        }
+        19 => {
+            let _ = writeln!(
+                text,
+                "    char *end;\n    char *p = malloc(20); // good\n    if (!p) return -1;\n    snprintf(p, 20, \"%dx\", n);\n    r = strtol(p, &end, 10);\n    r = r * 5 + *end + (end > p);\n    {release}"
+            );
+        }
+        20 => {
+            let _ = writeln!(
+                text,
+                "    char *v[3];\n    v[0] = {call}; // good\n    if (!v[0]) return -1;\n    v[2] = malloc(24); // good\n    if (!v[2]) {{ free(v[0]); return -1; }}\n    {{ char *p = v[0]; {use_it} }}\n    memset(v[2], n, 24);\n    v[1] = v[0];\n    r = r * 3 + v[2][23] + v[1][0];\n    free(v[{}]);\n    free(v[2]);",
+                random.pick(&["0", "1"])
+            );
+        }
+        21 => {
+            let _ = writeln!(
+                text,
+                "    char *p = {call}; // good\n    if (!p) return -1;\n    {use_it}\n    r += {};\n    r = r * 3 + p[0];\n    {release}",
+                random.pick(&["apply(p, n, mix_first)", "apply_deep(p, n, 2, mix_first)", "apply(p, n, &mix_first)"])
+            );
+        }
+        22 => {
+            let _ = writeln!(
+                text,
+                "    char to[64];\n    char *p = malloc(20); // good\n    if (!p) return -1;\n    snprintf(p, 20, \"%d\", n);\n    say_deep(to, \"<%s%s>\", p, p);\n    r = to[1] * 7 + to[2];\n    {release}"
+            );
+        }
+        23 => {
+            let _ = writeln!(
+                text,
+                "    const char *s = n & 1 ? \"short\" : \"a text that is longer than many\";\n    size_t k = strlen(s);\n    char *p = malloc(k + 1); // good\n    if (!p) return -1;\n    {}\n    r = sum(p, strlen(p) + 1);\n    {release}",
+                random.pick(&["strcpy(p, s);", "memcpy(p, s, k); p[k] = 0;", "memcpy(p, s, k + 1);"])
+            );
+        }
+        24 => {
+            let _ = writeln!(
+                text,
+                "    int *p = malloc({}); // good\n    if (!p) return -1;\n    for (size_t i = 0; i < m; i++) p[i] = n * 3 + (int)i;\n    for ({}) r = r * 3 + p[i];\n    free(p);",
+                random.pick(&["m * sizeof *p", "sizeof(int) * m", "(m + 2) * sizeof(int)", "4 * m + 8"]),
+                random.pick(&["size_t i = 0; i < m; i++", "size_t i = m; i-- > 0;", "int i = 0; i < (int)m; i += 2"])
+            );
+        }
+        25 => {
+            let _ = writeln!(
+                text,
+                "    struct pair *p = malloc(sizeof *p); // good\n    if (!p) return -1;\n    put_pair(p, n);\n    r = p->a * 5 + p->b;\n    free(p);"
+            );
+        }
+        26 => {
+            let _ = writeln!(
+                text,
+                "    char *p = malloc(m + 1); // good\n    if (!p) return -1;\n    clear(p, m);\n    p[m] = 'e';\n    r = sum(p, m + 1);\n    {release}"
+            );
+        }
         _ => {
             let _ = writeln!(
                 text,
@@ -249,7 +324,7 @@ fn uses(random: &mut Random, room: &str) -> String {
 fn bad(random: &mut Random, text: &mut String, name: &str) {
     let size = *random.pick(&["8", "16", "sizeof(struct pair)", "(size_t)(n & 7) + 8"]);
     let make = format!("malloc({size})");
-    let body = match random.below(40) {
+    let body = match random.below(52) {
         0 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    keep(p);\n    return p[0];"),
         1 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    keep_deep(p, 3);\n    free(p);\n    return 1;"),
         2 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    if (n & 1) return 2;\n    free(p);\n    return 1;"),
@@ -291,6 +366,18 @@ fn bad(random: &mut Random, text: &mut String, name: &str) {
         36 => format!("char *p = NULL;\n    long r = 0;\n    for (int i = 0; i < 3; i++) {{\n        if (i == 1) keep(p);\n        p = {make}; // bad\n        if (!p) return -1;\n        p[0] = (char)i;\n        r += p[0];\n        if (i != 0) free(p);\n    }}\n    return r;"),
         37 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    char *q = p;\n    char **slot = n & 1 ? &q : (char **)kept;\n    *slot = p;\n    if (n & 1) free(q);\n    return n;"),
         38 => format!("int tries = 0;\n    char *p;\nagain:\n    p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    if (tries++ < 2) {{ kept[tries] = p; goto again; }}\n    free(p);\n    return n;"),
+        39 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    replace(&p);\n    long r = p[0];\n    free(p);\n    return r;"),
+        40 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    take(&p);\n    return p[0];"),
+        41 => format!("char *q = NULL;\n    char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    point_at(&q, &p);\n    keep(q);\n    return n;"),
+        42 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    char *end;\n    strcpy(p, \"12x\");\n    long r = strtol(p, &end, 10);\n    if (n & 1) keep(end);\n    else free(p);\n    return r;"),
+        43 => format!("char *v[2] = {{ NULL, NULL }};\n    v[0] = {make}; // bad\n    if (!v[0]) return -1;\n    v[0][0] = (char)n;\n    keep(v[n & 1]);\n    return n;"),
+        44 => format!("char *v[2];\n    v[1] = {make}; // bad\n    if (!v[1]) return -1;\n    v[1][0] = (char)n;\n    v[0] = v[1];\n    kept[7] = v[0];\n    return v[1][0];"),
+        45 => format!("char *v[2] = {{ NULL, NULL }};\n    v[1] = {make}; // bad\n    if (!v[1]) return -1;\n    v[1][0] = (char)n;\n    take(v + 1);\n    return v[1][0];"),
+        46 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    return apply(p, n, keep_called);"),
+        47 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    return apply_deep(p, n, 2, n & 1 ? free_called : mix_first);"),
+        48 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    return apply_other(p, n, mix_first);"),
+        49 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    keep_rest_deep(1, p);\n    return p[0];"),
+        50 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    char *end = p;\n    char **where = &end;\n    **where = (char)n;\n    keep(*where);\n    return n;"),
         _ => format!("char *p = NULL;\n    for (int i = 0; i < 2; i++) {{\n        char *q = {make}; // bad\n        if (!q) abort();\n        q[0] = (char)(n + i);\n        if (p) {{ q[1] = p[0]; kept[1] = p; }}\n        p = q;\n    }}\n    long r = p[0];\n    return r;"),
     };
     let _ = writeln!(text, "static long {name}(int n) {{\n    {body}\n}}");
