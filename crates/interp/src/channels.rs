@@ -97,6 +97,11 @@ impl Set {
 }
 
 impl Channels {
+    /// The ends that are open.
+    pub fn ends(&self) -> impl Iterator<Item = ObjId> + '_ {
+        self.ends.iter().filter(|(_, end)| end.open).map(|(&id, _)| id)
+    }
+
     /// Whether the object is a set.
     pub fn is_set(&self, id: ObjId) -> bool {
         self.sets.contains_key(&id)
@@ -188,7 +193,7 @@ impl Machine<'_> {
             let address = self.mem.address(Loc { obj: id, off: 0 });
             self.store(place, &Val::ptr(address), As::Owner)?;
         }
-        Ok(())
+        self.within_count(self.tasks.custodian(), crate::custodians::Counted::Ends)
     }
 
     /// What stands at the head of an end's queue; none if there is nothing yet.

@@ -1,19 +1,39 @@
 //! Custodians: who ends with whom. Their tree, and what a shutdown ends, are as in the runtime.
-//! What a custodian is charged is not known, for it depends on when the heap is collected; so a
-//! limit that could strike ends the run as something that the oracle does not know.
+//! A custodian is charged for what its tasks made and what came to its processes, in bytes of the
+//! objects. The runtime charges what is reachable, in pages where a process is concerned: so a
+//! limit strikes at another allocation here than there.
 
 use crate::code::Val;
 use crate::library::{int, ptr, Args};
 use crate::machine::*;
 use crate::memory::*;
 
+/// What limits count, in the order of <lee/custodian.lh>.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Counted {
+    /// Processes.
+    Processes,
+    /// Tasks.
+    Tasks,
+    /// Files and descriptors.
+    Descriptors,
+    /// Ends of channels.
+    Ends,
+}
+
 /// A custodian. Number 0 is the first one of the first process.
 #[derive(Debug, Default)]
 pub struct Custodian {
     parent: Option<usize>,
     shut: bool,
+    /// Of the first one of a process: the custodian that it was spawned in.
+    within: Option<usize>,
     /// Bytes; `u64::MAX`: none.
     limit: u64,
+    /// Who is shut down when it has more.
+    victim: usize,
+    /// How many it may have of each kind, and who is shut down when it has more.
+    counts: [Option<(u64, usize)>; 4],
     /// What stands for it.
     address: u64,
 }
@@ -24,7 +44,7 @@ impl Machine<'_> {
         let n = self.custodians.len();
         let shut = parent.is_some_and(|p| self.is_shut(p));
         let address = self.stands_for(n);
-        self.custodians.push(Custodian { parent, shut, limit: u64::MAX, address });
+        self.custodians.push(Custodian { parent, shut, limit: u64::MAX, address, ..Custodian::default() });
         n
     }
 
@@ -45,17 +65,100 @@ impl Machine<'_> {
         false
     }
 
-    /// So many bytes more are asked for. What all tasks together have bounds what one custodian
-    /// may be charged.
-    pub fn within_limits(&self, bytes: u64) -> R<()> {
-        let mut at = self.tasks.list.get(self.tasks.current).map(|task| task.custodian);
-        while let Some(custodian) = at.and_then(|n| self.custodians.get(n)) {
-            if self.mem.bytes.saturating_add(bytes) > custodian.limit {
-                return unsupported("a limit of a custodian that may strike");
+    /// The custodian above, also that of the process that spawned this one's.
+    fn above(&self, n: usize) -> Option<usize> {
+        self.custodians.get(n).and_then(|c| c.parent.or(c.within))
+    }
+
+    /// Whether a custodian is another one or below it, in whichever process.
+    fn is_below(&self, n: usize, top: usize) -> bool {
+        let mut at = Some(n);
+        while let Some(n) = at {
+            if n == top {
+                return true;
             }
-            at = custodian.parent;
+            at = self.above(n);
+        }
+        false
+    }
+
+    /// What a custodian and those below it are charged.
+    fn held(&self, top: usize) -> u64 {
+        (0..self.custodians.len()).filter(|&n| self.is_below(n, top)).map(|n| self.mem.charged(n)).sum()
+    }
+
+    /// So many bytes more are asked for: a limit that they pass, when all that nothing reaches is
+    /// collected, shuts its victim down.
+    pub fn within_limits(&mut self, bytes: u64) -> R<()> {
+        let mut at = Some(self.tasks.custodian());
+        while let Some(n) = at {
+            at = self.above(n);
+            let Some(&Custodian { limit, victim, .. }) = self.custodians.get(n) else { continue };
+            let over = |this: &Self| this.held(n).saturating_add(bytes) > limit;
+            if self.mem.bytes.saturating_add(bytes) <= limit || !over(self) {
+                continue;
+            }
+            let noting = self.mem.pause();
+            let struck = self.collect().and_then(|()| match over(self) {
+                true => self.strike(victim, &format!("custodian: more than its limit of {limit} bytes")),
+                false => Ok(()),
+            });
+            self.mem.resume(noting);
+            struck?;
         }
         Ok(())
+    }
+
+    /// One more of a kind is there: a limit that it passes shuts its victim down.
+    pub fn within_count(&mut self, of: usize, kind: Counted) -> R<()> {
+        let mut at = Some(of);
+        while let Some(n) = at {
+            at = self.above(n);
+            let Some((most, victim)) =
+                self.custodians.get(n).and_then(|c| c.counts.get(kind as usize).copied().flatten())
+            else {
+                continue;
+            };
+            if self.count(n, kind) > most {
+                let what = ["processes", "tasks", "descriptors", "ends of channels"].get(kind as usize).unwrap_or(&"");
+                self.strike(victim, &format!("custodian: more than its limit of {most} {what}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many of a kind a custodian and those below it have.
+    fn count(&self, top: usize, kind: Counted) -> u64 {
+        let below: Vec<usize> = (0..self.custodians.len()).filter(|&n| self.is_below(n, top)).collect();
+        let inside = |custodian: usize| below.contains(&custodian);
+        let found = match kind {
+            Counted::Processes => {
+                self.tasks.processes.iter().skip(1).filter(|p| p.end.is_none() && inside(p.within)).count()
+            }
+            Counted::Tasks => self.tasks.list.iter().filter(|task| !task.done && inside(task.custodian)).count(),
+            Counted::Descriptors => self.io.open_in(&below),
+            Counted::Ends => {
+                self.channels.ends().filter(|&id| self.mem.obj(id).is_some_and(|o| inside(o.payer as usize))).count()
+            }
+        };
+        found as u64
+    }
+
+    /// A limit struck.
+    fn strike(&mut self, victim: usize, message: &str) -> R<()> {
+        if self.is_shut(victim) {
+            return Ok(());
+        }
+        self.shut_down(victim, message)
+    }
+
+    /// The first custodian of a process that is spawned within another one.
+    pub fn first_custodian(&mut self, within: usize) -> usize {
+        let n = self.new_custodian(None);
+        if let Some(custodian) = self.custodians.get_mut(n) {
+            custodian.within = Some(within);
+        }
+        n
     }
 
     fn given_custodian(&self, address: u64) -> R<usize> {
@@ -84,24 +187,26 @@ impl Machine<'_> {
         self.is_inside(n, own) || self.is_inside(n, self.tasks.entered())
     }
 
-    fn shut_down(&mut self, top: usize) -> R<()> {
+    fn shut_down(&mut self, top: usize, message: &str) -> R<()> {
         let below: Vec<usize> = (0..self.custodians.len()).filter(|&n| self.is_inside(n, top)).collect();
         for &n in &below {
             if let Some(custodian) = self.custodians.get_mut(n) {
                 custodian.shut = true;
             }
         }
-        for n in self.processes_in(&below) {
-            if n != self.tasks.process {
-                self.process_shut(n)?;
-            }
+        let (current, process) = (self.tasks.current, self.tasks.process);
+        let processes = self.processes_in(&below);
+        for &n in processes.iter().filter(|&&n| n != process) {
+            self.process_shut(n, message)?;
         }
-        let current = self.tasks.current;
-        for n in self.tasks.tasks_in(self.tasks.process, &below) {
+        for n in self.tasks.tasks_in(&below) {
             if self.tasks.is_first(n) {
-                self.first_shut()?;
-            }
-            if n != current {
+                let of = self.tasks.list.get(n).map_or(0, |task| task.process);
+                match of == process || of == 0 {
+                    true => self.first_shut(message)?,
+                    false => self.process_shut(of, message)?,
+                }
+            } else if n != current {
                 self.end_task(n);
             }
         }
@@ -113,6 +218,9 @@ impl Machine<'_> {
         }
         let closed = self.io.numbers.close_in(&below);
         closed.into_iter().for_each(|fd| self.wake_number(fd));
+        if processes.contains(&process) {
+            return self.first_shut(message);
+        }
         let own = self.tasks.list.get(current).is_some_and(|task| below.contains(&task.custodian));
         match own {
             true => {
@@ -127,9 +235,10 @@ impl Machine<'_> {
     pub fn custodian_call(&mut self, name: &str, a: &Args) -> R<Option<Val>> {
         let number = match name.strip_prefix("lee_custodian_") {
             Some("current" | "policy") => 0,
-            Some("new" | "enter" | "shutdown" | "is_shut" | "limit" | "require" | "limit_count" | "share") => {
-                self.given_custodian(a.ptr(0))?
-            }
+            Some(
+                "new" | "enter" | "shutdown" | "is_shut" | "limit" | "require" | "limit_count" | "share" | "use"
+                | "charged",
+            ) => self.given_custodian(a.ptr(0))?,
             _ => return Ok(None),
         };
         let address = |this: &Self, n: usize| this.custodians.get(n).map_or(0, |c| c.address);
@@ -146,17 +255,40 @@ impl Machine<'_> {
             }
             "lee_custodian_shutdown" => {
                 let noting = self.mem.pause();
-                let done = self.shut_down(number);
+                let done = self.shut_down(number, "");
                 self.mem.resume(noting);
                 done.and_then(|()| int(0))
             }
             "lee_custodian_is_shut" => int(self.is_shut(number)),
             "lee_custodian_limit" => {
                 self.check_authority(number)?;
+                let victim = if a.ptr(2) == 0 { number } else { self.given_custodian(a.ptr(2))? };
                 if let Some(custodian) = self.custodians.get_mut(number) {
                     custodian.limit = u64::try_from(a.int(1)).unwrap_or(u64::MAX);
+                    custodian.victim = victim;
                 }
                 int(0)
+            }
+            "lee_custodian_limit_count" => {
+                self.check_authority(number)?;
+                let victim = if a.ptr(3) == 0 { number } else { self.given_custodian(a.ptr(3))? };
+                let (kind, most) = (a.int(1) - 1, u64::try_from(a.int(2)).ok());
+                let slot = usize::try_from(kind).ok();
+                let counts = self.custodians.get_mut(number).map(|c| &mut c.counts);
+                match slot.zip(counts).and_then(|(slot, counts)| counts.get_mut(slot)) {
+                    Some(count) => *count = most.map(|most| (most, victim)),
+                    None => return unsupported("a limit of another kind"),
+                }
+                int(0)
+            }
+            "lee_custodian_use" | "lee_custodian_charged" => {
+                if name.ends_with("use") {
+                    let noting = self.mem.pause();
+                    let done = self.collect();
+                    self.mem.resume(noting);
+                    done?;
+                }
+                int(self.held(number) as i64)
             }
             "lee_custodian_share" => {
                 self.check_authority(number)?;

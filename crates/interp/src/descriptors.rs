@@ -26,6 +26,8 @@ pub struct Descriptors {
     open: FxHashMap<c_int, Open>,
     /// How often signals came that are caught.
     caught: FxHashMap<c_int, u32>,
+    /// Signals that are ignored.
+    ignored: Vec<c_int>,
 }
 
 /// Functions that take a number first, and that C's library does without waiting.
@@ -52,6 +54,11 @@ impl Descriptors {
             Some(_) => unsafe { libc::close(fd) },
             None => -1,
         }
+    }
+
+    /// How many are open of these custodians.
+    pub fn count_in(&self, custodians: &[usize]) -> usize {
+        self.open.values().filter(|open| custodians.contains(&open.custodian)).count()
     }
 
     /// Closes what `descriptor`s of these custodians hold; a bare number stays open.
@@ -572,6 +579,19 @@ impl Machine<'_> {
                     self.io.numbers.caught.remove(&fd);
                 }
                 return int(0);
+            }
+            "signal_set" => {
+                let (way, reserved) = (a.int(1), [libc::SIGKILL, libc::SIGSTOP, libc::SIGSEGV, libc::SIGBUS]);
+                if !(0..=1).contains(&way) || !(1..65).contains(&fd) || reserved.contains(&fd) {
+                    return self.failed(libc::EINVAL);
+                }
+                let ignored = &mut self.io.numbers.ignored;
+                let before = ignored.contains(&fd);
+                ignored.retain(|&signal| signal != fd);
+                if way == 1 {
+                    ignored.push(fd);
+                }
+                return int(before);
             }
             "signal_caught" => {
                 let times = self.io.numbers.caught.get_mut(&fd).map_or(0, std::mem::take);

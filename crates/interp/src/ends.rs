@@ -64,7 +64,7 @@ impl Machine<'_> {
             if self.mem.readable(loc, part.size).is_err() {
                 continue;
             }
-            self.lost(loc, part.ty, "an owner is freed whose part still has its object")?;
+            self.lost(loc, part.ty, false, "an owner is freed whose part still has its object")?;
             if let Ok(obj) = self.mem.writable(loc, part.size) {
                 obj.write(loc.off, &vec![0; part.size as usize]);
             }

@@ -336,6 +336,12 @@ impl Io {
         Ok(self.add(made))
     }
 
+    /// How many files and numbers are open of these custodians.
+    pub fn open_in(&self, custodians: &[usize]) -> usize {
+        let inside = |s: &&Stream| !s.closed && custodians.contains(&s.custodian);
+        self.streams.iter().skip(3).filter(inside).count() + self.numbers.count_in(custodians)
+    }
+
     /// Closes what was opened in these custodians.
     pub fn close_in(&mut self, custodians: &[usize]) {
         for n in 3..self.streams.len() {

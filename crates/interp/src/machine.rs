@@ -796,22 +796,25 @@ impl<'p> Machine<'p> {
 
     /// A place is written over, or ends: what it still owns is lost.
     pub fn overwritten(&mut self, loc: Loc, ty: Ty) -> R<()> {
-        self.lost(loc, ty, "an owner is written over while it still has its object")
+        self.lost(loc, ty, false, "an owner is written over while it still has its object")
     }
 
-    /// What a place still owns is lost.
-    pub fn lost(&mut self, loc: Loc, ty: Ty, message: &str) -> R<()> {
+    /// What a place still owns is lost; `scope`: with the scope of a local, which is lost in the heap
+    /// whatever region its type names.
+    pub fn lost(&mut self, loc: Loc, ty: Ty, scope: bool, message: &str) -> R<()> {
         if !self.options.leaks {
             return Ok(());
         }
         for (at, slot, address, mark) in self.slots(loc, ty) {
-            if address == 0 || mark != INIT || !self.is_owed(slot.ty) {
+            let target = self.mem.place(address);
+            let Some(obj) = self.mem.obj(target.obj).filter(|_| address != 0 && mark == INIT) else { continue };
+            // What the type says lies in an arena may lie in the heap: then nothing else frees it.
+            let in_heap = obj.kind == Kind::Heap && obj.arena == 0 && !obj.exchange;
+            let single = self.is_single(slot.ty);
+            if !(self.is_owed(slot.ty) || scope && in_heap && single) {
                 continue;
             }
             let here = self.mem.address(at);
-            let target = self.mem.place(address);
-            let single = self.is_single(slot.ty);
-            let Some(obj) = self.mem.obj(target.obj) else { continue };
             let freed = matches!(obj.kind, Kind::Heap | Kind::Arena | Kind::End);
             let lost = obj.state == State::Live && freed && (!single || obj.owner == here);
             // No option allows to lose blocks and ends.
@@ -955,7 +958,7 @@ impl<'p> Machine<'p> {
         let Some(local) = code.locals.get(n as usize) else { return Ok(()) };
         let loc = self.local_loc(n, local);
         if local.owns {
-            self.lost(loc, local.ty, "the scope of an owner ends while it still has its object")?;
+            self.lost(loc, local.ty, true, "the scope of an owner ends while it still has its object")?;
         }
         if local.object {
             self.mem.end(loc.obj, State::Left, self.span);
@@ -974,7 +977,7 @@ impl<'p> Machine<'p> {
             for (n, local) in code.locals.iter().enumerate() {
                 if local.owns && (!local.object || self.frames.last().is_some_and(|f| f.objects.get(n) != Some(&0))) {
                     let loc = self.local_loc(n as u32, local);
-                    self.lost(loc, local.ty, "a function ends while an owner in it still has its object")?;
+                    self.lost(loc, local.ty, false, "a function ends while an owner in it still has its object")?;
                 }
             }
         }

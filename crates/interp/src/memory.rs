@@ -103,6 +103,8 @@ pub struct Obj {
     pub elem: u32,
     /// The process that it belongs to.
     pub home: u32,
+    /// The custodian that is charged for it.
+    pub payer: u32,
     /// It lies in the exchange heap: no collection ends it.
     pub exchange: bool,
     /// The number of the last collection that reached it.
@@ -135,6 +137,10 @@ pub struct Memory {
     pub bytes: u64,
     /// The process that runs.
     pub running: u32,
+    /// The custodian of the task that runs.
+    pub payer: u32,
+    /// What each custodian is charged itself, in bytes.
+    charged: Vec<u64>,
     /// Notes are taken.
     noting: Cell<bool>,
     notes: RefCell<Vec<Note>>,
@@ -176,12 +182,39 @@ impl Memory {
         let low = MIDDLE + (u64::from(id).wrapping_mul(7) % 256) * step;
         let home = if matches!(kind, Kind::Literal | Kind::Function) { SHARED } else { self.running };
         let data = vec![0; size as usize];
-        self.objs.push(Obj { data, size, low: low as u32, kind, born: at, home, ..blank(kind) });
+        let payer = self.payer;
+        self.charge(payer, size);
+        self.objs.push(Obj { data, size, low: low as u32, kind, born: at, home, payer, ..blank(kind) });
         if matches!(kind, Kind::Registers | Kind::Local | Kind::Global | Kind::Heap) {
             self.scanned.push(id);
         }
         self.bytes += size;
         id
+    }
+
+    fn charge(&mut self, custodian: u32, bytes: u64) {
+        let at = custodian as usize;
+        if at >= self.charged.len() {
+            self.charged.resize(at + 1, 0);
+        }
+        if let Some(sum) = self.charged.get_mut(at) {
+            *sum += bytes;
+        }
+    }
+
+    /// What a custodian is charged itself.
+    pub fn charged(&self, custodian: usize) -> u64 {
+        self.charged.get(custodian).copied().unwrap_or(0)
+    }
+
+    /// From now on this custodian is charged for an object.
+    pub fn charge_to(&mut self, id: ObjId, custodian: u32) {
+        let Some(obj) = self.objs.get_mut(id as usize).filter(|obj| obj.state == State::Live) else { return };
+        let (before, size) = (std::mem::replace(&mut obj.payer, custodian), obj.size);
+        if let Some(sum) = self.charged.get_mut(before as usize) {
+            *sum = sum.saturating_sub(size);
+        }
+        self.charge(custodian, size);
     }
 
     /// Registers for a call: uninitialised.
@@ -312,6 +345,9 @@ impl Memory {
                 obj.state = state;
                 obj.died = at;
                 self.bytes = self.bytes.saturating_sub(obj.size);
+                if let Some(sum) = self.charged.get_mut(obj.payer as usize) {
+                    *sum = sum.saturating_sub(obj.size);
+                }
                 obj.data = vec![];
                 obj.shadow = vec![];
             }
@@ -438,6 +474,7 @@ fn blank(kind: Kind) -> Obj {
         count: 0,
         elem: 0,
         home: 0,
+        payer: 0,
         exchange: false,
         reached: 0,
         born: Span::NONE,

@@ -2,6 +2,7 @@
 //! fault ends the one that it is in.
 
 use crate::code::*;
+use crate::custodians::Counted;
 use crate::exec::Flow;
 use crate::library::{int, Args};
 use crate::machine::*;
@@ -37,7 +38,7 @@ pub struct Process {
     /// Its first custodian.
     pub custodian: usize,
     /// The custodian that it was spawned in, of its spawner.
-    within: usize,
+    pub within: usize,
     /// The process that spawned it.
     spawner: usize,
     /// Its tasks.
@@ -106,7 +107,7 @@ impl Machine<'_> {
         let first = self.mem.len();
         self.tasks.processes.push(Process { globals, first, within, spawner, ..Process::default() });
         self.enter_process(n);
-        let custodian = self.new_custodian(None);
+        let custodian = self.first_custodian(within);
         self.enter_process(spawner);
         if let Some(process) = self.tasks.processes.get_mut(n) {
             process.custodian = custodian;
@@ -121,8 +122,9 @@ impl Machine<'_> {
             obj.home = SHARED;
         }
         if self.is_shut(within) {
-            self.process_shut(n)?;
+            self.process_shut(n, "")?;
         }
+        self.within_count(within, Counted::Processes)?;
         Ok(pid)
     }
 
@@ -138,17 +140,20 @@ impl Machine<'_> {
         found
     }
 
-    /// A process ends because a custodian above it was shut down.
-    pub fn process_shut(&mut self, n: usize) -> R<()> {
-        self.end_process(n, Ended { how: How::Limit, status: 0, message: String::new() })
+    /// A process ends because a custodian above it was shut down, if it has not ended.
+    pub fn process_shut(&mut self, n: usize, message: &str) -> R<()> {
+        match self.tasks.processes.get(n).is_some_and(|process| process.end.is_none()) {
+            true => self.end_process(n, Ended { how: How::Limit, status: 0, message: message.to_string() }),
+            false => Ok(()),
+        }
     }
 
     /// The first custodian of the running process was shut down.
-    pub fn first_shut(&mut self) -> R<()> {
+    pub fn first_shut(&mut self, message: &str) -> R<()> {
         if self.tasks.process == 0 {
             return fault("custodian: the custodian of main was shut down");
         }
-        self.process_shut(self.tasks.process)?;
+        self.process_shut(self.tasks.process, message)?;
         Err(Box::new(Stop::Gone))
     }
 
@@ -167,6 +172,7 @@ impl Machine<'_> {
     /// Notes that an object came to a process.
     pub fn came(&mut self, id: ObjId, process: u32) {
         if let Some(process) = self.tasks.processes.get_mut(process as usize) {
+            self.mem.charge_to(id, process.custodian as u32);
             if (id as usize) < process.first {
                 process.given.push(id);
             }

@@ -3,6 +3,7 @@
 //! `LEE_SEED` does. The clock is that of statements, and jumps when everything waits for a time.
 
 use crate::code::*;
+use crate::custodians::Counted;
 use crate::machine::*;
 use crate::memory::*;
 use crate::processes::Process;
@@ -126,10 +127,14 @@ impl Tasks {
         task.map_or(0, |task| std::mem::replace(&mut task.entered, custodian))
     }
 
-    /// The tasks of a process that belong to one of these custodians.
-    pub fn tasks_in(&self, process: usize, custodians: &[usize]) -> Vec<usize> {
-        let inside =
-            |(_, task): &(usize, &Task)| task.process == process && !task.done && custodians.contains(&task.custodian);
+    /// The custodian that the running task belongs to.
+    pub fn custodian(&self) -> usize {
+        self.list.get(self.current).map_or(0, |task| task.custodian)
+    }
+
+    /// The tasks that belong to one of these custodians.
+    pub fn tasks_in(&self, custodians: &[usize]) -> Vec<usize> {
+        let inside = |(_, task): &(usize, &Task)| !task.done && custodians.contains(&task.custodian);
         self.list.iter().enumerate().filter(inside).map(|(n, _)| n).collect()
     }
 
@@ -295,6 +300,7 @@ impl Machine<'_> {
         }
         self.regs = self.frames.last().map_or(0, |f| f.regs);
         self.io.custodian = self.tasks.entered();
+        self.mem.payer = self.tasks.custodian() as u32;
     }
 
     /// A task ends because its custodian was shut down.
@@ -543,10 +549,14 @@ impl Machine<'_> {
     /// A new task of the process whose first call is this one; its number.
     pub fn make_task(&mut self, process: usize, code: std::rc::Rc<Code>, args: Vec<Val>, lent: &[bool]) -> R<usize> {
         let (frames, stack, regs) = (std::mem::take(&mut self.frames), std::mem::take(&mut self.stack), self.regs);
-        let before = self.tasks.process;
+        let (before, payer) = (self.tasks.process, self.mem.payer);
         self.enter_process(process);
+        if process != before {
+            self.mem.payer = self.tasks.processes.get(process).map_or(payer, |of| of.custodian as u32);
+        }
         let entered = self.enter(code, args, lent, vec![]);
         let entered = entered.and_then(|()| if process == before { Ok(()) } else { self.given(process) });
+        self.mem.payer = payer;
         self.enter_process(before);
         let own = std::mem::replace(&mut self.frames, frames);
         let own_stack = std::mem::replace(&mut self.stack, stack);
@@ -560,6 +570,7 @@ impl Machine<'_> {
                 (first, first)
             }
         };
+        self.within_count(custodian, Counted::Tasks)?;
         let task = Task { frames: own, stack: own_stack, process, custodian, entered, ..Task::default() };
         self.tasks.list.push(task);
         if let Some(of) = self.tasks.processes.get_mut(process) {

@@ -203,7 +203,8 @@ impl Body<'_> {
     /// One statement of a family that the program has.
     pub fn family_statement(&mut self) -> bool {
         let f = self.types.families;
-        match self.random.below(6) {
+        match self.random.below(8) {
+            6 | 7 if f.servers => self.message_statement(),
             0 | 1 if f.unions => self.union_statement(),
             2 if f.exchange => self.exchange_statement(),
             3 if f.tasks => self.task_statement(),

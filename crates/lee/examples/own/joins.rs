@@ -81,7 +81,7 @@ impl Body<'_> {
             }
             Ty::Pack => self.line(format!("{}_K_free({text});", self.types.tag)),
             Ty::Variant => self.end_variant(path),
-            Ty::Bound | Ty::Block | Ty::Cells(_) => self.line(format!("free({text});")),
+            Ty::Bound | Ty::Block | Ty::Cells(_) | Ty::Server | Ty::Keeper => self.line(format!("free({text});")),
             Ty::Hold(is_counted) => {
                 self.line(format!("{}({text}.p);", if is_counted { "release" } else { "free" }));
             }
@@ -118,6 +118,8 @@ impl Body<'_> {
             Ty::Variant => format!("{t}_V_new({d})"),
             Ty::Bound => format!("{t}_U_new({d})"),
             Ty::Block => format!("{t}_E_new()"),
+            Ty::Server => format!("{t}_S_new()"),
+            Ty::Keeper => format!("{t}_T_new()"),
             Ty::Cells(elem) => {
                 let new = self.fresh(elem.ty());
                 let of = self.element(elem);
@@ -352,6 +354,8 @@ impl Body<'_> {
                 format!("struct {t}_hold<{}> {name}", if is_counted { "rc" } else { "unique" })
             }
             Ty::Low(r) => format!("struct {t}_L *@{} {name}", at(r)),
+            Ty::Server => format!("{t}_S.imp:READY {name}"),
+            Ty::Keeper => format!("{t}_T.imp:READY {name}"),
         }
     }
 

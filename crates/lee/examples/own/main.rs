@@ -21,6 +21,7 @@ mod cursors;
 mod families;
 mod joins;
 mod lending;
+mod messages;
 mod model;
 mod mutate;
 mod pointers;

@@ -93,6 +93,10 @@ pub enum Ty {
     Hold(bool),
     /// `struct L<@i> *@i`, which keeps what outlives its region.
     Low(RegionId),
+    /// `S.imp:READY`, an end that a process serves.
+    Server,
+    /// `T.imp:READY`, an end that a task serves.
+    Keeper,
 }
 
 /// What a generic list holds.
@@ -138,6 +142,8 @@ impl Ty {
                 | Ty::Block
                 | Ty::Cells(_)
                 | Ty::Hold(_)
+                | Ty::Server
+                | Ty::Keeper
         )
     }
 }

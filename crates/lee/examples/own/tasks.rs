@@ -72,7 +72,7 @@ impl Body<'_> {
     }
 
     /// Something owned that is there, or new.
-    fn given(&mut self, ty: Ty) -> String {
+    pub fn given(&mut self, ty: Ty) -> String {
         match self.movable(|t| t == ty).filter(|p| ty != Ty::Pack || p.steps.is_empty()) {
             Some(path) if self.random.chance(60) => {
                 self.set_st(&path, St::Moved);

@@ -5,6 +5,7 @@
 //! the token's count says how many were lost or dropped twice, without a sanitizer.
 
 use crate::families::{CELLS, EXCHANGE, OUTLIVES, TASKS, UNIONS};
+use crate::messages::SERVERS;
 use crate::rng::Random;
 
 /// What a field holds. Numbers are those of records.
@@ -129,12 +130,17 @@ pub struct Families {
     pub outlives: bool,
     /// Generic lists of owners.
     pub cells: bool,
+    /// Channels to processes and tasks.
+    pub servers: bool,
 }
 
 impl Families {
     fn random(random: &mut Random) -> Families {
         let mut some = || random.chance(28);
-        Families { unions: some(), pointers: some(), exchange: some(), tasks: some(), outlives: some(), cells: some() }
+        let (unions, pointers, exchange) = (some(), some(), some());
+        let (tasks, outlives, cells, servers) = (some(), some(), some(), some());
+        // Servers get blocks. When others run while one answers is not told, and tasks print.
+        Families { unions, pointers, exchange: exchange || servers, tasks: tasks && !servers, outlives, cells, servers }
     }
 }
 
@@ -222,8 +228,8 @@ generic <own q> long {t}_held_id(struct {t}_hold<q> *d) {{ return d->p->id; }}
 "
         );
         let f = &self.families;
-        let wanted = [f.unions, f.exchange, f.tasks, f.outlives, f.cells];
-        let parts = [UNIONS, EXCHANGE, TASKS, OUTLIVES, CELLS];
+        let wanted = [f.unions, f.exchange, f.tasks, f.outlives, f.cells, f.servers];
+        let parts = [UNIONS, EXCHANGE, TASKS, OUTLIVES, CELLS, SERVERS];
         let first = self.name(0).to_string();
         let text = |part: &str| part.replace("$P", &first).replace('$', t);
         for ((before, _), _) in parts.iter().zip(wanted).filter(|(_, wanted)| *wanted) {

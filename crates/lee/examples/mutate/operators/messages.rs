@@ -162,6 +162,45 @@ const PUT_TWICE: &str = "struct Np { int *fat @exchange d; int n; }; contract Nc
                          state ONE { Put? -> TWO; } state TWO { } }";
 const LOCAL: &str = "local contract Nc { in message Put(T *unique p); state ONE { Put? -> TWO; } state TWO { } }";
 
+/// What a process was given, or what waits for its answer, used by who gave it.
+const PROCESSES: &[Scene] = &[
+    (SERVED, "channel Nc (Na, Nb); spawn Nf(Nb); send Na.Ask(1); receive Na.Reply(Nn); m_count += Nn; free(Na);"),
+    (SERVED, "channel Nc (Na, Nb); spawn Nf(Nb); send Na.Ask(1); send Na.Ask(2); free(Na);"),
+    (SERVED, "channel Nc (Na, Nb); spawn Nf(Nb); receive Nb.Ask(Nn); m_count += Nn; free(Na);"),
+    (SERVED, "channel Nc (Na, Nb); spawn Nf(Nb); free(Nb); free(Na);"),
+    (SERVED, "channel Nc (Na, Nb); spawn Nf(Nb); spawn Nf(Nb); free(Na);"),
+    (SERVED, "channel Nc (Na, Nb); if (m_one) spawn Nf(Nb); free(Na);"),
+    (SERVED, "channel Nc (Na, Nb); send Na.Ask(1); receive Nb.Ask(Nn); m_count += Nn; spawn Nf(Nb); free(Na);"),
+    (
+        SERVED,
+        "channel Nc (Na, Nb); spawn Nf(Nb); send Na.Ask(1); switch receive { case Na.Reply(Nn): m_count += Nn; break; \
+         case Na.closed(): break; } free(Na);",
+    ),
+    (
+        SERVED,
+        "eset<Nc.imp:ASKED> Ns; for (int Ni = 0; Ni < 3; Ni++) { channel Nc (Na, Nb); spawn Nf(Nb); send Na.Ask(Ni); \
+         eset_add(Ns, Na); } for (int Ni = 0; Ni < 3; Ni++) switch receive { case (Nd in Ns).Reply(Nn): m_count += Nn; \
+         free(Nd); break; case (Nd in Ns).closed(): free(Nd); break; case Ns.empty(): break; } free(Ns);",
+    ),
+    (GIVEN, "struct Np *@exchange Nx = new(exchange) struct Np{ 1 }; spawn Nf(Nx);"),
+    (GIVEN, "struct Np *@exchange Nx = new(exchange) struct Np{ 1 }; spawn Nf(Nx); m_count += Nx->n;"),
+    (GIVEN, "struct Np *@exchange Nx = new(exchange) struct Np{ 1 }; spawn Nf(Nx); free(Nx);"),
+    (GIVEN, "struct Np *@exchange Nx = new(exchange) struct Np{ 1 }; int *Nq = &Nx->n; spawn Nf(Nx); m_count += *Nq;"),
+    (GIVEN, "struct Np *@exchange Nx = new(exchange) struct Np{ 1 }; int *Nq = &Nx->n; m_count += *Nq; spawn Nf(Nx);"),
+    (GIVEN, "struct Np *@exchange Nx = new(exchange) struct Np{ 1 }; if (m_one) spawn Nf(Nx);"),
+    (GIVEN, "struct Np *@exchange Nx = new(exchange) struct Np{ 1 }; { cursor Nq = &Nx; spawn Nf(Nx); }"),
+];
+
+const SERVED: &str = "contract Nc { in message Ask(int n); out message Reply(int n); \
+                      state READY { Ask? -> ASKED; } state ASKED { Reply! -> READY; } } \
+                      process void Nf(Nc.exp:READY e) { for (;;) switch receive { case e.Ask(n): send e.Reply(n + 1); \
+                      break; case e.closed(): free(e); return; } }";
+const GIVEN: &str = "struct Np { int n; }; process void Nf(struct Np *@exchange p) { p->n++; free(p); }";
+
+pub(super) fn processes(d: &mut Draw) -> Option<Vec<Edit>> {
+    scene(d, PROCESSES)
+}
+
 pub(super) fn channels(d: &mut Draw) -> Option<Vec<Edit>> {
     scene(d, CHANNELS)
 }

@@ -69,6 +69,7 @@ pub const OPERATORS: &[(&str, Operator)] = &[
     ("scene-facts", scenes::facts),
     ("scene-channels", messages::channels),
     ("scene-blocks", messages::blocks),
+    ("scene-processes", messages::processes),
 ];
 
 /// What an operator draws from.

@@ -153,6 +153,21 @@ const REGIONS: &[Scene] = &[
          struct Nh No = { Nk, Np }; \
          { unpack No as {@e, k: Nq, p: Nz}; { open arena Ny = Nq; m_count += R(Nz); } free_arena(Nq); }",
     ),
+    // What a struct owns in the heap is hidden in its region, and nothing frees it.
+    (
+        "struct Nh { exists @e; T *unique @e p; };",
+        "struct Nh No = { new T{} }; { unpack No as {@e, p: Nz}; m_count += Nz == nullptr; }",
+    ),
+    (
+        "struct Nh<@x> { exists @e outlived by @x; T *unique @e p; };",
+        "struct Nh<@heap> No = { new T{} }; { unpack No as {@e, p: Nz}; m_count += R(Nz); }",
+    ),
+    (
+        "struct Nh { exists @e; key<@e> k; T *unique @e p; };",
+        "key<@Na> Nk = new_arena(); T *unique @Na Np = nullptr; { open arena Nx = Nk; Np = new(Nx) T{}; } \
+         struct Nh No = { Nk, Np }; \
+         { unpack No as {@e, k: Nq, p: Nz}; { open arena Ny = Nq; m_count += R(Nz); } free_arena(Nq); }",
+    ),
     (
         "",
         "key<@Nd> Nk = new_arena(); T *@Nd Np = nullptr; { open arena Nx = Nk; Np = new(Nx) T{}; } free_arena(Nk); \
