@@ -19,7 +19,8 @@ impl Machine<'_> {
         let single = matches!(args.first(), Some((_, Repr::F32)));
         match plain {
             "expect" | "expect_with_probability" | "assume_aligned" => return Ok(a.val(0)),
-            "constant_p" | "lee_hold" | "lee_unhold" => return Ok(Val::Int(0)),
+            "constant_p" => return Ok(Val::Int(0)),
+            "lee_hold" | "lee_unhold" => return Ok(self.hold(plain == "lee_hold")),
             "unreachable" | "trap" => return fault("unreachable code reached"),
             "isnan" => return truth(x.is_nan()),
             "isinf" => return truth(x.is_infinite()),

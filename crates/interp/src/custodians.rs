@@ -90,6 +90,9 @@ impl Machine<'_> {
     /// So many bytes more are asked for: a limit that they pass, when all that nothing reaches is
     /// collected, shuts its victim down.
     pub fn within_limits(&mut self, bytes: u64) -> R<()> {
+        if self.tasks.list.get(self.tasks.current).is_some_and(|task| task.holds > 0) {
+            return Ok(()); // what it stores is not consistent yet; a later allocation is judged
+        }
         let mut at = Some(self.tasks.custodian());
         while let Some(n) = at {
             at = self.above(n);
@@ -107,6 +110,14 @@ impl Machine<'_> {
             struck?;
         }
         Ok(())
+    }
+
+    /// `lee_hold` or `lee_unhold` of the running task.
+    pub fn hold(&mut self, begins: bool) -> Val {
+        if let Some(task) = self.tasks.list.get_mut(self.tasks.current) {
+            task.holds = if begins { task.holds + 1 } else { task.holds.saturating_sub(1) };
+        }
+        Val::Int(0)
     }
 
     /// One more of a kind is there: a limit that it passes shuts its victim down.

@@ -69,7 +69,8 @@ impl Machine<'_> {
                 let text = self.text(a.ptr(0))?;
                 fault(text)
             }
-            "lee_hold" | "lee_unhold" | "lee_let_go" => int(0),
+            "lee_hold" | "lee_unhold" => Ok(Some(self.hold(name == "lee_hold"))),
+            "lee_let_go" => int(0),
             "abs" => int((a.int(0) as i32).wrapping_abs()),
             "labs" | "llabs" => int((a.int(0) as i64).wrapping_abs()),
             "stat" | "lstat" | "fstat" => {

@@ -41,6 +41,8 @@ pub struct Task {
     pub done: bool,
     /// Its custodian was shut down, which ended it.
     pub shut: bool,
+    /// How many `lee_hold` it is in: meanwhile no limit strikes at what it allocates.
+    pub holds: u32,
     /// The custodian that it belongs to.
     pub custodian: usize,
     /// The one that what it starts belongs to.

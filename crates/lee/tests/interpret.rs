@@ -14,8 +14,6 @@ use support::{directives, files, lee, root, run_with, Ran};
 /// Programs that the oracle cannot judge yet, and why. They are counted as ignored; one that it has
 /// learned fails, to be taken off.
 const UNKNOWN: &[(&str, &str)] = &[
-    ("attack/container_shut_down", "limits of custodians that strike in a library: not done after 60 s"),
-    ("attack/count_group_shut_down", "a limit strikes at any allocation, also in a group of counts"),
     ("attack/library_arguments", "starts itself again by execv"),
     ("library/owners_freed_in_reaps", "compares the addresses of freed memory, which the oracle never uses again"),
     ("library/small_programs", "functions that only small programs call"),
