@@ -15,8 +15,8 @@ enum lee_signal_way { LEE_SIGNAL_ERROR = -1, LEE_SIGNAL_DEFAULT, LEE_SIGNAL_IGNO
 #define SIG_IGN LEE_SIGNAL_IGNORE
 #define SIG_ERR LEE_SIGNAL_ERROR
 
-/* `signal(SIGPIPE, SIG_IGN)`: what the signal did before, or SIG_ERR. A handler is refused. No macro: a program may
- * have a field of this name. */
+/* `signal(SIGPIPE, SIG_IGN)`: what the signal did before, or SIG_ERR. A handler is refused. No
+ * macro: a program may have a field of this name. */
 trusted enum lee_signal_way signal(int number, int way) __asm__("lee_signal_set");
 
 trusted int raise(int number);

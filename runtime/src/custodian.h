@@ -23,7 +23,7 @@ struct lee_custodian {
     struct lee_task *tasks;
     struct lee_limit *limits, *requirements;
     size_t least_limit; /* of `limits`; SIZE_MAX for none */
-    size_t reserve;     /* the most that it or somebody below requires, unless accounts are `stale` */
+    size_t reserve;     /* the most that it or one below it requires, unless accounts are `stale` */
     size_t left;        /* in a judgement: to its limits and those above */
     size_t settled, fresh; /* bytes of it and all below it: at the last accounting, and handed out since */
     size_t handed, forced; /* bytes handed out to it and below in all; the same when it last made an accounting happen */
@@ -34,7 +34,7 @@ struct lee_custodian {
     struct lee_group *group; /* group.c; null: nothing of it is outside of the heap */
     size_t task_count;       /* of its tasks, and of those below */
     bool shut, was_forced;
-    bool named;     /* as the victim of a requirement, or of a limit of somebody who is not below it */
+    bool named;     /* as the victim of a requirement, or of a limit of one that is not below it */
     uint8_t judged; /* in a judgement */
     bool inside;    /* while finalizers are visited: it is the one whose are, or below */
 };

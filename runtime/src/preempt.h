@@ -21,7 +21,8 @@ void lee_preempt_soon(void) __attribute__((weak));
 /* Whether slices end: the signal has its handler, so that a thread may be sent it. For a thread
  * that has called `lee_preempt_begin`. */
 bool lee_preempt_runs(void);
-/* By any thread: the slice of that one, of the system's number, ends as soon as it can be stopped. */
+/* By any thread: the slice of that one, of the system's number, ends as soon as it can be
+ * stopped. */
 void lee_preempt_interrupt(int thread);
 /* Another process can run again, after the timer was stopped because none could. */
 void lee_preempt_arm(void) __attribute__((weak));

@@ -108,8 +108,8 @@ void lee_process_unlink(struct lee_process *process);
 /* The upper end of the stack that it stands on, or will when it runs: its own, or that of a foreign call. */
 uintptr_t lee_task_stack_end(const struct lee_task *task);
 
-/* exchange_cell.c, if it is linked: the task ends, `shut` because its custodian did. There are cells
- * that it emptied. */
+/* exchange_cell.c, if it is linked: the task ends, `shut` because its custodian did. There are
+ * cells that it emptied. */
 void lee_exchange_cells_left(struct lee_task *task, bool shut) __attribute__((weak));
 
 /* Ends a task that is not running: its stack and arenas go, who waits for it goes on. */

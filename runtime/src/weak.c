@@ -192,8 +192,8 @@ static void sort_by_queue(struct lee_heap *heap) {
     }
 }
 
-/* Of the queues that were found since the last time, chooses what is dead. All that die in one round
- * die together: an object that is kept only because another one is, is handed out too. */
+/* Of the queues that were found since the last time, chooses what is dead. All that die in one
+ * round die together: an object that is kept only because another one is, is handed out too. */
 static struct lee_finalizer *hand_out(struct lee_heap *heap) {
     struct lee_finalizer *chosen = NULL;
     while (heap->found_queues != &no_queue) {

@@ -1,8 +1,9 @@
 //! Whether every access to an object is proven to stay inside it.
 //!
 //! By numbers, if the intervals of what is accessed lie below the least size; else by the size as a
-//! term, `each * count + extra` bytes: an index that is less than `count` by `d` lies inside if that
-//! many elements fit. The count must have the same value at the access, and the size must not wrap.
+//! term, `each * count + extra` bytes: an index that is less than `count` by `d` lies inside if
+//! that many elements fit. The count must have the same value at the access, and the size must not
+//! wrap.
 
 use crate::events::{Events, Kind};
 use crate::follow::Value;

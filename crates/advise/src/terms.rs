@@ -1,9 +1,9 @@
 //! Numbers as terms over variables: `each * count + extra`.
 //!
 //! A term follows what an operand was computed from: by the last assignment in its block, or by the
-//! only one of the body. The value of the operand and that of the term are the same modulo the width
-//! of the operand's type, and the same if the type is signed, because there an overflow is undefined
-//! (unless the C compiler is told that it wraps).
+//! only one of the body. The value of the operand and that of the term are the same modulo the
+//! width of the operand's type, and the same if the type is signed, because there an overflow is
+//! undefined (unless the C compiler is told that it wraps).
 
 use crate::program::Context;
 use crate::rules::Rule;

@@ -799,8 +799,8 @@ impl<'p> Machine<'p> {
         self.lost(loc, ty, false, "an owner is written over while it still has its object")
     }
 
-    /// What a place still owns is lost; `scope`: with the scope of a local, which is lost in the heap
-    /// whatever region its type names.
+    /// What a place still owns is lost; `scope`: with the scope of a local, which is lost in the
+    /// heap whatever region its type names.
     pub fn lost(&mut self, loc: Loc, ty: Ty, scope: bool, message: &str) -> R<()> {
         if !self.options.leaks {
             return Ok(());

@@ -234,8 +234,9 @@ impl<'t> Lower<'t, '_> {
         self.assign(Place::local(dest), value);
     }
 
-    /// The old block of `slot = realloc(slot, n)`. The slot is emptied after the new block is there: a
-    /// task that is shut down in the allocation leaves it as it was, for others who reach it.
+    /// The old block of `slot = realloc(slot, n)`. The slot is emptied after the new block is
+    /// there: a task that is shut down in the allocation leaves it as it was, for others who reach
+    /// it.
     fn old_of_slot(&mut self, alloc: &'t tree::Alloc) -> Option<Old> {
         let old = alloc.old.as_ref().filter(|old| takes_slot(old))?;
         let op = self.operand(old);

@@ -2,8 +2,8 @@
 //! (`char *@s skip(char *@s s)`), from what the analysis of regions reports.
 //!
 //! A word that a parameter gets asks for the same of the parameters that are passed on to it, and a
-//! result's region for that of the results that it becomes: all of them are one cluster, so that the
-//! whole chain of callers is edited in one go. These words check nothing when the program runs.
+//! result's region for that of the results that it becomes: all of them are one cluster, so that
+//! the whole chain of callers is edited in one go. These words check nothing when the program runs.
 
 use crate::flows::{Flows, Source};
 use crate::slots::{place_of, Key, Node, SlotId, SlotSite};

@@ -1,15 +1,15 @@
 //! Allocator wrappers of C: `void *xmalloc(size_t n)`, which returns what `malloc` gave it.
 //!
-//! Memory has a type in Leeward, and a `void *` that comes out of such a function has none yet: each
-//! call decides it. So the function is what `generic <T> T *unique fat xmalloc(size_t n)` is, and
-//! this makes it that, together with its prototypes in the same file. For characters there is a
+//! Memory has a type in Leeward, and a `void *` that comes out of such a function has none yet:
+//! each call decides it. So the function is what `generic <T> T *unique fat xmalloc(size_t n)` is,
+//! and this makes it that, together with its prototypes in the same file. For characters there is a
 //! second function beside it (`of_characters`): a block of them is a string object, which no type
 //! parameter says. A function is a wrapper if it is declared to return `void *`, with no word more,
 //! and each of its `return`s gives null, the result of an allocator, or a local `void *` that got
 //! one. Nothing else that it does matters: it is checked as what it has become.
 //!
-//! What a header declares and another file defines stays as it is: that file's callers could not see
-//! the body.
+//! What a header declares and another file defines stays as it is: that file's callers could not
+//! see the body.
 
 use crate::ast::*;
 use crate::lexer;

@@ -2,8 +2,8 @@
 //!
 //! The helper gets one parameter more, so all its declarations and calls change at once, and every
 //! one of them must be seen: the helper is internal, and each place that names it is its
-//! definition, a declaration, or a call. A call whose object is not freed by the function that calls
-//! passes null, and gets an object of the heap as before.
+//! definition, a declaration, or a call. A call whose object is not freed by the function that
+//! calls passes null, and gets an object of the heap as before.
 
 use super::*;
 use crate::program::{is_internal, symbol};

@@ -432,8 +432,8 @@ impl<'a> Origins<'a> {
         }
     }
 
-    /// The variable whose end is the end of the region's name, as an access: the handle of an arena,
-    /// the key that a region was made with.
+    /// The variable whose end is the end of the region's name, as an access: the handle of an
+    /// arena, the key that a region was made with.
     pub fn ends_with(&self, program: &Program, n: u32) -> Option<Local> {
         let region = self.entry(n)?;
         match region.decl.kind {

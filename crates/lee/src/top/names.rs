@@ -29,7 +29,7 @@ impl Names {
     }
 }
 
-/// What processes can begin with. None: it is no program.
+/// What processes can begin with. None: not a program.
 pub fn read(bytes: &[u8]) -> Option<HashMap<u64, String>> {
     let file = object::File::parse(bytes).ok()?;
     let begin = file.segments().find(|segment| segment.file_range().0 == 0)?.address();

@@ -150,7 +150,7 @@ fn rank(state: &str) -> usize {
     ["running", "preempted", "ready", "foreign", "receiving"].iter().position(|&s| s == state).unwrap_or(9)
 }
 
-/// It ran or has a limit, and is no empty one that was shut down.
+/// It ran or has a limit, and is not an empty one that was shut down.
 fn matters(c: &Custodian) -> bool {
     let (empty, limited) = (c.uses.iter().all(|one| one.now == 0), c.uses.iter().any(|one| one.most.is_some()));
     !(c.shut && empty) && (c.ran > 0 || limited)

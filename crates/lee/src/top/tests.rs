@@ -78,7 +78,7 @@ fn a_custodian_says_what_its_processes_began_with() {
 }
 
 #[test]
-fn what_is_no_program_has_no_names() {
+fn what_is_not_a_program_has_no_names() {
     assert_eq!(names::read(b""), None);
     assert_eq!(names::read(b"#!/bin/sh"), None);
     let own = std::fs::read("/proc/self/exe").unwrap();

@@ -171,8 +171,8 @@ struct Decided {
     freed: Vec<Freed>,
 }
 
-/// Decides about the sites of a body; `large`: those that are too large are followed, too, and calls
-/// of these helpers.
+/// Decides about the sites of a body; `large`: those that are too large are followed, too, and
+/// calls of these helpers.
 fn decide(
     program: &Program,
     body: &Body,
