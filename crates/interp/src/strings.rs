@@ -128,8 +128,11 @@ impl Machine<'_> {
             "lee_strncpy" => {
                 let (to, n) = (a.ptr(0), a.size(2));
                 if n > 0 {
-                    if a.ptr(1) == 0 {
+                    if a.ptr(1) == 0 || to == 0 {
                         return fault("null pointer");
+                    }
+                    if n > self.options.memory {
+                        return fault("more bytes are written than any object has");
                     }
                     let mut text = self.string_within(a.ptr(1), n)?;
                     text.resize(n as usize, 0);
