@@ -137,13 +137,11 @@ static void link_end(struct lee_endpoint *end, struct lee_process *owner) {
 
 /* It is in a message on its way: until that is received, the sender's custodians pay for it. */
 static void send_end(struct lee_endpoint *end) {
-    if (lee_group_note_sent != NULL)
-        end->payer = lee_group_note_sent(charge_of(end->channel->bytes) / 2);
+    end->payer = lee_pay_sent(charge_of(end->channel->bytes) / 2);
 }
 
 static void end_of_way(struct lee_endpoint *end) {
-    if (lee_group_drop_sent != NULL)
-        lee_group_drop_sent(end->payer, charge_of(end->channel->bytes) / 2);
+    lee_unpay_sent(end->payer, charge_of(end->channel->bytes) / 2);
     end->payer = NULL;
 }
 

@@ -452,9 +452,9 @@ static bool shut_condemned(struct lee_accounts *accounts, bool *self) {
 }
 
 /* Shuts down every victim whose limit or requirement is broken after an accounting, and those of
- * `fast`, which made accountings follow each other too quickly (or is null). All of them: a child
- * that somebody put in front of itself goes with it. All are judged by what was accounted, before
- * any of them goes. */
+ * `fast`, which made accountings follow each other too quickly (or is null). All of them: a
+ * custodian that names a child as the victim does not save itself. All are judged by what was
+ * accounted, before any of them goes. */
 static bool judge(struct lee_accounts *accounts, size_t bytes, const struct breach *fast, bool *self) {
     refresh(accounts);
     for (struct lee_custodian *at = lee_task_self()->custodian; at != NULL; at = at->parent)

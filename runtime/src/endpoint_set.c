@@ -232,12 +232,11 @@ static void leave(struct lee_work *work, struct lee_set *set) {
     count_bytes(set, bytes - LEE_MALLOC_HEADER, -1);
     unlink_set(set);
     set->owner = NULL;
-    set->payer = lee_group_note_sent == NULL ? NULL : lee_group_note_sent(bytes);
+    set->payer = lee_pay_sent(bytes);
 }
 
 static void drop_payer(struct lee_set *set) {
-    if (lee_group_drop_sent != NULL)
-        lee_group_drop_sent(set->payer, all_bytes(set));
+    lee_unpay_sent(set->payer, all_bytes(set));
     set->payer = NULL;
 }
 

@@ -45,18 +45,9 @@ static void link_to(struct lee_exchange_block *block, struct lee_process *proces
     count(process, block, 1);
 }
 
-static struct lee_group *note_sent(size_t bytes) {
-    return lee_group_note_sent == NULL ? NULL : lee_group_note_sent(bytes);
-}
-
-static void drop_sent(void *payer, size_t bytes) {
-    if (lee_group_drop_sent != NULL)
-        lee_group_drop_sent(payer, bytes);
-}
-
 /* Who was charged for a block on no ring no longer is. */
 static void drop_payer(const struct lee_exchange_block *block) {
-    drop_sent(block->links.previous, charge_of(block->size + sizeof *block));
+    lee_unpay_sent((struct lee_group *)(void *)block->links.previous, charge_of(block->size + sizeof *block));
 }
 
 /* It is the running process's no longer, or that of the message that it was on its way with. */
@@ -74,7 +65,7 @@ static void unlink_from(struct lee_exchange_block *block) {
 /* A message takes it along. As long as that is not received, the sender's custodians pay for it:
  * the next word says that it is on its way, the one before who pays. */
 static void send(struct lee_exchange_block *block) {
-    struct lee_group *payer = note_sent(charge_of(block->size + sizeof *block));
+    struct lee_group *payer = lee_pay_sent(charge_of(block->size + sizeof *block));
     block->links.next = &block->links;
     block->links.previous = (struct lee_exchange_links *)(void *)payer;
 }
@@ -316,14 +307,14 @@ static void send_key(struct lee_arena *key) {
     lee_arena_unlink(key);
     lee_process_count(lee_process_self(), LEE_GROUP_BYTES, -(ptrdiff_t)key->charged);
     key->newer = key;
-    key->older = (struct lee_arena *)(void *)note_sent(key->charged);
+    key->older = (struct lee_arena *)(void *)lee_pay_sent(key->charged);
 }
 
 /* The running process's from here on, if it was on its way. */
 static void receive_key(struct lee_arena *key) {
     if (key->newer != key)
         return;
-    drop_sent(key->older, key->charged);
+    lee_unpay_sent((struct lee_group *)(void *)key->older, key->charged);
     lee_arena_link(&lee_process_self()->arenas.exchange, key);
     lee_process_count(lee_process_self(), LEE_GROUP_BYTES, (ptrdiff_t)key->charged);
 }

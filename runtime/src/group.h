@@ -56,6 +56,15 @@ struct lee_group *lee_group_of(struct lee_custodian *custodian);
 struct lee_group *lee_group_note_sent(size_t bytes) __attribute__((weak));
 void lee_group_drop_sent(struct lee_group *group, size_t bytes) __attribute__((weak));
 
+/* The same in programs that may have no groups. */
+static inline struct lee_group *lee_pay_sent(size_t bytes) {
+    return lee_group_note_sent == NULL ? NULL : lee_group_note_sent(bytes);
+}
+static inline void lee_unpay_sent(struct lee_group *payer, size_t bytes) {
+    if (lee_group_drop_sent != NULL)
+        lee_group_drop_sent(payer, bytes);
+}
+
 /* The custodian is gone, because nothing refers to it or its process ends. */
 void lee_group_forget(struct lee_custodian *custodian) __attribute__((weak));
 void lee_groups_forget(struct lee_process *maker);

@@ -786,7 +786,7 @@ static void test_requirements(void) {
     lee_custodian_require(other, 1 << 20, victim);
     CHECK(accounts->requirements == 2);
     lee_custodian_shutdown(victim);
-    lee_custodians_count((struct lee_accounts *)(uintptr_t)accounts); /* else when somebody asks */
+    lee_custodians_count((struct lee_accounts *)(uintptr_t)accounts); /* otherwise it is put off until it is asked for */
     CHECK(accounts->requirements == 0 && victim->shut && !other->shut);
     lee_custodian_require(other, 1 << 20, other);
     CHECK(accounts->requirements == 1);

@@ -3,7 +3,7 @@
 use crate::allocators::Role;
 use crate::program::Context;
 use crate::summary::Frees;
-use flow::framework::Point;
+use flow::framework::{points, Point};
 use mir::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use typing::types::{RecordKind, Ty, TyKind};
@@ -62,21 +62,18 @@ fn copied(kind: &StmtKind) -> Option<(&Place, &Operand)> {
 /// Adds the fields through which the bodies of a unit release objects.
 pub fn released(cx: &Context, found: &mut Fields) {
     for body in &cx.program.bodies {
-        for (n, block) in body.blocks.iter().enumerate() {
-            for (stmt, s) in block.stmts.iter().enumerate() {
-                let Some(Call { callee, args, .. }) = s.kind.as_call() else { continue };
-                let at = Point { block: BlockId(n as u32), stmt };
-                let entry = cx.callee_name(body, at, callee).and_then(|name| cx.table.get(&name));
-                for (n, arg) in args.iter().enumerate() {
-                    let frees = match (entry.map(|e| e.role), cx.summary(callee)) {
-                        (Some(Role::Release { object }), _) => object as usize == n,
-                        (None, Some(summary)) => summary.params.get(n).is_some_and(|p| p.frees != Frees::Never),
-                        _ => false,
-                    };
-                    let Some(place) = arg.place().filter(|_| frees) else { continue };
-                    let from = if place.proj.is_empty() { source(body, at, place) } else { Some(place.clone()) };
-                    found.extend(from.and_then(|from| field_of(cx, body, at, &from)));
-                }
+        for (at, s) in points(body) {
+            let Some(Call { callee, args, .. }) = s.kind.as_call() else { continue };
+            let entry = cx.callee_name(body, at, callee).and_then(|name| cx.table.get(&name));
+            for (n, arg) in args.iter().enumerate() {
+                let frees = match (entry.map(|e| e.role), cx.summary(callee)) {
+                    (Some(Role::Release { object }), _) => object as usize == n,
+                    (None, Some(summary)) => summary.params.get(n).is_some_and(|p| p.frees != Frees::Never),
+                    _ => false,
+                };
+                let Some(place) = arg.place().filter(|_| frees) else { continue };
+                let from = if place.proj.is_empty() { source(body, at, place) } else { Some(place.clone()) };
+                found.extend(from.and_then(|from| field_of(cx, body, at, &from)));
             }
         }
     }
@@ -95,32 +92,29 @@ pub fn shared(cx: &Context, found: &mut Fields) {
                 None => vec![],
             }
         };
-        for (n, block) in body.blocks.iter().enumerate() {
-            for (stmt, s) in block.stmts.iter().enumerate() {
-                let at = Point { block: BlockId(n as u32), stmt };
-                let outlasts = |p: &Place| !p.proj.is_empty() || matches!(p.base, PlaceBase::Global(_));
-                if let Some((dest, from)) = copied(&s.kind).filter(|(dest, _)| outlasts(dest)) {
-                    let own = field_of(cx, body, at, dest);
-                    let read = of(at, from);
-                    let is_foreign = from.place().is_some_and(|p| !p.proj.is_empty() || foreign.contains(&p.base));
-                    if !own.as_ref().is_some_and(|own| read.contains(own)) {
-                        found.extend(read);
-                        found.extend(own.filter(|_| is_foreign));
-                    }
+        for (at, s) in points(body) {
+            let outlasts = |p: &Place| !p.proj.is_empty() || matches!(p.base, PlaceBase::Global(_));
+            if let Some((dest, from)) = copied(&s.kind).filter(|(dest, _)| outlasts(dest)) {
+                let own = field_of(cx, body, at, dest);
+                let read = of(at, from);
+                let is_foreign = from.place().is_some_and(|p| !p.proj.is_empty() || foreign.contains(&p.base));
+                if !own.as_ref().is_some_and(|own| read.contains(own)) {
+                    found.extend(read);
+                    found.extend(own.filter(|_| is_foreign));
                 }
-                if let Some(Call { callee, args, .. }) = s.kind.as_call() {
-                    let name = cx.callee_name(body, at, callee);
-                    let role = name.as_deref().and_then(|n| cx.table.get(n)).map(|e| e.role);
-                    for (n, arg) in args.iter().enumerate() {
-                        let keeps = match (role, cx.summary(callee)) {
-                            (Some(Role::Resize { object }), _) => object as usize == n,
-                            (Some(_), _) => false,
-                            (None, Some(summary)) => summary.params.get(n).is_some_and(|p| p.kept.is_some()),
-                            (None, None) => false,
-                        };
-                        if keeps {
-                            found.extend(of(at, arg));
-                        }
+            }
+            if let Some(Call { callee, args, .. }) = s.kind.as_call() {
+                let name = cx.callee_name(body, at, callee);
+                let role = name.as_deref().and_then(|n| cx.table.get(n)).map(|e| e.role);
+                for (n, arg) in args.iter().enumerate() {
+                    let keeps = match (role, cx.summary(callee)) {
+                        (Some(Role::Resize { object }), _) => object as usize == n,
+                        (Some(_), _) => false,
+                        (None, Some(summary)) => summary.params.get(n).is_some_and(|p| p.kept.is_some()),
+                        (None, None) => false,
+                    };
+                    if keeps {
+                        found.extend(of(at, arg));
                     }
                 }
             }
@@ -128,8 +122,8 @@ pub fn shared(cx: &Context, found: &mut Fields) {
     }
 }
 
-/// Whether a call may give an object of another size than its allocation shows: it is no allocator,
-/// and no function that returns a fresh object of one size.
+/// Whether a call may give an object of another size than its allocation shows: it is neither an
+/// allocator nor a function that returns a fresh object of one size.
 fn gives_any(cx: &Context, body: &Body, at: Point, callee: &Callee) -> bool {
     let allocates = cx.callee_name(body, at, callee).is_some_and(|name| cx.table.get(&name).is_some());
     let one_size = || cx.summary(callee).and_then(|s| s.fresh.as_ref()).is_some_and(|f| f.bytes.is_some());
@@ -141,38 +135,32 @@ fn gives_any(cx: &Context, body: &Body, at: Point, callee: &Callee) -> bool {
 fn origins(cx: &Context, body: &Body) -> (FxHashMap<PlaceBase, Vec<String>>, FxHashSet<PlaceBase>) {
     let mut fields: FxHashMap<PlaceBase, Vec<String>> = FxHashMap::default();
     let mut foreign: FxHashSet<PlaceBase> = (0..body.params).map(|n| PlaceBase::Local(Local(n))).collect();
-    for (n, block) in body.blocks.iter().enumerate() {
-        for (stmt, s) in block.stmts.iter().enumerate() {
-            let Some(call) = s.kind.as_call() else { continue };
-            let at = Point { block: BlockId(n as u32), stmt };
-            foreign.extend(call.dest.as_ref().filter(|_| gives_any(cx, body, at, call.callee)).map(|d| d.base));
-        }
+    for (at, s) in points(body) {
+        let Some(call) = s.kind.as_call() else { continue };
+        foreign.extend(call.dest.as_ref().filter(|_| gives_any(cx, body, at, call.callee)).map(|d| d.base));
     }
     loop {
         let mut changed = false;
-        for (n, block) in body.blocks.iter().enumerate() {
-            for (stmt, s) in block.stmts.iter().enumerate() {
-                let Some((dest, from)) = copied(&s.kind) else { continue };
-                let (true, Some(from)) = (dest.proj.is_empty(), from.place()) else { continue };
-                let is_pointer = mir::ty::place_ty(cx.program, body, dest)
-                    .is_ok_and(|q| cx.program.types.as_pointer(q.ty).is_some());
-                if !is_pointer {
-                    continue;
-                }
-                let at = Point { block: BlockId(n as u32), stmt };
-                let new: Vec<String> = match from.proj.is_empty() {
-                    true => fields.get(&from.base).cloned().unwrap_or_default(),
-                    false => field_of(cx, body, at, from).into_iter().collect(),
-                };
-                if !from.proj.is_empty() || foreign.contains(&from.base) {
-                    changed |= foreign.insert(dest.base);
-                }
-                let slot = fields.entry(dest.base).or_default();
-                for name in new {
-                    if !slot.contains(&name) {
-                        slot.push(name);
-                        changed = true;
-                    }
+        for (at, s) in points(body) {
+            let Some((dest, from)) = copied(&s.kind) else { continue };
+            let (true, Some(from)) = (dest.proj.is_empty(), from.place()) else { continue };
+            let is_pointer =
+                mir::ty::place_ty(cx.program, body, dest).is_ok_and(|q| cx.program.types.as_pointer(q.ty).is_some());
+            if !is_pointer {
+                continue;
+            }
+            let new: Vec<String> = match from.proj.is_empty() {
+                true => fields.get(&from.base).cloned().unwrap_or_default(),
+                false => field_of(cx, body, at, from).into_iter().collect(),
+            };
+            if !from.proj.is_empty() || foreign.contains(&from.base) {
+                changed |= foreign.insert(dest.base);
+            }
+            let slot = fields.entry(dest.base).or_default();
+            for name in new {
+                if !slot.contains(&name) {
+                    slot.push(name);
+                    changed = true;
                 }
             }
         }

@@ -13,7 +13,7 @@ use crate::program::{symbol, Context};
 use crate::rules::Rule;
 use crate::summary::Frees;
 use crate::verdict::Owner;
-use flow::framework::Point;
+use flow::framework::{points, Point};
 use mir::cfg::Cfg;
 use mir::effects::{rvalue_operands, stmt_places, term_places, Access};
 use mir::ir::*;
@@ -45,13 +45,6 @@ pub fn uses(cx: &Context, owner: &Owner) -> Result<Uses, String> {
         scan.all(number, &mut uses).map_err(|why| format!("{why} in `{name}`"))?;
     }
     Ok(uses)
-}
-
-fn points(body: &Body) -> impl Iterator<Item = (Point, &Stmt)> {
-    body.blocks.iter().enumerate().flat_map(|(n, block)| {
-        let at = move |stmt| Point { block: BlockId(n as u32), stmt };
-        block.stmts.iter().enumerate().map(move |(stmt, s)| (at(stmt), s))
-    })
 }
 
 struct Scan<'a> {

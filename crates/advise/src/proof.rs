@@ -10,6 +10,7 @@ use crate::follow::Value;
 use crate::program::Context;
 use crate::rules::Rule;
 use crate::sites::{Site, Size};
+use crate::summary::part;
 use crate::terms::{Term, Terms};
 use flow::framework::Point;
 use flow::ranges::{Range, Ranges};
@@ -255,31 +256,10 @@ impl Proof<'_> {
             Value::At(n) => Some((Range::single(i128::from(n)), None)),
             _ => self.stepped(at, &base),
         };
-        let Some((mut range, index)) = start else { return false };
-        let types = &self.terms.cx.program.types;
-        // From the pointer's target down to the part that is named.
-        for (n, step) in place.proj.iter().enumerate().skip(first + 1) {
-            let Ok(outer) = mir::ty::prefix_ty(self.terms.cx.program, self.terms.body, place, n) else { return false };
-            match step {
-                Proj::Field(field) => {
-                    let Some(offset) = types.as_record(outer.ty).and_then(|r| types.field_offset(r, *field)) else {
-                        return false;
-                    };
-                    let offset = if Rule::FieldOffset.holds() { offset } else { 0 };
-                    range = range.plus(Range::single(i128::from(offset)));
-                }
-                Proj::Index(operand) => {
-                    let elem = mir::ty::prefix_ty(self.terms.cx.program, self.terms.body, place, n + 1);
-                    let size = elem.ok().and_then(|q| types.layout(q.ty)).map(|l| i128::from(l.size));
-                    let (Some(size), Some(index)) = (size, self.terms.value(at, operand)) else { return false };
-                    let size = if Rule::IndexRange.holds() { size } else { 1 };
-                    range = range.plus(index.times(Range::single(size)));
-                }
-                Proj::Deref => return false,
-            }
-        }
-        let ty = mir::ty::place_ty(self.terms.cx.program, self.terms.body, place);
-        let Some(size) = ty.ok().and_then(|q| types.layout(q.ty)).map(|l| i128::from(l.size)) else { return false };
+        let Some((start, index)) = start else { return false };
+        let value = |operand: &Operand| self.terms.value(at, operand);
+        let Some((offset, size)) = part(self.terms.cx, self.terms.body, place, value) else { return false };
+        let (range, size) = (start.plus(offset), i128::from(size));
         let Some(index) = index else {
             let begins = range.lo >= 0 || !Rule::Lower.holds();
             let end = range.hi + size;

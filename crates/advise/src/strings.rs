@@ -145,9 +145,7 @@ impl Proof<'_> {
 
 /// The bytes of the literal that the operand is, with its end.
 fn literal(cx: &Context, operand: &Operand) -> Option<i128> {
-    let Operand::Const(Const::Addr(ConstAddrKey::Str(s), 0, _)) = operand else { return None };
-    let text = cx.program.strings.get(s.0 as usize)?;
-    let end = text.units.iter().position(|&u| u == 0)?;
+    let end = cx.literal(operand)?.units.iter().position(|&u| u == 0)?;
     Some(end as i128 + 1)
 }
 

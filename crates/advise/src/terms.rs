@@ -7,7 +7,7 @@
 
 use crate::program::Context;
 use crate::rules::Rule;
-use flow::framework::Point;
+use flow::framework::{points, Point};
 use flow::ranges::terms::int_range;
 use flow::ranges::{Range, Ranges};
 use mir::cfg::Cfg;
@@ -206,21 +206,18 @@ impl<'a> Terms<'a> {
 
     fn only_writes(&self) -> FxHashMap<Local, Option<Point>> {
         let mut found: FxHashMap<Local, Option<Point>> = FxHashMap::default();
-        for (n, block) in self.body.blocks.iter().enumerate() {
-            for (stmt, s) in block.stmts.iter().enumerate() {
-                let at = Point { block: BlockId(n as u32), stmt };
-                stmt_places(&s.kind, &mut |place, access| {
-                    if let (PlaceBase::Local(local), true) = (place.base, access != Access::Read) {
-                        let slot = found.entry(local).or_insert(Some(at));
-                        *slot = slot.filter(|p| *p == at);
-                    }
-                });
-            }
+        for (at, s) in points(self.body) {
+            stmt_places(&s.kind, &mut |place, access| {
+                if let (PlaceBase::Local(local), true) = (place.base, access != Access::Read) {
+                    let slot = found.entry(local).or_insert(Some(at));
+                    *slot = slot.filter(|p| *p == at);
+                }
+            });
         }
         found
     }
 
-    /// Whether the place is no private local, or is written between two statements of a block.
+    /// Whether the place is not a private local, or is written between two statements of a block.
     fn written(&self, place: &Place, from: Point, to: Point) -> bool {
         let Some(local) = self.private(place) else { return true };
         let stmts = self.body.blocks.get(from.block.0 as usize).and_then(|b| b.stmts.get(from.stmt..to.stmt));
@@ -249,7 +246,7 @@ impl<'a> Terms<'a> {
         writes_seen.into_iter().all(|at| {
             let mut met = false;
             self.reach(after(at), from, &mut |p, _| met |= p == to);
-            // The end of a block is no statement.
+            // The end of a block is not a statement.
             let ends = self.body.blocks.get(to.block.0 as usize).is_none_or(|b| to.stmt >= b.stmts.len());
             !met && !ends
         })

@@ -958,19 +958,12 @@ impl Follow<'_> {
 
     /// Whether the operand is a constant above zero.
     fn is_positive(&self, operand: &Operand) -> bool {
-        match operand {
-            Operand::Const(Const::Int(n, _)) => *n > 0,
-            Operand::Const(Const::SizeOf(ty)) => self.cx.program.types.layout(*ty).is_some_and(|l| l.size > 0),
-            _ => false,
-        }
+        self.cx.constant(operand).is_some_and(|n| n > 0)
     }
 
     /// Whether the operand is a literal that, as a format, only reads strings.
     fn reads_strings(&self, at: Point, operand: &Operand) -> bool {
-        let Some(Operand::Const(Const::Addr(ConstAddrKey::Str(s), 0, _))) = self.before(at, operand) else {
-            return false;
-        };
-        let text = self.cx.program.strings.get(s.0 as usize);
+        let text = self.before(at, operand).and_then(|operand| self.cx.literal(&operand));
         text.is_some_and(|text| crate::known::reads_strings(&text.units))
     }
 

@@ -5,7 +5,7 @@ use crate::summary::Summary;
 use flow::framework::Point;
 use mir::ir::*;
 use rustc_hash::FxHashMap;
-use typing::tree::{FuncRef, Linkage};
+use typing::tree::{FuncRef, Linkage, StringLit};
 
 /// Summaries of functions with external linkage, of all units, by symbol.
 pub type Externals = FxHashMap<String, Summary>;
@@ -59,6 +59,21 @@ impl Context<'_> {
             }
             Callee::Start(_) | Callee::Spawn(..) => None,
         }
+    }
+
+    /// A number that is written as a constant and is not below zero.
+    pub fn constant(&self, operand: &Operand) -> Option<u64> {
+        match operand {
+            Operand::Const(Const::Int(n, _)) => u64::try_from(*n).ok(),
+            Operand::Const(Const::SizeOf(ty)) => self.program.types.layout(*ty).map(|l| l.size),
+            _ => None,
+        }
+    }
+
+    /// The literal whose beginning the operand is.
+    pub fn literal(&self, operand: &Operand) -> Option<&StringLit> {
+        let Operand::Const(Const::Addr(ConstAddrKey::Str(s), 0, _)) = operand else { return None };
+        self.program.strings.get(s.0 as usize)
     }
 
     fn global_name(&self, place: &Place) -> Option<String> {

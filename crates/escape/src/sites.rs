@@ -2,7 +2,7 @@
 
 use crate::allocators::{Entry, Role};
 use crate::program::Context;
-use flow::framework::Point;
+use flow::framework::{points, Point};
 use flow::ranges::{Range, Ranges};
 use mir::ir::*;
 use source::Span;
@@ -49,14 +49,9 @@ impl Site {
 
     /// The size, if it is written as a constant.
     pub fn constant_bytes(&self, cx: &Context) -> Option<u64> {
-        let number = |o: &Operand| match o {
-            Operand::Const(Const::Int(n, _)) => u64::try_from(*n).ok(),
-            Operand::Const(Const::SizeOf(ty)) => cx.program.types.layout(*ty).map(|l| l.size),
-            _ => None,
-        };
         match &self.size {
-            Size::Bytes(n) => number(n),
-            Size::Product(a, b) => number(a)?.checked_mul(number(b)?),
+            Size::Bytes(n) => cx.constant(n),
+            Size::Product(a, b) => cx.constant(a)?.checked_mul(cx.constant(b)?),
             Size::Fixed(n) => Some(*n),
             Size::Text(_) | Size::Unknown => None,
         }
@@ -91,12 +86,13 @@ impl Site {
                 let both = value(a)?.times(value(b)?);
                 (both.lo >= 0).then_some(both)
             }
-            Size::Text(Operand::Const(Const::Addr(ConstAddrKey::Str(s), 0, _))) => {
-                let text = cx.program.strings.get(s.0 as usize)?;
-                let end = text.units.iter().position(|&u| u == 0).unwrap_or(text.units.len());
-                Some(Range::single(end as i128 + 1))
-            }
-            Size::Text(_) => Some(Range::new(1, i128::from(i64::MAX))),
+            Size::Text(of) => Some(match cx.literal(of) {
+                Some(text) => {
+                    let end = text.units.iter().position(|&u| u == 0).unwrap_or(text.units.len());
+                    Range::single(end as i128 + 1)
+                }
+                None => Range::new(1, i128::from(i64::MAX)),
+            }),
             Size::Fixed(_) | Size::Unknown => None,
         }
     }
@@ -105,38 +101,35 @@ impl Site {
 /// All sites of a body, in order.
 pub fn sites(cx: &Context, body: &Body) -> Vec<Site> {
     let mut all = vec![];
-    for (n, block) in body.blocks.iter().enumerate() {
-        for (stmt, s) in block.stmts.iter().enumerate() {
-            let Some(Call { callee, args, .. }) = s.kind.as_call() else { continue };
-            let at = Point { block: BlockId(n as u32), stmt };
-            let Some(name) = cx.callee_name(body, at, callee) else { continue };
-            let arg = |n: u32| args.get(n as usize).cloned();
-            let base = |entry, size, never_fails, zeroed| Site {
-                at,
-                span: s.span,
-                name: name.clone(),
-                entry,
-                size,
-                never_fails,
-                zeroed,
+    for (at, s) in points(body) {
+        let Some(Call { callee, args, .. }) = s.kind.as_call() else { continue };
+        let Some(name) = cx.callee_name(body, at, callee) else { continue };
+        let arg = |n: u32| args.get(n as usize).cloned();
+        let base = |entry, size, never_fails, zeroed| Site {
+            at,
+            span: s.span,
+            name: name.clone(),
+            entry,
+            size,
+            never_fails,
+            zeroed,
+        };
+        if let Some(entry) = cx.table.get(&name) {
+            let size = match entry.role {
+                Role::Allocate { size } => arg(size).map(Size::Bytes),
+                Role::Zeroed { count, size } if count == size => arg(size).map(Size::Bytes),
+                Role::Zeroed { count, size } => arg(count).zip(arg(size)).map(|(a, b)| Size::Product(a, b)),
+                Role::Duplicate { text } => arg(text).map(Size::Text),
+                Role::Resize { .. } | Role::Release { .. } => continue,
             };
-            if let Some(entry) = cx.table.get(&name) {
-                let size = match entry.role {
-                    Role::Allocate { size } => arg(size).map(Size::Bytes),
-                    Role::Zeroed { count, size } if count == size => arg(size).map(Size::Bytes),
-                    Role::Zeroed { count, size } => arg(count).zip(arg(size)).map(|(a, b)| Size::Product(a, b)),
-                    Role::Duplicate { text } => arg(text).map(Size::Text),
-                    Role::Resize { .. } | Role::Release { .. } => continue,
-                };
-                all.push(base(Some(entry), size.unwrap_or(Size::Unknown), entry.never_fails, false));
-            } else if let Some(fresh) = cx.summary(callee).and_then(|s| s.fresh.clone()) {
-                let size = match (fresh.bytes, fresh.size_param.and_then(arg)) {
-                    (Some(n), _) => Size::Fixed(n),
-                    (None, Some(operand)) => Size::Bytes(operand),
-                    (None, None) => Size::Unknown,
-                };
-                all.push(base(None, size, fresh.never_fails, fresh.zeroed));
-            }
+            all.push(base(Some(entry), size.unwrap_or(Size::Unknown), entry.never_fails, false));
+        } else if let Some(fresh) = cx.summary(callee).and_then(|s| s.fresh.clone()) {
+            let size = match (fresh.bytes, fresh.size_param.and_then(arg)) {
+                (Some(n), _) => Size::Fixed(n),
+                (None, Some(operand)) => Size::Bytes(operand),
+                (None, None) => Size::Unknown,
+            };
+            all.push(base(None, size, fresh.never_fails, fresh.zeroed));
         }
     }
     all

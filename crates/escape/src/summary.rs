@@ -11,7 +11,8 @@ use crate::follow::{follow, Seed, Value};
 use crate::privacy::{is_looked_through, is_never_written};
 use crate::program::{Context, Externals};
 use crate::rules::Rule;
-use flow::framework::Point;
+use flow::framework::points;
+use flow::ranges::Range;
 use mir::cfg::Cfg;
 use mir::effects::{stmt_places, Access};
 use mir::ir::*;
@@ -413,11 +414,7 @@ fn touched(cx: &Context, body: &Body, events: &Events) -> Touched {
             },
             Kind::Extent(bounds, true) => {
                 for (bytes, times) in bounds {
-                    let number = match bytes {
-                        Operand::Const(Const::Int(n, _)) => u64::try_from(*n).ok(),
-                        Operand::Const(Const::SizeOf(ty)) => cx.program.types.layout(*ty).map(|l| l.size),
-                        _ => None,
-                    };
+                    let number = cx.constant(bytes);
                     let param = bytes.place().and_then(Place::as_local).filter(|l| l.0 < body.params);
                     match (number, param.filter(|&l| is_never_written(body, l)), times) {
                         (Some(n), _, None) => touched.bytes = touched.bytes.max(n),
@@ -439,22 +436,41 @@ fn touched(cx: &Context, body: &Body, events: &Events) -> Touched {
 /// Where an access ends, in bytes from the start of the object, if that is a constant.
 fn last_byte(cx: &Context, body: &Body, place: &Place, value: Value) -> Option<u64> {
     let Value::At(start) = value else { return None };
+    let start = u64::try_from(start).ok()?;
+    let index = |operand: &Operand| cx.constant(operand).map(|n| Range::single(i128::from(n)));
+    let (offset, size) = part(cx, body, place, index)?;
+    u64::try_from(i128::from(start) + offset.hi + i128::from(size)).ok()
+}
+
+/// Where the part of an object is that a place names below the first pointer in it, in bytes from
+/// what that points at, and its size. `index`: the values of an index.
+pub fn part(
+    cx: &Context,
+    body: &Body,
+    place: &Place,
+    index: impl Fn(&Operand) -> Option<Range>,
+) -> Option<(Range, u64)> {
     let types = &cx.program.types;
-    let mut offset = u64::try_from(start).ok()?;
+    let mut offset = Range::single(0);
     let first = place.proj.iter().position(|p| *p == Proj::Deref)?;
     for (n, step) in place.proj.iter().enumerate().skip(first + 1) {
-        let outer = mir::ty::prefix_ty(cx.program, body, place, n).ok()?;
-        offset = offset.checked_add(match step {
-            Proj::Field(field) => types.field_offset(types.as_record(outer.ty)?, *field)?,
-            Proj::Index(Operand::Const(Const::Int(k, _))) => {
-                let elem = mir::ty::prefix_ty(cx.program, body, place, n + 1).ok()?;
-                u64::try_from(*k).ok()?.checked_mul(types.layout(elem.ty)?.size)?
+        offset = offset.plus(match step {
+            Proj::Field(field) => {
+                let outer = mir::ty::prefix_ty(cx.program, body, place, n).ok()?;
+                let at = types.field_offset(types.as_record(outer.ty)?, *field)?;
+                Range::single(if Rule::FieldOffset.holds() { i128::from(at) } else { 0 })
             }
-            Proj::Index(_) | Proj::Deref => return None,
-        })?;
+            Proj::Index(operand) => {
+                let elem = mir::ty::prefix_ty(cx.program, body, place, n + 1).ok()?;
+                let size = types.layout(elem.ty)?.size;
+                let each = if Rule::IndexRange.holds() { i128::from(size) } else { 1 };
+                index(operand)?.times(Range::single(each))
+            }
+            Proj::Deref => return None,
+        });
     }
     let ty = mir::ty::place_ty(cx.program, body, place).ok()?;
-    offset.checked_add(types.layout(ty.ty)?.size)
+    Some((offset, types.layout(ty.ty)?.size))
 }
 
 /// Why a body may keep what it takes from a list of variable arguments, its own or the `lists` that
@@ -558,35 +574,32 @@ fn never_returns(cx: &Context, body: &Body, cfg: &Cfg) -> bool {
 /// Whether the body does nothing but release its first parameter, perhaps after a test for null.
 fn only_releases(cx: &Context, body: &Body) -> bool {
     let mut releases = 0;
-    for (n, block) in body.blocks.iter().enumerate() {
-        for (stmt, s) in block.stmts.iter().enumerate() {
-            match s.kind.action() {
-                Action::Call => {
-                    let Some(Call { callee, .. }) = s.kind.as_call() else { return false };
-                    let at = Point { block: BlockId(n as u32), stmt };
-                    let entry = cx.callee_name(body, at, callee).and_then(|name| cx.table.get(&name));
-                    let plain = entry.is_some_and(|e| matches!(e.role, Role::Release { .. }));
-                    if !plain && !cx.summary(callee).is_some_and(|s| s.only_releases) {
-                        return false;
-                    }
-                    releases += 1;
+    for (at, s) in points(body) {
+        match s.kind.action() {
+            Action::Call => {
+                let Some(Call { callee, .. }) = s.kind.as_call() else { return false };
+                let entry = cx.callee_name(body, at, callee).and_then(|name| cx.table.get(&name));
+                let plain = entry.is_some_and(|e| matches!(e.role, Role::Release { .. }));
+                if !plain && !cx.summary(callee).is_some_and(|s| s.only_releases) {
+                    return false;
                 }
-                Action::Assign => {
-                    if s.kind.as_assign().is_some_and(|(place, _)| place.as_local().is_none()) {
-                        return false;
-                    }
-                }
-                Action::Storage | Action::None => {}
-                Action::Check
-                | Action::Fill
-                | Action::Assembly
-                | Action::Copy
-                | Action::Arguments
-                | Action::Owner
-                | Action::Region
-                | Action::Send
-                | Action::Channel => return false,
+                releases += 1;
             }
+            Action::Assign => {
+                if s.kind.as_assign().is_some_and(|(place, _)| place.as_local().is_none()) {
+                    return false;
+                }
+            }
+            Action::Storage | Action::None => {}
+            Action::Check
+            | Action::Fill
+            | Action::Assembly
+            | Action::Copy
+            | Action::Arguments
+            | Action::Owner
+            | Action::Region
+            | Action::Send
+            | Action::Channel => return false,
         }
     }
     releases == 1

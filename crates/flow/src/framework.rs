@@ -47,6 +47,14 @@ pub struct Point {
     pub stmt: usize,
 }
 
+/// All statements of a body and where they are, block by block.
+pub fn points(body: &Body) -> impl Iterator<Item = (Point, &Stmt)> {
+    body.blocks.iter().enumerate().flat_map(|(n, block)| {
+        let at = move |stmt| Point { block: BlockId(n as u32), stmt };
+        block.stmts.iter().enumerate().map(move |(stmt, s)| (at(stmt), s))
+    })
+}
+
 /// What is known on the way from one block to another.
 #[derive(Clone, Copy, Debug)]
 pub enum Edge<'a> {

@@ -23,7 +23,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use typing::types::{RecordKind, TyKind};
 
 use super::state::State;
-use crate::framework::{count_work, solve, whole_local, Analysis, Direction, Point};
+use crate::framework::{count_work, points, solve, whole_local, Analysis, Direction, Point};
 use crate::regions::{Form, Regions};
 
 /// A local that may hold a loan, or one of its fields.
@@ -464,34 +464,31 @@ impl Outs {
                 }
             }
         }
-        for (b, block) in body.blocks.iter().enumerate() {
-            for (s, stmt) in block.stmts.iter().enumerate() {
-                let at = Point { block: BlockId(b as u32), stmt: s };
-                if is_from_bytes(program, body, &stmt.kind) {
-                    outs.bytes.insert(at, None);
-                }
-                let Some(Call { args, ty, .. }) = stmt.kind.as_call() else { continue };
-                let Some(func) = program.types.as_func(*ty) else { continue };
-                let copied = func.copies.and_then(|(_, from)| whole_local(args.get(from as usize)?));
-                if let Some(from) = copied {
-                    let resolver = resolver.get_or_insert_with(|| Resolver::new(body));
-                    let place = resolver.place(&Place { base: PlaceBase::Local(from), proj: vec![Proj::Deref] });
-                    match place_ty(program, body, &place).map(|q| q.ty) {
-                        Ok(ty) if program.types.has_pointers(ty) => outs.bytes.insert(at, place.base_local()),
-                        // What another copy returned.
-                        Ok(ty) if matches!(program.types.kind(ty), TyKind::Void) => outs.bytes.insert(at, None),
-                        _ => None,
-                    };
-                }
-                let Some((from, out)) = func.end_into else { continue };
-                // `strtok_r` continues from what is there if its first argument is null.
-                let goes_on = func.into.is_some() && !is_nonnull(program, body, args.get(from as usize));
-                let temp = args.get(out as usize).and_then(whole_local);
-                let Some(temp) = temp.filter(|t| !goes_on && reads.get(t) == Some(&1)) else { continue };
-                if let Some(Some(local)) = addresses.get(&temp) {
-                    outs.temps.insert(temp);
-                    outs.calls.insert(at, (temp, *local));
-                }
+        for (at, stmt) in points(body) {
+            if is_from_bytes(program, body, &stmt.kind) {
+                outs.bytes.insert(at, None);
+            }
+            let Some(Call { args, ty, .. }) = stmt.kind.as_call() else { continue };
+            let Some(func) = program.types.as_func(*ty) else { continue };
+            let copied = func.copies.and_then(|(_, from)| whole_local(args.get(from as usize)?));
+            if let Some(from) = copied {
+                let resolver = resolver.get_or_insert_with(|| Resolver::new(body));
+                let place = resolver.place(&Place { base: PlaceBase::Local(from), proj: vec![Proj::Deref] });
+                match place_ty(program, body, &place).map(|q| q.ty) {
+                    Ok(ty) if program.types.has_pointers(ty) => outs.bytes.insert(at, place.base_local()),
+                    // What another copy returned.
+                    Ok(ty) if matches!(program.types.kind(ty), TyKind::Void) => outs.bytes.insert(at, None),
+                    _ => None,
+                };
+            }
+            let Some((from, out)) = func.end_into else { continue };
+            // `strtok_r` continues from what is there if its first argument is null.
+            let goes_on = func.into.is_some() && !is_nonnull(program, body, args.get(from as usize));
+            let temp = args.get(out as usize).and_then(whole_local);
+            let Some(temp) = temp.filter(|t| !goes_on && reads.get(t) == Some(&1)) else { continue };
+            if let Some(Some(local)) = addresses.get(&temp) {
+                outs.temps.insert(temp);
+                outs.calls.insert(at, (temp, *local));
             }
         }
         outs

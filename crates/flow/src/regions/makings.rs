@@ -16,7 +16,7 @@ use super::build::Solver;
 use super::check::origins_of;
 use super::origins::Origin;
 use super::shape::{each_region, is_exact};
-use crate::framework::Point;
+use crate::framework::{points, Point};
 
 /// What makes the regions of a body.
 #[derive(Debug, Default)]
@@ -37,19 +37,16 @@ impl Makings {
         let mut made: Vec<bool> = (0..body.regions.len() as u32)
             .map(|n| own.as_ref().is_some_and(|f| is_mentioned(&program.types, f, Region::Bound(0, n))))
             .collect();
-        for (b, block) in body.blocks.iter().enumerate() {
-            for (s, stmt) in block.stmts.iter().enumerate() {
-                let at = Point { block: BlockId(b as u32), stmt: s };
-                let regions = made_by(solver, at, &stmt.kind);
-                for &n in &regions {
-                    let twice = made.get_mut(n as usize).is_some_and(|made| std::mem::replace(made, true));
-                    if twice && !stmt.is_unsafe {
-                        makings.again.push((n, stmt.span));
-                    }
+        for (at, stmt) in points(body) {
+            let regions = made_by(solver, at, &stmt.kind);
+            for &n in &regions {
+                let twice = made.get_mut(n as usize).is_some_and(|made| std::mem::replace(made, true));
+                if twice && !stmt.is_unsafe {
+                    makings.again.push((n, stmt.span));
                 }
-                if !regions.is_empty() && stmt.kind.as_unpack().is_none() {
-                    makings.at.insert(at, regions);
-                }
+            }
+            if !regions.is_empty() && stmt.kind.as_unpack().is_none() {
+                makings.at.insert(at, regions);
             }
         }
         makings

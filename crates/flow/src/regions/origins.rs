@@ -9,7 +9,7 @@ use typing::tree::{BorrowKind, RegionKind};
 use typing::types::{KeyKind, Region, TyKind};
 
 use super::shape::{each_region, object_pointer};
-use crate::framework::Point;
+use crate::framework::{points, Point};
 use crate::ownership::paths::{cursor_over, Over};
 
 /// Number of an origin.
@@ -145,60 +145,56 @@ impl<'a> Origins<'a> {
             let ty = mir::ty::place_ty(program, body, place).map(|q| q.ty);
             ty.is_ok_and(|ty| mir::ty::owns(&program.types, ty))
         };
-        for (b, block) in body.blocks.iter().enumerate() {
-            for (s, stmt) in block.stmts.iter().enumerate() {
-                let at = Point { block: BlockId(b as u32), stmt: s };
-                self.arenas.extend(stmt.kind.as_arena_end().map(|(handle, region)| (region, handle)));
-                let mut lend = |kind, place: &Place, form| {
-                    loans.push(LoanSite { at, span: stmt.span, kind, place: place.clone(), form });
-                    loans.len() - 1
-                };
-                if let Some((dest, value)) = stmt.kind.as_assign() {
-                    if let Some((kind, place, _)) = value.as_borrow() {
-                        // A cursor that advances keeps its own loan.
-                        if !dest.as_local().is_some_and(|l| cursors.contains(&l)) {
-                            lend(kind, place, Form::Borrow);
-                        }
-                    } else if let Some(local) = value.as_address_of().and_then(Place::local_part) {
-                        self.local(local);
-                        if stored.contains(local.0 as usize) {
-                            // One loan for all addresses of the local.
-                            let whole = Place::local(local);
-                            let number = *addresses
-                                .entry(local)
-                                .or_insert_with(|| lend(BorrowKind::Shared, &whole, Form::Address));
-                            address_at.push((at, number));
-                        }
-                    } else if let Some(place) = looked_at(program, body, dest, value) {
-                        lend(BorrowKind::Shared, place, Form::Look);
+        for (at, stmt) in points(body) {
+            self.arenas.extend(stmt.kind.as_arena_end().map(|(handle, region)| (region, handle)));
+            let mut lend = |kind, place: &Place, form| {
+                loans.push(LoanSite { at, span: stmt.span, kind, place: place.clone(), form });
+                loans.len() - 1
+            };
+            if let Some((dest, value)) = stmt.kind.as_assign() {
+                if let Some((kind, place, _)) = value.as_borrow() {
+                    // A cursor that advances keeps its own loan.
+                    if !dest.as_local().is_some_and(|l| cursors.contains(&l)) {
+                        lend(kind, place, Form::Borrow);
                     }
-                } else if let Some((_, place)) = stmt.kind.as_cursor() {
-                    match cursor_over(program, body, resolver, place) {
-                        Over::Slot(Some(path)) => {
-                            // Of a vector of the exchange heap one element at a time is exposed.
-                            let pointer = mir::ty::place_ty(program, body, &path).ok();
-                            let pointer = pointer.and_then(|q| program.types.as_pointer(q.ty));
-                            let kind = match pointer.is_some_and(|p| p.region == Region::Exchange) {
-                                true => BorrowKind::Lend,
-                                false => BorrowKind::Shared,
-                            };
-                            lend(kind, &path, Form::Borrow);
-                        }
-                        Over::Slot(None) | Over::Path | Over::Content => {
-                            lend(BorrowKind::Slot, place, Form::Cursor);
-                        }
+                } else if let Some(local) = value.as_address_of().and_then(Place::local_part) {
+                    self.local(local);
+                    if stored.contains(local.0 as usize) {
+                        // One loan for all addresses of the local.
+                        let whole = Place::local(local);
+                        let number =
+                            *addresses.entry(local).or_insert_with(|| lend(BorrowKind::Shared, &whole, Form::Address));
+                        address_at.push((at, number));
                     }
-                } else if let Some((place, _, false)) = stmt.kind.as_unpack() {
-                    // What owns nothing is copied out.
-                    if owned(place) {
-                        lend(BorrowKind::Lend, place, Form::Unpack);
+                } else if let Some(place) = looked_at(program, body, dest, value) {
+                    lend(BorrowKind::Shared, place, Form::Look);
+                }
+            } else if let Some((_, place)) = stmt.kind.as_cursor() {
+                match cursor_over(program, body, resolver, place) {
+                    Over::Slot(Some(path)) => {
+                        // Of a vector of the exchange heap one element at a time is exposed.
+                        let pointer = mir::ty::place_ty(program, body, &path).ok();
+                        let pointer = pointer.and_then(|q| program.types.as_pointer(q.ty));
+                        let kind = match pointer.is_some_and(|p| p.region == Region::Exchange) {
+                            true => BorrowKind::Lend,
+                            false => BorrowKind::Shared,
+                        };
+                        lend(kind, &path, Form::Borrow);
                     }
-                } else if let Some((handle, key, Region::Body(n))) = stmt.kind.as_open() {
-                    lend(BorrowKind::Slot, key, Form::Open);
-                    let decl = body.locals.get(handle.0 as usize);
-                    if let (Some(opens), Some(decl)) = (self.opens.get_mut(n as usize), decl) {
-                        opens.push((decl.scope, decl.span));
+                    Over::Slot(None) | Over::Path | Over::Content => {
+                        lend(BorrowKind::Slot, place, Form::Cursor);
                     }
+                }
+            } else if let Some((place, _, false)) = stmt.kind.as_unpack() {
+                // What owns nothing is copied out.
+                if owned(place) {
+                    lend(BorrowKind::Lend, place, Form::Unpack);
+                }
+            } else if let Some((handle, key, Region::Body(n))) = stmt.kind.as_open() {
+                lend(BorrowKind::Slot, key, Form::Open);
+                let decl = body.locals.get(handle.0 as usize);
+                if let (Some(opens), Some(decl)) = (self.opens.get_mut(n as usize), decl) {
+                    opens.push((decl.scope, decl.span));
                 }
             }
         }

@@ -19,7 +19,7 @@ pub mod reuse;
 
 use self::helpers::Helpers;
 use escape::owners::{follow_owners, is_owner, spread, Found, Freed, MOST_SITES};
-use flow::framework::Point;
+use flow::framework::{points, Point};
 use flow::ranges::{Range, Ranges, Summaries};
 use mir::ir::*;
 use mir::ty::owns;
@@ -262,53 +262,50 @@ fn sites(
     let mut sites = vec![];
     let mut ranges: Option<Option<Ranges>> = None;
     let summaries = Summaries::default();
-    for (b, block) in body.blocks.iter().enumerate() {
-        for (n, stmt) in block.stmts.iter().enumerate() {
-            let at = Point { block: BlockId(b as u32), stmt: n };
-            if let Some((dest, made)) = large.and_then(|helpers| helpers.called(stmt)) {
-                if is_owner(program, body, dest) && sites.len() < MOST_SITES && !stmt.is_unsafe {
-                    sites.push(Site { at, dest, span: stmt.span, called: true, ..made.clone() });
-                }
-                continue;
+    for (at, stmt) in points(body) {
+        if let Some((dest, made)) = large.and_then(|helpers| helpers.called(stmt)) {
+            if is_owner(program, body, dest) && sites.len() < MOST_SITES && !stmt.is_unsafe {
+                sites.push(Site { at, dest, span: stmt.span, called: true, ..made.clone() });
             }
-            let Some((dest, value)) = stmt.kind.as_assign() else { continue };
-            let Some(Allocation {
-                elem,
-                count,
-                extra: None,
-                hidden_zero,
-                fallible: false,
-                handle: None,
-                counted: false,
-                ..
-            }) = value.as_alloc()
-            else {
-                continue;
-            };
-            let (Some(dest), false) = (dest.as_local(), stmt.is_unsafe) else { continue };
-            if !is_owner(program, body, dest) || sites.len() >= MOST_SITES {
-                continue;
+            continue;
+        }
+        let Some((dest, value)) = stmt.kind.as_assign() else { continue };
+        let Some(Allocation {
+            elem,
+            count,
+            extra: None,
+            hidden_zero,
+            fallible: false,
+            handle: None,
+            counted: false,
+            ..
+        }) = value.as_alloc()
+        else {
+            continue;
+        };
+        let (Some(dest), false) = (dest.as_local(), stmt.is_unsafe) else { continue };
+        if !is_owner(program, body, dest) || sites.len() >= MOST_SITES {
+            continue;
+        }
+        let elements = match count {
+            Operand::Const(Const::Int(n, _)) => Some(Range::single(*n)),
+            Operand::Const(_) => None,
+            _ => {
+                let known = ranges.get_or_insert_with(|| Ranges::of(program, body, &summaries));
+                known.as_ref().and_then(|r| r.value_at(at, count)).filter(|r| r.lo >= 0)
             }
-            let elements = match count {
-                Operand::Const(Const::Int(n, _)) => Some(Range::single(*n)),
-                Operand::Const(_) => None,
-                _ => {
-                    let known = ranges.get_or_insert_with(|| Ranges::of(program, body, &summaries));
-                    known.as_ref().and_then(|r| r.value_at(at, count)).filter(|r| r.lo >= 0)
-                }
-            };
-            let size = program.types.layout(*elem).filter(|l| l.align <= ALIGN).map(|l| l.size);
-            let with_end = |n: i128| u64::try_from(n).ok()?.max(1).checked_add(u64::from(hidden_zero));
-            let least = elements.and_then(|r| with_end(r.lo)?.checked_mul(size?)).unwrap_or(0);
-            let elements = elements.and_then(|r| with_end(r.hi));
-            let bytes = elements.zip(size).and_then(|(n, size)| n.checked_mul(size)).filter(|b| *b > 0);
-            if large.is_some() || bytes.is_some_and(|b| b <= most) {
-                let elements = elements.unwrap_or(0);
-                sites.push(Site { at, dest, elem: *elem, elements, least, bytes, span: stmt.span, called: false });
-            } else {
-                let outcome = Outcome::Heap(TOO_LARGE.to_string(), stmt.span);
-                placed.push(Placed { span: stmt.span, outcome });
-            }
+        };
+        let size = program.types.layout(*elem).filter(|l| l.align <= ALIGN).map(|l| l.size);
+        let with_end = |n: i128| u64::try_from(n).ok()?.max(1).checked_add(u64::from(hidden_zero));
+        let least = elements.and_then(|r| with_end(r.lo)?.checked_mul(size?)).unwrap_or(0);
+        let elements = elements.and_then(|r| with_end(r.hi));
+        let bytes = elements.zip(size).and_then(|(n, size)| n.checked_mul(size)).filter(|b| *b > 0);
+        if large.is_some() || bytes.is_some_and(|b| b <= most) {
+            let elements = elements.unwrap_or(0);
+            sites.push(Site { at, dest, elem: *elem, elements, least, bytes, span: stmt.span, called: false });
+        } else {
+            let outcome = Outcome::Heap(TOO_LARGE.to_string(), stmt.span);
+            placed.push(Placed { span: stmt.span, outcome });
         }
     }
     sites
