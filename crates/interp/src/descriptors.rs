@@ -203,15 +203,24 @@ impl Machine<'_> {
         self.tasks.wait_for(vec![Key::Descriptor(fd, writes)], until)
     }
 
+    /// How many bytes of a call the waits before this one have carried.
+    ///
+    /// Errors: a signal ended the wait, or the number is not open.
+    fn resumed(&mut self, fd: c_int) -> Result<u64, c_int> {
+        let before = self.tasks.take_progress();
+        match (self.tasks.take_interrupted(), self.is_mine(fd)) {
+            (true, _) => Err(libc::EINTR),
+            (_, false) => Err(libc::EBADF),
+            _ => Ok(before),
+        }
+    }
+
     /// Reads into memory; `all`: until that many bytes came.
     fn take_in(&mut self, fd: c_int, to: u64, n: u64, all: bool, how: impl Fn(&mut [u8]) -> i64) -> R<Option<Val>> {
-        let before = self.tasks.take_progress();
-        if self.tasks.take_interrupted() {
-            return self.failed(libc::EINTR);
-        }
-        if !self.is_mine(fd) {
-            return self.failed(libc::EBADF);
-        }
+        let before = match self.resumed(fd) {
+            Ok(before) => before,
+            Err(number) => return self.failed(number),
+        };
         let mut bytes = vec![0u8; n.saturating_sub(before).min(1 << 24) as usize];
         let got = match at_once(fd, || how(&mut bytes)) {
             Ok(got) => got as u64,
@@ -234,13 +243,10 @@ impl Machine<'_> {
 
     /// Writes from memory, all of it unless the program asked not to wait.
     fn give_out(&mut self, fd: c_int, from: u64, n: u64, how: impl Fn(&[u8]) -> i64) -> R<Option<Val>> {
-        let before = self.tasks.take_progress();
-        if self.tasks.take_interrupted() {
-            return self.failed(libc::EINTR);
-        }
-        if !self.is_mine(fd) {
-            return self.failed(libc::EBADF);
-        }
+        let before = match self.resumed(fd) {
+            Ok(before) => before,
+            Err(number) => return self.failed(number),
+        };
         let (bytes, _) = self.raw(from.wrapping_add(before), n.saturating_sub(before))?;
         self.io.flush_all();
         if self.options.keep_output && (fd == 1 || fd == 2) {

@@ -430,10 +430,18 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// A statement that runs where the condition holds.
+    fn under(&mut self, condition: &Expr, body: &Stmt) {
+        let (below, seen, short) = (self.facts.below.len(), self.seen.len(), self.short.len());
+        self.facts.assume(&self.tree.types, condition, body);
+        self.see(condition);
+        self.stmt(body);
+        self.seen.truncate(seen);
+        self.short.truncate(short);
+        self.facts.below.truncate(below);
+    }
+
     fn stmt(&mut self, s: &Stmt) {
-        let before = self.facts.below.len();
-        let (seen, short) = (self.seen.len(), self.short.len());
-        let types = &self.tree.types;
         match &s.kind {
             StmtKind::Declare(local, Some(init)) => {
                 let slot = self.out.slots.local(self.units, self.unit, self.func, *local);
@@ -450,34 +458,19 @@ impl Walk<'_, '_> {
             StmtKind::For(start, Some(condition), step, body) => {
                 start.iter().for_each(|s| self.stmt(s));
                 self.expr(condition);
-                self.facts.assume(types, condition, body);
-                self.see(condition);
-                self.stmt(body);
-                self.seen.truncate(seen);
-                self.short.truncate(short);
-                self.facts.below.truncate(before);
+                self.under(condition, body);
                 step.iter().for_each(|e| self.expr(e));
                 return;
             }
             StmtKind::If(condition, then, other) => {
                 self.expr(condition);
-                self.facts.assume(types, condition, then);
-                self.see(condition);
-                self.stmt(then);
-                self.seen.truncate(seen);
-                self.short.truncate(short);
-                self.facts.below.truncate(before);
+                self.under(condition, then);
                 other.iter().for_each(|s| self.stmt(s));
                 return;
             }
             StmtKind::While(condition, body) => {
                 self.expr(condition);
-                self.facts.assume(types, condition, body);
-                self.see(condition);
-                self.stmt(body);
-                self.seen.truncate(seen);
-                self.short.truncate(short);
-                self.facts.below.truncate(before);
+                self.under(condition, body);
                 return;
             }
             StmtKind::Asm(_) | StmtKind::GotoComputed(_) => self.lose(),
