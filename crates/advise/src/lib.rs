@@ -28,4 +28,4 @@ pub mod unit;
 mod verdict;
 
 pub use escape::{allocators, rules};
-use escape::{events, follow, known, program, sites, summary};
+use escape::{events, follow, known, program, sites, situation, summary};

@@ -6,10 +6,10 @@
 //! wrap.
 
 use crate::events::{Events, Kind};
-use crate::follow::Value;
 use crate::program::Context;
 use crate::rules::Rule;
 use crate::sites::{Site, Size};
+use crate::situation::Value;
 use crate::summary::part;
 use crate::terms::{Term, Terms};
 use flow::framework::Point;

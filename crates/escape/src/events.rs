@@ -1,8 +1,8 @@
 //! What happens to an object that is followed.
 
-use crate::follow::Value;
 use crate::known::{Extent, Known};
 use crate::rules::Rule;
+use crate::situation::Value;
 use flow::framework::Point;
 use mir::ir::{Local, Operand, Place};
 use source::Span;

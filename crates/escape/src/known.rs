@@ -4,7 +4,8 @@
 //! nor in its result unless that is said (`returns`). Functions that call back (`qsort`), start
 //! threads, or register buffers (`setvbuf`) are not in it on purpose.
 
-use crate::follow::{Given, Value};
+use crate::follow::Given;
+use crate::situation::Value;
 
 /// How many bytes of an argument a function touches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

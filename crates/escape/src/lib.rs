@@ -17,4 +17,5 @@ pub mod privacy;
 pub mod program;
 pub mod rules;
 pub mod sites;
+pub mod situation;
 pub mod summary;

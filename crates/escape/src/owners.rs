@@ -10,10 +10,11 @@
 
 use crate::allocators::Table;
 use crate::events::{Event, Events, Kind};
-use crate::follow::{follow_by, is_object, made_dest, Follow, Seed, Sink, Situation, Status, Value};
+use crate::follow::{follow_by, made_dest, Follow, Seed, Sink};
 use crate::places::{reached, Cell};
 use crate::privacy::Privacy;
 use crate::program::{Context, Externals};
+use crate::situation::{is_object, Situation, Status, Value};
 use flow::framework::Point;
 use mir::cfg::Cfg;
 use mir::effects::{flags, rvalue_places, stmt_places, term_places, Access, Code};

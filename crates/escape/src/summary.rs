@@ -7,10 +7,11 @@
 
 use crate::allocators::{Role, Table};
 use crate::events::{Events, Kind};
-use crate::follow::{follow, Seed, Value};
+use crate::follow::{follow, Seed};
 use crate::privacy::{is_looked_through, is_never_written};
 use crate::program::{Context, Externals};
 use crate::rules::Rule;
+use crate::situation::Value;
 use flow::framework::points;
 use flow::ranges::Range;
 use mir::cfg::Cfg;
