@@ -167,7 +167,81 @@ int by_unit(int n) { // rule: all-seen
     return n;
 }
 
+// The size is not constant: the helper is told how large the buffer is.
+static char *joined(const char *a, const char *b) {
+    size_t n = strlen(a), m = strlen(b);
+    char *text = malloc(n + m + 1); // advise: declined it is returned
+    if (!text) return NULL;
+    memcpy(text, a, n);
+    memcpy(text + n, b, m + 1);
+    return text;
+}
+
+int join(const char *a, const char *b) { // rule: told
+    char *both = joined(a, b); // advise: caller has:, sizeof
+    if (!both) return -1;
+    int r = (int)strlen(both) + both[0];
+    free(both);
+    return r;
+}
+
+// One of the callers keeps it, and the size may be zero.
+static char *held;
+static char *zeroes(size_t n) {
+    char *all = calloc(n, sizeof *all); // advise: declined it is returned
+    return all;
+}
+
+int count_zeroes(size_t n) {
+    char *z = zeroes(n); // advise: caller has: && (n) <= 
+    if (!z) return -1;
+    int r = 0;
+    for (size_t i = 0; i < n; i++) r += z[i] == 0;
+    free(z);
+    return r;
+}
+
+int hold_zeroes(size_t n) {
+    free(held);
+    held = zeroes(n);
+    return held != NULL;
+}
+
+// A copy of a string, and an element that is larger than a byte.
+static char *copied(const char *s) {
+    char *c = strdup(s); // advise: declined it is returned
+    return c;
+}
+
+int copy(const char *s) {
+    char *own = copied(s); // advise: caller has:, sizeof 
+    int r = own ? own[0] : -1;
+    free(own);
+    return r;
+}
+
+static long *numbers(int n) {
+    long *all = malloc((size_t)n * sizeof *all); // advise: declined it is returned
+    for (int i = 0; all && i < n; i++) all[i] = i;
+    return all;
+}
+
+long add(int n) {
+    long *v = numbers(n), r = 0; // advise: caller has:[32];
+    if (!v) return -1;
+    for (int i = 0; i < n; i++) r += v[i];
+    free(v);
+    return r;
+}
+
 int main(void) {
+    char many[600];
+    memset(many, 'm', sizeof many - 1);
+    many[sizeof many - 1] = 0;
+    printf("%d %d %d\n", join("ab", "cd"), join(many, "cd"), join("", many));
+    printf("%d %d %d %d\n", count_zeroes(5), count_zeroes(700), hold_zeroes(0), hold_zeroes(900));
+    free(held);
+    printf("%d %d %ld %ld %ld\n", copy("x"), copy(many), add(1), add(32), add(90));
     tallest = tall(3);
     if (tallest) printf("%d %d\n", by_tall(4), by_tall(5) + tallest->y);
     free(tallest);

@@ -63,3 +63,18 @@ void next(struct client *c, const struct option *from) {
     free(c->address);
     c->address = copy_of(from);
 }
+
+// What the field points at is larger than its type.
+struct base { int kind; };
+struct derived { struct base base; long value; };
+struct holder { struct base *any; };
+int make_any(struct holder *h) { // rule: member-size
+    h->any = malloc(sizeof(struct derived)); // advise: declined escapes
+    if (!h->any) return 0;
+    h->any->kind = 1;
+    return 1;
+}
+
+void drop_any(struct holder *h) {
+    free(h->any);
+}

@@ -5,16 +5,15 @@ use crate::recursion::Edges;
 use rustc_hash::FxHashMap;
 
 /// Declines the findings that would make a chain of calls take more than `budget` bytes more. Those
-/// that save most come first: in loops, then small ones. Calls through pointers are not seen.
+/// that save most come first: in loops, then small ones. One patch changes all calls of a helper, so
+/// they are declined together. Calls through pointers are not seen.
 pub fn keep_within(findings: &mut [Finding], edges: &Edges, budget: u64) {
     let mut added: FxHashMap<String, u64> = FxHashMap::default();
     let mut order: Vec<usize> = (0..findings.len()).collect();
     order.sort_by_key(|&n| findings.get(n).map(|f| (!f.in_loop, f.stack, n)));
     for n in order {
-        let Some(finding) = findings.get_mut(n).filter(|f| matches!(f.verdict, Verdict::Stack | Verdict::Hybrid))
-        else {
-            continue;
-        };
+        let on_stack = |f: &&mut Finding| matches!(f.verdict, Verdict::Stack | Verdict::Hybrid | Verdict::Caller);
+        let Some(finding) = findings.get_mut(n).filter(on_stack) else { continue };
         let internal = format!("{}:{}", finding.unit, finding.function);
         let key = if edges.calls.contains_key(&internal) { internal } else { finding.function.clone() };
         *added.entry(key.clone()).or_default() += finding.stack;
@@ -23,10 +22,15 @@ pub fn keep_within(findings: &mut [Finding], edges: &Edges, budget: u64) {
             if let Some(slot) = added.get_mut(&key) {
                 *slot -= finding.stack;
             }
-            finding.verdict = Verdict::Declined;
-            finding.patch = None;
-            finding.reason =
-                format!("a chain of calls would take {deepest} bytes of stack more; --stack-budget is {budget}");
+            let helper = (finding.verdict == Verdict::Caller).then(|| finding.allocator.clone());
+            let why = format!("a chain of calls would take {deepest} bytes of stack more; --stack-budget is {budget}");
+            let same = |f: &Finding| f.verdict == Verdict::Caller && Some(&f.allocator) == helper.as_ref();
+            for (_, finding) in findings.iter_mut().enumerate().filter(|(m, f)| *m == n || same(f)) {
+                finding.verdict = Verdict::Declined;
+                finding.patch = None;
+                finding.no_patch = None;
+                finding.reason.clone_from(&why);
+            }
         }
     }
 }

@@ -21,6 +21,7 @@ mod embed;
 mod sizes;
 mod tokens;
 
+use caller::always_fits;
 pub use caller::plan_callers;
 pub use embed::plan_member;
 
@@ -94,11 +95,18 @@ struct Planner<'a> {
 }
 
 /// A buffer to be declared.
+#[derive(Default)]
 struct Buffer {
     name: String,
     declaration: Fragment,
     /// The buffer as a pointer: `name`, or `&name` of a single object.
     pointer: String,
+    /// The number of its bytes, as an expression.
+    capacity: String,
+    /// Whether every object fits.
+    fixed: bool,
+    /// What the test that the object fits begins with.
+    guard: String,
     /// Whether the pointer needs a conversion where it stands beside pointers to other types.
     cast: bool,
 }
@@ -163,8 +171,8 @@ impl Planner<'_> {
         buffer: &Buffer,
         call: Tried<Fragment>,
     ) -> Tried<Fragment> {
-        let fixed = self.is_fixed();
-        let name = &buffer.name;
+        let Buffer { name, capacity, fixed, .. } = buffer;
+        let fixed = *fixed;
         let pointer = match buffer.cast {
             true => format!("(void *) {}", buffer.pointer),
             false => buffer.pointer.clone(),
@@ -178,14 +186,21 @@ impl Planner<'_> {
         };
         let either = |test: Fragment, here: Fragment| -> Tried<Fragment> {
             let call = call.clone()?;
-            Ok(Fragment::text("(").then(&test).and(" ? ").then(&here).and(" : ").then(&call).and(")"))
+            Ok(Fragment::text("(")
+                .and(&buffer.guard)
+                .then(&test)
+                .and(" ? ")
+                .then(&here)
+                .and(" : ")
+                .then(&call)
+                .and(")"))
         };
         let zeroes = || -> Tried<Fragment> {
             self.needs("memset")?;
             if !Rule::Zeroes.holds() {
                 return Ok(Fragment::text(&pointer));
             }
-            Ok(Fragment::text(&format!("memset({}, 0, sizeof {name})", buffer.pointer)))
+            Ok(Fragment::text(&format!("memset({}, 0, {capacity})", buffer.pointer)))
         };
         let all_pure = || !Rule::PureSize.holds() || arguments.iter().all(|&(lo, hi)| self.is_pure(lo, hi));
         match role {
@@ -211,25 +226,25 @@ impl Planner<'_> {
                 }
                 self.needs("strlen")?;
                 let less = if Rule::Terminator.holds() { "<" } else { "<=" };
-                either(Fragment::text("strlen(").then(&copied).and(&format!(") {less} sizeof {name}")), here)
+                either(Fragment::text("strlen(").then(&copied).and(&format!(") {less} {capacity}")), here)
             }
             Role::Allocate { size } => {
                 let bytes = pure(size as usize)?;
                 let here = Fragment::text(&format!("(void *) {}", buffer.pointer));
                 let test = match self.candidate.supposes {
                     Some(Wrap::Product) if Rule::Factor.holds() => {
-                        self.quotient(arguments.get(size as usize).copied(), name)?
+                        self.quotient(arguments.get(size as usize).copied(), capacity)?
                     }
                     Some(Wrap::Sum(k)) if Rule::Sum.holds() => {
-                        self.rest(arguments.get(size as usize).copied(), k, name)?
+                        self.rest(arguments.get(size as usize).copied(), k, capacity)?
                     }
-                    _ => Fragment::text("(").then(&bytes).and(&format!(") <= sizeof {name}")),
+                    _ => Fragment::text("(").then(&bytes).and(&format!(") <= {capacity}")),
                 };
                 either(test, here)
             }
             Role::Zeroed { count, size } if count == size => {
                 let bytes = pure(size as usize)?;
-                either(Fragment::text("(").then(&bytes).and(&format!(") <= sizeof {name}")), zeroes()?)
+                either(Fragment::text("(").then(&bytes).and(&format!(") <= {capacity}")), zeroes()?)
             }
             Role::Zeroed { count, size } => {
                 // The division keeps the overflow check of calloc.
@@ -250,7 +265,7 @@ impl Planner<'_> {
                     }
                 };
                 let (many, each) = (pure(many as usize)?, pure(each as usize)?);
-                let mut test = Fragment::text("(").then(&many).and(&format!(") <= sizeof {name}"));
+                let mut test = Fragment::text("(").then(&many).and(&format!(") <= {capacity}"));
                 if Rule::Division.holds() {
                     test = test.and(" / ").then(&each);
                 }

@@ -10,7 +10,7 @@ use crate::options::Options;
 use crate::program::{is_internal, symbol, Context};
 use crate::proof::{Inside, Wrap};
 use crate::rules::Rule;
-use crate::sites::{sites, Site, Size};
+use crate::sites::{sites, Site};
 use crate::unit::Unit;
 use flow::framework::Point;
 use flow::ranges::{returns_twice, Range, Ranges, Summaries};
@@ -25,6 +25,9 @@ const MOST_STATIC: u64 = 64 << 10;
 
 /// Intervals of parameters, by symbol: of functions all of whose callers are seen.
 pub type Parameters = FxHashMap<String, Vec<Option<Range>>>;
+
+/// Bytes at least and at most, if that is known.
+type Bytes = (Option<u64>, Option<u64>);
 
 /// The one field that has an object.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -238,7 +241,7 @@ impl Judge<'_> {
         let freed = events.any(|k| matches!(k, Kind::Freed(_)));
         let (least, most) = candidate.finding.bytes;
         if !events.unused && !events.full {
-            if let Some((reason, owner)) = self.embeds(events, most) {
+            if let Some((reason, owner)) = self.embeds(events, (least, most)) {
                 candidate.finding.verdict = Verdict::Embed;
                 candidate.finding.reason = reason;
                 candidate.owner = owner;
@@ -310,10 +313,6 @@ impl Judge<'_> {
 
     fn choose(&self, candidate: &mut Candidate, events: &Events, least: Option<u64>, most: Option<u64>) -> Option<()> {
         let options = self.options;
-        if candidate.site.entry.is_none() && candidate.site.size == Size::Unknown {
-            candidate.finding.reason = format!("`{}` makes it, of a size that is not known here", candidate.site.name);
-            return Some(());
-        }
         let has_buffer = self.has_local_buffer(&candidate.holders);
         if has_buffer {
             // A buffer on the stack with the heap for what is larger: as it should be.
@@ -380,7 +379,7 @@ impl Judge<'_> {
     /// Why the object could be a member of its owner, if it could: it is small, of one size, and
     /// either a list node beside its data, or stored in one field only, through which the program
     /// releases what is there.
-    fn embeds(&self, events: &Events, most: Option<u64>) -> Option<(String, Option<Owner>)> {
+    fn embeds(&self, events: &Events, (least, most): Bytes) -> Option<(String, Option<Owner>)> {
         most.filter(|&n| n <= self.options.hybrid_size)?;
         let mut owner: Option<Owner> = None;
         let mut again = false;
@@ -412,6 +411,11 @@ impl Judge<'_> {
             let (_, outer) = place.proj.split_last()?;
             let ty = mir::ty::prefix_ty(self.cx.program, self.body, place, outer.len()).ok()?.ty;
             let layout = types.layout(target)?;
+            // A member of the type would be too small for what the field gets, or the type is only
+            // the beginning of what is there.
+            if (least, most) != (Some(layout.size), Some(layout.size)) && Rule::MemberSize.holds() {
+                return None;
+            }
             owner = Some(Owner { name, ty, size: layout.size, align: layout.align });
         }
         let owner = owner.filter(|o| self.fields.contains(&o.name))?;

@@ -114,6 +114,8 @@ rules! {
     TextLength "text-length" "A copy of a string needs the size of that string.",
     TextUnchanged "text-unchanged" "A string that may have changed has another length.",
     Sum "sum" "A sum that may wrap is not compared, what is added to is.",
+    Told "told" "A helper is told how large the buffer is, unless every object fits.",
+    MemberSize "member-size" "A member has the size of the object.",
     Reached "reached" "A static buffer needs that no pointer leads to its function.",
 }
 

@@ -353,6 +353,80 @@ fn verify_drops_what_fails() -> Done {
     }
 }
 
+/// A program for the options: its allocators are its own.
+const POOL: &str = "#include <stddef.h>\n#include <string.h>\nvoid *pool_get(int tag, size_t n);\nvoid *pool_zeroed(size_t n, size_t m);\n\
+    char *pool_text(int tag, const char *s);\nvoid *pool_grow(void *p, size_t n);\nvoid pool_put(int tag, void *p);\n\
+    struct hooks { void *(*allocate)(size_t); } hooks;\n\
+    int got(int n) {\n    char *p = pool_get(1, 8);\n    p[0] = n;\n    n = p[0];\n    pool_put(1, p);\n    return n;\n}\n\
+    int zeroed(void) {\n    int *p = pool_zeroed(2, 4);\n    int n = p ? p[1] : 0;\n    pool_put(2, p);\n    return n;\n}\n\
+    int text(const char *s) {\n    char *p = pool_text(3, s);\n    int n = p ? p[0] : 0;\n    pool_put(3, p);\n    return n;\n}\n\
+    int grown(void) {\n    char *p = pool_get(4, 4);\n    p = pool_grow(p, 8);\n    int n = p != 0;\n    pool_put(4, p);\n    return n;\n}\n\
+    int hooked(void) {\n    char *p = hooks.allocate(6);\n    if (!p) return 0;\n    p[1] = 1;\n    int n = p[1];\n    pool_put(5, p);\n    return n;\n}\n\
+    static char *made(void) { return pool_get(6, 5); }\n\
+    char *kept;\nvoid keeps(void) { kept = made(); }\n";
+
+const ROLES: &str =
+    "pool_get allocate 1 never-fails\npool_zeroed zeroed 0 1\npool_text duplicate 1\npool_grow resize 0\n\
+    pool_put release 1\nhooks.allocate allocate 0 replaceable # a hook\n";
+
+/// Each option changes what is said as the help says, and `--deny` the status.
+#[test]
+fn options_do_what_they_say() -> Done {
+    let scratch = Scratch::new("options")?;
+    let write = |name: &str, text: &str| std::fs::write(scratch.0.join(name), text).map_err(|e| e.to_string());
+    write("a.c", POOL)?;
+    write("roles", ROLES)?;
+    let chain = "#include <stdlib.h>\nstatic int leaf(int n) {\n    char *p = malloc(40);\n    if (!p) return 0;\n    p[1] = n;\n    \
+                 n = p[1];\n    free(p);\n    return n;\n}\nint top(int n) {\n    char *p = malloc(30);\n    if (!p) return 0;\n    p[1] = n;\n    \
+                 n = leaf(p[1]);\n    free(p);\n    return n;\n}\n";
+    write("chain.c", chain)?;
+    write("none.c", "int nothing;\n")?;
+    let roles = &["--allocators", "roles", "a.c"][..];
+    // Words, status, what is said, and what is not.
+    type Case<'a> = (Vec<&'a str>, i32, &'a [&'a str], &'a [&'a str]);
+    let with = |more: &[&'static str], last: &[&'static str]| [more, last].concat();
+    let cases: Vec<Case> = vec![
+        (vec!["a.c"], 0, &["advice for 0 sites"], &[]),
+        (
+            roles.to_vec(),
+            0,
+            &[
+                "in `got`: 8 bytes",
+                "in `zeroed`: 8 bytes",
+                "hybrid (proven): `p` from `pool_text`",
+                "the program may replace `hooks.allocate`",
+                "advice for 4 sites",
+            ],
+            &["`grown`"],
+        ),
+        (with(&["--explain"], roles), 0, &["in `grown`", "it is resized"], &["`keeps`"]),
+        (with(&["--explain", "--infer-allocators"], roles), 0, &["`made` in `keeps`"], &[]),
+        (
+            with(&["--max-size", "7"], roles),
+            0,
+            &["stack (proven): `p` from `hooks.allocate`", "advice for 2 sites"],
+            &[],
+        ),
+        (vec!["chain.c"], 0, &["advice for 2 sites"], &[]),
+        (vec!["--stack-budget", "69", "--explain", "chain.c"], 0, &["advice for 1 site", "--stack-budget is 69"], &[]),
+        (vec!["--stack-budget", "70", "chain.c"], 0, &["advice for 2 sites"], &[]),
+        (vec!["--deny", "chain.c"], 1, &["advice for 2 sites"], &[]),
+        (vec!["--deny", "none.c"], 0, &["advice for 0 sites"], &[]),
+    ];
+    for (words, status, wanted, absent) in cases {
+        let mut command = lee();
+        let output = command.current_dir(&scratch.0).arg("advise").args(&words).output().map_err(|e| e.to_string())?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let missing: Vec<_> = wanted.iter().filter(|w| !said.contains(**w)).collect();
+        let wrong: Vec<_> = absent.iter().filter(|w| said.contains(**w)).collect();
+        if output.status.code() != Some(status) || !missing.is_empty() || !wrong.is_empty() {
+            let err = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("{words:?}: {}\n{said}{err}\nmissing {missing:?}, wrong {wrong:?}", output.status));
+        }
+    }
+    Ok(())
+}
+
 /// What is wrong is said in one line, with the status of wrong usage or of an error.
 #[test]
 fn wrong_usage_and_bad_files_are_told_apart() -> Done {

@@ -159,15 +159,17 @@ impl Planner<'_> {
             Verdict::Static => Fragment::text("static "),
             _ => Fragment::default(),
         };
+        let capacity = format!("sizeof {name}");
+        let guard = String::new();
         let Some(element) = element else {
             let align = if newer { "_Alignas(16) " } else { "__attribute__((aligned(16))) " };
             let declaration = storage.and(&format!("{align}char {name}[{bytes}];"));
-            return Ok(Buffer { pointer: name.clone(), name, declaration, cast: true });
+            return Ok(Buffer { pointer: name.clone(), capacity, fixed, guard, name, declaration, cast: true });
         };
         let exact = finding.bytes.0 == finding.bytes.1;
         if fixed && exact && bytes == element.size && element.size > 1 {
             let declaration = storage.then(&element.text).and(&format!(" {name};"));
-            return Ok(Buffer { pointer: format!("&{name}"), name, declaration, cast: false });
+            return Ok(Buffer { pointer: format!("&{name}"), capacity, fixed, guard, name, declaration, cast: false });
         }
         let count = if fixed { bytes.div_ceil(element.size) } else { bytes / element.size };
         if count == 0 {
@@ -180,7 +182,7 @@ impl Planner<'_> {
             _ => Fragment::text(&count.to_string()),
         };
         let declaration = storage.then(&element.text).and(&format!(" {name}[")).then(&length).and("];");
-        Ok(Buffer { pointer: name.clone(), name, declaration, cast: false })
+        Ok(Buffer { pointer: name.clone(), capacity, fixed, guard, name, declaration, cast: false })
     }
 
     /// The type that the variable points at, as its declaration spells it.
@@ -244,7 +246,11 @@ impl Planner<'_> {
     }
 
     pub(super) fn is_fixed(&self) -> bool {
-        self.candidate.finding.verdict != Verdict::Hybrid
+        match self.candidate.finding.verdict {
+            Verdict::Hybrid => false,
+            Verdict::Caller => always_fits(self.candidate),
+            _ => true,
+        }
     }
 
     /// The stars of this declarator; `None` if it has more than stars.

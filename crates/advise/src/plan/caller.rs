@@ -1,9 +1,10 @@
 //! The edits of `caller`: a helper takes the memory of its caller instead of asking the heap.
 //!
-//! The helper gets one parameter more, so all its declarations and calls change at once, and every
-//! one of them must be seen: the helper is internal, and each place that names it is its
-//! definition, a declaration, or a call. A call whose object is not freed by the function that
-//! calls passes null, and gets an object of the heap as before.
+//! The helper gets one parameter more, and a second one, the size of the buffer, unless every
+//! object surely fits. So all its declarations and calls change at once, and every one of them must
+//! be seen: the helper is internal, and each place that names it is its definition, a declaration,
+//! or a call. A call whose object is not freed by the function that calls passes null, and gets an
+//! object of the heap as before.
 
 use super::*;
 use crate::program::{is_internal, symbol};
@@ -33,29 +34,51 @@ pub fn plan_callers(
     let called = unit.program.bodies.iter().flat_map(|b| &b.blocks).flat_map(|b| &b.stmts);
     let called = called.filter_map(|s| s.kind.called()).filter(|f| symbol(&unit.program, f).as_deref() == Some(helper));
     let others = called.count().checked_sub(calls.len()).ok_or("its calls are not all seen")?;
-    let fixed = |c: &&Candidate| c.finding.bytes.1.is_some_and(|n| n.max(1) == c.finding.stack);
-    if !calls.iter().all(fixed) {
-        return Err(format!("its size is not fixed, so `{helper}` would have to be told how large the buffer is"));
-    }
     let inner = Planner::new(unit, source, origins, own, taken)?;
-    let parameter = inner.fresh_name();
-    let mut names = [taken, std::slice::from_ref(&parameter)].concat();
-    let mut changes = inner.helper(helper, &parameter, &calls, others)?;
+    let lent = Lent { pointer: inner.fresh_name(), size: inner.fresh_named("buffer_size") };
+    let sized = !calls.iter().all(|c| always_fits(c)) && Rule::Told.holds();
+    let mut names = [taken, std::slice::from_ref(&lent.pointer)].concat();
+    if sized {
+        names.push(lent.size.clone());
+    }
+    let mut changes = inner.helper(helper, &lent, sized, &calls, others)?;
     for call in &calls {
         let mut candidate = (*call).clone();
         candidate.align = candidate.align.max(own.align);
-        let (more, name) = Planner::new(unit, source, origins, &candidate, &names)?.call(newer)?;
+        let (more, name) = Planner::new(unit, source, origins, &candidate, &names)?.call(newer, sized)?;
         changes.extend(more);
         names.push(name);
     }
     ordered(changes, names.split_off(taken.len()))
 }
 
+/// Whether the buffer that a call of a helper passes has room for every object.
+pub(super) fn always_fits(call: &Candidate) -> bool {
+    call.finding.bytes.1.is_some_and(|n| n.max(1) <= call.finding.stack)
+}
+
+/// Names of the parameters that a helper gets.
+struct Lent {
+    /// The buffer.
+    pointer: String,
+    /// Its size in bytes.
+    size: String,
+}
+
 impl Planner<'_> {
     /// The changes of the helper itself: its site, its definition, its declarations, and the calls
     /// that need an object of the heap, as many as `others`; they pass null. `calls`: those that
-    /// will pass a buffer.
-    fn helper(&self, helper: &str, parameter: &str, calls: &[&Candidate], others: usize) -> Tried<Vec<Change>> {
+    /// will pass a buffer. `sized`: with its size.
+    fn helper(
+        &self,
+        helper: &str,
+        lent: &Lent,
+        sized: bool,
+        calls: &[&Candidate],
+        others: usize,
+    ) -> Tried<Vec<Change>> {
+        let parameter = &lent.pointer;
+        let some_pass_none = others > 0 && Rule::AllCallers.holds();
         let entry =
             self.candidate.site.entry.ok_or_else(|| format!("`{helper}` does not make the object by itself"))?;
         let (lo, hi) = self.bare(self.range(self.candidate.site.span));
@@ -64,6 +87,20 @@ impl Planner<'_> {
             return Err("its size has effects, which would be lost".into());
         }
         let value = match (entry.role, arguments.as_slice()) {
+            _ if sized => {
+                // An object of no bytes would fit where there is no buffer.
+                let guard = if some_pass_none { format!("{parameter} && ") } else { String::new() };
+                let buffer = Buffer {
+                    name: parameter.clone(),
+                    declaration: Fragment::default(),
+                    pointer: parameter.clone(),
+                    capacity: lent.size.clone(),
+                    fixed: false,
+                    guard,
+                    cast: false,
+                };
+                self.value(entry.role, &arguments, &buffer, self.copied(lo, hi))?
+            }
             (Role::Allocate { .. }, _) => Fragment::text(parameter),
             (Role::Zeroed { .. }, bytes @ ([_] | [_, _])) => {
                 self.needs("memset")?;
@@ -75,7 +112,7 @@ impl Planner<'_> {
             }
             _ => return Err(format!("`{helper}` makes a copy of a string")),
         };
-        let value = match others > 0 && Rule::AllCallers.holds() {
+        let value = match some_pass_none && !sized {
             true => {
                 let test = Fragment::text(&format!("({parameter} ? ")).then(&value);
                 test.and(" : ").then(&self.copied(lo, hi)?).and(")")
@@ -85,6 +122,10 @@ impl Planner<'_> {
         let (from, to) = self.extent(lo, hi)?;
         let edit = Edit { lo: from, hi: to, text: value.raw };
         let mut changes = vec![Change { lo, hi, expanded: value.expanded, edit }];
+        let (parameters, none) = match sized {
+            true => (format!("void *{parameter}, unsigned long {}", lent.size), "0, 0"),
+            false => (format!("void *{parameter}"), "0"),
+        };
         let mut found = 0;
         let starts: Vec<usize> = calls.iter().map(|c| self.bare(self.range(c.site.span)).0).collect();
         let mut depth = 0i32;
@@ -97,9 +138,9 @@ impl Planner<'_> {
                     let close = (self.spelled(t + 1) == "(").then(|| self.closing(t + 1)).flatten().ok_or_else(odd)?;
                     if depth > 0 {
                         found += 1;
-                        changes.push(self.with_argument(t + 1, close, "0")?);
+                        changes.push(self.with_argument(t + 1, close, none)?);
                     } else if matches!(self.spelled(close + 1), "{" | ";") {
-                        changes.push(self.with_parameter(t + 1, close, parameter)?);
+                        changes.push(self.with_parameter(t + 1, close, &parameters)?);
                     } else {
                         return Err(odd());
                     }
@@ -114,8 +155,8 @@ impl Planner<'_> {
         Ok(changes)
     }
 
-    /// One parameter more between the parentheses.
-    fn with_parameter(&self, open: usize, close: usize, name: &str) -> Tried<Change> {
+    /// More parameters between the parentheses.
+    fn with_parameter(&self, open: usize, close: usize, more: &str) -> Tried<Change> {
         let text = |t: usize| self.raw_of(t).and_then(|n| self.origins.file.tokens.get(n));
         let made_by_macro = "a macro makes the helper's parameters";
         let last = self.spelled(close - 1);
@@ -124,17 +165,17 @@ impl Planner<'_> {
         }
         if close == open + 2 && last == "void" {
             let token = text(open + 1).ok_or(made_by_macro)?;
-            let new = Fragment::text(&format!("void *{name}"));
+            let new = Fragment::text(more);
             let edit = Edit { lo: token.lo, hi: token.hi, text: new.raw };
             return Ok(Change { lo: open + 1, hi: open + 2, expanded: new.expanded, edit });
         }
         let token = text(close).ok_or(made_by_macro)?;
-        let new = Fragment::text(&format!(", void *{name}"));
+        let new = Fragment::text(&format!(", {more}"));
         let edit = Edit { lo: token.lo, hi: token.lo, text: new.raw };
         Ok(Change { lo: close, hi: close, expanded: new.expanded, edit })
     }
 
-    /// One argument more between the parentheses.
+    /// More arguments between the parentheses.
     fn with_argument(&self, open: usize, close: usize, text: &str) -> Tried<Change> {
         let last = self.raw_of(close).and_then(|n| self.origins.file.tokens.get(n)).ok_or("a macro makes the call")?;
         let comma = if close == open + 1 { "" } else { ", " };
@@ -145,12 +186,16 @@ impl Planner<'_> {
 
     /// The changes of one call: a buffer is declared and passed, and what is not in the heap any
     /// more is not released. Also the buffer's name.
-    fn call(&self, newer: bool) -> Tried<(Vec<Change>, String)> {
+    fn call(&self, newer: bool, sized: bool) -> Tried<(Vec<Change>, String)> {
         let (lo, hi) = self.bare(self.range(self.candidate.site.span));
         self.arguments(lo, hi)?;
         let home = self.home(lo)?;
         let buffer = self.buffer(Role::Allocate { size: 0 }, &[], home.declarator, newer)?;
-        let mut changes = vec![self.with_argument(lo + 1, hi - 1, &buffer.pointer)?];
+        let passed = match sized {
+            true => format!("{}, {}", buffer.pointer, buffer.capacity),
+            false => buffer.pointer.clone(),
+        };
+        let mut changes = vec![self.with_argument(lo + 1, hi - 1, &passed)?];
         for &(span, other) in &self.candidate.frees {
             changes.push(self.release(span, other, &buffer)?);
         }

@@ -124,9 +124,7 @@ impl Planner<'_> {
         let (lo, hi) = self.bare(self.range(span));
         let (_, end) = *self.arguments(lo, hi)?.last().ok_or("a release has no argument")?;
         self.path(end, field).ok_or("it is not released by a plain name of its field")?;
-        let nothing =
-            Buffer { name: String::new(), declaration: Fragment::default(), pointer: String::new(), cast: false };
-        self.release(span, false, &nothing)
+        self.release(span, false, &Buffer::default())
     }
 
     /// The first token of `name->name[i].field` that ends before `end`.

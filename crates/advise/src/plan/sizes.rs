@@ -4,16 +4,16 @@ use super::*;
 
 impl Planner<'_> {
     /// The test that a size `count * sizeof x`, which may wrap, fits: of the count.
-    pub(super) fn quotient(&self, argument: Option<(usize, usize)>, name: &str) -> Tried<Fragment> {
+    pub(super) fn quotient(&self, argument: Option<(usize, usize)>, capacity: &str) -> Tried<Fragment> {
         let cannot = || "its size is a product that may wrap, and has no `sizeof` for a factor".to_string();
         let (lo, hi) = argument.ok_or_else(cannot)?;
         let (count, each) = self.factors(lo, hi).ok_or_else(cannot)?;
         let (count, each) = (self.copied(count.0, count.1)?, self.copied(each.0, each.1)?);
-        Ok(Fragment::text("(").then(&count).and(&format!(") <= sizeof {name} / ")).then(&each))
+        Ok(Fragment::text("(").then(&count).and(&format!(") <= {capacity} / ")).then(&each))
     }
 
     /// The test that a size `count + k`, which may wrap, fits: of the count.
-    pub(super) fn rest(&self, argument: Option<(usize, usize)>, k: i128, name: &str) -> Tried<Fragment> {
+    pub(super) fn rest(&self, argument: Option<(usize, usize)>, k: i128, capacity: &str) -> Tried<Fragment> {
         let cannot = || "its size is a sum that may wrap, and its count is not written by itself".to_string();
         // More than half of the buffer might be more than what it has in whole elements.
         if k * 2 > i128::from(self.candidate.finding.stack) {
@@ -27,7 +27,7 @@ impl Planner<'_> {
             _ => return Err(cannot()),
         };
         let (count, added) = (self.copied(count.0, count.1)?, self.copied(added.0, added.1)?);
-        let test = Fragment::text("(").then(&count).and(&format!(") <= sizeof {name} - "));
+        let test = Fragment::text("(").then(&count).and(&format!(") <= {capacity} - "));
         let one_token = added.expanded.len() == 1;
         Ok(if one_token { test.then(&added) } else { test.and("(").then(&added).and(")") })
     }
