@@ -8,6 +8,34 @@ use mir::ir::*;
 use std::rc::Rc;
 use typing::types::*;
 
+/// C's operator of a builtin that updates a place in one step, which its first argument points to.
+/// `ty` is what the place holds: clang has no `+=` for pointers, and a wrong one for `_Bool`.
+fn update(operator: &str, ty: &TyKind, place: &str, value: &[String]) -> Option<String> {
+    let (binary, value, after) = match (operator.strip_suffix('='), value) {
+        (Some(binary), [value]) => (binary, value.as_str(), true),
+        (None, []) if operator == "++" => ("+", "1", false),
+        (None, []) if operator == "--" => ("-", "1", false),
+        _ => return None,
+    };
+    // 5 is `__ATOMIC_SEQ_CST`.
+    Some(match ty {
+        TyKind::Ptr(_) => {
+            let name = if after { "add_fetch" } else { "fetch_add" };
+            let sign = if binary == "-" { "-" } else { "" };
+            let bytes = format!("{sign}(unsigned long)({value}) * sizeof(**({place}))");
+            format!("(void *)__atomic_{name}((unsigned long *)({place}), {bytes}, 5)")
+        }
+        TyKind::Bool => {
+            let swap = format!("__atomic_compare_exchange_n((_Bool *)({place}), &lee__old, lee__new, 0, 5, 5)");
+            let result = if after { "lee__new" } else { "lee__old" };
+            let first = "_Bool lee__old = 0, lee__new;";
+            format!("({{ {first} do lee__new = lee__old {binary} {value}; while (!{swap}); {result}; }})")
+        }
+        _ if after => format!("(*{place} {operator} {value})"),
+        _ => format!("(*{place}){operator}"),
+    })
+}
+
 impl Emitter<'_, '_> {
     /// A call statement.
     pub fn call(&mut self, dest: Option<&Place>, callee: &Callee, args: &[Operand], ty: Ty) {
@@ -42,22 +70,29 @@ impl Emitter<'_, '_> {
         let outs = self.result_words(ret);
         // After the named parameters, as prototypes have them: what goes through `...` is last.
         words.splice(named..named, outs.iter().map(|name| format!("&{name}")));
-        let text = match callee {
-            Callee::Start(func) => self.start(func, &words),
-            Callee::Spawn(func, question) => self.spawn(func, *question, &words),
-            Callee::Direct(_) | Callee::Builtin(_) | Callee::Pointer(_) => {
-                let through = signature.as_ref().and_then(|s| self.foreign(callee, &function, args, s, consts));
-                let words = words.join(", ");
-                match through {
-                    // Here, not in a function: a trap in C code is reported at the line of the
-                    // call.
-                    Some((far, by_pointer)) => {
-                        let lead = if by_pointer { function.as_str() } else { "" };
-                        let comma = if by_pointer && !words.is_empty() { ", " } else { "" };
-                        let near = format!("{function}({words})");
-                        format!("(LEE_LIKELY(!lee_on_task_stack) ? {near} : {far}({lead}{comma}{words}))")
+        let text = 'text: {
+            match callee {
+                Callee::Start(func) => self.start(func, &words),
+                Callee::Spawn(func, question) => self.spawn(func, *question, &words),
+                Callee::Direct(_) | Callee::Builtin(_) | Callee::Pointer(_) => {
+                    let through = signature.as_ref().and_then(|s| self.foreign(callee, &function, args, s, consts));
+                    if let (Callee::Builtin(name), [place, value @ ..]) = (callee, words.as_slice()) {
+                        if let Some(text) = update(name.as_str(), self.unit.types.kind(ret), place, value) {
+                            break 'text text;
+                        }
                     }
-                    None => format!("{function}({words})"),
+                    let words = words.join(", ");
+                    match through {
+                        // Here, not in a function: a trap in C code is reported at the line of the
+                        // call.
+                        Some((far, by_pointer)) => {
+                            let lead = if by_pointer { function.as_str() } else { "" };
+                            let comma = if by_pointer && !words.is_empty() { ", " } else { "" };
+                            let near = format!("{function}({words})");
+                            format!("(LEE_LIKELY(!lee_on_task_stack) ? {near} : {far}({lead}{comma}{words}))")
+                        }
+                        None => format!("{function}({words})"),
+                    }
                 }
             }
         };

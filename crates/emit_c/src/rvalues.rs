@@ -155,7 +155,7 @@ impl Emitter<'_, '_> {
     }
 
     fn binary(&mut self, op: BinOp, a: &Operand, b: &Operand, ty: Ty) -> Ex {
-        let operator = operator(op);
+        let operator = op.in_c();
         if mir::ty::is_comparison(op) {
             return self.compare(operator, a, b);
         }
@@ -206,7 +206,7 @@ impl Emitter<'_, '_> {
             let cast = self.unit.c.cast(ty);
             return left.binary("<<", &right).cast(&cast);
         }
-        let result = left.binary(operator(op), &right);
+        let result = left.binary(op.in_c(), &right);
         self.narrow(result, ty)
     }
 
@@ -539,26 +539,4 @@ fn asked(test: &str, typed: Ex, plain: Ex) -> Ex {
 /// Whether the value is the same wherever it is written.
 fn is_steady(e: &Ex) -> bool {
     e.atom && !e.deps.memory
-}
-
-/// C's spelling of an operator.
-fn operator(op: BinOp) -> &'static str {
-    match op {
-        BinOp::Mul => "*",
-        BinOp::Div => "/",
-        BinOp::Rem => "%",
-        BinOp::Add => "+",
-        BinOp::Sub => "-",
-        BinOp::Shl => "<<",
-        BinOp::Shr => ">>",
-        BinOp::BitAnd => "&",
-        BinOp::BitXor => "^",
-        BinOp::BitOr => "|",
-        BinOp::Lt => "<",
-        BinOp::Gt => ">",
-        BinOp::Le => "<=",
-        BinOp::Ge => ">=",
-        BinOp::Eq => "==",
-        BinOp::Ne => "!=",
-    }
 }

@@ -477,6 +477,9 @@ impl<'t> Lower<'t, '_> {
         want: bool,
     ) -> Option<Operand> {
         let right = self.operand_before(value, &[place]);
+        if self.updates_at_once(place) {
+            return Some(self.update(place, &format!("{}=", op.in_c()), Some(right)));
+        }
         let access = self.place(place, Use::Read);
         let old = self.value_of(&access);
         let ty = self.value_ty(place.ty.ty);
@@ -495,6 +498,15 @@ impl<'t> Lower<'t, '_> {
 
     /// `++`, `--`; gives the new value (prefix) or the old one.
     pub fn inc_dec(&mut self, place: &'t Expr, up: bool, prefix: bool, want: bool) -> Option<Operand> {
+        if self.updates_at_once(place) {
+            let sign = if up { "+" } else { "-" };
+            return Some(if prefix {
+                let one = self.int(1, self.common().int);
+                self.update(place, &format!("{sign}="), Some(one))
+            } else {
+                self.update(place, &format!("{sign}{sign}"), None)
+            });
+        }
         let access = self.place(place, Use::Read);
         let mut old = self.value_of(&access);
         let ty = self.value_ty(place.ty.ty);
@@ -520,6 +532,32 @@ impl<'t> Lower<'t, '_> {
         } else {
             result
         }
+    }
+
+    /// Whether `op=`, `++` and `--` read and write the place in one step, which no other thread comes
+    /// between (C11 6.5.16.2p3). Threads are foreign code's: checked code has none, tasks of a
+    /// process never run at once.
+    fn updates_at_once(&self, place: &Expr) -> bool {
+        place.ty.quals.is_atomic && self.checks_off() && !self.is_fat(place.ty.ty)
+    }
+
+    /// The C compiler's own operator on a place: `+=` with a value, which gives what is stored, or
+    /// `++` without one, which gives what was there.
+    fn update(&mut self, place: &'t Expr, operator: &str, value: Option<Operand>) -> Operand {
+        let access = self.place(place, Use::Read);
+        self.take_address(&access.place);
+        let to = self.thin_to(access.qty);
+        let address = self.temp_of(Rvalue::AddrOf(access.place), to);
+        let ty = place.ty.ty;
+        let mut params = vec![ParamTy::new(to)];
+        params.extend(value.as_ref().map(|v| ParamTy::new(self.operand_ty(v))));
+        let args = std::iter::once(address).chain(value).collect();
+        let func = FuncTy::new(ty, params, Abi::C);
+        let func = self.program.types.intern(TyKind::Func(std::rc::Rc::new(func)));
+        let result = self.temp(ty);
+        let callee = Callee::Builtin(source::Symbol::new(operator));
+        self.emit(StmtKind::Call { dest: Some(Place::local(result)), callee, args, ty: func });
+        Operand::local(result)
     }
 
     /// What a place holds, a counted field with its bounds.

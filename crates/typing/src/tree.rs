@@ -580,6 +580,30 @@ pub enum BinOp {
 }
 
 impl BinOp {
+    /// C's spelling of the operator.
+    pub fn in_c(self) -> &'static str {
+        match self {
+            BinOp::Mul => "*",
+            BinOp::Div => "/",
+            BinOp::Rem => "%",
+            BinOp::Add => "+",
+            BinOp::Sub => "-",
+            BinOp::Shl => "<<",
+            BinOp::Shr => ">>",
+            BinOp::BitAnd => "&",
+            BinOp::BitXor => "^",
+            BinOp::BitOr => "|",
+            BinOp::Lt => "<",
+            BinOp::Gt => ">",
+            BinOp::Le => "<=",
+            BinOp::Ge => ">=",
+            BinOp::Eq => "==",
+            BinOp::Ne => "!=",
+        }
+    }
+}
+
+impl BinOp {
     /// What the operator says of two values, if it is a comparison.
     pub fn compare<T: PartialOrd>(self, a: &T, b: &T) -> Option<bool> {
         match self {
