@@ -8,8 +8,9 @@
  * An end that is in a message on its way is on no list. Its own queue is empty then: contracts let an end be sent only when it is its turn to send,
  * so the release of what was not received goes no deeper.
  *
- * An end that a task waits for names the task (`waiter`). Whoever changes the head of an end's queue wakes that task, which looks at
- * all of its ends again. An end in a set tells the set (endpoint_set.c), which names the task. */
+ * An end that a task waits for names the task (`waiter`). Whoever changes the head of an end's queue
+ * wakes that task, which looks at its ends again. An end in a set tells the set (endpoint_set.c), and
+ * one that a select keeps that (select.c); these name the task. */
 #include "process.h"
 
 #ifndef LEE_NO_GC
@@ -30,15 +31,6 @@
 #include "text.h"
 #include "worker.h"
 
-struct channel {
-    const struct lee_contract *contract;
-    uint32_t stride; /* bytes from a place to the next */
-    uint32_t open;   /* ends */
-    size_t bytes;
-    struct channel *next; /* of the free ones */
-    struct lee_endpoint ends[2];
-};
-
 enum { NUMBER_BYTES = 8, KEPT_BYTES = 256, KEPT_MOST = 1024 };
 
 /* Free channels of at most KEPT_BYTES, which have that size. */
@@ -47,25 +39,16 @@ static _Thread_local struct {
     size_t count;
 } kept;
 
-static struct lee_endpoint *peer_of(const struct lee_endpoint *end) {
-    struct channel *channel = end->channel;
-    ptrdiff_t apart = end == channel->ends ? 1 : -1;
-    return (struct lee_endpoint *)(uintptr_t)(end + apart);
-}
-
 static unsigned char *place_of(const struct lee_endpoint *end, uint32_t number) {
     uint32_t at = end->first + number;
     return end->places + (size_t)(at < end->most ? at : at - end->most) * end->channel->stride;
 }
 
-/* Of the head. */
-static inline unsigned char *head_place(const struct lee_endpoint *end) {
-    return end->places + (size_t)end->first * end->channel->stride;
-}
-
 static void leave_place(struct lee_endpoint *end) {
     end->first = end->first + 1 == end->most ? 0 : end->first + 1;
     end->held--;
+    if (__builtin_expect(end->told == LEE_TELLS_SELECT, 0))
+        lee_select_notice(end->column);
 }
 
 static void leave_first(void *end) {
@@ -74,23 +57,54 @@ static void leave_first(void *end) {
 
 /* --- who waits -------------------------------------------------------------------------------- */
 
+/* The task waits for the end alone, or, null, does no longer. */
+static inline void await(struct lee_endpoint *end, struct lee_task *task) {
+    if (__builtin_expect(end->told == LEE_TELLS_SELECT, 0))
+        lee_select_await(end->column, task);
+    else
+        end->waiter = task;
+}
+
+static inline void await_set(struct lee_set *set, struct lee_task *task) {
+    if (set->column != NULL)
+        lee_select_await(set->column, task);
+    else
+        set->waiter = task;
+}
+
+static inline void await_all(struct lee_waited *waited, struct lee_task *task) {
+    if (waited->kept != NULL) {
+        lee_select_await_all(waited->kept, task);
+        return;
+    }
+    for (unsigned i = 0; i < waited->count; i++)
+        await(waited->ends[i], task);
+    for (unsigned i = 0; i < waited->set_count; i++)
+        await_set(waited->sets[i], task);
+}
+
 /* The task no longer waits; it may be ended before it runs again. What it waited for is on its
  * stack, which is still there, and its ends are still open. */
 static void leave(struct lee_task *task) {
     struct lee_waited *waited = task->outside;
-    for (unsigned i = 0; i < waited->count; i++) {
-        if (waited->ends[i]->waiter == task)
-            waited->ends[i]->waiter = NULL;
-    }
-    for (unsigned i = 0; i < waited->set_count; i++)
-        waited->sets[i]->waiter = NULL;
+    await_all(waited, NULL);
     lee_timer_clear(&waited->timer);
     task->outside = NULL;
     task->leave = NULL;
 }
 
-static void resume(struct lee_task *task) {
-    leave(task);
+/* The same of one that waits for one end only, which is its `outside`. */
+static void leave_end(struct lee_task *task) {
+    await(task->outside, NULL);
+    task->outside = NULL;
+    task->leave = NULL;
+}
+
+static inline void resume(struct lee_task *task) {
+    if (__builtin_expect(task->leave == leave_end, 1))
+        leave_end(task);
+    else
+        leave(task);
     lee_task_resume(task);
 }
 
@@ -102,14 +116,19 @@ static void wake(const struct lee_endpoint *end) {
     struct lee_task *task = end->waiter;
     if (task == NULL)
         return;
-    if (end->in_set) {
+    struct lee_column *column = end->told == LEE_TELLS_SELECT ? end->column : NULL;
+    if (end->told == LEE_TELLS_SET) {
         struct lee_set *set = end->member->set;
         lee_set_notice(end->member);
+        column = set->column;
         task = set->waiter;
-        if (task == NULL)
-            return;
+    } else if (column != NULL) {
+        lee_select_notice(column);
     }
-    resume(task);
+    if (column != NULL)
+        task = lee_select_waiter(column);
+    if (task != NULL)
+        resume(task);
 }
 
 /* --- making and closing ------------------------------------------------------------------------------------------------ */
@@ -146,6 +165,8 @@ static void end_of_way(struct lee_endpoint *end) {
 }
 
 static void unlink_end(struct lee_endpoint *end) {
+    if (__builtin_expect(end->told == LEE_TELLS_SELECT, 0))
+        lee_select_forget(end->column);
     if (end->owner == NULL) {
         end_of_way(end);
         return;
@@ -254,7 +275,7 @@ void lee_channel_close(struct lee_endpoint *end) {
     if (--channel->open == 0)
         give_block(channel);
     else
-        wake(peer_of(end));
+        wake(lee_peer_of(end));
     lee_unlock();
 }
 
@@ -341,7 +362,7 @@ static _Noreturn void fault(const struct lee_site *site, const struct lee_endpoi
 static inline __attribute__((always_inline)) void send(struct lee_endpoint *end, int32_t message, const void *arguments, size_t bytes) {
     if (__builtin_expect(end == NULL, 0))
         lee_fault_null(NULL);
-    struct lee_endpoint *to = peer_of(end);
+    struct lee_endpoint *to = lee_peer_of(end);
     const struct lee_contract *contract = end->channel->contract;
     /* Contracts are checked so that this cannot be: a place is there for each message that can be on its way. */
     if (__builtin_expect(to->held == to->most || message <= 0 || (uint32_t)message > contract->messages || bytes > end->channel->stride - NUMBER_BYTES, 0))
@@ -380,36 +401,30 @@ void lee_channel_send(struct lee_endpoint *end, int32_t message, const void *arg
 }
 
 bool lee_channel_awaits(const struct lee_task *task, struct lee_awaited *what) {
-    if (task->leave != leave)
+    const struct lee_waited *waited = task->leave == leave ? task->outside : NULL;
+    const struct lee_endpoint *peer = task->leave == leave_end ? lee_peer_of(task->outside) : NULL;
+    if (waited == NULL && peer == NULL)
         return false;
-    const struct lee_waited *waited = task->outside;
-    const struct lee_endpoint *peer = NULL;
-    for (unsigned i = 0; i < waited->count && (peer == NULL || peer->owner == NULL); i++)
-        peer = peer_of(waited->ends[i]);
-    for (unsigned i = 0; i < waited->set_count && (peer == NULL || peer->owner == NULL); i++) {
+    for (unsigned i = 0; waited != NULL && i < waited->count && (peer == NULL || peer->owner == NULL); i++)
+        peer = lee_peer_of(waited->ends[i]);
+    for (unsigned i = 0; waited != NULL && i < waited->set_count && (peer == NULL || peer->owner == NULL); i++) {
         const struct lee_member *idle = waited->sets[i]->lists[0].first;
-        peer = idle == NULL ? NULL : peer_of(idle->end);
+        peer = idle == NULL ? NULL : lee_peer_of(idle->end);
     }
     if (peer != NULL)
         *what = (struct lee_awaited){.process = peer->owner, .contract = peer->channel->contract->name};
     return true;
 }
 
-static inline int32_t head_of(const struct lee_endpoint *end) {
-    if (__builtin_expect(end->held > 0, 1))
-        return *(const int32_t *)(const void *)head_place(end);
-    return peer_of(end)->closed ? LEE_CLOSED : LEE_EMPTY;
-}
-
 int32_t lee_channel_head(const struct lee_endpoint *end) {
     lee_lock();
-    int32_t head = head_of(end);
+    int32_t head = lee_head_of(end);
     lee_unlock();
     return head;
 }
 
 static inline void take(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
-    unsigned char *place = head_place(end);
+    unsigned char *place = lee_head_place(end);
     if (end->held == 0 || *(const int32_t *)(const void *)place != message || bytes > end->channel->stride - NUMBER_BYTES)
         fault(NULL, end, "receive: ", message, " is not there, in a channel of ");
     copy(arguments, place + NUMBER_BYTES, bytes);
@@ -443,25 +458,16 @@ void lee_channel_wait(struct lee_waited *waited, int64_t deadline) {
     waited->task = self;
     waited->timer.set = false;
     lee_task_may_wait();
-    for (unsigned i = 0; i < waited->count; i++)
-        waited->ends[i]->waiter = self;
-    for (unsigned i = 0; i < waited->set_count; i++)
-        waited->sets[i]->waiter = self;
+    await_all(waited, self);
     if (deadline != LEE_FOR_EVER)
         lee_timer_set(&waited->timer, deadline, end_by_time);
     lee_task_park(waited, leave);
 }
 
-static void wait_until(struct lee_endpoint *const *ends, unsigned count, int64_t deadline) {
-    struct lee_waited waited;
-    waited.ends = ends;
-    waited.count = count;
-    waited.set_count = 0;
-    lee_channel_wait(&waited, deadline);
-}
-
-static void wait_for(struct lee_endpoint *const *ends, unsigned count) {
-    wait_until(ends, count, LEE_FOR_EVER);
+void lee_channel_wait_end(struct lee_endpoint *end) {
+    lee_task_may_wait();
+    await(end, lee_process->tasks.running);
+    lee_task_park(end, leave_end);
 }
 
 static inline __attribute__((always_inline)) void receive(const struct lee_site *site, struct lee_endpoint *end, int32_t message,
@@ -469,8 +475,8 @@ static inline __attribute__((always_inline)) void receive(const struct lee_site 
     int32_t head;
     if (end == NULL)
         lee_fault_null(site);
-    while ((head = head_of(end)) == LEE_EMPTY)
-        wait_for(&end, 1);
+    while ((head = lee_head_of(end)) == LEE_EMPTY)
+        lee_channel_wait_end(end);
     if (head == LEE_CLOSED)
         fault(site, end, "receive: the other end was closed before ", message, " came, in a channel of ");
     if (head != message)
@@ -490,108 +496,6 @@ void lee_channel_receive(const struct lee_site *site, struct lee_endpoint *end, 
         receive_locked(site, end, message, arguments, bytes);
     else
         receive(site, end, message, arguments, bytes);
-}
-
-enum { TAKEN, POSSIBLE, GONE };
-
-static int state_of(struct lee_endpoint *const *ends, unsigned count, const int32_t *pattern) {
-    int state = TAKEN;
-    for (unsigned i = 0; i < count; i++) {
-        if (pattern[i] == LEE_EMPTY)
-            continue;
-        int32_t head = head_of(ends[i]);
-        if (head == LEE_EMPTY)
-            state = POSSIBLE;
-        else if (head != pattern[i])
-            return GONE;
-    }
-    return state;
-}
-
-enum { WAIT = -2, NEVER = -1 };
-
-/* The same of one end. */
-static inline int choose_of_one(const struct lee_endpoint *end, const int32_t *patterns, unsigned cases) {
-    int found = NEVER;
-    int32_t head = head_of(end);
-    for (unsigned c = 0; c < cases; c++) {
-        if (patterns[c] == head || patterns[c] == LEE_EMPTY)
-            return (int)c;
-        if (head == LEE_EMPTY)
-            found = WAIT;
-    }
-    return found;
-}
-
-/* The case that can be taken; WAIT if one may be later; NEVER. */
-static int choose(struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns, unsigned cases) {
-    int found = NEVER;
-    for (unsigned c = 0; c < cases; c++) {
-        int state = state_of(ends, count, &patterns[(size_t)c * count]);
-        if (state == TAKEN)
-            return (int)c;
-        if (state == POSSIBLE)
-            found = WAIT;
-    }
-    return found;
-}
-
-static void want_ends(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count) {
-    for (unsigned i = 0; i < count; i++) {
-        if (ends[i] == NULL)
-            lee_fault_null(site);
-    }
-}
-
-static inline __attribute__((always_inline)) int select_from(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
-                       unsigned cases, bool has_default) {
-    want_ends(site, ends, count);
-    for (;;) {
-        int found = count == 1 ? choose_of_one(ends[0], patterns, cases) : choose(ends, count, patterns, cases);
-        if (found == NEVER && !has_default)
-            lee_fault_message(site, "receive: no case can match any more");
-        if (found != WAIT)
-            return found;
-        wait_for(ends, count);
-    }
-}
-
-static __attribute__((noinline)) int select_locked(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count,
-                                                   const int32_t *patterns, unsigned cases, bool has_default) {
-    lee_lock_many();
-    int found = select_from(site, ends, count, patterns, cases, has_default);
-    lee_unlock_many();
-    return found;
-}
-
-int lee_channel_select(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
-                       unsigned cases, bool has_default) {
-    return __builtin_expect(lee_many, 0) ? select_locked(site, ends, count, patterns, cases, has_default)
-                                         : select_from(site, ends, count, patterns, cases, has_default);
-}
-
-int64_t lee_channel_deadline(int64_t milliseconds) {
-    int64_t time;
-    return lee_deadline(__builtin_mul_overflow(milliseconds, 1000000, &time) ? milliseconds < 0 ? 0 : INT64_MAX : time);
-}
-
-int lee_channel_select_for(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
-                           unsigned cases, bool has_default, int64_t milliseconds) {
-    want_ends(site, ends, count);
-    int64_t end = lee_channel_deadline(milliseconds);
-    lee_lock();
-    for (;;) {
-        int found = choose(ends, count, patterns, cases);
-        /* Nothing comes but the time. */
-        bool never = found == NEVER && has_default;
-        if (found < 0 && !never && lee_clock() >= end)
-            found = (int)cases;
-        if (found >= 0 || never) {
-            lee_unlock();
-            return found;
-        }
-        wait_until(ends, count, end);
-    }
 }
 
 #endif

@@ -4,7 +4,7 @@
  * message and for LEE_CLOSED a list of the members at whose heads that stands, in the order in
  * which it came there. While an end is in a set nothing is taken from its queue, so its head
  * changes once: then the member moves to the list of what came (`lee_set_notice`). A select looks
- * at the first of a list for each pattern; it never walks over members.
+ * at the first of a list for each condition; it never walks over members.
  *
  * Members are on the list of their process's ends as others are, and leave it with the set that is
  * given to a process. What a process has left of sets
@@ -46,6 +46,12 @@ static uint32_t list_of(const struct lee_set *set, int32_t head) {
 
 /* --- members ---------------------------------------------------------------------------------- */
 
+/* What conditions say of the set may be different from now on. */
+static void changed(const struct lee_set *set) {
+    if (set->column != NULL)
+        lee_select_notice(set->column);
+}
+
 static void join(struct lee_set *set, struct lee_member *member) {
     uint32_t list = list_of(set, lee_channel_head(member->end));
     /* The contract of a member has no message that the set's does not have in the state in which
@@ -62,6 +68,7 @@ static void join(struct lee_set *set, struct lee_member *member) {
         members->first = member;
     members->last = member;
     set->idle += list == IDLE;
+    changed(set);
 }
 
 static void part(struct lee_set *set, struct lee_member *member) {
@@ -75,6 +82,7 @@ static void part(struct lee_set *set, struct lee_member *member) {
     else
         members->last = member->previous;
     set->idle -= member->list == IDLE;
+    changed(set);
 }
 
 void lee_set_notice(struct lee_member *member) {
@@ -90,7 +98,7 @@ static struct lee_endpoint *take_out(struct lee_set *set, struct lee_member *mem
     struct lee_endpoint *end = member->end;
     part(set, member);
     set->count--;
-    end->in_set = false;
+    end->told = LEE_TELLS_TASK;
     end->waiter = NULL;
     member->end = NULL;
     member->next = set->spare;
@@ -126,6 +134,8 @@ static void link_set(struct lee_set *set, struct lee_process *owner) {
 }
 
 static void unlink_set(struct lee_set *set) {
+    if (set->column != NULL)
+        lee_select_forget(set->column);
     if (set->previous != NULL)
         set->previous->next = set->next;
     else
@@ -289,12 +299,14 @@ void lee_set_add(const struct lee_site *site, struct lee_set *set, struct lee_en
         lee_fault_memory(site, bytes);
     else
         count_bytes(set, bytes, 1);
+    if (end->told == LEE_TELLS_SELECT)
+        lee_select_forget(end->column);
     member->end = end;
     member->set = set;
     if (set->kind->bytes > 0)
         memcpy(member->value, value, set->kind->bytes);
     end->member = member;
-    end->in_set = true;
+    end->told = LEE_TELLS_SET;
     set->count++;
     join(set, member);
     lee_unlock();
@@ -321,84 +333,15 @@ struct lee_endpoint *lee_set_take(const struct lee_site *site, struct lee_set *s
     return end;
 }
 
-/* --- waiting ---------------------------------------------------------------------------------- */
-
-enum { TAKEN, POSSIBLE, GONE };
-
-static int state_of_set(const struct lee_set *set, int32_t pattern) {
-    if (pattern == LEE_NO_MEMBER)
-        return set->count == 0 ? TAKEN : GONE;
-    if (pattern == LEE_ANY_MEMBER)
-        return set->count > 0 ? TAKEN : GONE;
-    uint32_t list = list_of(set, pattern);
+enum lee_state lee_set_state(const struct lee_set *set, int32_t wanted) {
+    if (wanted == LEE_NO_MEMBER)
+        return set->count == 0 ? LEE_HOLDS : LEE_GONE;
+    if (wanted == LEE_ANY_MEMBER)
+        return set->count > 0 ? LEE_HOLDS : LEE_GONE;
+    uint32_t list = list_of(set, wanted);
     if (list != UINT32_MAX && set->lists[list].first != NULL)
-        return TAKEN;
-    return set->idle > 0 ? POSSIBLE : GONE;
-}
-
-static int state_of_end(const struct lee_endpoint *end, int32_t pattern) {
-    int32_t head = lee_channel_head(end);
-    return head == pattern ? TAKEN : head == LEE_EMPTY ? POSSIBLE : GONE;
-}
-
-enum { WAIT = -2, NEVER = -1 };
-
-/* The case that can be taken; WAIT if one may be later; NEVER. */
-static int choose(const struct lee_waited *what, const int32_t *patterns, unsigned cases) {
-    unsigned columns = what->count + what->set_count;
-    int found = NEVER;
-    for (unsigned c = 0; c < cases; c++, patterns += columns) {
-        int worst = TAKEN;
-        for (unsigned i = 0; worst != GONE && i < columns; i++) {
-            if (patterns[i] == LEE_EMPTY)
-                continue;
-            int state = i < what->count ? state_of_end(what->ends[i], patterns[i]) : state_of_set(what->sets[i - what->count], patterns[i]);
-            worst = state > worst ? state : worst;
-        }
-        if (worst == TAKEN)
-            return (int)c;
-        if (worst == POSSIBLE)
-            found = WAIT;
-    }
-    return found;
-}
-
-static int select_until(const struct lee_site *site, struct lee_waited *what, const int32_t *patterns, unsigned cases, bool has_default,
-                        int64_t deadline) {
-    for (unsigned i = 0; i < what->count; i++) {
-        if (what->ends[i] == NULL)
-            lee_fault_null(site);
-    }
-    for (unsigned i = 0; i < what->set_count; i++) {
-        if (what->sets[i] == NULL)
-            lee_fault_null(site);
-    }
-    lee_lock();
-    for (;;) {
-        int found = choose(what, patterns, cases);
-        bool never = found == NEVER && has_default;
-        if (found < 0 && !never && deadline != LEE_FOR_EVER && lee_clock() >= deadline)
-            found = (int)cases;
-        if (found >= 0 || never) {
-            lee_unlock();
-            return found;
-        }
-        if (found == NEVER && deadline == LEE_FOR_EVER)
-            lee_fault_message(site, "receive: no case can match any more");
-        lee_channel_wait(what, deadline);
-    }
-}
-
-int lee_set_select(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, struct lee_set *const *sets, unsigned set_count,
-                   const int32_t *patterns, unsigned cases, bool has_default) {
-    struct lee_waited what = {.ends = ends, .sets = sets, .count = count, .set_count = set_count};
-    return select_until(site, &what, patterns, cases, has_default, LEE_FOR_EVER);
-}
-
-int lee_set_select_for(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, struct lee_set *const *sets,
-                       unsigned set_count, const int32_t *patterns, unsigned cases, bool has_default, int64_t milliseconds) {
-    struct lee_waited what = {.ends = ends, .sets = sets, .count = count, .set_count = set_count};
-    return select_until(site, &what, patterns, cases, has_default, lee_channel_deadline(milliseconds));
+        return LEE_HOLDS;
+    return set->idle > 0 ? LEE_POSSIBLE : LEE_GONE;
 }
 
 #endif

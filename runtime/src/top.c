@@ -107,7 +107,7 @@ static void put_process(const struct lee_process *process) {
     bool receives = false;
     for (const struct lee_endpoint *end = process->endpoints; end != NULL; end = end->next) {
         messages += end->held;
-        receives = receives || (!end->in_set && end->waiter != NULL);
+        receives = receives || lee_waiter_of(end) != NULL;
     }
     lee_text_string(&line, "process");
     put_number(&line, (uintptr_t)process >> 4);

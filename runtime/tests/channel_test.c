@@ -14,6 +14,7 @@
 #include "../src/process.h"
 #include "../src/reactor.h"
 #include "../src/worker.h"
+#include "cases.h"
 #include "check.h"
 
 enum { PING = 1, PONG, NUMBER };
@@ -33,10 +34,10 @@ static struct lee_pid *spawn_with(int (*entry)(void *), struct lee_endpoint *end
 
 static int answers(void *argument) {
     struct lee_endpoint *end = *(struct lee_endpoint **)argument;
-    const int32_t patterns[] = {PING, LEE_CLOSED};
+    CASES(cases, 2, false, {PING, 0}, {LEE_CLOSED, 0});
     int64_t n;
     int count = 0;
-    while (lee_channel_select(NULL, &end, 1, patterns, 2, false) == 0) {
+    while (lee_channel_select(NULL, &end, 1, &cases) == 0) {
         lee_channel_take(end, PING, &n, sizeof n);
         n++;
         lee_channel_send(end, PONG, &n, sizeof n);
@@ -102,22 +103,22 @@ static void test_order(void) {
 /* A select that ends by the time, and one that a message ends before; whoever is killed meanwhile leaves no timer behind. */
 static int sends_later(void *argument) {
     struct lee_endpoint *end = *(struct lee_endpoint **)argument;
-    const int32_t patterns[] = {PING};
+    CASES(cases, 1, false, {PING, 0});
     int64_t n = 7;
-    CHECK(lee_channel_select_for(NULL, &end, 1, patterns, 1, false, 5) == 1);
+    CHECK(lee_channel_select_for(NULL, &end, 1, &cases, 5) == 1);
     lee_channel_send(end, PONG, &n, sizeof n);
-    return lee_channel_select_for(NULL, &end, 1, patterns, 1, false, 1000000000);
+    return lee_channel_select_for(NULL, &end, 1, &cases, 1000000000);
 }
 
 static void test_times(void) {
     struct lee_endpoint *ends[2];
-    const int32_t patterns[] = {PONG};
+    CASES(cases, 1, false, {PONG, 0});
     int64_t n = 0;
     lee_channel_make(NULL, &pings, ends);
-    CHECK(lee_channel_select_for(NULL, &ends[LEE_IMPORTER], 1, patterns, 1, false, 0) == 1);
-    CHECK(lee_channel_select_for(NULL, &ends[LEE_IMPORTER], 1, patterns, 1, false, -1) == 1);
+    CHECK(lee_channel_select_for(NULL, &ends[LEE_IMPORTER], 1, &cases, 0) == 1);
+    CHECK(lee_channel_select_for(NULL, &ends[LEE_IMPORTER], 1, &cases, -1) == 1);
     struct lee_pid *pid = spawn_with(sends_later, ends[LEE_EXPORTER]);
-    CHECK(lee_channel_select_for(NULL, &ends[LEE_IMPORTER], 1, patterns, 1, false, INT64_MAX) == 0);
+    CHECK(lee_channel_select_for(NULL, &ends[LEE_IMPORTER], 1, &cases, INT64_MAX) == 0);
     lee_channel_take(ends[LEE_IMPORTER], PONG, &n, sizeof n);
     CHECK(n == 7);
     lee_task_yield();
@@ -169,14 +170,15 @@ static void test_select(void) {
     ends[1] = b[LEE_IMPORTER];
     spawn_with(sends_one, a[LEE_EXPORTER]);
     spawn_with(sends_one, b[LEE_EXPORTER]);
-    const int32_t both[] = {PONG, LEE_EMPTY, PING, PING, LEE_CLOSED, LEE_CLOSED};
-    CHECK(lee_channel_select(NULL, ends, 2, both, 3, false) == 1);
+    CASES(both, 3, false, {PONG, 0}, {PING, 0}, {PING, 1 | LEE_AND}, {LEE_CLOSED, 0}, {LEE_CLOSED, 1 | LEE_AND});
+    CASES(fewer, 2, true, {PONG, 0}, {PING, 0}, {PING, 1 | LEE_AND});
+    CHECK(lee_channel_select(NULL, ends, 2, &both) == 1);
     int64_t n = 0;
     lee_channel_take(ends[0], PING, &n, sizeof n);
     lee_channel_take(ends[1], PING, &n, sizeof n);
     CHECK(n == 5);
-    CHECK(lee_channel_select(NULL, ends, 2, both, 3, false) == 2);
-    CHECK(lee_channel_select(NULL, ends, 2, both, 2, true) == -1);
+    CHECK(lee_channel_select(NULL, ends, 2, &both) == 2);
+    CHECK(lee_channel_select(NULL, ends, 2, &fewer) == -1);
     lee_channel_close(ends[0]);
     lee_channel_close(ends[1]);
 }
@@ -196,8 +198,8 @@ static int holds_ends(void *argument) {
 
 static int waits(void *argument) {
     struct lee_endpoint *end = *(struct lee_endpoint **)argument;
-    const int32_t patterns[] = {PING, LEE_CLOSED};
-    return lee_channel_select(NULL, &end, 1, patterns, 2, false);
+    CASES(cases, 2, false, {PING, 0}, {LEE_CLOSED, 0});
+    return lee_channel_select(NULL, &end, 1, &cases);
 }
 
 static void test_kill(void) {
@@ -287,8 +289,8 @@ static void test_carried(void) {
         carry(over[LEE_IMPORTER], ends[LEE_EXPORTER]);
         lee_channel_receive(NULL, ends[LEE_IMPORTER], PING, &n, sizeof n);
         CHECK(n == 7);
-        const int32_t closed[] = {LEE_CLOSED};
-        CHECK(lee_channel_select(NULL, &ends[LEE_IMPORTER], 1, closed, 1, false) == 0);
+        CASES(closed, 1, false, {LEE_CLOSED, 0});
+        CHECK(lee_channel_select(NULL, &ends[LEE_IMPORTER], 1, &closed) == 0);
         lee_channel_close(ends[LEE_IMPORTER]);
         lee_channel_close(over[LEE_IMPORTER]);
 
@@ -299,7 +301,7 @@ static void test_carried(void) {
         lee_channel_receive(NULL, over[LEE_IMPORTER], PLAIN, NULL, 0);
         carry(over[LEE_IMPORTER], ends[LEE_EXPORTER]);
         CHECK(lee_many || lee_channel_head(ends[LEE_IMPORTER]) == LEE_EMPTY);
-        CHECK(lee_channel_select(NULL, &ends[LEE_IMPORTER], 1, closed, 1, false) == 0);
+        CHECK(lee_channel_select(NULL, &ends[LEE_IMPORTER], 1, &closed) == 0);
         lee_channel_close(ends[LEE_IMPORTER]);
         lee_channel_make(NULL, &pings, ends);
         carry(over[LEE_IMPORTER], ends[LEE_EXPORTER]);
@@ -321,16 +323,16 @@ static void test_carried(void) {
 static void test_time(void) {
     struct lee_endpoint *ends[2];
     lee_channel_make(NULL, &pings, ends);
-    const int32_t patterns[] = {PING, LEE_CLOSED};
-    CHECK(lee_channel_select_for(NULL, ends, 1, patterns, 2, false, 0) == 2);
-    CHECK(lee_channel_select_for(NULL, ends, 1, patterns, 2, false, -5) == 2);
-    CHECK(lee_channel_select_for(NULL, ends, 1, patterns, 2, false, 3) == 2);
+    CASES(cases, 2, false, {PING, 0}, {LEE_CLOSED, 0});
+    CHECK(lee_channel_select_for(NULL, ends, 1, &cases, 0) == 2);
+    CHECK(lee_channel_select_for(NULL, ends, 1, &cases, -5) == 2);
+    CHECK(lee_channel_select_for(NULL, ends, 1, &cases, 3) == 2);
     int64_t n = 1;
     lee_channel_send(ends[1], PING, &n, sizeof n);
-    CHECK(lee_channel_select_for(NULL, ends, 1, patterns, 2, false, 100000) == 0);
+    CHECK(lee_channel_select_for(NULL, ends, 1, &cases, 100000) == 0);
     lee_channel_take(ends[0], PING, &n, sizeof n);
     lee_channel_close(ends[1]);
-    CHECK(lee_channel_select_for(NULL, ends, 1, patterns, 2, false, INT64_MAX) == 1);
+    CHECK(lee_channel_select_for(NULL, ends, 1, &cases, INT64_MAX) == 1);
     lee_channel_close(ends[0]);
 }
 
@@ -398,17 +400,19 @@ static int waits_for_set(void *argument) {
         lee_channel_make(NULL, &pings, ends);
         lee_set_add(NULL, set, ends[LEE_EXPORTER], NULL);
     }
-    const int32_t patterns[] = {NUMBER};
-    lee_set_select(NULL, NULL, 0, &set, 1, patterns, 1, false);
+    CASES(cases, 1, false, {NUMBER, 0});
+    lee_set_select(NULL, NULL, 0, &set, 1, &cases);
     return 1;
 }
 
 static void test_sets(void) {
     struct lee_set *set = lee_set_make(NULL, &with_numbers);
     struct lee_endpoint *importers[MEMBERS];
-    const int32_t patterns[] = {PING, LEE_CLOSED, LEE_NO_MEMBER};
-    CHECK(lee_set_select(NULL, NULL, 0, &set, 1, patterns, 3, false) == 2);
-    CHECK(lee_set_select(NULL, NULL, 0, &set, 1, patterns, 2, true) == -1);
+    CASES(cases, 3, false, {PING, 0}, {LEE_CLOSED, 0}, {LEE_NO_MEMBER, 0});
+    CASES(fewer, 2, true, {PING, 0}, {LEE_CLOSED, 0});
+    CASES(ended, 2, false, {LEE_CLOSED, 0}, {LEE_NO_MEMBER, 0});
+    CHECK(lee_set_select(NULL, NULL, 0, &set, 1, &cases) == 2);
+    CHECK(lee_set_select(NULL, NULL, 0, &set, 1, &fewer) == -1);
     for (int64_t i = 0; i < MEMBERS; i++) {
         struct lee_endpoint *ends[2];
         lee_channel_make(NULL, &pings, ends);
@@ -420,9 +424,9 @@ static void test_sets(void) {
         if (i % 2 != 0)
             lee_channel_send(importers[i], PING, &i, sizeof i);
     }
-    CHECK(lee_set_select_for(NULL, NULL, 0, &set, 1, &patterns[1], 2, false, 0) == 2);
+    CHECK(lee_set_select_for(NULL, NULL, 0, &set, 1, &ended, 0) == 2);
     for (int64_t i = 0, value, number; i < MEMBERS; i++) {
-        CHECK(lee_set_select(NULL, NULL, 0, &set, 1, patterns, 3, false) == 0);
+        CHECK(lee_set_select(NULL, NULL, 0, &set, 1, &cases) == 0);
         struct lee_endpoint *end = lee_set_take(NULL, set, PING, &value);
         lee_channel_take(end, PING, &number, sizeof number);
         CHECK(value == i && number == i);
@@ -432,7 +436,7 @@ static void test_sets(void) {
     for (int64_t i = MEMBERS; --i >= MEMBERS / 2;)
         lee_channel_close(importers[i]);
     for (int64_t i = MEMBERS, value; --i >= MEMBERS / 2;) {
-        CHECK(lee_set_select(NULL, NULL, 0, &set, 1, patterns, 3, false) == 1);
+        CHECK(lee_set_select(NULL, NULL, 0, &set, 1, &cases) == 1);
         lee_channel_close(lee_set_take(NULL, set, LEE_CLOSED, &value));
         CHECK(value == i);
     }

@@ -18,6 +18,7 @@
 #include "../src/process.h"
 #include "../src/heap.h"
 #include "../src/units.h"
+#include "cases.h"
 #include "check.h"
 
 struct packet {
@@ -189,9 +190,9 @@ static struct packet *receive_packet(struct lee_endpoint *end, int32_t message) 
 /* Frees every third packet and makes it anew, and keeps some for itself. */
 static int works(void *argument) {
     struct lee_endpoint *end = *(struct lee_endpoint **)argument;
-    const int32_t patterns[] = {PUT, LEE_CLOSED};
+    CASES(cases, 2, false, {PUT, 0}, {LEE_CLOSED, 0});
     uint64_t count = 0;
-    while (lee_channel_select(NULL, &end, 1, patterns, 2, false) == 0) {
+    while (lee_channel_select(NULL, &end, 1, &cases) == 0) {
         struct packet *packet = receive_packet(end, PUT);
         uint64_t seed = packet->check;
         CHECK(holds(packet->data, seed));

@@ -26,6 +26,7 @@
 #include "../src/poison.h"
 #include "../src/process.h"
 #include "../src/worker.h"
+#include "cases.h"
 #include "check.h"
 
 enum { KB = 1 << 10, MB = 1 << 20 };
@@ -606,8 +607,8 @@ static int receives_set(void *arguments) {
     int taken = 0;
     bool charged = lee_process_self()->uses[LEE_GROUP_BYTES] >= 200 * 1000 && lee_process_self()->uses[LEE_GROUP_ENDPOINTS] == 990;
     struct lee_set *const sets[] = {sent_set};
-    const int32_t patterns[] = {1, LEE_NO_MEMBER};
-    for (; lee_set_select(NULL, NULL, 0, sets, 1, patterns, 2, false) == 0; taken++) {
+    CASES(cases, 2, false, {1, 0}, {LEE_NO_MEMBER, 0});
+    for (; lee_set_select(NULL, NULL, 0, sets, 1, &cases) == 0; taken++) {
         char value[100], argument[8];
         struct lee_endpoint *end = lee_set_take(NULL, sent_set, 1, value);
         lee_channel_take(end, 1, argument, sizeof argument);

@@ -31,6 +31,7 @@
 #include "../src/process.h"
 #include "../src/units.h"
 #include "../src/worker.h"
+#include "cases.h"
 #include "check.h"
 
 #if defined(__x86_64__) && !defined(LEE_TSAN)
@@ -97,12 +98,12 @@ static atomic_bool settled;
 
 static int answers(void *argument) {
     struct lee_endpoint *end = *(struct lee_endpoint **)argument;
-    const int32_t patterns[] = {PING, LEE_CLOSED};
+    CASES(cases, 2, false, {PING, 0}, {LEE_CLOSED, 0});
     int64_t n;
     int count = 0;
     lee_process->pinned = lee_process->worker;
     atomic_store(&settled, true);
-    while (lee_channel_select(NULL, &end, 1, patterns, 2, false) == 0) {
+    while (lee_channel_select(NULL, &end, 1, &cases) == 0) {
         lee_channel_take(end, PING, &n, sizeof n);
         n++;
         lee_channel_send(end, PONG, &n, sizeof n);

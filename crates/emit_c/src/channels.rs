@@ -185,7 +185,7 @@ impl Emitter<'_, '_> {
 
     /// `switch receive`: the number of the case that can be taken.
     pub fn select(&mut self, dest: &Place, cases: &[SelectCase], has_default: bool) {
-        // Patterns are for ends first, then for sets.
+        // Ends are numbered first, then sets.
         let (mut ends, mut texts): (Vec<&Place>, Vec<String>) = (vec![], vec![]);
         let (mut sets, mut set_texts): (Vec<&Place>, Vec<String>) = (vec![], vec![]);
         let mut after = None;
@@ -207,26 +207,38 @@ impl Emitter<'_, '_> {
             }
         }
         self.unit.channels.used = true;
-        let mut patterns = vec![];
+        let mut wanted = vec![];
         let mut rows = 0;
         for case in cases {
             let SelectCase::Heads(heads) = case else { continue };
             rows += 1;
-            for end in ends.iter().chain(&sets) {
-                let head = heads.iter().find(|(place, _)| place == *end);
-                patterns.push(head.map_or("LEE_EMPTY".to_string(), |(place, head)| self.head_text(place, *head)));
+            let mut and = "";
+            for (number, end) in ends.iter().chain(&sets).enumerate() {
+                let Some((_, head)) = heads.iter().find(|(place, _)| place == *end) else { continue };
+                wanted.push(format!("{{ {}, {number}{and} }}", self.head_text(end, *head)));
+                and = " | LEE_AND";
             }
         }
         let array = |ty: &str, texts: &[String]| match texts.is_empty() {
             true => "NULL".to_string(),
             false => format!("({ty}[]){{ {} }}", texts.join(", ")),
         };
+        // The table has one address, by which the runtime knows the statement.
+        let table = match wanted.is_empty() {
+            true => format!("static const struct lee_cases lee__cases = {{ NULL, 0, {rows}, {has_default} }};"),
+            false => format!(
+                "static const struct lee_wanted lee__wanted[] = {{ {} }}; \
+                 static const struct lee_cases lee__cases = {{ lee__wanted, {}, {rows}, {has_default} }};",
+                wanted.join(", "),
+                wanted.len()
+            ),
+        };
         let site = self.unit.site(self.span);
         let mut rest = format!("{site}, {}, {}", array("struct lee_endpoint *const", &texts), ends.len());
         if !sets.is_empty() {
             let _ = write!(rest, ", {}, {}", array("struct lee_set *const", &set_texts), sets.len());
         }
-        let _ = write!(rest, ", {}, {rows}, {has_default}", array("const int32_t", &patterns));
+        rest.push_str(", &lee__cases");
         let word = if sets.is_empty() { "channel" } else { "set" };
         let text = match after {
             Some(time) => format!("lee_{word}_select_for({rest}, {time})"),
@@ -236,7 +248,7 @@ impl Emitter<'_, '_> {
         let dest_text = self.lvalue(&loc);
         let local = dest.as_local().map(|l| l.0);
         self.settle(Effect { memory: true, local });
-        self.push(&format!("{dest_text} = {text};"));
+        self.push(&format!("{{ {table} {dest_text} = {text}; }}"));
     }
 
     /// Takes a message, whose arguments go to the locals. Of a closed end nothing is taken.

@@ -67,17 +67,33 @@ void lee_channel_take(struct lee_endpoint *end, int32_t message, void *arguments
 /* Waits for the message and takes it. A fault if another one comes, or the other end is closed. */
 void lee_channel_receive(const struct lee_site *site, struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes);
 
-/* Waits until a case can be taken, and gives its number: the first such one. Case `c` wants
- * `patterns[c * count + e]` at the head of `ends[e]`: the number of a message, LEE_CLOSED, or
- * LEE_EMPTY for whatever is there. Takes nothing. When no case can ever be taken any more: -1 if
- * there is a `default`, else a fault. */
-int lee_channel_select(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
-                       unsigned cases, bool has_default);
+/* --- select (select.c) ---
+ *
+ * A case of a select is one condition or several, all of which must hold. The cases of a statement
+ * are one table of conditions, in the order of the cases. */
+struct lee_wanted {
+    int32_t head;   /* what stands at the head: the number of a message, or LEE_CLOSED; for sets see below */
+    uint32_t which; /* of the ends and then the sets that the select names; with LEE_AND: for the same case as the one before */
+};
+#define LEE_AND 0x80000000u
+
+/* Constant, and at one address for as long as any end that it was used for is open: selects
+ * recognise a statement that runs again by it. */
+struct lee_cases {
+    const struct lee_wanted *wanted;
+    uint32_t conditions, cases; /* how many there are */
+    bool has_default;
+};
+
+/* Waits until a case can be taken, and gives its number: the first such one. Takes nothing. When no
+ * case can ever be taken any more: -1 if there is a `default`, else a fault. No end is named
+ * twice. */
+int lee_channel_select(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const struct lee_cases *cases);
 
 /* The same, for so many milliseconds at most; not more than 0: does not wait. Then it gives the
  * number of cases. */
-int lee_channel_select_for(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const int32_t *patterns,
-                           unsigned cases, bool has_default, int64_t milliseconds);
+int lee_channel_select_for(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, const struct lee_cases *cases,
+                           int64_t milliseconds);
 
 /* From the drop function of an object that owns the end (lee/owned.h). */
 void lee_push_endpoint(struct lee_work *work, struct lee_endpoint *end);
@@ -96,7 +112,7 @@ struct lee_set_kind {
     bool scanned;                  /* values may hold pointers into the heap */
 };
 
-/* What a pattern may want of a set, beside a message and LEE_CLOSED at the head of some member. */
+/* What a condition may want of a set, beside a message and LEE_CLOSED at the head of some member. */
 enum {
     LEE_NO_MEMBER = -2, /* it is empty */
     LEE_ANY_MEMBER = -3 /* it is not */
@@ -115,14 +131,13 @@ void lee_set_add(const struct lee_site *site, struct lee_set *set, struct lee_en
  * fault. Of those with the same head, the one that had it first. */
 struct lee_endpoint *lee_set_take(const struct lee_site *site, struct lee_set *set, int32_t head, void *value);
 
-/* As `lee_channel_select`; each case has `count` patterns for ends, and `set_count` for sets after
- * them. */
+/* As `lee_channel_select`; sets are numbered after the ends. */
 int lee_set_select(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, struct lee_set *const *sets, unsigned set_count,
-                   const int32_t *patterns, unsigned cases, bool has_default);
+                   const struct lee_cases *cases);
 
 /* As `lee_channel_select_for`. */
 int lee_set_select_for(const struct lee_site *site, struct lee_endpoint *const *ends, unsigned count, struct lee_set *const *sets,
-                       unsigned set_count, const int32_t *patterns, unsigned cases, bool has_default, int64_t milliseconds);
+                       unsigned set_count, const struct lee_cases *cases, int64_t milliseconds);
 
 /* From the drop function of an object that owns the set. */
 void lee_push_set(struct lee_work *work, struct lee_set *set);
