@@ -100,11 +100,8 @@ static void leave_end(struct lee_task *task) {
     task->leave = NULL;
 }
 
-static inline void resume(struct lee_task *task) {
-    if (__builtin_expect(task->leave == leave_end, 1))
-        leave_end(task);
-    else
-        leave(task);
+static void resume(struct lee_task *task) {
+    task->leave(task);
     lee_task_resume(task);
 }
 
@@ -112,23 +109,36 @@ static void end_by_time(struct lee_timer *timer) {
     resume(((struct lee_waited *)(void *)((char *)timer - offsetof(struct lee_waited, timer)))->task);
 }
 
-static void wake(const struct lee_endpoint *end) {
-    struct lee_task *task = end->waiter;
-    if (task == NULL)
-        return;
-    struct lee_column *column = end->told == LEE_TELLS_SELECT ? end->column : NULL;
+static __attribute__((noinline)) void wake_told(const struct lee_endpoint *end) {
+    struct lee_column *column = NULL;
+    struct lee_task *task = NULL;
     if (end->told == LEE_TELLS_SET) {
         struct lee_set *set = end->member->set;
         lee_set_notice(end->member);
         column = set->column;
         task = set->waiter;
-    } else if (column != NULL) {
+    } else {
+        column = end->column;
         lee_select_notice(column);
     }
     if (column != NULL)
         task = lee_select_waiter(column);
     if (task != NULL)
         resume(task);
+}
+
+static inline void wake(struct lee_endpoint *end) {
+    struct lee_task *task = end->waiter;
+    if (task == NULL)
+        return;
+    if (__builtin_expect(end->told != LEE_TELLS_TASK, 0)) {
+        wake_told(end);
+    } else if (__builtin_expect(task->leave == leave_end, 1)) {
+        end->waiter = NULL; /* what `leave_end` does, and `lee_task_resume` the rest */
+        lee_task_resume(task);
+    } else {
+        resume(task);
+    }
 }
 
 /* --- making and closing ------------------------------------------------------------------------------------------------ */
@@ -423,7 +433,7 @@ int32_t lee_channel_head(const struct lee_endpoint *end) {
     return head;
 }
 
-static inline void take(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
+static inline __attribute__((always_inline)) void take(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
     unsigned char *place = lee_head_place(end);
     if (end->held == 0 || *(const int32_t *)(const void *)place != message || bytes > end->channel->stride - NUMBER_BYTES)
         fault(NULL, end, "receive: ", message, " is not there, in a channel of ");
@@ -465,8 +475,10 @@ void lee_channel_wait(struct lee_waited *waited, int64_t deadline) {
 }
 
 void lee_channel_wait_end(struct lee_endpoint *end) {
-    lee_task_may_wait();
-    await(end, lee_process->tasks.running);
+    struct lee_task *self = lee_process->tasks.running;
+    if (__builtin_expect(self->custodian->shut || self->process->accounts.limited, 0))
+        lee_task_may_wait();
+    await(end, self);
     lee_task_park(end, leave_end);
 }
 

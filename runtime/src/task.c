@@ -117,6 +117,16 @@ static inline bool has_outside(void) {
     return worker.head != NULL || lee_shares_ready > 0;
 }
 
+static inline void enqueue(struct lee_process *process) {
+    process->queue_next = NULL;
+    process->queue_previous = worker.tail;
+    if (worker.tail != NULL)
+        worker.tail->queue_next = process;
+    else
+        worker.head = process;
+    worker.tail = process;
+}
+
 void lee_process_ready(struct lee_process *process) {
     if (process->queued)
         return;
@@ -127,20 +137,26 @@ void lee_process_ready(struct lee_process *process) {
     process->queued = true;
     if (__builtin_expect(lee_shares_used, 0))
         wake_early(process);
-    if (process->share != NULL) {
+    if (process->share != NULL)
         lee_share_ready(process);
-    } else {
-        process->queue_next = NULL;
-        process->queue_previous = worker.tail;
-        if (worker.tail != NULL)
-            worker.tail->queue_next = process;
-        else
-            worker.head = process;
-        worker.tail = process;
-    }
+    else
+        enqueue(process);
     atomic_signal_fence(memory_order_seq_cst); /* the handler may have stopped the timer just now */
     if (__builtin_expect(worker.rests, 0))
         lee_task_arm();
+}
+
+/* The same, mostly without a call. */
+static inline void make_ready(struct lee_process *process) {
+    if (__builtin_expect(worker.rests || lee_shares_used, 0)) {
+        lee_process_ready(process);
+    } else if (!process->queued) {
+        process->queued = true;
+        enqueue(process);
+        atomic_signal_fence(memory_order_seq_cst);
+        if (__builtin_expect(worker.rests, 0))
+            lee_task_arm();
+    }
 }
 
 void lee_process_unready(struct lee_process *process) {
@@ -865,8 +881,12 @@ void lee_task_resume_left(struct lee_task *task, void (*leave)(struct lee_task *
 }
 
 void lee_task_resume(struct lee_task *task) {
+    struct lee_process *process = task->process;
     task->outside = NULL;
-    lee_task_resume_left(task, NULL);
+    task->leave = NULL;
+    push_own(&process->tasks, task);
+    if (process != lee_process)
+        make_ready(process);
 }
 
 void lee_task_arrive(void) {
