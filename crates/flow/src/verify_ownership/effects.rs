@@ -577,8 +577,9 @@ impl Walker<'_> {
             if !m.is_alive(token) {
                 self.wrong("releases what has ended already");
             }
-            if let TyKind::Key(_, Region::Body(n)) = self.program.types.kind(ty) {
-                if m.opened.iter().any(|(region, _)| region == n) {
+            // A counted arena stays: the key that is open counts too.
+            if let TyKind::Key(kind, Region::Body(n)) = self.program.types.kind(ty) {
+                if !kind.is_rc() && m.opened.iter().any(|(region, _)| region == n) {
                     self.wrong("releases the key of a region that is open");
                 }
             }
