@@ -2,7 +2,7 @@
 //! its page for users.
 //!
 //! `HASH/` has the unpacked runtime and library of one version of the command, `runtimes/HASH/` one
-//! compiled runtime. Both have a file `used`, whose modification time is at most a day before the
+//! compiled runtime, `objects/` what `objects.rs` keeps. The first two have a file `used`, whose modification time is at most a day before the
 //! last use.
 
 use crate::failure::Failure;
@@ -87,6 +87,6 @@ pub fn clean(place: &Path) {
 }
 
 /// How long ago the file was written; none if it is not there, or from the future.
-fn age(file: &Path) -> Option<Duration> {
+pub fn age(file: &Path) -> Option<Duration> {
     SystemTime::now().duration_since(file.metadata().ok()?.modified().ok()?).ok()
 }

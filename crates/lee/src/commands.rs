@@ -1,14 +1,16 @@
 //! The commands.
 
 use crate::failure::{Failure, Outcome};
+use crate::link::Made;
 use crate::options::{self, Command, Emit, Item, Options, Parsed};
 use crate::pipeline::{Product, Until};
 use crate::plain::{self, Job, Through};
 use crate::scratch::Scratch;
 use crate::session::{is_input, protected, Session};
-use crate::{advise, cache, cc, contracts, fix, help, home, interpret, link, object, report, run_process, top};
+use crate::{advise, cache, cc, contracts, fix, help, home, interpret, link, parallel, report, run_process, top};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 /// Runs the command line (the program's name first); gives the exit status.
 pub fn main(words: Vec<OsString>) -> i32 {
@@ -191,49 +193,37 @@ fn run(session: Session) -> Outcome<i32> {
     run_process::run_as_self(std::process::Command::new(&program).args(&session.options.arguments))
 }
 
+/// What the linker gets of an item.
+struct Piece {
+    word: OsString,
+    /// The object and the file that it is made of, if that is Leeward.
+    made: Option<Made>,
+    spawns: bool,
+}
+
 /// Compiles and links everything the options name.
 fn make(session: &Session, scratch: &Scratch, program: &Path) -> Outcome<()> {
     session.expect_processes(session.options.files().map(|file| file.as_path()));
-    let mut words: Vec<OsString> = vec![];
-    let mut compiling = vec![];
-    let mut made = vec![];
-    let mut problem = None;
-    let mut spawns = false;
-    for (number, item) in session.options.items.iter().enumerate() {
-        match item {
-            Item::Link(word) => words.push(word.clone()),
-            Item::File(file) if is_leeward(file) => {
-                let object = scratch.file(&format!("{number}.o"));
-                match session.compile(file, Until::C, &[]) {
-                    Ok(Product::C(c, does)) => {
-                        spawns |= does;
-                        compiling.push(object::start(session, c, file, "-c", object.as_os_str())?);
-                    }
-                    Ok(_) => {}
-                    // The other files may have errors of their own to show.
-                    Err(failure) => problem = problem.or(Some(failure)),
-                }
-                made.push((object.clone(), file.clone()));
-                words.push(object.into());
-            }
-            Item::File(file) if file.extension().is_some_and(|e| e == "c") => {
-                let object = scratch.file(&format!("{number}.o"));
-                match plain_c(session, file, &object) {
-                    Ok(()) => words.push(object.into()),
-                    Err(failure) => problem = problem.or(Some(failure)),
-                }
-            }
-            Item::File(file) => words.push(protected(file).into()),
+    let items: Vec<(usize, &Item)> = session.options.items.iter().enumerate().collect();
+    // The other files may have errors of their own to show, so all are compiled.
+    let results = parallel::each(&items, |(number, item)| match item {
+        Item::File(file) if is_leeward(file) => {
+            let object = scratch.file(&format!("{number}.o"));
+            let spawns = session.object(file, &object)?;
+            Ok(Piece { word: object.clone().into(), made: Some((object, file.clone())), spawns })
         }
-    }
-    for child in compiling {
-        child.finish()?;
-    }
-    if let Some(failure) = problem {
-        return Err(failure);
-    }
-    if spawns && !session.processes.get() && session.options.files().count() > 1 {
-        session.processes.set(true);
+        Item::File(file) if file.extension().is_some_and(|e| e == "c") => {
+            let object = scratch.file(&format!("{number}.o"));
+            plain_c(session, file, &object)?;
+            Ok(Piece { word: object.into(), made: None, spawns: false })
+        }
+        Item::File(file) => Ok(Piece { word: protected(file).into(), made: None, spawns: false }),
+        Item::Link(word) => Ok(Piece { word: word.clone(), made: None, spawns: false }),
+    });
+    let pieces: Vec<Piece> = results.into_iter().collect::<Outcome<_>>()?;
+    let spawns = pieces.iter().any(|piece| piece.spawns);
+    if spawns && !session.several() && session.options.files().count() > 1 {
+        session.processes.store(true, Ordering::Relaxed);
         return make(session, scratch, program);
     }
     let variant = session.options.variant();
@@ -241,9 +231,10 @@ fn make(session: &Session, scratch: &Scratch, program: &Path) -> Outcome<()> {
     line.extend(session.options.preprocessor.iter().cloned());
     line.extend(variant.iter().map(OsString::from));
     line.extend(session.compiler.semantics().iter().map(OsString::from));
-    line.extend(words);
+    line.extend(pieces.iter().map(|piece| piece.word.clone()));
     line.extend(link::runtime_words(session, &variant)?);
     line.extend([OsString::from("-o"), program.into()]);
+    let made: Vec<Made> = pieces.into_iter().filter_map(|piece| piece.made).collect();
     link::link(session, &line, &made)
 }
 

@@ -22,6 +22,7 @@ usage: lee COMMAND ...
   --version            the version
 
 LEE_CC names the C compiler, LEE_HOME a folder with runtime/ and library/ to use instead of the built-in ones.
+LEE_CACHE=off makes each object anew.
 ";
 
 const RUN: &str = "\

@@ -1,11 +1,8 @@
 //! Entry of the command.
 
+use driver::parallel::STACK;
 use driver::{commands, report};
 use std::process::exit;
-
-/// The compiler recurses over syntax trees; their depth is limited by the parser to what this
-/// holds.
-const STACK: usize = 256 << 20;
 
 fn main() {
     std::panic::set_hook(Box::new(|panic| {

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::session::Session;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -17,14 +17,8 @@ pub struct Compiling {
 
 /// Starts to compile `c`, which was made from `source`, to `output`. `kind` is `-c` or `-S`.
 pub fn start(session: &Session, c: String, source: &Path, kind: &str, output: &OsStr) -> Outcome<Compiling> {
-    let options = &session.options;
     let mut command = session.compiler.command();
-    command
-        .args(["-x", "c", "-std=gnu11", "-w"])
-        .args(options.profile.flags())
-        .args(&options.code)
-        .args(options.variant());
-    command.args(session.compiler.semantics()).arg("-I").arg(session.home.runtime_headers());
+    command.args(words(session)).arg("-I").arg(session.home.runtime_headers());
     command.arg(kind).arg("-o").arg(output).arg("-");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|e| Failure::file("run", Path::new(&session.compiler.name()), &e))?;
@@ -35,6 +29,17 @@ pub fn start(session: &Session, c: String, source: &Path, kind: &str, output: &O
         let _ = pipe.map(|mut pipe| pipe.write_all(text.as_bytes()));
     });
     Ok(Compiling { child, feeder, c, source: source.display().to_string() })
+}
+
+/// What the C compiler is told of all emitted C.
+pub fn words(session: &Session) -> Vec<OsString> {
+    let options = &session.options;
+    let mut words: Vec<OsString> = ["-x", "c", "-std=gnu11", "-w"].map(OsString::from).into();
+    words.extend(options.profile.flags().iter().map(OsString::from));
+    words.extend(options.code.iter().map(OsString::from));
+    words.extend(options.variant().iter().map(OsString::from));
+    words.extend(session.compiler.semantics().iter().map(OsString::from));
+    words
 }
 
 impl Compiling {

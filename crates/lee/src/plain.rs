@@ -172,7 +172,7 @@ fn fall_back(session: &Session, job: &Job, functions: usize, why: &str) -> Outco
     if job.through == Through::Only {
         return Err(Failure::error(format!("{}: {why}", job.file.display())));
     }
-    if session.processes.get() {
+    if session.several() {
         let file = job.file.display();
         let why = format!("{file}: all processes would share its variables, as it goes to the C compiler: {why}");
         return Err(Failure::error(why));

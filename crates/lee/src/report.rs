@@ -5,6 +5,7 @@ use crate::options::{Color, Format, Options};
 use port::Finding;
 use source::render::{self, Style};
 use source::{Diagnostic, Level, PlacedFix, Sink, SourceMap};
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Error, ErrorKind, IsTerminal, Write};
@@ -12,15 +13,53 @@ use std::mem::ManuallyDrop;
 use std::os::fd::FromRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// What was printed, and where.
+pub enum Said {
+    /// On standard output.
+    Output(String),
+    /// On standard error.
+    Note(String),
+}
+
+thread_local! {
+    /// What this thread prints, if it is printed later.
+    static LATER: RefCell<Option<Vec<Said>>> = const { RefCell::new(None) };
+}
+
+/// Does the work and gives what it printed, which `repeat` prints.
+pub fn captured<T>(work: impl FnOnce() -> T) -> (Vec<Said>, T) {
+    LATER.set(Some(vec![]));
+    let result = work();
+    (LATER.take().unwrap_or_default(), result)
+}
+
+/// Prints what was captured.
+pub fn repeat(said: Vec<Said>) -> Outcome<()> {
+    for said in said {
+        match said {
+            Said::Output(text) => output(&text)?,
+            Said::Note(text) => note(&text),
+        }
+    }
+    Ok(())
+}
+
+/// Whether this thread's words are printed later, to which `said` is added then.
+fn put_off(said: impl FnOnce() -> Said) -> bool {
+    LATER.with_borrow_mut(|later| later.as_mut().map(|later| later.push(said())).is_some())
+}
+
 /// Prints a message of the command itself.
 pub fn line(message: &str) {
-    // Nothing can be done about standard error being closed.
-    let _ = writeln!(std::io::stderr(), "lee: {message}");
+    note(&format!("lee: {message}\n"));
 }
 
 /// Prints text on standard error.
 pub fn note(text: &str) {
-    let _ = std::io::stderr().write_all(text.as_bytes());
+    if !put_off(|| Said::Note(text.to_string())) {
+        // Nothing can be done about standard error being closed.
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
 }
 
 /// Says on a terminal what takes long.
@@ -32,6 +71,9 @@ pub fn progress(message: &str) {
 
 /// Prints text on standard output. A reader that went away is not an error.
 pub fn output(text: &str) -> Outcome<()> {
+    if put_off(|| Said::Output(text.to_string())) {
+        return Ok(());
+    }
     // Rust's own standard output takes what is written to one that cannot be written.
     // SAFETY: the file is not closed, for it is not dropped.
     let mut out = ManuallyDrop::new(unsafe { File::from_raw_fd(libc::STDOUT_FILENO) });

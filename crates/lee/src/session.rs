@@ -4,14 +4,14 @@ use crate::failure::{reason, Failure, Outcome};
 use crate::home::Home;
 use crate::options::{Format, Options};
 use crate::pipeline::{self, Product, Settings, Until};
-use crate::report;
 use crate::timing::Timer;
 use crate::toolchain::{Compiler, Family, Profile};
+use crate::{object, objects, report};
 use source::{Sink, SourceMap};
-use std::cell::Cell;
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use syntax::preprocess::{Request, SystemCompiler};
 use syntax::Dialect;
 
@@ -25,15 +25,20 @@ pub struct Session {
     pub options: Options,
     /// The program has several processes, so each file is compiled with variables of its own for
     /// each.
-    pub processes: Cell<bool>,
+    pub processes: AtomicBool,
 }
 
 impl Session {
     /// Finds what is needed.
     pub fn new(options: Options) -> Outcome<Session> {
         let compiler = Compiler::find(options.cc.as_deref())?;
-        let processes = Cell::new(options.processes);
+        let processes = AtomicBool::new(options.processes);
         Ok(Session { home: Home::open()?, compiler, options, processes })
+    }
+
+    /// Whether the program has several processes.
+    pub fn several(&self) -> bool {
+        self.processes.load(Ordering::Relaxed)
     }
 
     /// Compiles `file` up to `until`, prints what was found, and fails if there were errors.
@@ -42,11 +47,42 @@ impl Session {
         let mut timer = Timer::default();
         let mut sink = Sink::default();
         let map = timer.pass("preprocess", || self.preprocess(file, dependencies, &mut sink))?;
-        let settings = self.settings(until, file);
-        let product =
-            if sink.has_errors() { Ok(None) } else { pipeline::compile(&map, &settings, &mut sink, &mut timer) };
-        let fixes = self.fixes(file, &map, &sink);
-        let bad = report::diagnostics_with(&self.options, &map, &sink, &fixes)?;
+        self.finish(file, &self.settings(until, file), &map, &mut sink, timer)
+    }
+
+    /// Makes the object of `file`, or takes the one that was made of the same before. True if it
+    /// spawns processes.
+    pub fn object(&self, file: &Path, output: &Path) -> Outcome<bool> {
+        let mut timer = Timer::default();
+        let mut sink = Sink::default();
+        let map = timer.pass("preprocess", || self.preprocess(file, &[], &mut sink))?;
+        let settings = self.settings(Until::C, file);
+        let place = if sink.all.is_empty() { objects::place(self, &map, &settings) } else { None };
+        if let Some(spawns) = place.as_ref().and_then(|place| place.fetch(output)) {
+            return Ok(spawns);
+        }
+        let Product::C(c, spawns) = self.finish(file, &settings, &map, &mut sink, timer)? else {
+            return Ok(false);
+        };
+        object::start(self, c, file, "-c", output.as_os_str())?.finish()?;
+        if let Some(place) = place.filter(|_| sink.all.is_empty()) {
+            place.keep(output, spawns);
+        }
+        Ok(spawns)
+    }
+
+    /// From preprocessed text on.
+    fn finish(
+        &self,
+        file: &Path,
+        settings: &Settings,
+        map: &SourceMap,
+        sink: &mut Sink,
+        mut timer: Timer,
+    ) -> Outcome<Product> {
+        let product = if sink.has_errors() { Ok(None) } else { pipeline::compile(map, settings, sink, &mut timer) };
+        let fixes = self.fixes(file, map, sink);
+        let bad = report::diagnostics_with(&self.options, map, sink, &fixes)?;
         if self.options.time_passes {
             report::note(&timer.table(&file.display().to_string()));
         }
@@ -90,7 +126,7 @@ impl Session {
         let files: Vec<&Path> = files.collect();
         // One file says it itself.
         if files.len() > 1 && files.iter().any(|file| file.extension().is_some_and(|e| e == "lee") && spawns(file)) {
-            self.processes.set(true);
+            self.processes.store(true, Ordering::Relaxed);
         }
     }
 
@@ -107,7 +143,7 @@ impl Session {
             verify: self.options.verify,
             debug: self.options.profile == Profile::Debug,
             single: self.options.single,
-            processes: self.processes.get(),
+            processes: self.several(),
             remove_checks: !self.options.keep_checks,
             stack_promote: self.options.stack_promote.unwrap_or(STACK_PROMOTE),
             stack_notes: self.options.stack_notes,

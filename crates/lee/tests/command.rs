@@ -143,6 +143,7 @@ fn a_hello_runs_from_any_place() {
     assert_eq!(there(&cache).expect(0).out, "hello\n");
     // What a cleaner takes away comes back.
     fs::remove_dir_all(cache.join("lee/runtimes")).expect("removed");
+    fs::remove_dir_all(cache.join("lee/objects")).expect("removed");
     for entry in fs::read_dir(cache.join("lee")).expect("the cache").flatten() {
         fs::remove_file(entry.path().join("library/include/stdio.h")).expect("removed");
     }

@@ -15,6 +15,7 @@ use source::Sink;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 /// Runs a gcc command line.
 pub fn main(words: Vec<OsString>) -> Outcome<i32> {
@@ -196,7 +197,7 @@ fn link_program(session: &Session, line: &Line, through: Through) -> Outcome<i32
             other => words.extend(other.words()),
         }
     }
-    let all = session.processes.get();
+    let all = session.several();
     let mut spawns = false;
     for (child, does) in compiling {
         child.finish()?;
@@ -208,7 +209,7 @@ fn link_program(session: &Session, line: &Line, through: Through) -> Outcome<i32
         ));
     }
     if spawns && !all && line.sources() > 1 {
-        session.processes.set(true);
+        session.processes.store(true, Ordering::Relaxed);
         return link_program(session, line, through);
     }
     words.extend(link::runtime_words(session, &line.variant())?);
