@@ -285,12 +285,13 @@ static void verify_snapshot(struct lee_heap *heap) {
         lee_fault_message(NULL, wrong);
 }
 
-/* False if the collection has to be one that stops: a weak reference gave away what the snapshot
- * did not find, and since then it may be anywhere. Nothing was swept by then. */
+/* False if the child has ended before all was marked that weak references gave away: what they led
+ * to may be anywhere since, so the collection has to be one that stops. Nothing was swept by
+ * then. */
 static bool adopt(struct lee_heap *heap) {
     lee_snapshot_adopt(heap);
     heap->counts.mark_last = lee_snapshot_mark_time();
-    if (lee_weak_conflict(heap))
+    if (!lee_snapshot_mark_asked(heap))
         return false;
     const char *wrong = heap->verify ? lee_heap_verify_free(heap) : NULL;
     if (wrong != NULL)

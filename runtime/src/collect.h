@@ -30,10 +30,10 @@ void lee_finalizers_process(struct lee_heap *heap, struct lee_marker *marker);
 /* Whether something is in the queue. */
 bool lee_finalizer_filled(const struct lee_finalizer_queue *queue);
 void lee_weak_process(struct lee_heap *heap);
-/* The number of the last snapshot; and whether, since it was begun, a weak reference gave away what
- * it found dead. */
+/* The number of the last snapshot; and what weak references gave away since it was begun that it
+ * found dead: at most so many, of those on the heap's list from `*from` on, which is advanced. */
 extern size_t lee_weak_watch;
-bool lee_weak_conflict(struct lee_heap *heap);
+size_t lee_weak_asked(struct lee_heap *heap, const struct lee_weak **from, uintptr_t *targets, size_t most);
 
 /* owners.c: calls the drop action of every unmarked object that has one. */
 void lee_owners_process(struct lee_heap *heap);

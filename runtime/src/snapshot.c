@@ -33,6 +33,7 @@ enum {
     WAIT_MS = 20,       /* between two such questions while waiting */
     WAITS_MOST = 500,   /* then it hangs */
     SKIPPED_MOST = 1023, /* collections before the next try, when many failed */
+    ASKED_MOST = 8192, /* targets of weak references at once */
     HIDE_LEAST = 8 * LEE_BLOCK_BYTES, /* what is less is sooner copied than hidden and shown again */
     SHARED_PART = 4 /* what is shared is given back when so much less would do */
 };
@@ -47,6 +48,9 @@ enum { SANITIZED = false };
  * and the keys found. */
 struct shared {
     atomic_uint done;
+    atomic_uint again;       /* it is to mark what was asked for, too */
+    size_t asked_count;
+    uintptr_t asked[ASKED_MOST];
     uint64_t mark_time;
     size_t overflows, keys_found;
     uint64_t small[LEE_SMALL_PAGES][sizeof ((struct lee_small *)0)->marks / sizeof(uint64_t)];
@@ -59,6 +63,7 @@ static struct {
     int child;  /* 0 once it is known to have ended */
     int parent; /* who made it */
     unsigned polls, begun, skip, failures;
+    bool stays; /* once it is done, it waits until it is killed: weak references may ask for more */
     bool alone; /* a debugger watches, or there is no second processor */
     struct lee_vector globals;
 } snapshot;
@@ -200,16 +205,8 @@ static bool share(size_t bytes) {
 
 /* --- the child ----------------------------------------------------------------------------------------------------- */
 
-/* Other threads do not exist here, and what they had locked stays so: nothing may be called that
- * takes a lock. */
-static _Noreturn void mark_and_end(struct lee_heap *heap, struct lee_marker *marker) {
+static void publish(struct lee_heap *heap, struct lee_marker *marker) {
     struct shared *shared = snapshot.shared;
-    lee_system_be_copy(snapshot.parent);
-    lee_marker_make_room(marker);
-    heap->collecting = true;
-    lee_marks_clear(heap);
-    lee_roots_scan(heap, marker);
-    lee_marker_drain(marker);
     size_t slot = 0;
     for (struct lee_small *page = heap->small; page != NULL; page = page->next)
         memcpy(shared->small[slot++], page->marks, sizeof page->marks);
@@ -225,8 +222,31 @@ static _Noreturn void mark_and_end(struct lee_heap *heap, struct lee_marker *mar
     }
     shared->keys_found = lee_keys_found(heap, found_keys());
     shared->overflows = marker->overflows;
+    marker->overflows = 0;
     shared->mark_time = lee_system_processor_time(); /* it has done nothing else */
-    lee_system_copy_done(&shared->done);
+}
+
+/* Other threads do not exist here, and what they had locked stays so: nothing may be called that
+ * takes a lock. */
+static _Noreturn void mark_and_end(struct lee_heap *heap, struct lee_marker *marker) {
+    struct shared *shared = snapshot.shared;
+    lee_system_be_copy(snapshot.parent);
+    lee_marker_make_room(marker);
+    heap->collecting = true;
+    lee_marks_clear(heap);
+    lee_roots_scan(heap, marker);
+    for (;;) {
+        lee_marker_drain(marker);
+        publish(heap, marker);
+        lee_system_tell(&shared->done);
+        if (!snapshot.stays)
+            lee_system_end_copy();
+        while (atomic_load_explicit(&shared->again, memory_order_acquire) == 0)
+            lee_system_await(&shared->again, WAIT_MS);
+        atomic_store_explicit(&shared->again, 0, memory_order_relaxed);
+        for (size_t i = 0; i < shared->asked_count; i++)
+            lee_mark_word(marker, shared->asked[i]);
+    }
 }
 
 /* --- the parent ---------------------------------------------------------------------------------------------------- */
@@ -286,6 +306,8 @@ bool lee_snapshot_begin(struct lee_heap *heap) {
     if (!share(bytes))
         return failed();
     atomic_store_explicit(&snapshot.shared->done, 0, memory_order_relaxed);
+    atomic_store_explicit(&snapshot.shared->again, 0, memory_order_relaxed);
+    snapshot.stays = heap->weak != NULL;
     struct lee_marker marker;
     lee_marker_aim(&marker, heap);
     marker.globals = &snapshot.globals;
@@ -349,11 +371,30 @@ void lee_snapshot_adopt(struct lee_heap *heap) {
     heap->counts.overflows += snapshot.shared->overflows;
 }
 
+/* The marks are those of the copy, as it was: what the program has taken out of an object since it
+ * was given away is found by the child only. */
+bool lee_snapshot_mark_asked(struct lee_heap *heap) {
+    struct shared *shared = snapshot.shared;
+    const struct lee_weak *from = heap->weak;
+    /* Without weak references at the snapshot there is none to anything that it found dead. */
+    while (snapshot.stays && (shared->asked_count = lee_weak_asked(heap, &from, shared->asked, ASKED_MOST)) > 0) {
+        atomic_store_explicit(&shared->done, 0, memory_order_relaxed);
+        lee_system_tell(&shared->again);
+        for (unsigned waits = 0; atomic_load_explicit(&shared->done, memory_order_acquire) == 0; waits++) {
+            if (waits == WAITS_MOST || ended(WNOHANG))
+                return false;
+            lee_system_await(&shared->done, WAIT_MS);
+        }
+        lee_snapshot_adopt(heap);
+    }
+    return true;
+}
+
 void lee_snapshot_end(struct lee_heap *heap) {
     bool done = atomic_load_explicit(&snapshot.shared->done, memory_order_relaxed) != 0;
-    if (snapshot.child != 0 && !done && snapshot.parent == getpid())
+    if (snapshot.child != 0 && (!done || snapshot.stays) && snapshot.parent == getpid())
         kill(snapshot.child, SIGKILL);
-    ended(done ? WNOHANG : 0); /* what is done ends by itself; the next one waits for that */
+    ended(done ? WNOHANG : 0); /* it ends soon; the next one waits for that */
     heap->snapshot = false;
 }
 

@@ -26,6 +26,10 @@ enum lee_snapshot_state lee_snapshot_state(bool wait);
 /* Its marks become the heap's; what was handed out since is marked too. */
 void lee_snapshot_adopt(struct lee_heap *heap);
 
+/* After `lee_snapshot_adopt`: what weak references gave away since, and the child had found dead, is
+ * marked too, with all that it led to at the snapshot. False if the child has ended before. */
+bool lee_snapshot_mark_asked(struct lee_heap *heap);
+
 /* The child, if it still runs, and what it shared go. */
 void lee_snapshot_end(struct lee_heap *heap);
 

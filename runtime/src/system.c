@@ -194,16 +194,19 @@ void lee_system_be_copy(int parent) {
     prctl(PR_SET_DUMPABLE, 0);
 }
 
-void lee_system_copy_done(atomic_uint *done) {
-    atomic_store_explicit(done, 1, memory_order_release);
-    syscall(SYS_futex, done, FUTEX_WAKE, 1, NULL, NULL, 0);
+void lee_system_end_copy(void) {
     for (;;)
         syscall(SYS_exit_group, 0);
 }
 
-void lee_system_await(atomic_uint *done, unsigned milliseconds) {
+void lee_system_tell(atomic_uint *word) {
+    atomic_store_explicit(word, 1, memory_order_release);
+    syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+void lee_system_await(atomic_uint *word, unsigned milliseconds) {
     struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
-    syscall(SYS_futex, done, FUTEX_WAIT, 0, &time, NULL, 0);
+    syscall(SYS_futex, word, FUTEX_WAIT, 0, &time, NULL, 0);
 }
 
 /* The beginning of a file, with a zero behind it. False, and an empty text, if there is none. */

@@ -66,10 +66,12 @@ bool lee_system_one_thread(void);
 /* In the copy: it has no descriptors, dies with `parent`, is the first to go when memory is short,
  * and leaves no core. */
 void lee_system_be_copy(int parent);
-/* In the copy: sets `*done`, wakes who awaits it, and ends. */
-_Noreturn void lee_system_copy_done(atomic_uint *done);
-/* Waits until `*done` is not 0, or a signal comes, or so much time has gone by. */
-void lee_system_await(atomic_uint *done, unsigned milliseconds);
+/* In the copy: it ends. */
+_Noreturn void lee_system_end_copy(void);
+/* Sets a word that the copy shares to 1, and wakes who awaits it. */
+void lee_system_tell(atomic_uint *word);
+/* Waits until the word is not 0, or a signal comes, or so much time has gone by. */
+void lee_system_await(atomic_uint *word, unsigned milliseconds);
 /* Whether a debugger (or strace) watches this process. */
 bool lee_system_traced(void);
 /* Where control groups are, and the list of those that the program is in; for tests. */

@@ -75,12 +75,15 @@ void *lee_weak_get(const struct lee_weak *weak) {
     return (void *)weak->target;
 }
 
-bool lee_weak_conflict(struct lee_heap *heap) {
-    for (const struct lee_weak *weak = heap->weak; weak != NULL; weak = weak->next) {
+size_t lee_weak_asked(struct lee_heap *heap, const struct lee_weak **from, uintptr_t *targets, size_t most) {
+    const struct lee_weak *weak = *from;
+    size_t count = 0;
+    for (; weak != NULL && count < most; weak = weak->next) {
         if (weak->got == lee_weak_watch && weak->target != 0 && !lee_is_marked(heap, weak->target))
-            return true;
+            targets[count++] = weak->target;
     }
-    return false;
+    *from = weak;
+    return count;
 }
 
 void lee_weak_process(struct lee_heap *heap) {
