@@ -181,6 +181,8 @@ void lee_parts_arrive(void *sent, void *taken, size_t bytes, const struct lee_ow
     if (owned->names)
         lee_walk_parts(LEE_WALK_UNNAME, sent, bytes, owned);
     lee_walk_parts(LEE_WALK_ARRIVE, taken, bytes, owned);
+    if (lee_frozen_arrived != NULL)
+        lee_frozen_arrived(taken, bytes, owned);
 }
 
 static inline __attribute__((always_inline)) void walk_parts(enum lee_walk walk, bool local, void *place, size_t bytes, const struct lee_owned *owned) {
@@ -197,4 +199,6 @@ void lee_walk_parts(enum lee_walk walk, void *place, size_t bytes, const struct 
 
 void lee_walk_local_parts(enum lee_walk walk, void *place, size_t bytes, const struct lee_owned *owned) {
     walk_parts(walk, true, place, bytes, owned);
+    if (walk == LEE_WALK_ARRIVE && lee_frozen_arrived != NULL)
+        lee_frozen_arrived(place, bytes, owned);
 }

@@ -45,4 +45,8 @@ void lee_frozen_end(struct lee_process *process) __attribute__((weak));
  * arenas. Its ends of channels are closed already. */
 void lee_exchange_end(struct lee_process *process) __attribute__((weak));
 
+/* frozen.c: a message has arrived. If the process could not note a frozen block in it, it is
+ * released, and the process faults. */
+void lee_frozen_arrived(void *taken, size_t bytes, const struct lee_owned *owned) __attribute__((weak));
+
 #endif

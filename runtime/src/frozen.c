@@ -3,12 +3,16 @@
  * Promises: a frozen block is freed with its last holder, and what a process holds is given up when
  * it ends, whatever it did.
  *
+ * A frozen block may hold pointers to others. They are of no process, but of the block: freezing it
+ * takes them out of the table of the process, and the end of the block gives them up, one block
+ * after the other, however long a chain they are.
+ *
  * A frozen block is on no ring: its count stands where its first link was. It is the number of
  * pointers to it: those that processes have, and those in messages on their way. Each process has a
  * table of the frozen blocks that it holds, with how many pointers of its own there are, so that
- * its end can give up those that are in its variables. Where the table cannot grow for a block that
- * arrives, that pointer is not in it: if the process then ends without releasing it, the block is
- * never freed. Nothing else is lost, and receiving never fails.
+ * its end can give up those that are in its variables. Where the table cannot grow for a pointer
+ * that arrives in a message, the message arrives, is released as a whole, and the process faults for
+ * lack of memory (`lee_frozen_arrived`).
  *
  * The custodians of the process that froze a block are charged for it until it is freed, whoever
  * holds it and whether or not that process is still there: the second link names their group. */
@@ -28,15 +32,44 @@ static size_t *count_of(const void *block) {
     return (size_t *)(void *)&((struct lee_exchange_block *)(uintptr_t)block - 1)->links.next;
 }
 
-static void give_up(void *block, size_t count) {
-    if (__atomic_sub_fetch(count_of(block), count, __ATOMIC_ACQ_REL) != 0)
+/* Blocks without holders whose ends are under way; the first link, which was the count, is the
+ * list's. With several workers they are touched with the lock. */
+static _Thread_local struct {
+    struct lee_exchange_links *first;
+    bool busy;
+} ending;
+
+static void end_all(void) {
+    ending.busy = true;
+    while (ending.first != NULL) {
+        struct lee_exchange_block *block = (struct lee_exchange_block *)(void *)ending.first;
+        ending.first = block->links.next;
+        lee_parts_lost(block + 1, block->size, block->owned); /* may put more on the list */
+        lee_exchange_give_back(block + 1);
+    }
+    ending.busy = false;
+}
+
+static void give_up(void *object, size_t count) {
+    if (__atomic_sub_fetch(count_of(object), count, __ATOMIC_ACQ_REL) != 0)
         return;
+    struct lee_exchange_block *block = (struct lee_exchange_block *)object - 1;
     lee_lock();
-    lee_exchange_give_back(block);
+    if (block->owned->drop == NULL && block->owned->tail_drop == NULL) {
+        lee_exchange_give_back(object);
+    } else {
+        block->links.next = ending.first;
+        ending.first = &block->links;
+        if (!ending.busy)
+            end_all();
+    }
     lee_unlock();
 }
 
 /* --- the table of a process ------------------------------------------------------------------- */
+
+/* A pointer arrived that the table of the running process has no room for. */
+static _Thread_local bool arrived_unnoted;
 
 /* One pointer more in the running process; false if it could not be noted. */
 static bool note(const void *block) {
@@ -67,10 +100,16 @@ void *lee_exchange_freeze(void *block) {
     if (!note(block))
         lee_fault_memory(NULL, sizeof(struct lee_address_table));
     lee_lock();
+    const struct lee_exchange_block *head = (struct lee_exchange_block *)block - 1;
+    lee_walk_parts(LEE_WALK_LEAVE, block, head->size, head->owned); /* frozen blocks, and nothing else */
     lee_exchange_unlink(block);
     *count_of(block) = 1;
     lee_unlock();
     return block;
+}
+
+void lee_exchange_freeze_in_place(void *block) {
+    lee_exchange_freeze(block);
 }
 
 void *lee_frozen_retain(const void *block) {
@@ -104,12 +143,21 @@ void lee_push_frozen(struct lee_work *work, const void *block) {
         forget(block);
         break;
     case LEE_WALK_ARRIVE:
-        note(block);
+        if (!note(block))
+            arrived_unnoted = true;
         break;
     case LEE_WALK_NAME:
     case LEE_WALK_UNNAME:
         break;
     }
+}
+
+void lee_frozen_arrived(void *taken, size_t bytes, const struct lee_owned *owned) {
+    if (__builtin_expect(!arrived_unnoted, 1))
+        return;
+    arrived_unnoted = false;
+    lee_dispose_parts(taken, bytes, owned);
+    lee_fault_memory(NULL, sizeof(struct lee_address_table));
 }
 
 void lee_frozen_end(struct lee_process *process) {

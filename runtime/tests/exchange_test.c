@@ -14,10 +14,13 @@
 #include <lee/process.h>
 #include <lee/task.h>
 
+#include "../src/address_table.h"
 #include "../src/dispose.h"
 #include "../src/process.h"
 #include "../src/heap.h"
+#include "../src/system.h"
 #include "../src/units.h"
+#include "../src/worker.h"
 #include "cases.h"
 #include "check.h"
 
@@ -408,6 +411,88 @@ static void test_frozen(int rounds) {
     lee_frozen_end(lee_process_self());
 }
 
+/* --- frozen blocks that hold frozen ones --- */
+
+struct link {
+    const struct link *next;
+    uint64_t number;
+};
+
+static void push_link(struct lee_work *work, void *element) {
+    lee_push_frozen(work, ((struct link *)element)->next);
+}
+static const struct lee_owned links = {.size = sizeof(struct link), .drop = push_link};
+
+static size_t holders(const void *frozen) {
+    return *(const size_t *)(const void *)&((const struct lee_exchange_block *)frozen - 1)->links.next;
+}
+
+static const struct link *chain(const struct link *next, uint64_t length) {
+    for (uint64_t i = 0; i < length; i++) {
+        /* Every third is an array, whose second element holds nothing. */
+        struct link *link = lee_exchange_new_array(NULL, i % 3 == 0 ? 2 : 1, sizeof *link, 0, &links);
+        link[0] = (struct link){next, i};
+        if (i % 3 == 0)
+            link[1] = (struct link){NULL, i};
+        next = lee_exchange_freeze(link);
+    }
+    return next;
+}
+
+/* A chain ends link by link, and as far as no other holds it; what is left of it is not the
+ * process's own but through its holder. */
+static void test_chains(void) {
+    enum { LENGTH = 50000 };
+    size_t before = 0;
+    for (int round = 0; round < 6; round++) {
+        const struct link *base = chain(NULL, LENGTH), *first, *second;
+        CHECK(lee_process_self()->frozen->used == 1 && blocks() == 0);
+        first = chain(lee_frozen_retain(base), LENGTH);
+        second = chain(lee_frozen_retain(base), 1);
+        CHECK(lee_process_self()->frozen->used == 3 && holders(base) == 3);
+        lee_frozen_release(first);
+        lee_frozen_release(base);
+        CHECK(holders(base) == 1 && second->next == base && base->next->number == LENGTH - 2);
+        if (round % 2 == 0) {
+            lee_frozen_release(second);
+        } else {
+            lee_frozen_end(lee_process_self());
+        }
+        CHECK(lee_process_self()->frozen == NULL || lee_process_self()->frozen->used == 0);
+        if (round == 2)
+            before = lee_memory_charged();
+    }
+    CHECK(lee_memory_charged() <= before + (1 << 16));
+}
+
+/* A message whose frozen block cannot be noted is released, with what else is in it, and its
+ * receiver ends. */
+static int has_no_memory(void *argument) {
+    struct lee_endpoint *end = *(struct lee_endpoint **)argument;
+    struct bag bag;
+    lee_channel_receive(NULL, end, PUT, &bag, sizeof bag);
+    return 0;
+}
+
+static void test_unnoted(void) {
+    const struct link *frozen = chain(NULL, 3);
+    for (int round = 0; round < 2; round++) {
+        struct lee_endpoint *pair[2];
+        lee_channel_make(NULL, &moves, pair);
+        struct lee_pid *pid = spawn_with(has_no_memory, pair[LEE_EXPORTER]);
+        lee_task_yield();
+        struct bag bag = {lee_exchange_key_new(NULL), NULL, lee_frozen_retain(frozen)};
+        lee_channel_send(pair[LEE_IMPORTER], PUT, &bag, sizeof bag);
+        lee_system_fail(round == 0, false);
+        struct lee_process_end end = lee_process_wait(pid);
+        lee_system_fail(0, false);
+        CHECK(end.how == (round == 0 ? LEE_FAULTED : LEE_RETURNED) && holders(frozen) == 1);
+        lee_channel_close(pair[LEE_IMPORTER]);
+    }
+    lee_frozen_release(frozen);
+    CHECK(lee_process_self()->arenas.exchange == NULL);
+}
+
 static struct lee_exchange_cell *shared;
 static void *taken;
 
@@ -559,6 +644,9 @@ int main(int argc, char **argv) {
     test_kill();
     test_arenas(argc > 1 ? 20000 : 10000);
     test_frozen(200000);
+    test_chains();
+    if (!lee_many)
+        test_unnoted();
     CHECK(blocks() == 0);
     test_cells();
     test_poison();

@@ -113,7 +113,7 @@ impl Machine<'_> {
     /// Cells and frozen blocks, if it is one of their functions.
     pub fn exchange_call(&mut self, name: &str, a: &Args) -> R<Option<Val>> {
         match name {
-            "lee_exchange_freeze" => {
+            "lee_exchange_freeze" | "lee_exchange_freeze_in_place" => {
                 let block = self.mem.place(a.ptr(0));
                 if let Some(obj) = self.mem.obj_mut(block.obj).filter(|_| a.ptr(0) != 0) {
                     obj.home = SHARED;

@@ -177,8 +177,9 @@ impl Parser<'_> {
                 "heap" => param.heap = true,
                 "move" => param.moves = true,
                 "exchange" => param.exchange = true,
+                "frozen" => param.frozen = true,
                 "nonnull" => param.nonnull = true,
-                _ => return self.error("expected `heap`, `move`, `exchange` or `nonnull`"),
+                _ => return self.error("expected `heap`, `move`, `exchange`, `frozen` or `nonnull`"),
             }
         }
         self.want(")")?;

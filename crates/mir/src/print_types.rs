@@ -137,6 +137,7 @@ pub(crate) fn write_ty(out: &mut String, types: &TypeStore, ty: Ty) {
             out.push_str(if param.heap { ", heap" } else { "" });
             out.push_str(if param.moves { ", move" } else { "" });
             out.push_str(if param.exchange { ", exchange" } else { "" });
+            out.push_str(if param.frozen { ", frozen" } else { "" });
             out.push_str(if param.nonnull { ", nonnull)" } else { ")" });
         }
         TyKind::VaList => out.push_str("va_list"),

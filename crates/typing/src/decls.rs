@@ -78,6 +78,11 @@ impl Checker<'_> {
                                 p.moves = true;
                                 p.exchange = true;
                             }
+                            ("frozen", None) => {
+                                p.moves = true;
+                                p.exchange = true;
+                                p.frozen = true;
+                            }
                             ("move", owns_in) => {
                                 p.moves = true;
                                 region = region.or(owns_in);
@@ -86,7 +91,7 @@ impl Checker<'_> {
                                 codes::GENERIC,
                                 bound.name.span,
                                 format!(
-                                    "`{}{}` is no bound of a type parameter: `heap`, `move`, `move @r`, `exchange` and `nonnull` are",
+                                    "`{}{}` is no bound of a type parameter: `heap`, `move`, `move @r`, `exchange`, `frozen` and `nonnull` are",
                                     bound.name.name,
                                     bound.region.map_or(String::new(), |r| format!(" @{}", r.name))
                                 ),

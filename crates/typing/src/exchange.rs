@@ -254,8 +254,8 @@ impl Checker<'_> {
         self.node(ExprKind::Load(place), ty.ty, span)
     }
 
-    /// An owned field, or an element, of a block: only `expose` reaches it. Through a view it is
-    /// looked at.
+    /// An owned field, or an element, of a block: only `expose` reaches it. Through a view, and in a
+    /// frozen block, it is looked at.
     pub(crate) fn check_exposed(&mut self, place: &Expr, span: Span) -> bool {
         if !self.checked() || !self.program.types.holds_exchange(place.ty.ty) {
             return true;
@@ -265,7 +265,8 @@ impl Checker<'_> {
         }
         let Some(pointer) = Self::pointer_below(place) else { return true };
         let p = self.program.types.as_pointer(pointer.ty.ty);
-        if p.is_none_or(|p| p.own == Own::View) || self.is_at_cursor(pointer) {
+        let frozen = |p: &Pointer| p.own == Own::Rc && p.region == Region::Exchange;
+        if p.is_none_or(|p| p.own == Own::View || frozen(&p)) || self.is_at_cursor(pointer) {
             return true;
         }
         let element = matches!(&*place.kind, ExprKind::IndexPointer(..));

@@ -98,10 +98,10 @@ impl TypeStore {
                     false => self.unfit(p.target.ty, Position::Within, &[], seen),
                 }
             }
-            // Frozen: it does not change, and it owns nothing.
-            TyKind::Ptr(p) if p.region == Region::Exchange && p.own == Own::Rc && !p.raw => {
-                self.unfit(p.target.ty, Position::Within, &[], seen).or(self.owns(p.target.ty).then_some(ty))
-            }
+            // Frozen: it does not change, and it owns nothing else.
+            TyKind::Ptr(p) if p.region == Region::Exchange && p.own == Own::Rc && !p.raw => self
+                .unfit(p.target.ty, Position::Within, &[], seen)
+                .or((!self.owns_frozen_only(p.target.ty)).then_some(ty)),
             TyKind::Endpoint(endpoint) => match self.contract(endpoint.contract) {
                 Some(contract) if !contract.local => None,
                 _ => Some(ty),
@@ -127,6 +127,20 @@ impl TypeStore {
                 fields.iter().find_map(|f| self.unfit(f.ty.ty, position, &hidden, seen))
             }
             _ => Some(ty),
+        }
+    }
+
+    /// Whether all that a value of the type owns is frozen blocks, so that it may be frozen itself.
+    pub fn owns_frozen_only(&self, ty: Ty) -> bool {
+        match self.kind(ty) {
+            TyKind::Param(param) => param.frozen || !param.moves,
+            TyKind::Ptr(p) => !p.own.is_owned() || (p.region == Region::Exchange && p.own == Own::Rc && !p.raw),
+            TyKind::Array { elem, .. } => self.owns_frozen_only(elem.ty),
+            TyKind::Record(id) if self.owns(ty) => {
+                let fields = &self.record(*id).fields;
+                fields.as_ref().is_some_and(|fields| fields.iter().all(|f| self.owns_frozen_only(f.ty.ty)))
+            }
+            _ => !self.owns(ty),
         }
     }
 

@@ -299,6 +299,16 @@ impl Checker<'_> {
             );
             return false;
         }
+        if param.frozen && !self.program.types.owns_frozen_only(given) {
+            let text = self.show(arg);
+            self.error_help(
+                codes::GENERIC,
+                span,
+                format!("`{text}` cannot stand for `{}`: what is frozen owns nothing but frozen blocks", param.name),
+                "freeze what it owns first, and hold that as `const U *rc @exchange`",
+            );
+            return false;
+        }
         if self.program.types.owns(arg) && !param.moves {
             let text = self.show(arg);
             self.error_help(

@@ -113,6 +113,18 @@ impl Checker<'_> {
             self.poison(Some(name));
             return StmtKind::Empty;
         }
+        // A cursor over a slot takes out what is in it, and puts it back: in a frozen block others
+        // would see that.
+        if place.ty.quals.is_const && self.checked() {
+            self.error_help(
+                codes::CONST,
+                span,
+                "this is const: a cursor takes what is in the place, and puts it back",
+                "look at it for one access, `p->field->n`, or hold what it leads to: `retain(p->field)`",
+            );
+            self.poison(Some(name));
+            return StmtKind::Empty;
+        }
         if self.guarded_member(&place, span) || self.guarded_field(&place, span) {
             self.poison(Some(name));
             return StmtKind::Empty;

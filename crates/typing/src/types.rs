@@ -492,6 +492,8 @@ pub struct TypeParam {
     pub moves: bool,
     /// `T: exchange`: its values may be in a block of the exchange heap. It is moved.
     pub exchange: bool,
+    /// `T: frozen`: a block of it may be frozen. It is `T: exchange` too.
+    pub frozen: bool,
     /// `T: nonnull`: it may hold `nonnull` pointers, so its zero is not a value.
     pub nonnull: bool,
 }
@@ -499,7 +501,7 @@ pub struct TypeParam {
 impl TypeParam {
     /// One without bounds.
     pub fn new(index: u32, name: Symbol) -> TypeParam {
-        TypeParam { index, name, heap: false, moves: false, exchange: false, nonnull: false }
+        TypeParam { index, name, heap: false, moves: false, exchange: false, frozen: false, nonnull: false }
     }
 }
 

@@ -9,9 +9,11 @@
 extern "C" {
 #endif
 
-/* A block of the running process, which owns nothing, becomes a frozen one with one holder. Null
- * stays null. Faults if there is no memory. */
+/* A block of the running process, which owns nothing but frozen blocks, becomes a frozen one with one
+ * holder. Null stays null. Faults if there is no memory. */
 void *lee_exchange_freeze(void *block);
+/* The same where the caller has the pointer, of more than one word. */
+void lee_exchange_freeze_in_place(void *block);
 
 #ifdef __cplusplus
 }
