@@ -1,6 +1,8 @@
 //! Replacements of bytes of a source file.
 
+use crate::origin::Origins;
 use source::map::INVALID_BYTE_BASE;
+use std::path::PathBuf;
 
 /// A replacement of the bytes `lo..hi` of a file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -13,13 +15,32 @@ pub struct Edit {
     pub text: String,
 }
 
-/// The patch of one site.
+/// The changes of one file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Patch {
+pub struct FileEdits {
     /// The file, as the user names it.
-    pub file: std::path::PathBuf,
+    pub file: PathBuf,
     /// Its replacements, rising, apart from each other.
     pub edits: Vec<Edit>,
+}
+
+/// The patch of one site, or of several that change together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Patch {
+    /// The files that change.
+    pub files: Vec<FileEdits>,
+}
+
+/// A file that a patch may change.
+pub struct Text {
+    /// The file, as the user or the preprocessor names it.
+    pub path: PathBuf,
+    /// The same for all names of the file.
+    pub key: PathBuf,
+    /// What is in it.
+    pub source: String,
+    /// The tokens of the unit and which of them are in it.
+    pub origins: Origins,
 }
 
 /// Text of any encoding: a byte that is not UTF-8 becomes a private character.
@@ -58,17 +79,33 @@ pub fn applied(text: &str, edits: &[Edit]) -> Option<String> {
     Some(out)
 }
 
-/// The edits of all patches of one file, in ascending order. A patch that overlaps with one before
-/// it is left out.
-pub fn merged<'a>(patches: impl Iterator<Item = &'a Patch>) -> Vec<Edit> {
-    let mut all: Vec<Edit> = vec![];
+/// The edits of all patches by file, in ascending order. A patch that overlaps in any file with one
+/// before it is left out.
+pub fn merged<'a>(patches: impl Iterator<Item = &'a Patch>) -> Vec<FileEdits> {
+    let mut all: Vec<FileEdits> = vec![];
     for patch in patches {
-        let overlaps =
-            |e: &Edit| all.iter().any(|o| e.lo < o.hi && o.lo < e.hi || e.lo == o.lo && e.hi == o.hi && e.lo != e.hi);
-        if !patch.edits.iter().any(overlaps) {
-            all.extend(patch.edits.iter().cloned());
-            // With the text, so that any tool that sorts edits gets the same.
-            all.sort();
+        let overlaps = |new: &FileEdits| {
+            let old = all.iter().find(|o| o.file == new.file).map_or(&[][..], |o| &o.edits);
+            let overlap =
+                |e: &Edit, o: &Edit| e.lo < o.hi && o.lo < e.hi || e.lo == o.lo && e.hi == o.hi && e.lo != e.hi;
+            new.edits.iter().any(|e| old.iter().any(|o| overlap(e, o)))
+        };
+        if patch.files.iter().any(overlaps) {
+            continue;
+        }
+        for new in &patch.files {
+            let slot = match all.iter().position(|o| o.file == new.file) {
+                Some(n) => n,
+                None => {
+                    all.push(FileEdits { file: new.file.clone(), edits: vec![] });
+                    all.len() - 1
+                }
+            };
+            if let Some(old) = all.get_mut(slot) {
+                old.edits.extend(new.edits.iter().cloned());
+                // With the text, so that any tool that sorts edits gets the same.
+                old.edits.sort();
+            }
         }
     }
     all

@@ -24,6 +24,7 @@ pub mod report;
 pub mod run;
 mod strings;
 mod terms;
+mod together;
 pub mod unit;
 mod verdict;
 

@@ -29,6 +29,19 @@ pub struct Uses {
     pub stores: usize,
     /// Where what it has is released: body and call.
     pub releases: Vec<(usize, Span)>,
+    /// Calls of functions that release what it has, and do more than that.
+    pub ends: Vec<End>,
+}
+
+/// A call of a function that releases an argument on every path.
+#[derive(Clone, Debug)]
+pub struct End {
+    /// The function.
+    pub callee: String,
+    /// The number of the argument.
+    pub argument: usize,
+    /// The call.
+    pub span: Span,
 }
 
 /// The uses of the field, if its object can be a member of its owner.
@@ -83,8 +96,15 @@ impl Scan<'_> {
     }
 
     fn is_field(&self, at: Point, place: &Place) -> bool {
-        place.proj.last().is_some_and(Proj::is_field)
+        let elements = self.owner.name.ends_with("[]");
+        place.proj.last().is_some_and(|last| last.is_field() != elements)
             && field_of(self.cx, self.body, at, place).is_some_and(|f| f == self.owner.name)
+    }
+
+    /// Whether the place is the array whose elements are the owner's field.
+    fn is_array(&self, at: Point, place: &Place) -> bool {
+        let array = self.owner.name.strip_suffix("[]");
+        array.is_some() && field_of(self.cx, self.body, at, place).as_deref() == array
     }
 
     /// Whether the place has a pointer to or into the object.
@@ -276,7 +296,8 @@ impl Scan<'_> {
         if ty.is_some_and(|ty| self.contains(ty)) && value.as_use().is_some() && Rule::OwnerCopied.holds() {
             return Err("an owner is copied".into());
         }
-        if value.as_address_of().is_some_and(|p| self.is_field(at, p)) && Rule::FieldAddress.holds() {
+        let has_field = |p: &Place| self.is_field(at, p) || self.is_array(at, p);
+        if value.as_address_of().is_some_and(has_field) && Rule::FieldAddress.holds() {
             return Err(format!("the address of `{}` is taken", self.owner.name));
         }
         if value.made_of().is_some_and(|(from, _)| self.is_owner_pointer(self.operand_ty(from))) {
@@ -344,10 +365,14 @@ impl Scan<'_> {
                     let temp = p.as_local().and_then(|l| self.body.locals.get(l.0 as usize));
                     temp.is_none_or(|d| d.kind == LocalKind::Temp)
                 });
-                if !(plain && direct) {
-                    return Err("it is released in a way that cannot be taken out".into());
+                let ends = param.is_some_and(|p| p.frees == Frees::Always && p.kept.is_none() && !p.returned);
+                match &name {
+                    _ if plain && direct => uses.releases.push(place),
+                    Some(callee) if !released && direct && ends => {
+                        uses.ends.push(End { callee: callee.clone(), argument: n, span: place.1 });
+                    }
+                    _ => return Err("it is released in a way that cannot be taken out".into()),
                 }
-                uses.releases.push(place);
                 continue;
             }
             let lends = match (role, param, known) {

@@ -29,35 +29,47 @@ pub fn tokens(text: &str) -> Vec<Token> {
     all
 }
 
-/// Reads the log. `text` is the plain preprocessed text, `source` that of the file, `name` the file
-/// as it was named to the preprocessor.
-///
-/// Errors: why nothing can be said.
-pub fn origins(text: &str, log: &str, source: &str, name: &str) -> Result<Origins, String> {
-    let (clean, places) = split(log);
-    let plain = tokens(text);
-    let logged = tokens(&clean);
-    let spelled = |text: &str, t: &Token| text.get(t.lo as usize..t.hi as usize).map(str::to_string);
-    let same =
-        plain.len() == logged.len() && plain.iter().zip(&logged).all(|(a, b)| spelled(text, a) == spelled(&clean, b));
-    if !same {
-        return Err("the preprocessor's log has other tokens than its text".into());
+/// The tokens of a unit with the places that the log has of them.
+pub struct Log<'l> {
+    tokens: Vec<Token>,
+    /// By token: file, line and column.
+    places: Vec<Option<(&'l str, u32, u32)>>,
+}
+
+impl<'l> Log<'l> {
+    /// Reads the log. `text` is the plain preprocessed text.
+    ///
+    /// Errors: why nothing can be said.
+    pub fn read(text: &str, log: &'l str) -> Result<Log<'l>, String> {
+        let (clean, places) = split(log);
+        let plain = tokens(text);
+        let logged = tokens(&clean);
+        let spelled = |text: &str, t: &Token| text.get(t.lo as usize..t.hi as usize).map(str::to_string);
+        let same = plain.len() == logged.len()
+            && plain.iter().zip(&logged).all(|(a, b)| spelled(text, a) == spelled(&clean, b));
+        if !same {
+            return Err("the preprocessor's log has other tokens than its text".into());
+        }
+        let place = |token: &Token| {
+            let at = places.partition_point(|p| p.0 <= token.lo as usize);
+            let place = at.checked_sub(1).and_then(|n| places.get(n))?;
+            Some((place.1, place.2, place.3))
+        };
+        Ok(Log { places: logged.iter().map(place).collect(), tokens: plain })
     }
-    let file = Raw::of(source);
-    let mut raw = Vec::with_capacity(plain.len());
-    for (token, own) in logged.iter().zip(&plain) {
-        let at = places.partition_point(|p| p.0 <= token.lo as usize);
-        let place = at.checked_sub(1).and_then(|n| places.get(n));
-        let found = place.filter(|p| p.1 == name).and_then(|p| file.token_at(file.offset(p.2, p.3)?));
-        let found = found.filter(|&n| {
-            let same = |t: &crate::raw::RawToken| {
-                !t.directive && source.get(t.lo..t.hi) == text.get(own.lo as usize..own.hi as usize)
-            };
-            file.tokens.get(n).is_some_and(same)
-        });
-        raw.push(found);
+
+    /// The origins in one file: `source` is its text, `name` how it was named to the preprocessor.
+    pub fn origins(&self, text: &str, source: &str, name: &str) -> Origins {
+        let file = Raw::of(source);
+        let raw = |(token, place): (&Token, &Option<(&str, u32, u32)>)| {
+            let place = place.filter(|p| p.0 == name)?;
+            let found = file.token_at(file.offset(place.1, place.2)?)?;
+            let own = file.tokens.get(found).filter(|t| !t.directive)?;
+            (source.get(own.lo..own.hi) == text.get(token.lo as usize..token.hi as usize)).then_some(found)
+        };
+        let raw = self.tokens.iter().zip(&self.places).map(raw).collect();
+        Origins { tokens: self.tokens.clone(), raw, file }
     }
-    Ok(Origins { tokens: plain, raw, file })
 }
 
 /// A place of the log: offset in the clean text from which it holds, file, line, column.
@@ -121,7 +133,8 @@ mod tests {
             r(1, 17),
             r(2, 13)
         );
-        let Ok(found) = origins(text, &log, source, "a.c") else { return assert_eq!("", "no origins") };
+        let Ok(log) = Log::read(text, &log) else { return assert_eq!("", "no origins") };
+        let found = log.origins(text, source, "a.c");
         let spelled: Vec<Option<&str>> = found
             .raw
             .iter()

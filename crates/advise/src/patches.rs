@@ -4,20 +4,23 @@
 //! alone, the analysis of the patched text no longer finds the site, and the branches of `#if` that
 //! are not taken but name the object's variables lead to the same advice.
 
-use crate::edits::{applied, decode, Edit, Patch};
+use crate::edits::{applied, decode, Edit, FileEdits, Patch, Text};
 use crate::finding::Verdict;
-use crate::members::uses;
 use crate::options::Options;
-use crate::origin::{origins, tokens, Origins};
-use crate::plan::{plan, plan_callers, plan_member, Plan};
+use crate::origin::{tokens, Log};
+use crate::plan::{plan, Change};
 use crate::program::{Context, Externals};
 use crate::rules::Rule;
 use crate::summary::{of_body, summarise, Summaries, Summary};
+use crate::together::{together, Whole};
 use crate::unit::{read, Preprocessor, Unit};
 use crate::verdict::{judge, Candidate, Surroundings};
 use mir::ir::LocalKind;
+use rustc_hash::FxHashSet;
+use std::path::PathBuf;
 
 /// What the patches of a unit are made with.
+#[derive(Clone, Copy)]
 pub struct Patcher<'a> {
     /// The preprocessor.
     pub preprocessor: &'a dyn Preprocessor,
@@ -31,151 +34,204 @@ pub struct Patcher<'a> {
     pub around: &'a Surroundings<'a>,
 }
 
-/// A file, its tokens, and its findings.
-struct Text<'a> {
-    unit: &'a Unit,
-    source: String,
-    origins: Origins,
-    newer: bool,
+/// A unit with the files that its patches may change: its own first.
+pub struct Read<'a> {
+    /// The unit.
+    pub unit: &'a Unit,
+    /// The files.
+    pub files: Vec<Text>,
+    /// Whether it may be written in C11.
+    pub newer: bool,
 }
 
-impl Patcher<'_> {
-    /// Writes the patches of all candidates that something is advised for.
+/// A file that changes.
+pub struct Changed<'a> {
+    /// Its name.
+    pub path: &'a PathBuf,
+    /// What is in it.
+    pub source: &'a str,
+    /// What changes.
+    pub edits: &'a [Edit],
+}
+
+/// How many of the sites are like that of a candidate.
+pub fn alike(all: &[Candidate], candidate: &Candidate) -> usize {
+    let same = |c: &&Candidate| {
+        c.finding.function == candidate.finding.function
+            && c.finding.variable == candidate.finding.variable
+            && c.finding.allocator == candidate.finding.allocator
+    };
+    all.iter().filter(same).count()
+}
+
+/// How many of the sites for which something holds may leak.
+pub fn leaks(all: &[Candidate], wanted: impl Fn(&Candidate) -> bool) -> usize {
+    all.iter().filter(|c| wanted(c) && c.finding.reason.contains("leak")).count()
+}
+
+/// The headers of the system that a preprocessed text names: entered (flag 1 of the marker) as such
+/// (flag 3). A macro of such a header gives flag 3 to lines of other files.
+fn systems(text: &str) -> FxHashSet<&str> {
+    let marked = |line: &'_ str| line.starts_with("# ") && line.ends_with(|c: char| matches!(c, '3' | '4'));
+    let named = text.lines().filter(|l| marked(l)).filter_map(|line| {
+        let (_, rest) = line.split_once('"')?;
+        let (name, flags) = rest.rsplit_once('"')?;
+        let has = |flag: &str| flags.split_whitespace().any(|f| f == flag);
+        (has("1") && has("3")).then_some(name)
+    });
+    named.collect()
+}
+
+impl<'p> Patcher<'p> {
+    /// Writes the patches of all candidates that something is advised for. Objects of helpers and
+    /// of fields are left to `together`, if the whole program is at hand.
     pub fn patch(&self, unit: &Unit, candidates: &mut [Candidate]) {
         let wanted = |c: &Candidate| c.finding.is_advice();
         if !candidates.iter().any(wanted) {
             return;
         }
-        let text = self.text(unit);
+        let read = self.read(unit, &[]);
         let mut names: Vec<String> = vec![];
+        let later = |c: &Candidate| matches!(c.finding.verdict, Verdict::Caller | Verdict::Embed);
         for n in 0..candidates.len() {
-            let alone = |c: &&Candidate| wanted(c) && c.finding.patch.is_none() && c.finding.no_patch.is_none();
-            let Some(candidate) = candidates.get(n).filter(alone) else { continue };
-            let made = match &text {
-                Ok(text) => self.one(text, candidate, candidates, &names),
+            let Some(candidate) = candidates.get(n).filter(|c| wanted(c) && !later(c)) else { continue };
+            let made = match &read {
+                Ok(read) => self.one(read, candidate, candidates, &names),
                 Err(why) => Err(why.clone()),
             };
-            let group: Vec<usize> = (n + 1..candidates.len())
-                .filter(|&m| candidates.get(m).is_some_and(|c| candidate.shares_patch(c)))
-                .collect();
-            let proven = group.iter().chain([&n]).all(|&m| candidates.get(m).is_some_and(|c| c.finding.proven));
-            let line = candidate.finding.place.line;
-            for m in group {
-                let Some(other) = candidates.get_mut(m) else { continue };
-                let shared = || format!("the patch of line {line} changes this, too");
-                other.finding.no_patch = Some(made.as_ref().err().cloned().unwrap_or_else(shared));
-            }
             let Some(candidate) = candidates.get_mut(n) else { continue };
             match made {
                 Ok((edits, new)) => {
                     names.extend(new);
-                    candidate.finding.proven = proven;
-                    candidate.finding.patch = Some(Patch { file: unit.source.path(), edits });
+                    let files = vec![FileEdits { file: unit.source.path(), edits }];
+                    candidate.finding.patch = Some(Patch { files });
                 }
                 Err(why) => candidate.finding.no_patch = Some(why),
             }
         }
+        if self.options.whole_program || !candidates.iter().any(|c| wanted(c) && later(c)) {
+            return;
+        }
+        let results = match read {
+            Ok(read) => together(&[Whole { patcher: self, read, candidates }], false, names),
+            Err(why) => {
+                for candidate in candidates.iter_mut().filter(|c| wanted(c) && later(c)) {
+                    candidate.finding.no_patch = Some(why.clone());
+                }
+                return;
+            }
+        };
+        for (_, site, result) in results {
+            if let Some(candidate) = candidates.get_mut(site) {
+                result.tell(&mut candidate.finding);
+            }
+        }
     }
 
-    fn text<'a>(&self, unit: &'a Unit) -> Result<Text<'a>, String> {
+    /// What is known of the functions of the unit.
+    pub fn context<'a>(&self, unit: &'a Unit) -> Context<'a>
+    where
+        'p: 'a,
+    {
+        let Patcher { own, externals, options, .. } = *self;
+        Context { program: &unit.program, table: &options.table, own, externals }
+    }
+
+    /// The files of the unit that have one of the words; its own always.
+    ///
+    /// Errors: why nothing can be changed.
+    pub fn read<'a>(&self, unit: &'a Unit, words: &[String]) -> Result<Read<'a>, String> {
         let path = unit.source.path();
-        let bytes = std::fs::read(&path).map_err(|e| format!("{} cannot be read: {e}", path.display()))?;
-        let source = decode(&bytes);
-        let log = self.preprocessor.preprocess(&unit.source, None, true).map_err(|e| e.to_string())??;
+        let log = self.preprocessor.preprocess(&unit.source, &[], true).map_err(|e| e.to_string())??;
         let log = String::from_utf8_lossy(&log);
-        let origins = origins(&unit.map.text, &log, &source, &unit.source.file.to_string_lossy())?;
+        let log = Log::read(&unit.map.text, &log)?;
+        let name = unit.source.file.to_string_lossy();
+        let mut files = vec![];
+        let system = systems(&unit.map.text);
+        let mut names: Vec<&str> = vec![&name];
+        if !words.is_empty() {
+            let others = unit.map.files.iter().map(String::as_str);
+            names.extend(others.filter(|f| *f != name && !f.starts_with('<') && !system.contains(f)));
+        }
+        for (n, name) in names.into_iter().enumerate() {
+            let path = match (&unit.source.folder, n) {
+                (_, 0) => path.clone(),
+                (Some(folder), _) => folder.join(name),
+                (None, _) => name.into(),
+            };
+            let bytes = std::fs::read(&path).map_err(|e| format!("{} cannot be read: {e}", path.display()))?;
+            let source = decode(&bytes);
+            if n == 0 || words.iter().any(|w| source.contains(w.as_str())) {
+                let key = path.canonicalize().unwrap_or_else(|_| path.clone());
+                let origins = log.origins(&unit.map.text, &source, name);
+                files.push(Text { path, key, source, origins });
+            }
+        }
         let old = |f: &std::ffi::OsString| {
             matches!(
                 &*f.to_string_lossy(),
                 "-ansi" | "-std=c89" | "-std=c90" | "-std=gnu89" | "-std=gnu90" | "-std=c99" | "-std=gnu99"
             )
         };
-        let newer = !unit.source.flags.iter().any(old);
-        Ok(Text { unit, source, origins, newer })
+        Ok(Read { unit, files, newer: !unit.source.flags.iter().any(old) })
     }
 
-    /// The edits of one site and of those that share its patch, and the names that they bring.
-    /// `taken`: names of other patches.
+    /// The edits of one site, and the names that they bring. `taken`: names of other patches.
     fn one(
         &self,
-        text: &Text,
+        read: &Read,
         candidate: &Candidate,
         all: &[Candidate],
         taken: &[String],
     ) -> Result<(Vec<Edit>, Vec<String>), String> {
-        if candidate.finding.place.file != text.unit.source.file.to_string_lossy() {
+        let (unit, own) = (read.unit, read.files.first().ok_or("its file is gone")?);
+        if candidate.finding.place.file != unit.source.file.to_string_lossy() {
             return Err("it is in an included file, which other files may include too".into());
         }
-        let (unit, source, origins) = (text.unit, &text.source, &text.origins);
-        let plan = match (candidate.finding.verdict, &candidate.owner) {
-            (Verdict::Caller, _) => {
-                plan_callers(unit, source, origins, (all, &candidate.site.name), text.newer, taken)?
-            }
-            (Verdict::Embed, Some(_)) if candidate.site.entry.is_none() => {
-                return Err("a helper makes the object: its interface would have to change".into());
-            }
-            (Verdict::Embed, Some(owner)) if owner.name.ends_with("[]") => {
-                return Err("its owner is an element of an array, whose type would change".into());
-            }
-            (Verdict::Embed, Some(owner)) => {
-                let (own, externals) = (self.own, self.externals);
-                let cx = Context { program: &unit.program, table: &self.options.table, own, externals };
-                plan_member(unit, source, origins, (all, owner), &uses(&cx, owner)?, taken)?
-            }
-            (Verdict::Embed, None) => return Err("what is listed would change, which is not known here".into()),
-            _ => plan(unit, source, origins, candidate, text.newer, taken)?,
-        };
-        let alone = !matches!(candidate.finding.verdict, Verdict::Caller | Verdict::Embed);
+        let plan = plan(unit, &own.source, &own.origins, candidate, read.newer, taken)?;
         if Rule::OtherBranches.holds() {
-            for other in all.iter().filter(|c| std::ptr::eq(*c, candidate) || candidate.shares_patch(c)) {
-                self.other_branches(text, other)?;
-            }
+            self.other_branches(read, candidate)?;
         }
         let edits: Vec<Edit> = plan.changes.iter().map(|c| c.edit.clone()).collect();
-        let patched = self.compare(text, &plan, &edits)?;
-        let after = self.analyse(unit, patched, alone.then_some(&candidate.finding.function))?;
-        let count = |all: &[Candidate]| {
-            let same = |c: &&Candidate| {
-                c.finding.function == candidate.finding.function
-                    && c.finding.variable == candidate.finding.variable
-                    && c.finding.allocator == candidate.finding.allocator
-            };
-            all.iter().filter(same).count()
-        };
-        if count(&after) >= count(all) {
+        let changed = Changed { path: &own.path, source: &own.source, edits: &edits };
+        let patched = self.compare(read, &plan.changes, &[changed])?;
+        let after = self.analyse(unit, patched, Some(&candidate.finding.function))?;
+        let function = &candidate.finding.function;
+        let here = |all: &[Candidate]| leaks(all, |c| c.finding.function == *function);
+        if alike(&after, candidate) >= alike(all, candidate) {
             return Err("the analysis of the patched text still finds the site".into());
         }
-        let here = |c: &&Candidate| !alone || c.finding.function == candidate.finding.function;
-        let leaks = |all: &[Candidate]| all.iter().filter(here).filter(|c| c.finding.reason.contains("leak")).count();
-        if leaks(&after) > leaks(all) {
-            return Err("the analysis of the patched text finds a leak".into());
+        match here(&after) > here(all) {
+            true => Err("the analysis of the patched text finds a leak".into()),
+            false => Ok((edits, plan.names)),
         }
-        Ok((edits, plan.names))
     }
 
     /// The preprocessed text of the patched file, if it differs in the planned tokens alone.
-    fn compare(&self, text: &Text, plan: &Plan, edits: &[Edit]) -> Result<Vec<u8>, String> {
-        // On the same lines, so that `__LINE__` does not differ.
-        let level: Vec<Edit> = edits
-            .iter()
-            .map(|e| {
-                let lines = text.source.get(e.lo..e.hi).unwrap_or("").matches('\n').count();
+    pub fn compare(&self, read: &Read, changes: &[Change], files: &[Changed]) -> Result<Vec<u8>, String> {
+        let mut texts = vec![];
+        for file in files {
+            // On the same lines, so that `__LINE__` does not differ.
+            let level = |e: &Edit| {
+                let lines = file.source.get(e.lo..e.hi).unwrap_or("").matches('\n').count();
                 Edit { text: e.text.replace('\n', " ") + &"\n".repeat(lines), ..e.clone() }
-            })
-            .collect();
-        let patched = applied(&text.source, &level).ok_or("its places overlap")?;
-        let output =
-            self.preprocessor.preprocess(&text.unit.source, Some(&patched), false).map_err(|e| e.to_string())??;
+            };
+            let level: Vec<Edit> = file.edits.iter().map(level).collect();
+            texts.push((file.path.clone(), applied(file.source, &level).ok_or("its places overlap")?));
+        }
+        let unit = read.unit;
+        let output = self.preprocessor.preprocess(&unit.source, &texts, false).map_err(|e| e.to_string())??;
         let new = String::from_utf8_lossy(&output).into_owned();
         let mut wanted: Vec<&str> = vec![];
         let mut at = 0;
-        let spelled = |t: usize| text.origins.tokens.get(t).map_or("", |t| text.unit.map.snippet(t.span()));
-        for change in &plan.changes {
+        let all = read.files.first().map_or(&[][..], |f| &f.origins.tokens);
+        let spelled = |t: usize| all.get(t).map_or("", |t| unit.map.snippet(t.span()));
+        for change in changes {
             wanted.extend((at..change.lo).map(spelled));
             wanted.extend(change.expanded.iter().map(String::as_str));
             at = change.hi;
         }
-        wanted.extend((at..text.origins.tokens.len()).map(spelled));
+        wanted.extend((at..all.len()).map(spelled));
         let found = tokens(&new);
         let same = found.len() == wanted.len()
             && found.iter().zip(&wanted).all(|(t, w)| new.get(t.lo as usize..t.hi as usize) == Some(*w));
@@ -187,7 +243,7 @@ impl Patcher<'_> {
 
     /// The candidates of the unit with another text. `only`: those of the function; nothing else
     /// has changed then.
-    fn analyse(&self, unit: &Unit, text: Vec<u8>, only: Option<&str>) -> Result<Vec<Candidate>, String> {
+    pub fn analyse(&self, unit: &Unit, text: Vec<u8>, only: Option<&str>) -> Result<Vec<Candidate>, String> {
         let old = unit;
         let unit = read(&unit.source, text).map_err(|why| format!("the changed text is not accepted: {why}"))?;
         let mut own = match only {
@@ -226,8 +282,9 @@ impl Patcher<'_> {
 
     /// Branches of `#if` that are not taken and name the object's variables must lead to the same
     /// advice.
-    fn other_branches(&self, text: &Text, candidate: &Candidate) -> Result<(), String> {
-        let Some(body) = text.unit.program.bodies.get(candidate.body) else { return Ok(()) };
+    pub fn other_branches(&self, read: &Read, candidate: &Candidate) -> Result<(), String> {
+        let Some(text) = read.files.first() else { return Ok(()) };
+        let Some(body) = read.unit.program.bodies.get(candidate.body) else { return Ok(()) };
         let names: Vec<&str> = candidate
             .holders
             .iter()
@@ -263,13 +320,15 @@ impl Patcher<'_> {
                 continue;
             }
             tried.push((group, branch));
-            self.turned(text, candidate, token.lo)?;
+            self.turned(read, candidate, token.lo)?;
         }
         Ok(())
     }
 
     /// Analyses the file with the branch that has the offset taken.
-    fn turned(&self, text: &Text, candidate: &Candidate, at: usize) -> Result<(), String> {
+    fn turned(&self, read: &Read, candidate: &Candidate, at: usize) -> Result<(), String> {
+        let Some(text) = read.files.first() else { return Ok(()) };
+        let source = &read.unit.source;
         let file = &text.origins.file;
         let mut edits = vec![];
         for (group, branch) in file.groups_at(at) {
@@ -288,9 +347,9 @@ impl Patcher<'_> {
             format!("the branch at line {line}, which is not taken, uses it and cannot be analysed: {why}")
         };
         let turned = applied(&text.source, &edits).ok_or_else(|| cannot("its directives overlap".into()))?;
-        let output =
-            self.preprocessor.preprocess(&text.unit.source, Some(&turned), false).map_err(|e| cannot(e.to_string()))?;
-        let there = self.analyse(text.unit, output.map_err(cannot)?, None).map_err(cannot)?;
+        let texts = [(text.path.clone(), turned)];
+        let output = self.preprocessor.preprocess(source, &texts, false).map_err(|e| cannot(e.to_string()))?;
+        let there = self.analyse(read.unit, output.map_err(cannot)?, None).map_err(cannot)?;
         let own = &candidate.finding;
         let same = there.iter().any(|c| {
             let f = &c.finding;

@@ -5,25 +5,28 @@
 //! preprocessor's output against it.
 
 use crate::allocators::Role;
-use crate::edits::Edit;
+use crate::edits::{Edit, Text};
 use crate::finding::Verdict;
 use crate::origin::{tokens, Origins};
 use crate::proof::Wrap;
 use crate::rules::Rule;
 use crate::unit::Unit;
-use crate::verdict::{Candidate, Owner};
+use crate::verdict::Candidate;
 use mir::ir::*;
 use source::Span;
 
 mod buffers;
 mod caller;
 mod embed;
+mod interface;
+mod releases;
 mod sizes;
 mod tokens;
 
 use caller::always_fits;
 pub use caller::plan_callers;
-pub use embed::plan_member;
+pub use embed::{plan_members, Member};
+pub use interface::{Part, Shared};
 
 /// New text and its tokens.
 #[derive(Clone, Debug, Default)]
@@ -71,27 +74,45 @@ pub struct Plan {
     pub names: Vec<String>,
 }
 
-/// A plan of these changes, if they do not overlap.
-fn ordered(mut changes: Vec<Change>, names: Vec<String>) -> Tried<Plan> {
-    changes.sort_by_key(|c| (c.edit.lo, c.edit.hi));
+/// The changes of a file in order.
+///
+/// Errors: they overlap.
+pub fn apart(mut changes: Vec<Change>) -> Tried<Vec<Change>> {
+    changes.sort_by(|a, b| a.edit.cmp(&b.edit));
     let apart = changes.windows(2).all(|w| match w {
         [a, b] => a.edit.hi <= b.edit.lo && a.hi <= b.lo,
         _ => true,
     });
     match apart {
-        true => Ok(Plan { changes, names }),
+        true => Ok(changes),
         false => Err("its places overlap".into()),
     }
 }
 
-struct Planner<'a> {
+/// The tokens of a unit, and what they are in one of its files.
+#[derive(Clone, Copy)]
+struct Words<'a> {
     unit: &'a Unit,
-    body: &'a Body,
     source: &'a str,
     origins: &'a Origins,
-    candidate: &'a Candidate,
+    /// The variables of the function that changes, if one does.
+    locals: &'a [LocalDecl],
     /// Names of the buffers of other patches.
     taken: &'a [String],
+}
+
+struct Planner<'a> {
+    words: Words<'a>,
+    body: &'a Body,
+    candidate: &'a Candidate,
+}
+
+impl<'a> std::ops::Deref for Planner<'a> {
+    type Target = Words<'a>;
+
+    fn deref(&self) -> &Words<'a> {
+        &self.words
+    }
 }
 
 /// A buffer to be declared.
@@ -136,7 +157,7 @@ impl<'a> Planner<'a> {
         taken: &'a [String],
     ) -> Tried<Planner<'a>> {
         let body = unit.program.bodies.get(candidate.body).ok_or("its function is gone")?;
-        Ok(Planner { unit, body, source, origins, candidate, taken })
+        Ok(Planner { words: Words { unit, source, origins, locals: &body.locals, taken }, body, candidate })
     }
 }
 
@@ -160,7 +181,7 @@ impl Planner<'_> {
             changes.push(self.release(span, other, &buffer)?);
         }
         changes.push(self.declare(&home, &buffer)?);
-        ordered(changes, vec![buffer.name])
+        Ok(Plan { changes: apart(changes)?, names: vec![buffer.name] })
     }
 
     /// What stands in the place of the call.
@@ -283,99 +304,5 @@ impl Planner<'_> {
         } else {
             Err(format!("{function} is not declared here: include <string.h>"))
         }
-    }
-
-    /// The release becomes nothing, or depends on where the object is.
-    fn release(&self, span: Span, other: bool, buffer: &Buffer) -> Tried<Change> {
-        let (lo, hi) = self.bare(self.range(span));
-        let plain = (self.is_fixed() || !Rule::HybridRelease.holds()) && !other;
-        let arguments = self.arguments(lo, hi)?;
-        let &[(a, b)] = arguments.as_slice() else { return Err("a release takes more than the object".into()) };
-        if !self.is_pure(a, b) && Rule::PureRelease.holds() {
-            return Err("a release computes its argument with effects".into());
-        }
-        let previous = if lo > 0 { self.spelled(lo - 1) } else { "" };
-        let statement = self.spelled(hi) == ";" && self.raw_of(hi).is_some();
-        let (from, to) = self.extent(lo, hi)?;
-        if statement && matches!(previous, ";" | "{" | "}" | ")" | "else" | "do" | ":") {
-            // `)` also ends a cast; then the release is not a statement of its own.
-            let end = self.raw_of(hi).and_then(|n| self.origins.file.tokens.get(n)).map_or(to, |t| t.hi);
-            let listed = matches!(previous, ";" | "{" | "}");
-            if listed || !self.is_cast(lo) {
-                let new = match (plain, listed) {
-                    (true, true) => return Ok(self.removed(lo, hi + 1, from, end)),
-                    (true, false) => Fragment::text("{ }"),
-                    (false, _) => {
-                        let test = self.differs(a, b, buffer)?;
-                        let call = self.copied(lo, hi)?;
-                        let indent = self.indent(from);
-                        if listed && self.starts_line(from) {
-                            let head = Fragment::text("if (").then(&test).and(")");
-                            head.and(&format!("\n{indent}    ")).then(&call).and(";")
-                        } else {
-                            Fragment::text("{ if (").then(&test).and(") ").then(&call).and("; }")
-                        }
-                    }
-                };
-                return Ok(Change {
-                    lo,
-                    hi: hi + 1,
-                    expanded: new.expanded,
-                    edit: Edit { lo: from, hi: end, text: new.raw },
-                });
-            }
-        }
-        let new = if plain {
-            Fragment::text("(void) 0")
-        } else {
-            let test = self.differs(a, b, buffer)?;
-            Fragment::text("(").then(&test).and(" ? ").then(&self.copied(lo, hi)?).and(" : (void) 0)")
-        };
-        Ok(Change { lo, hi, expanded: new.expanded, edit: Edit { lo: from, hi: to, text: new.raw } })
-    }
-
-    /// Whether the token before is the end of a cast: `(void) free(p)`.
-    fn is_cast(&self, token: usize) -> bool {
-        token >= 3
-            && self.spelled(token - 1) == ")"
-            && self.spelled(token - 2) == "void"
-            && self.spelled(token - 3) == "("
-    }
-
-    /// A statement is removed, with its line if it has one to itself.
-    fn removed(&self, lo: usize, hi: usize, from: usize, to: usize) -> Change {
-        let (mut first, mut last) = (from, to);
-        let line_start = self.source.get(..from).and_then(|s| s.rfind('\n')).map_or(0, |n| n + 1);
-        let line_end = self.source.get(to..).and_then(|s| s.find('\n')).map_or(self.source.len(), |n| to + n + 1);
-        let blank = |a: usize, b: usize| self.source.get(a..b).is_some_and(|s| s.trim().is_empty());
-        if blank(line_start, from) && blank(to, line_end) {
-            (first, last) = (line_start, line_end);
-        }
-        Change { lo, hi, expanded: vec![], edit: Edit { lo: first, hi: last, text: String::new() } }
-    }
-
-    /// The test that the released pointer is not the buffer.
-    fn differs(&self, lo: usize, hi: usize, buffer: &Buffer) -> Tried<Fragment> {
-        let own = self.copied(lo, hi)?;
-        let simple =
-            hi == lo + 1 && Some(self.spelled(lo)) == self.candidate.finding.variable.as_deref() && !buffer.cast;
-        if simple {
-            return Ok(own.and(&format!(" != {}", buffer.pointer)));
-        }
-        let (open, close) = if hi == lo + 1 { ("", "") } else { ("(", ")") };
-        let own = Fragment::text(&format!("(void *) {open}")).then(&own).and(close);
-        Ok(own.and(&format!(" != (void *) {}", buffer.pointer)))
-    }
-
-    fn indent(&self, at: usize) -> String {
-        let start = self.source.get(..at).and_then(|s| s.rfind('\n')).map_or(0, |n| n + 1);
-        let line = self.source.get(start..at).unwrap_or("");
-        // Blanks before the token, if it is the first of its line; else those of the line.
-        line.chars().take_while(|c| matches!(c, ' ' | '\t')).collect()
-    }
-
-    fn starts_line(&self, at: usize) -> bool {
-        let start = self.source.get(..at).and_then(|s| s.rfind('\n')).map_or(0, |n| n + 1);
-        self.source.get(start..at).is_some_and(|s| s.trim().is_empty())
     }
 }

@@ -6,16 +6,18 @@
 //! findings.
 
 use crate::fields::Fields;
-use crate::finding::{Finding, Place};
+use crate::finding::{Finding, Place, Verdict};
 use crate::options::Options;
+use crate::origin::tokens;
 use crate::patches::Patcher;
 use crate::program::{is_internal, symbol, Context, Externals};
 use crate::recursion::{reached, recursive, Edges};
 use crate::rules::Rule;
 use crate::summary::{summarise, Param, Summaries, Summary};
+use crate::together::{together, words, Told, Whole};
 use crate::unit::{read, Preprocessor, Source, Unit};
-use crate::verdict::{judge, Parameters, Surroundings};
-use rustc_hash::FxHashMap;
+use crate::verdict::{judge, Candidate, Parameters, Surroundings};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
@@ -53,6 +55,7 @@ struct Shared<'a> {
     parameters: Mutex<Parameters>,
     fields: Mutex<Fields>,
     shared_fields: Mutex<Fields>,
+    around: Mutex<Around>,
     outcome: Mutex<Outcome>,
     progress: &'a (dyn Fn(usize, usize) + Sync),
 }
@@ -86,6 +89,7 @@ pub fn run(
         parameters: Mutex::default(),
         fields: Mutex::default(),
         shared_fields: Mutex::default(),
+        around: Mutex::default(),
         outcome: Mutex::default(),
         progress,
     };
@@ -102,6 +106,9 @@ pub fn run(
     let mut outcome = std::mem::take(&mut *locked(&shared.outcome));
     outcome.findings.sort_by(|a, b| (a.unit, &a.place).cmp(&(b.unit, &b.place)));
     outcome.findings = listed_once(outcome.findings);
+    if options.patches && options.whole_program {
+        patch_whole(&shared, &mut outcome);
+    }
     crate::budget::keep_within(&mut outcome.findings, &locked(&shared.edges), options.stack_budget);
     outcome
 }
@@ -132,6 +139,95 @@ fn listed_once(findings: Vec<Finding>) -> Vec<Finding> {
         }
     }
     all
+}
+
+/// Writes the patches that change several files of the program: the units are read once more, for
+/// their trees cannot go from one thread to another.
+fn patch_whole(shared: &Shared, outcome: &mut Outcome) {
+    let wanted = |f: &Finding| matches!(f.verdict, Verdict::Caller | Verdict::Embed) && f.patch.is_none();
+    let edits = outcome.findings.iter().filter_map(|f| f.patch.as_ref()).flat_map(|p| &p.files).flat_map(|f| &f.edits);
+    // All words of other patches, so that no name is declared twice.
+    let taken: Vec<String> = edits.flat_map(|e| tokens(&e.text).into_iter().map(|t| spelled(&e.text, &t))).collect();
+    let mut left: Vec<&mut Finding> = outcome.findings.iter_mut().filter(|f| wanted(f)).collect();
+    if left.is_empty() {
+        return;
+    }
+    let mut refuse = |why: &str| left.iter_mut().for_each(|f| f.no_patch = Some(why.to_string()));
+    if !outcome.errors.is_empty() {
+        return refuse("other files may change with it, and one of them could not be read");
+    }
+    match caught("patching the program", || whole(shared, taken)).and_then(|told| told) {
+        Err(why) => refuse(&why),
+        Ok(told) => {
+            for (place, function, told) in told {
+                if let Some(finding) = left.iter_mut().find(|f| f.place == place && f.function == function) {
+                    told.tell(finding);
+                }
+            }
+        }
+    }
+}
+
+fn spelled(text: &str, token: &syntax::token::Token) -> String {
+    text.get(token.lo as usize..token.hi as usize).unwrap_or("").to_string()
+}
+
+/// What is said of each site whose patch changes several files: its place, its function, and that.
+/// `taken`: names of other patches.
+fn whole(shared: &Shared, taken: Vec<String>) -> Result<Vec<(Place, String, Told)>, String> {
+    let (options, preprocessor) = (shared.options, shared.preprocessor);
+    let externals = locked(&shared.externals).clone();
+    let around = locked(&shared.around);
+    let mut units = vec![];
+    for (number, source) in shared.sources.iter().enumerate() {
+        let text = preprocessor.preprocess(source, &[], false).map_err(|e| e.to_string())??;
+        let unit = read(source, text)?;
+        let mut summaries = Summaries::default();
+        summarise(&unit.program, &options.table, &externals, &mut summaries);
+        units.push((number, unit, summaries.own));
+    }
+    let surroundings: Vec<Surroundings> = units.iter().map(|(number, ..)| around.of(*number)).collect();
+    let patchers: Vec<Patcher> = units
+        .iter()
+        .zip(&surroundings)
+        .map(|((_, _, own), around)| Patcher { preprocessor, options, own, externals: &externals, around })
+        .collect();
+    let mut candidates = vec![];
+    for ((_, unit, _), patcher) in units.iter().zip(&patchers) {
+        candidates.push(judge(unit, &patcher.context(unit), patcher.around, options, None));
+    }
+    let contexts: Vec<Context> = units.iter().zip(&patchers).map(|((_, u, _), p)| p.context(u)).collect();
+    let sites: Vec<(&Context, &[Candidate])> =
+        contexts.iter().zip(&candidates).map(|(cx, c)| (cx, c.as_slice())).collect();
+    let words = words(&sites);
+    let mut all = vec![];
+    for (((_, unit, _), patcher), candidates) in units.iter().zip(&patchers).zip(&candidates) {
+        if words.iter().any(|w| unit.map.text.contains(w.as_str())) {
+            all.push(Whole { patcher, read: patcher.read(unit, &words)?, candidates });
+        }
+    }
+    let told = together(&all, true, taken);
+    let site = |(n, m, told): (usize, usize, Told)| {
+        let finding = &all.get(n)?.candidates.get(m)?.finding;
+        Some((finding.place.clone(), finding.function.clone(), told))
+    };
+    Ok(told.into_iter().filter_map(site).collect())
+}
+
+/// What surrounds all units, as plain data.
+#[derive(Default)]
+struct Around {
+    parameters: Parameters,
+    fields: Fields,
+    recursive: FxHashSet<String>,
+    reached: FxHashSet<String>,
+}
+
+impl Around {
+    fn of(&self, number: usize) -> Surroundings<'_> {
+        let Around { parameters, fields, recursive, reached } = self;
+        Surroundings { number, parameters, fields, recursive, reached }
+    }
 }
 
 fn work(shared: &Shared) {
@@ -184,6 +280,7 @@ fn work(shared: &Shared) {
     drop(several);
     let mut parameters = locked(&shared.parameters).clone();
     crate::parameters::keep_known(&mut parameters, &locked(&shared.edges), shared.options.whole_program);
+    let around = Around { parameters, fields, recursive, reached };
     for loaded in &units {
         let cx = Context {
             program: &loaded.unit.program,
@@ -191,13 +288,7 @@ fn work(shared: &Shared) {
             own: &loaded.summaries.own,
             externals: &externals,
         };
-        let around = Surroundings {
-            number: loaded.number,
-            parameters: &parameters,
-            fields: &fields,
-            recursive: &recursive,
-            reached: &reached,
-        };
+        let around = around.of(loaded.number);
         let findings = caught("judging it", || {
             let mut candidates = judge(&loaded.unit, &cx, &around, shared.options, None);
             if shared.options.patches {
@@ -219,6 +310,7 @@ fn work(shared: &Shared) {
             Err(why) => outcome.errors.push((loaded.unit.source.clone(), why)),
         }
     }
+    *locked(&shared.around) = around;
 }
 
 /// Does the work; a bug in it is an error of this unit and must not keep the other threads waiting
@@ -233,7 +325,7 @@ fn load(shared: &Shared) -> Vec<Loaded> {
     loop {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
         let Some(source) = shared.sources.get(number) else { return units };
-        let text = shared.preprocessor.preprocess(source, None, false);
+        let text = shared.preprocessor.preprocess(source, &[], false);
         let unit = match text {
             Ok(Ok(text)) => caught("reading it", || read(source, text)).and_then(|unit| unit),
             Ok(Err(said)) => Err(said),

@@ -45,12 +45,17 @@ impl Source {
 
 /// Preprocesses.
 pub trait Preprocessor: Sync {
-    /// The preprocessed text of the source; of `text`, if given, as if it stood in the source's
-    /// file. With `log` the text is what gcc writes with `-fdebug-cpp`: before each token where it
+    /// The preprocessed text of the source, as if each of the files `texts` had the text beside its
+    /// name. With `log` the text is what gcc writes with `-fdebug-cpp`: before each token where it
     /// comes from.
     ///
     /// Errors: what the preprocessor said.
-    fn preprocess(&self, source: &Source, text: Option<&str>, log: bool) -> io::Result<Result<Vec<u8>, String>>;
+    fn preprocess(
+        &self,
+        source: &Source,
+        texts: &[(PathBuf, String)],
+        log: bool,
+    ) -> io::Result<Result<Vec<u8>, String>>;
 }
 
 /// A unit that was read.

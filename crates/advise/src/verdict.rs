@@ -73,19 +73,9 @@ impl Candidate {
         self.finding.verdict == Verdict::Caller && self.site.entry.is_none() && self.site.name == helper
     }
 
-    /// Whether one patch changes both: other calls of the same helper, or other objects of the same
-    /// field.
-    pub fn shares_patch(&self, other: &Candidate) -> bool {
-        match (self.finding.verdict, &self.owner) {
-            (Verdict::Caller, _) => other.calls_helper(&self.site.name),
-            (Verdict::Embed, Some(owner)) => other.is_member_of(owner),
-            _ => false,
-        }
-    }
-
-    /// Whether its object is the owner's.
-    pub fn is_member_of(&self, owner: &Owner) -> bool {
-        self.finding.verdict == Verdict::Embed && self.owner.as_ref().is_some_and(|o| o.name == owner.name)
+    /// Whether its object is that of the field.
+    pub fn is_member_named(&self, field: &str) -> bool {
+        self.finding.verdict == Verdict::Embed && self.owner.as_ref().is_some_and(|o| o.name == field)
     }
 }
 

@@ -116,6 +116,8 @@ rules! {
     Sum "sum" "A sum that may wrap is not compared, what is added to is.",
     Told "told" "A helper is told how large the buffer is, unless every object fits.",
     MemberSize "member-size" "A member has the size of the object.",
+    OwnerStays "owner-stays" "The owner of a member is the same before and after the helper runs.",
+    OwnerSize "owner-size" "An owner whose size is written as a number does not grow.",
     Reached "reached" "A static buffer needs that no pointer leads to its function.",
 }
 

@@ -330,6 +330,96 @@ fn a_site_in_a_header_is_listed_once() -> Done {
     }
 }
 
+/// The files of `tests/advise/whole` in a folder of their own.
+fn whole_program(name: &str) -> Result<Scratch, String> {
+    let from = support::root().join("tests/advise/whole");
+    let scratch = Scratch::new(name)?;
+    std::fs::create_dir_all(scratch.0.join("inc")).map_err(|e| e.to_string())?;
+    for file in ["list.c", "main.c", "fill.c", "inc/list.h", "inc/queue.h"] {
+        std::fs::copy(from.join(file), scratch.0.join(file)).map_err(|e| e.to_string())?;
+    }
+    Ok(scratch)
+}
+
+/// With `--whole-program` one patch changes a helper, its header, and all files that call it, and
+/// the struct that gets a member; without it, neither.
+#[test]
+fn patches_change_several_files() -> Done {
+    if lacks_gcc("patches_change_several_files") {
+        return Ok(());
+    }
+    let scratch = whole_program("whole")?;
+    let files = ["list.c", "main.c", "fill.c"];
+    let advised = |more: &[&str], flags: &[&str]| -> Result<Vec<(String, bool, String)>, String> {
+        let mut command = lee();
+        command.current_dir(&scratch.0).args(["advise", "--message-format", "json", "--patch", "p.diff"]);
+        let output = ran(command.args(more).args(files).arg("--").args(flags))?;
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
+        let text = |f: &serde_json::Value, key: &str| f[key].as_str().unwrap_or("").to_string();
+        let one = |f: &serde_json::Value| (text(f, "verdict"), !f["patch"].is_null(), text(f, "no_patch"));
+        Ok(document["findings"].as_array().into_iter().flatten().map(one).filter(|f| f.0 != "declined").collect())
+    };
+    let alone = advised(&[], &["-Iinc"])?;
+    let refused = |f: &(String, bool, String)| !f.1 && f.2.contains("another file");
+    if alone.len() != 2 || !alone.iter().all(refused) {
+        return Err(format!("without --whole-program: {alone:?}"));
+    }
+    let build = |to: &str| -> Result<Vec<u8>, String> {
+        let flags = ["-g", "-fsanitize=address,undefined", "-fno-sanitize=leak", "-Iinc", "-o", to];
+        ran(Command::new("gcc").current_dir(&scratch.0).args(flags).args(files))?;
+        let mut run = Command::new(scratch.0.join(to));
+        run.env("ASAN_OPTIONS", "detect_stack_use_after_return=1:detect_leaks=0");
+        Ok(ran(&mut run)?.stdout)
+    };
+    let before = build("before")?;
+    // Headers are found by a path from the folder, and by an absolute one.
+    let absolute = format!("-I{}", scratch.0.join("inc").display());
+    for flags in [&[&*absolute][..], &["-Iinc"]] {
+        let found = advised(&["--whole-program"], flags)?;
+        if found.len() != 2 || !found.iter().all(|f| f.1) {
+            return Err(format!("with --whole-program and {flags:?}: {found:?}"));
+        }
+    }
+    ran(Command::new("git").current_dir(&scratch.0).args(["apply", "p.diff"]))?;
+    let header = std::fs::read_to_string(scratch.0.join("inc/queue.h")).map_err(|e| e.to_string())?;
+    match header.contains("struct list first_object;") && build("after")? == before {
+        true => Ok(()),
+        false => Err(format!("the patched program prints something else, or {header}")),
+    }
+}
+
+/// One more file that uses the helper, the struct or the field in another way keeps all as they are.
+#[test]
+fn another_file_may_forbid_a_patch() -> Done {
+    if lacks_gcc("another_file_may_forbid_a_patch") {
+        return Ok(());
+    }
+    let scratch = whole_program("another")?;
+    let uses = [
+        ("list_new", "struct list *(*maker)(int) = list_new;\n"),
+        ("list_end", "#define END list_end\n"),
+        ("an owner is copied", "struct queue copy(const struct queue *q) { return *q; }\n"),
+        ("also gets other objects", "static struct list one;\nvoid set(struct queue *q) { q->first = &one; }\n"),
+        ("not of the simple form", "#define first second\n#include \"inc/queue.h\"\n"),
+    ];
+    for (why, text) in uses {
+        let first = if why == "not of the simple form" { "" } else { "#include \"inc/queue.h\"\n" };
+        let more = format!("{first}{text}");
+        std::fs::write(scratch.0.join("more.c"), more).map_err(|e| e.to_string())?;
+        let mut command = lee();
+        command.current_dir(&scratch.0).args(["advise", "--whole-program", "--patch", "p.diff"]);
+        command.args(["--message-format", "json", "list.c", "main.c", "fill.c", "more.c", "--", "-Iinc"]);
+        let output = ran(&mut command)?;
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
+        let embed = document["findings"].as_array().into_iter().flatten().find(|f| f["verdict"] == "embed");
+        let Some(embed) = embed else { return Err(format!("{text}: no embed")) };
+        if !embed["no_patch"].as_str().is_some_and(|said| said.contains(why)) {
+            return Err(format!("{text}: {}", embed["no_patch"]));
+        }
+    }
+    Ok(())
+}
+
 /// A patch with which the command fails is dropped, with the reason; the others stay.
 #[test]
 fn verify_drops_what_fails() -> Done {

@@ -128,19 +128,6 @@ impl Planner<'_> {
         self.fresh_named(&format!("{}_buffer", self.candidate.finding.variable.as_deref().unwrap_or("object")))
     }
 
-    /// The name, with a number if it is used already.
-    pub(super) fn fresh_named(&self, base: &str) -> String {
-        let taken =
-            |name: &str| (0..self.origins.tokens.len()).any(|t| self.spelled(t) == name) || self.source.contains(name);
-        let mut name = base.to_string();
-        let mut number = 2;
-        while Rule::FreshName.holds() && (taken(&name) || self.taken.contains(&name)) {
-            name = format!("{base}{number}");
-            number += 1;
-        }
-        name
-    }
-
     /// The buffer's declaration.
     pub(super) fn buffer(
         &self,

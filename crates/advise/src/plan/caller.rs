@@ -2,54 +2,70 @@
 //!
 //! The helper gets one parameter more, and a second one, the size of the buffer, unless every
 //! object surely fits. So all its declarations and calls change at once, and every one of them must
-//! be seen: the helper is internal, and each place that names it is its definition, a declaration,
-//! or a call. A call whose object is not freed by the function that calls passes null, and gets an
-//! object of the heap as before.
+//! be seen: the helper is internal or the files are the whole program, and each place that names it
+//! is its definition, a declaration, or a call. A call whose object is not freed by the function
+//! that calls passes null, and gets an object of the heap as before.
 
+use super::interface::{change, definition, fresh, Interface, Part, Placed, Shared};
 use super::*;
 use crate::program::{is_internal, symbol};
 
-/// What the site of a helper and all its calls become.
+/// What the site of a helper and all its calls become. `whole`: the parts are the whole program.
 ///
 /// Errors: why no safe patch is known.
-pub fn plan_callers(
-    unit: &Unit,
-    source: &str,
-    origins: &Origins,
-    (all, helper): (&[Candidate], &str),
-    newer: bool,
-    taken: &[String],
-) -> Tried<Plan> {
-    let calls: Vec<&Candidate> = all.iter().filter(|c| c.calls_helper(helper)).collect();
-    let body = unit.program.bodies.iter().position(|b| symbol(&unit.program, &b.func).as_deref() == Some(helper));
-    let body = body.ok_or_else(|| format!("the interface of `{helper}` would change, which is in another file"))?;
-    let made: Vec<&Candidate> = all.iter().filter(|c| c.body == body && c.inside.is_some()).collect();
+pub fn plan_callers(parts: &[Part], helper: &str, whole: bool, taken: &[String]) -> Tried<Shared> {
+    let (home, body) = definition(parts, helper, whole)?;
+    let mut calls: Vec<(usize, &Candidate)> = vec![];
+    let mut all = 0;
+    for (n, part) in parts.iter().enumerate() {
+        let program = &part.unit.program;
+        let of_this_name = |f: &&typing::tree::FuncRef| symbol(program, f).as_deref() == Some(helper);
+        let called = program.bodies.iter().flat_map(|b| &b.blocks).flat_map(|b| &b.stmts);
+        let called: Vec<_> = called.filter_map(|s| s.kind.called()).filter(of_this_name).collect();
+        if n != home && called.iter().any(|f| is_internal(program, f)) {
+            return Err(format!("`{helper}` is another function elsewhere"));
+        }
+        all += called.len();
+        calls.extend(part.candidates.iter().filter(|c| c.calls_helper(helper)).map(|c| (n, c)));
+    }
+    let others = all.checked_sub(calls.len()).ok_or("its calls are not all seen")?;
+    let at_home = parts.get(home).ok_or("its file is gone")?;
+    let made: Vec<&Candidate> = at_home.candidates.iter().filter(|c| c.body == body && c.inside.is_some()).collect();
     let &[own] = made.as_slice() else {
         return Err(format!("`{helper}` does not make the object by itself"));
     };
-    let internal = unit.program.bodies.get(body).is_some_and(|b| is_internal(&unit.program, &b.func));
-    if !internal && Rule::HelperInternal.holds() {
-        return Err(format!("the interface of `{helper}` would change, which other files may call"));
-    }
-    let called = unit.program.bodies.iter().flat_map(|b| &b.blocks).flat_map(|b| &b.stmts);
-    let called = called.filter_map(|s| s.kind.called()).filter(|f| symbol(&unit.program, f).as_deref() == Some(helper));
-    let others = called.count().checked_sub(calls.len()).ok_or("its calls are not all seen")?;
-    let inner = Planner::new(unit, source, origins, own, taken)?;
-    let lent = Lent { pointer: inner.fresh_name(), size: inner.fresh_named("buffer_size") };
-    let sized = !calls.iter().all(|c| always_fits(c)) && Rule::Told.holds();
-    let mut names = [taken, std::slice::from_ref(&lent.pointer)].concat();
+    let base = format!("{}_buffer", own.finding.variable.as_deref().unwrap_or("object"));
+    let mut names = taken.to_vec();
+    let lent = Lent { pointer: fresh(parts, &base, &names)?, size: fresh(parts, "buffer_size", &names)? };
+    let sized = !calls.iter().all(|(_, c)| always_fits(c)) && Rule::Told.holds();
+    names.push(lent.pointer.clone());
     if sized {
         names.push(lent.size.clone());
     }
-    let mut changes = inner.helper(helper, &lent, sized, &calls, others)?;
-    for call in &calls {
-        let mut candidate = (*call).clone();
+    let spares_none = others > 0 && Rule::AllCallers.holds();
+    let value = at_home.planner(own, taken)?.lent(helper, &lent, sized, spares_none)?;
+    let mut shared = Shared { changes: vec![Placed { part: home, file: 0, change: value }], names: vec![] };
+    let mut given = vec![];
+    for &(n, call) in &calls {
+        let mut candidate = call.clone();
         candidate.align = candidate.align.max(own.align);
-        let (more, name) = Planner::new(unit, source, origins, &candidate, &names)?.call(newer, sized)?;
-        changes.extend(more);
-        names.push(name);
+        let part = parts.get(n).ok_or("its file is gone")?;
+        let made = part.planner(&candidate, &names)?.call(part.newer, sized)?;
+        shared.changes.extend(made.changes.into_iter().map(|change| Placed { part: n, file: 0, change }));
+        given.push((n, made.callee, made.arguments));
+        names.push(made.name);
     }
-    ordered(changes, names.split_off(taken.len()))
+    let (parameters, none) = match sized {
+        true => (format!("void *{}, unsigned long {}", lent.pointer, lent.size), "0, 0"),
+        false => (format!("void *{}", lent.pointer), "0"),
+    };
+    let (changes, found) = change(parts, &Interface { name: helper, parameters, none, given })?;
+    if found != others {
+        return Err(format!("`{helper}` is used in other ways than by calls"));
+    }
+    shared.changes.extend(changes);
+    shared.names = names.split_off(taken.len());
+    Ok(shared)
 }
 
 /// Whether the buffer that a call of a helper passes has room for every object.
@@ -58,27 +74,29 @@ pub(super) fn always_fits(call: &Candidate) -> bool {
 }
 
 /// Names of the parameters that a helper gets.
-struct Lent {
+pub(super) struct Lent {
     /// The buffer.
-    pointer: String,
+    pub(super) pointer: String,
     /// Its size in bytes.
-    size: String,
+    pub(super) size: String,
+}
+
+/// The changes of a call but for its arguments.
+struct Called {
+    changes: Vec<Change>,
+    /// The token that names the helper.
+    callee: usize,
+    /// What is passed.
+    arguments: String,
+    /// The buffer's name.
+    name: String,
 }
 
 impl Planner<'_> {
-    /// The changes of the helper itself: its site, its definition, its declarations, and the calls
-    /// that need an object of the heap, as many as `others`; they pass null. `calls`: those that
-    /// will pass a buffer. `sized`: with its size.
-    fn helper(
-        &self,
-        helper: &str,
-        lent: &Lent,
-        sized: bool,
-        calls: &[&Candidate],
-        others: usize,
-    ) -> Tried<Vec<Change>> {
+    /// The site of a helper: the memory that it was lent instead of the heap. `sized`: while the
+    /// object fits. `spares`: some calls lend none.
+    pub(super) fn lent(&self, helper: &str, lent: &Lent, sized: bool, spares: bool) -> Tried<Change> {
         let parameter = &lent.pointer;
-        let some_pass_none = others > 0 && Rule::AllCallers.holds();
         let entry =
             self.candidate.site.entry.ok_or_else(|| format!("`{helper}` does not make the object by itself"))?;
         let (lo, hi) = self.bare(self.range(self.candidate.site.span));
@@ -89,7 +107,7 @@ impl Planner<'_> {
         let value = match (entry.role, arguments.as_slice()) {
             _ if sized => {
                 // An object of no bytes would fit where there is no buffer.
-                let guard = if some_pass_none { format!("{parameter} && ") } else { String::new() };
+                let guard = if spares { format!("{parameter} && ") } else { String::new() };
                 let buffer = Buffer {
                     name: parameter.clone(),
                     declaration: Fragment::default(),
@@ -112,7 +130,7 @@ impl Planner<'_> {
             }
             _ => return Err(format!("`{helper}` makes a copy of a string")),
         };
-        let value = match some_pass_none && !sized {
+        let value = match spares && !sized {
             true => {
                 let test = Fragment::text(&format!("({parameter} ? ")).then(&value);
                 test.and(" : ").then(&self.copied(lo, hi)?).and(")")
@@ -121,85 +139,25 @@ impl Planner<'_> {
         };
         let (from, to) = self.extent(lo, hi)?;
         let edit = Edit { lo: from, hi: to, text: value.raw };
-        let mut changes = vec![Change { lo, hi, expanded: value.expanded, edit }];
-        let (parameters, none) = match sized {
-            true => (format!("void *{parameter}, unsigned long {}", lent.size), "0, 0"),
-            false => (format!("void *{parameter}"), "0"),
-        };
-        let mut found = 0;
-        let starts: Vec<usize> = calls.iter().map(|c| self.bare(self.range(c.site.span)).0).collect();
-        let mut depth = 0i32;
-        for t in 0..self.origins.tokens.len() {
-            match self.spelled(t) {
-                "{" => depth += 1,
-                "}" => depth -= 1,
-                name if name == helper && !starts.contains(&t) => {
-                    let odd = || format!("`{helper}` is used in other ways than by calls");
-                    let close = (self.spelled(t + 1) == "(").then(|| self.closing(t + 1)).flatten().ok_or_else(odd)?;
-                    if depth > 0 {
-                        found += 1;
-                        changes.push(self.with_argument(t + 1, close, none)?);
-                    } else if matches!(self.spelled(close + 1), "{" | ";") {
-                        changes.push(self.with_parameter(t + 1, close, &parameters)?);
-                    } else {
-                        return Err(odd());
-                    }
-                }
-                _ => {}
-            }
-        }
-        if found != others {
-            return Err(format!("`{helper}` is used in other ways than by calls"));
-        }
-        self.all_seen(helper)?;
-        Ok(changes)
+        Ok(Change { lo, hi, expanded: value.expanded, edit })
     }
 
-    /// More parameters between the parentheses.
-    fn with_parameter(&self, open: usize, close: usize, more: &str) -> Tried<Change> {
-        let text = |t: usize| self.raw_of(t).and_then(|n| self.origins.file.tokens.get(n));
-        let made_by_macro = "a macro makes the helper's parameters";
-        let last = self.spelled(close - 1);
-        if close == open + 1 || last == "..." {
-            return Err("the helper has no list of parameters that one can be added to".into());
-        }
-        if close == open + 2 && last == "void" {
-            let token = text(open + 1).ok_or(made_by_macro)?;
-            let new = Fragment::text(more);
-            let edit = Edit { lo: token.lo, hi: token.hi, text: new.raw };
-            return Ok(Change { lo: open + 1, hi: open + 2, expanded: new.expanded, edit });
-        }
-        let token = text(close).ok_or(made_by_macro)?;
-        let new = Fragment::text(&format!(", {more}"));
-        let edit = Edit { lo: token.lo, hi: token.lo, text: new.raw };
-        Ok(Change { lo: close, hi: close, expanded: new.expanded, edit })
-    }
-
-    /// More arguments between the parentheses.
-    fn with_argument(&self, open: usize, close: usize, text: &str) -> Tried<Change> {
-        let last = self.raw_of(close).and_then(|n| self.origins.file.tokens.get(n)).ok_or("a macro makes the call")?;
-        let comma = if close == open + 1 { "" } else { ", " };
-        let new = Fragment::text(&format!("{comma}{text}"));
-        let edit = Edit { lo: last.lo, hi: last.lo, text: new.raw };
-        Ok(Change { lo: close, hi: close, expanded: new.expanded, edit })
-    }
-
-    /// The changes of one call: a buffer is declared and passed, and what is not in the heap any
-    /// more is not released. Also the buffer's name.
-    fn call(&self, newer: bool, sized: bool) -> Tried<(Vec<Change>, String)> {
+    /// The changes of one call: a buffer is declared, and what is not in the heap any more is not
+    /// released.
+    fn call(&self, newer: bool, sized: bool) -> Tried<Called> {
         let (lo, hi) = self.bare(self.range(self.candidate.site.span));
         self.arguments(lo, hi)?;
         let home = self.home(lo)?;
         let buffer = self.buffer(Role::Allocate { size: 0 }, &[], home.declarator, newer)?;
-        let passed = match sized {
+        let arguments = match sized {
             true => format!("{}, {}", buffer.pointer, buffer.capacity),
             false => buffer.pointer.clone(),
         };
-        let mut changes = vec![self.with_argument(lo + 1, hi - 1, &passed)?];
+        let mut changes = vec![];
         for &(span, other) in &self.candidate.frees {
             changes.push(self.release(span, other, &buffer)?);
         }
         changes.push(self.declare(&home, &buffer)?);
-        Ok((changes, buffer.name))
+        Ok(Called { changes, callee: lo, arguments, name: buffer.name })
     }
 }

@@ -3,7 +3,7 @@
 
 use super::*;
 
-impl Planner<'_> {
+impl Words<'_> {
     /// The token that closes the bracket at `open`.
     pub(super) fn closing(&self, open: usize) -> Option<usize> {
         let mut depth = 0;
@@ -208,7 +208,7 @@ impl Planner<'_> {
             let is_word = text.starts_with(|c: char| c.is_alphabetic() || c == '_');
             let is_value = program.functions.iter().any(|f| f.name.as_str() == text)
                 || program.globals.iter().any(|g| g.name.as_str() == text)
-                || self.body.locals.iter().any(|l| l.name.is_some_and(|n| n.as_str() == text));
+                || self.locals.iter().any(|l| l.name.is_some_and(|n| n.as_str() == text));
             if !(is_word && !is_value || text == "*") {
                 return false;
             }
@@ -230,7 +230,7 @@ impl Planner<'_> {
                         "(" => depth += 1,
                         ")" => depth -= 1,
                         name => {
-                            let local = self.body.locals.iter().any(|l| l.name.is_some_and(|n| n.as_str() == name));
+                            let local = self.locals.iter().any(|l| l.name.is_some_and(|n| n.as_str() == name));
                             if local {
                                 return false;
                             }
@@ -249,5 +249,18 @@ impl Planner<'_> {
             t += 1;
         }
         hi > lo
+    }
+
+    /// The name, with a number if it is used already.
+    pub(super) fn fresh_named(&self, base: &str) -> String {
+        let taken =
+            |name: &str| (0..self.origins.tokens.len()).any(|t| self.spelled(t) == name) || self.source.contains(name);
+        let mut name = base.to_string();
+        let mut number = 2;
+        while Rule::FreshName.holds() && (taken(&name) || self.taken.contains(&name)) {
+            name = format!("{base}{number}");
+            number += 1;
+        }
+        name
     }
 }

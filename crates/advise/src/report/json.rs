@@ -1,6 +1,6 @@
 //! The report as one JSON document (docs/reference/advise.md).
 
-use crate::edits::Patch;
+use crate::edits::{FileEdits, Patch};
 use crate::finding::{Finding, Place};
 use crate::run::Outcome;
 use serde_json::{json, Value};
@@ -43,8 +43,19 @@ fn finding(finding: &Finding) -> Value {
     })
 }
 
-/// Replacements of bytes of the file, as it stands on the disk if that is UTF-8.
+/// The first file, and the others under `more`.
 fn patch(patch: &Patch) -> Value {
-    let edits: Vec<Value> = patch.edits.iter().map(|e| json!({ "from": e.lo, "to": e.hi, "text": e.text })).collect();
-    json!({ "file": patch.file.to_string_lossy(), "edits": edits })
+    let mut files = patch.files.iter().map(file);
+    let mut first = files.next().unwrap_or_default();
+    let more: Vec<Value> = files.collect();
+    if let Some(object) = first.as_object_mut() {
+        object.insert("more".into(), json!(more));
+    }
+    first
+}
+
+/// Replacements of bytes of the file, as it stands on the disk if that is UTF-8.
+fn file(file: &FileEdits) -> Value {
+    let edits: Vec<Value> = file.edits.iter().map(|e| json!({ "from": e.lo, "to": e.hi, "text": e.text })).collect();
+    json!({ "file": file.file.to_string_lossy(), "edits": edits })
 }

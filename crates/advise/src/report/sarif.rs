@@ -1,5 +1,6 @@
 //! The report as SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format"), with `fixes`.
 
+use crate::edits::{Edit, FileEdits};
 use crate::finding::{Finding, Place, Verdict};
 use crate::report::ranked;
 use crate::run::Outcome;
@@ -97,28 +98,26 @@ fn result(finding: &Finding, read: &dyn Fn(&Path) -> String) -> Value {
         "relatedLocations": related,
     });
     if let (Some(patch), Some(object)) = (&finding.patch, result.as_object_mut()) {
-        let text = read(&patch.file);
-        let replacements: Vec<Value> = patch
-            .edits
-            .iter()
-            .map(|e| {
-                let ((line, column), (end_line, end_column)) = (position(&text, e.lo), position(&text, e.hi));
-                json!({
-                    "deletedRegion": {
-                        "startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column,
-                    },
-                    "insertedContent": { "text": e.text },
-                })
-            })
-            .collect();
-        let change = json!({
-            "artifactLocation": { "uri": uri(&patch.file.to_string_lossy()) },
-            "replacements": replacements,
-        });
+        let changes: Vec<Value> = patch.files.iter().map(|f| change(f, &read(&f.file))).collect();
         let description = format!("{}: {}", finding.verdict.word(), finding.verdict.advice());
-        object.insert("fixes".into(), json!([{ "description": { "text": description }, "artifactChanges": [change] }]));
+        object.insert("fixes".into(), json!([{ "description": { "text": description }, "artifactChanges": changes }]));
     }
     result
+}
+
+/// The replacements of a file that has the text.
+fn change(file: &FileEdits, text: &str) -> Value {
+    let replacement = |e: &Edit| {
+        let ((line, column), (end_line, end_column)) = (position(text, e.lo), position(text, e.hi));
+        json!({
+            "deletedRegion": {
+                "startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column,
+            },
+            "insertedContent": { "text": e.text },
+        })
+    };
+    let replacements: Vec<Value> = file.edits.iter().map(replacement).collect();
+    json!({ "artifactLocation": { "uri": uri(&file.file.to_string_lossy()) }, "replacements": replacements })
 }
 
 /// Line and column of an offset, from 1, in characters.

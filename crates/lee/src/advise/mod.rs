@@ -9,13 +9,13 @@ use crate::failure::{Failure, Outcome};
 use crate::help;
 use crate::report;
 use crate::toolchain::Compiler;
-use advise::edits::{decode, encode, merged, Edit};
+use advise::edits::{decode, encode, merged, FileEdits};
 use advise::run::{run, Outcome as RunOutcome};
 use options::{Format, Parsed};
 use preprocess::System;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Runs the command.
 pub fn main(words: Vec<OsString>) -> Outcome<i32> {
@@ -57,7 +57,7 @@ pub fn main(words: Vec<OsString>) -> Outcome<i32> {
     }
     if let Some(path) = &wanted.patch {
         let mut text = String::new();
-        for (file, edits) in edits_by_file(&outcome, false) {
+        for FileEdits { file, edits } in edits_by_file(&outcome, false) {
             text.push_str(&advise::diff::diff(&file.to_string_lossy(), &decoded(&file)?, &edits));
         }
         if path.as_os_str() == "-" {
@@ -67,10 +67,10 @@ pub fn main(words: Vec<OsString>) -> Outcome<i32> {
         }
     }
     if let Some(command) = &wanted.measure {
-        verify::measure(&edits_by_file(&outcome, false), wanted.verify.as_deref(), command, &compiler)?;
+        verify::measure(edits_by_file(&outcome, false), wanted.verify.as_deref(), command, &compiler)?;
     }
     if wanted.apply {
-        for (file, edits) in edits_by_file(&outcome, true) {
+        for FileEdits { file, edits } in edits_by_file(&outcome, true) {
             let text = decoded(&file)?;
             let new = advise::edits::applied(&text, &edits).ok_or_else(|| {
                 Failure::error(format!("{} has changed meanwhile; nothing was written to it", file.display()))
@@ -86,16 +86,8 @@ pub fn main(words: Vec<OsString>) -> Outcome<i32> {
 }
 
 /// The edits of each file that has some. `sure`: of proven findings only.
-fn edits_by_file(outcome: &RunOutcome, sure: bool) -> Vec<(PathBuf, Vec<Edit>)> {
-    let chosen = || outcome.findings.iter().filter(|f| f.proven || !sure).filter_map(|f| f.patch.as_ref());
-    let mut files: Vec<&PathBuf> = vec![];
-    for patch in chosen() {
-        if !files.contains(&&patch.file) {
-            files.push(&patch.file);
-        }
-    }
-    let edits = |file: &PathBuf| (file.clone(), merged(chosen().filter(|p| p.file == *file)));
-    files.into_iter().map(edits).collect()
+fn edits_by_file(outcome: &RunOutcome, sure: bool) -> Vec<FileEdits> {
+    merged(outcome.findings.iter().filter(|f| f.proven || !sure).filter_map(|f| f.patch.as_ref()))
 }
 
 fn decoded_or_empty(path: &Path) -> String {

@@ -7,8 +7,8 @@ use crate::toolchain::{Compiler, Family};
 use advise::unit::{Preprocessor, Source};
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The C compiler as a preprocessor.
@@ -62,16 +62,21 @@ pub fn for_reading(flags: &[OsString]) -> Vec<OsString> {
 }
 
 impl Preprocessor for System<'_> {
-    fn preprocess(&self, source: &Source, text: Option<&str>, log: bool) -> io::Result<Result<Vec<u8>, String>> {
+    fn preprocess(
+        &self,
+        source: &Source,
+        texts: &[(PathBuf, String)],
+        log: bool,
+    ) -> io::Result<Result<Vec<u8>, String>> {
+        let text = match texts {
+            [] => None,
+            [(path, text)] if *path == source.path() => Some(text),
+            _ => return self.mirrored(source, texts),
+        };
         if log && self.compiler.family != Family::Gcc {
             return Ok(Err("the origins of tokens are known from gcc alone: name it with --cc gcc".into()));
         }
-        let mut command = self.compiler.command();
-        command.arg("-E").env("LC_ALL", "C").stdin(Stdio::null());
-        let flags = for_reading(&source.flags);
-        if !flags.iter().any(|f| f.to_string_lossy().starts_with("-std=") || f == "-ansi") {
-            command.arg("-std=gnu17");
-        }
+        let (mut command, flags) = self.command(source);
         if log {
             command.args(["-fdebug-cpp", "-ftrack-macro-expansion=2"]);
         }
@@ -100,12 +105,115 @@ impl Preprocessor for System<'_> {
             // What stays is removed with the scratch folder.
             let _ = std::fs::remove_dir_all(folder);
         }
-        let output = output?;
-        if output.status.success() {
-            return Ok(Ok(output.stdout));
-        }
-        let said = String::from_utf8_lossy(&output.stderr);
-        let first = said.lines().find(|l| l.contains("error")).or_else(|| said.lines().next()).unwrap_or("");
-        Ok(Err(format!("the preprocessor says: {first}")))
+        Ok(said(output?))
     }
+}
+
+impl System<'_> {
+    /// The preprocessor, and the flags of the source that matter to it.
+    fn command(&self, source: &Source) -> (Command, Vec<OsString>) {
+        let mut command = self.compiler.command();
+        command.arg("-E").env("LC_ALL", "C").stdin(Stdio::null());
+        let flags = for_reading(&source.flags);
+        if !flags.iter().any(|f| f.to_string_lossy().starts_with("-std=") || f == "-ansi") {
+            command.arg("-std=gnu17");
+        }
+        (command, flags)
+    }
+
+    /// The preprocessed text with changed files, headers among them: in a mirror of the file
+    /// system, where these files have their texts and all else is linked to.
+    fn mirrored(&self, source: &Source, texts: &[(PathBuf, String)]) -> io::Result<Result<Vec<u8>, String>> {
+        let mirror = Mirror(self.scratch.file(&self.next.fetch_add(1, Ordering::Relaxed).to_string()));
+        std::fs::create_dir(&mirror.0)?;
+        let folder = source.folder.clone().unwrap_or(PathBuf::from(".")).canonicalize()?;
+        mirror.open(&folder)?;
+        for (path, text) in texts {
+            let path = path.canonicalize()?;
+            mirror.open(path.parent().unwrap_or(Path::new("/")))?;
+            let own = mirror.of(&path);
+            std::fs::remove_file(&own)?;
+            std::fs::write(own, advise::edits::encode(text))?;
+        }
+        let (mut command, flags) = self.command(source);
+        let moved = flags.iter().map(|flag| mirror.flag(flag));
+        command.current_dir(mirror.of(&folder)).args(moved).args(["-w", "-x", "c"]);
+        let file = if source.file.is_absolute() { mirror.of(&source.file) } else { source.file.clone() };
+        command.arg(protected(&file));
+        Ok(said(command.output()?).map(|text| mirror.hidden(text)))
+    }
+}
+
+/// A folder that stands for the root of the file system. Removed at the end.
+struct Mirror(PathBuf);
+
+impl Drop for Mirror {
+    fn drop(&mut self) {
+        // What stays is removed with the scratch folder.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Mirror {
+    /// Where an absolute path is.
+    fn of(&self, path: &Path) -> PathBuf {
+        self.0.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// Makes the folder a real one, with links to what is in it. `folder` is canonical.
+    fn open(&self, folder: &Path) -> io::Result<()> {
+        let mut all: Vec<&Path> = folder.ancestors().collect();
+        all.reverse();
+        for folder in all {
+            let own = self.of(folder);
+            let opened = std::fs::symlink_metadata(&own).is_ok_and(|m| m.is_dir()) && folder != Path::new("/");
+            if opened || folder == Path::new("/") && std::fs::read_dir(&own)?.next().is_some() {
+                continue;
+            }
+            if std::fs::symlink_metadata(&own).is_ok_and(|m| m.is_symlink()) {
+                std::fs::remove_file(&own)?;
+                std::fs::create_dir(&own)?;
+            }
+            for entry in std::fs::read_dir(folder)? {
+                let entry = entry?;
+                std::os::unix::fs::symlink(entry.path(), own.join(entry.file_name()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A flag with an absolute path, `-I/path` or `/path`, that leads into the mirror.
+    fn flag(&self, flag: &OsString) -> OsString {
+        let text = flag.to_string_lossy();
+        let (option, path) = text.find('/').map_or((&*text, ""), |at| text.split_at(at));
+        let is_path = path.len() > 1 && (option.is_empty() || option.starts_with("-I") && option.len() == 2);
+        match is_path || path.len() > 1 && matches!(option, "-iquote" | "-isystem") {
+            true => format!("{option}{}", self.of(Path::new(path)).display()).into(),
+            false => flag.clone(),
+        }
+    }
+
+    /// The text without the name of the mirror.
+    fn hidden(&self, text: Vec<u8>) -> Vec<u8> {
+        let own = self.0.as_os_str().as_encoded_bytes();
+        let mut out = Vec::with_capacity(text.len());
+        let mut rest = &text[..];
+        while let Some(at) = rest.windows(own.len()).position(|w| w == own) {
+            let (before, from) = rest.split_at(at);
+            out.extend_from_slice(before);
+            rest = from.get(own.len()..).unwrap_or_default();
+        }
+        out.extend_from_slice(rest);
+        out
+    }
+}
+
+/// What the preprocessor wrote, or its first error.
+fn said(output: Output) -> Result<Vec<u8>, String> {
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let first = said.lines().find(|l| l.contains("error")).or_else(|| said.lines().next()).unwrap_or("");
+    Err(format!("the preprocessor says: {first}"))
 }

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Outcome};
 use crate::report;
 use crate::scratch::Scratch;
 use crate::toolchain::Compiler;
-use advise::edits::{applied, decode, encode, Patch};
+use advise::edits::{applied, decode, encode, FileEdits, Patch};
 use advise::finding::Finding;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -70,14 +70,34 @@ impl Copy {
         Err(format!("{}: {last}", output.status))
     }
 
-    /// Applies the patch, and gives the text that the file had.
-    fn apply(&self, patch: &Patch) -> Result<(PathBuf, Vec<u8>), String> {
+    /// Applies the patch to all of its files, and gives the texts that they had.
+    fn apply(&self, patch: &Patch) -> Result<Vec<(PathBuf, Vec<u8>)>, String> {
+        let mut before = vec![];
+        for file in &patch.files {
+            match self.apply_to(file) {
+                Ok(old) => before.push(old),
+                Err(why) => {
+                    restore(before)?;
+                    return Err(why);
+                }
+            }
+        }
+        Ok(before)
+    }
+
+    /// Applies the changes of a file, and gives the text that it had.
+    fn apply_to(&self, patch: &FileEdits) -> Result<(PathBuf, Vec<u8>), String> {
         let file = self.file(&patch.file).ok_or("the file is outside of the current folder")?;
         let before = std::fs::read(&file).map_err(|e| e.to_string())?;
         let after = applied(&decode(&before), &patch.edits).ok_or("it does not fit the file")?;
         std::fs::write(&file, encode(&after)).map_err(|e| e.to_string())?;
         Ok((file, before))
     }
+}
+
+/// Gives files back the texts that they had.
+fn restore(before: Vec<(PathBuf, Vec<u8>)>) -> Result<(), String> {
+    before.into_iter().try_for_each(|(file, text)| std::fs::write(file, text).map_err(|e| e.to_string()))
 }
 
 /// Keeps the patches with which the command succeeds, each tried alone. The others lose their
@@ -92,9 +112,9 @@ pub fn verify(findings: &mut [Finding], command: &str) -> Outcome<()> {
     let mut kept = 0;
     for finding in findings.iter_mut() {
         let Some(patch) = finding.patch.clone() else { continue };
-        let tried = copy.apply(&patch).and_then(|(file, before)| {
+        let tried = copy.apply(&patch).and_then(|before| {
             let result = copy.run(command);
-            std::fs::write(file, before).map_err(|e| e.to_string())?;
+            restore(before)?;
             result
         });
         match tried {
@@ -117,12 +137,7 @@ struct Cost {
 
 /// Runs `command` in a copy built by `build`, without and with all patches, and says what they
 /// save.
-pub fn measure(
-    patches: &[(PathBuf, Vec<advise::edits::Edit>)],
-    build: Option<&str>,
-    command: &str,
-    compiler: &Compiler,
-) -> Outcome<()> {
+pub fn measure(patches: Vec<FileEdits>, build: Option<&str>, command: &str, compiler: &Compiler) -> Outcome<()> {
     let copy = Copy::new()?;
     let fails = |what: &str, why: String| Failure::error(format!("'{what}' fails: {why}"));
     let built = |copy: &Copy| build.map_or(Ok(()), |b| copy.run(b).map_err(|why| fails(b, why)));
@@ -135,9 +150,8 @@ pub fn measure(
     }
     built(&copy)?;
     let before = cost(&copy, command, &library)?;
-    for (file, edits) in patches {
-        let patch = Patch { file: file.clone(), edits: edits.clone() };
-        copy.apply(&patch).map_err(|why| Failure::error(format!("{}: {why}", file.display())))?;
+    for patch in patches {
+        copy.apply_to(&patch).map_err(|why| Failure::error(format!("{}: {why}", patch.file.display())))?;
     }
     built(&copy)?;
     let after = cost(&copy, command, &library)?;
