@@ -78,3 +78,21 @@ int make_any(struct holder *h) { // rule: member-size
 void drop_any(struct holder *h) {
     free(h->any);
 }
+
+// It has a count of references: others may have it when the owner lets it go.
+struct counted { int references; };
+struct sharer { struct counted *what; };
+static void let_go(struct counted *c) {
+    if (--c->references == 0) free(c);
+}
+
+int share(struct sharer *s) {
+    s->what = malloc(sizeof(struct counted)); // advise: declined escapes
+    if (!s->what) return 0;
+    s->what->references = 1;
+    return 1;
+}
+
+void unshare(struct sharer *s) {
+    let_go(s->what);
+}

@@ -111,7 +111,7 @@ int main(void) {
     printf("%d %d\n", ended, sum);
     if (!open_current()) return 1;
     close_current();
-    struct tight *t = tight_new(); // advise: caller nopatch
+    struct tight *t = tight_new();
     if (!t || !t->it) return 1;
     printf("%d\n", t->it->sum);
     tight_end(t);

@@ -68,7 +68,8 @@ pub fn released(cx: &Context, found: &mut Fields) {
             for (n, arg) in args.iter().enumerate() {
                 let frees = match (entry.map(|e| e.role), cx.summary(callee)) {
                     (Some(Role::Release { object }), _) => object as usize == n,
-                    (None, Some(summary)) => summary.params.get(n).is_some_and(|p| p.frees != Frees::Never),
+                    // What is released sometimes only has a count of references, say.
+                    (None, Some(summary)) => summary.params.get(n).is_some_and(|p| p.frees == Frees::Always),
                     _ => false,
                 };
                 let Some(place) = arg.place().filter(|_| frees) else { continue };

@@ -374,8 +374,9 @@ fn patches_change_several_files() -> Done {
     let before = build("before")?;
     // Headers are found by a path from the folder, and by an absolute one.
     let absolute = format!("-I{}", scratch.0.join("inc").display());
+    let check = "gcc -w -Iinc -o tried list.c main.c fill.c && ./tried";
     for flags in [&[&*absolute][..], &["-Iinc"]] {
-        let found = advised(&["--whole-program"], flags)?;
+        let found = advised(&["--whole-program", "--verify", check], flags)?;
         if found.len() != 2 || !found.iter().all(|f| f.1) {
             return Err(format!("with --whole-program and {flags:?}: {found:?}"));
         }
