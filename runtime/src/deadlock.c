@@ -83,6 +83,11 @@ static struct lee_awaited awaited_by(struct lee_process *process) {
     return (struct lee_awaited){.process = NULL};
 }
 
+bool lee_process_waits_for(struct lee_process *process, struct lee_awaited *what) {
+    *what = awaited_by(process);
+    return what->process != NULL;
+}
+
 /* The same for processes. */
 static struct lee_process *find_process(struct lee_process *process) {
     struct lee_process *slow = process, *quick = process;

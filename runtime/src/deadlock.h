@@ -18,6 +18,9 @@ struct lee_awaited {
 bool lee_channel_awaits(const struct lee_task *task, struct lee_awaited *what) __attribute__((weak));
 bool lee_process_awaits(const struct lee_task *task, struct lee_awaited *what) __attribute__((weak));
 
+/* What a task of a process that does not run waits for; false if no process can end that. */
+bool lee_process_waits_for(struct lee_process *process, struct lee_awaited *what);
+
 /* The fault: the task is the last that went to wait. Names those who wait for each other in a
  * circle. */
 _Noreturn void lee_deadlock(const struct lee_task *task);

@@ -170,8 +170,12 @@ void lee_globals_scan(const struct lee_process *process, struct lee_marker *mark
     if (scan.delta == 0)
         return;
     lee_globals_sort();
-    lee_globals_cut(address(__start_lee_globals), address(__stop_lee_globals), mark_span, &scan);
-    lee_globals_cut(address(__start_lee_globals_zero), address(__stop_lee_globals_zero), mark_span, &scan);
+    lee_globals_each(mark_span, &scan);
+}
+
+void lee_globals_each(bool (*visit)(void *context, struct lee_span span), void *context) {
+    if (lee_globals_cut(address(__start_lee_globals), address(__stop_lee_globals), visit, context))
+        lee_globals_cut(address(__start_lee_globals_zero), address(__stop_lee_globals_zero), visit, context);
 }
 
 void lee_globals_enter(struct lee_process *process) {

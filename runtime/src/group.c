@@ -27,7 +27,9 @@ struct lee_group_limit {
 enum { COLLECTS_PART = 16 /* of what lives: what a process gets between two collections that limits cause, at least */ };
 
 /* Of the first process's first custodian. */
-static struct lee_group root = {.least = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX}};
+static struct lee_group root = {.number = 1, .least = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX}};
+
+static uint64_t last_number = 1;
 
 const struct lee_group *lee_group_root(void) {
     return &root;
@@ -147,6 +149,7 @@ static struct lee_group *make(struct lee_custodian *custodian, struct lee_proces
     struct lee_group *group = calloc(1, sizeof *group);
     if (group == NULL)
         return NULL;
+    group->number = ++last_number;
     for (int kind = 0; kind < LEE_GROUP_KINDS; kind++)
         group->least[kind] = SIZE_MAX;
     group->share.weight = group->leaf.weight = LEE_SHARE_WEIGHT;

@@ -33,6 +33,7 @@ struct lee_group_limit;
 
 struct lee_group {
     struct lee_group *parent, *child, *next, *previous;
+    uint64_t number; /* in the order in which groups are made; 1 for the first */
     struct lee_process *processes; /* spawned in it, by `group_next` */
     /* Null once it is gone. Of the process that made it, which is in none of the groups below. */
     struct lee_custodian *custodian;

@@ -147,6 +147,11 @@ static inline struct lee_heap *lee_heap_of(struct lee_heap_bins *bins) {
     return (struct lee_heap *)(void *)bins;
 }
 
+/* Bytes of all that it has taken; null has nothing. */
+static inline size_t lee_heap_held(const struct lee_heap *heap) {
+    return heap == NULL ? 0 : heap->blocks_used * LEE_BLOCK_BYTES + heap->small_pages * LEE_PAGE_BYTES + heap->large_bytes;
+}
+
 static inline unsigned lee_cell_code(unsigned family, unsigned class_) {
     return LEE_CODE_CELLS + family * LEE_CLASSES + class_;
 }

@@ -25,6 +25,7 @@
 #include "signals.h"
 #include "system.h"
 #include "thread.h"
+#include "top.h"
 
 enum {
     WORKERS_MOST = 64,
@@ -224,7 +225,8 @@ static struct lee_process *choose(struct lee_worker *self, bool yields) {
 LEE_UNWATCHED bool lee_worker_has_others(void) {
     const struct lee_worker *self = &lee_worker;
     const struct lee_worker *stopper = __atomic_load_n(&pool.stopper, __ATOMIC_RELAXED);
-    return (stopper != NULL && stopper != self) || __atomic_load_n(&self->head, __ATOMIC_RELAXED) != NULL ||
+    return (stopper != NULL && stopper != self) || __atomic_load_n(&lee_process->asked, __ATOMIC_RELAXED) == LEE_ASKED_NOW ||
+           __atomic_load_n(&self->head, __ATOMIC_RELAXED) != NULL ||
            __atomic_load_n(&lee_shares_ready, __ATOMIC_RELAXED) > 0 ||
            (__atomic_load_n(&pool.polls, __ATOMIC_RELAXED) == NULL && lee_reactor_has_waits());
 }
@@ -430,6 +432,8 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
         go_on();
     if (ran->foreign != NULL && !over)
         process->pinned = self; /* C's frames may know their thread */
+    if (__builtin_expect(process->asked == LEE_ASKED_NOW, 0) && !over)
+        lee_top_stops(process);
     bool stop = pool.stopper != NULL;
     if (--self->looks <= 0 || lee_reactor_is_asked()) {
         self->looks = LOOKS;

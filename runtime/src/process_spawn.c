@@ -31,6 +31,7 @@
 #include "preempt.h"
 #include "report.h"
 #include "text.h"
+#include "top.h"
 #include "worker.h"
 
 enum { ARGUMENTS_MOST = LEE_STACK_BYTES / 4 };
@@ -202,6 +203,8 @@ static void say_ended(struct lee_process *process) {
 
 /* All but the stack that the process lies on. It is entered, and its code never runs again. */
 static void release(struct lee_process *process, bool standing) {
+    if (process->asked != LEE_ASKED_NOTHING)
+        lee_top_ends(process);
     lee_tasks_drop(process, standing);
     process->tasks.running = &process->tasks.first; /* others lie in the heap */
     struct beginning *beginning = (struct beginning *)(void *)process;
@@ -283,8 +286,10 @@ void lee_process_kill(struct lee_pid *pid) {
     if (record->process == self)
         lee_process_end(LEE_KILLED, 0, NULL, 0);
     bool runs = record->process != NULL && record->process->worker != NULL;
-    if (runs) /* on another worker: after that it does not, or has ended */
+    if (runs) { /* on another worker: after that it does not, or has ended */
+        record->process->dying = true;
         lee_world_stop();
+    }
     if (record->process != NULL) {
         lee_process_end_other(record->process, LEE_KILLED, NULL);
         lee_process_unready(self); /* its own tasks may have been woken: what runs is in no queue */
@@ -406,6 +411,9 @@ static struct lee_process *make(int (*entry)(void *), const void *arguments, siz
     return process;
 }
 
+/* With the lock. */
+static uint64_t last_number = 1;
+
 static struct lee_pid *spawn(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes,
                              const struct lee_owned *owned, bool question) {
     struct lee_custodian *custodian = lee_task_self()->entered;
@@ -441,6 +449,7 @@ static struct lee_pid *spawn(const struct lee_site *site, int (*entry)(void *), 
     record->process = process;
     process->tasks.first.site = site;
     process->record = record;
+    process->number = ++last_number;
     lee_group_join(group, process, lee_globals_bytes());
     struct beginning *beginning = (struct beginning *)(void *)process;
     beginning->owned = owned;

@@ -97,6 +97,14 @@ void lee_share_note(void) {
     }
 }
 
+void lee_share_bill(struct lee_process *process, uint64_t nanoseconds) {
+    for (struct lee_share *at = leaf_of(process); at->parent != NULL; at = at->parent) {
+        at->time += nanoseconds * LEE_SHARE_WEIGHT / at->weight;
+        at->ran += nanoseconds;
+    }
+    lee_worker.noted += nanoseconds;
+}
+
 void lee_share_skip(void) {
     since_last();
 }

@@ -48,6 +48,9 @@ void lee_share_unready(struct lee_process *process) __attribute__((weak));
 struct lee_process *lee_share_next(bool queue, bool yields) __attribute__((weak));
 /* Charges the running process for its time until now. */
 void lee_share_note(void) __attribute__((weak));
+/* So much of the time since the last note was spent for another process than the running one, which
+ * is charged for it. */
+void lee_share_bill(struct lee_process *process, uint64_t nanoseconds) __attribute__((weak));
 /* The time until now is charged to none: all processes waited. */
 void lee_share_skip(void) __attribute__((weak));
 /* Whether a process that was woken is to run before the slice of the running one ends. */

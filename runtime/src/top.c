@@ -1,7 +1,7 @@
 /* top.c: see top.h.
  *
- * A client connects and reads to the end: lines of fields between tabs, which docs/reference/top.md
- * lists. It sends nothing. */
+ * A client sends one line, `list` or `why` and what it asks for, and reads to the end: lines of
+ * fields between tabs, which docs/reference/top.md lists. */
 #define _GNU_SOURCE
 #include "top.h"
 
@@ -12,6 +12,8 @@ void lee_top_begin(void) {}
 #else
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -24,6 +26,7 @@ void lee_top_begin(void) {}
 #include <unistd.h>
 
 #include "channel.h"
+#include "deadlock.h"
 #include "fds.h"
 #include "heap_limit.h"
 #include "group.h"
@@ -33,35 +36,58 @@ void lee_top_begin(void) {}
 #include "system.h"
 #include "text.h"
 #include "thread.h"
+#include "why.h"
 #include "worker.h"
 
 enum {
     MOST = 1 << 20,    /* bytes of an answer; what does not fit is left out, and the last line says so */
     PATIENCE = 4,      /* seconds, for the processes to answer, and for a client to read */
-    STACK_BYTES = 64 << 10
+    STOP_PATIENCE = 1, /* the same, for one that runs to stop: it may be in a call of C */
+    STACK_BYTES = 64 << 10,
+    CLIENTS = 16,      /* that may be connected without having asked */
+    REQUEST = 64,      /* bytes of a request */
+    ASKED = 16,        /* processes of a custodian whose memory is looked at: those with the most */
+    PAUSE = 2000000,   /* nanoseconds between two steps: what is asked takes little of a processor */
+    STEPS_TIME = 3     /* seconds that all steps may take */
 };
+
+/* What a client asks for. */
+enum wants { WANTS_LIST, WANTS_WHY };
 
 static struct {
     int socket;
     struct lee_reactor *reactor;
     int thread; /* of the system: the one that runs all processes, unless there are more */
+    struct lee_process *first; /* which is in no group */
     char *bytes;
     size_t used;
     bool cut;
+    enum wants wants;
     atomic_bool wanted; /* whoever takes it away decides: the worker writes, or the thread gave up */
     sem_t written;
+    /* Of WANTS_WHY. What a process is asked for is in `asked` of it. */
+    bool of_process; /* else of a custodian */
+    uint64_t number;
+    struct lee_process *asked[ASKED]; /* null: has ended */
+    unsigned asked_count, at;         /* those before `at` are done */
+    bool chosen, is_there, fresh, left_out;
+    int runs_on; /* the system's number of the worker's thread that runs the one whose turn it is; 0: none */
 } top = {.socket = -1};
 
 /* --- by a thread that runs processes, with the lock (worker.h) ----------------------------------- */
 
-static void put_line(struct lee_text *line) {
-    lee_text_string(line, "\n");
-    if (top.cut || top.used + line->length > MOST) {
+static void put_bytes(const char *bytes, size_t length) {
+    if (top.cut || top.used + length > MOST) {
         top.cut = true;
         return;
     }
-    memcpy(top.bytes + top.used, line->bytes, line->length);
-    top.used += line->length;
+    memcpy(top.bytes + top.used, bytes, length);
+    top.used += length;
+}
+
+static void put_line(struct lee_text *line) {
+    lee_text_string(line, "\n");
+    put_bytes(line->bytes, line->length);
 }
 
 static void put_number(struct lee_text *line, uint64_t number) {
@@ -86,6 +112,8 @@ static bool is_running(const struct lee_process *process) {
 }
 
 static const char *state_of(const struct lee_process *process, bool receives) {
+    if (process->dying)
+        return "dying";
     if (is_running(process))
         return "running"; /* its tasks are its worker's */
     const struct lee_task *task = process->tasks.running;
@@ -101,24 +129,60 @@ static const char *state_of(const struct lee_process *process, bool receives) {
 /* The linker's: where the program begins in memory. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
-static void put_process(const struct lee_process *process) {
+static void put_place(struct lee_text *line, uintptr_t place) {
+    put_number(line, place == 0 ? 0 : place - (uintptr_t)__ehdr_start);
+}
+
+/* What it waits for: `message`, the contract and the process that has the other end; `end` and the
+ * process; another word; or `-`. */
+static void put_awaited(struct lee_text *line, struct lee_process *process) {
+    struct lee_awaited what;
+    const struct lee_task *task = process->tasks.running;
+    if (is_running(process) || process->tasks.head != NULL || task == NULL) {
+        lee_text_string(line, "\t-\t-\t0");
+    } else if (lee_process_waits_for(process, &what)) {
+        lee_text_string(line, what.contract != NULL ? "\tmessage\t" : "\tend\t");
+        lee_text_string(line, what.contract != NULL ? what.contract : "-");
+        put_number(line, what.process->number);
+    } else {
+        const char *word = task->queue != NULL ? "queue" : task->leave != NULL ? "outside" : "task";
+        lee_text_string(line, "\t");
+        lee_text_string(line, word);
+        lee_text_string(line, "\t-\t0");
+    }
+}
+
+static size_t count_tasks(struct lee_process *process) {
+    size_t count = 0;
+    struct lee_custodian *at = lee_custodian_deepest(&process->accounts.first);
+    for (; at != NULL; at = lee_custodian_after(at)) {
+        for (const struct lee_task *task = at->tasks; task != NULL; task = task->next)
+            count++;
+    }
+    return count;
+}
+
+/* The first process is in no group, and charged by what its custodians reach. */
+static void put_process(struct lee_process *process) {
     struct lee_text line = {.length = 0};
-    size_t messages = 0;
-    bool receives = false;
+    size_t messages = 0, ends = 0;
+    bool receives = false, grouped = process->group != NULL;
     for (const struct lee_endpoint *end = process->endpoints; end != NULL; end = end->next) {
+        ends++;
         messages += end->held;
         receives = receives || lee_waiter_of(end) != NULL;
     }
     lee_text_string(&line, "process");
-    put_number(&line, (uintptr_t)process >> 4);
-    put_number(&line, (uintptr_t)process->group >> 4);
+    put_number(&line, process->number);
+    put_number(&line, (grouped ? process->group : lee_group_root())->number);
     lee_text_string(&line, "\t");
     lee_text_string(&line, state_of(process, receives));
-    put_number(&line, process->uses[LEE_GROUP_BYTES]);
-    put_number(&line, process->uses[LEE_GROUP_TASKS]);
-    put_number(&line, process->uses[LEE_GROUP_ENDPOINTS]);
+    put_number(&line, grouped ? process->uses[LEE_GROUP_BYTES] : lee_heap_held(process->heap));
+    put_number(&line, grouped ? process->uses[LEE_GROUP_TASKS] : count_tasks(process));
+    put_number(&line, ends);
     put_number(&line, messages);
-    put_number(&line, process->entry == NULL ? 0 : (uintptr_t)process->entry - (uintptr_t)__ehdr_start);
+    put_place(&line, (uintptr_t)process->entry);
+    put_awaited(&line, process);
     put_line(&line);
 }
 
@@ -156,8 +220,8 @@ static uint64_t time_of(const struct lee_group *group) {
 static void put_group(const struct lee_group *group) {
     struct lee_text line = {.length = 0};
     lee_text_string(&line, "custodian");
-    put_number(&line, (uintptr_t)group >> 4);
-    put_number(&line, (uintptr_t)group->parent >> 4);
+    put_number(&line, group->number);
+    put_number(&line, group->parent == NULL ? 0 : group->parent->number);
     for (int kind = 0; kind < LEE_GROUP_KINDS; kind++) {
         put_number(&line, group->uses[kind]);
         put_limit(&line, group->least[kind]);
@@ -167,7 +231,9 @@ static void put_group(const struct lee_group *group) {
     put_number(&line, group->share.ready);
     lee_text_string(&line, group->shut ? "\tshut" : "\topen");
     put_line(&line);
-    for (const struct lee_process *process = group->processes; process != NULL && !top.cut; process = process->group_next)
+    if (group->parent == NULL && top.first != NULL)
+        put_process(top.first);
+    for (struct lee_process *process = group->processes; process != NULL && !top.cut; process = process->group_next)
         put_process(process);
 }
 
@@ -184,9 +250,7 @@ static void each_group(void (*visit)(const struct lee_group *group)) {
     }
 }
 
-void lee_top_answer(void) {
-    if (!atomic_exchange(&top.wanted, false))
-        return;
+static void write_list(void) {
     struct lee_text line = {.length = 0};
     top.used = 0;
     top.cut = false;
@@ -198,32 +262,262 @@ void lee_top_answer(void) {
     run_count = 0;
     each_group(note_runs);
     each_group(put_group);
+}
+
+/* --- what memory consists of ------------------------------------------------------------------- */
+
+/* One of those whose memory is looked at, unless there are as many that hold more. */
+static void choose(struct lee_process *process) {
+    unsigned at = top.asked_count;
+    if (at == ASKED) {
+        top.left_out = true;
+        if (top.asked[--at]->uses[LEE_GROUP_BYTES] >= process->uses[LEE_GROUP_BYTES])
+            return;
+        top.asked[at]->asked = LEE_ASKED_NOTHING;
+    } else {
+        top.asked_count++;
+    }
+    for (; at > 0 && top.asked[at - 1]->uses[LEE_GROUP_BYTES] < process->uses[LEE_GROUP_BYTES]; at--)
+        top.asked[at] = top.asked[at - 1];
+    top.asked[at] = process;
+    process->asked = LEE_ASKED_LATER;
+}
+
+static void choose_in(const struct lee_group *group) {
+    const struct lee_group *above = group;
+    while (above != NULL && above->number != top.number)
+        above = above->parent;
+    if (!top.of_process && above == NULL)
+        return;
+    top.is_there = top.is_there || !top.of_process;
+    for (struct lee_process *process = group->processes; process != NULL; process = process->group_next) {
+        if (!top.of_process || process->number == top.number)
+            choose(process);
+    }
+}
+
+/* The processes that were asked for. */
+static void choose_all(void) {
+    for (unsigned i = 0; i < top.asked_count; i++) { /* of a client before that was left */
+        if (top.asked[i] != NULL)
+            top.asked[i]->asked = LEE_ASKED_NOTHING;
+    }
+    top.asked_count = top.at = 0;
+    top.is_there = top.left_out = false;
+    top.fresh = top.chosen = true;
+    if (top.first != NULL && top.number == (top.of_process ? top.first->number : lee_group_root()->number))
+        choose(top.first);
+    each_group(choose_in);
+    top.is_there = top.is_there || top.asked_count > 0;
+}
+
+static void step(struct lee_process *process) {
+    uint64_t start = lee_system_time();
+    bool done = lee_why_step(process, top.fresh);
+    top.fresh = done;
+    if (done) {
+        process->asked = LEE_ASKED_NOTHING;
+        top.at++;
+    }
+    if (lee_shares_used && process != lee_process)
+        lee_share_bill(process, lee_system_time() - start);
+}
+
+/* The next step, if the process can be looked at here. */
+static void take_step(void) {
+    if (!top.chosen)
+        choose_all();
+    top.runs_on = 0;
+    while (top.at < top.asked_count && top.asked[top.at] == NULL) {
+        top.at++;
+        top.fresh = true;
+    }
+    if (top.at == top.asked_count)
+        return;
+    struct lee_process *process = top.asked[top.at];
+    if (process != lee_process && process->worker != NULL) { /* it takes the step itself */
+        process->asked = LEE_ASKED_NOW;
+        top.runs_on = process->worker->thread;
+        return;
+    }
+    step(process);
+}
+
+void lee_top_stops(struct lee_process *process) {
+    process->asked = LEE_ASKED_LATER;
+    step(process);
+    sem_post(&top.written);
+}
+
+void lee_top_ends(struct lee_process *process) {
+    for (unsigned i = 0; i < top.asked_count; i++) {
+        if (top.asked[i] == process)
+            top.asked[i] = NULL;
+    }
+    if (process->asked == LEE_ASKED_NOW)
+        sem_post(&top.written);
+}
+
+void lee_top_answer(void) {
+    if (!atomic_exchange(&top.wanted, false))
+        return;
+    if (top.wants == WANTS_LIST)
+        write_list();
+    else
+        take_step();
     sem_post(&top.written);
 }
 
 /* --- by the thread of its own ------------------------------------------------------------------- */
 
-/* Whether the processes have written. If not, they never will: not for this client. */
-static bool ask(void) {
+static bool wait_written(time_t seconds) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += PATIENCE;
-    atomic_store(&top.wanted, true);
-    lee_reactor_ask(top.reactor);
-    if (lee_many)
-        lee_worker_ask();
-    else
-        lee_preempt_interrupt(top.thread);
+    until.tv_sec += seconds;
     int result;
     while ((result = sem_timedwait(&top.written, &until)) != 0 && errno == EINTR)
         ;
-    if (result == 0)
+    return result == 0;
+}
+
+/* Of several workers: what they share can be read with the lock, and only a step for a process that
+ * runs is asked of its worker. A process that does not stop is left out. */
+static void ask_many(void) {
+    lee_lock_many();
+    atomic_store(&top.wanted, true);
+    top.runs_on = 0;
+    lee_top_answer();
+    int runs_on = top.runs_on;
+    lee_unlock_many();
+    wait_written(PATIENCE);
+    if (runs_on == 0)
+        return;
+    lee_preempt_interrupt(runs_on);
+    if (wait_written(STOP_PATIENCE))
+        return;
+    lee_lock_many();
+    struct lee_process *process = top.at < top.asked_count ? top.asked[top.at] : NULL;
+    bool never = process != NULL && process->asked == LEE_ASKED_NOW;
+    if (never) {
+        process->asked = LEE_ASKED_NOTHING;
+        top.asked[top.at] = NULL;
+        top.left_out = true;
+    }
+    lee_unlock_many();
+    if (!never)
+        wait_written(PATIENCE);
+}
+
+/* Whether the processes have written. If not, they never will: not for this client. */
+static bool ask(void) {
+    if (lee_many) {
+        ask_many();
+        return true;
+    }
+    atomic_store(&top.wanted, true);
+    lee_reactor_ask(top.reactor);
+    lee_preempt_interrupt(top.thread);
+    if (wait_written(PATIENCE))
         return true;
     if (atomic_exchange(&top.wanted, false))
         return false;
     while (sem_wait(&top.written) != 0) /* it is just writing */
         ;
     return true;
+}
+
+/* A text of the program's: a type's, or of its fields. */
+static void put_text(const char *text) {
+    put_bytes("\t", 1);
+    put_bytes(text == NULL ? "" : text, text == NULL ? 0 : strlen(text));
+}
+
+static void put_parts(const struct lee_why *why) {
+    const struct lee_why_parts *parts = &why->parts;
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } each[] = {{"heap", parts->heap},         {"stacks", parts->stacks},     {"arenas", parts->arenas},
+                {"exchange", parts->exchange}, {"c", parts->c_memory}, {"globals", parts->globals}};
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        struct lee_text line = {.length = 0};
+        lee_text_string(&line, "part\t");
+        lee_text_string(&line, each[i].name);
+        put_number(&line, each[i].bytes);
+        put_line(&line);
+    }
+}
+
+static const char *const root_names[LEE_WHY_ROOTS] = {
+    [LEE_WHY_HEAP] = "heap",         [LEE_WHY_VARIABLE] = "variable", [LEE_WHY_STACK] = "stack",
+    [LEE_WHY_ARENA] = "arena",       [LEE_WHY_EXCHANGE] = "exchange", [LEE_WHY_MESSAGE] = "message",
+    [LEE_WHY_RUNTIME] = "runtime",   [LEE_WHY_REST] = "rest"};
+
+static void put_nodes(const struct lee_why *why) {
+    for (uint32_t i = 0; i < why->node_count; i++) {
+        const struct lee_why_node *node = &why->nodes[i];
+        struct lee_text line = {.length = 0};
+        lee_text_string(&line, "node");
+        put_number(&line, i);
+        put_limit(&line, node->parent == LEE_WHY_PARENT_NONE ? SIZE_MAX : node->parent);
+        put_limit(&line, node->offset == LEE_WHY_ANYWHERE ? SIZE_MAX : node->offset);
+        lee_text_string(&line, "\t");
+        lee_text_string(&line, root_names[node->root]);
+        put_place(&line, node->place);
+        put_number(&line, node->objects);
+        put_number(&line, node->bytes);
+        put_bytes(line.bytes, line.length);
+        const struct lee_layout *layout = node->layout;
+        bool plain = layout == NULL || layout == &lee_layout_plain || layout == &lee_layout_conservative;
+        put_text(plain ? NULL : layout->name);
+        put_text(plain ? NULL : layout->fields);
+        put_text(plain ? NULL : layout->sites);
+        put_bytes("\n", 1);
+    }
+}
+
+static bool is_done(void) {
+    return top.at == top.asked_count;
+}
+
+static void write_why(bool in_time) {
+    const struct lee_why *why = lee_why_found();
+    struct lee_text line = {.length = 0};
+    lee_text_string(&line, "why");
+    put_number(&line, (uint64_t)getpid());
+    put_number(&line, top.asked_count);
+    put_number(&line, why->objects);
+    lee_text_string(&line, why->cut || top.left_out || !in_time ? "\tpart" : "\tall");
+    put_line(&line);
+    put_parts(why);
+    put_nodes(why);
+}
+
+/* What the memory of a process or custodian consists of. False if the processes did not answer. */
+static bool find_why(void) {
+    uint64_t until = lee_system_time() + (uint64_t)STEPS_TIME * 1000000000;
+    bool answered = true, in_time = true;
+    const struct timespec pause = {.tv_nsec = PAUSE};
+    if (!lee_why_open()) {
+        static const char none[] = "memory\n";
+        put_bytes(none, sizeof none - 1);
+        return true;
+    }
+    top.chosen = false;
+    do {
+        answered = ask();
+        nanosleep(&pause, NULL);
+        in_time = lee_system_time() < until;
+    } while (answered && !is_done() && in_time);
+    if (answered && !top.is_there) {
+        static const char none[] = "none\n";
+        put_bytes(none, sizeof none - 1);
+    } else if (answered || lee_why_found()->objects > 0) {
+        write_why(answered && in_time);
+        answered = true;
+    }
+    lee_why_close();
+    return answered;
 }
 
 static void send_all(int client, const char *bytes, size_t length) {
@@ -236,24 +530,91 @@ static void send_all(int client, const char *bytes, size_t length) {
     }
 }
 
+/* Whether the request is for something; `top` says for what. */
+static bool read_request(char *line) {
+    char *end;
+    top.wants = WANTS_LIST;
+    if (strcmp(line, "list") == 0)
+        return true;
+    if (strncmp(line, "why\t", 4) != 0 || (line[4] != 'c' && line[4] != 'p') || line[5] < '0' || line[5] > '9')
+        return false;
+    top.wants = WANTS_WHY;
+    top.of_process = line[4] == 'p';
+    top.number = strtoull(line + 5, &end, 10);
+    return *end == 0;
+}
+
+static void answer(int client, char *request) {
+    static const char busy[] = "busy\n", unknown[] = "unknown\n", cut[] = "cut\n", end[] = "end\n";
+    const struct timeval patience = {.tv_sec = PATIENCE};
+    setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    fcntl(client, F_SETFL, 0); /* it waits for what it sends */
+    top.used = 0;
+    top.cut = false;
+    if (!read_request(request)) {
+        send_all(client, unknown, sizeof unknown - 1);
+    } else if (!(top.wants == WANTS_LIST ? ask() : find_why())) {
+        send_all(client, busy, sizeof busy - 1);
+    } else {
+        send_all(client, top.bytes, top.used);
+        send_all(client, top.cut ? cut : end, sizeof(end) - 1);
+    }
+    close(client);
+}
+
+/* Those that have not asked yet: a client that never does keeps none waiting. */
+static struct {
+    char request[REQUEST];
+    size_t length;
+} clients[CLIENTS];
+
+/* Reads what came from a client. True if it is done with. */
+static bool hear(int client, size_t at) {
+    char *request = clients[at].request;
+    ssize_t count = recv(client, request + clients[at].length, REQUEST - 1 - clients[at].length, MSG_DONTWAIT);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (count > 0)
+        clients[at].length += (size_t)count;
+    request[clients[at].length] = 0;
+    char *end = strchr(request, '\n');
+    if (end == NULL && count > 0 && clients[at].length < REQUEST - 1)
+        return false;
+    if (end != NULL)
+        *end = 0;
+    answer(client, request); /* which closes it */
+    return true;
+}
+
 static void *run_thread(void *unused) {
+    struct pollfd polled[1 + CLIENTS] = {{.fd = top.socket, .events = POLLIN}};
+    nfds_t count = 1;
     (void)unused;
     for (;;) {
-        int client = accept4(top.socket, NULL, NULL, SOCK_CLOEXEC);
-        if (client < 0 && (errno == EINTR || errno == ECONNABORTED))
-            continue;
-        if (client < 0)
+        if (poll(polled, count, -1) < 0 && errno != EINTR)
             return NULL;
-        const struct timeval patience = {.tv_sec = PATIENCE};
-        setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-        static const char busy[] = "busy\n", cut[] = "cut\n", end[] = "end\n";
-        if (!ask()) {
-            send_all(client, busy, sizeof busy - 1);
-        } else {
-            send_all(client, top.bytes, top.used);
-            send_all(client, top.cut ? cut : end, sizeof(end) - 1);
+        for (nfds_t i = count - 1; i > 0; i--) {
+            if (polled[i].revents == 0 || !hear(polled[i].fd, i - 1))
+                continue;
+            count--;
+            memmove(&polled[i], &polled[i + 1], (count - i) * sizeof *polled);
+            memmove(&clients[i - 1], &clients[i], (count - i) * sizeof *clients);
         }
-        close(client);
+        if (polled[0].revents == 0)
+            continue;
+        int client = accept4(top.socket, NULL, NULL, SOCK_CLOEXEC);
+        if (client < 0 && errno != EINTR && errno != ECONNABORTED)
+            return NULL;
+        if (client < 0)
+            continue;
+        if (count == 1 + CLIENTS) { /* the one that has been silent for longest goes */
+            close(polled[1].fd);
+            count--;
+            memmove(&polled[1], &polled[2], (count - 1) * sizeof *polled);
+            memmove(&clients[0], &clients[1], (count - 1) * sizeof *clients);
+        }
+        clients[count - 1].length = 0;
+        polled[count++] = (struct pollfd){.fd = client, .events = POLLIN};
     }
 }
 
@@ -297,6 +658,10 @@ void lee_top_begin(void) {
         lee_setting_is_wrong("LEE_TOP", path, "give the path of a socket, of at most 107 bytes");
     strcpy(named.sun_path, path);
     top.reactor = lee_reactor_self();
+    if (lee_process->high == 0) {
+        top.first = lee_process;
+        top.first->number = 1;
+    }
     top.thread = (int)syscall(SYS_gettid);
     top.bytes = malloc(MOST);
     top.socket = top.reactor == NULL || top.bytes == NULL ? -1 : listen_at(&named);

@@ -223,9 +223,10 @@ impl Unit<'_> {
         let drop = self.dead_function(ty, &text, more).unwrap_or_else(|| "0".into());
         let container = self.container(ty).unwrap_or_else(|| "0".into());
         let count = if front == Front::Count { "LEE_COUNT_BYTES" } else { "0" };
+        let described = self.description(&name, ty, front);
         let _ = writeln!(
             self.layout_definitions,
-            "static const struct lee_layout {name} = {{ .bytes = {size}, .kind = {kind}, .drop = {drop}, .align = {align}, .front = {count}, .container = {container} }};"
+            "static const struct lee_layout {name} = {{ .bytes = {size}, .kind = {kind}, .drop = {drop}, .align = {align}, .front = {count}, .container = {container}{described} }};"
         );
         name
     }
@@ -254,10 +255,11 @@ impl Unit<'_> {
         let first = masks.first().copied().unwrap_or(0);
         let kind = if masks.len() > 1 { "LEE_LAYOUT_MIXED" } else { "LEE_LAYOUT_WORDS" };
         let size = self.c.sizeof_text(ty);
+        let described = self.description(&name, ty, Front::None);
         // If the C compiler lays the type out differently, nothing is known of it.
         let _ = writeln!(
             self.layout_definitions,
-            "static const struct lee_layout {name} = {{ .bytes = {size}, .kind = {size} == {bytes} ? {kind} : LEE_LAYOUT_CONSERVATIVE, .words = 0x{first:x}u, .more = {more}, .drop = {drop}, .container = {container} }};"
+            "static const struct lee_layout {name} = {{ .bytes = {size}, .kind = {size} == {bytes} ? {kind} : LEE_LAYOUT_CONSERVATIVE, .words = 0x{first:x}u, .more = {more}, .drop = {drop}, .container = {container}{described} }};"
         );
         name
     }

@@ -13,6 +13,7 @@ mod checks;
 mod collects;
 mod containers;
 mod ctype;
+mod described;
 pub mod digest;
 mod drops;
 mod exprs;

@@ -253,6 +253,7 @@ impl Emitter<'_, '_> {
             }
             None if self.unit.counted_layout(elem).is_some() => {
                 let layout = self.unit.counted_layout(elem).unwrap_or_default();
+                self.unit.allocates(&layout, self.span);
                 let layout = Ex::atom(format!("&{layout}"));
                 match fallible {
                     false => Ex::call("lee_heap_alloc_array_typed", &[&site, &count, &size, &rest, &layout]),

@@ -479,6 +479,9 @@ impl Emitter<'_, '_> {
         } else {
             args.extend([&count, &size, rest.as_ref().unwrap_or(&none)]);
         }
+        if let Allocation::Typed(layout) | Allocation::Asked(_, layout) = &allocation {
+            self.unit.allocates(layout, self.span);
+        }
         let with = |layout: &str| {
             let layout = Ex::atom(format!("&{layout}"));
             let args: Vec<&Ex> = args.iter().copied().chain([&layout]).collect();
@@ -511,7 +514,11 @@ impl Emitter<'_, '_> {
         let plain = Ex::call("lee_heap_reuse_plain", &[&site, &old, &size]);
         let with =
             |layout: &str| Ex::call("lee_heap_reuse_typed", &[&site, &old, &size, &Ex::atom(format!("&{layout}"))]);
-        let call = match self.unit.allocation(elem, false) {
+        let allocation = self.unit.allocation(elem, false);
+        if let Allocation::Typed(layout) | Allocation::Asked(_, layout) = &allocation {
+            self.unit.allocates(layout, self.span);
+        }
+        let call = match allocation {
             Allocation::Plain => plain,
             Allocation::Typed(layout) => with(&layout),
             Allocation::Asked(test, layout) => asked(&test, with(&layout), plain),

@@ -118,6 +118,8 @@ pub struct Unit<'a> {
     pub loose_layouts: FxHashMap<(Ty, layouts::Front), String>,
     /// Their definitions.
     pub layout_definitions: String,
+    /// What is said of them.
+    pub described: crate::described::Described,
 }
 
 impl<'a> Unit<'a> {
@@ -169,6 +171,7 @@ impl<'a> Unit<'a> {
             layouts: FxHashMap::default(),
             loose_layouts: FxHashMap::default(),
             layout_definitions: String::new(),
+            described: Default::default(),
         }
     }
 
@@ -244,7 +247,7 @@ impl<'a> Unit<'a> {
         out.push_str(self.channels.text());
         out.push_str(&self.descriptor_definitions());
         out.push_str(&self.containers.text());
-        out.push_str(&self.layout_definitions);
+        out.push_str(&self.described_layouts());
         if !self.options.plain && self.c.needed.iter().any(|&id| layouts::has_unaligned(self.types, id)) {
             out.push_str(UNALIGNED);
         }

@@ -185,12 +185,14 @@ Prints the messages and states of the contract NAME, or the names of all contrac
 
 /// `lee top`.
 pub const TOP: &str = "\
-usage: lee top [--once | --json | --page[=PORT]] PATH|PID
+usage: lee top [--once | --json | --page[=PORT]] [--why ID] PATH|PID
 
 Shows what the processes and custodians of a running program do, each second. The program was started with LEE_TOP=PATH, which names its socket.
 
   --once                      print one table, and end; so it does when standard output is no terminal
   --json                      print all as JSON, and end
+  --why ID                    print what the memory of a custodian (c12) or a process (p7) consists
+                              of, with --json as JSON, and end
   --page[=PORT]               serve a page for a browser on this machine, and print its address
 
 On a terminal: q ends, m sorts by memory, t by time, the arrows scroll.

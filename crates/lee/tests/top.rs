@@ -159,7 +159,11 @@ fn a_program_tells_what_its_processes_do() {
         // A process is in a custodian of its own, below the one that it was spawned in.
         let home = find(&told, "custodians", "id", &waits["custodian"]);
         assert!(home["id"] == idle["id"] || home["parent"] == idle["id"], "{told}");
-        assert_eq!(told["processes"].as_array().unwrap().len(), 2);
+        assert_eq!(waits["waits"]["contract"], "Two");
+        // The first process has the other end, and is in the first custodian.
+        let main = find(&told, "processes", "name", &Value::from("main"));
+        assert_eq!((&main["id"], &main["custodian"]), (&waits["waits"]["process"], &Value::from(1)));
+        assert_eq!(told["processes"].as_array().unwrap().len(), 3);
         // What the loop ran grows from one answer to the next.
         let first = loops["ran_ns"].as_u64().unwrap();
         let mut later = first;
@@ -187,7 +191,7 @@ fn a_program_whose_processes_all_compute_answers() {
         let _running = Running::of(BUSY, &folder, Some("socket"), &[("LEE_WORKERS", workers)]);
         for _ in 0..5 {
             let told = answer(&folder, "socket");
-            assert_eq!(told["processes"].as_array().unwrap().len(), 2, "{told}");
+            assert_eq!(told["processes"].as_array().unwrap().len(), 3, "{told}");
         }
     }
 }
@@ -197,8 +201,12 @@ fn a_program_is_found_by_its_number_and_drawn() {
     let folder = fresh("top-number");
     let running = Running::new(&folder, Some("socket"), &[]);
     let text = lee_in(&folder, &["top", "--once", &running.child.id().to_string()]).expect(0).out;
-    assert!(text.starts_with(&format!("program {}: 2 processes in ", running.child.id())), "{text}");
-    assert!(text.lines().any(|line| line.contains(" receiving ") && line.ends_with(" 1  waits")), "{text}");
+    assert!(text.starts_with(&format!("program {}: 3 processes in ", running.child.id())), "{text}");
+    assert!(
+        text.lines()
+            .any(|line| line.contains(" receiving ") && line.contains(" 1  waits ") && line.ends_with(" Two from p1")),
+        "{text}"
+    );
 }
 
 /// The status line, and the body.
@@ -291,18 +299,168 @@ fn wrong_usage_is_told() {
         (&["top", "--page=70000", "a"], 2),
         (&["top", "--page", "nothing"], 1),
         (&["top", "nothing"], 1),
+        (&["top", "--why"], 2),
+        (&["top", "--why", "12", "a"], 2),
+        (&["top", "--why=p7", "--page", "a"], 2),
+        (&["top", "--why", "p7", "nothing"], 1),
         (&["top", "4000000000"], 1),
     ] {
         let ran = lee_in(&folder, words).expect(status);
         assert_eq!((ran.out.as_str(), ran.err.lines().count()), ("", 1), "{words:?}: {}", ran.err);
     }
-    let listening = std::os::unix::net::UnixListener::bind(folder.join("other")).unwrap();
-    let other = std::thread::spawn(move || {
-        let (mut stream, _) = listening.accept().unwrap();
-        std::io::Write::write_all(&mut stream, b"HTTP/1.1 400 Bad Request\r\n").unwrap();
-        std::thread::sleep(Duration::from_millis(1));
-    });
-    let ran = lee_in(&folder, &["top", "--once", "other"]).expect(1);
-    assert!(ran.err.contains("is not for this"), "{}", ran.err);
-    other.join().unwrap();
+    for words in [&["top", "--once", "other"][..], &["top", "--why", "c1", "other"]] {
+        let listening = std::os::unix::net::UnixListener::bind(folder.join("other")).unwrap();
+        let other = std::thread::spawn(move || {
+            let (mut stream, _) = listening.accept().unwrap();
+            // What is sent to one that closes without having read can be lost.
+            BufReader::new(&stream).read_line(&mut String::new()).unwrap();
+            std::io::Write::write_all(&mut stream, b"HTTP/1.1 400 Bad Request\r\n").unwrap();
+            std::thread::sleep(Duration::from_millis(1));
+        });
+        let ran = lee_in(&folder, words).expect(1);
+        assert!(ran.err.contains("is not for this"), "{}", ran.err);
+        other.join().unwrap();
+        std::fs::remove_file(folder.join("other")).unwrap();
+    }
+}
+
+/// A process whose variable holds a table of a thousand entries, each with a name, and that computes
+/// ever after; one whose function holds an array, and that waits; and one in a custodian that ends.
+const MEMORY: &str = r#"
+#include <lee/custodian.lh>
+#include <lee/process.lh>
+#include <stdio.h>
+
+struct entry { struct entry *next; char *name; int n; };
+struct table { long count; struct entry *buckets[16]; };
+static struct table *cache;
+
+contract Until {
+    out message Ready();
+    in message End();
+    state OPEN { Ready! -> WAITING; }
+    state WAITING { End? -> DONE; }
+    state DONE {}
+}
+
+process void keeps(Until.exp:OPEN end) {
+    cache = new struct table;
+    for (int i = 0; i < 1000; i++) {
+        struct entry *e = new struct entry;
+        e->name = new char[100];
+        e->next = cache->buckets[i % 16];
+        cache->buckets[i % 16] = e;
+    }
+    send end.Ready();
+    for (;;) cache->count++;
+}
+
+process void waits(Until.exp:OPEN end) {
+    struct entry **all = new struct entry *[100];
+    for (int i = 0; i < 100; i++) all[i] = new struct entry;
+    send end.Ready();
+    receive end.End();
+    printf("%d\n", all[7]->n);
+    free(end);
+}
+
+int main(void) {
+    custodian *own = custodian_current(), *busy = custodian_new(own);
+    custodian_enter(busy);
+    channel Until (a, b);
+    spawn keeps(b);
+    custodian_enter(own);
+    channel Until (c, d);
+    pid second = spawn waits(d);
+    receive a.Ready();
+    receive c.Ready();
+    puts("ready");
+    fflush(stdout);
+    while (getchar() != EOF);
+    kill(second);
+    free(a);
+    free(c);
+    return 0;
+}
+"#;
+
+fn why(folder: &Path, id: &str) -> Value {
+    serde_json::from_str(&lee_in(folder, &["top", "--json", "--why", id, "socket"]).expect(0).out).unwrap()
+}
+
+fn row<'a>(told: &'a Value, path: &str) -> &'a Value {
+    find(told, "rows", "path", &Value::from(path))
+}
+
+#[test]
+fn memory_is_told_by_types_sites_and_paths() {
+    for workers in ["1", "3"] {
+        let folder = fresh(&format!("top-why-{workers}"));
+        let running = Running::of(MEMORY, &folder, Some("socket"), &[("LEE_WORKERS", workers)]);
+        let told = answer(&folder, "socket");
+        let id = |name: &str| find(&told, "processes", "name", &Value::from(name))["id"].as_u64().unwrap();
+        let keeps = why(&folder, &format!("p{}", id("keeps")));
+        assert_eq!((&keeps["complete"], &keeps["processes"]), (&Value::from(true), &Value::from(1)), "{keeps}");
+        let table = row(&keeps, "global cache -> struct table");
+        assert_eq!((table["objects"].as_u64(), table["sites"].as_str()), (Some(1), Some("program.lee:19")));
+        let entries = row(&keeps, "global cache -> struct table.buckets[] -> struct entry");
+        assert_eq!((entries["objects"].as_u64(), entries["type"].as_str()), (Some(1000), Some("struct entry")));
+        assert_eq!(entries["sites"], "program.lee:21, program.lee:32");
+        let names = row(&keeps, "global cache -> struct table.buckets[] -> struct entry.name -> char");
+        assert_eq!(names["objects"], 1000);
+        assert!(names["bytes"].as_u64() >= Some(100_000), "{names}");
+        assert!(keeps["parts"]["heap"].as_u64() >= Some(100_000), "{keeps}");
+        // Each process has variables of its own.
+        let waits = why(&folder, &format!("p{}", id("waits")));
+        assert!(!waits.to_string().contains("global cache"), "{waits}");
+        let entries: Vec<&Value> =
+            waits["rows"].as_array().unwrap().iter().filter(|row| row["type"] == "struct entry").collect();
+        let count: u64 = entries.iter().map(|row| row["objects"].as_u64().unwrap()).sum();
+        assert!(
+            count == 100 && entries.iter().all(|row| row["root"].as_str().unwrap().starts_with("stack")),
+            "{waits}"
+        );
+        // A custodian is all in it: the one of the loop, and the first, which is all.
+        let busy = find(&told, "processes", "name", &Value::from("keeps"))["custodian"].as_u64().unwrap();
+        let busy = why(&folder, &format!("c{busy}"));
+        assert_eq!(busy["processes"], 1, "{busy}");
+        row(&busy, "global cache -> struct table");
+        let all = why(&folder, "c1");
+        assert_eq!(all["processes"], 3, "{all}");
+        row(&all, "global cache -> struct table");
+        why(&folder, "p1");
+        let text = lee_in(&folder, &["top", "--why", "c1", "socket"]).expect(0).out;
+        assert!(text.contains("global cache -> struct table.buckets[] -> struct entry  "), "{text}");
+        for unknown in ["p999", "c999", "p0", "c0"] {
+            let failed = lee_in(&folder, &["top", "--why", unknown, "socket"]).expect(1);
+            assert!(
+                failed
+                    .err
+                    .contains(&format!("has no {}", if unknown.starts_with('p') { "process" } else { "custodian" })),
+                "{}",
+                failed.err
+            );
+        }
+        // It goes on as before.
+        assert_eq!(running.end(), "");
+    }
+}
+
+#[test]
+fn a_client_that_asks_for_nothing_known_is_told() {
+    let folder = fresh("top-garbage");
+    let running = Running::new(&folder, Some("socket"), &[]);
+    let long = "x".repeat(1000);
+    for request in ["", "\n", "frob\n", "why\n", "why\tp\n", "why\tp1x\n", "why\tq1\n", "why\tp-1\n", "list", &long] {
+        let mut stream = UnixStream::connect(&running.socket).unwrap();
+        let _ = stream.write_all(request.as_bytes());
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let mut text = String::new();
+        // One that was refused before it had sent all may be cut off.
+        let read = stream.read_to_string(&mut text);
+        let known = if request == "list" { text.ends_with("end\n") } else { text == "unknown\n" };
+        assert!(known || (read.is_err() && request.len() > 100), "{request:?}: {text:?}");
+    }
+    answer(&folder, "socket");
+    running.end();
 }

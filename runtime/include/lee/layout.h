@@ -56,6 +56,9 @@ struct lee_layout {
     uint32_t align; /* if more than 16: the elements begin at `lee_align` of the object */
     uint32_t front; /* bytes of the object in front of the elements: those of a count */
     const struct lee_container *container; /* what `container_of` asks (lee/container.h); may be null */
+    /* For `lee top --why` (crates/emit_c/src/described.rs); may be null: where its pointers are, with
+     * names, and where objects of it are allocated. */
+    const char *fields, *sites;
 };
 
 extern const struct lee_layout lee_layout_conservative, lee_layout_plain;

@@ -12,7 +12,7 @@ pub fn text(rows: &Rows, most: usize) -> String {
     out
 }
 
-fn table<const N: usize>(out: &mut String, heads: &[&str; N], rows: &[[String; N]], most: usize, what: &str) {
+pub fn table<const N: usize>(out: &mut String, heads: &[&str; N], rows: &[[String; N]], most: usize, what: &str) {
     let widths = widths(heads, rows);
     line(out, heads, heads, &widths);
     for row in rows.iter().take(most) {
@@ -34,7 +34,7 @@ pub fn widths<const N: usize>(heads: &[&str; N], rows: &[[String; N]]) -> [usize
 
 /// Whether the column is of words, which begin at its left.
 pub fn is_text(head: &str) -> bool {
-    ["state", "function", "runs"].contains(&head)
+    ["state", "function", "runs", "waits for", "type", "path", "allocated at"].contains(&head)
 }
 
 fn line<const N: usize, T: AsRef<str>>(out: &mut String, heads: &[&str; N], cells: &[T; N], widths: &[usize; N]) {

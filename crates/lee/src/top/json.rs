@@ -1,6 +1,6 @@
 //! The answer as JSON: one object, for scripts.
 
-use super::read::{Answer, Custodian, Process, KINDS};
+use super::read::{Answer, Custodian, Process, Waits, KINDS};
 use std::fmt::Write;
 
 /// One line.
@@ -16,7 +16,24 @@ pub fn write(answer: &Answer) -> String {
     out
 }
 
-fn list<T>(out: &mut String, items: &[T], one: fn(&mut String, &T) -> std::fmt::Result) {
+/// A string of JSON (RFC 8259, section 7).
+pub fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => {
+                // Writing to a string does not fail.
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+pub fn list<T>(out: &mut String, items: &[T], one: fn(&mut String, &T) -> std::fmt::Result) {
     for (number, item) in items.iter().enumerate() {
         if number > 0 {
             out.push(',');
@@ -46,17 +63,22 @@ fn custodian(out: &mut String, c: &Custodian) -> std::fmt::Result {
 fn process(out: &mut String, p: &Process) -> std::fmt::Result {
     // The state is a word of the runtime's; what is not is left out.
     let state: String = p.state.chars().filter(char::is_ascii_lowercase).collect();
-    // So is a name, which the program's file gives, and which could be any bytes.
-    let name: Option<String> = p.name.as_ref().map(|name| name.chars().filter(|c| is_plain(*c)).collect());
-    let name = name.map_or("null".to_string(), |name| format!("\"{name}\""));
+    let name = p.name.as_deref().map_or("null".to_string(), quoted);
     write!(
         out,
-        "{{\"id\":{},\"custodian\":{},\"state\":\"{state}\",\"bytes\":{},\"tasks\":{},\"endpoints\":{},\"messages\":{},\"name\":{name}}}",
+        "{{\"id\":{},\"custodian\":{},\"state\":\"{state}\",\"bytes\":{},\"tasks\":{},\"endpoints\":{},\"messages\":{},\"name\":{name},\"waits\":",
         p.id, p.custodian, p.bytes, p.tasks, p.endpoints, p.messages
-    )
-}
-
-/// A letter, digit or underscore of any language.
-fn is_plain(c: char) -> bool {
-    c.is_alphanumeric() || c == '_' || c == '$'
+    )?;
+    match &p.waits {
+        None => out.push_str("null"),
+        Some(Waits::Message { contract, from }) => {
+            write!(out, "{{\"for\":\"message\",\"contract\":{},\"process\":{from}}}", quoted(contract))?;
+        }
+        Some(Waits::End(process)) => write!(out, "{{\"for\":\"end\",\"process\":{process}}}")?,
+        Some(Waits::Task) => out.push_str("{\"for\":\"task\"}"),
+        Some(Waits::Queue) => out.push_str("{\"for\":\"queue\"}"),
+        Some(Waits::Outside) => out.push_str("{\"for\":\"outside\"}"),
+    }
+    out.push('}');
+    Ok(())
 }

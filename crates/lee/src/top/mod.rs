@@ -1,6 +1,6 @@
 //! `lee top PATH|PID`: what the processes and custodians of a running program do, read from its
 //! socket (`runtime/src/top.c`): as tables that are drawn again each second, once, as JSON, or as a
-//! page for a browser.
+//! page for a browser. With `--why ID`: what the memory of one of them consists of.
 
 mod draw;
 mod json;
@@ -11,6 +11,7 @@ mod rows;
 mod screen;
 #[cfg(test)]
 mod tests;
+mod why;
 
 use crate::failure::{Failure, Outcome};
 use crate::{help, report};
@@ -51,13 +52,16 @@ impl Asked {
 
 /// Runs the command.
 pub fn main(rest: Vec<OsString>) -> Outcome<i32> {
-    let (mut form, mut places) = (Form::Live, vec![]);
-    for word in rest {
+    let (mut form, mut places, mut why) = (Form::Live, vec![], None);
+    let mut rest = rest.into_iter();
+    while let Some(word) = rest.next() {
         match &*word.to_string_lossy() {
             "--json" => form = Form::Json,
             "--once" => form = Form::Once,
             "--page" => form = Form::Page(0),
             option if option.starts_with("--page=") => form = Form::Page(port(option)?),
+            "--why" => why = Some(id(&rest.next().unwrap_or_default().to_string_lossy())?),
+            option if option.starts_with("--why=") => why = Some(id(option.trim_start_matches("--why="))?),
             "-h" | "--help" => {
                 report::output(help::TOP)?;
                 return Ok(0);
@@ -76,6 +80,9 @@ pub fn main(rest: Vec<OsString>) -> Outcome<i32> {
         _ => PathBuf::from(place),
     };
     let mut asked = Asked { path, names: Names::default() };
+    if let Some(id) = why {
+        return print_why(&mut asked, id, form);
+    }
     match form {
         Form::Json => report::output(&json::write(&asked.ask()?)).map(|()| 0),
         Form::Page(port) => page::serve(&mut asked, port),
@@ -85,6 +92,24 @@ pub fn main(rest: Vec<OsString>) -> Outcome<i32> {
             report::output(&draw::text(&rows, ROWS)).map(|()| 0)
         }
     }
+}
+
+fn id(text: &str) -> Outcome<why::Id> {
+    why::Id::parse(text).ok_or_else(|| {
+        Failure::usage(format!("'{text}' names no custodian and no process; write --why c12 or --why p7"))
+    })
+}
+
+fn print_why(asked: &mut Asked, id: why::Id, form: Form) -> Outcome<i32> {
+    if let Form::Page(_) = form {
+        return Err(Failure::usage("--why goes without --page; on the page, click on a custodian or process"));
+    }
+    let (why, rows) = why::ask(asked, id)?;
+    let text = match form {
+        Form::Json => why::json(id, &why, &rows),
+        _ => why::text(id, &why, &rows, ROWS),
+    };
+    report::output(&text).map(|()| 0)
 }
 
 fn port(option: &str) -> Outcome<u16> {

@@ -1,6 +1,7 @@
 //! `lee top --page`: a page for a browser, and the answer that it asks for each second.
 
 use super::json;
+use super::why;
 use super::Asked;
 use crate::failure::{reason, Failure, Outcome};
 use crate::report;
@@ -35,11 +36,19 @@ fn respond(asked: &mut Asked, request: &Request, port: u16) -> Text {
     if *request.method() != Method::Get {
         return text(405, "text/plain", "only GET\n");
     }
+    let failed = |failure: &Failure| text(503, "text/plain; charset=utf-8", &failure.to_string());
+    if let Some(id) = request.url().strip_prefix("/why.json?id=") {
+        return match why::Id::parse(id).map(|id| (id, why::ask(asked, id))) {
+            Some((id, Ok((why, rows)))) => text(200, "application/json", &why::json(id, &why, &rows)),
+            Some((_, Err(failure))) => failed(&failure),
+            None => text(400, "text/plain", "ask for c12 or p7\n"),
+        };
+    }
     match request.url() {
         "/" => text(200, "text/html; charset=utf-8", PAGE),
         "/top.json" => match asked.ask() {
             Ok(answer) => text(200, "application/json", &json::write(&answer)),
-            Err(failure) => text(503, "text/plain; charset=utf-8", &failure.to_string()),
+            Err(failure) => failed(&failure),
         },
         _ => text(404, "text/plain", "no such page\n"),
     }

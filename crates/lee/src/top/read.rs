@@ -1,7 +1,7 @@
 //! The answer of a program, as lines of fields between tabs.
 
 use crate::failure::{reason, Failure, Outcome};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -49,6 +49,22 @@ pub struct Process {
     pub entry: u64,
     /// Of the function that it began with, if the program's file says so.
     pub name: Option<String>,
+    pub waits: Option<Waits>,
+}
+
+/// What a process waits for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Waits {
+    /// A message of a contract, from a process.
+    Message { contract: String, from: u64 },
+    /// The end of a process.
+    End(u64),
+    /// A task of its own.
+    Task,
+    /// A finalizer queue.
+    Queue,
+    /// A descriptor, a time, or a message or end of no process.
+    Outside,
 }
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -65,20 +81,33 @@ pub struct Answer {
     pub cut: bool,
 }
 
-/// Asks the program whose socket is at the path.
+/// Asks the program whose socket is at the path what its processes and custodians do.
 pub fn ask(path: &Path) -> Outcome<Answer> {
+    let text = request(path, "list\n")?;
+    parse(&text).ok_or_else(|| strange(path))
+}
+
+/// What it answers is something else, or ends too early.
+pub fn strange(path: &Path) -> Failure {
+    Failure::error(format!("what '{}' sends is not for this 'lee top'", path.display()))
+}
+
+/// What the program whose socket is at the path answers.
+pub fn request(path: &Path, line: &str) -> Outcome<String> {
     let failed = |error: &std::io::Error| {
         Failure::error(format!("no program answers at '{}': {}", path.display(), reason(error)))
     };
-    let stream = UnixStream::connect(path).map_err(|error| failed(&error))?;
+    let mut stream = UnixStream::connect(path).map_err(|error| failed(&error))?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(|error| failed(&error))?;
+    // One that sends without being asked may have left already; what it sent tells.
+    let _ = stream.write_all(line.as_bytes());
     let mut bytes = vec![];
     stream.take(MOST).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
     let text = String::from_utf8_lossy(&bytes);
     if text == "busy\n" {
         return Err(Failure::error("the program did not answer: it is in a call of C that lasts"));
     }
-    parse(&text).ok_or_else(|| Failure::error(format!("what '{}' sends is not for this 'lee top'", path.display())))
+    Ok(text.into_owned())
 }
 
 /// None if it is something else, or ends too early.
@@ -117,6 +146,7 @@ pub fn parse(text: &str) -> Option<Answer> {
                 messages: number(7)?,
                 entry: number(8)?,
                 name: None,
+                waits: waits(&fields)?,
             }),
             "end" => ended = true,
             "cut" => (ended, answer.cut) = (true, true),
@@ -124,4 +154,19 @@ pub fn parse(text: &str) -> Option<Answer> {
         }
     }
     (ended && answer.pid != 0).then_some(answer)
+}
+
+/// None if the fields say nothing that is known.
+fn waits(fields: &[&str]) -> Option<Option<Waits>> {
+    let [kind, contract, process] = fields.get(9..12)? else { return None };
+    let process = process.parse::<u64>().ok()?;
+    Some(match *kind {
+        "-" => None,
+        "message" => Some(Waits::Message { contract: (*contract).to_string(), from: process }),
+        "end" => Some(Waits::End(process)),
+        "task" => Some(Waits::Task),
+        "queue" => Some(Waits::Queue),
+        "outside" => Some(Waits::Outside),
+        _ => return None,
+    })
 }

@@ -1,6 +1,6 @@
 //! What the answer has to say, as the rows of two tables: custodians, and processes.
 
-use super::read::{Answer, Custodian, Process};
+use super::read::{Answer, Custodian, Process, Waits};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -15,7 +15,8 @@ pub enum Order {
 
 pub const CUSTODIANS: [&str; 12] =
     ["custodian", "below", "time%", "weight", "ran ms", "KB", "of KB", "procs", "ends", "fds", "ready", "runs"];
-pub const PROCESSES: [&str; 8] = ["process", "custodian", "state", "KB", "tasks", "ends", "messages", "function"];
+pub const PROCESSES: [&str; 9] =
+    ["process", "custodian", "state", "KB", "tasks", "ends", "messages", "function", "waits for"];
 
 /// The tables, and a line above them.
 pub struct Rows {
@@ -42,8 +43,8 @@ pub fn rows(now: &Answer, before: Option<&Answer>, order: Order) -> Rows {
         let share = if all == 0 { 0.0 } else { took(c) as f64 * 100.0 / all as f64 };
         let function = numbers.get(&c.id).and_then(|&at| functions.get(at)).map_or("", |known| known.text());
         [
-            name(&numbers, c.id),
-            name(&numbers, c.parent),
+            name(c.id),
+            name(c.parent),
             format!("{share:.1}"),
             c.weight.to_string(),
             format!("{:.1}", c.ran as f64 / 1e6),
@@ -63,14 +64,15 @@ pub fn rows(now: &Answer, before: Option<&Answer>, order: Order) -> Rows {
     });
     let process = |p: &&Process| {
         [
-            format!("{:x}", p.id & 0xff_ffff),
-            name(&numbers, p.custodian),
+            format!("p{}", p.id),
+            name(p.custodian),
             p.state.clone(),
             (p.bytes / 1024).to_string(),
             p.tasks.to_string(),
             p.endpoints.to_string(),
             p.messages.to_string(),
             p.name.clone().unwrap_or_default(),
+            p.waits.as_ref().map(waits).unwrap_or_default(),
         ]
     };
     Rows {
@@ -83,7 +85,7 @@ pub fn rows(now: &Answer, before: Option<&Answer>, order: Order) -> Rows {
 fn summary(now: &Answer) -> String {
     let count = |state: &str| now.processes.iter().filter(|p| p.state == state).count();
     format!(
-        "program {}: {} processes in {} custodians; {} running, {} ready, {} preempted, {} receiving, {} in C{}",
+        "program {}: {} processes in {} custodians; {} running, {} ready, {} preempted, {} receiving, {} in C, {} dying{}",
         now.pid,
         now.processes.len(),
         now.custodians.len(),
@@ -92,6 +94,7 @@ fn summary(now: &Answer) -> String {
         count("preempted"),
         count("receiving"),
         count("foreign"),
+        count("dying"),
         if now.cut { "; the answer was cut" } else { "" }
     )
 }
@@ -147,7 +150,7 @@ fn functions<'a>(now: &'a Answer, numbers: &HashMap<u64, usize>) -> Vec<Function
 
 /// Those that compute come first.
 fn rank(state: &str) -> usize {
-    ["running", "preempted", "ready", "foreign", "receiving"].iter().position(|&s| s == state).unwrap_or(9)
+    ["dying", "running", "preempted", "ready", "foreign", "receiving"].iter().position(|&s| s == state).unwrap_or(9)
 }
 
 /// It ran or has a limit, and is not an empty one that was shut down.
@@ -162,7 +165,21 @@ fn is_outermost(now: &Answer, numbers: &HashMap<u64, usize>, c: &Custodian) -> b
     numbers.get(&c.parent).and_then(|&at| now.custodians.get(at)).is_none_or(|parent| parent.ran == 0)
 }
 
-/// Custodians are numbered in the order of the tree.
-fn name(numbers: &HashMap<u64, usize>, id: u64) -> String {
-    numbers.get(&id).map_or("-".to_string(), |number| format!("c{number}"))
+/// Custodians are numbered as they were made; above the first one there is none.
+fn name(id: u64) -> String {
+    if id == 0 {
+        "-".to_string()
+    } else {
+        format!("c{id}")
+    }
+}
+
+fn waits(what: &Waits) -> String {
+    match what {
+        Waits::Message { contract, from } => format!("{contract} from p{from}"),
+        Waits::End(process) => format!("end of p{process}"),
+        Waits::Task => "a task".to_string(),
+        Waits::Queue => "a finalizer queue".to_string(),
+        Waits::Outside => "input or time".to_string(),
+    }
 }

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 use super::rows::{self, Order, Rows};
 use super::screen::{self, View};
-use super::{draw, json, names, read};
+use super::{draw, json, names, read, why};
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::KeyCode;
 use ratatui::Terminal;
@@ -9,8 +9,8 @@ use ratatui::Terminal;
 const TEXT: &str = "program\t12\t5000\t1
 custodian\t10\t0\t4096\t-\t2\t-\t2\t-\t0\t-\t1\t-\t0\t100\t1\topen
 custodian\t20\t10\t4096\t8192\t2\t50\t2\t-\t0\t-\t1\t9\t3000000\t300\t1\topen
-process\t30\t20\tready\t4096\t1\t1\t7\t4096
-process\t31\t20\trunning\t0\t1\t0\t0\t0
+process\t30\t20\tready\t4096\t1\t1\t7\t4096\tmessage\tTwo\t31
+process\t31\t20\trunning\t0\t1\t0\t0\t0\t-\t-\t0
 end
 ";
 
@@ -33,6 +33,8 @@ fn what_is_cut_or_something_else_is_told_apart() {
         &TEXT.replace("end\n", ""),
         &TEXT.replace("\t300", ""),
         &TEXT.replace("8192", "x"),
+        &TEXT.replace("message", "omen"),
+        &TEXT.replace("\tTwo\t31", ""),
     ] {
         assert_eq!(read::parse(wrong), None, "{wrong}");
     }
@@ -46,6 +48,10 @@ fn json_is_json() {
     assert_eq!(value["custodians"][1]["bytes_most"], 8192);
     assert_eq!(value["processes"][0]["messages"], 7);
     assert_eq!(value["processes"][0]["state"], "ab");
+    assert_eq!(value["processes"][0]["waits"]["contract"], "Two");
+    assert_eq!(value["processes"][1]["waits"], serde_json::Value::Null);
+    let odd = "a\"b\\c\n\u{1b}\u{9b}";
+    assert_eq!(serde_json::from_str::<String>(&json::quoted(odd)).unwrap(), odd);
 }
 
 fn rows_of(answer: &read::Answer, before: Option<&read::Answer>) -> Rows {
@@ -57,7 +63,7 @@ fn the_table_has_those_that_ran_or_are_limited() {
     let answer = read::parse(TEXT).unwrap();
     let rows = rows_of(&answer, None);
     assert_eq!(rows.custodians.len(), 1);
-    assert_eq!(rows.custodians[0][..7], ["c1", "c0", "100.0", "300", "3.0", "4", "8"]);
+    assert_eq!(rows.custodians[0][..7], ["c20", "c10", "100.0", "300", "3.0", "4", "8"]);
     let rows = rows_of(&answer, Some(&answer));
     assert_eq!(rows.custodians[0][2], "0.0");
     let text = draw::text(&rows, 1);
@@ -75,6 +81,92 @@ fn a_custodian_says_what_its_processes_began_with() {
     assert_eq!(rows_of(&answer, None).custodians[0][11], "several");
     let value: serde_json::Value = serde_json::from_str(&json::write(&answer)).unwrap();
     assert_eq!(value["processes"][1]["name"], "other");
+}
+
+#[test]
+fn what_a_process_waits_for_is_told() {
+    for (fields, told) in [
+        ("message\tTwo\t31", "Two from p31"),
+        ("end\t-\t31", "end of p31"),
+        ("task\t-\t0", "a task"),
+        ("queue\t-\t0", "a finalizer queue"),
+        ("outside\t-\t0", "input or time"),
+    ] {
+        let answer = read::parse(&TEXT.replace("message\tTwo\t31", fields)).unwrap();
+        let rows = rows_of(&answer, None);
+        assert!(rows.processes.iter().any(|row| row[8] == told), "{:?}", rows.processes);
+    }
+}
+
+const WHY: &str = "why\t12\t1\t1003\tall
+part\theap\t204800
+part\tc\t0
+node\t0\t-\t0\trest\t0\t0\t0\t\t\t
+node\t1\t-\t0\tvariable\t4096\t0\t0\t\t\t
+node\t2\t1\t0\theap\t0\t1\t160\tstruct table\t136+0;8+8*16 buckets[] struct entry\tt.lee:9
+node\t3\t2\t24\theap\t0\t1000\t32000\tstruct entry\t24+0;0 next struct entry;8 name char\tt.lee:12, t.lee:20
+node\t4\t3\t8\theap\t0\t2\t64\t\t\t
+node\t5\t-\t0\tstack\t0\t0\t0\t\t\t
+node\t6\t5\t-\theap\t0\t1\t32\t\t\t
+node\t7\t3\t16\theap\t0\t1\t16\tstruct table\t136+0\t
+end
+";
+
+#[test]
+fn memory_is_told_by_types_and_paths() {
+    let why = why::parse(WHY).unwrap();
+    assert_eq!((why.objects, why.complete, why.parts.len()), (1003, true, 2));
+    let rows = why::rows(&why, &names::Names::default());
+    let seen: Vec<_> = rows.iter().map(|row| (row.objects, row.bytes, row.kind.as_str(), row.path.as_str())).collect();
+    let root = "variable at 0x1000";
+    assert_eq!(
+        seen,
+        [
+            (1000, 32000, "struct entry", &*format!("{root} -> struct table.buckets[] -> struct entry")),
+            (2, 176, "struct table", &*format!("{root} -> struct table")),
+            (2, 64, "char", &*format!("{root} -> struct table.buckets[] -> struct entry.name -> char")),
+            (1, 32, "data", "stack -> data"),
+        ]
+    );
+    assert_eq!(rows[0].sites, "t.lee:12, t.lee:20");
+    let id = why::Id::parse("p7").unwrap();
+    let text = why::text(id, &why, &rows, 2);
+    assert!(text.starts_with("p7: 1003 objects of 32 KB are reached; heap 200 KB\n"), "{text}");
+    assert!(text.contains("and 2 more rows"), "{text}");
+    let value: serde_json::Value = serde_json::from_str(&why::json(id, &why, &rows)).unwrap();
+    assert_eq!((value["id"].as_str(), value["parts"]["heap"].as_u64()), (Some("p7"), Some(204_800)));
+    assert_eq!(value["rows"][0]["bytes"], 32000);
+}
+
+#[test]
+fn other_answers_about_memory_are_refused() {
+    assert!(!why::parse(&WHY.replace("\nend\n", "\ncut\n")).unwrap().complete);
+    for wrong in [
+        "",
+        "end\n",
+        "none\nend\n",
+        TEXT,
+        &WHY.replace("\nend\n", "\n"),
+        &WHY.replace("node\t2\t1", "node\t2\t2"),
+        &WHY.replace("node\t2\t1", "node\t2\t99999999999999999999"),
+        &WHY.replace("node\t2\t1", "node\t9\t1"),
+        &WHY.replace("160", "x"),
+    ] {
+        assert_eq!(why::parse(wrong), None, "{wrong}");
+    }
+    // What is said of fields can be anything.
+    for fields in ["", "+", "0+0;8", "8+99999999999;0 a b", "0+0;8+0*0 a[] b", "x+y;1+2 a b;;;"] {
+        let text = WHY.replace("136+0;8+8*16 buckets[] struct entry", fields);
+        assert_eq!(why::rows(&why::parse(&text).unwrap(), &names::Names::default()).len(), 4, "{fields}");
+    }
+}
+
+#[test]
+fn only_custodians_and_processes_have_ids() {
+    assert_eq!(why::Id::parse("c12"), Some(why::Id::Custodian(12)));
+    for wrong in ["", "c", "12", "x7", "p-1", "p+1", "cc1", "p99999999999999999999", "\u{e9}1"] {
+        assert_eq!(why::Id::parse(wrong), None, "{wrong}");
+    }
 }
 
 #[test]
@@ -99,7 +191,7 @@ fn the_picture_fits_any_terminal() {
         assert_eq!(text.contains("custodian"), height > 3, "{text}");
         assert_eq!(text.contains("running"), width > 80 || height == 24, "{text}");
         // The first row is scrolled away.
-        assert_eq!(text.contains("c1  "), height == 24, "{text}");
+        assert_eq!(text.contains("c20  "), height == 24, "{text}");
     }
 }
 
