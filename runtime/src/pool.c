@@ -416,6 +416,13 @@ void lee_worker_ask(void) {
     lee_unlock_many();
 }
 
+void lee_pool_each(void (*visit)(const struct lee_worker *worker)) {
+    for (int i = 0; i < pool.count; i++) {
+        if (pool.workers[i] != NULL)
+            visit(pool.workers[i]);
+    }
+}
+
 struct lee_process **lee_pool_spawned(void) {
     return &pool.spawned;
 }

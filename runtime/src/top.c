@@ -183,6 +183,11 @@ static void put_process(struct lee_process *process) {
     put_number(&line, messages);
     put_place(&line, (uintptr_t)process->entry);
     put_awaited(&line, process);
+    const struct lee_worker *worker = process == lee_process ? &lee_worker : process->worker;
+    if (!is_running(process) || worker == NULL)
+        lee_text_string(&line, "\t-");
+    else
+        put_number(&line, (uint64_t)worker->number);
     put_line(&line);
 }
 
@@ -250,6 +255,45 @@ static void each_group(void (*visit)(const struct lee_group *group)) {
     }
 }
 
+/* Its queue has the processes without a share that wait for their turn on it. */
+static void put_worker(const struct lee_worker *worker) {
+    struct lee_text line = {.length = 0};
+    uint64_t queued = 0;
+    for (const struct lee_process *process = worker->head; process != NULL; process = process->queue_next)
+        queued++;
+    lee_text_string(&line, "worker");
+    put_number(&line, (uint64_t)worker->number);
+    lee_text_string(&line, worker->sleeps ? "\tsleeps" : worker->idles ? "\tidles" : "\truns");
+    put_number(&line, queued);
+    put_line(&line);
+}
+
+/* Who has the end, and what has arrived at it; a peer of 0 is closed, or on its way in a message. */
+static void put_ends(const struct lee_process *process) {
+    for (const struct lee_endpoint *end = process->endpoints; end != NULL && !top.cut; end = end->next) {
+        const struct lee_endpoint *peer = lee_peer_of(end);
+        struct lee_text line = {.length = 0};
+        lee_text_string(&line, "end\t");
+        lee_text_string(&line, end->channel->contract->name);
+        put_number(&line, process->number);
+        put_number(&line, peer->owner == NULL || peer->closed ? 0 : peer->owner->number);
+        put_number(&line, end->held);
+        put_number(&line, end->most);
+        lee_text_string(&line, end->told == LEE_TELLS_SET ? "\tset"
+                               : lee_waiter_of(end) != NULL ? "\treceives"
+                               : peer->closed        ? "\tclosed"
+                                                     : "\topen");
+        put_line(&line);
+    }
+}
+
+static void put_ends_in(const struct lee_group *group) {
+    if (group->parent == NULL && top.first != NULL)
+        put_ends(top.first);
+    for (const struct lee_process *process = group->processes; process != NULL && !top.cut; process = process->group_next)
+        put_ends(process);
+}
+
 static void write_list(void) {
     struct lee_text line = {.length = 0};
     top.used = 0;
@@ -259,9 +303,14 @@ static void write_list(void) {
     put_number(&line, lee_system_time());
     put_number(&line, lee_shares_ready);
     put_line(&line);
+    if (lee_many)
+        lee_pool_each(put_worker);
+    else
+        put_worker(&lee_worker);
     run_count = 0;
     each_group(note_runs);
     each_group(put_group);
+    each_group(put_ends_in);
 }
 
 /* --- what memory consists of ------------------------------------------------------------------- */

@@ -102,6 +102,8 @@ static inline void lee_world_go(void) {
 
 /* The running process, a thread's own, is about to spawn one. Without the lock. */
 void lee_pool_begin(void);
+/* Visits all workers of the pool. With the lock. */
+void lee_pool_each(void (*visit)(const struct lee_worker *worker)) __attribute__((weak));
 /* The list of all that were spawned by the pool's processes. */
 struct lee_process **lee_pool_spawned(void) __attribute__((weak));
 /* What runs after a task of the running process that does not, which may be a task of the same

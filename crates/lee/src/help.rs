@@ -195,7 +195,7 @@ Shows what the processes and custodians of a running program do, each second. Th
                               of, with --json as JSON, and end
   --page[=PORT]               serve a page for a browser on this machine, and print its address
 
-On a terminal: q ends, m sorts by memory, t by time, the arrows scroll.
+On a terminal: q ends, m sorts by memory, t by time, c shows channels, the arrows scroll.
 ";
 
 /// The options of a command.

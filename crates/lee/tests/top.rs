@@ -164,6 +164,13 @@ fn a_program_tells_what_its_processes_do() {
         let main = find(&told, "processes", "name", &Value::from("main"));
         assert_eq!((&main["id"], &main["custodian"]), (&waits["waits"]["process"], &Value::from(1)));
         assert_eq!(told["processes"].as_array().unwrap().len(), 3);
+        // One of its ends has a message.
+        let ends: Vec<&Value> =
+            told["ends"].as_array().unwrap().iter().filter(|end| end["process"] == waits["id"]).collect();
+        assert!(ends.len() == 2 && ends.iter().all(|end| end["contract"] == "Two" && end["peer"] == 1), "{told}");
+        assert_eq!(ends.iter().map(|end| end["messages"].as_u64().unwrap()).sum::<u64>(), 1, "{told}");
+        assert_eq!(ends.iter().filter(|end| end["state"] == "receives").count(), 1, "{told}");
+        assert!(!told["workers"].as_array().unwrap().is_empty(), "{told}");
         // What the loop ran grows from one answer to the next.
         let first = loops["ran_ns"].as_u64().unwrap();
         let mut later = first;
@@ -229,6 +236,28 @@ impl Drop for Page {
     }
 }
 
+/// What the page shows once its script has run, in Chromium; none: there is none that works here.
+/// One that is starved may give up before it has loaded all.
+fn drawn(folder: &Path, address: &str, wanted: &str) -> Option<String> {
+    let mut shown = None;
+    for _ in 0..5 {
+        let output = Command::new("chromium")
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000", "--dump-dom"])
+            .arg(format!("--user-data-dir={}", folder.join("browser").display()))
+            .arg(address)
+            .stderr(Stdio::null())
+            .output()
+            .ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let page = text.split("<script>").next().filter(|page| page.contains("<h1>lee top</h1>"));
+        shown = page.map(str::to_string).or(shown);
+        if shown.as_ref().is_some_and(|page| page.contains(wanted)) {
+            break;
+        }
+    }
+    shown
+}
+
 #[test]
 fn a_page_shows_it_in_a_browser() {
     let folder = fresh("top-page");
@@ -245,7 +274,20 @@ fn a_page_shows_it_in_a_browser() {
     let value: Value = serde_json::from_str(&body).unwrap();
     assert!(status.contains(" 200 "), "{status}");
     assert_eq!(value["pid"], u64::from(running.child.id()));
+    let id = find(&value, "processes", "name", &Value::from("waits"))["id"].as_u64().unwrap();
+    let (status, body) = get(&address, &address, &format!("/why.json?id=p{id}"));
+    let memory: Value = serde_json::from_str(&body).unwrap();
+    assert!(status.contains(" 200 ") && memory["id"] == format!("p{id}"), "{status} {body}");
+    assert!(get(&address, &address, "/why.json?id=p999").1.contains("no process p999"));
+    assert!(get(&address, &address, "/why.json?id=x").0.contains(" 400 "));
+    assert!(get(&address, "example.org", "/why.json?id=p1").0.contains(" 403 "));
     assert!(get(&address, &address, "/etc/passwd").0.contains(" 404 "));
+    if let Some(page) = drawn(&folder, &format!("http://{address}/#p{id}"), " are reached") {
+        for text in [&*format!("Memory of p{id}"), " are reached", "Two from p1", "waits</td>"] {
+            assert!(page.contains(text), "no {text}: {page}");
+        }
+        assert!(!page.contains("No answer"), "{page}");
+    }
     // A site whose name leads to this machine.
     assert!(get(&address, "example.org", "/top.json").0.contains(" 403 "));
     running.end();

@@ -1,14 +1,18 @@
 //! The tables as text, for a terminal's history, a file or a pipe.
 
-use super::rows::{Rows, CUSTODIANS, PROCESSES};
+use super::rows::{Rows, CUSTODIANS, ENDS, PROCESSES};
 use std::fmt::Write;
 
-/// Each of the two tables has at most `most` rows.
+/// Each of the tables has at most `most` rows.
 pub fn text(rows: &Rows, most: usize) -> String {
     let mut out = format!("{}\n\n", rows.summary);
     table(&mut out, &CUSTODIANS, &rows.custodians, most, "custodians");
     out.push('\n');
     table(&mut out, &PROCESSES, &rows.processes, most, "processes");
+    if !rows.ends.is_empty() {
+        out.push('\n');
+        table(&mut out, &ENDS, &rows.ends, most, "ends of channels");
+    }
     out
 }
 
@@ -34,7 +38,7 @@ pub fn widths<const N: usize>(heads: &[&str; N], rows: &[[String; N]]) -> [usize
 
 /// Whether the column is of words, which begin at its left.
 pub fn is_text(head: &str) -> bool {
-    ["state", "function", "runs", "waits for", "type", "path", "allocated at"].contains(&head)
+    ["end of", "state", "function", "runs", "waits for", "type", "path", "allocated at"].contains(&head)
 }
 
 fn line<const N: usize, T: AsRef<str>>(out: &mut String, heads: &[&str; N], cells: &[T; N], widths: &[usize; N]) {

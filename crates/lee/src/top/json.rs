@@ -1,6 +1,6 @@
 //! The answer as JSON: one object, for scripts.
 
-use super::read::{Answer, Custodian, Process, Waits, KINDS};
+use super::read::{Answer, Custodian, End, Process, Waits, Worker, KINDS};
 use std::fmt::Write;
 
 /// One line.
@@ -12,6 +12,10 @@ pub fn write(answer: &Answer) -> String {
     list(&mut out, &answer.custodians, custodian);
     out.push_str("],\"processes\":[");
     list(&mut out, &answer.processes, process);
+    out.push_str("],\"workers\":[");
+    list(&mut out, &answer.workers, worker);
+    out.push_str("],\"ends\":[");
+    list(&mut out, &answer.ends, end);
     out.push_str("]}\n");
     out
 }
@@ -61,12 +65,11 @@ fn custodian(out: &mut String, c: &Custodian) -> std::fmt::Result {
 }
 
 fn process(out: &mut String, p: &Process) -> std::fmt::Result {
-    // The state is a word of the runtime's; what is not is left out.
-    let state: String = p.state.chars().filter(char::is_ascii_lowercase).collect();
+    let state = quoted(&p.state);
     let name = p.name.as_deref().map_or("null".to_string(), quoted);
     write!(
         out,
-        "{{\"id\":{},\"custodian\":{},\"state\":\"{state}\",\"bytes\":{},\"tasks\":{},\"endpoints\":{},\"messages\":{},\"name\":{name},\"waits\":",
+        "{{\"id\":{},\"custodian\":{},\"state\":{state},\"bytes\":{},\"tasks\":{},\"endpoints\":{},\"messages\":{},\"name\":{name},\"waits\":",
         p.id, p.custodian, p.bytes, p.tasks, p.endpoints, p.messages
     )?;
     match &p.waits {
@@ -79,6 +82,22 @@ fn process(out: &mut String, p: &Process) -> std::fmt::Result {
         Some(Waits::Queue) => out.push_str("{\"for\":\"queue\"}"),
         Some(Waits::Outside) => out.push_str("{\"for\":\"outside\"}"),
     }
-    out.push('}');
+    match p.worker {
+        None => out.push_str(",\"worker\":null}"),
+        Some(worker) => write!(out, ",\"worker\":{worker}}}")?,
+    }
     Ok(())
+}
+
+fn worker(out: &mut String, w: &Worker) -> std::fmt::Result {
+    write!(out, "{{\"id\":{},\"state\":{},\"queued\":{}}}", w.id, quoted(&w.state), w.queued)
+}
+
+fn end(out: &mut String, e: &End) -> std::fmt::Result {
+    let (contract, state) = (quoted(&e.contract), quoted(&e.state));
+    let End { process, peer, held, most, .. } = e;
+    write!(
+        out,
+        "{{\"contract\":{contract},\"process\":{process},\"peer\":{peer},\"messages\":{held},\"messages_most\":{most},\"state\":{state}}}"
+    )
 }

@@ -50,6 +50,31 @@ pub struct Process {
     /// Of the function that it began with, if the program's file says so.
     pub name: Option<String>,
     pub waits: Option<Waits>,
+    /// The worker that runs it.
+    pub worker: Option<u64>,
+}
+
+/// A thread that runs processes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Worker {
+    pub id: u64,
+    /// It runs a process, looks for one, or sleeps.
+    pub state: String,
+    /// Processes that wait for their turn on it, without those of custodians that share time.
+    pub queued: u64,
+}
+
+/// An end of a channel that a process has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct End {
+    pub contract: String,
+    pub process: u64,
+    /// That has the other end; 0: it was closed, or is on its way in a message.
+    pub peer: u64,
+    /// Messages that have arrived, and how many there may be.
+    pub held: u64,
+    pub most: u64,
+    pub state: String,
 }
 
 /// What a process waits for.
@@ -77,6 +102,8 @@ pub struct Answer {
     /// Each before those below it.
     pub custodians: Vec<Custodian>,
     pub processes: Vec<Process>,
+    pub workers: Vec<Worker>,
+    pub ends: Vec<End>,
     /// There was more than an answer holds.
     pub cut: bool,
 }
@@ -117,6 +144,7 @@ pub fn parse(text: &str) -> Option<Answer> {
     for line in text.lines() {
         let fields: Vec<&str> = line.split('\t').collect();
         let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+        let word = |at: usize| Some((*fields.get(at)?).to_string());
         match *fields.first()? {
             "program" => (answer.pid, answer.time, answer.ready) = (number(1)?, number(2)?, number(3)?),
             "custodian" => {
@@ -147,6 +175,21 @@ pub fn parse(text: &str) -> Option<Answer> {
                 entry: number(8)?,
                 name: None,
                 waits: waits(&fields)?,
+                worker: match *fields.get(12)? {
+                    "-" => None,
+                    _ => Some(number(12)?),
+                },
+            }),
+            "worker" => {
+                answer.workers.push(Worker { id: number(1)?, state: word(2)?, queued: number(3)? });
+            }
+            "end" if fields.len() > 1 => answer.ends.push(End {
+                contract: word(1)?,
+                process: number(2)?,
+                peer: number(3)?,
+                held: number(4)?,
+                most: number(5)?,
+                state: word(6)?,
             }),
             "end" => ended = true,
             "cut" => (ended, answer.cut) = (true, true),

@@ -1,6 +1,6 @@
 //! What the answer has to say, as the rows of two tables: custodians, and processes.
 
-use super::read::{Answer, Custodian, Process, Waits};
+use super::read::{Answer, Custodian, End, Process, Waits};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -18,11 +18,15 @@ pub const CUSTODIANS: [&str; 12] =
 pub const PROCESSES: [&str; 9] =
     ["process", "custodian", "state", "KB", "tasks", "ends", "messages", "function", "waits for"];
 
+pub const ENDS: [&str; 6] = ["end of", "process", "other end", "messages", "of", "state"];
+
 /// The tables, and a line above them.
 pub struct Rows {
     pub summary: String,
     pub custodians: Vec<[String; CUSTODIANS.len()]>,
     pub processes: Vec<[String; PROCESSES.len()]>,
+    /// Of channels: those with the most messages come first.
+    pub ends: Vec<[String; ENDS.len()]>,
 }
 
 /// With what was a moment `before`, shares are of the time since then; without, of all time.
@@ -75,10 +79,23 @@ pub fn rows(now: &Answer, before: Option<&Answer>, order: Order) -> Rows {
             p.waits.as_ref().map(waits).unwrap_or_default(),
         ]
     };
+    let mut ends: Vec<&End> = now.ends.iter().collect();
+    ends.sort_by_key(|end| (Reverse(end.held), end.process));
+    let end = |end: &&End| {
+        [
+            end.contract.clone(),
+            format!("p{}", end.process),
+            if end.peer == 0 { "-".to_string() } else { format!("p{}", end.peer) },
+            end.held.to_string(),
+            end.most.to_string(),
+            end.state.clone(),
+        ]
+    };
     Rows {
         summary: summary(now),
         custodians: custodians.iter().map(custodian).collect(),
         processes: processes.iter().map(process).collect(),
+        ends: ends.iter().map(end).collect(),
     }
 }
 
@@ -96,7 +113,21 @@ fn summary(now: &Answer) -> String {
         count("foreign"),
         count("dying"),
         if now.cut { "; the answer was cut" } else { "" }
-    )
+    ) + &workers(now)
+}
+
+/// The workers, and what waits for its turn; nothing of a single one.
+fn workers(now: &Answer) -> String {
+    if now.workers.len() < 2 {
+        return String::new();
+    }
+    let each = now.workers.iter().map(|worker| {
+        let runs = now.processes.iter().find(|p| p.worker == Some(worker.id));
+        let does = runs.map_or_else(|| worker.state.clone(), |p| format!("runs p{}", p.id));
+        let queued = if worker.queued > 0 { format!(", {} queued", worker.queued) } else { String::new() };
+        format!("w{} {does}{queued}", worker.id)
+    });
+    format!("; {} ready with shares; {}", now.ready, each.collect::<Vec<_>>().join("; "))
 }
 
 /// Which functions the processes of a custodian began with.

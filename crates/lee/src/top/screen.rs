@@ -1,7 +1,7 @@
 //! The tables on a terminal, drawn again each second.
 
 use super::draw::{is_text, widths};
-use super::rows::{rows, Order, Rows, CUSTODIANS, PROCESSES};
+use super::rows::{rows, Order, Rows, CUSTODIANS, ENDS, PROCESSES};
 use super::Asked;
 use crate::failure::{reason, Failure, Outcome};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
@@ -15,12 +15,14 @@ use std::time::{Duration, Instant};
 
 /// Between two pictures.
 const PAUSE: Duration = Duration::from_secs(1);
-const KEYS: &str = "q: end   m: by memory   t: by time   up, down: scroll";
+const KEYS: &str = "q: end   m: by memory   t: by time   c: channels   up, down: scroll";
 
 /// What the keys change.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct View {
     pub order: Order,
+    /// Ends of channels instead of processes.
+    pub channels: bool,
     /// Rows above those that are shown.
     pub scrolled: usize,
 }
@@ -33,7 +35,8 @@ pub fn watch(asked: &mut Asked) -> Outcome<i32> {
     let (mut before, mut view, mut drawn) = (None, View::default(), Instant::now());
     let result = loop {
         let shown = rows(&now, before.as_ref(), view.order);
-        view.scrolled = view.scrolled.min(shown.processes.len().max(shown.custodians.len()).saturating_sub(1));
+        let most = shown.processes.len().max(shown.custodians.len()).max(shown.ends.len());
+        view.scrolled = view.scrolled.min(most.saturating_sub(1));
         if let Err(error) = terminal.draw(|frame| picture(frame, &shown, view)) {
             break Err(failed(error));
         }
@@ -74,6 +77,7 @@ pub fn change(view: View, code: KeyCode) -> Option<View> {
         KeyCode::Char('q') | KeyCode::Esc => return None,
         KeyCode::Char('m') => View { order: Order::Memory, ..view },
         KeyCode::Char('t') => View { order: Order::Time, ..view },
+        KeyCode::Char('c') => View { channels: !view.channels, scrolled: 0, ..view },
         KeyCode::Up => View { scrolled: view.scrolled.saturating_sub(1), ..view },
         KeyCode::Down => View { scrolled: view.scrolled + 1, ..view },
         KeyCode::PageUp => View { scrolled: view.scrolled.saturating_sub(page), ..view },
@@ -89,7 +93,11 @@ pub fn picture(frame: &mut Frame, rows: &Rows, view: View) {
             .areas(frame.area());
     frame.render_widget(Paragraph::new(rows.summary.as_str()), top);
     table(frame, custodians, "custodians", &CUSTODIANS, &rows.custodians, view);
-    table(frame, processes, "processes", &PROCESSES, &rows.processes, view);
+    if view.channels {
+        table(frame, processes, "ends of channels", &ENDS, &rows.ends, view);
+    } else {
+        table(frame, processes, "processes", &PROCESSES, &rows.processes, view);
+    }
     frame.render_widget(Paragraph::new(KEYS).style(Style::new().add_modifier(Modifier::DIM)), bottom);
 }
 

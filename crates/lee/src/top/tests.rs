@@ -9,8 +9,11 @@ use ratatui::Terminal;
 const TEXT: &str = "program\t12\t5000\t1
 custodian\t10\t0\t4096\t-\t2\t-\t2\t-\t0\t-\t1\t-\t0\t100\t1\topen
 custodian\t20\t10\t4096\t8192\t2\t50\t2\t-\t0\t-\t1\t9\t3000000\t300\t1\topen
-process\t30\t20\tready\t4096\t1\t1\t7\t4096\tmessage\tTwo\t31
-process\t31\t20\trunning\t0\t1\t0\t0\t0\t-\t-\t0
+process\t30\t20\tready\t4096\t1\t1\t7\t4096\tmessage\tTwo\t31\t-
+process\t31\t20\trunning\t0\t1\t0\t0\t0\t-\t-\t0\t1
+worker\t0\tsleeps\t0
+worker\t1\truns\t2
+end\tTwo\t30\t31\t7\t8\treceives
 end
 ";
 
@@ -34,7 +37,9 @@ fn what_is_cut_or_something_else_is_told_apart() {
         &TEXT.replace("\t300", ""),
         &TEXT.replace("8192", "x"),
         &TEXT.replace("message", "omen"),
-        &TEXT.replace("\tTwo\t31", ""),
+        &TEXT.replace("message\tTwo\t31", "message"),
+        &TEXT.replace("\t7\t8", "\t7"),
+        &TEXT.replace("runs\t2", "runs"),
     ] {
         assert_eq!(read::parse(wrong), None, "{wrong}");
     }
@@ -47,7 +52,15 @@ fn json_is_json() {
     assert_eq!(value["custodians"][0]["parent"], serde_json::Value::Null);
     assert_eq!(value["custodians"][1]["bytes_most"], 8192);
     assert_eq!(value["processes"][0]["messages"], 7);
-    assert_eq!(value["processes"][0]["state"], "ab");
+    assert_eq!(value["processes"][0]["state"], "a\"b");
+    assert_eq!(
+        (&value["processes"][0]["worker"], value["processes"][1]["worker"].as_u64()),
+        (&serde_json::Value::Null, Some(1))
+    );
+    assert_eq!(
+        (value["workers"][1]["queued"].as_u64(), value["ends"][0]["messages_most"].as_u64()),
+        (Some(2), Some(8))
+    );
     assert_eq!(value["processes"][0]["waits"]["contract"], "Two");
     assert_eq!(value["processes"][1]["waits"], serde_json::Value::Null);
     let odd = "a\"b\\c\n\u{1b}\u{9b}";
@@ -66,6 +79,8 @@ fn the_table_has_those_that_ran_or_are_limited() {
     assert_eq!(rows.custodians[0][..7], ["c20", "c10", "100.0", "300", "3.0", "4", "8"]);
     let rows = rows_of(&answer, Some(&answer));
     assert_eq!(rows.custodians[0][2], "0.0");
+    assert!(rows.summary.ends_with("; w0 sleeps; w1 runs p31, 2 queued"), "{}", rows.summary);
+    assert_eq!(rows.ends[0], ["Two", "p30", "p31", "7", "8", "receives"]);
     let text = draw::text(&rows, 1);
     assert!(text.contains("and 1 more processes"), "{text}");
 }
@@ -190,6 +205,10 @@ fn the_picture_fits_any_terminal() {
         let text = terminal.backend().to_string();
         assert_eq!(text.contains("custodian"), height > 3, "{text}");
         assert_eq!(text.contains("running"), width > 80 || height == 24, "{text}");
+        let channels = View { channels: true, ..View::default() };
+        terminal.draw(|frame| screen::picture(frame, &rows_of(&answer, None), channels)).unwrap();
+        assert_eq!(terminal.backend().to_string().contains("receives"), width > 10);
+        terminal.draw(|frame| screen::picture(frame, &rows_of(&answer, None), view)).unwrap();
         // The first row is scrolled away.
         assert_eq!(text.contains("c20  "), height == 24, "{text}");
     }
@@ -201,5 +220,6 @@ fn keys_change_the_view() {
     assert_eq!(view.order, Order::Memory);
     assert_eq!(screen::change(view, KeyCode::Up).unwrap().scrolled, 0);
     assert_eq!(screen::change(view, KeyCode::PageDown).unwrap().scrolled, 10);
+    assert!(screen::change(view, KeyCode::Char('c')).unwrap().channels);
     assert!(screen::change(view, KeyCode::Char('q')).is_none());
 }
