@@ -222,11 +222,15 @@ static struct lee_process *choose(struct lee_worker *self, bool yields) {
     return process;
 }
 
+/* A thread of the pool has no process at first. */
+LEE_UNWATCHED static bool is_asked(void) {
+    return lee_process != NULL && __atomic_load_n(&lee_process->asked, __ATOMIC_RELAXED) == LEE_ASKED_NOW;
+}
+
 LEE_UNWATCHED bool lee_worker_has_others(void) {
     const struct lee_worker *self = &lee_worker;
     const struct lee_worker *stopper = __atomic_load_n(&pool.stopper, __ATOMIC_RELAXED);
-    return (stopper != NULL && stopper != self) || __atomic_load_n(&lee_process->asked, __ATOMIC_RELAXED) == LEE_ASKED_NOW ||
-           __atomic_load_n(&self->head, __ATOMIC_RELAXED) != NULL ||
+    return (stopper != NULL && stopper != self) || is_asked() || __atomic_load_n(&self->head, __ATOMIC_RELAXED) != NULL ||
            __atomic_load_n(&lee_shares_ready, __ATOMIC_RELAXED) > 0 ||
            (__atomic_load_n(&pool.polls, __ATOMIC_RELAXED) == NULL && lee_reactor_has_waits());
 }
