@@ -74,7 +74,7 @@ struct lee_reactor {
     int epoll, bell; /* -1: none yet */
     struct watch *watches;
     size_t watch_count;
-    struct lee_timer *timers; /* the earliest */
+    struct lee_pairing *timers; /* the earliest */
     uint64_t order;
     struct lee_wait *first, *last;
     bool coarse; /* the system counts milliseconds only */
@@ -92,52 +92,15 @@ static atomic_bool signalled;
 
 /* --- timers ---------------------------------------------------------------------------------------------------------- */
 
-static bool is_before(const struct lee_timer *a, const struct lee_timer *b) {
-    return a->at < b->at || (a->at == b->at && a->order < b->order);
-}
-
-static struct lee_timer *merge(struct lee_timer *a, struct lee_timer *b) {
-    if (a == NULL || b == NULL)
-        return a != NULL ? a : b;
-    if (is_before(b, a)) {
-        struct lee_timer *later = a;
-        a = b;
-        b = later;
-    }
-    b->previous = a;
-    b->next = a->child;
-    if (b->next != NULL)
-        b->next->previous = b;
-    a->child = b;
-    return a;
-}
-
-/* One heap of a row of siblings: pairs from the left, then these from the right. */
-static struct lee_timer *merge_row(struct lee_timer *row) {
-    struct lee_timer *pairs = NULL, *all = NULL;
-    while (row != NULL) {
-        struct lee_timer *a = row, *b = a->next;
-        row = b != NULL ? b->next : NULL;
-        a->next = a->previous = NULL;
-        if (b != NULL)
-            b->next = b->previous = NULL;
-        a = merge(a, b);
-        a->next = pairs;
-        pairs = a;
-    }
-    while (pairs != NULL) {
-        struct lee_timer *pair = pairs;
-        pairs = pair->next;
-        pair->next = NULL;
-        all = merge(all, pair);
-    }
-    return all;
+/* The earliest; null if there is none. */
+static struct lee_timer *first_timer(void) {
+    return (struct lee_timer *)(void *)reactor.timers;
 }
 
 void lee_timer_set(struct lee_timer *timer, int64_t at, void (*fire)(struct lee_timer *timer)) {
-    *timer = (struct lee_timer){.at = at, .order = ++reactor.order, .fire = fire, .set = true};
-    reactor.timers = merge(reactor.timers, timer);
-    if (__builtin_expect(lee_many, 0) && reactor.timers == timer) {
+    *timer = (struct lee_timer){.node = {.at = at, .order = ++reactor.order}, .fire = fire, .set = true};
+    lee_pairing_add(&reactor.timers, &timer->node);
+    if (__builtin_expect(lee_many, 0) && first_timer() == timer) {
         lee_worker_ring(); /* who blocks does so for too long */
         lee_worker_watch();
     }
@@ -145,18 +108,7 @@ void lee_timer_set(struct lee_timer *timer, int64_t at, void (*fire)(struct lee_
 
 void lee_timer_unset(struct lee_timer *timer) {
     timer->set = false;
-    struct lee_timer *below = merge_row(timer->child);
-    if (timer == reactor.timers) {
-        reactor.timers = below;
-        return;
-    }
-    if (timer->previous->child == timer)
-        timer->previous->child = timer->next;
-    else
-        timer->previous->next = timer->next;
-    if (timer->next != NULL)
-        timer->next->previous = timer->previous;
-    reactor.timers = merge(reactor.timers, below);
+    lee_pairing_remove(&reactor.timers, &timer->node);
 }
 
 static void fire_timers(void) {
@@ -164,7 +116,7 @@ static void fire_timers(void) {
         return;
     int64_t now = lee_clock();
     while (reactor.timers != NULL && reactor.timers->at <= now) {
-        struct lee_timer *timer = reactor.timers;
+        struct lee_timer *timer = first_timer();
         lee_timer_clear(timer);
         timer->fire(timer);
     }

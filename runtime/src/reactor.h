@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pairing.h"
+
 struct lee_task;
 struct lee_wait;
 
@@ -20,11 +22,9 @@ int64_t lee_clock(void);
 /* The deadline that lies so many nanoseconds ahead; the farthest one if it cannot be written down. */
 int64_t lee_deadline(int64_t nanoseconds);
 
-/* A node of a heap of timers that is ordered by `at`, and for equal times by `order`. */
+/* Fires at `node.at`. */
 struct lee_timer {
-    struct lee_timer *child, *next, *previous; /* `previous` of a first child is its parent */
-    int64_t at;
-    uint64_t order;
+    struct lee_pairing node; /* first, so that nodes are timers */
     void (*fire)(struct lee_timer *timer);
     bool set;
 };

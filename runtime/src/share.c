@@ -19,30 +19,37 @@ struct lee_share *lee_share_root(void) {
     return &root;
 }
 
+/* Of those with the same time the one that came last runs last. */
+static uint64_t last_order;
+
 static void link_ready(struct lee_share *share) {
     struct lee_share *parent = share->parent;
-    share->next = NULL;
-    share->previous = parent->last;
-    if (parent->last != NULL)
-        parent->last->next = share;
-    else
-        parent->first = share;
-    parent->last = share;
     /* One that did not want to run has not saved anything. */
-    if (share->time < parent->floor)
-        share->time = parent->floor;
+    if (share->node.at < parent->floor)
+        share->node.at = parent->floor;
+    share->node.order = ++last_order;
+    lee_pairing_add(&parent->first, &share->node);
 }
 
 static void unlink_ready(struct lee_share *share) {
-    struct lee_share *parent = share->parent;
-    if (share->previous != NULL)
-        share->previous->next = share->next;
-    else
-        parent->first = share->next;
-    if (share->next != NULL)
-        share->next->previous = share->previous;
-    else
-        parent->last = share->previous;
+    lee_pairing_remove(&share->parent->first, &share->node);
+}
+
+/* One that has processes which can run is linked. */
+static void set_time(struct lee_share *share, int64_t time) {
+    bool linked = share->ready > 0;
+    if (linked)
+        unlink_ready(share);
+    share->node.at = time;
+    if (linked) {
+        share->node.order = ++last_order;
+        lee_pairing_add(&share->parent->first, &share->node);
+    }
+}
+
+static void charge(struct lee_share *share, uint64_t nanoseconds) {
+    set_time(share, share->node.at + (int64_t)(nanoseconds * LEE_SHARE_WEIGHT / share->weight));
+    share->ran += nanoseconds;
 }
 
 void lee_share_ready(struct lee_process *process) {
@@ -91,32 +98,18 @@ static uint64_t since_last(void) {
 
 void lee_share_note(void) {
     uint64_t past = since_last();
-    for (struct lee_share *at = leaf_of(lee_process_self()); at->parent != NULL; at = at->parent) {
-        at->time += past * LEE_SHARE_WEIGHT / at->weight;
-        at->ran += past;
-    }
+    for (struct lee_share *at = leaf_of(lee_process_self()); at->parent != NULL; at = at->parent)
+        charge(at, past);
 }
 
 void lee_share_bill(struct lee_process *process, uint64_t nanoseconds) {
-    for (struct lee_share *at = leaf_of(process); at->parent != NULL; at = at->parent) {
-        at->time += nanoseconds * LEE_SHARE_WEIGHT / at->weight;
-        at->ran += nanoseconds;
-    }
+    for (struct lee_share *at = leaf_of(process); at->parent != NULL; at = at->parent)
+        charge(at, nanoseconds);
     lee_worker.noted += nanoseconds;
 }
 
 void lee_share_skip(void) {
     since_last();
-}
-
-/* Below `parent`, whoever ran least; of several, not `ran`. Null if there is none. */
-static struct lee_share *least_of(const struct lee_share *parent, const struct lee_share *ran) {
-    struct lee_share *least = NULL;
-    for (struct lee_share *at = parent->first; at != NULL; at = at->next) {
-        if (least == NULL || at->time < least->time || (at->time == least->time && least == ran))
-            least = at;
-    }
-    return least;
 }
 
 static bool is_above(const struct lee_share *share, const struct lee_share *leaf) {
@@ -125,41 +118,38 @@ static bool is_above(const struct lee_share *share, const struct lee_share *leaf
     return leaf != NULL;
 }
 
-/* What runs, below `parent`; null if it is elsewhere. */
-static struct lee_share *running_below(const struct lee_share *parent) {
-    struct lee_share *at = leaf_of(lee_process_self());
-    while (at != NULL && at->parent != parent)
-        at = at->parent;
-    return at;
-}
-
 /* The running one lets those pass that have as much time as it, or less. */
 static void give_turns_away(void) {
     for (struct lee_share *at = leaf_of(lee_process_self()); at->parent != NULL; at = at->parent) {
-        const struct lee_share *other = NULL;
-        for (const struct lee_share *next = at->parent->first; next != NULL; next = next->next) {
-            if (next != at && (other == NULL || next->time < other->time))
-                other = next;
-        }
-        if (other != NULL && at->time < other->time)
-            at->time = other->time;
+        bool linked = at->ready > 0;
+        if (linked)
+            unlink_ready(at);
+        const struct lee_pairing *other = at->parent->first;
+        if (other != NULL && at->node.at < other->at)
+            at->node.at = other->at;
+        if (linked)
+            link_ready(at);
     }
 }
 
 struct lee_process *lee_share_next(bool queue, bool yields) {
     lee_share_note();
-    if (queue)
+    if (queue) {
+        own.ready = 1;
         link_ready(&own);
+    }
     if (yields)
         give_turns_away();
     struct lee_share *at = &root;
     while (at != &own && at->head == NULL) {
-        struct lee_share *next = least_of(at, running_below(at));
-        at->floor = next->time > at->floor ? next->time : at->floor;
+        struct lee_share *next = (struct lee_share *)(void *)at->first;
+        at->floor = next->node.at > at->floor ? next->node.at : at->floor;
         at = next;
     }
-    if (queue)
+    if (queue) {
+        own.ready = 0;
         unlink_ready(&own);
+    }
     if (at == &own)
         return NULL;
     struct lee_process *process = at->head;
@@ -176,7 +166,7 @@ bool lee_share_is_behind(const struct lee_process *woken) {
     if (at == ran)
         return false;
     lee_share_note();
-    return at->time + BEHIND < ran->time;
+    return at->node.at + BEHIND < ran->node.at;
 }
 
 #endif

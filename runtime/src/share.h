@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pairing.h"
+
 struct lee_process;
 struct lee_task;
 
@@ -22,12 +24,12 @@ enum { LEE_SHARE_WEIGHT = 100, LEE_SHARE_WEIGHT_MOST = 10000 };
 
 /* Of a custodian, or of the processes that are in it itself, which have one below it. */
 struct lee_share {
-    struct lee_share *parent;          /* null: the first custodian's, or not used yet */
-    struct lee_share *first, *last;    /* below it, those with processes that can run */
-    struct lee_share *next, *previous; /* of them */
-    uint64_t time;  /* virtual: nanoseconds that it ran, by its weight */
+    struct lee_pairing node;   /* first, so that nodes are shares; `node.at` is its time, which is virtual:
+                                * nanoseconds that it ran, by its weight */
+    struct lee_share *parent;  /* null: the first custodian's, or not used yet */
+    struct lee_pairing *first; /* of those below it with processes that can run: the one with the least time */
     uint64_t ran;   /* nanoseconds that it ran */
-    uint64_t floor; /* of those below: the time of whichever ran last */
+    int64_t floor;  /* of those below: the time of whichever ran last */
     unsigned weight;
     size_t ready;   /* processes in it and below that can run, without the one that runs */
     struct lee_process *head, *tail; /* of its own */

@@ -96,9 +96,9 @@ static int64_t last_at;
 static uint64_t last_order;
 
 static void note_fired(struct lee_timer *timer) {
-    CHECK(timer->at > last_at || (timer->at == last_at && timer->order > last_order));
-    last_at = timer->at;
-    last_order = timer->order;
+    CHECK(timer->node.at > last_at || (timer->node.at == last_at && timer->node.order > last_order));
+    last_at = timer->node.at;
+    last_order = timer->node.order;
     fired++;
 }
 

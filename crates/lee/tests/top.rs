@@ -488,6 +488,47 @@ fn memory_is_told_by_types_sites_and_paths() {
     }
 }
 
+/// A process in a call of C that lasts until a file is there, killed meanwhile by the first one, which
+/// a second worker runs.
+const DYING: &str = r#"
+#include <lee/process.lh>
+#include <stdio.h>
+trusted void stay(void);
+trusted int has_begun(void);
+
+process void stays(void) { stay(); }
+
+int main(void) {
+    pid other = spawn stays();
+    while (!has_begun());
+    puts("ready");
+    fflush(stdout);
+    kill(other);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_process_that_was_killed_in_a_call_of_c_is_dying() {
+    let folder = fresh("top-dying");
+    let wait = "#include <stdio.h>\n#include <unistd.h>\n\
+        void stay(void) { fclose(fopen(\"begun\", \"w\")); while (access(\"go\", F_OK) != 0) usleep(1000); }\n\
+        int has_begun(void) { return access(\"begun\", F_OK) == 0; }\n";
+    std::fs::write(folder.join("wait.c"), wait).unwrap();
+    std::fs::write(folder.join("program.lee"), DYING).unwrap();
+    lee_in(&folder, &["build", "-o", "program", "program.lee", "wait.c"]).expect(0);
+    // Without slices the first process keeps its worker, so another one runs the second.
+    let workers = [("LEE_WORKERS", "2"), ("LEE_SLICE", "0")];
+    let running = Running::of(DYING, &folder, Some("socket"), &workers);
+    // The first process may not have come to its kill yet.
+    let dies = || find(&answer(&folder, "socket"), "processes", "name", &Value::from("stays"))["state"] == "dying";
+    assert!((0..10_000).any(|_| dies()));
+    let text = lee_in(&folder, &["top", "--once", "socket"]).expect(0).out;
+    assert!(text.lines().next().unwrap().contains(", 1 dying"), "{text}");
+    std::fs::write(folder.join("go"), "").unwrap();
+    assert_eq!(running.end(), "");
+}
+
 #[test]
 fn a_client_that_asks_for_nothing_known_is_told() {
     let folder = fresh("top-garbage");
