@@ -9,17 +9,33 @@
 
 use crate::raw::Raw;
 use source::Sink;
+use std::collections::HashSet;
+use std::sync::Arc;
 use syntax::lexer::lex;
 use syntax::token::{Kind, Token};
 
 /// The tokens of a unit with their origins in its file.
 pub struct Origins {
     /// The tokens of the preprocessed text, without the end.
-    pub tokens: Vec<Token>,
-    /// By token: the token of the file that it is.
-    pub raw: Vec<Option<usize>>,
+    pub tokens: Arc<[Token]>,
+    /// The first token that is in the file.
+    start: usize,
+    /// By token from there to the last one: the token of the file that it is.
+    raw: Vec<Option<usize>>,
     /// The file, split up.
     pub file: Raw,
+}
+
+impl Origins {
+    /// The token of the file that a token is.
+    pub fn raw(&self, token: usize) -> Option<usize> {
+        self.raw.get(token.checked_sub(self.start)?).copied().flatten()
+    }
+
+    /// All tokens of the file that tokens are.
+    pub fn used(&self) -> HashSet<usize> {
+        self.raw.iter().flatten().copied().collect()
+    }
 }
 
 /// The tokens of preprocessed text.
@@ -31,7 +47,7 @@ pub fn tokens(text: &str) -> Vec<Token> {
 
 /// The tokens of a unit with the places that the log has of them.
 pub struct Log<'l> {
-    tokens: Vec<Token>,
+    tokens: Arc<[Token]>,
     /// By token: file, line and column.
     places: Vec<Option<(&'l str, u32, u32)>>,
 }
@@ -55,7 +71,7 @@ impl<'l> Log<'l> {
             let place = at.checked_sub(1).and_then(|n| places.get(n))?;
             Some((place.1, place.2, place.3))
         };
-        Ok(Log { places: logged.iter().map(place).collect(), tokens: plain })
+        Ok(Log { places: logged.iter().map(place).collect(), tokens: plain.into() })
     }
 
     /// The origins in one file: `source` is its text, `name` how it was named to the preprocessor.
@@ -67,8 +83,12 @@ impl<'l> Log<'l> {
             let own = file.tokens.get(found).filter(|t| !t.directive)?;
             (source.get(own.lo..own.hi) == text.get(token.lo as usize..token.hi as usize)).then_some(found)
         };
-        let raw = self.tokens.iter().zip(&self.places).map(raw).collect();
-        Origins { tokens: self.tokens.clone(), raw, file }
+        let all: Vec<Option<usize>> = self.tokens.iter().zip(&self.places).map(raw).collect();
+        let start = all.iter().position(Option::is_some).unwrap_or(all.len());
+        let end = all.iter().rposition(Option::is_some).map_or(start, |n| n + 1);
+        // A header has few of a unit's tokens.
+        let raw = all.get(start..end).unwrap_or_default().to_vec();
+        Origins { tokens: Arc::clone(&self.tokens), start, raw, file }
     }
 }
 
@@ -135,10 +155,8 @@ mod tests {
         );
         let Ok(log) = Log::read(text, &log) else { return assert_eq!("", "no origins") };
         let found = log.origins(text, source, "a.c");
-        let spelled: Vec<Option<&str>> = found
-            .raw
-            .iter()
-            .map(|n| n.and_then(|n| found.file.tokens.get(n)).and_then(|t| source.get(t.lo..t.hi)))
+        let spelled: Vec<Option<&str>> = (0..found.tokens.len())
+            .map(|n| found.raw(n).and_then(|n| found.file.tokens.get(n)).and_then(|t| source.get(t.lo..t.hi)))
             .collect();
         assert_eq!(spelled, [Some("int"), Some("v"), Some("="), None, None, Some("y"), None, Some(";")]);
     }

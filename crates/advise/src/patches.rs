@@ -224,7 +224,7 @@ impl<'p> Patcher<'p> {
         let new = String::from_utf8_lossy(&output).into_owned();
         let mut wanted: Vec<&str> = vec![];
         let mut at = 0;
-        let all = read.files.first().map_or(&[][..], |f| &f.origins.tokens);
+        let all = read.files.first().map_or(&[][..], |f| &*f.origins.tokens);
         let spelled = |t: usize| all.get(t).map_or("", |t| unit.map.snippet(t.span()));
         for change in changes {
             wanted.extend((at..change.lo).map(spelled));
@@ -295,12 +295,12 @@ impl<'p> Patcher<'p> {
         let all = &text.origins.tokens;
         let raw_at = |offset: u32| {
             let token = all.partition_point(|t| t.lo < offset);
-            (0..40).find_map(|n| text.origins.raw.get(token + n).copied().flatten())
+            (0..40).find_map(|n| text.origins.raw(token + n))
         };
         let (Some(first), Some(last)) = (raw_at(body.span.lo), raw_at(body.end.lo)) else {
             return Err("a macro makes the function".into());
         };
-        let used: std::collections::HashSet<usize> = text.origins.raw.iter().flatten().copied().collect();
+        let used = text.origins.used();
         let file = &text.origins.file;
         let mut tried: Vec<(usize, usize)> = vec![];
         for n in first..=last {

@@ -185,10 +185,7 @@ impl Member {
                 _ => return Err(format!("`struct {tag}` is defined twice")),
             };
             let close = words.closing(at + 2).ok_or("the struct has no end")?;
-            let written = |file: &Text| {
-                let raw = |t: usize| file.origins.raw.get(t).copied().flatten();
-                raw(at + 2).is_some() && raw(close).is_some()
-            };
+            let written = |file: &Text| file.origins.raw(at + 2).is_some() && file.origins.raw(close).is_some();
             let file = part.files.iter().position(written);
             let elsewhere = || format!("`struct {tag}` is defined in another file, whose other users are not seen");
             let file = file.ok_or_else(elsewhere)?;

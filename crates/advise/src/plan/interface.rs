@@ -126,10 +126,7 @@ pub(super) fn change(parts: &[Part], wanted: &Interface) -> Tried<(Vec<Placed>, 
                     let previous = t.checked_sub(1).map_or("", |t| words.spelled(t));
                     let opens = words.spelled(t + 1) == "(" && !matches!(previous, "." | "->");
                     let close = opens.then(|| words.closing(t + 1)).flatten().ok_or_else(odd)?;
-                    let written = |file: &Text| {
-                        let raw = |t: usize| file.origins.raw.get(t).copied().flatten();
-                        raw(t).is_some() && raw(close).is_some()
-                    };
+                    let written = |file: &Text| file.origins.raw(t).is_some() && file.origins.raw(close).is_some();
                     let file = part.files.iter().position(written);
                     let file = file.ok_or_else(|| format!("a macro, or a header of the system, names `{name}`"))?;
                     let words = part.words(file, &[])?;

@@ -33,7 +33,7 @@ impl Words<'_> {
     /// Every place of the file that has the word gives a token: none is in a macro's body or in a
     /// branch of `#if` that is not taken.
     pub(super) fn all_seen(&self, word: &str) -> Tried<()> {
-        let used: std::collections::HashSet<usize> = self.origins.raw.iter().flatten().copied().collect();
+        let used = self.origins.used();
         let hidden = |(n, t): (usize, &crate::raw::RawToken)| {
             self.source.get(t.lo..t.hi) == Some(word) && (t.directive || !used.contains(&n))
         };
@@ -49,7 +49,7 @@ impl Words<'_> {
     }
 
     pub(super) fn raw_of(&self, token: usize) -> Option<usize> {
-        self.origins.raw.get(token).copied().flatten()
+        self.origins.raw(token)
     }
 
     /// Tokens of a span.

@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// The C compiler as a preprocessor.
 pub struct System<'a> {
@@ -17,12 +18,14 @@ pub struct System<'a> {
     scratch: Scratch,
     /// Numbers of files in the scratch folder.
     next: AtomicUsize,
+    /// The last mirror: a patch is tried on many sources.
+    mirror: Mutex<Option<Arc<Mirror>>>,
 }
 
 impl<'a> System<'a> {
     /// With a folder of its own for changed texts.
     pub fn new(compiler: &'a Compiler) -> Outcome<System<'a>> {
-        Ok(System { compiler, scratch: Scratch::new()?, next: AtomicUsize::new(0) })
+        Ok(System { compiler, scratch: Scratch::new()?, next: AtomicUsize::new(0), mirror: Mutex::default() })
     }
 }
 
@@ -124,17 +127,9 @@ impl System<'_> {
     /// The preprocessed text with changed files, headers among them: in a mirror of the file
     /// system, where these files have their texts and all else is linked to.
     fn mirrored(&self, source: &Source, texts: &[(PathBuf, String)]) -> io::Result<Result<Vec<u8>, String>> {
-        let mirror = Mirror(self.scratch.file(&self.next.fetch_add(1, Ordering::Relaxed).to_string()));
-        std::fs::create_dir(&mirror.0)?;
         let folder = source.folder.clone().unwrap_or(PathBuf::from(".")).canonicalize()?;
+        let mirror = self.mirror_of(texts)?;
         mirror.open(&folder)?;
-        for (path, text) in texts {
-            let path = path.canonicalize()?;
-            mirror.open(path.parent().unwrap_or(Path::new("/")))?;
-            let own = mirror.of(&path);
-            std::fs::remove_file(&own)?;
-            std::fs::write(own, advise::edits::encode(text))?;
-        }
         let (mut command, flags) = self.command(source);
         let moved = flags.iter().map(|flag| mirror.flag(flag));
         command.current_dir(mirror.of(&folder)).args(moved).args(["-w", "-x", "c"]);
@@ -144,20 +139,49 @@ impl System<'_> {
     }
 }
 
+impl System<'_> {
+    /// The mirror in which files have these texts.
+    fn mirror_of(&self, texts: &[(PathBuf, String)]) -> io::Result<Arc<Mirror>> {
+        let mut slot = match self.mirror.lock() {
+            Ok(slot) => slot,
+            // A thread that ended badly ends the run when it is joined.
+            Err(poisoned) => poisoned.into_inner(),
+        };
+        if let Some(mirror) = slot.as_ref().filter(|m| m.texts == texts) {
+            return Ok(Arc::clone(mirror));
+        }
+        let root = self.scratch.file(&self.next.fetch_add(1, Ordering::Relaxed).to_string());
+        std::fs::create_dir(&root)?;
+        let mirror = Mirror { root, texts: texts.to_vec() };
+        for (path, text) in texts {
+            let path = path.canonicalize()?;
+            mirror.open(path.parent().unwrap_or(Path::new("/")))?;
+            let own = mirror.of(&path);
+            std::fs::remove_file(&own)?;
+            std::fs::write(own, advise::edits::encode(text))?;
+        }
+        Ok(Arc::clone(slot.insert(Arc::new(mirror))))
+    }
+}
+
 /// A folder that stands for the root of the file system. Removed at the end.
-struct Mirror(PathBuf);
+struct Mirror {
+    root: PathBuf,
+    /// Files with their texts there.
+    texts: Vec<(PathBuf, String)>,
+}
 
 impl Drop for Mirror {
     fn drop(&mut self) {
         // What stays is removed with the scratch folder.
-        let _ = std::fs::remove_dir_all(&self.0);
+        let _ = std::fs::remove_dir_all(&self.root);
     }
 }
 
 impl Mirror {
     /// Where an absolute path is.
     fn of(&self, path: &Path) -> PathBuf {
-        self.0.join(path.strip_prefix("/").unwrap_or(path))
+        self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
     /// Makes the folder a real one, with links to what is in it. `folder` is canonical.
@@ -195,7 +219,7 @@ impl Mirror {
 
     /// The text without the name of the mirror.
     fn hidden(&self, text: Vec<u8>) -> Vec<u8> {
-        let own = self.0.as_os_str().as_encoded_bytes();
+        let own = self.root.as_os_str().as_encoded_bytes();
         let mut out = Vec::with_capacity(text.len());
         let mut rest = &text[..];
         while let Some(at) = rest.windows(own.len()).position(|w| w == own) {
