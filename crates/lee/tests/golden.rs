@@ -1,7 +1,8 @@
 //! Golden tests: each file of tests/run, fault, reject, warn, attack, rules and library says in
 //! comments what is expected of it, in the words of the conformance cases (shared/cases/README.md).
 //! `LEE_GOLDEN=full` runs the whole matrix of compilers and flags, `more` what is not run without
-//! it; `LEE_BLESS=1` writes the expected text of rejections anew.
+//! it, `shaken` programs with processes in many orders; `LEE_BLESS=1` writes the expected text of
+//! rejections anew.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -30,6 +31,21 @@ struct Run {
     env: &'static [(&'static str, &'static str)],
 }
 
+impl Way {
+    /// `lee build` by this way's C compiler.
+    fn build(&self) -> Command {
+        let compiler = tools::compiler(self.family);
+        let mut build = Command::new(lee());
+        build.args(["build", "--cc"]);
+        if self.name == SHAKEN {
+            build.arg(root().join("tests/shaken/cc")).env("SHAKEN_CC", compiler);
+        } else {
+            build.arg(compiler);
+        }
+        build
+    }
+}
+
 const PLAIN: Run = Run { name: "plain", env: &[] };
 /// A collection at each 20th allocation, checked by a second trace; what died is overwritten.
 const STRESSED: Run = Run { name: "stressed", env: &[("LEE_GC_STRESS", "20"), ("LEE_GC_VERIFY", "1")] };
@@ -56,6 +72,21 @@ const SANITIZED: Way = Way {
     runs: &[PLAIN],
 };
 
+/// Another process may run before each call into the runtime (tests/shaken/cc).
+const SHAKEN: &str = "shaken";
+/// The seeds that choose.
+const SEEDS: u32 = 40;
+
+fn shaken() -> Way {
+    let run = |seed: u32| -> Run {
+        let value: &'static str = seed.to_string().leak();
+        Run { name: format!("SHAKEN={value}").leak(), env: vec![("SHAKEN", value)].leak() }
+    };
+    let runs = (0..SEEDS).map(run).collect::<Vec<Run>>().leak();
+    let family = if tools::gcc().is_some() { Family::Gcc } else { Family::Clang };
+    Way { name: SHAKEN, family, flags: &[], faults: true, runs }
+}
+
 /// Which tests are run: `LEE_GOLDEN`.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
@@ -64,6 +95,9 @@ enum Part {
     /// What `Short` does not run.
     More,
     Full,
+    /// Programs that spawn, in orders that chance chooses. What they are expected to do may not
+    /// depend on who runs first.
+    Shaken,
 }
 
 /// The ways of a part.
@@ -79,6 +113,9 @@ fn ways(part: Part) -> Vec<Way> {
         Part::Short => short,
         Part::More => more,
         Part::Full => short.into_iter().chain(more).collect(),
+        // Registers are kept in assembly of x86-64.
+        Part::Shaken if cfg!(target_arch = "x86_64") => vec![shaken()],
+        Part::Shaken => vec![],
     }
 }
 
@@ -101,6 +138,7 @@ fn main() {
     let part = match std::env::var("LEE_GOLDEN").as_deref() {
         Ok("full") => Part::Full,
         Ok("more") => Part::More,
+        Ok("shaken") => Part::Shaken,
         _ => Part::Short,
     };
     let ways: &'static [Way] = ways(part).leak();
@@ -112,7 +150,7 @@ fn main() {
         for file in files(&tests.join(folder), "lee") {
             let rejected = fs::read_to_string(&file).is_ok_and(|text| !directives(&text, "reject").is_empty());
             if rejected {
-                if part != Part::More {
+                if matches!(part, Part::Short | Part::Full) {
                     trials.push(trial(format!("{folder}/{}", name(&file)), None, move || says(&file, REJECT)));
                 }
                 continue;
@@ -125,7 +163,7 @@ fn main() {
             }
         }
     }
-    if part != Part::More {
+    if matches!(part, Part::Short | Part::Full) {
         trials.extend(checked(&tests));
     }
     libtest_mimic::run(&arguments, trials).exit();
@@ -165,8 +203,10 @@ fn checked(tests: &Path) -> Vec<Trial> {
 /// Whether a program says something in this way. `//@ unsanitized: why`: of what AddressSanitizer's
 /// own allocator takes over, arenas above all.
 fn fits(file: &Path, way: &Way) -> bool {
-    let unsanitized = fs::read_to_string(file).is_ok_and(|text| !directives(&text, "unsanitized").is_empty());
-    !(unsanitized && way.flags.contains(&"--sanitize"))
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let unsanitized = !directives(&text, "unsanitized").is_empty();
+    let in_order = way.name == SHAKEN && !text.contains("spawn ");
+    !(unsanitized && way.flags.contains(&"--sanitize")) && !in_order
 }
 
 fn name(file: &Path) -> String {
@@ -264,8 +304,8 @@ fn executes(file: &Path, way: &Way, once: bool) -> Result<(), String> {
     let text = fs::read_to_string(file).map_err(|e| e.to_string())?;
     let program =
         PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{}-{}", name(file), way.name, std::process::id()));
-    let mut build = Command::new(lee());
-    build.arg("build").args(["--cc", &tools::compiler(way.family)]).args(way.flags).arg("-o").arg(&program).arg(file);
+    let mut build = way.build();
+    build.args(way.flags).arg("-o").arg(&program).arg(file);
     let built = run(build.env("LEE_VERIFY", "1"));
     if built.status != 0 {
         return Err(format!("build ends with {}: {}", built.status, tail(&built.err)));
@@ -287,7 +327,8 @@ fn execute(program: &Path, text: &str, file: &Path, way: &Run) -> Result<(), Str
         .env("ASAN_OPTIONS", "detect_leaks=0:handle_segv=0:detect_stack_use_after_return=0")
         .env("UBSAN_OPTIONS", "halt_on_error=1");
     command.envs(way.env.iter().copied());
-    if let (Some(every), false) = (directives(text, "stress").first(), way.env.is_empty()) {
+    let stressed = way.env.iter().any(|(name, _)| *name == "LEE_GC_STRESS");
+    if let (Some(every), true) = (directives(text, "stress").first(), stressed) {
         command.env("LEE_GC_STRESS", every);
     }
     for setting in directives(text, "env") {
