@@ -11,7 +11,7 @@ for _ in range(3):
     for client, data in zip(clients, sent):
         client.sendall(data)
     for client, data in zip(clients, sent):
-        client.settimeout(60)
+        client.settimeout(600)
         got = b""
         while len(got) < len(data):
             piece = client.recv(65536)

@@ -7,7 +7,7 @@ lz, packed = sys.argv[1], open(sys.argv[2], "rb").read()
 
 
 def expand(data):
-    run = subprocess.run([lz, "decompress", "-", "-"], input=data, capture_output=True, timeout=60)
+    run = subprocess.run([lz, "decompress", "-", "-"], input=data, capture_output=True, timeout=600)
     return run.returncode, run.stdout
 
 

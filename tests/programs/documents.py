@@ -7,7 +7,7 @@ import sys
 
 
 def run(args, data):
-    p = subprocess.run([sys.argv[1], *args], input=data, capture_output=True, timeout=60)
+    p = subprocess.run([sys.argv[1], *args], input=data, capture_output=True, timeout=600)
     return p.returncode, p.stdout, p.stderr.decode(errors="replace")
 
 

@@ -7,7 +7,7 @@ import sys
 
 def run(args, numbers):
     text = "".join(f"{z.real!r} {z.imag!r}\n" for z in numbers)
-    out = subprocess.run([sys.argv[1], *args], input=text, capture_output=True, text=True, check=True, timeout=60).stdout
+    out = subprocess.run([sys.argv[1], *args], input=text, capture_output=True, text=True, check=True, timeout=600).stdout
     return [complex(*map(float, line.split())) for line in out.splitlines()]
 
 

@@ -31,7 +31,7 @@ def write(rows, names, delimiter=",", end="\n"):
 
 
 def run(args, text):
-    p = subprocess.run([sys.argv[1], *args], input=text.encode(), capture_output=True, timeout=60)
+    p = subprocess.run([sys.argv[1], *args], input=text.encode(), capture_output=True, timeout=600)
     return p.returncode, p.stdout.decode(), p.stderr.decode(errors="replace")
 
 

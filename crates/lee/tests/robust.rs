@@ -5,16 +5,16 @@
 mod support;
 
 use std::fs;
-use std::time::{Duration, Instant};
-use support::{fresh, lee_in, Ran};
+use std::process::Command;
+use support::{fresh, lee, run_limited, Ran};
 
 /// Checks a file with this content; any status but 0 and 1 is a failure.
 fn check(name: &str, content: impl AsRef<[u8]>) -> Ran {
     let folder = fresh(&format!("robust-{name}"));
     fs::write(folder.join("x.lee"), content).expect("written");
-    let start = Instant::now();
-    let ran = lee_in(&folder, &["check", "x.lee"]);
-    assert!(start.elapsed() < Duration::from_secs(20), "{name} took {:?}", start.elapsed());
+    let mut command = Command::new(lee());
+    command.args(["check", "x.lee"]).current_dir(&folder).env("LEE_VERIFY", "1");
+    let ran = run_limited(&mut command, "", 30);
     assert!(ran.status == 0 || ran.status == 1, "{name}: status {}: {}", ran.status, ran.err);
     assert!(!ran.err.contains("internal error"), "{name}: {}", ran.err);
     if ran.status == 1 {

@@ -6,6 +6,7 @@ pub mod tools;
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -45,8 +46,34 @@ impl Ran {
     }
 }
 
-/// Runs a command with this standard input; after a minute it is ended.
+/// The seconds of processor time that a command and each of its children may take. Time on the clock
+/// says more of the machine than of the command.
+const SECONDS_MOST: u64 = 180;
+
+/// Ends the command, with signal SIGXCPU, when it has taken this processor time.
+fn limit_processor(command: &mut Command, seconds: u64) {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: a place for the limit.
+    assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_CPU, &mut limit) }, 0);
+    limit.rlim_cur = seconds.min(limit.rlim_max);
+    // SAFETY: between fork and exec nothing but a system call is made.
+    unsafe {
+        command.pre_exec(move || match libc::setrlimit(libc::RLIMIT_CPU, &limit) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        })
+    };
+}
+
+/// Runs a command with this standard input. It is ended if it takes much processor time, or waits
+/// for very long.
 pub fn run_with(command: &mut Command, input: &str) -> Ran {
+    run_limited(command, input, SECONDS_MOST)
+}
+
+/// The same, with another limit of processor time.
+pub fn run_limited(command: &mut Command, input: &str, seconds: u64) -> Ran {
+    limit_processor(command, seconds);
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -60,7 +87,7 @@ pub fn run_with(command: &mut Command, input: &str) -> Ran {
     let (done, waiting) = std::sync::mpsc::channel::<()>();
     let watch = std::thread::spawn(move || {
         let start = Instant::now();
-        let limit = Duration::from_secs(180);
+        let limit = Duration::from_secs(1800);
         if waiting.recv_timeout(limit).is_err() && start.elapsed() >= limit {
             // SAFETY: the child was not waited for, so the number is still its own.
             unsafe { libc::kill(id as i32, libc::SIGKILL) };
