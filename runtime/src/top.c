@@ -48,7 +48,7 @@ enum {
     REQUEST = 64,      /* bytes of a request */
     ASKED = 16,        /* processes of a custodian whose memory is looked at: those with the most */
     PAUSE = 2000000,   /* nanoseconds between two steps: what is asked takes little of a processor */
-    STEPS_TIME = 3     /* seconds that all steps may take */
+    STEPS_TIME = 8     /* seconds that all steps may take; a client waits for ten */
 };
 
 /* What a client asks for. */

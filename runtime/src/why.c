@@ -20,7 +20,7 @@
 #include "units.h"
 
 enum {
-    STEP = 250000,          /* nanoseconds of a step */
+    STEP = 250000,          /* nanoseconds of the thread's time, of a step */
     LOOK = 32,              /* words or objects between two looks at the clock */
     ROOT_WORDS = 1 << 16,   /* words of roots of one kind that are read: all in one step */
     PLACES = 2 * LEE_WHY_OBJECTS, /* of the hash table: a power of two */
@@ -141,7 +141,7 @@ static uint32_t node_of(struct lee_why_node wanted) {
 /* --- objects ---------------------------------------------------------------------------------- */
 
 static bool is_late(void) {
-    if (++why.looks % LOOK == 0 && lee_system_time() >= why.until)
+    if (++why.looks % LOOK == 0 && lee_system_processor_time() >= why.until)
         why.over = true;
     return why.over;
 }
@@ -416,7 +416,7 @@ static void count_parts(struct lee_process *process) {
 
 bool lee_why_step(struct lee_process *process, bool fresh) {
     why.heap = process->heap;
-    why.until = lee_system_time() + STEP;
+    why.until = lee_system_processor_time() + STEP;
     why.over = false;
     why.lowest = lee_units_range(&why.span);
     if (fresh) {

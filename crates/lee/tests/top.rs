@@ -439,8 +439,17 @@ int main(void) {
 }
 "#;
 
+/// On a machine that is busy with other things a program may not have the time to look at all.
 fn why(folder: &Path, id: &str) -> Value {
-    serde_json::from_str(&lee_in(folder, &["top", "--json", "--why", id, "socket"]).expect(0).out).unwrap()
+    let mut last = String::new();
+    for _ in 0..50 {
+        last = lee_in(folder, &["top", "--json", "--why", id, "socket"]).out;
+        match serde_json::from_str::<Value>(&last) {
+            Ok(told) if told["complete"] == true => return told,
+            _ => {}
+        }
+    }
+    panic!("{id}: {last}");
 }
 
 fn row<'a>(told: &'a Value, path: &str) -> &'a Value {
