@@ -152,16 +152,6 @@ static void put_awaited(struct lee_text *line, struct lee_process *process) {
     }
 }
 
-static size_t count_tasks(struct lee_process *process) {
-    size_t count = 0;
-    struct lee_custodian *at = lee_custodian_deepest(&process->accounts.first);
-    for (; at != NULL; at = lee_custodian_after(at)) {
-        for (const struct lee_task *task = at->tasks; task != NULL; task = task->next)
-            count++;
-    }
-    return count;
-}
-
 /* The first process is in no group, and charged by what its custodians reach. */
 static void put_process(struct lee_process *process) {
     struct lee_text line = {.length = 0};
@@ -178,7 +168,7 @@ static void put_process(struct lee_process *process) {
     lee_text_string(&line, "\t");
     lee_text_string(&line, state_of(process, receives));
     put_number(&line, grouped ? process->uses[LEE_GROUP_BYTES] : lee_heap_held(process->heap));
-    put_number(&line, grouped ? process->uses[LEE_GROUP_TASKS] : count_tasks(process));
+    put_number(&line, grouped ? process->uses[LEE_GROUP_TASKS] : process->accounts.first.task_count);
     put_number(&line, ends);
     put_number(&line, messages);
     put_place(&line, (uintptr_t)process->entry);
