@@ -3,7 +3,8 @@
 //! Lowering computes the pointer of `v->items[i].name` in temporaries, so the store itself names
 //! only the last of them. An analysis that asks whether the store touches `v` needs the place as
 //! the program wrote it. The table answers that: it follows temporaries that are assigned once back
-//! to the place that their pointer was read from, or whose address it is.
+//! to the place that their pointer was read from, or whose address it is. One that is also assigned
+//! null, as a conversion with a test for null does, leads to the same place or nowhere.
 //!
 //! The elements of an array behind a pointer are not distinguished: `p + i` leads to `*p` for every
 //! `i`.
@@ -30,12 +31,13 @@ impl Resolver {
     pub fn new(body: &Body) -> Resolver {
         let mut sources: Vec<Option<Source>> = vec![None; body.locals.len()];
         let mut assigned = vec![0u32; body.locals.len()];
-        let mut count = |local: Option<Local>| {
-            if let Some(times) = local.and_then(|l| assigned.get_mut(l.0 as usize)) {
-                *times += 1;
-            }
-        };
         for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+            let is_null = stmt.kind.as_assign().is_some_and(|(_, value)| value.is_null());
+            let mut count = |local: Option<Local>| {
+                if let Some(times) = local.and_then(|l| assigned.get_mut(l.0 as usize)).filter(|_| !is_null) {
+                    *times += 1;
+                }
+            };
             crate::effects::stmt_places(&stmt.kind, &mut |place, access| {
                 if access == crate::effects::Access::Write {
                     count(place.as_local());
@@ -54,6 +56,15 @@ impl Resolver {
             }
         }
         Resolver { sources }
+    }
+
+    /// The place that the temporary's pointer was read from; `None` if it is the address of a place,
+    /// or not known.
+    pub fn read_from(&self, temp: Local) -> Option<&Place> {
+        match self.sources.get(temp.0 as usize)? {
+            Some(Source::Read(from)) => Some(from),
+            Some(Source::Address(_)) | None => None,
+        }
     }
 
     /// The place with the pointer temporaries at its base replaced by what they were computed from.

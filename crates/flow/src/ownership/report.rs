@@ -638,15 +638,24 @@ impl Words<'_, '_> {
         let site = self.ownership.regions.loans.get(by.number);
         let end = site.and_then(|s| s.place.as_local());
         let arena = end.map_or("the arena".to_string(), |local| self.local_name(local));
-        let message =
-            format!("a pointer into the region of {arena} does not outlive {holder}, which is used after {arena} ends");
+        let types = &self.ownership.program.types;
+        let ty = end.and_then(|local| self.ownership.body.locals.get(local.0 as usize)).map(|decl| decl.ty.ty);
+        let is_arena = ty.is_none_or(|ty| matches!(types.kind(ty), TyKind::Handle(..) | TyKind::Key(..)));
+        let what = match is_arena {
+            true => format!("a pointer into the region of {arena}"),
+            false => format!("what was unpacked with {arena}"),
+        };
+        let message = format!("{what} does not outlive {holder}, which is used after {arena} ends");
         let mut d = Diagnostic::error(OUTLIVES, site.map_or(span, |s| s.span), message);
         d = d.label(span, format!("{arena} ends here"));
         if let Some(used) = self.next_use(by) {
             d = d.label(used, format!("{holder} is used here, after that"));
         }
         let variable = self.local_name(by.holder.local);
-        d.help(format!("declare {arena} before {variable}, or use {variable} only while {arena} lasts"))
+        d.help(match is_arena {
+            true => format!("declare {arena} before {variable}, or use {variable} only while {arena} lasts"),
+            false => format!("use {variable} only in the block of the `unpack`"),
+        })
     }
 
     fn ended(&self, span: Span, local: Local, by: Lent) -> Diagnostic {

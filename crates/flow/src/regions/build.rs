@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use typing::tree::RegionKind;
 use typing::types::Ty;
 
+use super::carried::Carried;
 use super::check::origins_of;
 use super::origins::{Origin, OriginId, Origins, EXCHANGE, HEAP};
 use super::shape::{functions, is_exact, object_pointer, own_variable, relate_inner, How, Related};
@@ -116,14 +117,6 @@ pub(crate) struct OwnedIn {
     pub span: Span,
 }
 
-/// A pointer that arrives in a variable, whose origins must be in scope at its declaration.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    pub local: Local,
-    pub source: Ref,
-    pub span: Span,
-}
-
 /// A pointer into a region of the body may be in a variable that is declared outside of the region:
 /// it is not used after the region's end.
 #[derive(Clone, Copy, Debug)]
@@ -139,6 +132,8 @@ pub(crate) struct Solver<'a> {
     pub program: &'a Program,
     pub body: &'a Body,
     pub origins: Origins<'a>,
+    /// Where the pointers of temporaries come from.
+    pub(super) resolver: Resolver,
     pub sets: Vec<BitSet>,
     pub(super) edges: Vec<Vec<usize>>,
     pub(super) seeds: Vec<(usize, OriginId)>,
@@ -150,9 +145,10 @@ pub(crate) struct Solver<'a> {
     /// Those that do not hold.
     pub broken: Vec<Fact>,
     pub demands: Vec<Demand>,
-    pub arrivals: Vec<Arrival>,
     /// Variables that are declared where a region has not begun, and may point into it.
     pub outside: Vec<Outside>,
+    /// What conversions to named regions carry along; known once all is solved.
+    pub carried: Carried,
     pub owned_in: Vec<OwnedIn>,
     /// Structs that are packed or unpacked so far, by place; and what their hidden regions stand
     /// for.
@@ -176,6 +172,7 @@ impl<'a> Solver<'a> {
             program,
             body,
             origins: Origins::new(program, body, &resolver),
+            resolver,
             sets: vec![],
             edges: vec![vec![]; nodes],
             seeds: vec![],
@@ -184,8 +181,8 @@ impl<'a> Solver<'a> {
             facts: vec![],
             broken: vec![],
             demands: vec![],
-            arrivals: vec![],
             outside: vec![],
+            carried: Carried::default(),
             owned_in: vec![],
             hidden_at: FxHashMap::default(),
             hidden: vec![],
@@ -212,6 +209,7 @@ impl<'a> Solver<'a> {
             }
         }
         self.solve();
+        self.carried = Carried::new(self);
     }
 
     pub(super) fn fresh(&mut self) -> usize {

@@ -58,7 +58,7 @@ impl<'a> Solver<'a> {
             self.fact(long, short, span, Keeper::Fact);
         }
         if let Some((to, from)) = func.copies {
-            let sides = [to, from].map(|n| args.get(n as usize).and_then(|arg| self.before_bytes(arg)));
+            let sides = [to, from].map(|n| args.get(n as usize).and_then(|arg| self.typed_argument(arg)));
             if let [Some(to), Some(from)] = sides {
                 // What is copied byte by byte keeps its regions.
                 self.relate_inner(from, to, span, Keeper::Memory);
@@ -84,19 +84,18 @@ impl<'a> Solver<'a> {
     }
 
     /// The pointer that was made one to bytes, for an argument that takes any.
-    fn before_bytes(&mut self, operand: &Operand) -> Option<Side> {
-        let mut at = operand.clone();
-        // Temporaries of one expression are a handful.
-        for _ in 0..64 {
-            let side = self.operand_side(&at)?;
+    fn typed_argument(&mut self, arg: &Operand) -> Option<Side> {
+        let mut at = arg.place()?.clone();
+        // Each step goes to a place that was read before; the count guards against an ill-formed
+        // body.
+        for _ in 0..self.body.locals.len() {
+            let side = self.place_side(&at)?;
             let target = object_pointer(&self.program.types, side.ty)?.target.ty;
             let types = &self.program.types;
             if !matches!(types.kind(target), TyKind::Void) && types.as_int(target).is_none() {
                 return Some(side);
             }
-            let temp = at.place()?.as_local().filter(|&l| self.decl(l).is_some_and(|d| d.kind == LocalKind::Temp))?;
-            let mut stmts = self.body.blocks.iter().flat_map(|b| &b.stmts);
-            at = stmts.find_map(|stmt| stmt.kind.assigned_to(temp)?.same_object().cloned())?;
+            at = self.resolver.read_from(at.as_local()?)?.clone();
         }
         None
     }

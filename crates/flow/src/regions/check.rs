@@ -23,7 +23,7 @@ pub(crate) fn run(solver: &mut Solver, cfg: &Cfg, sink: &mut Sink, reported: &mu
         demanded(solver, &demand, &mut found);
     }
     owned_in(solver, &mut found);
-    arrivals(solver, &mut found);
+    outside(solver);
     packs(solver, &mut found);
     liveness(solver, cfg, &mut found);
     found.sort_by_key(|f| f.span);
@@ -40,14 +40,8 @@ pub(crate) fn origins_of(solver: &Solver, region: Ref) -> Vec<OriginId> {
 }
 
 fn demanded(solver: &Solver, demand: &Demand, found: &mut Vec<Finding>) {
-    let allowed = demand.allowed.map_or(vec![], |r| origins_of(solver, r));
     for origin in origins_of(solver, demand.source) {
-        let holds = if demand.exact {
-            origin == demand.region || demand.keeper == Keeper::Dispose && origin <= EXCHANGE && demand.region == HEAP
-        } else {
-            solver.origins.outlives(origin, demand.region) || allowed.contains(&origin)
-        };
-        if !holds {
+        if !solver.is_met(demand, origin) {
             // It may be there only because it must outlive the region.
             let fact =
                 solver.broken.iter().find(|f| f.span == demand.span && origins_of(solver, f.long).contains(&origin));
@@ -75,72 +69,50 @@ fn owned_in(solver: &Solver, found: &mut Vec<Finding>) {
     }
 }
 
-/// What arrives in a variable is in scope where the variable is declared, or the end of its region
-/// is an access that ownership compares with the uses of the variable.
-fn arrivals(solver: &mut Solver, found: &mut Vec<Finding>) {
-    let mut told = BitSet::empty(solver.body.locals.len());
-    for arrival in solver.arrivals.clone() {
-        for origin in origins_of(solver, arrival.source) {
-            if arrives_outside(solver, origin, arrival.local, arrival.span) {
-                told.insert(arrival.local.0 as usize);
-                found.push(Finding { span: arrival.span, problem: Problem::Outer(origin, arrival.local) });
-            }
-        }
+/// Finds variables that are declared outside of a region and may point into it. The region's end is
+/// an access, which ownership compares with their uses.
+fn outside(solver: &mut Solver) {
+    if source::broken!(26) {
+        return;
     }
-    for n in 0..solver.body.locals.len() {
-        let local = Local(n as u32);
-        let Some(decl) = solver.body.locals.get(n).filter(|d| d.kind != LocalKind::Temp) else { continue };
-        if told.contains(n) {
-            continue;
-        }
-        for region in regions_of_local(solver, local) {
-            let Ref::Node(_) = region else { continue };
-            let late = origins_of(solver, region).into_iter().filter(|&o| !solver.origins.in_scope_at(o, local));
-            let late: Vec<(OriginId, Span)> =
-                late.map(|o| (o, solver.brought(o, region).unwrap_or(decl.span))).collect();
-            if let Some((origin, span)) = late.into_iter().find(|&(o, span)| arrives_outside(solver, o, local, span)) {
-                found.push(Finding { span, problem: Problem::Outer(origin, local) });
-                break;
-            }
-        }
+    let is_temp = |body: &Body, n: usize| body.locals.get(n).is_none_or(|d| d.kind == LocalKind::Temp);
+    for n in (0..solver.body.locals.len()).filter(|&n| !is_temp(solver.body, n)) {
+        may_be_outside(solver, Local(n as u32), |_| true);
     }
-    if !solver.outside.is_empty() {
-        temporaries(solver);
-    }
-}
-
-/// What variables outside of a region hold goes through temporaries, none of which is used after
-/// the region's end either.
-fn temporaries(solver: &mut Solver) {
+    // What variables outside of a region hold goes through temporaries, none of which is used after
+    // the region's end either.
     let regions: Vec<u32> = solver.outside.iter().map(|outside| outside.region).collect();
-    for n in 0..solver.body.locals.len() {
-        let local = Local(n as u32);
-        let Some(decl) = solver.body.locals.get(n).filter(|d| d.kind == LocalKind::Temp) else { continue };
-        for region in regions_of_local(solver, local) {
-            for origin in origins_of(solver, region) {
-                let Origin::Entry(region) = solver.origins.get(origin) else { continue };
-                let is_new = !solver.outside.iter().any(|o| o.region == region && o.local == local);
-                if regions.contains(&region) && is_new {
-                    solver.outside.push(Outside { region, local, span: decl.span });
-                }
-            }
-        }
+    if regions.is_empty() {
+        return;
+    }
+    for n in (0..solver.body.locals.len()).filter(|&n| is_temp(solver.body, n)) {
+        may_be_outside(solver, Local(n as u32), |region| regions.contains(&region));
     }
 }
 
-/// Whether a pointer of the origin may not be in the local, whatever becomes of it there.
-fn arrives_outside(solver: &mut Solver, origin: OriginId, local: Local, span: Span) -> bool {
-    if solver.origins.in_scope_at(origin, local) {
-        return false;
+/// Adds the regions that the local may point into, and that end by a statement elsewhere.
+fn may_be_outside(solver: &mut Solver, local: Local, counts: impl Fn(u32) -> bool) {
+    let Some(decl) = solver.body.locals.get(local.0 as usize) else { return };
+    // Handles and keys hold nothing.
+    if matches!(solver.program.types.kind(decl.ty.ty), TyKind::Handle(..) | TyKind::Key(..)) {
+        return;
     }
-    let Origin::Entry(region) = solver.origins.get(origin) else { return true };
-    if solver.origins.ends_with(solver.program, region).is_none() {
-        return true;
+    for node in regions_of_local(solver, local) {
+        for origin in solver.reached(node) {
+            let Origin::Entry(region) = solver.origins.get(origin) else { continue };
+            let is_temp = decl.kind == LocalKind::Temp;
+            let is_inside = !is_temp && solver.origins.is_declared_in(region, local);
+            let is_known = solver.outside.iter().any(|o| o.region == region && o.local == local);
+            if !counts(region) || is_inside || is_known || solver.origins.ends_with(solver.program, region).is_none() {
+                continue;
+            }
+            // The pointer may have come as one into another named region.
+            let came_as = origins_of(solver, node).into_iter().filter(|_| !is_temp);
+            let mut came_as = came_as.filter(|&o| solver.reached(Ref::Fixed(o)).contains(&origin));
+            let brought = came_as.find_map(|o| solver.brought(o, node));
+            solver.outside.push(Outside { region, local, span: brought.unwrap_or(decl.span) });
+        }
     }
-    if !solver.outside.iter().any(|o| o.region == region && o.local == local) {
-        solver.outside.push(Outside { region, local, span });
-    }
-    false
 }
 
 /// All fields of one struct hide the same region.
@@ -261,12 +233,8 @@ fn call_uses(solver: &mut Solver, at: Point, (args, ty): (&[Operand], Ty), span:
     uses.regions.extend(used.into_iter().map(|region| (region, span, true)));
 }
 
-/// Whether the origin is live: `None` if nothing ends it here.
+/// Whether the origin is live here.
 fn is_live(solver: &Solver, live: &Live, origin: OriginId) -> bool {
-    solver.origins.lives_with(origin).into_iter().all(|o| is_live_itself(solver, live, o))
-}
-
-fn is_live_itself(solver: &Solver, live: &Live, origin: OriginId) -> bool {
     match solver.origins.get(origin) {
         Origin::Entry(n) => {
             let kind = solver.origins.entry(n).map(|r| r.decl.kind);
@@ -292,13 +260,25 @@ fn is_outside(solver: &Solver, origin: OriginId, local: Option<Local>) -> bool {
 fn judge(solver: &mut Solver, live: &Live, uses: &Uses, found: &mut Vec<Finding>) {
     for &(region, local, span) in &uses.accesses {
         let is_dead = |&o: &OriginId| !is_live(solver, live, o) && !is_outside(solver, o, local);
-        if let Some(origin) = origins_of(solver, region).into_iter().find(is_dead) {
+        if let Some(dead) = solver.reached(region).into_iter().find(is_dead) {
+            let origin = hidden_as(solver, region, dead);
             found.push(Finding { span, problem: Problem::NotLive { origin, local, call: false } });
         }
     }
     for &(region, span, call) in &uses.regions {
-        if let Some(origin) = origins_of(solver, region).into_iter().find(|&o| !is_live(solver, live, o)) {
+        if let Some(dead) = solver.reached(region).into_iter().find(|&o| !is_live(solver, live, o)) {
+            let origin = hidden_as(solver, region, dead);
             found.push(Finding { span, problem: Problem::NotLive { origin, local: None, call } });
         }
     }
+}
+
+/// The name that `unpack` gave what is live with the origin, if the region is one.
+fn hidden_as(solver: &Solver, region: Ref, origin: OriginId) -> OriginId {
+    let is_hidden = |o: OriginId| match solver.origins.get(o) {
+        Origin::Entry(n) => solver.origins.entry(n).is_some_and(|r| r.decl.kind == RegionKind::Hidden),
+        _ => false,
+    };
+    let mut names = origins_of(solver, region).into_iter().filter(|&o| is_hidden(o));
+    names.find(|&o| solver.reached(Ref::Fixed(o)).contains(&origin)).unwrap_or(origin)
 }

@@ -16,6 +16,7 @@
 
 mod build;
 mod calls;
+mod carried;
 mod check;
 mod live;
 mod makings;
@@ -37,7 +38,7 @@ use typing::types::Region;
 use crate::framework::Point;
 use build::{Ref, Solver};
 pub use origins::Form;
-use origins::{Origin, OriginId, HEAP};
+use origins::{OriginId, HEAP};
 
 /// A loan, for the ownership analysis.
 #[derive(Clone, Debug)]
@@ -231,7 +232,6 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Holder>> {
             loans_of.entry(origins::ENTRIES + r as usize).or_default().push(n);
         }
     }
-    carry_to_named(solver, &mut loans_of);
     for n in 0..body.locals.len() {
         let local = Local(n as u32);
         let refs = check::regions_of_local(solver, local);
@@ -239,10 +239,7 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Holder>> {
         let is_pointer = decl.is_some_and(|d| shape::object_pointer(&solver.program.types, d.ty.ty).is_some());
         let address_taken = decl.is_some_and(|d| d.address_taken);
         for (at, &r) in refs.iter().enumerate() {
-            let mut mentioned = check::origins_of(solver, r);
-            // What is hidden in a struct may be whatever that is live with.
-            let hidden: Vec<OriginId> = mentioned.iter().flat_map(|&o| solver.origins.lives_with(o)).collect();
-            mentioned.extend(hidden);
+            let mentioned = solver.reached(r);
             let inside = address_taken || at > 0 || !is_pointer;
             for loan in mentioned.iter().filter_map(|o| loans_of.get(o)).flatten() {
                 add_holder(&mut holders, *loan, Holder { local, inside });
@@ -257,35 +254,6 @@ fn add_holder(holders: &mut [Vec<Holder>], loan: usize, holder: Holder) {
     match list.iter_mut().find(|h| h.local == holder.local) {
         Some(there) => there.inside |= holder.inside,
         None => list.push(holder),
-    }
-}
-
-/// A conversion to a named region carries the loans of what is converted along: from then on,
-/// whatever mentions the region may hold them. Several conversions may follow one another, so this
-/// goes on until nothing is new.
-fn carry_to_named(solver: &Solver, loans_of: &mut FxHashMap<OriginId, Vec<usize>>) {
-    let conversions: Vec<(Vec<OriginId>, OriginId)> = solver
-        .demands
-        .iter()
-        .filter(|d| matches!(solver.origins.get(d.region), Origin::Entry(_)))
-        .map(|d| (check::origins_of(solver, d.source), d.region))
-        .collect();
-    loop {
-        let mut new = false;
-        for (sources, region) in &conversions {
-            let carried: Vec<usize> =
-                sources.iter().filter(|&o| o != region).filter_map(|o| loans_of.get(o)).flatten().copied().collect();
-            let there = loans_of.entry(*region).or_default();
-            for loan in carried {
-                if !there.contains(&loan) {
-                    there.push(loan);
-                    new = true;
-                }
-            }
-        }
-        if !new {
-            return;
-        }
     }
 }
 

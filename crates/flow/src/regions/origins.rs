@@ -429,37 +429,38 @@ impl<'a> Origins<'a> {
     }
 
     /// The variable whose end is the end of the region's name, as an access: the handle of an
-    /// arena, the key that a region was made with.
+    /// arena, the key that a region was made with, what an `unpack` binds. Blocks and borrows have
+    /// none: nothing lies in them but what locals and loans end.
     pub fn ends_with(&self, program: &Program, n: u32) -> Option<Local> {
         let region = self.entry(n)?;
         match region.decl.kind {
             RegionKind::Lifo(_) => self.arenas.get(&n).copied(),
-            RegionKind::Dynamic => super::live::made_with(program, self.body, n),
-            RegionKind::Param | RegionKind::ParamKey | RegionKind::Block | RegionKind::Hidden | RegionKind::Loan => {
-                None
+            RegionKind::Dynamic => {
+                super::live::made_with(program, self.body, n).or_else(|| self.bound_in(program, n, region))
             }
+            RegionKind::Hidden => self.bound_in(program, n, region),
+            RegionKind::Param | RegionKind::ParamKey | RegionKind::Block | RegionKind::Loan => None,
         }
     }
 
-    /// Whether the origin is in scope where the local is declared, so that the local's region can
-    /// be solved to it.
-    pub fn in_scope_at(&self, origin: OriginId, local: Local) -> bool {
-        let Some(decl) = self.body.locals.get(local.0 as usize) else { return true };
-        match self.get(origin) {
-            Origin::Heap | Origin::Exchange | Origin::Odd(_) => true,
-            // The end of its storage is an access, which the loans of the local forbid as long as a
-            // pointer may be used.
-            Origin::Local(target) if self.stored.contains(target.0 as usize) => true,
-            Origin::Local(target) => self.encloses(self.scope_of(target), decl.scope),
-            Origin::Loan(_) => true,
-            Origin::Entry(n) => self.entry(n).is_none_or(|region| match region.decl.kind {
-                RegionKind::Param | RegionKind::ParamKey => true,
-                RegionKind::Block => self.encloses(region.scope, decl.scope),
-                RegionKind::Lifo(_) | RegionKind::Dynamic | RegionKind::Hidden | RegionKind::Loan => {
-                    self.encloses(region.scope, decl.scope) && region.decl.span.lo <= decl.span.lo
-                }
-            }),
-        }
+    /// A variable of the region's own scope that may point into it. If there is none, no pointer
+    /// into the region left the struct that hides it.
+    fn bound_in(&self, program: &Program, n: u32, region: &BodyRegion) -> Option<Local> {
+        let mentions = |decl: &LocalDecl| {
+            let mut found = false;
+            let mut look = |(region, level)| found |= level == 0 && region == Region::Body(n);
+            each_region(&program.types, decl.ty.ty, 0, 0, &mut look);
+            found
+        };
+        let is_bound = |decl: &LocalDecl| decl.kind == LocalKind::Var && decl.scope == region.scope && mentions(decl);
+        self.body.locals.iter().position(is_bound).map(|local| Local(local as u32))
+    }
+
+    /// Whether the local is declared where the region's name is in scope. Its storage ends before
+    /// the region does.
+    pub fn is_declared_in(&self, n: u32, local: Local) -> bool {
+        let (Some(region), Some(decl)) = (self.entry(n), self.body.locals.get(local.0 as usize)) else { return true };
+        self.encloses(region.scope, decl.scope) && region.decl.span.lo <= decl.span.lo
     }
 }
 

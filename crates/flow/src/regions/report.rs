@@ -25,8 +25,6 @@ pub(crate) enum Problem {
     /// The origin reaches a place that wants a pointer into the region, and does not outlive it (or
     /// is another one).
     Kept { origin: OriginId, region: OriginId, exact: bool, keeper: Keeper },
-    /// The origin arrives in a variable outside its scope.
-    Outer(OriginId, Local),
     /// Something in the heap is owned by a field whose region is hidden.
     HiddenOwner,
     /// Two regions are hidden as one.
@@ -43,7 +41,6 @@ impl Problem {
         match self {
             Problem::Kept { exact: false, .. } => 24,
             Problem::Kept { .. } => 25,
-            Problem::Outer(..) => 26,
             Problem::HiddenOwner | Problem::Packed(..) => 27,
             Problem::MadeTwice(_) => 28,
             Problem::NotLive { .. } => 29,
@@ -188,7 +185,6 @@ impl Words<'_, '_> {
                 };
                 (Some(source), kept)
             }
-            Problem::Outer(origin, local) => (Some(*origin), Some(*local)),
             Problem::NotLive { origin, .. } => (Some(*origin), None),
             _ => (None, None),
         };
@@ -226,15 +222,6 @@ impl Words<'_, '_> {
                 self.outlives(span, *origin, message, *keeper, *region)
             }
             Problem::Kept { origin, region, exact: true, keeper } => self.wrong_region(span, *origin, *region, *keeper),
-            Problem::Outer(origin, local) => {
-                let to = self.name(*local).unwrap_or("a temporary object".into());
-                let message = format!(
-                    "{} {} not outlive {to}, which is declared outside its block",
-                    self.what(*origin),
-                    self.does(*origin)
-                );
-                self.outlives(span, *origin, message, Keeper::Local(*local), HEAP)
-            }
             Problem::Packed(first, second) => Diagnostic::error(
                 REGION,
                 span,

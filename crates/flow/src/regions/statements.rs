@@ -7,7 +7,7 @@ use typing::contracts::MessageId;
 use typing::tree::{BorrowKind, RegionKind};
 use typing::types::{Region, Ty, TyKind, TypeParam};
 
-use super::build::{Arrival, Demand, Env, Keeper, Ref, Side, Solver};
+use super::build::{Demand, Env, Keeper, Ref, Side, Solver};
 use super::calls::{bound_of, same_targets};
 use super::origins::{OriginId, ENTRIES, EXCHANGE, HEAP};
 use super::shape::{each_owned, is_exact, object_pointer, How, Owned};
@@ -198,13 +198,6 @@ impl<'a> Solver<'a> {
     /// Relates a value to the place that it is stored in.
     pub(super) fn store(&mut self, from: Side, dest: &Place, to: Side, span: Span) {
         let keeper = self.keeper(dest);
-        if let PlaceBase::Local(local) = dest.base {
-            let is_variable = self.decl(local).is_some_and(|d| d.kind != LocalKind::Temp);
-            // What a struct hides is in scope wherever the struct is.
-            if is_variable && !dest.has_deref() && !matches!(to.env, Env::Hidden(_)) {
-                self.arrivals.push(Arrival { local, source: from.outer, span });
-            }
-        }
         self.relate(from, to, span, keeper);
     }
 
