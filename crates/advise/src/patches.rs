@@ -72,7 +72,7 @@ pub fn leaks(all: &[Candidate], wanted: impl Fn(&Candidate) -> bool) -> usize {
 /// The headers of the system that a preprocessed text names: entered (flag 1 of the marker) as such
 /// (flag 3). A macro of such a header gives flag 3 to lines of other files.
 fn systems(text: &str) -> FxHashSet<&str> {
-    let marked = |line: &'_ str| line.starts_with("# ") && line.ends_with(|c: char| matches!(c, '3' | '4'));
+    let marked = |line: &str| line.starts_with("# ") && line.ends_with(['3', '4']);
     let named = text.lines().filter(|l| marked(l)).filter_map(|line| {
         let (_, rest) = line.split_once('"')?;
         let (name, flags) = rest.rsplit_once('"')?;
