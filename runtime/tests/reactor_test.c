@@ -592,7 +592,7 @@ static void test_kill(void) {
 
 struct owned {
     int of_main, own, standard;
-    bool go_on;
+    bool ready, go_on;
 };
 struct owned_arguments {
     struct lee_descriptor *sent;
@@ -629,6 +629,7 @@ static int use_descriptors(void *argument) {
     wrong += lee_descriptor_write(arguments->sent, "z", 1) != 1; /* used as it is */
     struct lee_descriptor *given = lee_descriptor_take(arguments->sent);
     wrong += given == NULL || lee_descriptor_write(given, "z", 1) != 1;
+    with->ready = true;
     while (!with->go_on)
         lee_task_yield();
     return wrong;
@@ -645,7 +646,8 @@ static void test_owners(void) {
     CHECK(lee_write(ends[1], "w", 1) == 1); /* in a block of this process */
     struct lee_pid *pid = lee_process_spawn_with(NULL, use_descriptors, &to, sizeof to, &moved, false);
     CHECK(lee_write(ends[1], "x", 1) == -1 && errno == EBADF); /* on its way, nobody's */
-    lee_task_yield();
+    while (!with.ready) /* its slice may end at any of its calls */
+        lee_task_yield();
     CHECK(lee_read(ends[0], &c, 1) == 1 && c == 'w');
     CHECK(lee_read(ends[0], &c, 1) == 1 && c == 'z');
     CHECK(lee_read(ends[0], &c, 1) == 1 && c == 'z');
@@ -656,11 +658,12 @@ static void test_owners(void) {
     struct lee_process_end end = lee_process_wait(pid);
     CHECK(end.how == LEE_RETURNED && end.status == 0);
     CHECK(lee_read(ends[0], &c, 1) == 0); /* its end of the pipe was closed */
-    with.go_on = false;
+    with.ready = with.go_on = false;
     given = lee_descriptor_of(more[1]);
     to.sent = lee_descriptor_give(given);
     pid = lee_process_spawn_with(NULL, use_descriptors, &to, sizeof to, &moved, false);
-    lee_task_yield();
+    while (!with.ready)
+        lee_task_yield();
     lee_process_kill(pid);
     CHECK(lee_read(more[0], &c, 1) == 1 && lee_read(more[0], &c, 1) == 1 && lee_read(more[0], &c, 1) == 0);
     int closed[2];
