@@ -2,7 +2,7 @@
 //! them.
 //!
 //! A run (`run`) reads units (`unit`), sums up functions bottom-up (`escape::summary`), finds
-//! intervals of parameters top-down (`parameters`), judges sites (`verdict`, `proof`, `budget`),
+//! intervals of results bottom-up and of parameters top-down (`intervals`), judges sites (`verdict`, `proof`, `budget`),
 //! and reports (`report`).
 
 mod budget;
@@ -11,10 +11,10 @@ pub mod diff;
 pub mod edits;
 mod fields;
 pub mod finding;
+pub mod intervals;
 mod members;
 pub mod options;
 mod origin;
-mod parameters;
 mod patches;
 mod plan;
 mod proof;
@@ -26,7 +26,7 @@ mod strings;
 mod terms;
 mod together;
 pub mod unit;
-mod verdict;
+pub mod verdict;
 
 pub use escape::{allocators, rules};
 use escape::{events, follow, known, program, sites, situation, summary};

@@ -69,8 +69,7 @@ fn in_init(init: Option<&ConstInit>, see: &mut dyn FnMut(&typing::tree::FuncRef)
     }
 }
 
-/// The functions on a cycle of direct calls (Tarjan, "Depth-first search and linear graph
-/// algorithms").
+/// The functions on a cycle of direct calls.
 pub fn recursive(edges: &Edges) -> FxHashSet<String> {
     let mut names: Vec<&String> = edges.calls.keys().collect();
     names.sort_unstable();
@@ -79,12 +78,24 @@ pub fn recursive(edges: &Edges) -> FxHashSet<String> {
         .iter()
         .map(|name| edges.calls.get(*name).into_iter().flatten().filter_map(|c| numbers.get(c).copied()).collect())
         .collect();
-    let mut found = FxHashSet::default();
-    let mut index = vec![usize::MAX; names.len()];
-    let mut low = vec![0; names.len()];
-    let mut on_stack = vec![false; names.len()];
+    let cycles = groups(&next).into_iter().filter(|group| is_cycle(&next, group));
+    cycles.flatten().filter_map(|n| names.get(n)).map(|n| (*n).clone()).collect()
+}
+
+/// Whether the members of a group may call themselves.
+pub fn is_cycle(next: &[Vec<usize>], group: &[usize]) -> bool {
+    group.len() > 1 || group.iter().any(|n| next.get(*n).is_some_and(|callees| callees.contains(n)))
+}
+
+/// The strongly connected components of a graph, each after all that it leads to (Tarjan,
+/// "Depth-first search and linear graph algorithms"). `next`: the successors of each node.
+pub fn groups(next: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut found = vec![];
+    let mut index = vec![usize::MAX; next.len()];
+    let mut low = vec![0; next.len()];
+    let mut on_stack = vec![false; next.len()];
     let (mut stack, mut counter) = (vec![], 0);
-    for root in 0..names.len() {
+    for root in 0..next.len() {
         if index.get(root) != Some(&usize::MAX) {
             continue;
         }
@@ -124,10 +135,7 @@ pub fn recursive(edges: &Edges) -> FxHashSet<String> {
                                 break;
                             }
                         }
-                        let itself = next.get(node).is_some_and(|n| n.contains(&node));
-                        if group.len() > 1 || itself {
-                            found.extend(group.iter().filter_map(|&n| names.get(n)).map(|n| (*n).clone()));
-                        }
+                        found.push(group);
                     }
                 }
             }

@@ -7,6 +7,8 @@
 
 use crate::fields::Fields;
 use crate::finding::{Finding, Place, Verdict};
+use crate::intervals::parameters::{Caller, Callers, Parameters, Passed};
+use crate::intervals::results::{self, Results};
 use crate::options::Options;
 use crate::origin::tokens;
 use crate::patches::Patcher;
@@ -16,11 +18,11 @@ use crate::rules::Rule;
 use crate::summary::{summarise, Param, Summaries, Summary};
 use crate::together::{together, words, Told, Whole};
 use crate::unit::{read, Preprocessor, Source, Unit};
-use crate::verdict::{judge, Candidate, Parameters, Surroundings};
+use crate::verdict::{judge, Candidate, Surroundings};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Barrier, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 
 /// How often summaries are exchanged between units before calls from one to another count as
 /// unknown.
@@ -35,12 +37,17 @@ pub struct Outcome {
     pub errors: Vec<(Source, String)>,
     /// Functions that were analysed.
     pub functions: usize,
+    /// What functions return, by key (`verdict::key`).
+    pub results: Results,
+    /// What functions are called with, likewise.
+    pub parameters: Parameters,
 }
 
 struct Loaded {
     number: usize,
     unit: Unit,
     summaries: Summaries,
+    results: Results,
 }
 
 struct Shared<'a> {
@@ -50,9 +57,14 @@ struct Shared<'a> {
     next: AtomicUsize,
     barrier: Barrier,
     changed: AtomicBool,
+    widened: AtomicBool,
     externals: Mutex<Externals>,
     edges: Mutex<Edges>,
-    parameters: Mutex<Parameters>,
+    /// What exported functions return; and the names of all of them.
+    results: Mutex<(Results, FxHashSet<String>)>,
+    by_unit: Mutex<FxHashMap<usize, Arc<Results>>>,
+    passed: Mutex<Passed>,
+    unseen: Mutex<FxHashSet<String>>,
     fields: Mutex<Fields>,
     shared_fields: Mutex<Fields>,
     around: Mutex<Around>,
@@ -84,9 +96,13 @@ pub fn run(
         next: AtomicUsize::new(0),
         barrier: Barrier::new(jobs),
         changed: AtomicBool::new(false),
+        widened: AtomicBool::new(false),
         externals: Mutex::default(),
         edges: Mutex::default(),
-        parameters: Mutex::default(),
+        results: Mutex::default(),
+        by_unit: Mutex::default(),
+        passed: Mutex::default(),
+        unseen: Mutex::default(),
         fields: Mutex::default(),
         shared_fields: Mutex::default(),
         around: Mutex::default(),
@@ -218,6 +234,8 @@ fn whole(shared: &Shared, taken: Vec<String>) -> Result<Vec<(Place, String, Told
 #[derive(Default)]
 struct Around {
     parameters: Parameters,
+    /// By unit: what the functions return that concern it.
+    results: FxHashMap<usize, Arc<Results>>,
     fields: Fields,
     recursive: FxHashSet<String>,
     reached: FxHashSet<String>,
@@ -225,8 +243,9 @@ struct Around {
 
 impl Around {
     fn of(&self, number: usize) -> Surroundings<'_> {
-        let Around { parameters, fields, recursive, reached } = self;
-        Surroundings { number, parameters, fields, recursive, reached }
+        let Around { parameters, results, fields, recursive, reached } = self;
+        let results = results.get(&number).cloned().unwrap_or_default();
+        Surroundings { number, parameters, results, fields, recursive, reached }
     }
 }
 
@@ -248,21 +267,22 @@ fn work(shared: &Shared) {
     settle(shared, &mut units);
     let recursive = recursive(&locked(&shared.edges));
     let reached = reached(&locked(&shared.edges));
-    let rounds = if shared.options.whole_program { 2 } else { 1 };
-    for _ in 0..rounds {
-        let before = locked(&shared.parameters).clone();
-        let mut found = Parameters::default();
-        for loaded in &units {
-            crate::parameters::collect(&loaded.unit, loaded.number, &before, shared.options.whole_program, &mut found);
+    returned(shared, &mut units);
+    let parameters = passed(shared, &units);
+    if !parameters.is_empty() {
+        for loaded in &mut units {
+            let mut own = Results::default();
+            let known = (&loaded.results, &parameters);
+            results::collect(&loaded.unit.program, loaded.number, known, &mut own);
+            loaded.results.extend(own);
         }
-        // Everybody has read the old ones before anybody writes the new.
-        if shared.barrier.wait().is_leader() {
-            locked(&shared.parameters).clear();
-        }
-        shared.barrier.wait();
-        crate::parameters::merge(&mut locked(&shared.parameters), found);
-        shared.barrier.wait();
     }
+    let by_unit = units.iter().map(|u| (u.number, Arc::new(u.results.clone())));
+    locked(&shared.by_unit).extend(by_unit);
+    let mut outcome = locked(&shared.outcome);
+    outcome.results.extend(units.iter().flat_map(|u| u.results.clone()));
+    outcome.parameters.clone_from(&parameters);
+    drop(outcome);
     let externals = locked(&shared.externals).clone();
     for loaded in &units {
         let (program, own) = (&loaded.unit.program, &loaded.summaries.own);
@@ -278,9 +298,8 @@ fn work(shared: &Shared) {
     let several = locked(&shared.shared_fields);
     fields.retain(|f| !several.contains(f));
     drop(several);
-    let mut parameters = locked(&shared.parameters).clone();
-    crate::parameters::keep_known(&mut parameters, &locked(&shared.edges), shared.options.whole_program);
-    let around = Around { parameters, fields, recursive, reached };
+    let results = locked(&shared.by_unit).clone();
+    let around = Around { parameters, results, fields, recursive, reached };
     for loaded in &units {
         let cx = Context {
             program: &loaded.unit.program,
@@ -334,12 +353,103 @@ fn load(shared: &Shared) -> Vec<Loaded> {
         match unit {
             Ok(unit) => {
                 locked(&shared.outcome).functions += unit.program.bodies.len();
-                units.push(Loaded { number, unit, summaries: Summaries::default() });
+                units.push(Loaded { number, unit, summaries: Summaries::default(), results: Results::default() });
             }
             Err(why) => locked(&shared.outcome).errors.push((source.clone(), why)),
         }
         (shared.progress)(number + 1, shared.sources.len());
     }
+}
+
+/// Intervals of what functions return. Those of other units start from all values and are
+/// exchanged once.
+fn returned(shared: &Shared, units: &mut [Loaded]) {
+    for loaded in units.iter_mut() {
+        let program = &loaded.unit.program;
+        let nothing = (&Results::default(), &Parameters::default());
+        results::collect(program, loaded.number, nothing, &mut loaded.results);
+        let (all, names) = &mut *locked(&shared.results);
+        results::exported(program, loaded.number, &loaded.results, all, names);
+    }
+    shared.barrier.wait();
+    let others = locked(&shared.results).0.clone();
+    for loaded in units.iter_mut() {
+        let program = &loaded.unit.program;
+        let mut own = Results::default();
+        let concerning = results::concerning(&others, program, loaded.number);
+        if concerning.keys().any(|name| !loaded.results.contains_key(name)) {
+            results::collect(program, loaded.number, (&concerning, &Parameters::default()), &mut own);
+        } else {
+            own = std::mem::take(&mut loaded.results);
+        }
+        loaded.results = concerning;
+        loaded.results.extend(own);
+    }
+}
+
+/// Intervals of parameters: the units are gone through until none passes anything new to another.
+fn passed(shared: &Shared, units: &[Loaded]) -> Parameters {
+    let edges = locked(&shared.edges).clone();
+    let whole_program = shared.options.whole_program;
+    let mut callers = Callers { edges: &edges, whole_program, unseen: FxHashSet::default() };
+    let known: Vec<flow::ranges::Summaries> =
+        units.iter().map(|u| results::of_program(&u.results, &u.unit.program, u.number)).collect();
+    let mut all: Vec<Caller> =
+        units.iter().zip(&known).map(|(u, known)| Caller::new(&u.unit, u.number, known)).collect();
+    let mut settled = false;
+    for _ in 0..MOST_ROUNDS {
+        let before = locked(&shared.passed).clone();
+        let mut own = before.clone();
+        for caller in &mut all {
+            // A unit must not see what happens to have been gone through before it: what is widened
+            // would depend on the threads. Only in a whole program do units see others.
+            let mut from = if whole_program { before.clone() } else { std::mem::take(&mut own) };
+            caller.settle(&callers, &mut from);
+            own.merge(&from);
+        }
+        shared.barrier.wait();
+        if locked(&shared.passed).merge(&own) {
+            shared.changed.store(true, Ordering::SeqCst);
+        }
+        shared.barrier.wait();
+        let changed = shared.changed.load(Ordering::SeqCst);
+        shared.barrier.wait();
+        shared.changed.store(false, Ordering::SeqCst);
+        if changed {
+            continue;
+        }
+        if Rule::Unseen.holds() {
+            let unseen = all.iter().flat_map(|caller| caller.unseen(&callers, &own));
+            locked(&shared.unseen).extend(unseen);
+        }
+        shared.barrier.wait();
+        let unseen = locked(&shared.unseen).clone();
+        shared.barrier.wait();
+        settled = unseen == callers.unseen;
+        callers.unseen = unseen;
+        if settled {
+            break;
+        }
+    }
+    if !settled {
+        return Parameters::default();
+    }
+    let upper = locked(&shared.passed).clone();
+    shared.widened.fetch_or(all.iter().any(|caller| caller.widened), Ordering::SeqCst);
+    shared.barrier.wait();
+    if !shared.widened.load(Ordering::SeqCst) {
+        return upper.known(&callers);
+    }
+    let mut lower = Passed::default();
+    all.iter().for_each(|caller| caller.lower(&callers, &upper, &mut lower));
+    if shared.barrier.wait().is_leader() {
+        *locked(&shared.passed) = Passed::default();
+    }
+    shared.barrier.wait();
+    locked(&shared.passed).merge(&lower);
+    shared.barrier.wait();
+    let lowered = locked(&shared.passed).clone();
+    lowered.known(&callers)
 }
 
 /// Summaries, until nothing changes.

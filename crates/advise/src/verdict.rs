@@ -5,6 +5,8 @@ use crate::events::{Event, Events, Kind};
 use crate::fields::{field_of, is_list_node, Fields};
 use crate::finding::{Finding, Note, Place, Verdict};
 use crate::follow::{follow, Seed};
+use crate::intervals::parameters::Parameters;
+use crate::intervals::results::{self, Results};
 use crate::known::known;
 use crate::options::Options;
 use crate::program::{is_internal, symbol, Context};
@@ -13,18 +15,15 @@ use crate::rules::Rule;
 use crate::sites::{sites, Site};
 use crate::unit::Unit;
 use flow::framework::Point;
-use flow::ranges::{returns_twice, Range, Ranges, Summaries};
+use flow::ranges::{returns_twice, Ranges};
 use mir::cfg::Cfg;
 use mir::ir::*;
-use rustc_hash::FxHashMap;
 use source::Span;
+use std::sync::Arc;
 use typing::types::{Ty, TyKind};
 
 /// Bytes of an object that is advised to be static, at most.
 const MOST_STATIC: u64 = 64 << 10;
-
-/// Intervals of parameters, by symbol: of functions all of whose callers are seen.
-pub type Parameters = FxHashMap<String, Vec<Option<Range>>>;
 
 /// Bytes at least and at most, if that is known.
 type Bytes = (Option<u64>, Option<u64>);
@@ -85,6 +84,8 @@ pub struct Surroundings<'a> {
     pub number: usize,
     /// Intervals of parameters.
     pub parameters: &'a Parameters,
+    /// Intervals of results.
+    pub results: Arc<Results>,
     /// Fields through which objects are released.
     pub fields: &'a Fields,
     /// Functions that may call themselves, by key (`key`).
@@ -113,7 +114,7 @@ pub fn judge(
     only: Option<&str>,
 ) -> Vec<Candidate> {
     let mut all = vec![];
-    let summaries = Summaries::default();
+    let summaries = results::of_program(&around.results, &unit.program, around.number);
     for (number, body) in unit.program.bodies.iter().enumerate() {
         let other = |only: &str| symbol(&unit.program, &body.func).as_deref() != Some(only);
         if unit.map.is_system(body.span.lo) || only.is_some_and(other) {

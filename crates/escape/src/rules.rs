@@ -118,6 +118,10 @@ rules! {
     MemberSize "member-size" "A member has the size of the object.",
     OwnerStays "owner-stays" "The owner of a member is the same before and after the helper runs.",
     OwnerSize "owner-size" "An owner whose size is written as a number does not grow.",
+    Replaced "replaced" "A function that the linker may replace may return anything.",
+    ResultsFixed "results-fixed" "Results of recursive functions are computed until nothing changes.",
+    ParametersFixed "parameters-fixed" "What recursion passes is followed until nothing changes.",
+    Unseen "unseen" "A function without a call that is seen may be called with anything.",
     Reached "reached" "A static buffer needs that no pointer leads to its function.",
 }
 

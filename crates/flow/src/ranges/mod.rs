@@ -24,7 +24,7 @@ pub mod terms;
 mod transfer;
 
 pub use interval::Range;
-pub use summaries::Summaries;
+pub use summaries::{whole, Compared, Summaries};
 
 use crate::framework::{self, Analysis, Direction, Edge, Item, Point, Results};
 use mir::cfg::Cfg;
@@ -83,9 +83,11 @@ impl<'a> Ranges<'a> {
         for (n, range) in params.iter().enumerate().take(body.params as usize) {
             let term = problem.terms.term(&Place::local(Local(n as u32)));
             if let (Some(term), Some(range)) = (term, range) {
+                // What does not fit the parameter is converted in the callee (K&R definitions).
                 let whole = problem.terms.type_of(term);
-                let narrow = range.at_least(whole.lo).and_then(|r| r.at_most(whole.hi));
-                problem.entry.set_range(term, narrow.unwrap_or(whole), &problem.terms.types);
+                if whole.covers(*range) {
+                    problem.entry.set_range(term, *range, &problem.terms.types);
+                }
             }
         }
         let mut results = framework::solve(&problem, body, &cfg);
@@ -106,6 +108,17 @@ impl<'a> Ranges<'a> {
         self.results.is_reached(block)
     }
 
+    /// The least known bound of `a - b` before a statement.
+    pub fn difference_at(&self, at: Point, a: &Operand, b: &Operand) -> Option<i128> {
+        let state = self.results.at(&self.problem, self.problem.body, at)?;
+        View { problem: &self.problem, state: &state }.difference(a, b)
+    }
+
+    /// Whether a call earlier in the block is supposed not to return (`Summaries::suppose_never`).
+    pub fn is_stopped(&self, at: Point) -> bool {
+        self.results.at(&self.problem, self.problem.body, at).is_some_and(|state| state.stopped)
+    }
+
     /// The values that an operand may have before a statement (the number of statements: the
     /// terminator). `None`: control does not reach it, or it is not an integer.
     pub fn value_at(&self, at: Point, operand: &Operand) -> Option<Range> {
@@ -117,6 +130,11 @@ impl<'a> Ranges<'a> {
 impl View<'_> {
     fn val(&self, operand: &Operand) -> Option<Val> {
         self.problem.terms.val(&self.problem.program.types, operand)
+    }
+
+    /// Whether a call earlier in the block is supposed not to return.
+    pub fn is_stopped(&self) -> bool {
+        self.state.stopped
     }
 
     /// The values that an integer operand may have.
@@ -232,6 +250,9 @@ impl Analysis for Problem<'_> {
     }
 
     fn edge(&self, state: &mut State, _from: BlockId, _to: BlockId, edge: Edge) -> bool {
+        if state.stopped {
+            return false;
+        }
         let possible = match edge {
             Edge::Plain => true,
             Edge::Branch(operand, holds) => self.branch(state, operand, holds),

@@ -32,6 +32,8 @@ pub struct State {
     pub differences: Vec<(Term, Term, i128)>,
     /// `(e, x)`: the expression's value over the terms' values of now is that of `x`.
     pub holds: Vec<(ExprId, Term)>,
+    /// Control does not get here: a call before this in the block does not return.
+    pub stopped: bool,
 }
 
 impl State {

@@ -3,7 +3,7 @@
 use super::interval::Range;
 use super::state::{ExprId, State, Term, ZERO};
 use super::terms::{int_range, Key, Val};
-use super::Problem;
+use super::{Compared, Problem};
 use mir::effects::{stmt_places, Access};
 use mir::ir::*;
 use typing::types::*;
@@ -88,11 +88,13 @@ impl Problem<'_> {
                 }
             }
             StmtKind::Check(check) => self.checked(state, check),
-            StmtKind::Call { dest, callee, .. } => {
+            StmtKind::Call { dest, callee, args, .. } => {
+                let compared = dest.as_ref().map_or(vec![], |dest| self.compared(state, dest, callee, args));
                 self.forget_memory(state);
+                state.stopped |= matches!(callee, Callee::Direct(f) if self.summaries.never_returns(f));
                 if let Some(dest) = dest {
                     self.write(state, dest);
-                    self.result(state, dest, callee);
+                    self.result(state, dest, callee, &compared);
                 }
             }
             StmtKind::Prove(Proof::NonNull(p)) => {
@@ -147,14 +149,47 @@ impl Problem<'_> {
         }
     }
 
-    fn result(&self, state: &mut State, dest: &Place, callee: &Callee) {
-        let (Some(term), Callee::Direct(func)) = (self.terms.term(dest), callee) else { return };
-        let known = self.summaries.result(func).and_then(|r| {
-            let whole = self.terms.type_of(term);
-            r.at_least(whole.lo)?.at_most(whole.hi)
+    /// How the result of a call compares with its arguments: their bounds before the call, and the
+    /// terms among them that a call leaves alone.
+    fn compared(&self, state: &State, dest: &Place, callee: &Callee, args: &[Operand]) -> Vec<(Compared, Range, Val)> {
+        let Callee::Direct(func) = callee else { return vec![] };
+        let all = self.summaries.compared(func).iter();
+        let known = all.filter_map(|c| {
+            let arg = self.terms.val(&self.program.types, args.get(c.param as usize)?)?;
+            let lasts = |t: Term| {
+                let memory = self.terms.memory.get(t as usize) != Some(&false);
+                !memory && !self.terms.touched(self.program, self.body, t, dest)
+            };
+            let range = self.precise(state, arg);
+            Some(match arg {
+                Val::Term(t) if lasts(t) => (*c, range, arg),
+                Val::Term(_) | Val::Const(_) => (*c, range, Val::Const(0)),
+            })
         });
+        known.collect()
+    }
+
+    fn result(&self, state: &mut State, dest: &Place, callee: &Callee, compared: &[(Compared, Range, Val)]) {
+        let (Some(term), Callee::Direct(func)) = (self.terms.term(dest), callee) else { return };
+        let known = self.summaries.result(func).filter(|r| self.terms.type_of(term).covers(*r));
         if let Some(range) = known {
             state.set_range(term, range, &self.terms.types);
+        }
+        for (c, argument, arg) in compared {
+            let types = &self.terms.types;
+            let range = state.range(term, types);
+            let most = c.above.map_or(range.hi, |above| argument.hi + above);
+            let least = c.below.map_or(range.lo, |below| argument.lo - below);
+            if let Some(range) = range.at_most(most).and_then(|r| r.at_least(least)) {
+                state.set_range(term, range, types);
+            }
+            let Val::Term(arg) = *arg else { continue };
+            let above = c.above.map(|c| (term, arg, c));
+            let below = c.below.map(|c| (arg, term, c));
+            for (a, b, c) in above.into_iter().chain(below) {
+                // What contradicts says that this is not reached.
+                let _ = state.add(a, b, c, types);
+            }
         }
     }
 
