@@ -23,6 +23,7 @@ mod recursion;
 pub mod report;
 pub mod run;
 mod strings;
+mod sums;
 mod terms;
 mod together;
 pub mod unit;

@@ -102,10 +102,14 @@ impl Proof<'_> {
     fn holds(&self, at: Point, kind: &Kind) -> bool {
         match kind {
             Kind::Access(place, value) => self.access(at, place, *value),
-            Kind::Extent(bounds, true) => bounds.iter().all(|(a, b)| self.extent(at, a, b.as_ref())),
-            Kind::Extent(_, false) | Kind::Open => !Rule::Open.holds(),
-            Kind::Text(ends) => *ends || !Rule::Text.holds(),
-            Kind::TextCopied(from, at_start) => *at_start && self.fits_text(at, from),
+            Kind::Extent(pointer, bounds, from_start) => bounds.iter().all(|(a, b)| {
+                *from_start && self.extent(at, a, b.as_ref())
+                    || b.is_none() && self.fits_sum(at, pointer, a, *from_start)
+                    || !from_start && !Rule::Open.holds()
+            }),
+            Kind::Open => !Rule::Open.holds(),
+            Kind::Text(text) => self.is_string_there(text) || !Rule::Text.holds(),
+            Kind::TextWritten(before) => self.fits_string(at, before) || !Rule::TextLength.holds(),
             _ => true,
         }
     }
@@ -196,6 +200,10 @@ impl Proof<'_> {
 
     /// Whether the size is at least so many bytes, as what it counts is known at a point.
     pub(crate) fn is_long_enough(&self, at: Point, bytes: i128) -> bool {
+        // This supposes nothing.
+        if self.least_sum() >= bytes {
+            return true;
+        }
         self.sizes.iter().any(|(size, waived)| {
             let enough = self.terms.bounds(at, size).is_some_and(|r| r.lo >= bytes)
                 && (self.terms.lasts(&size.count, self.site.at, at) || !Rule::Lasts.holds());
@@ -283,7 +291,10 @@ impl Proof<'_> {
         // An index without a sign that is below the size is the same number with one: no object is
         // larger than that.
         let unsigned = self.terms.unsigned(index.made, index.by).filter(|_| range.lo >= 0);
-        unsigned.is_some_and(|(made, by)| related(made, by))
+        if unsigned.is_some_and(|(made, by)| related(made, by)) {
+            return true;
+        }
+        index.each == 1 && range.lo >= 0 && self.fits_index(index.made, index.by, range.hi + size)
     }
 
     /// Bytes from the start of the object, of a temporary that was made from a pointer to its start

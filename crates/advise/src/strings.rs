@@ -1,7 +1,5 @@
-//! Copies of strings: whether the object has room for a string, because its size was computed from
-//! the length of that string, which has not changed since.
+//! Strings that have not changed: whether a string is as long as it was when it was measured.
 
-use crate::program::Context;
 use crate::proof::Proof;
 use crate::rules::Rule;
 use flow::framework::Point;
@@ -15,36 +13,12 @@ const DEPTH: usize = 6;
 
 /// A pointer that has the value that is asked about at the first of these points, and had it at all
 /// of them.
-type Source = (Operand, Vec<Point>);
+pub(crate) type Source = (Operand, Vec<Point>);
 
 impl Proof<'_> {
-    /// Whether the string that the operand points at fits into the object, with its end.
-    pub(crate) fn fits_text(&self, at: Point, from: &Operand) -> bool {
-        if !Rule::TextLength.holds() {
-            return true;
-        }
-        let sources = self.sources(at, from);
-        let literal = sources.iter().find_map(|s| literal(self.terms.cx, &s.0));
-        if let Some(bytes) = literal {
-            return bytes <= self.bytes || self.is_long_enough(at, bytes);
-        }
-        self.sizes.iter().any(|(size, wrap)| {
-            let enough = size.each == 1 && size.extra >= 1;
-            enough && self.is_length_of(&size.count, at, &sources) && self.suppose(*wrap)
-        })
-    }
-
-    /// Whether a number that the site's size counts is the length of a string, and `sources` point
-    /// at the same string, which is as long at `at`.
-    fn is_length_of(&self, count: &Operand, at: Point, sources: &[Source]) -> bool {
-        let Some((measured, stmt)) = self.terms.defined(self.site.at, count) else { return false };
-        let Some(call) = stmt.kind.as_call() else { return false };
-        let name = self.terms.cx.callee_name(self.terms.body, measured, call.callee);
-        let is_strlen = matches!(name.as_deref(), Some("strlen" | "__builtin_strlen"));
-        if !is_strlen || self.terms.cx.summary(call.callee).is_some() {
-            return false;
-        }
-        let Some(argument) = call.args.first() else { return false };
+    /// Whether the string that `sources` point at before `at` is the one that `argument` pointed at
+    /// before `measured`, and is as long.
+    pub(crate) fn is_string(&self, measured: Point, argument: &Operand, at: Point, sources: &[Source]) -> bool {
         let before = self.sources(measured, argument);
         self.is_unchanged(measured, at)
             && before.iter().any(|(pointer, way)| {
@@ -55,7 +29,7 @@ impl Proof<'_> {
     }
 
     /// The operand, and what it was copied from.
-    fn sources(&self, at: Point, operand: &Operand) -> Vec<Source> {
+    pub(crate) fn sources(&self, at: Point, operand: &Operand) -> Vec<Source> {
         let mut all = vec![(operand.clone(), vec![at])];
         while let Some((last, way)) = all.last().filter(|_| all.len() <= DEPTH) {
             let Some(&here) = way.last() else { break };
@@ -113,7 +87,12 @@ impl Proof<'_> {
         changes.len() <= MOST_CHANGES && changes.iter().filter(|c| **c != to).all(cannot_get_there)
     }
 
+    /// Whether a statement may write memory other than the object, which no string was in that was
+    /// measured before the object was made. Writes behind its end are not proven by themselves.
     fn may_write_memory(&self, at: Point, stmt: &Stmt) -> bool {
+        if self.writes_object(at, stmt) {
+            return false;
+        }
         let mut writes = false;
         stmt_places(&stmt.kind, &mut |place, access| {
             let private = || {
@@ -141,12 +120,20 @@ impl Proof<'_> {
             | Action::Channel => true,
         }
     }
-}
 
-/// The bytes of the literal that the operand is, with its end.
-fn literal(cx: &Context, operand: &Operand) -> Option<i128> {
-    let end = cx.literal(operand)?.units.iter().position(|&u| u == 0)?;
-    Some(end as i128 + 1)
+    /// Whether all that a statement writes is the object.
+    fn writes_object(&self, at: Point, stmt: &Stmt) -> bool {
+        if let Some(call) = stmt.kind.as_call() {
+            let fills = self.library(at, &call).is_some_and(|name| writes_first(&name));
+            let private = call.dest.as_ref().is_none_or(|d| self.terms.is_private(d));
+            let own = || call.args.first().is_some_and(|to| self.offset(at, to).is_some() || !Rule::OwnText.holds());
+            return fills && private && own();
+        }
+        let Some((place, _)) = stmt.kind.as_assign() else { return false };
+        let derefs = place.proj.iter().filter(|p| **p == Proj::Deref).count();
+        let base = Operand::Copy(Place { base: place.base, proj: vec![] });
+        place.proj.first() == Some(&Proj::Deref) && derefs == 1 && self.offset(at, &base).is_some()
+    }
 }
 
 fn is_same(a: &Operand, b: &Operand) -> bool {
@@ -157,7 +144,25 @@ fn is_same(a: &Operand, b: &Operand) -> bool {
     }
 }
 
-/// Functions of the C library that change no memory that existed before.
+/// Functions of the C library that write what their first argument points at, and nothing else.
+fn writes_first(name: &str) -> bool {
+    matches!(
+        name,
+        "memcpy"
+            | "memmove"
+            | "memset"
+            | "strcpy"
+            | "stpcpy"
+            | "strncpy"
+            | "strcat"
+            | "strncat"
+            | "sprintf"
+            | "snprintf"
+    )
+}
+
+/// Functions of the C library that change no memory that existed before, unless it may no longer be
+/// read.
 fn writes_nothing(name: &str) -> bool {
     matches!(
         name.strip_prefix("__builtin_").unwrap_or(name),
@@ -175,6 +180,15 @@ fn writes_nothing(name: &str) -> bool {
             | "strstr"
             | "memchr"
             | "expect"
+            | "strspn"
+            | "strcspn"
+            | "strpbrk"
+            | "toupper"
+            | "tolower"
+            | "puts"
+            | "fputs"
+            | "putchar"
+            | "free"
             | "abs"
             | "abort"
             | "exit"

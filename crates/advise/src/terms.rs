@@ -142,7 +142,7 @@ impl<'a> Terms<'a> {
 
     /// Whether an operand that was used at the last point of the way had the same value at all
     /// points before.
-    fn stays(&self, operand: &Operand, way: &[Point]) -> bool {
+    pub fn stays(&self, operand: &Operand, way: &[Point]) -> bool {
         let Some(place) = operand.place() else { return true };
         way.windows(2).all(|hop| match *hop {
             [to, from] if from.block == to.block && from.stmt < to.stmt => !self.written(place, from, to),
@@ -222,6 +222,11 @@ impl<'a> Terms<'a> {
         let Some(local) = self.private(place) else { return true };
         let stmts = self.body.blocks.get(from.block.0 as usize).and_then(|b| b.stmts.get(from.stmt..to.stmt));
         stmts.is_none_or(|stmts| stmts.iter().any(|s| writes(&s.kind, local)))
+    }
+
+    /// Whether the place is a local that nothing else can reach.
+    pub fn is_private(&self, place: &Place) -> bool {
+        self.private(place).is_some()
     }
 
     /// The local that the place is, if nothing else can reach it.

@@ -2,7 +2,7 @@
 
 use crate::known::{Extent, Known};
 use crate::rules::Rule;
-use crate::situation::Value;
+use crate::situation::{Text, Value};
 use flow::framework::Point;
 use mir::ir::{Local, Operand, Place};
 use source::Span;
@@ -36,16 +36,17 @@ pub enum Kind {
     Access(Place, Value),
     /// A pointer is made from this one by adding elements.
     Stepped(Value),
-    /// It is read or written by a callee: how far.
-    Extent(Vec<(Operand, Option<Operand>)>, bool),
+    /// It is read or written by a callee through this pointer: how far; whether that points at its
+    /// start.
+    Extent(Operand, Vec<(Operand, Option<Operand>)>, bool),
     /// A pointer to it is made one to a type of this alignment.
     Cast(u64),
     /// It is read or written in a way without a bound that is known.
     Open,
-    /// It is read from its start up to the end of a string; whether there certainly is one.
-    Text(bool),
-    /// The string that the operand points at is copied to it: whether to its start.
-    TextCopied(Operand, bool),
+    /// It is read from its start up to the end of the string that is there.
+    Text(Text),
+    /// A callee writes a string to it, at the end of the one that is there.
+    TextWritten(Text),
     /// The function that arrives in this parameter gets it as this argument. Only of an object
     /// that arrives in a parameter.
     Calls(u32, u32),
@@ -89,8 +90,9 @@ impl Event {
     }
 
     /// A use of so many bytes from its start.
-    pub fn first_bytes(bytes: Operand, from_start: bool, span: Span) -> Event {
-        Event::new(Kind::Extent(vec![(bytes, None)], from_start || !Rule::FromStart.holds()), "", span)
+    pub fn first_bytes(pointer: &Operand, bytes: Operand, from_start: bool, span: Span) -> Event {
+        let from_start = from_start || !Rule::FromStart.holds();
+        Event::new(Kind::Extent(pointer.clone(), vec![(bytes, None)], from_start), "", span)
     }
 
     /// A use as argument `n` of a function of the table.
@@ -105,9 +107,9 @@ impl Event {
             })
             .collect();
         let from_start = value == Some(Value::At(0));
-        match bounds.into_iter().collect::<Option<Vec<_>>>() {
-            Some(all) if !all.is_empty() => {
-                Event::new(Kind::Extent(all, from_start || !Rule::FromStart.holds()), "", span)
+        match (bounds.into_iter().collect::<Option<Vec<_>>>(), args.get(n)) {
+            (Some(all), Some(pointer)) if !all.is_empty() => {
+                Event::new(Kind::Extent(pointer.clone(), all, from_start || !Rule::FromStart.holds()), "", span)
             }
             _ => Event::open(span),
         }

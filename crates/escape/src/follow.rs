@@ -18,7 +18,7 @@ use crate::places::{Cell, Cells};
 use crate::privacy::Privacy;
 use crate::program::Context;
 use crate::rules::Rule;
-use crate::situation::{is_object, Situation, State, Status, Value, MOST_SITUATIONS};
+use crate::situation::{is_object, Situation, State, Status, Text, Value, MOST_SITUATIONS};
 use crate::summary::Frees;
 use flow::framework::{solve, Analysis, Direction, Edge, Item, Point};
 use mir::cfg::Cfg;
@@ -123,7 +123,7 @@ impl Analysis for Follow<'_> {
     const DIRECTION: Direction = Direction::Forward;
 
     fn entry(&self) -> State {
-        let mut first = Situation { status: Status::Absent, values: vec![], text: false };
+        let mut first = Situation { status: Status::Absent, values: vec![], text: Text::Unknown };
         let arrives = match self.seed {
             Seed::Param(n) => Some(Place::local(Local(n))),
             Seed::Through(n) => Some(Place::local(Local(n)).then(Proj::Deref)),
@@ -245,7 +245,10 @@ impl Follow<'_> {
                 if let (Some(pointer), true) = (pointer.filter(|v| is_object(Some(*v))), access != Access::Address) {
                     sink(Event::access(place, pointer, span));
                     if access != Access::Read && Rule::TextKept.holds() {
-                        out.text = self.ends_text(place, &stmt.kind);
+                        out.text = match self.ends_text(place, &stmt.kind) {
+                            true => Text::Written(vec![at]),
+                            false => Text::Unknown,
+                        };
                     }
                 }
             });
@@ -354,7 +357,7 @@ impl Follow<'_> {
                 }
                 let entry = name.as_deref().and_then(|n| self.cx.table.get(n));
                 let text = matches!(entry, Some(Entry { role: Role::Duplicate { .. }, .. }));
-                return self.made(out, dest, (never_fails, text), span, sink);
+                return self.made(out, dest, (never_fails, text.then_some(at)), span, sink);
             }
         }
         let mut result: Option<Given> = None;
@@ -435,18 +438,18 @@ impl Follow<'_> {
         &self,
         mut out: Situation,
         dest: Option<&Place>,
-        (never_fails, text): (bool, bool),
+        (never_fails, text): (bool, Option<Point>),
         span: Span,
         sink: Sink,
     ) -> Vec<Situation> {
         out.forget_object();
-        out.text = false;
+        out.text = Text::Unknown;
         let Some(dest) = dest else { return vec![out] };
         let mut failed = out.clone();
         failed.status = Status::Absent;
         self.store(&mut failed, dest, Some(Value::Null), span, &mut |_| {});
         out.status = Status::Live;
-        out.text = text;
+        out.text = text.map_or(Text::Unknown, |at| Text::Written(vec![at]));
         self.store(&mut out, dest, Some(Value::At(0)), span, sink);
         if never_fails {
             vec![out]

@@ -51,19 +51,21 @@ impl Known {
 
 /// What a function does with an argument that is a string.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Text {
+pub enum Use {
     /// Reads it up to its end.
     Reads,
     /// Reads it if the format in this argument does.
     Formatted(u32),
-    /// Writes a copy of the string in this argument to it.
-    CopyOf(u32),
+    /// Writes a string to it, as long as its other arguments make it.
+    Written,
+    /// The same, at the end of the one that is there.
+    Appended,
     /// Writes a string to it, of at most as many bytes with its end as this argument says.
     Printed(u32),
 }
 
 /// What a function does with argument `n`, if that is a string.
-pub fn text(name: &str, n: usize) -> Option<Text> {
+pub fn string(name: &str, n: usize) -> Option<Use> {
     let name = name.strip_prefix("__builtin_").unwrap_or(name);
     let format = match name {
         "printf" => Some(0),
@@ -72,10 +74,11 @@ pub fn text(name: &str, n: usize) -> Option<Text> {
         _ => None,
     };
     match (name, n) {
-        ("strcpy" | "stpcpy", 0) => Some(Text::CopyOf(1)),
-        ("snprintf" | "vsnprintf", 0) => Some(Text::Printed(1)),
-        _ if format.is_some_and(|f| n == f) => Some(Text::Reads),
-        _ if format.is_some_and(|f| n > f) => Some(Text::Formatted(format? as u32)),
+        ("strcpy" | "stpcpy" | "sprintf", 0) => Some(Use::Written),
+        ("strcat", 0) => Some(Use::Appended),
+        ("snprintf" | "vsnprintf", 0) => Some(Use::Printed(1)),
+        _ if format.is_some_and(|f| n == f) => Some(Use::Reads),
+        _ if format.is_some_and(|f| n > f) => Some(Use::Formatted(format? as u32)),
         ("strcpy" | "stpcpy" | "strcat", 1)
         | ("strlen" | "strchr" | "strrchr" | "index" | "rindex", 0)
         | ("strcmp" | "strcasecmp" | "strcoll" | "strstr" | "strcasestr" | "strpbrk" | "strspn" | "strcspn", 0 | 1)
@@ -83,7 +86,7 @@ pub fn text(name: &str, n: usize) -> Option<Text> {
         | ("fopen" | "freopen" | "rename", 0 | 1)
         | ("fdopen", 1)
         | ("open" | "creat" | "unlink" | "remove" | "mkdir" | "rmdir" | "chdir" | "access" | "opendir", 0)
-        | ("stat" | "lstat" | "readlink" | "inet_addr" | "inet_aton", 0) => Some(Text::Reads),
+        | ("stat" | "lstat" | "readlink" | "inet_addr" | "inet_aton", 0) => Some(Use::Reads),
         _ => None,
     }
 }
@@ -96,6 +99,11 @@ pub fn only_reads(name: &str, n: usize) -> bool {
             | ("memcmp" | "strncmp" | "strncasecmp", 0 | 1)
             | ("memchr" | "memrchr" | "strnlen" | "fwrite", 0)
     )
+}
+
+/// Whether a function writes a copy of bytes to argument `n`, which may end a string.
+pub fn copies_bytes(name: &str, n: usize) -> bool {
+    matches!((name.strip_prefix("__builtin_").unwrap_or(name), n), ("memcpy" | "memmove", 0))
 }
 
 /// Whether a format of `printf` reads what its `%s` get as strings, and writes nothing: it has no

@@ -2,6 +2,7 @@
 
 use crate::places::Cell;
 use crate::rules::Rule;
+use flow::framework::Point;
 
 /// Situations at one point of a body, at most.
 pub(crate) const MOST_SITUATIONS: usize = 160;
@@ -42,9 +43,50 @@ pub struct Situation {
     pub(crate) status: Status,
     /// Sorted by place.
     pub(crate) values: Vec<(Cell, Value)>,
-    /// Whether the object certainly has a string from its start, with its end inside: if all
-    /// accesses before were inside, too.
-    pub(crate) text: bool,
+    /// What string the object has, if all accesses before were inside.
+    pub(crate) text: Text,
+}
+
+/// The string that an object begins with.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Text {
+    /// Perhaps none.
+    Unknown,
+    /// One with its end inside.
+    Ends,
+    /// What these statements wrote: the first one a string or the zero that ends one, the others
+    /// (`strcat`) each at its end. No statement: an empty place at the start.
+    Written(Vec<Point>),
+    /// The same, if the first statement, which copies bytes, copies a zero with them.
+    Copied(Vec<Point>),
+}
+
+/// Statements that write one string, at most.
+const MOST_PARTS: usize = 6;
+
+impl Text {
+    /// What is known if either may be there.
+    fn meet(&self, other: &Text) -> Text {
+        match (self, other) {
+            _ if self == other => self.clone(),
+            (Text::Ends | Text::Written(_), Text::Ends | Text::Written(_)) => Text::Ends,
+            _ => Text::Unknown,
+        }
+    }
+
+    /// What is there after a statement has written at its end.
+    pub(crate) fn longer(self, at: Point) -> Text {
+        let with = |mut all: Vec<Point>| {
+            all.push(at);
+            (all.len() <= MOST_PARTS).then_some(all)
+        };
+        match self {
+            Text::Unknown => Text::Unknown,
+            Text::Ends => Text::Ends,
+            Text::Written(all) => with(all).map_or(Text::Ends, Text::Written),
+            Text::Copied(all) => with(all).map_or(Text::Unknown, Text::Copied),
+        }
+    }
 }
 
 impl Situation {
@@ -91,8 +133,8 @@ pub(crate) fn is_object(value: Option<Value>) -> bool {
     matches!(value, Some(Value::At(_) | Value::Inside))
 }
 
-/// All situations at a point, sorted; of two that differ in what is known of a string alone the one
-/// that knows less.
+/// All situations at a point, sorted; of two that differ in what is known of a string alone
+/// there is one, with what both know.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct State {
     pub(crate) all: Vec<Situation>,
@@ -100,24 +142,29 @@ pub struct State {
 
 impl State {
     pub(crate) fn normalise(&mut self) {
-        // The one that knows less is sorted first.
         self.all.sort_unstable();
-        self.all.dedup_by(|b, a| a.is_like(b));
+        self.all.dedup_by(|b, a| {
+            let same = a.is_like(b);
+            if same {
+                a.text = a.text.meet(&b.text);
+            }
+            same
+        });
     }
 
     /// Adds a situation, if there is room; whether that changes the state, `None`: no room.
     pub(crate) fn add(&mut self, situation: &Situation) -> Option<bool> {
-        let at = match self.all.binary_search(situation) {
-            Ok(_) => return Some(false),
+        let at = match self.all.binary_search_by(|s| (s.status, &s.values).cmp(&(situation.status, &situation.values)))
+        {
+            Ok(at) => {
+                let same = self.all.get_mut(at)?;
+                let both = same.text.meet(&situation.text);
+                let changed = same.text != both;
+                same.text = both;
+                return Some(changed);
+            }
             Err(at) => at,
         };
-        if at.checked_sub(1).and_then(|n| self.all.get(n)).is_some_and(|s| s.is_like(situation)) {
-            return Some(false);
-        }
-        if let Some(same) = self.all.get_mut(at).filter(|s| s.is_like(situation)) {
-            same.text = false;
-            return Some(true);
-        }
         if self.all.len() >= MOST_SITUATIONS {
             return None;
         }

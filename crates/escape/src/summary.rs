@@ -413,7 +413,7 @@ fn touched(cx: &Context, body: &Body, events: &Events) -> Touched {
                 Some(end) => touched.bytes = touched.bytes.max(end),
                 None => touched.open = true,
             },
-            Kind::Extent(bounds, true) => {
+            Kind::Extent(_, bounds, true) => {
                 for (bytes, times) in bounds {
                     let number = cx.constant(bytes);
                     let param = bytes.place().and_then(Place::as_local).filter(|l| l.0 < body.params);
@@ -424,7 +424,7 @@ fn touched(cx: &Context, body: &Body, events: &Events) -> Touched {
                     }
                 }
             }
-            Kind::Extent(_, false) | Kind::Open | Kind::TextCopied(..) => touched.open = true,
+            Kind::Extent(.., false) | Kind::Open | Kind::TextWritten(_) => touched.open = true,
             Kind::Text(_) => touched.text = true,
             _ => {}
         }

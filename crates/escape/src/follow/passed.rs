@@ -2,7 +2,7 @@
 //! summaries of functions, and by what is known of pointers to functions.
 
 use super::*;
-use crate::known::{is_builtin_only, known, Text};
+use crate::known::{is_builtin_only, known, Use};
 use crate::privacy::is_never_written;
 use crate::summary::{Param, Touched};
 
@@ -44,8 +44,9 @@ impl Follow<'_> {
         sink: Sink,
     ) -> Option<Given> {
         let name = call.name;
-        let has_text = out.text && value == Some(Value::At(0));
-        let was_text = std::mem::take(&mut out.text);
+        let at_start = value == Some(Value::At(0));
+        let was_text = std::mem::replace(&mut out.text, Text::Unknown);
+        let has_text = if at_start { was_text.clone() } else { Text::Unknown };
         let mut escapes = |rule: Rule, why: String| {
             if rule.holds() {
                 sink(Event::new(Kind::Escapes, &why, span));
@@ -54,7 +55,7 @@ impl Follow<'_> {
         if let Some(entry) = call.entry {
             // `strdup(p)` reads.
             let reads = matches!(entry.role, Role::Duplicate { text } if text as usize == n);
-            out.text = was_text && reads;
+            out.text = if reads { was_text } else { Text::Unknown };
             sink(if reads { Event::new(Kind::Text(has_text), "", span) } else { Event::open(span) });
             return None;
         }
@@ -96,8 +97,10 @@ impl Follow<'_> {
             for &(m, k) in &fact.calls {
                 self.called_back(call, (m, k), span, sink);
             }
-            out.text = was_text && fact.touched.only_reads_text();
-            self.touched(call, &fact.touched, (value, has_text), span, sink);
+            if fact.touched.only_reads_text() {
+                out.text = was_text;
+            }
+            self.touched(call, n, &fact.touched, (at_start, has_text), span, sink);
             return match (fact.returned && Rule::CalleeReturns.holds(), fact.gives_back) {
                 (false, _) => None,
                 (true, true) => value.map(Given::Is),
@@ -134,27 +137,38 @@ impl Follow<'_> {
             }
             return None;
         };
-        let at_start = value == Some(Value::At(0));
-        let text = crate::known::text(name, n).filter(|text| match text {
-            Text::Formatted(format) => call.args.get(*format as usize).is_some_and(|f| self.reads_strings(call.at, f)),
-            Text::Reads | Text::CopyOf(_) | Text::Printed(_) => true,
+        let string = crate::known::string(name, n).filter(|string| match string {
+            Use::Formatted(format) => call.args.get(*format as usize).is_some_and(|f| self.reads_strings(call.at, f)),
+            Use::Reads | Use::Written | Use::Appended | Use::Printed(_) => true,
         });
-        match text {
-            Some(Text::Reads | Text::Formatted(_)) => {
+        let at = call.at;
+        let empty = if at_start { Text::Written(vec![]) } else { Text::Unknown };
+        match string {
+            Some(Use::Reads | Use::Formatted(_)) => {
                 out.text = was_text;
                 sink(Event::new(Kind::Text(has_text), "", span));
             }
-            Some(Text::CopyOf(m)) => {
-                out.text = at_start;
-                let from = call.args.get(m as usize).cloned();
-                sink(from.map_or(Event::open(span), |from| Event::new(Kind::TextCopied(from, at_start), "", span)));
+            Some(Use::Written) => {
+                out.text = empty.clone().longer(at);
+                sink(Event::new(Kind::TextWritten(empty), "", span));
             }
-            Some(Text::Printed(m)) => {
-                out.text = at_start && call.args.get(m as usize).is_some_and(|a| self.is_positive(a));
+            Some(Use::Appended) => {
+                out.text = has_text.clone().longer(at);
+                sink(Event::new(Kind::TextWritten(has_text), "", span));
+            }
+            Some(Use::Printed(m)) => {
+                if call.args.get(m as usize).is_some_and(|a| self.is_positive(a)) {
+                    out.text = empty.longer(at);
+                }
                 sink(Event::bounded(facts, n, call.args, value, span));
             }
             None => {
-                out.text = was_text && (crate::known::only_reads(name, n) || !Rule::TextKept.holds());
+                if crate::known::only_reads(name, n) || !Rule::TextKept.holds() {
+                    out.text = was_text;
+                } else if crate::known::copies_bytes(name, n) {
+                    // The zero may be anywhere in the object.
+                    out.text = Text::Copied(vec![at]);
+                }
                 sink(Event::bounded(facts, n, call.args, value, span));
             }
         }
@@ -224,7 +238,7 @@ impl Follow<'_> {
         if !is_object(out.get(cell)) {
             return out.set(cell, None);
         }
-        out.text = false;
+        out.text = Text::Unknown;
         if out.status == Status::Live {
             sink(Event::open(span));
             sink(Event::new(Kind::Cast(summary.params.get(n).map_or(1, |p| p.inner_align)), "", span));
@@ -235,22 +249,23 @@ impl Follow<'_> {
     fn touched(
         &self,
         call: &Passed,
+        n: usize,
         touched: &Touched,
-        (value, has_text): (Option<Value>, bool),
+        (at_start, has_text): (bool, Text),
         span: Span,
         sink: Sink,
     ) {
         if touched.open && Rule::CalleeOpen.holds() {
             return sink(Event::open(span));
         }
-        let at_start = value == Some(Value::At(0));
+        let Some(pointer) = call.args.get(n) else { return sink(Event::open(span)) };
         if touched.bytes > 0 && Rule::FirstBytes.holds() {
             let bytes = Operand::Const(Const::Int(i128::from(touched.bytes), self.cx.program.types.common.ulong));
-            sink(Event::first_bytes(bytes, at_start, span));
+            sink(Event::first_bytes(pointer, bytes, at_start, span));
         }
         for &m in &touched.lengths {
             match call.args.get(m as usize) {
-                Some(length) => sink(Event::first_bytes(length.clone(), at_start, span)),
+                Some(length) => sink(Event::first_bytes(pointer, length.clone(), at_start, span)),
                 None => sink(Event::open(span)),
             }
         }
