@@ -3,7 +3,6 @@
 use crate::verdict::key;
 use mir::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
-use typing::tree::{ConstAddr, ConstInit};
 
 /// The call graph, by key of functions.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +28,7 @@ pub fn collect(program: &Program, unit: usize, edges: &mut Edges) {
         });
     }
     for global in &program.globals {
-        in_init(global.init.as_ref(), &mut |f| {
+        escape::tables::in_init(global.init.as_ref(), &mut |f| {
             edges.addressed.insert(key(program, unit, f));
         });
     }
@@ -53,19 +52,6 @@ fn for_each_address(body: &Body, see: &mut dyn FnMut(&typing::tree::FuncRef)) {
         if let Some(o) = block.term.kind.returned() {
             operand(o);
         }
-    }
-}
-
-fn in_init(init: Option<&ConstInit>, see: &mut dyn FnMut(&typing::tree::FuncRef)) {
-    match init {
-        Some(
-            ConstInit::Addr(ConstAddr::Func(f), _)
-            | ConstInit::Fat(ConstAddr::Func(f), ..)
-            | ConstInit::TypedVoid(ConstAddr::Func(f), ..),
-        ) => see(f),
-        Some(ConstInit::Aggregate(parts)) => parts.iter().for_each(|(_, part)| in_init(Some(part), see)),
-        Some(ConstInit::Tagged(_, part)) => in_init(Some(part), see),
-        _ => {}
     }
 }
 

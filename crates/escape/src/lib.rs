@@ -19,3 +19,4 @@ pub mod rules;
 pub mod sites;
 pub mod situation;
 pub mod summary;
+pub mod tables;

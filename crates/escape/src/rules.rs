@@ -122,6 +122,7 @@ rules! {
     CopiedEnd "copied-end" "A copy of bytes is a string if it copies the end of one.",
     LengthLasts "length-lasts" "A length that was taken anew is not that of the size.",
     OwnText "own-text" "A write changes strings unless it goes to the object.",
+    Table "table" "A call through a table of functions may be of any of them.",
     Replaced "replaced" "A function that the linker may replace may return anything.",
     ResultsFixed "results-fixed" "Results of recursive functions are computed until nothing changes.",
     ParametersFixed "parameters-fixed" "What recursion passes is followed until nothing changes.",

@@ -258,6 +258,11 @@ pub fn summarise(program: &Program, table: &Table, externals: &Externals, all: &
 fn input(cx: &Context, body: &Body) -> u64 {
     let mut hasher = rustc_hash::FxHasher::default();
     for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+        stmt_places(&stmt.kind, &mut |place, _| {
+            crate::tables::each_function(cx.program, place, &mut |f| {
+                cx.summary(&Callee::Direct(f.clone())).hash(&mut hasher);
+            });
+        });
         if let Some(Call { callee, args, .. }) = stmt.kind.as_call() {
             cx.summary(callee).hash(&mut hasher);
             // Comparisons that qsort calls.

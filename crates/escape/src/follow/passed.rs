@@ -21,6 +21,8 @@ enum Called {
     Function(typing::tree::FuncRef),
     /// What arrives in this parameter.
     Param(u32),
+    /// One of these.
+    Table(Vec<typing::tree::FuncRef>),
 }
 
 /// A call to which the object is passed.
@@ -72,6 +74,7 @@ impl Follow<'_> {
                     sink(Event::open(span));
                     return Some(Given::MayBe(Value::Inside));
                 }
+                Some(Called::Table(all)) => return self.passed_to_any(n, &all, span, sink),
                 Some(Called::Param(_)) | None => {}
             }
         }
@@ -176,6 +179,27 @@ impl Follow<'_> {
             Some(m) if m as usize == n && Rule::KnownReturns.holds() => Some(facts.given(name, value)),
             _ => None,
         }
+    }
+
+    /// The object is argument `n` of a call of one of these functions: none of them may keep or
+    /// release it.
+    fn passed_to_any(&self, n: usize, all: &[typing::tree::FuncRef], span: Span, sink: Sink) -> Option<Given> {
+        let seen = if Rule::Table.holds() { all.len() } else { 1 };
+        let mut returned = false;
+        for func in all.iter().take(seen) {
+            let fact = self.cx.summary(&Callee::Direct(func.clone())).and_then(|s| s.params.get(n));
+            let looks = |p: &&Param| p.kept.is_none() && p.frees == Frees::Never && p.calls.is_empty();
+            let Some(fact) = fact.filter(looks) else {
+                let func = crate::program::symbol(self.cx.program, func).unwrap_or_default();
+                let why = format!("the table of functions leads to `{func}`, which may keep or free it");
+                sink(Event::new(Kind::Escapes, &why, span));
+                return None;
+            };
+            sink(Event::new(Kind::Cast(fact.align), "", span));
+            returned |= fact.returned;
+        }
+        sink(Event::open(span));
+        returned.then_some(Given::MayBe(Value::Inside))
     }
 
     /// `strtol(p, end, base)`: without an end it only reads.
@@ -284,7 +308,7 @@ impl Follow<'_> {
             Some(Called::Function(func)) => {
                 self.cx.summary(&Callee::Direct(func)).and_then(|s| s.params.get(k as usize))
             }
-            Some(Called::Param(_)) | None => None,
+            Some(Called::Param(_) | Called::Table(_)) | None => None,
         };
         let looks = |p: &&Param| p.kept.is_none() && p.frees == Frees::Never && p.calls.is_empty();
         match fact.filter(|p| looks(p) || !Rule::Callback.holds()) {
@@ -300,6 +324,9 @@ impl Follow<'_> {
     fn called(&self, at: Point, operand: &Operand) -> Option<Called> {
         match self.before(at, operand)? {
             Operand::Const(Const::Func(func)) => Some(Called::Function(func)),
+            Operand::Copy(place) | Operand::Move(place) if matches!(place.base, PlaceBase::Global(_)) => {
+                crate::tables::functions(self.cx.program, &place).map(Called::Table)
+            }
             Operand::Copy(place) | Operand::Move(place) => {
                 let param = place.as_local().filter(|l| l.0 < self.body.params)?;
                 is_never_written(self.body, param).then_some(Called::Param(param.0))

@@ -64,6 +64,10 @@ static void keep_list(va_list list) { keep(va_arg(list, char *)); }
 static void keep_rest_deep(int n, ...) { va_list list; va_start(list, n); keep_list(list); va_end(list); }
 static void put_pair(struct pair *p, int n) { p->a = n; p->b = n * 3; }
 static void clear(char *p, size_t n) { memset(p, 0, n); }
+static int (*const looking[])(char *, int) = { mix_first, mix_first, NULL };
+static int (*const not_only_looking[])(char *, int) = { mix_first, keep_called };
+static int least(int a, int b) { return a < b ? a : b; }
+static int grown(int n) { return n <= 0 ? 9 : least(grown(n - 1) + 3, 30); }
 "#;
 
 /// One program.
@@ -123,8 +127,11 @@ fn good(random: &mut Random, text: &mut String, name: &str) {
         "free(p), p = NULL;",
         "if (p != NULL) free(p); else r = 1;",
     ]);
+    if random.chance(12) {
+        return sized(random, text, name);
+    }
     let _ = writeln!(text, "static long {name}(int n) {{\n    long r = 0;\n    size_t m = (size_t)(n + 2) * 5;");
-    match random.below(28) {
+    match random.below(30) {
         0 => {
             let _ = writeln!(
                 text,
@@ -291,6 +298,26 @@ fn good(random: &mut Random, text: &mut String, name: &str) {
                 "    char *p = malloc(m + 1); // good\n    if (!p) return -1;\n    clear(p, m);\n    p[m] = 'e';\n    r = sum(p, m + 1);\n    {release}"
             );
         }
+        27 => {
+            let _ = writeln!(
+                text,
+                "    const char *s = n & 1 ? \"short\" : \"a text that is longer than many\";\n    const char *t = n & 2 ? \"\" : \"more of it\";\n    size_t k = strlen(s), h = strlen(t);\n    char *p = malloc({}); // good\n    if (!p) return -1;\n    {}\n    r = sum(p, strlen(p) + 1);\n    {release}",
+                random.pick(&["k + h + 2", "strlen(s) + strlen(t) + 2", "2 + h + k", "h + (k + 2)"]),
+                random.pick(&[
+                    "strcpy(p, s); strcat(p, \"/\"); strcat(p, t);",
+                    "sprintf(p, \"%s/%s\", s, t);",
+                    "memcpy(p, s, k); p[k] = '/'; memcpy(p + k + 1, t, h + 1);",
+                    "memcpy(p, t, h); p[h] = 0; strcat(p, s);",
+                    "strcpy(p, t); memcpy(p + h, s, k + 1);",
+                ])
+            );
+        }
+        28 => {
+            let _ = writeln!(
+                text,
+                "    char *p = {call}; // good\n    if (!p) return -1;\n    {use_it}\n    r = r * 5 + looking[n & 1](p, n);\n    {release}"
+            );
+        }
         _ => {
             let _ = writeln!(
                 text,
@@ -300,6 +327,24 @@ fn good(random: &mut Random, text: &mut String, name: &str) {
         }
     }
     let _ = writeln!(text, "    return r;\n}}");
+}
+
+/// Functions that pass a size on, over recursion, or get it from one.
+fn sized(random: &mut Random, text: &mut String, name: &str) {
+    let next = *random.pick(&["size", "size - 3", "size + 4", "least(size + 2, 40)", "grown(deep)"]);
+    let first = *random.pick(&["24", "n & 15", "least(n, 20)", "grown(n)", "n + 20"]);
+    let _ = writeln!(
+        text,
+        "static long {name}_scratch(int size, int n) {{\n    if (size <= 0) return 3;\n    char *p = malloc(size); // good\n    \
+         if (!p) return -1;\n    {}\n    long r = p[size - 1];\n    free(p);\n    return r;\n}}",
+        random.pick(&["memset(p, n, size);", "for (int i = 0; i < size; i++) p[i] = (char)(i * n);", "fill(p, size, n);"])
+    );
+    let _ = writeln!(
+        text,
+        "static long {name}_deep(int size, int deep) {{\n    long r = {name}_scratch(size, deep);\n    \
+         return deep > 0 ? r * 3 + {name}_deep({next}, deep - 1) : r;\n}}"
+    );
+    let _ = writeln!(text, "static long {name}(int n) {{\n    return {name}_deep({first}, n & 7) & 0xffffff;\n}}");
 }
 
 /// Statements that use `p`, of which so many bytes may be touched.
@@ -324,7 +369,7 @@ fn uses(random: &mut Random, room: &str) -> String {
 fn bad(random: &mut Random, text: &mut String, name: &str) {
     let size = *random.pick(&["8", "16", "sizeof(struct pair)", "(size_t)(n & 7) + 8"]);
     let make = format!("malloc({size})");
-    let body = match random.below(52) {
+    let body = match random.below(53) {
         0 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    keep(p);\n    return p[0];"),
         1 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    keep_deep(p, 3);\n    free(p);\n    return 1;"),
         2 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    if (n & 1) return 2;\n    free(p);\n    return 1;"),
@@ -377,6 +422,7 @@ fn bad(random: &mut Random, text: &mut String, name: &str) {
         47 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    return apply_deep(p, n, 2, n & 1 ? free_called : mix_first);"),
         48 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    return apply_other(p, n, mix_first);"),
         49 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    keep_rest_deep(1, p);\n    return p[0];"),
+        51 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    p[0] = (char)n;\n    return not_only_looking[n & 1](p, n);"),
         50 => format!("char *p = {make}; // bad\n    if (!p) return -1;\n    char *end = p;\n    char **where = &end;\n    **where = (char)n;\n    keep(*where);\n    return n;"),
         _ => format!("char *p = NULL;\n    for (int i = 0; i < 2; i++) {{\n        char *q = {make}; // bad\n        if (!q) abort();\n        q[0] = (char)(n + i);\n        if (p) {{ q[1] = p[0]; kept[1] = p; }}\n        p = q;\n    }}\n    long r = p[0];\n    return r;"),
     };
