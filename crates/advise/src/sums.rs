@@ -270,10 +270,10 @@ impl Proof<'_> {
     fn ended(&self, at: Point) -> Option<Sum> {
         let stmt = self.terms.body.blocks.get(at.block.0 as usize)?.stmts.get(at.stmt)?;
         let (place, _) = stmt.kind.as_assign()?;
-        let base = match place.proj.as_slice() {
-            [Proj::Deref] => Operand::Copy(Place { base: place.base, proj: vec![] }),
-            _ => return None,
-        };
+        if place.proj != [Proj::Deref] {
+            return None;
+        }
+        let base = Operand::Copy(Place { base: place.base, proj: vec![] });
         self.offset(at, &base)
     }
 

@@ -21,22 +21,20 @@ pub fn functions(program: &Program, place: &Place) -> Option<Vec<FuncRef>> {
     let mut parts = vec![global.init.as_ref()?];
     for step in &place.proj {
         let mut inner = vec![];
-        match (step, program.types.kind(ty.ty)) {
-            (Proj::Field(n), TyKind::Record(record)) => {
-                let record = program.types.record(*record);
-                let field = record.fields.as_ref()?.get(*n as usize).filter(|_| record.kind == RecordKind::Struct)?;
-                ty = field.ty;
-                for part in parts {
-                    inner.extend(elements(part)?.iter().filter(|(at, _)| *at == u64::from(*n)).map(|(_, part)| part));
-                }
+        if let Some(n) = step.as_field() {
+            let record = program.types.record(program.types.as_record(ty.ty)?);
+            let field = record.fields.as_ref()?.get(n as usize).filter(|_| record.kind == RecordKind::Struct)?;
+            ty = field.ty;
+            for part in parts {
+                inner.extend(elements(part)?.iter().filter(|(at, _)| *at == u64::from(n)).map(|(_, part)| part));
             }
-            (Proj::Index(_), TyKind::Array { elem, .. }) => {
-                ty = *elem;
-                for part in parts {
-                    inner.extend(elements(part)?.iter().map(|(_, part)| part));
-                }
+        } else {
+            step.index()?;
+            let TyKind::Array { elem, .. } = program.types.kind(ty.ty) else { return None };
+            ty = *elem;
+            for part in parts {
+                inner.extend(elements(part)?.iter().map(|(_, part)| part));
             }
-            _ => return None,
         }
         parts = inner;
     }
