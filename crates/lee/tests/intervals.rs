@@ -16,6 +16,7 @@ use mir::cfg::Cfg;
 use mir::ir::*;
 use rng::Random;
 use std::fmt::Write;
+use std::path::PathBuf;
 use typing::types::Ty;
 
 /// Programs.
@@ -27,7 +28,7 @@ const FUNCTIONS: i64 = 5;
 struct Text(String);
 
 impl Preprocessor for Text {
-    fn preprocess(&self, _: &Source, _: Option<&str>, _: bool) -> std::io::Result<Result<Vec<u8>, String>> {
+    fn preprocess(&self, _: &Source, _: &[(PathBuf, String)], _: bool) -> std::io::Result<Result<Vec<u8>, String>> {
         Ok(Ok(self.0.clone().into_bytes()))
     }
 }
