@@ -58,7 +58,7 @@ fn canonical(types: &TypeStore, ty: Ty, deep: bool) -> String {
 
 /// FNV-1a on 128 bits, folded to 64: stable, and far from a collision for any number of types that
 /// a program has.
-fn hash(bytes: &[u8]) -> u64 {
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
     let mut state: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     for &byte in bytes {
         state ^= u128::from(byte);

@@ -21,6 +21,7 @@ mod foreign;
 mod globals;
 mod header;
 mod inits;
+mod layout_notes;
 mod layouts;
 mod lines;
 mod link;

@@ -72,14 +72,14 @@ fn write_asm(out: &mut String, lines: &[String]) {
 }
 
 /// Adds a line to the notes.
-fn write_note(out: &mut String, note: &str) {
+pub(crate) fn write_note(out: &mut String, note: &str) {
     // Quoted twice: for the assembler, and for C around it.
     let text = escape(note.as_bytes());
     write_asm(out, &[NOTES.into(), format!(".ascii \"{text}\""), ".popsection".into()]);
 }
 
 /// `FILE:LINE`
-fn place(unit: &mut Unit, span: Span) -> String {
+pub(crate) fn place(unit: &mut Unit, span: Span) -> String {
     let at = unit.locator.at(span);
     let file = at.and_then(|at| unit.locator.files.get(at.file as usize).cloned()).unwrap_or_default();
     format!("{file}:{}", at.map_or(0, |at| at.line))

@@ -8,7 +8,7 @@ use crate::lines::{At, Lines, Locator};
 use crate::names::{escape, is_builtin, is_free_in_plain, is_identifier, is_reserved, sanitize, NameSet};
 use crate::prelude::{Helper, DELTA, PLAIN, PRAGMAS};
 use crate::reach::{self, Reach};
-use crate::{bodies, globals, layouts, link, records, Options};
+use crate::{bodies, globals, layout_notes, layouts, link, records, Options};
 use mir::ir::{Body, Program};
 use rustc_hash::FxHashMap;
 use source::{SourceMap, Span, Symbol};
@@ -191,7 +191,8 @@ impl<'a> Unit<'a> {
         let large = if no_table { String::new() } else { globals::large(&mut self) };
         let hooks = bodies::hooks(&mut self);
         let start = bodies::start(&self);
-        let markers = if self.options.plain { String::new() } else { link::markers(&mut self) };
+        let mut markers = if self.options.plain { String::new() } else { link::markers(&mut self) };
+        markers.push_str(&layout_notes::notes(&mut self));
         let types = records::definitions(&mut self.c, &mut self.idents);
         let layouts = if self.options.plain { records::layouts(&mut self.c) } else { String::new() };
         let mut out = String::new();

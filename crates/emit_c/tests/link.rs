@@ -135,7 +135,9 @@ fn notes_name_types_and_places() {
     let (errors, status) = support::run(Command::new("objcopy").args(dump).current_dir(&dir));
     assert_eq!(status, Some(0), "{errors}");
     let notes = std::fs::read_to_string(dir.join("notes")).unwrap();
-    let fields: Vec<&str> = notes.trim_end().split('\t').collect();
+    let (digest, layout) = notes.split_once('\n').unwrap();
+    assert_eq!(layout, "lay\tadd\tref\tlee\ti4|fat|i4\tint (int *fat @heap, int)\ttest.mir:1\t\n");
+    let fields: Vec<&str> = digest.split('\t').collect();
     assert_eq!(fields.len(), 5, "{notes}");
     assert_eq!((fields[0], fields[1]), ("ref", "add"));
     let program = mir::parse::program(&user).unwrap();

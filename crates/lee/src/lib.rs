@@ -13,6 +13,7 @@ pub mod hash;
 pub mod help;
 pub mod home;
 pub mod interpret;
+pub mod layouts;
 pub mod link;
 pub mod mismatch;
 pub mod object;

@@ -2,7 +2,7 @@
 
 use crate::failure::{reason, Failure, Outcome};
 use crate::session::Session;
-use crate::{mismatch, report, runtime};
+use crate::{layouts, mismatch, report, runtime};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -28,6 +28,11 @@ pub fn link(session: &Session, words: &[OsString], made: &[Made]) -> Outcome<()>
         let run = command.args(words).args(more).env("LC_ALL", "C").output();
         run.map_err(|e| Failure::error(format!("cannot run '{}': {}", session.compiler.name(), reason(&e))))
     };
+    let differences = layouts::differences(session, words);
+    if !differences.is_empty() {
+        report::note(&differences);
+        return Err(Failure::reported());
+    }
     let mut out = run(&[])?;
     // Atomic objects of 16 bytes need a library of the compiler's, which no other program has to
     // have.

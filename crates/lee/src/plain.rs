@@ -17,6 +17,8 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use typing::codes::LEFT_OUT;
+use typing::left_out;
 
 /// Which way `.c` files take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -75,7 +77,7 @@ pub fn compile(session: &Session, job: &Job) -> Outcome<()> {
         return fall_back(session, job, 0, &why);
     }
     let look = if job.second_look { Some(start_look(session, job)?) } else { None };
-    let (plain, map, sink) = ours(session, job)?;
+    let (plain, map, mut sink) = ours(session, job)?;
     if let Some(look) = look {
         let said = finished(look)?;
         report::note(&String::from_utf8_lossy(&said.stderr));
@@ -85,6 +87,14 @@ pub fn compile(session: &Session, job: &Job) -> Outcome<()> {
     }
     let c = match plain.c {
         Some(c) => c,
+        None if map.text.contains(left_out::FAT) => {
+            let why = plain.problem.unwrap_or_else(|| first_error(&map, &sink));
+            sink.all.retain(|d| d.code == LEFT_OUT);
+            if report::diagnostics(&session.options, &map, &sink)? {
+                return Err(Failure::reported());
+            }
+            return Err(uses_fat(job, &why));
+        }
         None => {
             if job.through == Through::Only {
                 report::diagnostics(&session.options, &map, &sink)?;
@@ -167,8 +177,20 @@ fn assemble(session: &Session, job: &Job, c: &str) -> Outcome<Option<String>> {
     Ok((!said.status.success()).then_some(text))
 }
 
+/// The C compiler knows nothing of words that make a pointer three words long.
+fn uses_fat(job: &Job, why: &str) -> Failure {
+    let file = job.file.display();
+    Failure::error(format!(
+        "{file}: it includes declarations with `fat`, which the C compiler would read as one word, and needs the C compiler: {why}"
+    ))
+}
+
 /// The C compiler does it, with a note.
 fn fall_back(session: &Session, job: &Job, functions: usize, why: &str) -> Outcome<()> {
+    let text = session.preprocess_c(job.file, job.flags, &[], &mut Sink::default())?.text;
+    if text.contains(left_out::FAT) {
+        return Err(uses_fat(job, why));
+    }
     if job.through == Through::Only {
         return Err(Failure::error(format!("{}: {why}", job.file.display())));
     }

@@ -208,7 +208,8 @@ impl Session {
             Family::Gcc => "-fno-diagnostics-show-caret",
             Family::Clang => "-fno-caret-diagnostics",
         };
-        let user = dependencies.iter().chain(&self.options.preprocessor).cloned();
+        let headers = if dialect(file) == Dialect::C { self.headers_for_c().to_vec() } else { vec![] };
+        let user = dependencies.iter().chain(&self.options.preprocessor).cloned().chain(headers);
         let request = Request {
             file: file.to_path_buf(),
             dialect: dialect(file),

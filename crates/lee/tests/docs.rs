@@ -218,7 +218,7 @@ fn blocks(page: &str) -> Result<Vec<Block>, String> {
             ("c", "run") => Some(Kind::run(0)),
             ("lee" | "c", "accept") => Some(Kind::Accept),
             ("lee", "warn") => Some(Kind::Warn(codes)),
-            ("lee", "reject") => Some(Kind::Reject(codes)),
+            ("lee" | "c", "reject") => Some(Kind::Reject(codes)),
             ("lee", "run") => match arguments.as_slice() {
                 [] => Some(Kind::run(0)),
                 [word, status] if word == "status" => {

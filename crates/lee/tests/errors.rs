@@ -41,12 +41,14 @@ fn page(id: &str, title: &str) -> Result<(), String> {
     let mut rejected = blocks(&text, "```lee reject");
     rejected.extend(option.map_or(vec![], |option| blocks(&text, &format!("```lee reject {option}"))));
     let accepted = blocks(&text, "```lee accept");
+    let mut rejected: Vec<(&str, String)> = rejected.into_iter().map(|program| ("lee", program)).collect();
+    rejected.extend(blocks(&text, "```c reject").into_iter().map(|program| ("c", program)));
     if rejected.is_empty() || accepted.is_empty() {
         return Err("a '```lee reject' and a '```lee accept' block are wanted".to_string());
     }
     let folder = fresh(&format!("page-{id}"));
-    for (number, program) in rejected.iter().enumerate() {
-        let name = format!("reject{number}.lee");
+    for (number, (language, program)) in rejected.iter().enumerate() {
+        let name = format!("reject{number}.{language}");
         fs::write(folder.join(&name), program).map_err(|e| e.to_string())?;
         let ran =
             lee_in(&folder, &[&["check", "--message-format", "json"], flags.as_slice(), &[name.as_str()]].concat());

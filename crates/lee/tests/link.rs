@@ -106,6 +106,113 @@ fn memory_of_c_in_processes() {
     }
 }
 
+const BUFFER_H: &str = "#include <lee/compat.h>\nstruct buf { char *fat data; int used; };\n\
+    void fill(struct buf *b);\nint get(struct buf *b, int i);\nint first(const char *fat text);\n";
+const BUFFER: &str = "#include \"buffer.h\"\n#include <stdlib.h>\n\
+    void fill(struct buf *b) { b->data = malloc(4); b->used = 4; b->data[2] = 'x'; }\n\
+    int get(struct buf *b, int i) { return b->data[i]; }\nint first(const char *fat text) { return text[0]; }\n";
+
+/// A folder with these files.
+fn folder_of(name: &str, files: &[(&str, &str)]) -> PathBuf {
+    let folder = fresh(name);
+    for (file, text) in files {
+        fs::write(folder.join(file), text).expect("written");
+    }
+    folder
+}
+
+/// `<lee/compat.h>` leaves `fat` to what reads C, so a struct has its layout there, and a use of
+/// what C cannot make or read is refused at its line.
+#[test]
+fn c_knows_what_it_leaves_out() {
+    let passes = "#include \"buffer.h\"\nint main(void) {\n    struct buf b = {0}, c;\n    fill(&b);\n    c = b;\n\
+        \x20   return get(&c, 2) + c.used + (int)sizeof c;\n}\n";
+    let folder = folder_of("link-left-out", &[("buffer.h", BUFFER_H), ("buffer.lee", BUFFER), ("main.c", passes)]);
+    for words in [&["build"][..], &["build", "--release"], &["cc", "-O1"]] {
+        lee_in(&folder, &[words, &["-o", "program", "main.c", "buffer.lee"]].concat()).expect(0);
+        run(&mut Command::new(folder.join("program"))).expect(i32::from(b'x') + 4 + 32);
+    }
+    let uses = [
+        ("int f(struct buf *b) { return b->data[0]; }", 2, "a `char *fat` is three words"),
+        ("void f(struct buf *b, char *p) { b->data = p; }", 2, "a `char *fat` is three words"),
+        ("void f(char *p) { struct buf b = { p, 1 }; get(&b, 0); }", 2, "a `char *fat` is three words"),
+        ("int f(char *p) { return first(p); }", 2, "a function of type"),
+        ("int (*f(void))() { return (int (*)())first; }", 2, "a function of type"),
+        ("int first(const char *fat text) { return 0; }", 2, "a function of type"),
+        ("void f(void) { char *fat p; (void)&p; }", 2, "a `char *fat` is three words"),
+        ("char *fat all[2];\nvoid *f(void) { return all; }", 3, "elements of three words"),
+    ];
+    for (code, line, message) in uses {
+        fs::write(folder.join("use.c"), format!("#include \"buffer.h\"\n{code}\n")).expect("written");
+        for words in [&["cc", "-c"][..], &["check"]] {
+            let ran = lee_in(&folder, &[words, &["use.c"]].concat()).expect(1);
+            let place = format!("use.c:{line}:");
+            assert!(ran.err.contains("L0243") && ran.err.contains(&place) && ran.err.contains(message), "{}", ran.err);
+            assert!(ran.err.contains("move use.c to Leeward next"), "{}", ran.err);
+        }
+    }
+    // The C compiler would read one word.
+    let vector = "#include \"buffer.h\"\ntypedef int four __attribute__((vector_size(16)));\nfour sum(four a, four b) { return a + b; }\n";
+    fs::write(folder.join("vector.c"), vector).expect("written");
+    let ran = lee_in(&folder, &["cc", "-c", "vector.c"]).expect(1);
+    let said = "vector.c: it includes declarations with `fat`, which the C compiler would read as one word";
+    assert!(ran.err.contains(said), "{}", ran.err);
+    assert!(!folder.join("vector.o").exists());
+}
+
+/// Between a `.c` and a `.lee` file the layouts of what both name are compared.
+#[test]
+fn c_and_leeward_agree_about_layouts() {
+    let cases = [
+        // In Leeward a `void *` is two words.
+        ("int count(void *p, int n) { int *v = p; return *v + n; }", "int count(void *p, int n);\nint main(void) { int v = 1; return count(&v, 2); }", "layout of `count`"),
+        ("struct box { char *fat data; int n; };\nint size(struct box *b) { return b->n; }", "struct box { char *data; int n; };\nint size(struct box *);\nint main(void) { struct box b = { 0, 3 }; return size(&b); }", "layout of `box`"),
+        // Behind a pointer in a struct that agrees.
+        ("struct in { void *p; };\nstruct out { struct in *in; };\nint is(struct out *o) { return o->in != nullptr; }", "struct in { void *p; };\nstruct out { struct in *in; };\nint is(struct out *);\nint main(void) { struct in i; struct out o = { &i }; return is(&o); }", "layout of `in`"),
+        // What a foreign declaration says of C.
+        ("extern \"C\" long twice(int);\nint main(void) { return (int)unsafe(twice(2)); }", "int twice(int n) { return 2 * n; }", "layout of `twice`"),
+        ("int sum(long a, long b) { return (int)(a + b); }", "int sum(int, int);\nint main(void) { return sum(1, 2); }", "layout of `sum`"),
+        ("int call(int (*f)(void *), int n) { return n; }", "int call(int (*)(void *), int);\nint f(void *p) { return p != 0; }\nint main(void) { return call(f, 2); }", "layout of `call`"),
+    ];
+    for (number, (lee, c, message)) in cases.iter().enumerate() {
+        let folder = folder_of(&format!("link-layout-{number}"), &[("one.lee", lee), ("two.c", c)]);
+        for words in [&["build"][..], &["cc"]] {
+            let ran = lee_in(&folder, &[words, &["-o", "program", "one.lee", "two.c"]].concat()).expect(1);
+            let said = ran.err.contains(message) && ran.err.contains("one.lee:") && ran.err.contains("two.c:");
+            assert!(said, "{number}: {}", ran.err);
+        }
+        assert!(!folder.join("program").exists());
+    }
+}
+
+/// What C converts as it likes, what files of C say of each other, and members of an archive that
+/// are not linked, are left alone.
+#[test]
+fn what_c_leaves_open_links() {
+    let lee = "enum kind { A, B };\nextern \"C\" int user(void *p, enum kind k);\n\
+        int add(unsigned char *counted_by(n) p, unsigned n) { return n > 0 ? p[0] : 0; }\n\
+        int table[] = { 1, 2 };\nint none(void) { return 0; }\nstatic inline int own(void *p) { return p != nullptr; }\n";
+    let c = "struct node;\nint add(char *p, int n);\nextern int table[];\nint none();\nint other(int);\n\
+        int main(void) { char c = 1; return add(&c, 1) + table[1] + none() + other(3); }\n";
+    // Private to each file.
+    let other = "struct node { int a; };\nint add(void *, unsigned);\nlong extra(int);\n\
+        int other(int n) { struct node node = { n }; return node.a; }\n";
+    let extra = "int extra(int n) { return n; }\nint none(int, int);\nint useless(void) { return none(1, 2); }\n";
+    let folder = folder_of("link-open", &[("one.lee", lee), ("two.c", c), ("three.c", other), ("four.c", extra)]);
+    lee_in(&folder, &["cc", "-c", "one.lee", "two.c", "three.c", "four.c"]).expect(0);
+    lee_in(&folder, &["cc", "-o", "program", "one.o", "two.o", "three.o"]).expect(0);
+    run(&mut Command::new(folder.join("program"))).expect(6);
+    if tools::skipped_without("ar", "what_c_leaves_open_links") {
+        return;
+    }
+    run(Command::new("ar").args(["rc", "four.a", "four.o"]).current_dir(&folder)).expect(0);
+    lee_in(&folder, &["cc", "-o", "program", "one.o", "two.o", "three.o", "four.a"]).expect(0);
+    let all =
+        ["cc", "-o", "program", "one.o", "two.o", "three.o", "-Wl,--whole-archive", "four.a", "-Wl,--no-whole-archive"];
+    let ran = lee_in(&folder, &all).expect(1);
+    assert!(ran.err.contains("layout of `none`"), "{}", ran.err);
+}
+
 #[test]
 fn by_make() {
     if tools::skipped_without("make", "by_make") {

@@ -82,6 +82,8 @@ pub fn arguments(request: &Request) -> Vec<OsString> {
             }
         }
         Dialect::C => {
+            // `<lee/compat.h>` keeps Leeward's words.
+            all.push("-D__LEEWARD_READS_C__=1".into());
             if !request.user.iter().any(is_standard) {
                 all.push("-std=gnu17".into());
             }

@@ -41,8 +41,8 @@ fn leeward_is_strict_c23_with_posix_names() {
 #[test]
 fn plain_c_has_the_standard_that_the_user_gives() {
     let joined = |user: &[&str]| arguments(&request(Dialect::C, "a.c", user)).join(&OsString::from(" "));
-    assert_eq!(joined(&["-DX"]), "-E -std=gnu17 -DX -x c a.c");
-    assert_eq!(joined(&["-std=c99"]), "-E -std=c99 -x c a.c");
+    assert_eq!(joined(&["-DX"]), "-E -D__LEEWARD_READS_C__=1 -std=gnu17 -DX -x c a.c");
+    assert_eq!(joined(&["-std=c99"]), "-E -D__LEEWARD_READS_C__=1 -std=c99 -x c a.c");
 }
 
 #[test]

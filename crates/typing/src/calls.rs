@@ -76,6 +76,10 @@ impl Checker<'_> {
         let function = &mut self.program.functions[id.0 as usize];
         function.used = true;
         let (ty, trust, name, generic) = (function.ty, function.trust, function.name, function.type_params);
+        if self.refuse_left_out(ty, at) {
+            return self.error_node(span);
+        }
+        let function = &self.program.functions[id.0 as usize];
         if function.is_process {
             args.iter().for_each(|arg| drop(self.value(arg)));
             return self.refuse_process_name(name, at);

@@ -51,5 +51,6 @@ codes! {
     CONTRACT = "L0240" "a contract that breaks a rule";
     CHANNEL = "L0241" "a message or an endpoint used in a way that its contract does not allow";
     EXCHANGE = "L0242" "a block of the exchange heap used as only its owner may";
+    LEFT_OUT = "L0243" "a pointer of Leeward of which C knows one word";
     SUSPICIOUS = "L0233" "legal, but probably not what was meant";
 }

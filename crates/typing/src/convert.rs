@@ -454,6 +454,9 @@ impl Checker<'_> {
             );
             return self.error_node(span);
         }
+        if self.options.plain_c && !self.is_null_constant(&e) && self.refuse_left_out(to, span) {
+            return self.error_node(span);
+        }
         if self.program.types.same_modulo_regions(from, to)
             && self.program.types.as_pointer(from).is_none_or(|p| p.own != Own::Any)
         {

@@ -806,6 +806,7 @@ impl Checker<'_> {
             declared.ty.ty = self.program.functions[id.0 as usize].ty;
         }
         self.check_ret_complete(&declared, name.span);
+        self.refuse_left_out(declared.ty.ty, name.span);
         // The user cannot fix what is wrong in a system header: the body is left to C.
         // Nobody else has that of a function of Leeward.
         let before = self.sink.all.len();
@@ -871,7 +872,8 @@ pub(crate) fn attribute_texts(specs: &[ast::Attribute], declarator: &[ast::Attri
         .filter(|a| {
             let name = a.name.as_str();
             if plain {
-                !OWN_ATTRIBUTES.contains(&name)
+                // Leeward's words mean nothing to a C compiler.
+                !name.starts_with("lee_") && !OWN_ATTRIBUTES.contains(&name)
             } else {
                 kept.contains(&name)
             }

@@ -39,6 +39,7 @@ impl Checker<'_> {
     pub(crate) fn expr_expecting(&mut self, e: &ast::Expr, expected: Option<Ty>) -> Expr {
         let mark = self.lengths();
         let out = self.expr_of_kind(e, expected);
+        let out = if self.options.plain_c { self.without_left_out(out) } else { out };
         if self.lengths() == mark {
             return out;
         }

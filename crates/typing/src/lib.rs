@@ -33,6 +33,7 @@ mod function;
 mod infer;
 mod init;
 pub mod layout;
+pub mod left_out;
 mod locals;
 mod machine;
 mod names;

@@ -181,6 +181,7 @@ impl Checker<'_> {
         d: &ast::InitDeclarator,
     ) -> Option<Stmt> {
         self.check_redeclared(name);
+        self.refuse_left_out(ty.ty, name.span);
         if d.declarator.asm_label.is_some() && decl.specs.storage == Some(ast::Storage::Register) {
             self.error(codes::DECLARATION, name.span, "a variable in a certain register is not built");
         }

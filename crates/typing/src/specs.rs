@@ -404,6 +404,7 @@ impl Checker<'_> {
                     self.count_expr(e).map_or(Bounds::Thin, Bounds::Counted)
                 }
             }
+            (None, None, None) if self.fat_attribute(&quals.attrs) => Bounds::Fat,
             (None, None, None) => self.default_bounds(target, outermost, result, place),
             // Two kinds of bounds: the parser said so.
             _ => Bounds::Fat,
@@ -657,6 +658,7 @@ impl Checker<'_> {
                         let id = self.types().count(CountExpr::Const(n as i64));
                         Bounds::Counted(id)
                     }
+                    _ if self.options.plain_c => Bounds::Thin,
                     _ => Bounds::Fat,
                 };
                 let ty = self.types().pointer_to(elem, bounds);

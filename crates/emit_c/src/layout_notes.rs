@@ -1,0 +1,255 @@
+//! Notes by which `lee` finds that a `.c` and a `.lee` file do not lay the same thing out alike.
+//!
+//! The digests of `link.rs` hold between `.lee` files and compare all words of a type. Between C
+//! and Leeward only the layout must agree: how many words a pointer has, sizes, fields. C files
+//! do not compare with each other, as with any C compiler, so no symbol can stand for a layout.
+//! Each object of either language has lines in `.lee.types` instead, which `lee` reads when it
+//! links (`crates/lee/src/layouts.rs`):
+//!
+//! ```text
+//! lay TAB SYMBOL TAB def|ref TAB c|lee TAB LAYOUT TAB TYPE TAB FILE:LINE TAB TAG TAG ...
+//! layrec TAB TAG TAB c|lee TAB LAYOUT TAB FIELDS TAB FILE:LINE TAB TAG TAG ...
+//! ```
+//!
+//! The tags are those of the records that the type names, behind pointers too.
+
+use crate::digest::hash;
+use crate::link::{place, write_note};
+use crate::names::is_identifier;
+use crate::unit::Unit;
+use rustc_hash::{FxHashMap, FxHashSet};
+use source::Span;
+use std::fmt::Write;
+use typing::tree::Linkage;
+use typing::types::*;
+
+/// Functions behind pointers are compared as far as their text has this many bytes.
+const MAX_TEXT: usize = 4096;
+
+/// A symbol of the unit that the other language can see.
+struct Seen {
+    symbol: String,
+    ty: Ty,
+    defined: bool,
+    span: Span,
+}
+
+/// The assembly for all symbols.
+pub fn notes(unit: &mut Unit) -> String {
+    let language = if unit.options.plain { "c" } else { "lee" };
+    let mut lines = String::new();
+    let mut layouts = Layouts { types: unit.types, records: FxHashMap::default(), behind: FxHashMap::default() };
+    let mut work = vec![];
+    let mut known = FxHashSet::default();
+    for item in seen(unit) {
+        let tags = records_named(unit.types, item.ty);
+        let word = if item.defined { "def" } else { "ref" };
+        let text = layouts.symbol(item.ty);
+        let shown = shown(unit, unit.types.show(item.ty));
+        let names = tag_list(unit, &tags);
+        let place = place(unit, item.span);
+        write_note(
+            &mut lines,
+            &format!("lay\t{}\t{word}\t{language}\t{text}\t{shown}\t{place}\t{names}\n", item.symbol),
+        );
+        work.extend(tags);
+    }
+    let mut names = FxHashSet::default();
+    while let Some(id) = work.pop() {
+        if !known.insert(id) {
+            continue;
+        }
+        let types = unit.types;
+        let (Some(tag), Some(digest)) = (tag_of(unit, id), layouts.record(id)) else { continue };
+        let record = types.record(id);
+        let fields = record.fields.iter().flat_map(|fields| fields.iter());
+        let tags: Vec<RecordId> = fields.clone().flat_map(|field| records_named(types, field.ty.ty)).collect();
+        // Two records of one name in different scopes: the first one stands for both.
+        if names.insert(tag) {
+            let shown: Vec<String> =
+                fields.map(|f| types.show_declaration(f.ty, f.name.map_or("", |name| name.as_str()))).collect();
+            let (listed, place) = (tag_list(unit, &tags), place(unit, record.span));
+            let shown = self::shown(unit, shown.join("; "));
+            write_note(&mut lines, &format!("layrec\t{tag}\t{language}\t{digest:016x}\t{shown}\t{place}\t{listed}\n"));
+        }
+        work.extend(tags);
+    }
+    lines
+}
+
+/// External symbols that C and Leeward may both name: not those of the system's headers.
+fn seen(unit: &mut Unit) -> Vec<Seen> {
+    let mut out = vec![];
+    for func in unit.reach.functions.clone() {
+        let Some(function) = unit.program.functions.get(func.func.0 as usize) else { continue };
+        let shared = func.args.is_empty() && function.type_params == 0 && !unit.is_main(&func);
+        // The library's own trusted declarations stand in its headers.
+        if shared && function.linkage == Linkage::External && !unit.map.is_system(function.span.lo) {
+            let symbol = unit.function_name(&func).symbol().to_string();
+            let defined = unit.bodies.contains_key(&func);
+            out.push(Seen { symbol, ty: function.ty, defined, span: function.span });
+        }
+    }
+    for id in unit.reach.globals.clone() {
+        let Some(global) = unit.program.globals.get(id.0 as usize) else { continue };
+        let shared = global.linkage == Linkage::External && global.owner.is_none();
+        if shared && !unit.map.is_system(global.span.lo) {
+            let symbol = unit.global_name(id).symbol().to_string();
+            let defined = global.init.is_some();
+            out.push(Seen { symbol, ty: global.ty.ty, defined, span: global.span });
+        }
+    }
+    out
+}
+
+/// A type as its language writes it: C has no regions.
+fn shown(unit: &Unit, text: String) -> String {
+    if unit.options.plain {
+        text.replace(" @heap", "")
+    } else {
+        text
+    }
+}
+
+/// The tag of a record that both languages can define: not the system's, not generic.
+fn tag_of(unit: &Unit, id: RecordId) -> Option<&'static str> {
+    let record = unit.types.record(id);
+    let tag = record.tag?.as_str();
+    (record.args.is_empty() && is_identifier(tag) && !unit.map.is_system(record.span.lo)).then_some(tag)
+}
+
+fn tag_list(unit: &Unit, ids: &[RecordId]) -> String {
+    let mut tags: Vec<&str> = ids.iter().filter_map(|&id| tag_of(unit, id)).collect();
+    tags.sort_unstable();
+    tags.dedup();
+    tags.join(" ")
+}
+
+/// The records that a type names, without those that only their fields name.
+fn records_named(types: &TypeStore, ty: Ty) -> Vec<RecordId> {
+    let mut out = vec![];
+    let mut seen = FxHashSet::default();
+    let mut work = vec![ty];
+    while let Some(ty) = work.pop() {
+        if !seen.insert(ty) {
+            continue;
+        }
+        match types.kind(ty) {
+            TyKind::Ptr(p) => work.push(p.target.ty),
+            TyKind::Array { elem, .. } => work.push(elem.ty),
+            TyKind::Func(f) => {
+                work.push(f.ret);
+                work.extend(f.params.iter().map(|p| p.ty));
+            }
+            TyKind::Record(id) => {
+                out.push(*id);
+                // A struct without a tag goes by the structs in it.
+                let record = types.record(*id);
+                if let (None, Some(fields)) = (record.tag, &record.fields) {
+                    work.extend(fields.iter().map(|field| field.ty.ty));
+                }
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Layouts as text. A type is looked at once: types can be doubled at each level.
+struct Layouts<'a> {
+    types: &'a TypeStore,
+    /// The digest of a complete record's fields.
+    records: FxHashMap<RecordId, Option<u64>>,
+    /// What is said of what a pointer leads to.
+    behind: FxHashMap<Ty, String>,
+}
+
+impl Layouts<'_> {
+    /// How a function is called, result and parameters separated by `|`, or a variable lies in
+    /// memory.
+    fn symbol(&mut self, ty: Ty) -> String {
+        let TyKind::Func(f) = self.types.kind(ty) else { return self.value(ty) };
+        let mut parts = vec![self.value(f.ret)];
+        match f.unprototyped {
+            true => parts.push("?".into()),
+            false => parts.extend(f.params.iter().map(|param| self.value(param.ty))),
+        }
+        parts.extend(f.variadic.then(|| "...".into()));
+        parts.join("|")
+    }
+
+    /// A value as C's calling convention and memory have it. What is behind a pointer is compared
+    /// only where it has pointers of several words: C converts the others as it likes.
+    fn value(&mut self, ty: Ty) -> String {
+        let types = self.types;
+        match types.kind(ty) {
+            TyKind::Void => "v".into(),
+            TyKind::Bool => "i1".into(),
+            TyKind::Int(k) => format!("i{}", k.size()),
+            TyKind::Float(k) => format!("f{}", k.size()),
+            TyKind::Complex(k) => format!("c{}", k.size()),
+            TyKind::Enum(id) => format!("i{}", types.enumeration(*id).underlying.size()),
+            TyKind::Ptr(p) => {
+                let word = match types.words(ty) {
+                    3 => "fat",
+                    2 => "typed",
+                    _ => "p",
+                };
+                format!("{word}{}", self.behind(p.target.ty))
+            }
+            TyKind::Array { elem, .. } => format!("[{}]", self.value(elem.ty)),
+            TyKind::Record(id) => match self.record(*id) {
+                Some(digest) => format!("{{{digest:016x}}}"),
+                None => "{?}".into(),
+            },
+            TyKind::VaList => "va".into(),
+            _ => format!("w{}", types.layout(ty).map_or(0, |layout| layout.size)),
+        }
+    }
+
+    /// What is behind a pointer, if that has pointers of several words.
+    fn behind(&mut self, ty: Ty) -> String {
+        if let Some(known) = self.behind.get(&ty) {
+            return known.clone();
+        }
+        let mut text = String::new();
+        match self.types.kind(ty) {
+            TyKind::Ptr(_) => text = self.value(ty),
+            // No records: they may hold pointers to such functions.
+            TyKind::Func(f) => {
+                for part in f.params.iter().map(|param| param.ty).chain([f.ret]) {
+                    let pointer = matches!(self.types.kind(part), TyKind::Ptr(_)) && text.len() < MAX_TEXT;
+                    text.push_str(&if pointer { self.value(part) } else { String::new() });
+                    text.push(',');
+                }
+            }
+            _ => {}
+        }
+        let wide = text.contains("fat") || text.contains("typed");
+        let text = if wide { format!(">({text})") } else { String::new() };
+        self.behind.insert(ty, text.clone());
+        text
+    }
+
+    /// The digest of where the fields of a record lie and what they are; `None` of an incomplete
+    /// one.
+    fn record(&mut self, id: RecordId) -> Option<u64> {
+        if let Some(known) = self.records.get(&id) {
+            return *known;
+        }
+        let found = self.record_text(id).map(|text| hash(text.as_bytes()));
+        self.records.insert(id, found);
+        found
+    }
+
+    fn record_text(&mut self, id: RecordId) -> Option<String> {
+        let (layout, places) = self.types.record_layout(id)?;
+        let record = self.types.record(id);
+        let mut out = format!("{}{}:", if record.kind == RecordKind::Tagged { "tagged " } else { "" }, layout.size);
+        for (field, place) in record.fields.as_ref()?.iter().zip(places) {
+            let value = self.value(field.ty.ty);
+            let _ = write!(out, "{}.{}.{:?}={value};", place.offset, place.bit, field.width);
+        }
+        Some(out)
+    }
+}
