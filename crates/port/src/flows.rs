@@ -150,7 +150,7 @@ struct Walk<'a, 'f> {
 type Element = (Node, Option<LocalId>);
 
 /// A pointer value without conversions that keep its elements.
-fn pointer(e: &Expr) -> &Expr {
+pub(crate) fn pointer(e: &Expr) -> &Expr {
     match &*e.kind {
         ExprKind::Convert(
             Conv::Pointer | Conv::ProveNonnull | Conv::View | Conv::SameBits | Conv::Unchecked,

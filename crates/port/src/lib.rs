@@ -12,6 +12,7 @@ pub mod constants;
 pub mod counts;
 pub mod declarators;
 pub mod facts;
+pub mod field_counts;
 pub mod flows;
 pub mod lost;
 pub mod read_only;

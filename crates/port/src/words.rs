@@ -2,6 +2,7 @@
 
 use crate::counts;
 use crate::declarators::Site;
+use crate::field_counts;
 use crate::flows::{Demand, Flows, Source};
 use crate::read_only;
 use crate::regions;
@@ -36,6 +37,7 @@ pub fn choose(units: &[Unit], flows: &Flows, closed: &dyn Fn(&str) -> bool) -> V
     }
     let wanted: FxHashSet<_> = bounds.iter().filter(|n| n.1 == 0).map(|n| n.0).collect();
     let found = counts::solve(flows, &wanted, &is_open);
+    let fields = field_counts::solve(units);
     let sure = sure_fat(flows, &demands, &bounds, &is_open);
     for node in bounds {
         let counted = found.get(&node.0).filter(|_| node.1 == 0).and_then(|count| {
@@ -45,6 +47,15 @@ pub fn choose(units: &[Unit], flows: &Flows, closed: &dyn Fn(&str) -> bool) -> V
                 Some(format!("counted_by({name})"))
             })
         });
+        let of_field = match flows.slots.all.get(node.0).map(|slot| &slot.key) {
+            Some(Key::Field(place)) if node.1 == 0 => fields.get(place),
+            _ => None,
+        };
+        // A count that the code does not keep in step is refused; `fat` is left then.
+        all.extend(of_field.and_then(|count| {
+            let words = format!("counted_by({count})");
+            finding(units, flows, &clusters, node, Kind::Count, Applicability::Likely, |_| Some(words.clone()))
+        }));
         let sureness = if sure.contains(&node) { Applicability::Sure } else { Applicability::Likely };
         all.extend(
             counted

@@ -152,6 +152,7 @@ fn work(session: &Session, least: Applicability, copied_as: &dyn Fn(&Path) -> Pa
             all.into_iter().filter(|f| f.fix.applicability >= least && !written.contains(&key(f))).collect();
         let possible: Vec<Finding> =
             possible.into_iter().filter(|f| is_ours(&mirror, f) && !refused.contains(&key(f))).collect();
+        let possible = without_second_choices(possible);
         // All at once; if that does harm, part by part.
         let mut groups: Vec<Vec<Finding>> = if possible.is_empty() { vec![] } else { vec![possible] };
         let mut progress = false;
@@ -195,8 +196,15 @@ fn work(session: &Session, least: Applicability, copied_as: &dyn Fn(&Path) -> Pa
             anything = false;
         }
     }
-    let left = state.findings(&closed);
+    let left = without_second_choices(state.findings(&closed));
     Ok(Work { mirror, made, state, before, left })
+}
+
+/// Without `fat` where a count is found for the same pointer, which costs less.
+fn without_second_choices(all: Vec<Finding>) -> Vec<Finding> {
+    let place = |f: &Finding| f.fix.edits.first().map(|e| (e.file.clone(), e.line, e.column));
+    let counted: BTreeSet<_> = all.iter().filter(|f| f.kind == Kind::Count).map(place).collect();
+    all.into_iter().filter(|f| f.kind != Kind::Fat || !counted.contains(&place(f))).collect()
 }
 
 /// What is written at most once: the words at a declaration, wherever in its line it stands by now.
