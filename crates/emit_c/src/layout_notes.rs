@@ -23,9 +23,6 @@ use std::fmt::Write;
 use typing::tree::Linkage;
 use typing::types::*;
 
-/// Functions behind pointers are compared as far as their text has this many bytes.
-const MAX_TEXT: usize = 4096;
-
 /// A symbol of the unit that the other language can see.
 struct Seen {
     symbol: String,
@@ -38,7 +35,7 @@ struct Seen {
 pub fn notes(unit: &mut Unit) -> String {
     let language = if unit.options.plain { "c" } else { "lee" };
     let mut lines = String::new();
-    let mut layouts = Layouts { types: unit.types, records: FxHashMap::default(), behind: FxHashMap::default() };
+    let mut layouts = Layouts { types: unit.types, records: FxHashMap::default() };
     let mut work = vec![];
     let mut known = FxHashSet::default();
     for item in seen(unit) {
@@ -155,31 +152,39 @@ fn records_named(types: &TypeStore, ty: Ty) -> Vec<RecordId> {
     out
 }
 
-/// Layouts as text. A type is looked at once: types can be doubled at each level.
+/// Layouts as text, as C sees the words of each value (docs/internals/abi.md). A type is looked at
+/// once: types can be doubled at each level.
 struct Layouts<'a> {
     types: &'a TypeStore,
     /// The digest of a complete record's fields.
     records: FxHashMap<RecordId, Option<u64>>,
-    /// What is said of what a pointer leads to.
-    behind: FxHashMap<Ty, String>,
 }
 
 impl Layouts<'_> {
     /// How a function is called, result and parameters separated by `|`, or a variable lies in
     /// memory.
     fn symbol(&mut self, ty: Ty) -> String {
-        let TyKind::Func(f) = self.types.kind(ty) else { return self.value(ty) };
+        let types = self.types;
+        let TyKind::Func(f) = types.kind(ty) else { return self.value(ty) };
+        let words = |ty: Ty| types.words(ty) as usize;
         let mut parts = vec![self.value(f.ret)];
         match f.unprototyped {
             true => parts.push("?".into()),
-            false => parts.extend(f.params.iter().map(|param| self.value(param.ty))),
+            false => {
+                for param in &f.params {
+                    let value = self.value(param.ty);
+                    parts.extend(std::iter::repeat_n(value, words(param.ty)));
+                }
+                // The other words of a result are stored through parameters.
+                parts.extend(std::iter::repeat_n("p".to_string(), words(f.ret) - 1));
+            }
         }
         parts.extend(f.variadic.then(|| "...".into()));
         parts.join("|")
     }
 
-    /// A value as C's calling convention and memory have it. What is behind a pointer is compared
-    /// only where it has pointers of several words: C converts the others as it likes.
+    /// One word of a value as C's calling convention and memory have it. What is behind a pointer is
+    /// not compared: C converts it as it likes.
     fn value(&mut self, ty: Ty) -> String {
         let types = self.types;
         match types.kind(ty) {
@@ -189,46 +194,15 @@ impl Layouts<'_> {
             TyKind::Float(k) => format!("f{}", k.size()),
             TyKind::Complex(k) => format!("c{}", k.size()),
             TyKind::Enum(id) => format!("i{}", types.enumeration(*id).underlying.size()),
-            TyKind::Ptr(p) => {
-                let word = match types.words(ty) {
-                    3 => "fat",
-                    2 => "typed",
-                    _ => "p",
-                };
-                format!("{word}{}", self.behind(p.target.ty))
-            }
-            TyKind::Array { elem, .. } => format!("[{}]", self.value(elem.ty)),
-            TyKind::Record(id) => match self.record(*id) {
-                Some(digest) => format!("{{{digest:016x}}}"),
+            TyKind::Ptr(_) => "p".into(),
+            TyKind::Array { elem, .. } => format!("[{}*{}]", types.words(elem.ty), self.value(elem.ty)),
+            TyKind::Record(_) => match types.layout(ty) {
+                Some(layout) => format!("{{{}}}", layout.size),
                 None => "{?}".into(),
             },
             TyKind::VaList => "va".into(),
             _ => format!("w{}", types.layout(ty).map_or(0, |layout| layout.size)),
         }
-    }
-
-    /// What is behind a pointer, if that has pointers of several words.
-    fn behind(&mut self, ty: Ty) -> String {
-        if let Some(known) = self.behind.get(&ty) {
-            return known.clone();
-        }
-        let mut text = String::new();
-        match self.types.kind(ty) {
-            TyKind::Ptr(_) => text = self.value(ty),
-            // No records: they may hold pointers to such functions.
-            TyKind::Func(f) => {
-                for part in f.params.iter().map(|param| param.ty).chain([f.ret]) {
-                    let pointer = matches!(self.types.kind(part), TyKind::Ptr(_)) && text.len() < MAX_TEXT;
-                    text.push_str(&if pointer { self.value(part) } else { String::new() });
-                    text.push(',');
-                }
-            }
-            _ => {}
-        }
-        let wide = text.contains("fat") || text.contains("typed");
-        let text = if wide { format!(">({text})") } else { String::new() };
-        self.behind.insert(ty, text.clone());
-        text
     }
 
     /// The digest of where the fields of a record lie and what they are; `None` of an incomplete
@@ -242,13 +216,27 @@ impl Layouts<'_> {
         found
     }
 
+    /// A union is only so large; a tagged one is a tag and a union.
     fn record_text(&mut self, id: RecordId) -> Option<String> {
         let (layout, places) = self.types.record_layout(id)?;
         let record = self.types.record(id);
-        let mut out = format!("{}{}:", if record.kind == RecordKind::Tagged { "tagged " } else { "" }, layout.size);
+        let size = layout.size;
+        match record.kind {
+            RecordKind::Struct => {}
+            RecordKind::Union => return Some(format!("{size}:")),
+            RecordKind::Tagged => {
+                let start = places.first().map_or(0, |place| place.offset);
+                return Some(format!("{size}:0.0.None=i4;{start}.0.None=u;"));
+            }
+        }
+        let mut out = format!("{size}:");
         for (field, place) in record.fields.as_ref()?.iter().zip(places) {
-            let value = self.value(field.ty.ty);
-            let _ = write!(out, "{}.{}.{:?}={value};", place.offset, place.bit, field.width);
+            let inner = self.types.as_record(field.ty.ty).map(|inner| self.types.record(inner));
+            let open = inner.is_some_and(|inner| inner.kind != RecordKind::Struct);
+            let value = if open { "u".into() } else { self.value(field.ty.ty) };
+            for word in 0..self.types.words(field.ty.ty) {
+                let _ = write!(out, "{}.{}.{:?}={value};", place.offset + 8 * u64::from(word), place.bit, field.width);
+            }
         }
         Some(out)
     }

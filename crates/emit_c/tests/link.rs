@@ -136,7 +136,7 @@ fn notes_name_types_and_places() {
     assert_eq!(status, Some(0), "{errors}");
     let notes = std::fs::read_to_string(dir.join("notes")).unwrap();
     let (digest, layout) = notes.split_once('\n').unwrap();
-    assert_eq!(layout, "lay\tadd\tref\tlee\ti4|fat|i4\tint (int *fat @heap, int)\ttest.mir:1\t\n");
+    assert_eq!(layout, "lay\tadd\tref\tlee\ti4|p|p|p|i4\tint (int *fat @heap, int)\ttest.mir:1\t\n");
     let fields: Vec<&str> = digest.split('\t').collect();
     assert_eq!(fields.len(), 5, "{notes}");
     assert_eq!((fields[0], fields[1]), ("ref", "add"));

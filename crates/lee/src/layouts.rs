@@ -80,7 +80,7 @@ fn compare_symbol(symbol: &str, c: &Object, lee: &Object, found: &mut BTreeMap<S
         let name = typing::c_library::source_name(symbol);
         let text = format!(
             "lee: C and Leeward disagree about the layout of `{name}`, so they cannot be linked\n{}: note: in Leeward: {}\n{}: note: in C: {}\n{}",
-            there.place, there.shown, here.place, here.shown, advice(&there.layout, &here.place)
+            there.place, there.shown, here.place, here.shown, advice(&there.shown, &here.place)
         );
         found.entry(symbol.to_string()).or_insert(Difference { text, members: members() });
         return;
@@ -105,7 +105,7 @@ fn compare_symbol(symbol: &str, c: &Object, lee: &Object, found: &mut BTreeMap<S
 /// What to do about it.
 fn advice(there: &str, place: &str) -> String {
     let file = place.rsplit_once(':').map_or(place, |(file, _)| file);
-    let why = if there.contains("typed") || there.contains("void *") {
+    let why = if there.contains("void *") {
         "a `void *` is two words in Leeward, unless its declaration stands in `extern \"C\"`; "
     } else if there.contains("fat") {
         "a `fat` pointer is three words, one with `counted_by` is one; "

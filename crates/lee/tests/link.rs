@@ -172,7 +172,6 @@ fn c_and_leeward_agree_about_layouts() {
         // What a foreign declaration says of C.
         ("extern \"C\" long twice(int);\nint main(void) { return (int)unsafe(twice(2)); }", "int twice(int n) { return 2 * n; }", "layout of `twice`"),
         ("int sum(long a, long b) { return (int)(a + b); }", "int sum(int, int);\nint main(void) { return sum(1, 2); }", "layout of `sum`"),
-        ("int call(int (*f)(void *), int n) { return n; }", "int call(int (*)(void *), int);\nint f(void *p) { return p != 0; }\nint main(void) { return call(f, 2); }", "layout of `call`"),
     ];
     for (number, (lee, c, message)) in cases.iter().enumerate() {
         let folder = folder_of(&format!("link-layout-{number}"), &[("one.lee", lee), ("two.c", c)]);
