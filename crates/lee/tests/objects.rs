@@ -16,8 +16,11 @@ fn project(name: &str) -> PathBuf {
     write(&folder, "number.h", "enum { NUMBER = 7 };\nint half(int n);\n");
     write(&folder, "main.lee", "#include \"number.h\"\nint main(void) { return half(2 * NUMBER); }\n");
     write(&folder, "half.lee", "int half(int n) { return n / 2; }\n");
-    let script = "#!/bin/sh\nfor word in \"$@\"; do [ \"$word\" = -c ] && echo object >> made; done\nexec cc \"$@\"\n";
-    write(&folder, "noting-cc", script);
+    let cc = driver::toolchain::Compiler::find(None).expect("a C compiler").name();
+    let script = format!(
+        "#!/bin/sh\nfor word in \"$@\"; do [ \"$word\" = -c ] && echo object >> made; done\nexec {cc} \"$@\"\n"
+    );
+    write(&folder, "noting-cc", &script);
     fs::set_permissions(folder.join("noting-cc"), fs::Permissions::from_mode(0o755)).unwrap();
     // The runtime is compiled before anything is counted.
     build(&folder, &[]).expect(0);
