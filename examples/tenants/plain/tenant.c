@@ -142,6 +142,12 @@ static void stop(int which) {
     waitpid(tenants[which].process, NULL, 0);
 }
 
+/* Milliseconds for a request. */
+static int patience(void) {
+    const char *said = getenv("TENANTS_PATIENCE");
+    return said && atoi(said) > 0 ? atoi(said) : PATIENCE;
+}
+
 bool tenant_serve(int which, int client, const char *body, size_t length) {
     pthread_mutex_lock(&tenants[which].lock);
     bool served = tenants[which].socket >= 0 || start(which);
@@ -159,7 +165,7 @@ bool tenant_serve(int which, int client, const char *body, size_t length) {
     }
     struct pollfd ready = {.fd = socket, .events = POLLIN};
     char byte;
-    served = served && poll(&ready, 1, PATIENCE) == 1 && read(socket, &byte, 1) == 1;
+    served = served && poll(&ready, 1, patience()) == 1 && read(socket, &byte, 1) == 1;
     if (!served)
         stop(which);
     pthread_mutex_unlock(&tenants[which].lock);
