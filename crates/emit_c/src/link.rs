@@ -73,8 +73,8 @@ fn write_asm(out: &mut String, lines: &[String]) {
 
 /// Adds a line to the notes.
 pub(crate) fn write_note(out: &mut String, note: &str) {
-    // Quoted twice: for the assembler, and for C around it.
-    let text = escape(note.as_bytes());
+    // Quoted twice: for the assembler, which knows no trigraphs, and for C around it.
+    let text = escape(note.as_bytes()).replace("\\?", "?");
     write_asm(out, &[NOTES.into(), format!(".ascii \"{text}\""), ".popsection".into()]);
 }
 
