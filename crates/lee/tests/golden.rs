@@ -206,7 +206,8 @@ fn fits(file: &Path, way: &Way) -> bool {
     let text = fs::read_to_string(file).unwrap_or_default();
     let unsanitized = !directives(&text, "unsanitized").is_empty();
     let in_order = way.name == SHAKEN && !text.contains("spawn ");
-    !(unsanitized && way.flags.contains(&"--sanitize")) && !in_order
+    let refused = unsanitized && way.flags.contains(&"--sanitize");
+    !refused && !in_order
 }
 
 fn name(file: &Path) -> String {
