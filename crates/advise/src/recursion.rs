@@ -13,6 +13,16 @@ pub struct Edges {
     pub addressed: FxHashSet<String>,
 }
 
+impl Edges {
+    /// Functions that no other function calls.
+    pub fn uncalled(&self) -> FxHashSet<String> {
+        let others = |caller: &String, f: &&String| *f != caller;
+        let called: FxHashSet<&String> =
+            self.calls.iter().flat_map(|(caller, all)| all.iter().filter(move |f| others(caller, f))).collect();
+        self.calls.keys().filter(|f| !called.contains(f)).cloned().collect()
+    }
+}
+
 /// Adds the calls of a unit.
 pub fn collect(program: &Program, unit: usize, edges: &mut Edges) {
     for body in &program.bodies {

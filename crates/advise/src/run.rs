@@ -391,7 +391,9 @@ fn returned(shared: &Shared, units: &mut [Loaded]) {
 fn passed(shared: &Shared, units: &[Loaded]) -> Parameters {
     let edges = locked(&shared.edges).clone();
     let whole_program = shared.options.whole_program;
-    let mut callers = Callers { edges: &edges, whole_program, unseen: FxHashSet::default() };
+    let unseen = if Rule::Unseen.holds() { edges.uncalled() } else { FxHashSet::default() };
+    locked(&shared.unseen).extend(unseen.iter().cloned());
+    let mut callers = Callers { edges: &edges, whole_program, unseen };
     let known: Vec<flow::ranges::Summaries> =
         units.iter().map(|u| results::of_program(&u.results, &u.unit.program, u.number)).collect();
     let mut all: Vec<Caller> =
