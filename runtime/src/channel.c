@@ -8,9 +8,9 @@
  * An end that is in a message on its way is on no list. Its own queue is empty then: contracts let an end be sent only when it is its turn to send,
  * so the release of what was not received goes no deeper.
  *
- * An end that a task waits for names the task (`waiter`). Whoever changes the head of an end's queue
- * wakes that task, which looks at its ends again. An end in a set tells the set (endpoint_set.c), and
- * one that a select keeps that (select.c); these name the task. */
+ * An end that a task waits for names the task (`waiter`). Whoever changes the head of an end's
+ * queue wakes that task, which looks at its ends again. An end in a set tells the set
+ * (endpoint_set.c), and one that a select keeps that (select.c); these name the task. */
 #include "process.h"
 
 #ifndef LEE_NO_GC

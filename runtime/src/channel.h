@@ -135,7 +135,8 @@ enum lee_state lee_set_state(const struct lee_set *set, int32_t wanted) __attrib
 void lee_select_notice(struct lee_column *column) __attribute__((weak));
 /* The task that is to look at it again; null: none waits. */
 struct lee_task *lee_select_waiter(const struct lee_column *column) __attribute__((weak));
-/* The task that waits for the head of an end to change; null: none, or for the set that it is in. */
+/* The task that waits for the head of an end to change; null: none, or for the set that it is
+ * in. */
 static inline struct lee_task *lee_waiter_of(const struct lee_endpoint *end) {
     if (end->told == LEE_TELLS_SELECT)
         return lee_select_waiter(end->column);

@@ -11,8 +11,8 @@
  * pointers to it: those that processes have, and those in messages on their way. Each process has a
  * table of the frozen blocks that it holds, with how many pointers of its own there are, so that
  * its end can give up those that are in its variables. Where the table cannot grow for a pointer
- * that arrives in a message, the message arrives, is released as a whole, and the process faults for
- * lack of memory (`lee_frozen_arrived`).
+ * that arrives in a message, the message arrives, is released as a whole, and the process faults
+ * for lack of memory (`lee_frozen_arrived`).
  *
  * The custodians of the process that froze a block are charged for it until it is freed, whoever
  * holds it and whether or not that process is still there: the second link names their group. */

@@ -7,10 +7,11 @@
  * those that changed. When the statement runs again it looks at these only, so a message costs the
  * same whatever else the statement names (as with epoll against poll).
  *
- * An end or a set is in one kept select at most. It is forgotten, whole, when one of them leaves its
- * process or is closed, freed or put into a set, so it names none that is gone; and when another
- * statement that names its first end runs twice in a row. It is memory of C's; the process of the
- * ends is charged for it. With several workers all of it is touched with the lock. */
+ * An end or a set is in one kept select at most. It is forgotten, whole, when one of them leaves
+ * its process or is closed, freed or put into a set, so it names none that is gone; and when
+ * another statement that names its first end runs twice in a row. It is memory of C's; the
+ * process of the ends is charged for it. With several workers all of it is touched with the
+ * lock. */
 #include "process.h"
 
 #ifndef LEE_NO_GC

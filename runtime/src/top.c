@@ -258,7 +258,8 @@ static void put_worker(const struct lee_worker *worker) {
     put_line(&line);
 }
 
-/* Who has the end, and what has arrived at it; a peer of 0 is closed, or on its way in a message. */
+/* Who has the end, and what has arrived at it; a peer of 0 is closed, or on its way in a
+ * message. */
 static void put_ends(const struct lee_process *process) {
     for (const struct lee_endpoint *end = process->endpoints; end != NULL && !top.cut; end = end->next) {
         const struct lee_endpoint *peer = lee_peer_of(end);
@@ -303,7 +304,7 @@ static void write_list(void) {
     each_group(put_ends_in);
 }
 
-/* --- what memory consists of ------------------------------------------------------------------- */
+/* --- what memory consists of -------------------------------------------------------------- */
 
 /* One of those whose memory is looked at, unless there are as many that hold more. */
 static void choose(struct lee_process *process) {

@@ -4,7 +4,8 @@
  * waits for clients and touches nothing of the program's but with the lock of several workers: what
  * it sends was written with the lock, else by the thread that runs processes, between two tasks,
  * into memory that was there. What a client does delays no process; what memory consists of is
- * found in steps of a quarter of a millisecond (why.h), for which the process pays with its time. */
+ * found in steps of a quarter of a millisecond (why.h), for which the process pays with its
+ * time. */
 #ifndef LEE_SRC_TOP_H
 #define LEE_SRC_TOP_H
 

@@ -1,9 +1,10 @@
 /* why.h: what a process's memory consists of, for `lee top --why`.
  *
- * A trace of its own goes from the process's variables through its heap, breadth first, so that each
- * object is found on a shortest path; then from its stacks, then from its other roots. It adds up what lies on the same path: a path is a root (a
- * variable, a function's part of a stack) and the fields that lead on from there. Objects of a type
- * that lies on the path already count there: a list is one place, however long.
+ * A trace of its own goes from the process's variables through its heap, breadth first, so that
+ * each object is found on a shortest path; then from its stacks, then from its other roots. It adds
+ * up what lies on the same path: a path is a root (a variable, a function's part of a stack) and
+ * the fields that lead on from there. Objects of a type that lies on the path already count there:
+ * a list is one place, however long.
  *
  * Promises: it changes nothing in the heap, marks nothing and frees nothing, so a process can be
  * looked at wherever it may be stopped. It goes in steps of a quarter of a millisecond, between

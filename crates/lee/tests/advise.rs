@@ -390,7 +390,8 @@ fn patches_change_several_files() -> Done {
     }
 }
 
-/// One more file that uses the helper, the struct or the field in another way keeps all as they are.
+/// One more file that uses the helper, the struct or the field in another way keeps all as they
+/// are.
 #[test]
 fn another_file_may_forbid_a_patch() -> Done {
     if lacks_gcc("another_file_may_forbid_a_patch") {

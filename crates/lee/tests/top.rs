@@ -131,8 +131,8 @@ fn answer(folder: &Path, place: &str) -> Value {
     serde_json::from_str(&lee_in(folder, &["top", "--json", place]).expect(0).out).unwrap()
 }
 
-/// The answer once a process waits for a message, to which it may not have come yet: what runs first
-/// is not determined.
+/// The answer once a process waits for a message, to which it may not have come yet: what runs
+/// first is not determined.
 fn answer_when_one_waits(folder: &Path, place: &str) -> Value {
     for _ in 0..10_000 {
         let told = answer(folder, place);
@@ -379,8 +379,9 @@ fn wrong_usage_is_told() {
     }
 }
 
-/// A process whose variable holds a table of a thousand entries, each with a name, and that computes
-/// ever after; one whose function holds an array, and that waits; and one in a custodian that ends.
+/// A process whose variable holds a table of a thousand entries, each with a name, and that
+/// computes ever after; one whose function holds an array, and that waits; and one in a custodian
+/// that ends.
 const MEMORY: &str = r#"
 #include <lee/custodian.lh>
 #include <lee/process.lh>
@@ -510,8 +511,8 @@ fn memory_is_told_by_types_sites_and_paths() {
     }
 }
 
-/// A process in a call of C that lasts until a file is there, killed meanwhile by the first one, which
-/// a second worker runs.
+/// A process in a call of C that lasts until a file is there, killed meanwhile by the first one,
+/// which a second worker runs.
 const DYING: &str = r#"
 #include <lee/process.lh>
 #include <stdio.h>

@@ -112,7 +112,8 @@ struct lee_set_kind {
     bool scanned;                  /* values may hold pointers into the heap */
 };
 
-/* What a condition may want of a set, beside a message and LEE_CLOSED at the head of some member. */
+/* What a condition may want of a set, beside a message and LEE_CLOSED at the head of some
+ * member. */
 enum {
     LEE_NO_MEMBER = -2, /* it is empty */
     LEE_ANY_MEMBER = -3 /* it is not */

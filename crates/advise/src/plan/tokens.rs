@@ -144,7 +144,11 @@ impl Words<'_> {
                         if t > start {
                             all.push((start, t));
                         }
-                        return if t + 1 == hi { Ok(all) } else { Err("the call goes on after its arguments".into()) };
+                        return if t + 1 == hi {
+                            Ok(all)
+                        } else {
+                            Err("more follows the arguments of the call".into())
+                        };
                     }
                 }
                 "," if depth == 1 => {

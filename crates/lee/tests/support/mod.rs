@@ -46,8 +46,8 @@ impl Ran {
     }
 }
 
-/// The seconds of processor time that a command and each of its children may take. Time on the clock
-/// says more of the machine than of the command.
+/// The seconds of processor time that a command and each of its children may take. Time on the
+/// clock says more of the machine than of the command.
 const SECONDS_MOST: u64 = 180;
 
 /// Ends the command, with signal SIGXCPU, when it has taken this processor time.
