@@ -626,6 +626,13 @@ static bool hear(int client, size_t at) {
     return true;
 }
 
+/* Forgets a client, which is closed: `at` is its place in `polled`. */
+static void forget(struct pollfd *polled, nfds_t *count, nfds_t at) {
+    --*count;
+    memmove(&polled[at], &polled[at + 1], (*count - at) * sizeof *polled);
+    memmove(&clients[at - 1], &clients[at], (*count - at) * sizeof *clients);
+}
+
 static void *run_thread(void *unused) {
     struct pollfd polled[1 + CLIENTS] = {{.fd = top.socket, .events = POLLIN}};
     nfds_t count = 1;
@@ -634,11 +641,8 @@ static void *run_thread(void *unused) {
         if (poll(polled, count, -1) < 0 && errno != EINTR)
             return NULL;
         for (nfds_t i = count - 1; i > 0; i--) {
-            if (polled[i].revents == 0 || !hear(polled[i].fd, i - 1))
-                continue;
-            count--;
-            memmove(&polled[i], &polled[i + 1], (count - i) * sizeof *polled);
-            memmove(&clients[i - 1], &clients[i], (count - i) * sizeof *clients);
+            if (polled[i].revents != 0 && hear(polled[i].fd, i - 1))
+                forget(polled, &count, i);
         }
         if (polled[0].revents == 0)
             continue;
@@ -649,9 +653,7 @@ static void *run_thread(void *unused) {
             continue;
         if (count == 1 + CLIENTS) { /* the one that has been silent for longest goes */
             close(polled[1].fd);
-            count--;
-            memmove(&polled[1], &polled[2], (count - 1) * sizeof *polled);
-            memmove(&clients[0], &clients[1], (count - 1) * sizeof *clients);
+            forget(polled, &count, 1);
         }
         clients[count - 1].length = 0;
         polled[count++] = (struct pollfd){.fd = client, .events = POLLIN};

@@ -2,8 +2,8 @@
 //! them.
 //!
 //! A run (`run`) reads units (`unit`), sums up functions bottom-up (`escape::summary`), finds
-//! intervals of results bottom-up and of parameters top-down (`intervals`), judges sites (`verdict`, `proof`, `budget`),
-//! and reports (`report`).
+//! intervals of results bottom-up and of parameters top-down (`intervals`), judges sites
+//! (`verdict`, `proof`, `budget`), and reports (`report`).
 
 mod budget;
 pub mod compile_commands;

@@ -1,9 +1,9 @@
 //! Sizes that are sums of lengths of strings: `strlen(a) + strlen(b) + 2` bytes take what
 //! `strcpy`, `strcat`, `sprintf` and `memcpy` write of `a` and `b`.
 //!
-//! A sum is taken apart into lengths and a constant. What is written fits if each length in it is
-//! one of those of the size, each used once, and its constant is no larger than that of the size. A
-//! length is the same if it is the same number, or if the string has not changed in between.
+//! A sum is taken apart into lengths and a constant. What is written fits if each of its lengths is
+//! also one of the size's, each used once, and its constant is at most the size's. A length is the
+//! same if it is the same number, or if the string has not changed in between.
 
 use crate::proof::Proof;
 use crate::rules::Rule;

@@ -10,7 +10,8 @@ use typing::types::*;
 
 /// C's operator of a builtin that updates a place in one step, which its first argument points to.
 /// `ty` is what the place holds: clang has no `+=` for pointers, and a wrong one for `_Bool`.
-fn update(operator: &str, ty: &TyKind, place: &str, value: &[String]) -> Option<String> {
+fn update(operator: &str, ty: &TyKind, words: &[String]) -> Option<String> {
+    let [place, value @ ..] = words else { return None };
     let (binary, value, after) = match (operator.strip_suffix('='), value) {
         (Some(binary), [value]) => (binary, value.as_str(), true),
         (None, []) if operator == "++" => ("+", "1", false),
@@ -70,29 +71,24 @@ impl Emitter<'_, '_> {
         let outs = self.result_words(ret);
         // After the named parameters, as prototypes have them: what goes through `...` is last.
         words.splice(named..named, outs.iter().map(|name| format!("&{name}")));
-        let text = 'text: {
-            match callee {
-                Callee::Start(func) => self.start(func, &words),
-                Callee::Spawn(func, question) => self.spawn(func, *question, &words),
-                Callee::Direct(_) | Callee::Builtin(_) | Callee::Pointer(_) => {
-                    let through = signature.as_ref().and_then(|s| self.foreign(callee, &function, args, s, consts));
-                    if let (Callee::Builtin(name), [place, value @ ..]) = (callee, words.as_slice()) {
-                        if let Some(text) = update(name.as_str(), self.unit.types.kind(ret), place, value) {
-                            break 'text text;
-                        }
+        let text = match callee {
+            Callee::Start(func) => self.start(func, &words),
+            Callee::Spawn(func, question) => self.spawn(func, *question, &words),
+            Callee::Builtin(_) => update(&function, self.unit.types.kind(ret), &words)
+                .unwrap_or_else(|| format!("{function}({})", words.join(", "))),
+            Callee::Direct(_) | Callee::Pointer(_) => {
+                let through = signature.as_ref().and_then(|s| self.foreign(callee, &function, args, s, consts));
+                let words = words.join(", ");
+                match through {
+                    // Here, not in a function: a trap in C code is reported at the line of the
+                    // call.
+                    Some((far, by_pointer)) => {
+                        let lead = if by_pointer { function.as_str() } else { "" };
+                        let comma = if by_pointer && !words.is_empty() { ", " } else { "" };
+                        let near = format!("{function}({words})");
+                        format!("(LEE_LIKELY(!lee_on_task_stack) ? {near} : {far}({lead}{comma}{words}))")
                     }
-                    let words = words.join(", ");
-                    match through {
-                        // Here, not in a function: a trap in C code is reported at the line of the
-                        // call.
-                        Some((far, by_pointer)) => {
-                            let lead = if by_pointer { function.as_str() } else { "" };
-                            let comma = if by_pointer && !words.is_empty() { ", " } else { "" };
-                            let near = format!("{function}({words})");
-                            format!("(LEE_LIKELY(!lee_on_task_stack) ? {near} : {far}({lead}{comma}{words}))")
-                        }
-                        None => format!("{function}({words})"),
-                    }
+                    None => format!("{function}({words})"),
                 }
             }
         };

@@ -14,22 +14,12 @@
 //! The tags are those of the records that the type names, behind pointers too.
 
 use crate::digest::hash;
-use crate::link::{place, write_note};
+use crate::link::{each_record, external, place, write_note};
 use crate::names::is_identifier;
 use crate::unit::Unit;
 use rustc_hash::{FxHashMap, FxHashSet};
-use source::Span;
 use std::fmt::Write;
-use typing::tree::Linkage;
 use typing::types::*;
-
-/// A symbol of the unit that the other language can see.
-struct Seen {
-    symbol: String,
-    ty: Ty,
-    defined: bool,
-    span: Span,
-}
 
 /// The assembly for all symbols.
 pub fn notes(unit: &mut Unit) -> String {
@@ -38,7 +28,9 @@ pub fn notes(unit: &mut Unit) -> String {
     let mut layouts = Layouts { types: unit.types, records: FxHashMap::default() };
     let mut work = vec![];
     let mut known = FxHashSet::default();
-    for item in seen(unit) {
+    // Those that C and Leeward may both name. The library's own trusted declarations stand in its
+    // headers, which are the system's.
+    for item in external(unit, |unit, _, span| !unit.map.is_system(span.lo)) {
         let tags = records_named(unit.types, item.ty);
         let word = if item.defined { "def" } else { "ref" };
         let text = layouts.symbol(item.ty);
@@ -74,31 +66,6 @@ pub fn notes(unit: &mut Unit) -> String {
     lines
 }
 
-/// External symbols that C and Leeward may both name: not those of the system's headers.
-fn seen(unit: &mut Unit) -> Vec<Seen> {
-    let mut out = vec![];
-    for func in unit.reach.functions.clone() {
-        let Some(function) = unit.program.functions.get(func.func.0 as usize) else { continue };
-        let shared = func.args.is_empty() && function.type_params == 0 && !unit.is_main(&func);
-        // The library's own trusted declarations stand in its headers.
-        if shared && function.linkage == Linkage::External && !unit.map.is_system(function.span.lo) {
-            let symbol = unit.function_name(&func).symbol().to_string();
-            let defined = unit.bodies.contains_key(&func);
-            out.push(Seen { symbol, ty: function.ty, defined, span: function.span });
-        }
-    }
-    for id in unit.reach.globals.clone() {
-        let Some(global) = unit.program.globals.get(id.0 as usize) else { continue };
-        let shared = global.linkage == Linkage::External && global.owner.is_none();
-        if shared && !unit.map.is_system(global.span.lo) {
-            let symbol = unit.global_name(id).symbol().to_string();
-            let defined = global.init.is_some();
-            out.push(Seen { symbol, ty: global.ty.ty, defined, span: global.span });
-        }
-    }
-    out
-}
-
 /// A type as its language writes it: C has no regions.
 fn shown(unit: &Unit, text: String) -> String {
     if unit.options.plain {
@@ -125,30 +92,14 @@ fn tag_list(unit: &Unit, ids: &[RecordId]) -> String {
 /// The records that a type names, without those that only their fields name.
 fn records_named(types: &TypeStore, ty: Ty) -> Vec<RecordId> {
     let mut out = vec![];
-    let mut seen = FxHashSet::default();
-    let mut work = vec![ty];
-    while let Some(ty) = work.pop() {
-        if !seen.insert(ty) {
-            continue;
+    each_record(types, ty, &mut |id, work| {
+        out.push(id);
+        // A struct without a tag goes by the structs in it.
+        let record = types.record(id);
+        if let (None, Some(fields)) = (record.tag, &record.fields) {
+            work.extend(fields.iter().map(|field| field.ty.ty));
         }
-        match types.kind(ty) {
-            TyKind::Ptr(p) => work.push(p.target.ty),
-            TyKind::Array { elem, .. } => work.push(elem.ty),
-            TyKind::Func(f) => {
-                work.push(f.ret);
-                work.extend(f.params.iter().map(|p| p.ty));
-            }
-            TyKind::Record(id) => {
-                out.push(*id);
-                // A struct without a tag goes by the structs in it.
-                let record = types.record(*id);
-                if let (None, Some(fields)) = (record.tag, &record.fields) {
-                    work.extend(fields.iter().map(|field| field.ty.ty));
-                }
-            }
-            _ => {}
-        }
-    }
+    });
     out
 }
 

@@ -19,16 +19,16 @@ use typing::tree::{Linkage, Trust};
 use typing::types::*;
 
 /// A symbol whose type is compared.
-struct Compared {
-    symbol: String,
-    ty: Ty,
-    defined: bool,
-    span: Span,
+pub(crate) struct Compared {
+    pub symbol: String,
+    pub ty: Ty,
+    pub defined: bool,
+    pub span: Span,
 }
 
 /// The assembly for all symbols.
 pub fn markers(unit: &mut Unit) -> String {
-    let compared = compared(unit);
+    let compared = external(unit, |_, trust, _| trust == Trust::Checked);
     let mut records: Vec<RecordId> = vec![];
     let mut seen = FxHashSet::default();
     let mut out = String::new();
@@ -85,13 +85,14 @@ pub(crate) fn place(unit: &mut Unit, span: Span) -> String {
     format!("{file}:{}", at.map_or(0, |at| at.line))
 }
 
-/// External symbols of checked code, the unit's own and those that it uses.
-fn compared(unit: &mut Unit) -> Vec<Compared> {
+/// External symbols, the unit's own and those that it uses. `wanted` is told whose code it is and
+/// where it is declared.
+pub(crate) fn external(unit: &mut Unit, wanted: impl Fn(&Unit, Trust, Span) -> bool) -> Vec<Compared> {
     let mut out = vec![];
     for func in unit.reach.functions.clone() {
         let Some(function) = unit.program.functions.get(func.func.0 as usize) else { continue };
         let plain = func.args.is_empty() && function.type_params == 0 && !unit.is_main(&func);
-        if plain && function.trust == Trust::Checked && function.linkage == Linkage::External {
+        if plain && function.linkage == Linkage::External && wanted(unit, function.trust, function.span) {
             let symbol = unit.function_name(&func).symbol().to_string();
             let defined = unit.bodies.contains_key(&func);
             out.push(Compared { symbol, ty: function.ty, defined, span: function.span });
@@ -99,7 +100,8 @@ fn compared(unit: &mut Unit) -> Vec<Compared> {
     }
     for id in unit.reach.globals.clone() {
         let Some(global) = unit.program.globals.get(id.0 as usize) else { continue };
-        if global.trust == Trust::Checked && global.linkage == Linkage::External && global.owner.is_none() {
+        let external = global.linkage == Linkage::External && global.owner.is_none();
+        if external && wanted(unit, global.trust, global.span) {
             let symbol = unit.global_name(id).symbol().to_string();
             out.push(Compared { symbol, ty: global.ty.ty, defined: global.init.is_some(), span: global.span });
         }
@@ -107,10 +109,16 @@ fn compared(unit: &mut Unit) -> Vec<Compared> {
     out
 }
 
-/// Complete records with a name that the type reaches.
-fn named_records(types: &TypeStore, ty: Ty, seen: &mut FxHashSet<RecordId>, out: &mut Vec<RecordId>) {
+/// Calls `see` for the records that a type names, behind pointers too, each time that one is named.
+/// What `see` adds to the list is gone through as well.
+pub(crate) fn each_record(types: &TypeStore, ty: Ty, see: &mut dyn FnMut(RecordId, &mut Vec<Ty>)) {
+    let mut seen = FxHashSet::default();
     let mut work = vec![ty];
     while let Some(ty) = work.pop() {
+        // Types can be doubled at each level.
+        if !seen.insert(ty) {
+            continue;
+        }
         match types.kind(ty) {
             TyKind::Ptr(p) => work.push(p.target.ty),
             TyKind::Array { elem, .. } => work.push(elem.ty),
@@ -118,19 +126,24 @@ fn named_records(types: &TypeStore, ty: Ty, seen: &mut FxHashSet<RecordId>, out:
                 work.push(f.ret);
                 work.extend(f.params.iter().map(|p| p.ty));
             }
-            TyKind::Record(id) if seen.insert(*id) => {
-                let Some(record) = types.records.get(id.0 as usize) else { continue };
-                work.extend(record.args.iter().copied());
-                if let Some(fields) = &record.fields {
-                    work.extend(fields.iter().map(|f| f.ty.ty));
-                    if record.tag.is_some() {
-                        out.push(*id);
-                    }
-                }
-            }
+            TyKind::Record(id) => see(*id, &mut work),
             _ => {}
         }
     }
+}
+
+/// Complete records with a name that the type reaches.
+fn named_records(types: &TypeStore, ty: Ty, seen: &mut FxHashSet<RecordId>, out: &mut Vec<RecordId>) {
+    each_record(types, ty, &mut |id, work| {
+        let Some(record) = types.records.get(id.0 as usize).filter(|_| seen.insert(id)) else { return };
+        work.extend(record.args.iter().copied());
+        if let Some(fields) = &record.fields {
+            work.extend(fields.iter().map(|f| f.ty.ty));
+            if record.tag.is_some() {
+                out.push(id);
+            }
+        }
+    });
 }
 
 /// The group of a record with the reference to its digest, and its note: the fields, separated by

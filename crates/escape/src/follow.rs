@@ -1,8 +1,9 @@
 //! Follows one object of the heap through a body: of plain C here, of Leeward with `owners`.
 //!
-//! Lattice (`situation`): a set of situations. A situation says whether the object is there (`Status`) and what
-//! each followed place holds (`Value`); a place that it does not mention may hold anything but the
-//! object. Join: union. The set is bounded (`MOST_SITUATIONS`); a body that needs more is given up.
+//! Lattice (`situation`): a set of situations. A situation says whether the object is there
+//! (`Status`) and what each followed place holds (`Value`); a place that it does not mention may
+//! hold anything but the object. Join: union. The set is bounded (`MOST_SITUATIONS`); a body that
+//! needs more is given up.
 //! So two facts that depend on each other, such as a flag and the pointer that it stands for, stay
 //! together.
 //!

@@ -2,10 +2,11 @@
 //! its page for users.
 //!
 //! `HASH/` has the unpacked runtime and library of one version of the command, `runtimes/HASH/` one
-//! compiled runtime, `objects/` what `objects.rs` keeps. The first two have a file `used`, whose modification time is at most a day before the
-//! last use.
+//! compiled runtime, `objects/` what `objects.rs` keeps. The first two have a file `used`, whose
+//! modification time is at most a day before the last use.
 
 use crate::failure::Failure;
+use crate::hash::Hash;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -14,9 +15,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 use std::{env, io};
 
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// How exactly the time of the last use is noted.
+pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// What was not used for so long is removed.
-const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+pub const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Places for what is made from an installation, best first: the user's cache, and a folder for
 /// temporary files that only this user can write to, which is tried only when the first cannot be
@@ -42,6 +44,13 @@ fn private_temporary() -> Option<PathBuf> {
         let _ = fs::DirBuilder::new().mode(0o700).create(folder);
         fs::symlink_metadata(folder).is_ok_and(|m| m.is_dir() && m.uid() == user && m.mode() & 0o077 == 0)
     })
+}
+
+/// The hash of a file's bytes, which tells one that was damaged.
+pub fn sum_of(bytes: &[u8]) -> String {
+    let mut hash = Hash::default();
+    hash.field(bytes);
+    hash.name()
 }
 
 /// Writes a file so that it is there with all its bytes or not at all.

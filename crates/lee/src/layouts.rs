@@ -7,6 +7,8 @@
 //! notes, and nothing is known of them.
 
 use crate::session::Session;
+use object::read::archive::{ArchiveFile, ArchiveMember};
+use object::{Object as _, ObjectSection as _};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -134,41 +136,21 @@ fn linked_members(session: &Session, words: &[OsString]) -> BTreeSet<String> {
 /// The objects in a file: itself, or the members of an archive.
 fn read(path: &Path) -> Vec<Object> {
     let Ok(bytes) = std::fs::read(path) else { return vec![] };
-    let Some(rest) = bytes.strip_prefix(b"!<arch>\n") else {
+    let Ok(archive) = ArchiveFile::parse(&*bytes) else {
         return object(path, None, &bytes).into_iter().collect();
     };
-    members(rest).into_iter().filter_map(|(name, bytes)| object(path, Some(name), bytes)).collect()
-}
-
-/// Names and contents of an archive's members (the System V format, with GNU's table of long
-/// names).
-fn members(mut rest: &[u8]) -> Vec<(String, &[u8])> {
-    let mut out = vec![];
-    let mut long: &[u8] = &[];
-    while let Some((header, after)) = rest.split_at_checked(60) {
-        let text = |from: usize, to: usize| String::from_utf8_lossy(header.get(from..to).unwrap_or_default());
-        let Ok(size) = text(48, 58).trim().parse::<usize>() else { break };
-        let Some((content, next)) = after.split_at_checked(size) else { break };
-        let name = text(0, 16).trim_end().to_string();
-        match name.strip_prefix('/') {
-            Some("/") => long = content,
-            Some(at) => {
-                if let Some(named) = at.parse().ok().and_then(|at: usize| long.get(at..)) {
-                    let end = named.iter().position(|&b| b == b'/' || b == b'\n').unwrap_or(named.len());
-                    out.push((String::from_utf8_lossy(named.get(..end).unwrap_or_default()).into_owned(), content));
-                }
-            }
-            None => out.push((name.trim_end_matches('/').to_string(), content)),
-        }
-        // Members begin at even offsets.
-        rest = next.get(size % 2..).unwrap_or_default();
-    }
-    out
+    let members = archive.members().filter_map(Result::ok);
+    let member = |member: ArchiveMember| {
+        let name = String::from_utf8_lossy(member.name()).into_owned();
+        object(path, Some(name), member.data(&*bytes).ok()?)
+    };
+    members.filter_map(member).collect()
 }
 
 /// Reads an object's notes; `None` if it has none.
 fn object(path: &Path, member: Option<String>, bytes: &[u8]) -> Option<Object> {
-    let notes = String::from_utf8_lossy(section(bytes, b".lee.types")?).into_owned();
+    let file = object::File::parse(bytes).ok()?;
+    let notes = String::from_utf8_lossy(file.section_by_name(".lee.types")?.data().ok()?).into_owned();
     let mut found =
         Object { file: path.to_path_buf(), member, symbols: BTreeMap::new(), records: BTreeMap::new(), plain: false };
     for line in notes.lines() {
@@ -186,37 +168,4 @@ fn object(path: &Path, member: Option<String>, bytes: &[u8]) -> Option<Object> {
         table.insert((*name).to_string(), note);
     }
     Some(found)
-}
-
-/// The bytes of a section of an ELF object of 64 bits (System V gABI, "Sections").
-fn section<'a>(bytes: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
-    if !bytes.starts_with(b"\x7fELF\x02\x01") {
-        return None;
-    }
-    let number = |at: usize, size: usize| -> Option<usize> {
-        let mut value = [0; 8];
-        value.get_mut(..size)?.copy_from_slice(bytes.get(at..at.checked_add(size)?)?);
-        usize::try_from(u64::from_le_bytes(value)).ok()
-    };
-    let (table, each) = (number(0x28, 8)?, number(0x3a, 2)?);
-    let header = |n: usize| table.checked_add(n.checked_mul(each)?);
-    // More sections, or more names, than 16 bits can say stand in the first header.
-    let count = match number(0x3c, 2)? {
-        0 => number(table.checked_add(0x20)?, 8)?,
-        count => count,
-    };
-    let names = match number(0x3e, 2)? {
-        0xffff => number(table.checked_add(0x28)?, 4)?,
-        names => names,
-    };
-    let content = |n: usize| -> Option<&'a [u8]> {
-        let at = header(n)?;
-        let (from, size) = (number(at.checked_add(0x18)?, 8)?, number(at.checked_add(0x20)?, 8)?);
-        bytes.get(from..from.checked_add(size)?)
-    };
-    let texts = content(names)?;
-    (0..count).find_map(|n| {
-        let text = texts.get(number(header(n)?, 4)?..)?;
-        (text.strip_prefix(name)?.first() == Some(&0)).then(|| content(n)).flatten()
-    })
 }

@@ -5,7 +5,7 @@
 //! of which compilers they are. Only files with nothing to report are kept: a warning is printed
 //! each time.
 
-use crate::hash::Hash;
+use crate::cache::{sum_of, DAY, KEPT};
 use crate::pipeline::Settings;
 use crate::session::Session;
 use crate::{cache, object};
@@ -21,9 +21,6 @@ use std::time::{Duration, SystemTime};
 const MAGIC: &str = "lee object 1 ";
 /// Bytes of all objects together, after each cleaning.
 const MOST: u64 = 1 << 30;
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// What was not used for so long is removed.
-const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Where the object of a file is, or will be.
 pub struct Place {
@@ -82,7 +79,7 @@ impl Place {
         Some(spawns == "1")
     }
 
-    /// Keeps an object. That it cannot be kept is no error.
+    /// Keeps an object. A cache that cannot be written keeps nothing.
     pub fn keep(&self, object: &Path, spawns: bool) {
         let Ok(bytes) = fs::read(object) else { return };
         let mut all = format!("{MAGIC}{} {}\n", u8::from(spawns), sum_of(&bytes)).into_bytes();
@@ -119,13 +116,6 @@ fn clean(folder: &Path, now: bool) {
             let _ = fs::remove_file(path);
         }
     }
-}
-
-/// Tells an object that was damaged.
-fn sum_of(bytes: &[u8]) -> String {
-    let mut hash = Hash::default();
-    hash.field(bytes);
-    hash.name()
 }
 
 /// A name of 128 bits. An equal name of another text would be a wrong program, so the hash is one

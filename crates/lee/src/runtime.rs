@@ -48,13 +48,7 @@ const SUM: &str = "liblee.sum";
 /// Whether the folder has an archive, and it is what was written.
 fn sound(folder: &Path) -> bool {
     let Ok(bytes) = fs::read(folder.join(ARCHIVE)) else { return false };
-    fs::read_to_string(folder.join(SUM)).is_ok_and(|sum| sum == sum_of(&bytes))
-}
-
-fn sum_of(bytes: &[u8]) -> String {
-    let mut hash = Hash::default();
-    hash.field(bytes);
-    hash.name()
+    fs::read_to_string(folder.join(SUM)).is_ok_and(|sum| sum == cache::sum_of(&bytes))
 }
 
 /// Others that want the same library wait for the first instead of compiling it too.
@@ -81,7 +75,7 @@ fn build_once(home: &Home, compiler: &Compiler, variant: &[String], folder: &Pat
     let work = cache::beside(&folder.join("build"));
     fs::create_dir_all(&work).map_err(|e| cannot(&work, e))?;
     let built = build(home, compiler, variant, &work).and_then(|made| {
-        let sum = fs::read(&made).map(|bytes| sum_of(&bytes)).map_err(|e| cannot(&made, e))?;
+        let sum = fs::read(&made).map(|bytes| cache::sum_of(&bytes)).map_err(|e| cannot(&made, e))?;
         cache::write_whole(&folder.join(SUM), sum.as_bytes()).map_err(|e| cannot(folder, e))?;
         fs::rename(&made, &archive).map_err(|e| cannot(&archive, e))
     });

@@ -403,10 +403,7 @@ impl<'t> Lower<'t, '_> {
 
     /// A call of one of the runtime's two functions that put off the end of a task.
     fn hold(&mut self, name: &str) {
-        let func = FuncTy::new(self.common().void, vec![], Abi::C);
-        let ty = self.program.types.intern(TyKind::Func(std::rc::Rc::new(func)));
-        let callee = Callee::Builtin(source::Symbol::new(name));
-        self.emit(StmtKind::Call { dest: None, callee, args: vec![], ty });
+        self.call_builtin(source::Symbol::new(name), vec![], vec![], self.common().void);
     }
 
     /// Checks all counted pointers of a record that was just initialised field by field; `stored`
@@ -478,7 +475,7 @@ impl<'t> Lower<'t, '_> {
     ) -> Option<Operand> {
         let right = self.operand_before(value, &[place]);
         if self.updates_at_once(place) {
-            return Some(self.update(place, &format!("{}=", op.in_c()), Some(right)));
+            return self.update(place, &format!("{}=", op.in_c()), Some(right));
         }
         let access = self.place(place, Use::Read);
         let old = self.value_of(&access);
@@ -500,12 +497,11 @@ impl<'t> Lower<'t, '_> {
     pub fn inc_dec(&mut self, place: &'t Expr, up: bool, prefix: bool, want: bool) -> Option<Operand> {
         if self.updates_at_once(place) {
             let sign = if up { "+" } else { "-" };
-            return Some(if prefix {
+            if prefix {
                 let one = self.int(1, self.common().int);
-                self.update(place, &format!("{sign}="), Some(one))
-            } else {
-                self.update(place, &format!("{sign}{sign}"), None)
-            });
+                return self.update(place, &format!("{sign}="), Some(one));
+            }
+            return self.update(place, &format!("{sign}{sign}"), None);
         }
         let access = self.place(place, Use::Read);
         let mut old = self.value_of(&access);
@@ -543,21 +539,14 @@ impl<'t> Lower<'t, '_> {
 
     /// The C compiler's own operator on a place: `+=` with a value, which gives what is stored, or
     /// `++` without one, which gives what was there.
-    fn update(&mut self, place: &'t Expr, operator: &str, value: Option<Operand>) -> Operand {
+    fn update(&mut self, place: &'t Expr, operator: &str, value: Option<Operand>) -> Option<Operand> {
         let access = self.place(place, Use::Read);
         self.take_address(&access.place);
         let to = self.thin_to(access.qty);
         let address = self.temp_of(Rvalue::AddrOf(access.place), to);
-        let ty = place.ty.ty;
-        let mut params = vec![ParamTy::new(to)];
-        params.extend(value.as_ref().map(|v| ParamTy::new(self.operand_ty(v))));
-        let args = std::iter::once(address).chain(value).collect();
-        let func = FuncTy::new(ty, params, Abi::C);
-        let func = self.program.types.intern(TyKind::Func(std::rc::Rc::new(func)));
-        let result = self.temp(ty);
-        let callee = Callee::Builtin(source::Symbol::new(operator));
-        self.emit(StmtKind::Call { dest: Some(Place::local(result)), callee, args, ty: func });
-        Operand::local(result)
+        let args: Vec<Operand> = std::iter::once(address).chain(value).collect();
+        let params = args.iter().map(|arg| ParamTy::new(self.operand_ty(arg))).collect();
+        self.call_builtin(source::Symbol::new(operator), args, params, place.ty.ty)
     }
 
     /// What a place holds, a counted field with its bounds.

@@ -447,19 +447,24 @@ impl<'t> Lower<'t, '_> {
         }
         // In plain C and unsafe code it may be any function of the C compiler.
         let params = args.iter().map(|a| ParamTy::new(a.ty.ty)).collect();
+        let result = self.call_builtin(*name, operands, params, ty);
+        Rvalue::Use(result.unwrap_or_else(|| self.int(0, self.common().int)))
+    }
+
+    /// A call of what the C compiler, or the runtime's header, has under that name. None: the
+    /// result is `void`.
+    pub fn call_builtin(
+        &mut self,
+        name: source::Symbol,
+        args: Vec<Operand>,
+        params: Vec<ParamTy>,
+        ty: Ty,
+    ) -> Option<Operand> {
         let func = FuncTy::new(ty, params, Abi::C);
-        let fty = self.program.types.intern(TyKind::Func(Rc::new(func)));
+        let func = self.program.types.intern(TyKind::Func(Rc::new(func)));
         let dest = if self.is_void(ty) { None } else { Some(self.temp(ty)) };
-        self.emit(StmtKind::Call {
-            dest: dest.map(Place::local),
-            callee: Callee::Builtin(*name),
-            args: operands,
-            ty: fty,
-        });
-        match dest {
-            Some(dest) => Rvalue::Use(Operand::local(dest)),
-            None => Rvalue::Use(self.int(0, self.common().int)),
-        }
+        self.emit(StmtKind::Call { dest: dest.map(Place::local), callee: Callee::Builtin(name), args, ty: func });
+        dest.map(Operand::local)
     }
 }
 

@@ -1,10 +1,10 @@
 /* The words of Leeward, for C compilers: a header that includes this and uses them is read by both. To Leeward this
  * header is empty. Include it after the headers of others: to a C compiler these words are macros from then on.
  *
- * Where `lee` itself reads a `.c` file, the words are attributes: structs have their right layout there, and a use of a
- * `fat` pointer, which is three words in Leeward, is an error. To any other C compiler they are nothing, so headers that
- * such a compiler reads have no `fat`. `generic` declares no C at all. A struct that both read stands in `extern "C"`
- * if it has a `void *`. */
+ * Where `lee` itself reads a `.c` file, the words are attributes: structs have their right layout
+ * there, and a use of a `fat` pointer, which is three words in Leeward, is an error. To any other C
+ * compiler they are nothing, so headers that such a compiler reads have no `fat`. `generic` declares
+ * no C at all. A struct that both read stands in `extern "C"` if it has a `void *`. */
 #ifndef LEE_COMPAT_H
 #define LEE_COMPAT_H
 

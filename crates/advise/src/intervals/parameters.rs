@@ -30,7 +30,7 @@ pub struct Passed(Parameters);
 pub struct Callers<'a> {
     /// The call graph.
     pub edges: &'a Edges,
-    /// Whether there is no code but the units.
+    /// Whether the units are all the code.
     pub whole_program: bool,
     /// Functions that no call was seen to reach: they count as called with anything, for a linker,
     /// a loader or assembly may call them.

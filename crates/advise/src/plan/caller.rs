@@ -106,7 +106,7 @@ impl Planner<'_> {
         }
         let value = match (entry.role, arguments.as_slice()) {
             _ if sized => {
-                // An object of no bytes would fit where there is no buffer.
+                // Without a buffer, its size of 0 would be enough for an object of 0 bytes.
                 let guard = if spares { format!("{parameter} && ") } else { String::new() };
                 let buffer = Buffer {
                     name: parameter.clone(),

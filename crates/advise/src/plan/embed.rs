@@ -23,7 +23,7 @@ pub struct Member {
     pub uses: Vec<Uses>,
 }
 
-/// Why there is no plan: of the member of that number, or of all of them.
+/// Why nothing is planned: for the member of that number, or for all of them.
 pub type Refused = (Option<usize>, String);
 
 /// The calls of a function that get another argument, by part and token of the name.

@@ -1,6 +1,7 @@
 //! The answer as JSON: one object, for scripts.
 
 use super::read::{Answer, Custodian, End, Process, Waits, Worker, KINDS};
+pub use source::render::string as quoted;
 use std::fmt::Write;
 
 /// One line.
@@ -17,23 +18,6 @@ pub fn write(answer: &Answer) -> String {
     out.push_str("],\"ends\":[");
     list(&mut out, &answer.ends, end);
     out.push_str("]}\n");
-    out
-}
-
-/// A string of JSON (RFC 8259, section 7).
-pub fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c.is_control() => {
-                // Writing to a string does not fail.
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
     out
 }
 
