@@ -42,6 +42,30 @@ impl Node {
         }
     }
 
+    /// The sum that it is in a type, as the text of its terms and a constant, if it is of that type
+    /// modulo the numbers that this has.
+    pub fn sum(&self, ty: Ty) -> (String, i128) {
+        let (mut terms, mut constant) = (vec![], 0);
+        self.add_to(ty, 1, &mut terms, &mut constant);
+        terms.sort();
+        (terms.join(" "), constant)
+    }
+
+    fn add_to(&self, ty: Ty, sign: i128, terms: &mut Vec<String>, constant: &mut i128) {
+        match self {
+            Node::Binary(BinOp::Add, a, b, of) if *of == ty => {
+                a.add_to(ty, sign, terms, constant);
+                b.add_to(ty, sign, terms, constant);
+            }
+            Node::Binary(BinOp::Sub, a, b, of) if *of == ty => {
+                a.add_to(ty, sign, terms, constant);
+                b.add_to(ty, -sign, terms, constant);
+            }
+            Node::Leaf(Operand::Const(Const::Int(n, _))) => *constant += sign * n,
+            other => terms.push(format!("{sign} {other:?}")),
+        }
+    }
+
     /// The pointers that are dereferenced.
     pub fn pointers(&self, found: &mut Vec<Local>) {
         match self {

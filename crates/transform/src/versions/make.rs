@@ -58,7 +58,8 @@ pub fn apply(program: &mut Program, body: &mut Body, l: &Loop, plan: Plan) {
         builder.node(node, None);
     }
     let far = (!plan.rebased.is_empty()).then(|| builder.distance());
-    let starts: Vec<Straight> = plan.rebased.iter().map(|index| builder.straight(index)).collect();
+    let mut anchors = FxHashMap::default();
+    let starts: Vec<Straight> = plan.rebased.iter().map(|index| builder.straight(index, &mut anchors)).collect();
     if let (Some(far), Some(counter)) = (far, l.counter()) {
         for (at, operand, n) in plan.uses {
             edits.indices.extend(starts.get(n).map(|s| (at, operand, s.clone())));
@@ -556,11 +557,10 @@ impl Builder<'_> {
         local
     }
 
-    fn straight(&mut self, index: &Index) -> Straight {
+    /// `anchors`: the first values so far, by the terms of the sums that they are.
+    fn straight(&mut self, index: &Index, anchors: &mut FxHashMap<String, (Operand, i128)>) -> Straight {
         let long = self.program.types.common.long;
-        let start = self.l.counter().map(|c| Operand::local(c.local));
-        let first = self.node(&index.node, start.as_ref());
-        let first = self.emit(Rvalue::Numeric(first, long), long);
+        let first = self.first_of(index, anchors);
         let by = match &index.slope {
             Slope::None => Operand::Const(Const::Int(0, long)),
             Slope::Small(n) => Operand::Const(Const::Int(*n, long)),
@@ -570,6 +570,30 @@ impl Builder<'_> {
             }
         };
         Straight { first, by }
+    }
+
+    /// The first value of an index in 64 bits. Indices that differ by a constant (`i - 1`, `i`) are
+    /// computed from one of them, so that the C compiler sees that an element of this turn is the
+    /// neighbour of the next. In `int` both are the same sum modulo 2^32, and the tests have shown
+    /// both to be at least 0: so they differ by the constant and no multiple of 2^32.
+    fn first_of(&mut self, index: &Index, anchors: &mut FxHashMap<String, (Operand, i128)>) -> Operand {
+        let (int, long) = (self.program.types.common.int, self.program.types.common.long);
+        let inner = index.node.inner();
+        let sum = matches!(inner, Node::Binary(_, _, _, ty) if *ty == int).then(|| inner.sum(int));
+        if let Some((anchor, constant)) = sum.as_ref().and_then(|(terms, n)| Some((anchors.get(terms)?, n))) {
+            let apart = constant - anchor.1;
+            if apart.abs() < SMALL {
+                let apart = Operand::Const(Const::Int(apart, long));
+                return self.emit(Rvalue::Binary(BinOp::Add, anchor.0.clone(), apart, long), long);
+            }
+        }
+        let start = self.l.counter().map(|c| Operand::local(c.local));
+        let first = self.node(&index.node, start.as_ref());
+        let first = self.emit(Rvalue::Numeric(first, long), long);
+        if let Some((terms, constant)) = sum {
+            anchors.insert(terms, (first.clone(), constant));
+        }
+        first
     }
 
     fn test(&mut self, test: Test) {
