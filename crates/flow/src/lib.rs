@@ -5,6 +5,7 @@ mod first_test;
 pub mod framework;
 pub mod initialised;
 mod inlining;
+mod moved;
 mod names;
 pub mod no_gc;
 pub mod null_facts;

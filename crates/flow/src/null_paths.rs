@@ -8,13 +8,13 @@
 //! this pass knows nothing of how long loans last. Whoever has an address has the object around it
 //! (`container_of`); whoever has a pointer has what it points to, not the pointer itself.
 
-use crate::ownership::paths::cursors;
+use crate::ownership::paths::{cursors, is_kept};
 use mir::bits::BitSet;
 use mir::effects::{rvalue_operands, stmt_places, term_places};
 use mir::ir::*;
-use mir::ty::{owns, place_ty, prefix_ty};
+use mir::ty::{owns, place_ty};
 use rustc_hash::{FxHashMap, FxHashSet};
-use typing::types::{Bounds, Own, RecordKind, Ty, TyKind};
+use typing::types::{Ty, TyKind};
 
 /// The paths of a body, numbered, and their roots, numbered too.
 pub(crate) struct NullPaths<'a> {
@@ -102,33 +102,9 @@ impl<'a> NullPaths<'a> {
         self.roots.entry(root).or_default().push(number);
     }
 
-    /// Whether the place lies in a local, or below `unique` pointers in one, in memory that keeps
-    /// what was stored there.
+    /// Whether the place lies in memory that keeps what was stored there.
     fn is_path(&self, place: &Place) -> bool {
-        let decl = place.base_local().and_then(|l| self.body.locals.get(l.0 as usize));
-        let Some(decl) = decl.filter(|d| !d.address_taken) else { return false };
-        let is_cursor = place.base_local().is_some_and(|l| self.cursors.contains(&l));
-        let types = &self.program.types;
-        let mut at = decl.ty;
-        for (n, step) in place.proj.iter().enumerate() {
-            if at.quals.is_volatile || at.quals.is_atomic {
-                return false;
-            }
-            let goes_on = match step {
-                Proj::Field(_) => types.as_record(at.ty).is_some_and(|r| types.record(r).kind == RecordKind::Struct),
-                Proj::Deref if n == 0 && is_cursor => true,
-                Proj::Deref => {
-                    types.as_pointer(at.ty).is_some_and(|p| p.own == Own::Unique && p.bounds == Bounds::Thin)
-                }
-                Proj::Index(_) => false,
-            };
-            let Ok(next) = prefix_ty(self.program, self.body, place, n + 1) else { return false };
-            if !goes_on {
-                return false;
-            }
-            at = next;
-        }
-        !at.quals.is_volatile && !at.quals.is_atomic
+        is_kept(self.program, self.body, &self.cursors, place)
     }
 
     /// The number of a path.

@@ -1,6 +1,8 @@
 //! The passes over MIR, in order.
 
-use crate::{framework, initialised, inlining, no_gc, null_facts, ownership, regions, typestate, verify_ownership};
+use crate::{
+    framework, initialised, inlining, moved, no_gc, null_facts, ownership, regions, typestate, verify_ownership,
+};
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
 use mir::ir::{Body, Program};
@@ -93,6 +95,7 @@ fn check_body(
     let mut reported = BitSet::empty(body.locals.len());
 
     report.timed("fold conditions", || framework::fold_conditions(body));
+    report.timed("moved", || moved::run(program, body));
     let facts = report.timed("null facts", || {
         let facts = null_facts::find(program, body, &Cfg::new(body));
         null_facts::apply(body, &facts);

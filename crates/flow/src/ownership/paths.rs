@@ -4,8 +4,8 @@
 use mir::effects::{stmt_places, term_places};
 use mir::ir::*;
 use mir::resolve::Resolver;
-use mir::ty::{owns, place_ty};
-use rustc_hash::FxHashMap;
+use mir::ty::{owns, place_ty, prefix_ty};
+use rustc_hash::{FxHashMap, FxHashSet};
 use typing::types::{Bounds, KeyKind, Own, Pointer, RecordKind, Region, Ty, TyKind, TypeStore};
 
 use crate::regions::Regions;
@@ -433,6 +433,33 @@ pub(crate) fn cursor_over(program: &Program, body: &Body, resolver: &Resolver, p
         };
     }
     over
+}
+
+/// Whether the place lies in a local, or below `unique` pointers to one object in one, in memory
+/// that keeps what was stored there.
+pub(crate) fn is_kept(program: &Program, body: &Body, cursors: &FxHashSet<Local>, place: &Place) -> bool {
+    let decl = place.base_local().and_then(|l| body.locals.get(l.0 as usize));
+    let Some(decl) = decl.filter(|d| !d.address_taken) else { return false };
+    let is_cursor = place.base_local().is_some_and(|l| cursors.contains(&l));
+    let types = &program.types;
+    let mut at = decl.ty;
+    for (n, step) in place.proj.iter().enumerate() {
+        if at.quals.is_volatile || at.quals.is_atomic {
+            return false;
+        }
+        let goes_on = match step {
+            Proj::Field(_) => types.as_record(at.ty).is_some_and(|r| types.record(r).kind == RecordKind::Struct),
+            Proj::Deref if n == 0 && is_cursor => true,
+            Proj::Deref => types.as_pointer(at.ty).is_some_and(|p| p.own == Own::Unique && p.bounds == Bounds::Thin),
+            Proj::Index(_) => false,
+        };
+        let Ok(next) = prefix_ty(program, body, place, n + 1) else { return false };
+        if !goes_on {
+            return false;
+        }
+        at = next;
+    }
+    !at.quals.is_volatile && !at.quals.is_atomic
 }
 
 /// Locals that are cursors.

@@ -1,0 +1,323 @@
+//! A path that was moved to a local is read as that local: in `t = head; head = head->next;` the
+//! second `head` on the right stands for `t`.
+//!
+//! After `t = p`, where the owned pointer `p` is a path and `t` a local, both hold the same words,
+//! until one of the two changes. Up to there what looks at `p`, or goes through it, is changed to
+//! do so with `t`, which owns the object now. What a slot holds is taken likewise, if the slot is
+//! stored to before anything can look at it (`taken.rs`). All that comes after this pass (null
+//! facts, ownership, the second verifier, the oracle, emission) sees only that, and needs no rule of
+//! its own: this pass makes no program valid that does not say so with `t` itself, and `:=:`.
+//!
+//! Lattice: the set of pairs of a path and the local that it was moved to. Join: intersection. And
+//! the set of slots that are taken and not stored to yet. Join: union.
+//!
+//! Needs: nothing. Changes: places in operands, checks, values and destinations; a move out of a
+//! slot becomes an exchange with null. Guarantees: a place is replaced only where the pointer in the
+//! new one is the same.
+
+mod taken;
+
+use mir::cfg::Cfg;
+use mir::effects::{accesses, parts_mut, term_accesses, term_parts_mut, Kind, PartMut};
+use mir::ir::*;
+use mir::ty::{owns, place_ty};
+use rustc_hash::FxHashSet;
+
+use crate::framework::{count_work, solve, Analysis, Direction, Edge, Item, Point};
+use crate::ownership::paths::{cursors, is_kept};
+use taken::Take;
+
+/// Paths and the locals that they were moved to, in order.
+type Pairs = Vec<(Place, Local)>;
+
+/// What is known at a point.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct State {
+    pairs: Pairs,
+    taken: Vec<Take>,
+}
+
+struct Moved<'a> {
+    program: &'a Program,
+    body: &'a Body,
+    cursors: FxHashSet<Local>,
+    /// Moves out of slots that may be exchanges.
+    takes: FxHashSet<Point>,
+}
+
+/// A change of a body.
+enum Change {
+    Stmt(StmtKind),
+    Term(TermKind),
+    /// The slot is exchanged with the path, which is null before.
+    Exchange(Place, Place),
+}
+
+/// Replaces the places of one body.
+pub(crate) fn run(program: &Program, body: &mut Body) {
+    let mut changes = {
+        let mut moved =
+            Moved { program, body, cursors: cursors(body).into_iter().collect(), takes: FxHashSet::default() };
+        moved.takes = moved.find_takes();
+        let mut stmts = body.blocks.iter().flat_map(|b| &b.stmts);
+        if moved.takes.is_empty() && !stmts.any(|stmt| moved.made(stmt).is_some()) {
+            return;
+        }
+        moved.changes()
+    };
+    // From the last on: an exchange is one statement more.
+    changes.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    for (at, change) in changes {
+        match change {
+            Change::Stmt(kind) => {
+                let block = body.blocks.get_mut(at.block.0 as usize);
+                if let Some(stmt) = block.and_then(|block| block.stmts.get_mut(at.stmt)) {
+                    stmt.kind = kind;
+                }
+            }
+            Change::Term(kind) => {
+                if let Some(block) = body.blocks.get_mut(at.block.0 as usize) {
+                    block.term.kind = kind;
+                }
+            }
+            Change::Exchange(to, slot) => {
+                let ty = place_ty(program, body, &to).map(|q| q.ty);
+                let block = body.blocks.get_mut(at.block.0 as usize);
+                let (Ok(ty), Some(block)) = (ty, block) else { continue };
+                let Some(stmt) = block.stmts.get_mut(at.stmt) else { continue };
+                stmt.kind = StmtKind::Assign(to.clone(), Rvalue::Use(Operand::Const(Const::Null(ty))));
+                let swap = Stmt { kind: StmtKind::Swap(to, slot), ..stmt.clone() };
+                block.stmts.insert(at.stmt + 1, swap);
+            }
+        }
+    }
+}
+
+impl Moved<'_> {
+    fn changes(&mut self) -> Vec<(Point, Change)> {
+        loop {
+            let results = solve(&*self, self.body, &Cfg::new(self.body));
+            let mut changes: Vec<(Point, Change)> = vec![];
+            let mut seen: Vec<Point> = vec![];
+            results.visit(&*self, self.body, &mut |at, state, item| {
+                count_work(state.pairs.len() + state.taken.len());
+                let mut after = state.clone();
+                match item {
+                    Item::Stmt(stmt) => {
+                        changes.extend(replace(&state.pairs, &stmt.kind).map(|kind| (at, Change::Stmt(kind))));
+                        self.step(&mut after, at, stmt, &mut |take| seen.push(take));
+                        if let Some((slot, to)) = self.takes.contains(&at).then(|| self.take(stmt)).flatten() {
+                            changes.push((at, Change::Exchange(to.clone(), slot.clone())));
+                        }
+                    }
+                    Item::Term(term) => {
+                        changes.extend(replace_term(&state.pairs, &term.kind).map(|kind| (at, Change::Term(kind))));
+                        self.leave(&mut after, term, &mut |take| seen.push(take));
+                    }
+                }
+            });
+            // The slot may be seen empty: the move stays one, and is reported.
+            if seen.is_empty() {
+                return changes;
+            }
+            self.takes.retain(|take| !seen.contains(take));
+        }
+    }
+
+    /// The path that the statement moves, and the local that it goes to.
+    fn made<'s>(&self, stmt: &'s Stmt) -> Option<(&'s Place, Local)> {
+        let (dest, value) = stmt.kind.as_assign()?;
+        let (to, Operand::Move(from)) = (dest.as_local()?, value.as_use()?) else { return None };
+        let types = &self.program.types;
+        let of = |place: &Place| place_ty(self.program, self.body, place).ok().filter(|q| owns(types, q.ty));
+        let (a, b) = (of(from)?, of(dest)?);
+        let same = types.as_pointer(a.ty).is_some() && types.same_modulo_regions(a.ty, b.ty);
+        let is_local = !self.cursors.contains(&to) && from.base_local() != Some(to);
+        let kept = |place: &Place| is_kept(self.program, self.body, &self.cursors, place);
+        (same && is_local && kept(from) && kept(dest)).then_some((from, to))
+    }
+
+    /// What a statement does; `seen` is told which taken slots it may look at.
+    fn step(&self, state: &mut State, at: Point, stmt: &Stmt, seen: &mut dyn FnMut(Point)) {
+        let made = self.made(stmt).map(|(from, to)| (resolve(&state.pairs, from, false), to));
+        // What was moved to a local that is moved on is where that goes.
+        let passed = made.as_ref().and_then(|(from, _)| from.as_local());
+        let on: Pairs = match (passed, &made) {
+            (Some(local), Some((_, to))) => {
+                let held = state.pairs.iter().filter(|(_, at)| *at == local);
+                held.map(|(from, _)| (from.clone(), *to)).collect()
+            }
+            (None, _) | (_, None) => vec![],
+        };
+        if !state.pairs.is_empty() || !state.taken.is_empty() {
+            count_work(state.pairs.len() + state.taken.len());
+            let pairs = state.pairs.clone();
+            self.others_see(state, stmt, seen);
+            accesses(&stmt.kind, &mut |place, kind, _| {
+                let place = resolve(&pairs, place, looks(kind));
+                self.seen_by(state, &place, kind, seen);
+                // What is dropped in front of the store to a taken slot is null.
+                let is_taken = kind == Kind::Drop && state.taken.iter().any(|take| take.slot == place);
+                if !is_taken {
+                    ends(&mut state.pairs, &place, kind);
+                }
+            });
+            if stmt.is_unsafe {
+                // What it reaches through pointers of its own is not known.
+                state.pairs.retain(|(from, _)| from.local_part().is_some());
+            }
+        }
+        let new = on.into_iter().chain(made).filter(|(from, to)| from.base_local() != Some(*to));
+        state.pairs.extend(new);
+        if let Some((slot, to)) = self.takes.contains(&at).then(|| self.take(stmt)).flatten() {
+            state.taken.push(Take { at, slot: slot.clone(), to: Some(to.clone()) });
+            state.pairs.extend(to.as_local().map(|to| (slot.clone(), to)));
+        }
+    }
+
+    /// What a terminator does.
+    fn leave(&self, state: &mut State, term: &Terminator, seen: &mut dyn FnMut(Point)) {
+        if state.pairs.is_empty() && state.taken.is_empty() {
+            return;
+        }
+        let pairs = state.pairs.clone();
+        term_accesses(&term.kind, &mut |place, kind, _| {
+            let place = resolve(&pairs, place, looks(kind));
+            self.seen_by(state, &place, kind, seen);
+            ends(&mut state.pairs, &place, kind);
+        });
+        self.left(state, term, seen);
+    }
+}
+
+impl Analysis for Moved<'_> {
+    type State = State;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn entry(&self) -> State {
+        State::default()
+    }
+
+    fn join(&self, into: &mut State, from: &State, _rounds: u32) -> bool {
+        let before = into.pairs.len();
+        into.pairs.retain(|pair| from.pairs.contains(pair));
+        let mut changed = into.pairs.len() != before;
+        for take in &from.taken {
+            if !into.taken.contains(take) {
+                into.taken.push(take.clone());
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    fn statement(&self, state: &mut State, at: Point, stmt: &Stmt) {
+        self.step(state, at, stmt, &mut |_| {});
+    }
+
+    fn terminator(&self, state: &mut State, _at: Point, term: &Terminator) {
+        self.leave(state, term, &mut |_| {});
+    }
+
+    fn edge(&self, state: &mut State, from: BlockId, _to: BlockId, edge: Edge) -> bool {
+        if let Edge::Branch(operand, holds) = edge {
+            self.found_null(state, from, operand, holds);
+        }
+        true
+    }
+}
+
+/// Whether the access leaves the pointer in the place as it is.
+fn looks(kind: Kind) -> bool {
+    match kind {
+        Kind::Read | Kind::Copy | Kind::Lend(_) => true,
+        Kind::Move
+        | Kind::Write
+        | Kind::Exchange
+        | Kind::Step
+        | Kind::Address(_)
+        | Kind::Drop
+        | Kind::Free
+        | Kind::Begin
+        | Kind::End
+        | Kind::Mention => false,
+    }
+}
+
+/// Ends the pairs of which one side changes, or may be changed by others, with the access.
+fn ends(pairs: &mut Pairs, place: &Place, kind: Kind) {
+    pairs.retain(|(from, to)| {
+        let leads = place.base == from.base && from.proj.starts_with(&place.proj);
+        match kind {
+            Kind::Read | Kind::Copy | Kind::Mention | Kind::Step => true,
+            Kind::Lend(_) => !leads || place.proj.len() == from.proj.len(),
+            Kind::Move
+            | Kind::Write
+            | Kind::Exchange
+            | Kind::Address(_)
+            | Kind::Drop
+            | Kind::Free
+            | Kind::Begin
+            | Kind::End => !leads && place.as_local() != Some(*to),
+        }
+    });
+}
+
+/// The place with the paths on its way replaced by the locals that they were moved to; the place
+/// itself only if it is looked at.
+fn resolve(pairs: &Pairs, place: &Place, looked_at: bool) -> Place {
+    let mut place = place.clone();
+    // Each pair is used once: a local that is moved on is no path that was moved to it.
+    for _ in 0..pairs.len() {
+        let leads = |(from, _): &&(Place, Local)| {
+            place.base == from.base
+                && place.proj.starts_with(&from.proj)
+                && (looked_at || place.proj.len() > from.proj.len())
+        };
+        let Some((from, to)) = pairs.iter().find(leads) else { break };
+        let rest = place.proj.split_off(from.proj.len());
+        place = Place { base: PlaceBase::Local(*to), proj: rest };
+    }
+    place
+}
+
+/// The statement with its places replaced, if there are such.
+fn replace(pairs: &Pairs, kind: &StmtKind) -> Option<StmtKind> {
+    match kind.action() {
+        Action::None
+        | Action::Check
+        | Action::Assign
+        | Action::Fill
+        | Action::Call
+        | Action::Copy
+        | Action::Owner
+        | Action::Send => {}
+        // Two statements name one place: an `open` and its end, a cursor and its end.
+        Action::Storage | Action::Assembly | Action::Arguments | Action::Region | Action::Channel => return None,
+    }
+    let mut new = kind.clone();
+    let mut changed = false;
+    parts_mut(&mut new, &mut |part| changed |= replace_part(pairs, part));
+    changed.then_some(new)
+}
+
+fn replace_term(pairs: &Pairs, kind: &TermKind) -> Option<TermKind> {
+    let mut new = kind.clone();
+    let mut changed = false;
+    term_parts_mut(&mut new, &mut |part| changed |= replace_part(pairs, part));
+    changed.then_some(new)
+}
+
+fn replace_part(pairs: &Pairs, part: PartMut) -> bool {
+    let (place, looked_at) = match part {
+        PartMut::Operand(Operand::Copy(place), kind) | PartMut::Place(place, kind) => (place, looks(kind)),
+        PartMut::Operand(Operand::Move(place), _) => (place, false),
+        PartMut::Operand(Operand::Const(_), _) | PartMut::Local(..) | PartMut::Type(_) | PartMut::Function(..) => {
+            return false
+        }
+    };
+    let new = resolve(pairs, place, looked_at);
+    let changed = new != *place;
+    *place = new;
+    changed
+}

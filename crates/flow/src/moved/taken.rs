@@ -1,0 +1,225 @@
+//! What is taken out of a slot: `n = s->top; s->top = n->next; free(n);`.
+//!
+//! A slot lies where others can reach it, so nothing is moved out of it: what it held would be there
+//! twice. But if on every way the next thing that happens to the slot is that it is stored to, no
+//! one can tell whether the old pointer is still in it. Then the move is an exchange with null, and
+//! what the program reads from the slot meanwhile is what the local holds. On a way on which that is
+//! null the slot holds what it held, and need not be stored to.
+//!
+//! "No one can tell" is decided by types: what may look at the slot is an access to something that
+//! owns, or through an owned pointer that lies in memory, unless it is another field of the same
+//! object; and other code: calls, `unsafe`. A wrong answer here would let the program see null
+//! where C has a pointer, and no more: the exchange is as safe as one that the program writes.
+
+use mir::effects::{flags, Code, Kind, Loan};
+use mir::ir::*;
+use mir::ty::{owns, place_ty, prefix_ty};
+use rustc_hash::FxHashSet;
+use typing::types::{Bounds, Own, RecordKind, Region};
+
+use super::{Moved, State};
+use crate::framework::{points, Point};
+use crate::ownership::{is_null, paths::is_kept};
+
+/// A slot that is empty for a while.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Take {
+    /// The statement that takes.
+    pub at: Point,
+    /// A field of a global, or of what a local points to.
+    pub slot: Place,
+    /// The path that holds what was in it, as long as it does.
+    pub to: Option<Place>,
+}
+
+impl Moved<'_> {
+    /// All moves out of slots to paths.
+    pub(super) fn find_takes(&self) -> FxHashSet<Point> {
+        points(self.body).filter(|(_, stmt)| self.take(stmt).is_some()).map(|(at, _)| at).collect()
+    }
+
+    /// The slot that the statement moves something out of, and the path that it goes to.
+    pub(super) fn take<'s>(&self, stmt: &'s Stmt) -> Option<(&'s Place, &'s Place)> {
+        let (dest, value) = stmt.kind.as_assign().filter(|_| !stmt.is_unsafe)?;
+        let Operand::Move(slot) = value.as_use()? else { return None };
+        let types = &self.program.types;
+        let (a, b) = (place_ty(self.program, self.body, slot).ok()?, place_ty(self.program, self.body, dest).ok()?);
+        let pointer = types.as_pointer(a.ty)?;
+        let plain = !a.quals.is_const && !a.quals.is_volatile && !a.quals.is_atomic;
+        let fits = pointer.own == Own::Unique
+            && pointer.bounds == Bounds::Thin
+            && pointer.region == Region::Heap
+            && !pointer.nonnull
+            && types.same_modulo_regions(a.ty, b.ty);
+        let is_cursor = dest.as_local().is_some_and(|local| self.cursors.contains(&local));
+        let is_path = !is_cursor && slot.base != dest.base && is_kept(self.program, self.body, &self.cursors, dest);
+        (fits && plain && is_path && self.is_told_apart(slot)).then_some((slot, dest))
+    }
+
+    /// Whether the place is a field of a global or of what a local points to, or all of it.
+    fn is_told_apart(&self, slot: &Place) -> bool {
+        let types = &self.program.types;
+        let first = match slot.base {
+            PlaceBase::Global(_) => 0,
+            PlaceBase::Local(local) => {
+                let Some(decl) = self.body.locals.get(local.0 as usize) else { return false };
+                let shared =
+                    types.as_pointer(decl.ty.ty).is_some_and(|p| p.own == Own::Shared && p.bounds == Bounds::Thin);
+                if !shared || decl.address_taken || slot.proj.first() != Some(&Proj::Deref) {
+                    return false;
+                }
+                1
+            }
+            PlaceBase::Str(_) => return false,
+        };
+        let in_struct = |n: usize| {
+            let record = prefix_ty(self.program, self.body, slot, n).ok().and_then(|q| types.as_record(q.ty));
+            record.is_some_and(|id| types.record(id).kind == RecordKind::Struct)
+        };
+        (first..slot.proj.len()).all(|n| slot.proj.get(n).is_some_and(Proj::is_field) && in_struct(n))
+    }
+
+    /// What is taken is seen by other code.
+    pub(super) fn others_see(&self, state: &mut State, stmt: &Stmt, seen: &mut dyn FnMut(Point)) {
+        let does = flags(&stmt.kind);
+        let others = match does.code {
+            Code::Own => does.memory || does.waits,
+            Code::Function(_) | Code::Pointer | Code::Assembly => true,
+        };
+        if others || stmt.is_unsafe {
+            self.give_up(state, seen, &|_| true);
+        }
+    }
+
+    /// What an access does to the slots that are taken.
+    pub(super) fn seen_by(&self, state: &mut State, place: &Place, kind: Kind, seen: &mut dyn FnMut(Point)) {
+        if state.taken.is_empty() {
+            return;
+        }
+        if kind == Kind::Write {
+            // Stored to: it is not empty any more.
+            state.taken.retain(|take| take.slot != *place);
+        }
+        self.give_up(state, seen, &|take| self.looks_at(take, place, kind));
+        if changes(kind) {
+            let holds = |to: &Place| to.base != place.base || !to.proj.starts_with(&place.proj);
+            for take in &mut state.taken {
+                take.to = take.to.take().filter(holds);
+            }
+        }
+    }
+
+    /// These slots may be seen: they are not taken.
+    fn give_up(&self, state: &mut State, seen: &mut dyn FnMut(Point), is_seen: &dyn Fn(&Take) -> bool) {
+        let State { pairs, taken } = state;
+        taken.retain(|take| {
+            let gone = is_seen(take);
+            if gone {
+                seen(take.at);
+                pairs.retain(|(from, _)| *from != take.slot);
+            }
+            !gone
+        });
+    }
+
+    fn looks_at(&self, take: &Take, place: &Place, kind: Kind) -> bool {
+        let slot = &take.slot;
+        if place.base == slot.base {
+            // In front of a store to it stands the drop of what is in it, which is nothing.
+            if place == slot {
+                return kind != Kind::Drop;
+            }
+            let mut steps = place.proj.iter().zip(&slot.proj);
+            if steps.all(|(a, b)| a == b) {
+                // It leads to the slot, or through it. To read the pointer at its beginning is no
+                // look.
+                return changes(kind) || !place.proj.is_empty() || place.base_local().is_none();
+            }
+        }
+        // What was taken, and what it owns, is the local's.
+        if take.to.as_ref().is_some_and(|to| to.base == place.base) {
+            return false;
+        }
+        let in_memory = |steps: usize| {
+            let local = place.base_local().and_then(|l| self.body.locals.get(l.0 as usize));
+            let derefs = place.proj.iter().take(steps).any(|step| *step == Proj::Deref);
+            derefs || local.is_none_or(|decl| decl.address_taken)
+        };
+        let owned = |steps: usize| {
+            let ty = prefix_ty(self.program, self.body, place, steps);
+            in_memory(steps) && !ty.is_ok_and(|q| !owns(&self.program.types, q.ty))
+        };
+        let through = (0..place.proj.len()).any(|n| place.proj.get(n) == Some(&Proj::Deref) && owned(n));
+        let address = kind == Kind::Address(Loan::Shared);
+        through || owned(place.proj.len()) && !address && !self.is_beside(place, slot)
+    }
+
+    /// Whether both are in one object, in different fields.
+    fn is_beside(&self, place: &Place, slot: &Place) -> bool {
+        let differ = place.proj.iter().zip(&slot.proj).find(|(a, b)| a != b);
+        place.base == slot.base && differ.is_some_and(|(a, b)| a.is_field() && b.is_field())
+    }
+
+    /// The function is left: the caller sees the slot.
+    pub(super) fn left(&self, state: &mut State, term: &Terminator, seen: &mut dyn FnMut(Point)) {
+        match &term.kind {
+            TermKind::Return(_) | TermKind::MissingReturn | TermKind::GotoComputed(_) => {
+                self.give_up(state, seen, &|_| true);
+            }
+            TermKind::Goto(_) | TermKind::If(..) | TermKind::Switch(..) | TermKind::Unreachable => {}
+        }
+    }
+
+    /// On the way on which what was taken is null, the slot holds what it held.
+    pub(super) fn found_null(&self, state: &mut State, from: BlockId, operand: &Operand, holds: bool) {
+        if state.taken.is_empty() {
+            return;
+        }
+        let Some((place, not_null)) = self.tests(from, operand) else { return };
+        if not_null != holds {
+            state.taken.retain(|take| place != take.slot && take.to.as_ref() != Some(&place));
+        }
+    }
+
+    /// The pointer that the condition at the end of the block tests, and whether it is true for one
+    /// that is not null.
+    fn tests(&self, block: BlockId, operand: &Operand) -> Option<(Place, bool)> {
+        let stmts = &self.body.blocks.get(block.0 as usize)?.stmts;
+        let (mut place, mut not_null) = (operand.place()?.clone(), true);
+        for _ in 0..=stmts.len() {
+            let ty = place_ty(self.program, self.body, &place).ok()?.ty;
+            if self.program.types.as_pointer(ty).is_some() {
+                return Some((place, not_null));
+            }
+            let local = place.as_local()?;
+            let value = stmts.iter().rev().find_map(|stmt| stmt.kind.assigned_to(local))?;
+            let (tested, same) = match (value.tested(), value.as_binary()) {
+                (Some(tested), _) => tested,
+                (None, Some((op @ (BinOp::Eq | BinOp::Ne), a, b, _))) => match (is_null(a), is_null(b)) {
+                    (false, true) => (a, op == BinOp::Ne),
+                    (true, false) => (b, op == BinOp::Ne),
+                    _ => return None,
+                },
+                (None, _) => return None,
+            };
+            place = tested.place()?.clone();
+            not_null = not_null == same;
+        }
+        None
+    }
+}
+
+/// Whether what is in the place may be another, or elsewhere, after the access.
+fn changes(kind: Kind) -> bool {
+    match kind {
+        Kind::Read | Kind::Copy | Kind::Lend(_) | Kind::Mention | Kind::Step => false,
+        Kind::Move
+        | Kind::Write
+        | Kind::Exchange
+        | Kind::Address(_)
+        | Kind::Drop
+        | Kind::Free
+        | Kind::Begin
+        | Kind::End => true,
+    }
+}
