@@ -65,7 +65,11 @@ impl Moved<'_> {
                 let Some(decl) = self.body.locals.get(local.0 as usize) else { return false };
                 let shared =
                     types.as_pointer(decl.ty.ty).is_some_and(|p| p.own == Own::Shared && p.bounds == Bounds::Thin);
-                if !shared || decl.address_taken || slot.proj.first() != Some(&Proj::Deref) {
+                if !shared
+                    || self.cursors.contains(&local)
+                    || decl.address_taken
+                    || slot.proj.first() != Some(&Proj::Deref)
+                {
                     return false;
                 }
                 1
