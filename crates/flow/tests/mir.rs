@@ -104,6 +104,11 @@ fn ownership() {
 }
 
 #[test]
+fn moved() {
+    run_file("moved.mir", 3);
+}
+
+#[test]
 fn lending() {
     run_file("lending.mir", 15);
 }
@@ -120,6 +125,7 @@ fn every_file_is_run() {
         [
             "initialised.mir",
             "lending.mir",
+            "moved.mir",
             "null_facts.mir",
             "null_paths.mir",
             "ownership.mir",
