@@ -57,14 +57,6 @@ static void leave_first(void *end) {
 
 /* --- who waits -------------------------------------------------------------------------------- */
 
-/* The task waits for the end alone, or, null, does no longer. */
-static inline void await(struct lee_endpoint *end, struct lee_task *task) {
-    if (__builtin_expect(end->told == LEE_TELLS_SELECT, 0))
-        lee_select_await(end->column, task);
-    else
-        end->waiter = task;
-}
-
 static inline void await_set(struct lee_set *set, struct lee_task *task) {
     if (set->column != NULL)
         lee_select_await(set->column, task);
@@ -78,7 +70,7 @@ static inline void await_all(struct lee_waited *waited, struct lee_task *task) {
         return;
     }
     for (unsigned i = 0; i < waited->count; i++)
-        await(waited->ends[i], task);
+        lee_channel_await(waited->ends[i], task);
     for (unsigned i = 0; i < waited->set_count; i++)
         await_set(waited->sets[i], task);
 }
@@ -93,9 +85,8 @@ static void leave(struct lee_task *task) {
     task->leave = NULL;
 }
 
-/* The same of one that waits for one end only, which is its `outside`. */
-static void leave_end(struct lee_task *task) {
-    await(task->outside, NULL);
+void lee_channel_leave_end(struct lee_task *task) {
+    lee_channel_await(task->outside, NULL);
     task->outside = NULL;
     task->leave = NULL;
 }
@@ -133,8 +124,8 @@ static inline void wake(struct lee_endpoint *end) {
         return;
     if (__builtin_expect(end->told != LEE_TELLS_TASK, 0)) {
         wake_told(end);
-    } else if (__builtin_expect(task->leave == leave_end, 1)) {
-        end->waiter = NULL; /* what `leave_end` does, and `lee_task_resume` the rest */
+    } else if (__builtin_expect(task->leave == lee_channel_leave_end, 1)) {
+        end->waiter = NULL; /* what `lee_channel_leave_end` does, and `lee_task_resume` the rest */
         lee_task_resume(task);
     } else {
         resume(task);
@@ -412,7 +403,7 @@ void lee_channel_send(struct lee_endpoint *end, int32_t message, const void *arg
 
 bool lee_channel_awaits(const struct lee_task *task, struct lee_awaited *what) {
     const struct lee_waited *waited = task->leave == leave ? task->outside : NULL;
-    const struct lee_endpoint *peer = task->leave == leave_end ? lee_peer_of(task->outside) : NULL;
+    const struct lee_endpoint *peer = task->leave == lee_channel_leave_end ? lee_peer_of(task->outside) : NULL;
     if (waited == NULL && peer == NULL)
         return false;
     for (unsigned i = 0; waited != NULL && i < waited->count && (peer == NULL || peer->owner == NULL); i++)
@@ -472,14 +463,6 @@ void lee_channel_wait(struct lee_waited *waited, int64_t deadline) {
     if (deadline != LEE_FOR_EVER)
         lee_timer_set(&waited->timer, deadline, end_by_time);
     lee_task_park(waited, leave);
-}
-
-void lee_channel_wait_end(struct lee_endpoint *end) {
-    struct lee_task *self = lee_process->tasks.running;
-    if (__builtin_expect(self->custodian->shut || self->process->accounts.limited, 0))
-        lee_task_may_wait();
-    await(end, self);
-    lee_task_park(end, leave_end);
 }
 
 static inline __attribute__((always_inline)) void receive(const struct lee_site *site, struct lee_endpoint *end, int32_t message,

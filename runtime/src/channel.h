@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "reactor.h"
+#include "task_park.h"
 
 struct channel;
 struct lee_column;
@@ -117,8 +118,8 @@ struct lee_waited {
  * have changed. `deadline`: of `lee_clock`; LEE_FOR_EVER: none. */
 void lee_channel_wait(struct lee_waited *waited, int64_t deadline);
 
-/* The same for the head of one end, without a time. */
-void lee_channel_wait_end(struct lee_endpoint *end);
+/* A task that waits by `lee_channel_wait_end`, for the end that is its `outside`, waits no longer. */
+void lee_channel_leave_end(struct lee_task *task);
 
 /* What a condition says of an end or a set now: it holds, it may later, it never will. */
 enum lee_state { LEE_HOLDS, LEE_POSSIBLE, LEE_GONE };
@@ -149,6 +150,24 @@ void lee_select_await(struct lee_column *column, struct lee_task *task) __attrib
 void lee_select_await_all(struct lee_select *select, struct lee_task *task) __attribute__((weak));
 /* An end or a set is no longer its process's, or not to be waited for: the select is forgotten. */
 void lee_select_forget(struct lee_column *column) __attribute__((weak));
+
+/* The task waits for the end alone, or, null, does no longer. */
+static inline void lee_channel_await(struct lee_endpoint *end, struct lee_task *task) {
+    if (__builtin_expect(end->told == LEE_TELLS_SELECT, 0))
+        lee_select_await(end->column, task);
+    else
+        end->waiter = task;
+}
+
+/* As `lee_channel_wait`, for the head of one end, without a time; in the frame of the caller
+ * (task_park.h). */
+static inline __attribute__((always_inline)) void lee_channel_wait_end(struct lee_endpoint *end) {
+    struct lee_task *self = lee_process->tasks.running;
+    if (__builtin_expect(self->custodian->shut || self->process->accounts.limited, 0))
+        lee_task_may_wait();
+    lee_channel_await(end, self);
+    lee_task_park(end, lee_channel_leave_end);
+}
 
 /* endpoint_set.c: the head of a member changed. Linked wherever there is a set. */
 void lee_set_notice(struct lee_member *member) __attribute__((weak));

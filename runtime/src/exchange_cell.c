@@ -8,6 +8,7 @@
  * them alive. When that task is shut down, what it took is lost: the cell is poisoned, and taking
  * from it is a fault until something is put into it. */
 #include "errno_here.h"
+#include "task_park.h"
 #include "worker.h"
 #include "process.h"
 

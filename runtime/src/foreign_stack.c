@@ -177,13 +177,6 @@ __asm__(".text\n"
 
 #endif
 
-/* A process that has no heap yet learns of the stack when it gets one. */
-static void note_stack(const struct lee_task *task) {
-    struct lee_heap *heap = lee_process_self()->heap;
-    if (heap != NULL)
-        heap->stack_end = lee_task_stack_end(task);
-}
-
 void lee_foreign_run(void (*function)(void *), void *argument) {
     if (!lee_on_task_stack) {
         function(argument);
@@ -194,12 +187,10 @@ void lee_foreign_run(void (*function)(void *), void *argument) {
     if (stack == NULL)
         lee_fault_memory(NULL, STACK_BYTES);
     task->foreign = stack;
-    note_stack(task);
     lee_on_task_stack = false;
     lee_foreign_switch(function, argument, stack->high, &stack->left);
     lee_on_task_stack = true;
     task->foreign = NULL;
-    note_stack(task);
     lee_foreign_stack_give(stack);
 }
 

@@ -99,7 +99,7 @@ struct lee_heap {
     size_t key_bytes;                /* of arenas behind keys that the last collection found */
     size_t since_collection, budget; /* bytes handed out, and when the next collection is due */
     size_t live_marked;              /* bytes that the last marking found; `live_bytes` may have some more that were handed out meanwhile */
-    uintptr_t stack_end;             /* of the thread that runs it: the highest address; 0: stacks are roots of their own */
+    uintptr_t stack_end;             /* of the first task that used it: the highest address; 0: stacks are no roots */
     struct lee_root roots;           /* head of the list */
     struct lee_weak *weak;           /* all whose target lives, as far as is known */
     struct {

@@ -147,8 +147,11 @@ void lee_heap_use(struct lee_heap *heap) {
     heap->process = lee_process_self();
     heap->process->heap = heap;
 #ifndef LEE_NO_GC
-    if (heap->process->high != 0)
-        heap->stack_end = lee_task_stack_end(lee_task_self());
+    struct lee_task *first = &heap->process->tasks.first;
+    if (first->low == 0) /* the thread's own stack */
+        first->high = heap->stack_end;
+    else
+        heap->stack_end = first->high;
 #endif
     lee_self = &heap->inline_part;
 }

@@ -12,6 +12,7 @@
 #include "io_wait.h"
 #include "process.h"
 #include "reactor.h"
+#include "task_park.h"
 #include "worker.h"
 
 #include <fcntl.h>

@@ -20,6 +20,13 @@
 #endif
 #endif
 
+/* Returns on another stack than it was called on, as the sanitizer sees it (task_switch.h). */
+#ifdef LEE_TSAN
+#define LEE_SWITCHES __attribute__((no_sanitize("thread")))
+#else
+#define LEE_SWITCHES
+#endif
+
 /* Reads what another thread may be writing, on purpose. */
 #ifdef LEE_TSAN
 #define LEE_UNWATCHED __attribute__((no_sanitize("thread"), noinline))

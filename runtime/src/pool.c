@@ -24,6 +24,7 @@
 #include "reactor.h"
 #include "signals.h"
 #include "system.h"
+#include "task_switch.h"
 #include "thread.h"
 #include "top.h"
 

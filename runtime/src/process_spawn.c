@@ -30,6 +30,7 @@
 #include "poison.h"
 #include "preempt.h"
 #include "report.h"
+#include "task_park.h"
 #include "text.h"
 #include "top.h"
 #include "worker.h"

@@ -40,6 +40,7 @@ int64_t lee_deadline(int64_t nanoseconds) {
 #include "poison.h"
 #include "process.h"
 #include "task.h"
+#include "task_park.h"
 #include "top.h"
 #include "worker.h"
 

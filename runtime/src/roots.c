@@ -122,7 +122,7 @@ static void scan_globals(struct lee_marker *marker) {
 static __attribute__((noinline)) void scan_stack(struct lee_heap *heap, struct lee_marker *marker) {
     volatile uintptr_t here = 0;
     (void)here;
-    lee_mark_words(marker, (const void *)((uintptr_t)&here & ~(uintptr_t)7), (const void *)heap->stack_end);
+    lee_mark_words(marker, (const void *)((uintptr_t)&here & ~(uintptr_t)7), (const void *)lee_task_stack_end(heap));
 }
 
 static __attribute__((noinline)) void scan_registers_and_stack(struct lee_heap *heap, struct lee_marker *marker) {

@@ -26,8 +26,8 @@
 #include "reactor.h"
 #include "report.h"
 #include "system.h"
+#include "task_park.h"
 #include "units.h"
-#include "worker.h"
 
 #ifdef LEE_ASAN
 void __sanitizer_start_switch_fiber(void **save, const void *bottom, size_t size);
@@ -269,8 +269,12 @@ static uintptr_t own_sp(const struct lee_task *task) {
     return task->foreign != NULL ? task->foreign->left : task->sp;
 }
 
-uintptr_t lee_task_stack_end(const struct lee_task *task) {
-    return task->foreign != NULL ? task->foreign->high : task->high;
+/* A heap that no process uses is of the thread. */
+uintptr_t lee_task_stack_end(const struct lee_heap *heap) {
+    const struct lee_task *task = heap->process != NULL ? heap->process->tasks.running : NULL;
+    if (task != NULL && task->foreign != NULL)
+        return task->foreign->high;
+    return task != NULL && task->low != 0 ? task->high : heap->stack_end;
 }
 
 /* The frames of C that a task which ends stands on are forgotten. */
@@ -291,8 +295,47 @@ static void forget_fiber(struct lee_task *task) {
 #endif
 }
 
+#ifdef LEE_ASAN
+static _Thread_local bool leaves; /* a switch is under way; else its task goes on where it was */
+
+static void leave_fiber(struct lee_task *from, struct lee_task *to, bool for_ever) {
+    leaves = true;
+    bool threads = to->low == 0; /* the thread's own stack */
+    const void *bottom = threads ? worker.bottom : (void *)to->low;
+    __sanitizer_start_switch_fiber(for_ever ? NULL : &from->fake_stack, bottom, threads ? worker.size : to->high - to->low);
+}
+
+static void enter_fiber(struct lee_task *task) {
+    const void *bottom;
+    size_t size;
+    if (!leaves)
+        return;
+    leaves = false;
+    __sanitizer_finish_switch_fiber(task->fake_stack, &bottom, &size);
+    if (worker.bottom == NULL) { /* the first switch leaves the thread's own stack */
+        worker.bottom = bottom;
+        worker.size = size;
+    }
+}
+#elif defined(LEE_TSAN)
+static void leave_fiber(struct lee_task *from, struct lee_task *to, bool for_ever) {
+    (void)for_ever;
+    if (from->fake_stack == NULL)
+        from->fake_stack = __tsan_get_current_fiber();
+    if (to->fake_stack == NULL)
+        to->fake_stack = __tsan_create_fiber(0);
+    __tsan_switch_to_fiber(to->fake_stack, 0);
+}
+#define enter_fiber(task) ((void)(task))
+#else
+#define leave_fiber(from, to, for_ever) ((void)(from), (void)(to), (void)(for_ever))
+#define enter_fiber(task) ((void)(task))
+#endif
+
 /* What whoever runs next does for the one before. */
-static __attribute__((noinline)) void bury(void) {
+__attribute__((noinline)) void lee_task_bury(void) {
+    int error = errno;
+    enter_fiber(lee_process->tasks.running);
     worker.left = lee_many;
     if (lee_many) /* the lock is held, by whoever ran before on this worker; from here on by this task */
         worker.depth = lee_process->tasks.running->depth + 1;
@@ -320,53 +363,21 @@ static __attribute__((noinline)) void bury(void) {
         worker.deadlocked = NULL;
         lee_deadlock(deadlocked);
     }
+    errno = error;
 }
 
-static inline void arrive(void) {
-    if (__builtin_expect(worker.left, 0))
-        bury();
+/* What a switch changes beside stacks. `from`, which is gone on with at `sp`, waits, can run or has
+ * ended; `to` is of the process that runs, or has just been entered. Where `to` goes on. */
+static inline __attribute__((always_inline)) void leave_task(struct lee_process *process, struct lee_task *from, uintptr_t sp) {
+    uintptr_t here = from->foreign != NULL ? from->foreign->left : sp;
+    if (here < from->lowest)
+        from->lowest = here;
+    from->sp = sp;
+    from->error = *worker.error;
+    from->arenas = process->arenas.running;
 }
 
-#ifdef LEE_ASAN
-static void leave_fiber(struct lee_task *from, struct lee_task *to, bool for_ever) {
-    bool threads = to->low == 0; /* the thread's own stack */
-    const void *bottom = threads ? worker.bottom : (void *)to->low;
-    __sanitizer_start_switch_fiber(for_ever ? NULL : &from->fake_stack, bottom, threads ? worker.size : to->high - to->low);
-}
-
-static void enter_fiber(struct lee_task *task) {
-    const void *bottom;
-    size_t size;
-    __sanitizer_finish_switch_fiber(task->fake_stack, &bottom, &size);
-    if (worker.bottom == NULL) { /* the first switch leaves the thread's own stack */
-        worker.bottom = bottom;
-        worker.size = size;
-    }
-}
-#elif defined(LEE_TSAN)
-static void leave_fiber(struct lee_task *from, struct lee_task *to, bool for_ever) {
-    (void)for_ever;
-    if (from->fake_stack == NULL)
-        from->fake_stack = __tsan_get_current_fiber();
-    if (to->fake_stack == NULL)
-        to->fake_stack = __tsan_create_fiber(0);
-    __tsan_switch_to_fiber(to->fake_stack, 0);
-}
-#define enter_fiber(task) ((void)(task))
-#else
-#define leave_fiber(from, to, for_ever) ((void)(from), (void)(to), (void)(for_ever))
-#define enter_fiber(task) ((void)(task))
-#endif
-
-/* `to` is of the running process: what its heap knows of the stack. */
-static inline void enter_task(struct lee_process *process, struct lee_task *to) {
-    struct lee_task *before = process->tasks.running;
-    struct lee_heap *heap = process->heap;
-    if (heap != NULL) {
-        if (before->custodian != to->custodian)
-            lee_custodian_switch(heap, before->custodian, to->custodian);
-        heap->stack_end = lee_task_stack_end(to);
-    }
+static inline __attribute__((always_inline)) uintptr_t enter_task(struct lee_process *process, struct lee_task *to) {
 #ifndef LEE_ASAN
     lee_on_task_stack = to->low != 0 && to->foreign == NULL; /* only a first task's low is 0 */
 #endif
@@ -374,36 +385,44 @@ static inline void enter_task(struct lee_process *process, struct lee_task *to) 
     to->arenas = NULL;
     to->state = LEE_TASK_RUNNING;
     process->tasks.running = to;
+    *worker.error = to->error;
+    return to->sp;
 }
 
-static void run(struct lee_task *to, bool for_ever) {
+/* From the running task to any other. */
+static inline __attribute__((always_inline)) uintptr_t change(uintptr_t sp, struct lee_task *to, bool for_ever) {
     struct lee_process *process = lee_process;
     struct lee_task *from = process->tasks.running;
     if (from == to) { /* resumed before anybody else could run */
         to->state = LEE_TASK_RUNNING;
-        return;
+        return sp;
     }
-    uintptr_t here = from->foreign != NULL ? from->foreign->left : (uintptr_t)__builtin_frame_address(0);
-    if (here < from->lowest)
-        from->lowest = here;
-    from->error = *worker.error;
-    from->arenas = process->arenas.running;
+    leave_task(process, from, sp);
     if (__builtin_expect(process->watched, 0) && !for_ever && (worker.deep = lee_group_note_stack(from)) != NULL)
         worker.left = true;
-    if (from->low == 0 && process->heap != NULL)
-        from->high = process->heap->stack_end;
     if (to->process != process) {
         if (__builtin_expect(worker.rests, 0))
             lee_task_arm();
         process->arenas.running = NULL;
-        lee_process_enter(to->process);
+        process = to->process;
+        lee_process_enter(process);
     }
-    enter_task(to->process, to);
+    const struct lee_task *before = process->tasks.running;
+    if (__builtin_expect(before->custodian != to->custodian && process->heap != NULL, 0))
+        lee_custodian_switch(process->heap, before->custodian, to->custodian);
+    uintptr_t at = enter_task(process, to);
     leave_fiber(from, to, for_ever);
-    lee_switch(&from->sp, to->sp);
-    enter_fiber(from);
-    arrive();
-    *worker.error = from->error;
+    return at;
+}
+
+/* For `lee_switch`. */
+LEE_SWITCHES static uintptr_t runs(uintptr_t sp, void *to, uintptr_t for_ever) {
+    return change(sp, to, for_ever != 0);
+}
+
+static __attribute__((noinline)) void run(struct lee_task *to, bool for_ever) {
+    lee_switch(runs, to, for_ever);
+    lee_task_back();
 }
 
 /* Takes it off the list of those that wait for the same. */
@@ -776,7 +795,27 @@ static __attribute__((noinline)) void yield_many(struct lee_task *self) {
     lee_unlock();
 }
 
-void lee_task_yield(void) {
+/* The running task goes to the end of its queue, from which the first one goes. */
+static inline struct lee_task *turn(struct lee_tasks *tasks) {
+    struct lee_task *self = tasks->running, *to = tasks->head, *next = to->queue_next, *last = tasks->tail;
+    if (next == NULL) {
+        last = NULL;
+        tasks->head = self;
+    } else {
+        next->queue_previous = NULL;
+        last->queue_next = self;
+        tasks->head = next;
+    }
+    tasks->tail = self;
+    self->queue_previous = last;
+    self->queue_next = to->queue_next = NULL;
+    self->state = LEE_TASK_READY;
+    tasks->asked = false;
+    return to;
+}
+
+/* Any yield but those of `lee_task_yields`. */
+static LEE_SWITCHES __attribute__((noinline)) uintptr_t yields_slowly(uintptr_t sp) {
     struct lee_task *self = lee_task_self();
     if (self->custodian->shut)
         lee_task_end(true);
@@ -784,17 +823,40 @@ void lee_task_yield(void) {
     struct lee_process *process = self->process;
     if (lee_many) {
         yield_many(self);
-        return;
+        return sp;
     }
     if (--worker.turns <= 0 || (!has_outside() && process->tasks.head == NULL))
         look_in_turn();
     bool others = has_outside(); /* processes take turns, and in each its tasks */
     if (!others && process->tasks.head == NULL)
-        return;
+        return sp;
     push_own(&process->tasks, self);
     if (others)
         lee_process_ready(process);
-    run(others ? next_outside(true) : next_ready(&process->tasks), false);
+    return change(sp, others ? next_outside(true) : next_ready(&process->tasks), false);
+}
+
+/* Mostly another task of the process can run, no other process can, and nobody has limits. Seeded,
+ * or with several workers, there are no turns. */
+LEE_SWITCHES uintptr_t lee_task_yields(uintptr_t sp) {
+    struct lee_process *process = lee_process;
+    struct lee_task *to = process != NULL ? process->tasks.head : NULL;
+    if (__builtin_expect(to == NULL || worker.turns <= 1 || has_outside(), 0))
+        return yields_slowly(sp);
+    struct lee_task *self = process->tasks.running;
+    const struct lee_custodian *custodian = self->custodian;
+    if (__builtin_expect(custodian != to->custodian || custodian->shut || process->accounts.limited || process->watched, 0))
+        return yields_slowly(sp);
+    worker.turns--;
+    turn(&process->tasks);
+    leave_task(process, self, sp);
+    uintptr_t at = enter_task(process, to);
+    leave_fiber(self, to, false);
+    return at;
+}
+
+void lee_task_yield(void) {
+    lee_yield();
 }
 
 void lee_task_wait(const struct lee_finalizer_queue *queue) {
@@ -865,14 +927,12 @@ void lee_task_may_wait(void) {
         lee_custodian_note_stack(lee_heap_self(), self);
 }
 
-void lee_task_park(void *outside, void (*leave)(struct lee_task *task)) {
+LEE_SWITCHES uintptr_t lee_task_parks(uintptr_t sp, void *outside, uintptr_t leave) {
     struct lee_task *self = lee_process->tasks.running;
     self->state = LEE_TASK_WAITING;
     self->outside = outside;
-    self->leave = leave;
-    run(next_of(self), false);
-    self->outside = NULL;
-    self->leave = NULL;
+    self->leave = (void (*)(struct lee_task *))leave;
+    return change(sp, next_of(self), false);
 }
 
 void lee_task_resume_left(struct lee_task *task, void (*leave)(struct lee_task *task)) {
@@ -891,9 +951,8 @@ void lee_task_resume(struct lee_task *task) {
 
 void lee_task_arrive(void) {
     struct lee_task *self = lee_task_self();
-    enter_fiber(self);
     self->process->begun = true;
-    arrive();
+    lee_task_back();
     lee_unlock();
     errno = 0;
 }

@@ -18,34 +18,35 @@ enum lee_task_state { LEE_TASK_READY, LEE_TASK_RUNNING, LEE_TASK_WAITING, LEE_TA
 
 /* An object of the heap of its process; a root while it has not ended. The first task of a process is part of the process and ends with it. */
 struct lee_task {
+    /* What each switch reads or writes. */
     uintptr_t sp;        /* where it goes on; while it does not run */
-    uintptr_t low, high; /* its stack; 0 once it is gone. Of the first task: low is 0 */
+    uintptr_t low, high; /* its stack; 0 once it is gone. Of the first task of a thread's own process: low is 0 */
     uintptr_t lowest;    /* the least stack pointer with which it waited */
-    uintptr_t touched;   /* its custodian pays for the stack's pages from here on */
-    struct lee_task *unseen_next, *unseen_previous; /* of those that are charged for all of their stack (custodian.c) */
-    bool unseen;
-    struct lee_task *next, *previous;             /* of the same custodian */
+    struct lee_foreign_stack *foreign; /* on which it is in a foreign call; null: in none */
+    struct lee_arena *arenas; /* declared in its blocks; while it does not run */
     struct lee_task *queue_next, *queue_previous; /* of those that can run; while it waits: the one before `next_joiner` */
-    struct lee_task *joiners, *next_joiner, *waits_for;
-    const struct lee_finalizer_queue *queue; /* the finalizer queue that it waits for: then `next_joiner` is the next of those that do */
     struct lee_process *process;
     struct lee_custodian *custodian, *entered;
-    struct lee_arena *arenas; /* declared in its blocks; while it does not run */
-    const struct lee_site *site;
-    void (*entry)(void *);
-    void *arguments;
-    struct lee_foreign_stack *foreign; /* on which it is in a foreign call; null: in none */
-    uint64_t number; /* 1 for the first */
     int error;       /* errno; while it does not run */
     uint8_t state;
-    unsigned depth;  /* how often it took the lock, less 1; while it does not run (worker.h) */
     bool shut;       /* ended by a custodian */
     bool noted;      /* its stack is to be looked at (group.c) */
+    bool unseen;
     /* What it waits for outside of its process; `leave` takes it off the list there. The lock is
      * held. */
     void (*leave)(struct lee_task *task);
     void *outside;
     struct lee_task *outside_next;
+    uintptr_t touched;   /* its custodian pays for the stack's pages from here on */
+    struct lee_task *unseen_next, *unseen_previous; /* of those that are charged for all of their stack (custodian.c) */
+    struct lee_task *next, *previous;             /* of the same custodian */
+    struct lee_task *joiners, *next_joiner, *waits_for;
+    const struct lee_finalizer_queue *queue; /* the finalizer queue that it waits for: then `next_joiner` is the next of those that do */
+    const struct lee_site *site;
+    void (*entry)(void *);
+    void *arguments;
+    uint64_t number; /* 1 for the first */
+    unsigned depth;  /* how often it took the lock, less 1; while it does not run (worker.h) */
     struct lee_exchange_cell *emptied; /* cells whose content it took, and that are empty (exchange_cell.c) */
     void *fake_stack; /* of AddressSanitizer; of ThreadSanitizer its fiber */
 };
@@ -71,10 +72,7 @@ bool lee_is_task(const struct lee_layout *layout);
 void lee_task_used(void);
 /* What comes before every wait: a task whose custodian was shut down ends here. */
 void lee_task_may_wait(void);
-/* Waits until somebody calls `resume`, perhaps of another process. From the look that said so on,
- * the lock is held (worker.h), as it is by who resumes. `leave` is called if the task is ended
- * meanwhile. */
-void lee_task_park(void *outside, void (*leave)(struct lee_task *task));
+/* Wakes a task that waits by `lee_task_park` (task_park.h). The lock is held. */
 void lee_task_resume(struct lee_task *task);
 /* The same; `leave` is called if the task is ended before it runs. What `park` was given as `outside` stays. */
 void lee_task_resume_left(struct lee_task *task, void (*leave)(struct lee_task *task));
@@ -105,8 +103,8 @@ void lee_process_unready(struct lee_process *process);
 void lee_process_link(struct lee_process *process);
 void lee_process_unlink(struct lee_process *process);
 
-/* The upper end of the stack that it stands on, or will when it runs: its own, or that of a foreign call. */
-uintptr_t lee_task_stack_end(const struct lee_task *task);
+/* The upper end of the stack that the running task of the heap's process stands on. */
+uintptr_t lee_task_stack_end(const struct lee_heap *heap);
 
 /* exchange_cell.c, if it is linked: the task ends, `shut` because its custodian did. There are
  * cells that it emptied. */
@@ -142,12 +140,6 @@ uintptr_t lee_stack_touched(uintptr_t low, uintptr_t from);
 bool lee_stack_is_guard(uintptr_t address);
 /* The stack that the address lies in. Safe in a signal handler. */
 bool lee_stack_find(uintptr_t address, uintptr_t *low, uintptr_t *high);
-
-/* task_switch.c: saves the registers that a callee keeps on the stack, the stack pointer in `*from`, and goes on at `to`, which was
- * saved in the same way or prepared by `lee_switch_prepare`. */
-void lee_switch(uintptr_t *from, uintptr_t to);
-/* A stack pointer with which `lee_switch` calls `entry`, which never returns. `top` is aligned to 16 bytes. */
-uintptr_t lee_switch_prepare(uintptr_t top, void (*entry)(void));
 
 /* arena.c: lists of the arenas that are declared in the blocks of a task, newest first. */
 void lee_arenas_scan(struct lee_arena *list, struct lee_marker *marker);

@@ -1,89 +1,97 @@
-/* task_switch.c: from one stack to another.
- *
- * Promises: what task.h says of `lee_switch`. Only what a callee must keep is saved: the compiler
- * saved the rest around the call. The return is a jump: the processor's guess of where `ret` goes
- * would be wrong each time. Floating-point modes are those of the thread: programs cannot change
- * them. */
-#include "task.h"
+/* task_switch.c: where a stack that is new begins, and `yield` as emitted code calls it. See
+ * task_switch.h. */
+#include "task_switch.h"
+
+#include "poison.h"
+
+#ifndef LEE_NO_GC
+
+/* `lee_yield` (lee/task.h) comes by a jump, with the place to go on at the top of the stack, and
+ * leaves by one. What follows a switch is done at `lee_yield_back`. It is here, not in emitted
+ * code, because a process can be stopped there. */
+#ifdef LEE_ASAN
+#define BACK "jmp" /* it is told of each switch */
+#else
+#define BACK "jne"
+#endif
 
 #if defined(__x86_64__)
 
 __asm__(".text\n"
-        ".globl lee_switch\n"
-        ".hidden lee_switch\n"
-        ".type lee_switch, @function\n"
-        "lee_switch:\n"
-        "    pushq %rbp\n"
-        "    pushq %rbx\n"
-        "    pushq %r12\n"
-        "    pushq %r13\n"
-        "    pushq %r14\n"
-        "    pushq %r15\n"
-        "    movq %rsp, (%rdi)\n"
-        "    movq %rsi, %rsp\n"
-        "    popq %r15\n"
-        "    popq %r14\n"
-        "    popq %r13\n"
-        "    popq %r12\n"
-        "    popq %rbx\n"
-        "    popq %rbp\n"
+        ".globl lee_yield_jump\n"
+        ".type lee_yield_jump, @function\n"
+        "lee_yield_jump:\n"
+        "    leaq lee_yield_back(%rip), %rcx\n"
+        "    pushq %rcx\n"
+        "    movq %rsp, %rdi\n"
+        "    andq $-16, %rsp\n"
+        "    call lee_task_yields\n"
+        "    movq %rax, %rsp\n"
         "    popq %rcx\n"
         "    jmp *%rcx\n"
-        ".size lee_switch, . - lee_switch\n");
+        ".size lee_yield_jump, . - lee_yield_jump\n"
+        ".type lee_yield_back, @function\n"
+        "lee_yield_back:\n"
+        "    movq lee_worker@gottpoff(%rip), %rax\n"
+        "    cmpb $0, %fs:(%rax)\n" /* lee_worker.left */
+        "    " BACK " 1f\n"
+        "    popq %rcx\n"
+        "    jmp *%rcx\n"
+        "1:  movq %rsp, %rbx\n"
+        "    movq 8(%rsp), %rbp\n"
+        "    andq $-16, %rsp\n"
+        "    call lee_task_bury\n"
+        "    movq %rbx, %rsp\n"
+        "    popq %rcx\n"
+        "    jmp *%rcx\n"
+        ".size lee_yield_back, . - lee_yield_back\n"
+        ".globl lee_switch_begin\n"
+        ".hidden lee_switch_begin\n"
+        ".type lee_switch_begin, @function\n"
+        "lee_switch_begin:\n"
+        "    xorl %ebp, %ebp\n" /* ends the chain of frames */
+        "    popq %rcx\n"
+        "    jmp *%rcx\n"
+        ".size lee_switch_begin, . - lee_switch_begin\n");
+
+void lee_switch_begin(void) __attribute__((visibility("hidden")));
 
 uintptr_t lee_switch_prepare(uintptr_t top, void (*entry)(void)) {
     uintptr_t *at = (uintptr_t *)top;
     *--at = 0; /* no caller; and at entry the stack is as behind a call */
     *--at = (uintptr_t)entry;
-    for (int i = 0; i < 6; i++)
-        *--at = 0; /* %rbp of 0 ends the chain of frames */
-    return (uintptr_t)at;
-}
-
-#elif defined(__aarch64__)
-
-__asm__(".text\n"
-        ".globl lee_switch\n"
-        ".hidden lee_switch\n"
-        ".type lee_switch, %function\n"
-        "lee_switch:\n"
-        "    sub sp, sp, #160\n"
-        "    stp x29, x30, [sp]\n"
-        "    stp x19, x20, [sp, #16]\n"
-        "    stp x21, x22, [sp, #32]\n"
-        "    stp x23, x24, [sp, #48]\n"
-        "    stp x25, x26, [sp, #64]\n"
-        "    stp x27, x28, [sp, #80]\n"
-        "    stp d8, d9, [sp, #96]\n"
-        "    stp d10, d11, [sp, #112]\n"
-        "    stp d12, d13, [sp, #128]\n"
-        "    stp d14, d15, [sp, #144]\n"
-        "    mov x9, sp\n"
-        "    str x9, [x0]\n"
-        "    mov sp, x1\n"
-        "    ldp x29, x30, [sp]\n"
-        "    ldp x19, x20, [sp, #16]\n"
-        "    ldp x21, x22, [sp, #32]\n"
-        "    ldp x23, x24, [sp, #48]\n"
-        "    ldp x25, x26, [sp, #64]\n"
-        "    ldp x27, x28, [sp, #80]\n"
-        "    ldp d8, d9, [sp, #96]\n"
-        "    ldp d10, d11, [sp, #112]\n"
-        "    ldp d12, d13, [sp, #128]\n"
-        "    ldp d14, d15, [sp, #144]\n"
-        "    add sp, sp, #160\n"
-        "    mov x9, x30\n"
-        "    br x9\n"
-        ".size lee_switch, . - lee_switch\n");
-
-uintptr_t lee_switch_prepare(uintptr_t top, void (*entry)(void)) {
-    uintptr_t *at = (uintptr_t *)(top - 160);
-    for (int i = 0; i < 20; i++)
-        at[i] = 0; /* x29 of 0 ends the chain of frames */
-    at[1] = (uintptr_t)entry;
+    *--at = (uintptr_t)lee_switch_begin;
     return (uintptr_t)at;
 }
 
 #else
-#error "tasks know x86-64 and aarch64"
+
+__asm__(".text\n"
+        ".globl lee_yield_jump\n"
+        ".type lee_yield_jump, %function\n"
+        "lee_yield_jump:\n"
+        "    adr x9, lee_yield_back\n"
+        "    stp x29, x9, [sp, #-16]!\n"
+        "    mov x0, sp\n"
+        "    bl lee_task_yields\n"
+        "    mov sp, x0\n"
+        "    ldp x29, x9, [sp], #16\n"
+        "    br x9\n"
+        ".size lee_yield_jump, . - lee_yield_jump\n"
+        ".type lee_yield_back, %function\n"
+        "lee_yield_back:\n"
+        "    bl lee_task_back\n"
+        "    ldp x29, x9, [sp], #16\n"
+        "    br x9\n"
+        ".size lee_yield_back, . - lee_yield_back\n");
+
+uintptr_t lee_switch_prepare(uintptr_t top, void (*entry)(void)) {
+    uintptr_t *at = (uintptr_t *)(top - 2 * sizeof *at);
+    at[0] = 0; /* x29 of 0 ends the chain of frames */
+    at[1] = (uintptr_t)entry;
+    return (uintptr_t)at;
+}
+
+#endif
+
 #endif

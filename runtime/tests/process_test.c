@@ -21,6 +21,7 @@
 #include "../src/dispose.h"
 #include "../src/poison.h"
 #include "../src/process.h"
+#include "../src/task_park.h"
 #include "../src/units.h"
 #include "../src/worker.h"
 #include "check.h"

@@ -76,6 +76,10 @@ impl Emitter<'_, '_> {
             Callee::Spawn(func, question) => self.spawn(func, *question, &words),
             Callee::Builtin(_) => update(&function, self.unit.types.kind(ret), &words)
                 .unwrap_or_else(|| format!("{function}({})", words.join(", "))),
+            Callee::Direct(_) if function == "lee_task_yield" => {
+                self.unit.yields = true;
+                "lee_yield()".to_string()
+            }
             Callee::Direct(_) | Callee::Pointer(_) => {
                 let through = signature.as_ref().and_then(|s| self.foreign(callee, &function, args, s, consts));
                 let words = words.join(", ");

@@ -106,6 +106,8 @@ pub struct Unit<'a> {
     pub containers: crate::containers::Containers,
     /// What new tasks begin with.
     pub starts: crate::starts::Starts,
+    /// It calls `yield`.
+    pub yields: bool,
     /// Contracts that channels are made of.
     pub channels: crate::channels::Channels,
     /// The variables that each process has its own of.
@@ -162,6 +164,7 @@ impl<'a> Unit<'a> {
             tag_definitions: String::new(),
             drops: crate::drops::Drops::default(),
             starts: crate::starts::Starts::default(),
+            yields: false,
             channels: crate::channels::Channels::default(),
             variables: match options.processes {
                 true => crate::variables::Variables::new(&program.globals, &program.types),
@@ -207,7 +210,7 @@ impl<'a> Unit<'a> {
                 (false, true) => "#include \"lee/owned.h\"\n\n",
                 (false, false) => "\n",
             });
-            if !self.starts.is_empty() {
+            if self.yields || !self.starts.is_empty() {
                 out.push_str("#include \"lee/task.h\"\n");
             }
             if self.channels.used {

@@ -1,0 +1,36 @@
+/* task_park.h: waiting for what is outside of the process.
+ *
+ * Promises: `lee_task_park` waits in the frame of its caller (task_switch.h says why). */
+#ifndef LEE_TASK_PARK_H
+#define LEE_TASK_PARK_H
+
+#include "poison.h"
+#include "process.h"
+#include "task_switch.h"
+#include "worker.h"
+
+/* What comes behind every switch, in the task that goes on. */
+void lee_task_bury(void);
+
+static inline __attribute__((always_inline)) void lee_task_back(void) {
+#ifndef LEE_ASAN /* it is told of each switch */
+    if (__builtin_expect(lee_worker.left, 0))
+#endif
+        lee_task_bury();
+}
+
+/* Chooses who runs next (for `lee_switch`): the running task waits. */
+uintptr_t lee_task_parks(uintptr_t sp, void *outside, uintptr_t leave);
+
+/* Waits until somebody calls `lee_task_resume`, perhaps of another process. From the look that said
+ * so on, the lock is held (worker.h), as it is by who resumes. `leave` is called if the task is
+ * ended meanwhile. */
+static inline __attribute__((always_inline)) void lee_task_park(void *outside, void (*leave)(struct lee_task *task)) {
+    struct lee_task *self = lee_process->tasks.running;
+    lee_switch(lee_task_parks, outside, (uintptr_t)leave);
+    lee_task_back();
+    self->outside = NULL;
+    self->leave = NULL;
+}
+
+#endif
