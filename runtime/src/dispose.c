@@ -174,23 +174,26 @@ void lee_parts_lost(void *sent, size_t bytes, const struct lee_owned *owned) {
     run(&work);
 }
 
+static inline __attribute__((always_inline)) void walk_parts(enum lee_walk walk, bool local, void *place, size_t bytes, const struct lee_owned *owned) {
+    struct lee_work work;
+    work.walk = walk;
+    work.local = local;
+    work.nested = false;
+    if (__builtin_expect(bytes == owned->size && owned->tail_drop == NULL && owned->drop != NULL, 1))
+        owned->drop(&work, place);
+    else
+        lee_push_parts(&work, place, bytes, owned);
+}
+
 void lee_parts_arrive(void *sent, void *taken, size_t bytes, const struct lee_owned *owned, void (*leave)(void *of), void *of) {
     if (owned->names)
         lee_walk_parts(LEE_WALK_NAME, taken, bytes, owned);
     leave(of);
     if (owned->names)
         lee_walk_parts(LEE_WALK_UNNAME, sent, bytes, owned);
-    lee_walk_parts(LEE_WALK_ARRIVE, taken, bytes, owned);
+    walk_parts(LEE_WALK_ARRIVE, false, taken, bytes, owned);
     if (lee_frozen_arrived != NULL)
         lee_frozen_arrived(taken, bytes, owned);
-}
-
-static inline __attribute__((always_inline)) void walk_parts(enum lee_walk walk, bool local, void *place, size_t bytes, const struct lee_owned *owned) {
-    struct lee_work work;
-    work.walk = walk;
-    work.local = local;
-    work.nested = false;
-    lee_push_parts(&work, place, bytes, owned);
 }
 
 void lee_walk_parts(enum lee_walk walk, void *place, size_t bytes, const struct lee_owned *owned) {

@@ -35,13 +35,27 @@ static void count(struct lee_process *process, const struct lee_exchange_block *
     lee_process_count(process, LEE_GROUP_BYTES, more * (ptrdiff_t)charge_of(block->size + sizeof *block));
 }
 
-/* It is the process's. */
-static void link_to(struct lee_exchange_block *block, struct lee_process *process) {
+static inline void put_on_ring(struct lee_exchange_block *block, struct lee_process *process) {
     struct lee_exchange_links *links = &block->links, *next = &process->blocks;
     links->next = next;
     links->previous = next->previous;
     next->previous->next = links;
     next->previous = links;
+}
+
+static inline void take_off_ring(struct lee_exchange_block *block) {
+    struct lee_exchange_links *links = &block->links;
+    links->next->previous = links->previous;
+    links->previous->next = links->next;
+}
+
+static inline bool is_on_its_way(const struct lee_exchange_block *block) {
+    return block->links.next == &block->links;
+}
+
+/* It is the process's. */
+static void link_to(struct lee_exchange_block *block, struct lee_process *process) {
+    put_on_ring(block, process);
     count(process, block, 1);
 }
 
@@ -52,13 +66,11 @@ static void drop_payer(const struct lee_exchange_block *block) {
 
 /* It is the running process's no longer, or that of the message that it was on its way with. */
 static void unlink_from(struct lee_exchange_block *block) {
-    struct lee_exchange_links *links = &block->links;
-    if (links->next == links) {
+    if (is_on_its_way(block)) {
         drop_payer(block);
         return;
     }
-    links->next->previous = links->previous;
-    links->previous->next = links->next;
+    take_off_ring(block);
     count(lee_process_self(), block, -1);
 }
 
@@ -68,6 +80,25 @@ static void send(struct lee_exchange_block *block) {
     struct lee_group *payer = lee_pay_sent(charge_of(block->size + sizeof *block));
     block->links.next = &block->links;
     block->links.previous = (struct lee_exchange_links *)(void *)payer;
+}
+
+/* A block that owns nothing goes on its way, and arrives. What the custodians in common pay for it
+ * stays as it is. */
+static void leave(struct lee_exchange_block *block) {
+    struct lee_process *process = lee_process;
+    bool pays = process->group != NULL && lee_group_send != NULL;
+    take_off_ring(block);
+    block->links.next = &block->links;
+    block->links.previous =
+        pays ? (struct lee_exchange_links *)(void *)lee_group_send(process, charge_of(block->size + sizeof *block)) : NULL;
+}
+
+static void arrive(struct lee_exchange_block *block) {
+    struct lee_process *process = lee_process_self();
+    struct lee_group *payer = (struct lee_group *)(void *)block->links.previous;
+    if ((payer != NULL || process->group != NULL) && lee_group_receive != NULL)
+        lee_group_receive(process, payer, charge_of(block->size + sizeof *block));
+    put_on_ring(block, process);
 }
 
 /* --- allocation ------------------------------------------------------------------------------------------------------- */
@@ -197,7 +228,8 @@ static void follow(struct lee_work *work) {
     while (work->blocks != NULL) {
         struct lee_exchange_block *block = work->blocks;
         work->blocks = (struct lee_exchange_block *)block->links.next;
-        lee_push_parts(work, block + 1, block->size, block->owned);
+        if (owns(block))
+            lee_push_parts(work, block + 1, block->size, block->owned);
         if (work->walk == LEE_WALK_LEAVE)
             send(block);
         else if (work->walk == LEE_WALK_ARRIVE)
@@ -217,8 +249,13 @@ static void pass(void *object, enum lee_walk walk) {
         return;
     lee_lock();
     struct lee_exchange_block *block = block_of(object);
-    unlink_from(block);
-    if (__builtin_expect(owns(block), 0)) {
+    bool alone = !owns(block);
+    if (__builtin_expect(alone && walk == LEE_WALK_LEAVE && !is_on_its_way(block), 1)) {
+        leave(block);
+    } else if (alone && walk == LEE_WALK_ARRIVE && is_on_its_way(block)) {
+        arrive(block);
+    } else {
+        unlink_from(block);
         struct lee_work work;
         work.walk = walk;
         work.local = false;
@@ -226,12 +263,6 @@ static void pass(void *object, enum lee_walk walk) {
         block->links.next = NULL;
         work.blocks = block;
         follow(&work);
-    } else if (walk == LEE_WALK_LEAVE) {
-        send(block);
-    } else if (walk == LEE_WALK_ARRIVE) {
-        link_to(block, lee_process_self());
-    } else {
-        release(block);
     }
     lee_unlock();
 }

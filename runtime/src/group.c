@@ -574,6 +574,23 @@ void lee_group_ask(struct lee_custodian *custodian, int kind, size_t more) {
 
 /* --- processes -------------------------------------------------------------------------------- */
 
+struct lee_group *lee_group_send(struct lee_process *process, size_t bytes) {
+    process->uses[LEE_GROUP_BYTES] -= bytes;
+    hold(process->group);
+    return process->group;
+}
+
+void lee_group_receive(struct lee_process *process, struct lee_group *payer, size_t bytes) {
+    if (payer != NULL && payer == process->group) {
+        process->uses[LEE_GROUP_BYTES] += bytes;
+        payer->held--;
+        return;
+    }
+    lee_group_drop_sent(payer, bytes);
+    if (process->group != NULL)
+        count_of(process, LEE_GROUP_BYTES, (ptrdiff_t)bytes);
+}
+
 struct lee_group *lee_group_note_sent(size_t bytes) {
     struct lee_group *group = lee_process_self()->group;
     hold(group);

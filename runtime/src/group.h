@@ -57,6 +57,11 @@ struct lee_group *lee_group_of(struct lee_custodian *custodian);
 struct lee_group *lee_group_note_sent(size_t bytes) __attribute__((weak));
 void lee_group_drop_sent(struct lee_group *group, size_t bytes) __attribute__((weak));
 
+/* The same of a block that the process was charged for until now, and of one that it is charged for
+ * from now on; `payer` is who was meanwhile. */
+struct lee_group *lee_group_send(struct lee_process *process, size_t bytes) __attribute__((weak));
+void lee_group_receive(struct lee_process *process, struct lee_group *payer, size_t bytes) __attribute__((weak));
+
 /* The same in programs that may have no groups. */
 static inline struct lee_group *lee_pay_sent(size_t bytes) {
     return lee_group_note_sent == NULL ? NULL : lee_group_note_sent(bytes);
