@@ -1,6 +1,7 @@
 //! The accepted programs of the repository, preprocessed once.
 
 use crate::judge::{judge, Accepted, Judge, Ran, Verdict};
+use crate::prune;
 use crate::sites::{self, Sites};
 use driver::home::files_below;
 use driver::options::Options;
@@ -152,12 +153,23 @@ impl Corpus {
         if source.contains("%p") || source.contains("execv") {
             return None;
         }
-        let mut sink = Sink::default();
-        let (text, own, settings) = preprocessed(file, session, &mut sink)?;
+        let (text, own, settings) = preprocessed(file, session, &mut Sink::default())?;
+        let unit = parsed(&SourceMap::new("mutant.lee", text.clone()), &settings, &mut Sink::default());
+        let (small, small_own) = prune::pruned(&text, own, &unit);
+        // If something that is needed is gone, then with all headers.
+        match self.taken(file, &source, small, small_own, &settings) {
+            Some(program) => program,
+            None => self.taken(file, &source, text, own, &settings).flatten(),
+        }
+    }
+
+    /// `None` if the text is not accepted; `Some(None)` if it is, and is not taken.
+    fn taken(&self, file: &Path, source: &str, text: String, own: u32, settings: &Settings) -> Option<Option<Program>> {
+        let directive = |name: &str| directives(source, name);
+        let settings = settings.clone();
         let map = SourceMap::new("mutant.lee", text.clone());
-        let mut parsing = ParseOptions::new(Dialect::Leeward);
-        parsing.library_dir = settings.library.clone();
-        let unit = syntax::parse(&map, parsing, &mut sink);
+        let mut sink = Sink::default();
+        let unit = parsed(&map, &settings, &mut sink);
         let types = typing::Options {
             plain_c: false,
             gnu89_inline: false,
@@ -174,7 +186,7 @@ impl Corpus {
             sites.variables.iter().map(|v| v.name).chain(sites.functions.iter().filter_map(|f| f.name)).collect();
         let outside = |name: &Symbol| OUTSIDE.contains(&name.as_str()) && !own_names.contains(name);
         if sites.statements.is_empty() || sites.expressions.iter().any(|e| e.name.as_ref().is_some_and(outside)) {
-            return None;
+            return Some(None);
         }
         let includes = source.lines().filter(|line| line.trim_start().starts_with("#include"));
         let mut program = Program {
@@ -199,11 +211,19 @@ impl Corpus {
         match verdict {
             Verdict::Accepted(base) if matches!(base.ran, Ran::Fine(..) | Ran::Fault(_)) && base.steps < STEPS => {
                 program.base = base;
-                Some(program)
+                Some(Some(program))
             }
-            _ => None,
+            Verdict::Accepted(_) | Verdict::Bug(_) => Some(None),
+            Verdict::Wrong | Verdict::Rejected => None,
         }
     }
+}
+
+/// The tree of a preprocessed text.
+fn parsed(map: &SourceMap, settings: &Settings, sink: &mut Sink) -> syntax::ast::Unit {
+    let mut parsing = ParseOptions::new(Dialect::Leeward);
+    parsing.library_dir = settings.library.clone();
+    syntax::parse(map, parsing, sink)
 }
 
 /// The preprocessed text of a file, where its own part begins, and how it is compiled.

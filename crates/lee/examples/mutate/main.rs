@@ -20,6 +20,7 @@ mod edit;
 mod judge;
 mod mutant;
 mod operators;
+mod prune;
 #[path = "../differ/rng.rs"]
 #[allow(dead_code)]
 mod rng;

@@ -287,7 +287,15 @@ impl<'a> Body<'a> {
     /// Whether what the type points to may be touched.
     pub fn region_is_live(&self, ty: Ty) -> bool {
         match ty {
-            Ty::List(r) | Ty::Plain(r) | Ty::Queue(r) | Ty::Counted(r) | Ty::Low(r) => self.regions[r].is_live(),
+            Ty::List(r)
+            | Ty::Plain(r)
+            | Ty::Queue(r)
+            | Ty::Stored(r)
+            | Ty::Row(r)
+            | Ty::Sure(r)
+            | Ty::Env(r)
+            | Ty::Counted(r)
+            | Ty::Low(r) => self.regions[r].is_live(),
             _ => true,
         }
     }
@@ -306,7 +314,7 @@ impl<'a> Body<'a> {
     fn is_behind_pointer(&self, path: &Path) -> bool {
         let mut ty = self.vars[path.root].ty;
         for &step in &path.steps {
-            if matches!(ty, Ty::Unique(_) | Ty::Queue(_) | Ty::Bound) {
+            if matches!(ty, Ty::Unique(_) | Ty::Queue(_) | Ty::Stored(_) | Ty::Bound) {
                 return true;
             }
             ty = self.step(ty, step);

@@ -203,7 +203,11 @@ impl Body<'_> {
     /// One statement of a family that the program has.
     pub fn family_statement(&mut self) -> bool {
         let f = self.types.families;
-        match self.random.below(8) {
+        match self.random.below(14) {
+            8 | 9 if f.stores => self.store_statement(),
+            10 | 11 if f.sure => self.sure_statement(),
+            12 if f.environments => self.environment_statement(),
+            13 if f.words => self.word_statement(),
             6 | 7 if f.servers => self.message_statement(),
             0 | 1 if f.unions => self.union_statement(),
             2 if f.exchange => self.exchange_statement(),
@@ -263,6 +267,8 @@ impl Body<'_> {
             2 => self.line(format!("{t}_E_bump({text});")),
             3 => self.move_through(&path, &format!("{t}_E_pass")),
             4 => self.move_through(&path, ""),
+            // Who sends may wait.
+            5 | 6 if self.slot_cursors > 0 => return false,
             5 => {
                 let through = ["send", "box"][self.random.below(2) as usize];
                 self.move_through(&path, &format!("{t}_E_{through}"));

@@ -129,6 +129,12 @@ impl Body<'_> {
                 let (own, word) = if is_counted { ("rc", " rc") } else { ("unique", "") };
                 format!("(struct {t}_hold<{own}>){{ fresh(), new{word} struct {t}_N{{ .id = ids, .sum = mix(ids) }} }}")
             }
+            Ty::Stored(r) => {
+                let (handle, element) = (self.handle(r).unwrap_or_default(), self.stored(r));
+                let at = &self.regions[r].name;
+                let new = format!("new({handle}) struct {t}_Q{{ .id = fresh(), .sum = mix(ids) }}");
+                format!("new({handle}) struct {t}_node<{element}, @{at}>{{ .value = {new} }}")
+            }
             Ty::Queue(r) => {
                 let handle = self.handle(r).unwrap_or_default();
                 format!("new({handle}) struct {t}_Q{{ .id = fresh(), .sum = mix(ids) }}")
@@ -192,7 +198,7 @@ impl Body<'_> {
             return;
         }
         let text = self.text(path);
-        let handle_gone = matches!(ty, Ty::Queue(r) | Ty::Counted(r) if self.handle(r).is_none());
+        let handle_gone = matches!(ty, Ty::Queue(r) | Ty::Stored(r) | Ty::Counted(r) if self.handle(r).is_none());
         match (own.st, target.st) {
             (St::Moved, St::Live) if !handle_gone => self.remake(path),
             (St::Null, St::Live) => self.remake(path),
@@ -336,6 +342,10 @@ impl Body<'_> {
             Ty::List(r) => format!("struct {t}_R *@{} {name}", at(r)),
             Ty::Plain(r) => format!("struct {t}_N *@{} {name}", at(r)),
             Ty::Queue(r) => format!("struct {t}_Q *unique @{} {name}", at(r)),
+            Ty::Stored(r) => format!("struct {t}_node<{}, @{at}> *unique @{at} {name}", self.stored(r), at = at(r)),
+            Ty::Row(r) => format!("struct vec<{}, @{}> {name}", self.stored(r), at(r)),
+            Ty::Sure(r) => format!("struct {t}_N *nonnull @{} {name}", at(r)),
+            Ty::Env(r) => format!("struct {t}_fn<@{}> {name}", at(r)),
             Ty::Counted(r) => format!("struct {t}_N *rc @{} {name}", at(r)),
             Ty::Key(r) => {
                 let word = match self.regions[r].kind {

@@ -82,7 +82,7 @@ impl Body<'_> {
         self.line(format!("long *{a} = {value};"));
         self.pin(path, Lending::Exclusive);
         self.block(2);
-        self.line(format!("if (*{a} > ids) bad(__LINE__); else use(*{a});"));
+        self.line(format!("if (*{a} > 3 * ids) bad(__LINE__); else use(*{a});"));
         self.close("}");
         true
     }

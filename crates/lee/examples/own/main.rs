@@ -31,6 +31,8 @@ mod regions;
 mod rng;
 mod run;
 mod slots;
+mod stores;
+mod sure;
 mod tasks;
 mod types;
 mod unions;

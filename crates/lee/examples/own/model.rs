@@ -93,6 +93,14 @@ pub enum Ty {
     Hold(bool),
     /// `struct L<@i> *@i`, which keeps what outlives its region.
     Low(RegionId),
+    /// `struct node<E, @r> *unique @r`, a list of `E`, which is what `Queue` is.
+    Stored(RegionId),
+    /// `struct vec<E, @r>`
+    Row(RegionId),
+    /// `struct N *nonnull @r`
+    Sure(RegionId),
+    /// `struct fn<@r>`, a function with what only it may get.
+    Env(RegionId),
     /// `S.imp:READY`, an end that a process serves.
     Server,
     /// `T.imp:READY`, an end that a task serves.
@@ -124,7 +132,7 @@ impl Elem {
 impl Ty {
     /// Whether it moves.
     pub fn is_owned(self) -> bool {
-        self.owes() || matches!(self, Ty::Queue(_) | Ty::Counted(_))
+        self.owes() || matches!(self, Ty::Queue(_) | Ty::Stored(_) | Ty::Counted(_))
     }
 
     /// Whether it must be given up.

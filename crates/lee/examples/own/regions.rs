@@ -368,7 +368,8 @@ impl Body<'_> {
         inside(self, &h);
         // What lies in the region is as it was, for a join further out could not make it again.
         for (n, own) in states.iter().enumerate() {
-            if matches!(self.vars[n].ty, Ty::Queue(q) | Ty::Counted(q) if q == r) && before.0.is_none() {
+            if matches!(self.vars[n].ty, Ty::Queue(q) | Ty::Stored(q) | Ty::Counted(q) if q == r) && before.0.is_none()
+            {
                 self.restore_one(n, own);
             }
         }

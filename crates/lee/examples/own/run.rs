@@ -82,6 +82,8 @@ pub struct Batch<'a> {
 const STEPS: &str = "200000000";
 /// Its status for what it does not know.
 const UNKNOWN: &str = "87";
+/// The command's status for what is rejected.
+const REJECTED: &str = "1";
 
 impl Batch<'_> {
     /// All of it.
@@ -155,6 +157,18 @@ impl Batch<'_> {
             }
             if outcome.status == UNKNOWN {
                 report.unknown += 1;
+                return;
+            }
+            let count = programs.len();
+            if outcome.status == REJECTED && count > 1 && outcome.errors.contains("error[") {
+                // One of them is rejected, or all in one file are: the others run without it.
+                let good = self.accepted(programs, report);
+                let alone = good.len() == count;
+                let files = if alone { good.into_iter().map(|p| vec![p]).collect() } else { vec![good] };
+                for programs in files.into_iter().filter(|programs| !programs.is_empty()) {
+                    let _ = fs::write(&file, file_of(&programs));
+                    self.interpreted(programs, report);
+                }
                 return;
             }
             if !outcome.is_fine() {

@@ -1,14 +1,43 @@
 //! Slots that are not reached through a pointer: globals, arrays of owned values, out-parameters;
-//! counted objects.
+//! counted objects; words in slots, which functions of C get as arguments; initialisers that are
+//! left.
 
 use crate::body::Body;
+use crate::families::Part;
 use crate::model::{St, Ty};
+use crate::types::Holds;
+
+/// Owned words in slots.
+pub const WORDS: Part = (
+    "struct $_word { char *unique null_terminated text; long n; };
+static char *unique null_terminated $_said;
+static struct $_word $_words[3];
+static void $_word_set(struct $_word *w) {
+    w->text = fresh() & 1 ? strdup(\"one\") : strdup(\"another\");
+    w->n = (long)strlen(w->text);
+}
+static void $_word_ck(struct $_word *w) {
+    if (w->text && strlen(w->text) != (unsigned long)w->n) bad(__LINE__);
+    if (w->text) use(w->text[0]);
+}
+static void $_word_add(struct $_word *w) {
+    if (!w->text) return;
+    char room[40] = {};
+    snprintf(room, sizeof room, \"%s+%ld\", w->text, w->n);
+    w->text = strdup(room);
+    w->n = (long)strlen(room);
+}
+",
+    "",
+);
 
 impl Body<'_> {
     /// One statement with globals, arrays, out-parameters.
     pub fn slot_statement(&mut self) -> bool {
         let t = self.types.tag.clone();
-        match self.random.below(6) {
+        match self.random.below(8) {
+            6 => self.array_in_value(),
+            7 => self.left_initialiser(),
             0 => {
                 let p = self.some_record();
                 let counted = self.random.chance(30);
@@ -38,6 +67,94 @@ impl Body<'_> {
                 }
             }
         }
+    }
+
+    /// One statement with words in slots.
+    pub fn word_statement(&mut self) -> bool {
+        let t = self.types.tag.clone();
+        let j = self.name("j");
+        let slot = match self.random.below(3) {
+            0 => {
+                self.line(format!("int {j} = fresh() % 3;"));
+                format!("{t}_words[{j}]")
+            }
+            1 => {
+                let w = self.name("w");
+                self.line(format!("struct {t}_word *{w} = new struct {t}_word{{ strdup(\"new\"), 3 }};"));
+                format!("(*{w})")
+            }
+            _ => {
+                let w = self.name("w");
+                self.line(format!("struct {t}_word {w}[2] = {{ {{ strdup(\"there\"), 5 }} }};"));
+                format!("{w}[fresh() & 1]")
+            }
+        };
+        match self.random.below(7) {
+            0 => self.line(format!("{t}_word_set(&{slot});")),
+            1 => self.line(format!("{t}_word_ck(&{slot});")),
+            2 => self.line(format!("{t}_word_add(&{slot});")),
+            3 => {
+                self.line(format!("{t}_said = strdup(\"said\");"));
+                self.line(format!("use((long)strlen({t}_said) + strcmp({t}_said, \"sail\"));"));
+            }
+            4 => {
+                let z = self.name("z");
+                self.line(format!("char *unique null_terminated {z} = nullptr;"));
+                self.line(format!("{z} :=: {t}_said;"));
+                self.line(format!("if ({z}) use((long)strlen({z}));"));
+                self.line(format!("free({z});"));
+            }
+            5 => {
+                let n = self.random.between(1, 4);
+                self.line(format!("for (int i{j} = 0; i{j} < {n}; i{j}++) {{"));
+                self.line(format!("    {t}_said = {t}_said && fresh() & 1 ? strdup({t}_said) : strdup(\"again\");"));
+                self.line("}");
+            }
+            _ => self.line(format!("{t}_said = nullptr;")),
+        }
+        true
+    }
+
+    /// An array of owners in a struct that is a local.
+    fn array_in_value(&mut self) -> bool {
+        let array = |b: &Body, ty: Ty| match ty {
+            Ty::Val(p) => b.types.records[p].fields.iter().find_map(|f| match f.holds {
+                Holds::Many(k, size) => Some((f.name.clone(), k, size)),
+                _ => None,
+            }),
+            _ => None,
+        };
+        let found = self.some(|b, p| b.own(p).st == St::Live && b.is_free(p) && array(b, b.ty(p)).is_some());
+        let Some(path) = found else { return false };
+        let Some((field, k, size)) = array(self, self.ty(&path)) else { return false };
+        let (text, j) = (self.text(&path), self.name("j"));
+        self.line(format!("int {j} = fresh() % {size};"));
+        self.slot(&format!("{text}.{field}[{j}]"), Ty::Unique(k))
+    }
+
+    /// A loop whose initialisers are left in the middle: what was made so far is dropped.
+    fn left_initialiser(&mut self) -> bool {
+        if self.trips > 4 {
+            return false;
+        }
+        let (p, x, i) = (self.some_record(), self.name("h"), self.name("i"));
+        let of = self.types.name(p).to_string();
+        let size = self.random.between(2, 4);
+        let (word, condition) = (["break", "continue"][self.random.below(2) as usize], self.condition());
+        let at = self.random.below(size);
+        let parts: Vec<String> = (0..size)
+            .map(|n| match n == at {
+                true => format!("({{ if ({condition}) {word}; mk_{of}(0); }})"),
+                false => format!("mk_{of}({})", n & 1),
+            })
+            .collect();
+        self.open(format!("for (int {i} = 0; {i} < 3; {i}++) {{"));
+        self.line(format!("struct {of} *unique {x}[{size}] = {{ {} }};", parts.join(", ")));
+        self.line(format!("use({x}[{}]->id + {x}[0]->id);", size - 1));
+        self.pop();
+        self.line("}");
+        self.cost += 3 * size * self.trips;
+        true
     }
 
     /// A local array, which frees what it holds.

@@ -7,6 +7,9 @@
 use crate::families::{CELLS, EXCHANGE, OUTLIVES, TASKS, UNIONS};
 use crate::messages::SERVERS;
 use crate::rng::Random;
+use crate::slots::WORDS;
+use crate::stores::STORES;
+use crate::sure::{ENVIRONMENTS, SURE};
 
 /// What a field holds. Numbers are those of records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -132,6 +135,14 @@ pub struct Families {
     pub cells: bool,
     /// Channels to processes and tasks.
     pub servers: bool,
+    /// Owners in containers in arenas.
+    pub stores: bool,
+    /// Generics over what is never null.
+    pub sure: bool,
+    /// Functions with an environment.
+    pub environments: bool,
+    /// Owned words in slots, which functions of C get.
+    pub words: bool,
 }
 
 impl Families {
@@ -139,8 +150,21 @@ impl Families {
         let mut some = || random.chance(28);
         let (unions, pointers, exchange) = (some(), some(), some());
         let (tasks, outlives, cells, servers) = (some(), some(), some(), some());
+        let (stores, sure, environments, words) = (some(), some(), some(), some());
         // Servers get blocks. When others run while one answers is not told, and tasks print.
-        Families { unions, pointers, exchange: exchange || servers, tasks: tasks && !servers, outlives, cells, servers }
+        Families {
+            unions,
+            pointers,
+            exchange: exchange || servers,
+            tasks: tasks && !servers,
+            outlives,
+            cells,
+            servers,
+            stores,
+            sure,
+            environments,
+            words,
+        }
     }
 }
 
@@ -228,17 +252,27 @@ generic <own q> long {t}_held_id(struct {t}_hold<q> *d) {{ return d->p->id; }}
 "
         );
         let f = &self.families;
-        let wanted = [f.unions, f.exchange, f.tasks, f.outlives, f.cells, f.servers];
-        let parts = [UNIONS, EXCHANGE, TASKS, OUTLIVES, CELLS, SERVERS];
+        let parts = [
+            (f.unions, UNIONS),
+            (f.exchange, EXCHANGE),
+            (f.tasks, TASKS),
+            (f.outlives, OUTLIVES),
+            (f.cells, CELLS),
+            (f.servers, SERVERS),
+            (f.stores, STORES),
+            (f.sure, SURE),
+            (f.environments, ENVIRONMENTS),
+            (f.words, WORDS),
+        ];
         let first = self.name(0).to_string();
         let text = |part: &str| part.replace("$P", &first).replace('$', t);
-        for ((before, _), _) in parts.iter().zip(wanted).filter(|(_, wanted)| *wanted) {
+        for (_, (before, _)) in parts.iter().filter(|(wanted, _)| *wanted) {
             out.push_str(&text(before));
         }
         for n in 0..self.records.len() {
             out.push_str(&self.declaration(n));
         }
-        for ((_, behind), _) in parts.iter().zip(wanted).filter(|(_, wanted)| *wanted) {
+        for (_, (_, behind)) in parts.iter().filter(|(wanted, _)| *wanted) {
             out.push_str(&text(behind));
         }
         for n in 0..self.records.len() {

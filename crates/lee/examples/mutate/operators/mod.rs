@@ -72,6 +72,17 @@ pub const OPERATORS: &[(&str, Operator)] = &[
     ("scene-processes", messages::processes),
 ];
 
+/// The text of all operators: whatever word one of them writes into a program stands here.
+pub const SOURCES: [&str; 7] = [
+    include_str!("expressions.rs"),
+    include_str!("loans.rs"),
+    include_str!("messages.rs"),
+    include_str!("mod.rs"),
+    include_str!("scenes.rs"),
+    include_str!("statements.rs"),
+    include_str!("variables.rs"),
+];
+
 /// What an operator draws from.
 pub struct Draw<'a> {
     pub text: &'a str,
