@@ -148,7 +148,7 @@ fn json_has_the_edits() -> Done {
     let report: serde_json::Value = serde_json::from_str(line.trim()).map_err(|e| format!("{e}: {line}"))?;
     let fix = &report["fixes"][0];
     let wanted = serde_json::json!({"applicability": "sure", "edits": [
-        {"file": "json.lee", "line": 1, "column": 21, "end_column": 21, "text": "fat "}]});
+        {"file": "json.lee", "line": 1, "column": 21, "end_column": 21, "text": "counted_by(2) "}]});
     if fix == &wanted {
         Ok(())
     } else {

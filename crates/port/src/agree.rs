@@ -3,7 +3,7 @@
 
 use crate::declarators::{FunctionSite, Site};
 use crate::slots::{place_of, Slots};
-use crate::words::{edit, spoken};
+use crate::words::{edit, spoken, DEEPEST};
 use crate::{Finding, Kind, Unit};
 use source::{Applicability, PlacedFix, Symbol};
 
@@ -21,7 +21,7 @@ pub fn findings(units: &[Unit], slots: &Slots, closed: &dyn Fn(&str) -> bool) ->
             let said: Vec<(usize, &FunctionSite, Site)> =
                 sites.iter().filter_map(|&(unit, site)| Some((unit, site, of(site)?))).collect();
             let depth = said.iter().map(|s| s.2.stars.len()).max().unwrap_or(0);
-            (0..depth).for_each(|depth| agree(units, &said, depth, closed, &mut all));
+            (0..depth).for_each(|depth| agree(units, &said, (part, depth), closed, &mut all));
         }
     }
     all.sort_by(|a: &Finding, b| a.fix.cmp(&b.fix));
@@ -32,7 +32,7 @@ pub fn findings(units: &[Unit], slots: &Slots, closed: &dyn Fn(&str) -> bool) ->
 fn agree(
     units: &[Unit],
     said: &[(usize, &FunctionSite, Site)],
-    depth: usize,
+    (part, depth): (usize, usize),
     closed: &dyn Fn(&str) -> bool,
     all: &mut Vec<Finding>,
 ) {
@@ -53,7 +53,16 @@ fn agree(
         let applicability = if sure { Applicability::Sure } else { Applicability::Likely };
         let fix = PlacedFix { applicability, edits: vec![placed] };
         let subjects = vec![place_of(here, function.name)];
-        all.push(Finding { kind: Kind::Agree, subjects, words: text, fix, cluster: 0 });
+        let names = vec![Symbol::new(here.map.snippet(function.name))];
+        all.push(Finding {
+            kind: Kind::Agree,
+            subjects,
+            names,
+            part: part * DEEPEST + depth,
+            words: text,
+            fix,
+            cluster: 0,
+        });
     }
 }
 

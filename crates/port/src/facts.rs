@@ -1,5 +1,6 @@
 //! What conditions around an access say of its index.
 
+use crate::amount::Amount;
 use rustc_hash::{FxHashMap, FxHashSet};
 use typing::tree::{BinOp, Body, Callee, Conv, Expr, ExprKind, Init, LocalId, Program, Stmt, StmtKind};
 use typing::types::{Ty, TyKind, TypeStore};
@@ -14,16 +15,16 @@ pub struct Changes {
     pub may_fall: bool,
     /// Its address is taken.
     pub exposed: bool,
+    /// It is stepped up, or something is added to it.
+    pub rises: bool,
+    /// It is stepped down, or something is taken from it.
+    pub falls: bool,
+    /// Elements beside the one that it points to are reached through it.
+    pub spreads: bool,
 }
 
-/// A limit that an index is below.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Limit {
-    /// The value of a local.
-    Local(LocalId),
-    /// A constant.
-    Const(i128),
-}
+/// What an index is below: an amount of locals that do not change.
+pub type Limit = Amount<LocalId>;
 
 /// What holds at a place in a function.
 #[derive(Default)]
@@ -34,6 +35,8 @@ pub struct Facts {
     pub below: Vec<(LocalId, Limit)>,
     /// Locals that get lengths of strings.
     lengths: FxHashSet<LocalId>,
+    /// The amounts that locals which never change begin with.
+    values: FxHashMap<LocalId, Limit>,
     /// A jump may lead past a condition, so conditions say nothing.
     jumps: bool,
 }
@@ -85,6 +88,7 @@ impl Facts {
         let mut lengths = FxHashMap::default();
         body.block.stmts.iter().for_each(|s| lengths_of_stmt(tree, s, &mut lengths));
         facts.lengths = lengths.into_iter().filter(|(id, all)| *all && id.0 >= body.params).map(|(id, _)| id).collect();
+        body.block.stmts.iter().for_each(|s| facts.begin(tree, s));
         facts.jumps = body.block.stmts.iter().any(|s| jumps_past_conditions(s, false, false));
         facts
     }
@@ -97,6 +101,18 @@ impl Facts {
         stmt_children(s, &mut |part| match part {
             Part::Expr(e) => self.expr(e),
             Part::Stmt(s) => self.stmt(s),
+        });
+    }
+
+    /// Notes what locals begin with that never change.
+    fn begin(&mut self, tree: &Program, s: &Stmt) {
+        if let StmtKind::Declare(local, Some(Init::Expr(e))) = &s.kind {
+            let known = self.exact(&tree.types, e).filter(|_| self.is_steady(*local) && !self.jumps);
+            self.values.extend(known.map(|amount| (*local, amount)));
+        }
+        stmt_children(s, &mut |part| match part {
+            Part::Stmt(s) => self.begin(tree, s),
+            Part::Expr(_) => {}
         });
     }
 
@@ -118,15 +134,42 @@ impl Facts {
             ExprKind::AssignOp(op, _, place, v) => {
                 let rises = *op == BinOp::Add && constant(v).is_some_and(|n| n >= 0);
                 local(place).into_iter().for_each(|id| note(id, rises, false));
+                self.moves(place, *op == BinOp::Add, *op == BinOp::Sub);
             }
-            ExprKind::IncDec(place, up, _) => local(place).into_iter().for_each(|id| note(id, *up, false)),
+            ExprKind::IncDec(place, up, _) => {
+                local(place).into_iter().for_each(|id| note(id, *up, false));
+                self.moves(place, *up, !*up);
+            }
             ExprKind::AddrOf(place) | ExprKind::Borrow(_, place) | ExprKind::Free(place) => {
                 typing::walk::root(place).into_iter().for_each(|id| note(id, false, true));
+            }
+            ExprKind::PtrAdd(p, n, _) | ExprKind::IndexPointer(p, n) if constant(n) != Some(0) => {
+                if let ExprKind::Load(place) = &*crate::flows::pointer(p).kind {
+                    local(place).into_iter().for_each(|id| self.changes.entry(id).or_default().spreads = true);
+                }
             }
             ExprKind::StmtExpr(block, _) => block.stmts.iter().for_each(|s| self.stmt(s)),
             _ => {}
         }
         children(e, &mut |child| self.expr(child));
+    }
+
+    fn moves(&mut self, place: &Expr, up: bool, down: bool) {
+        if let ExprKind::Local(id) = *place.kind {
+            let changes = self.changes.entry(id).or_default();
+            changes.rises |= up;
+            changes.falls |= down;
+        }
+    }
+
+    /// Whether the pointer is stepped up, and only what it points to is reached.
+    pub fn rises(&self, id: LocalId) -> bool {
+        self.changes.get(&id).is_some_and(|c| c.rises && !c.falls && !c.spreads)
+    }
+
+    /// Whether the local is stepped down, and never up.
+    pub fn falls(&self, id: LocalId) -> bool {
+        self.changes.get(&id).is_some_and(|c| c.falls && !c.rises)
     }
 
     /// Whether a value is the length of a string, or less.
@@ -164,30 +207,89 @@ impl Facts {
             ExprKind::Convert(Conv::ToBool | Conv::Numeric, inner) => self.assume(types, inner, body),
             ExprKind::Binary(op @ (BinOp::Lt | BinOp::Gt | BinOp::Le | BinOp::Ge), a, b) => {
                 let (low, high) = if matches!(op, BinOp::Lt | BinOp::Le) { (a, b) } else { (b, a) };
-                let more = i128::from(matches!(op, BinOp::Le | BinOp::Ge));
+                let more = i64::from(matches!(op, BinOp::Le | BinOp::Ge));
                 let Some(id) = read_local(types, low) else { return };
                 let ty = number(types, low).ty.ty;
                 if !self.is_natural(types, id, ty) || assigns(body, id) {
                     return;
                 }
-                let limit = match (constant(high), read_local(types, high)) {
-                    (Some(n), _) => Limit::Const(n + more),
-                    (None, Some(n)) if more == 0 && self.is_steady(n) => Limit::Local(n),
-                    _ => return,
-                };
+                let Some(limit) = self.at_most(types, high).and_then(|limit| limit.plus(more)) else { return };
                 self.below.push((id, limit));
             }
             _ => {}
         }
     }
 
+    /// The amount that a value is, or is less than. `n - 1` is less only as a signed number.
+    pub fn at_most(&self, types: &TypeStore, e: &Expr) -> Option<Limit> {
+        if let ExprKind::Binary(BinOp::Sub, a, b) = &*number(types, e).kind {
+            let signed = |e: &Expr| types.as_int(e.ty.ty).is_some_and(|int| int.signed());
+            let less = constant(b).filter(|n| *n >= 0 && signed(e) && signed(number(types, e)))?;
+            return self.exact(types, a)?.plus(-i64::try_from(less).ok()?);
+        }
+        self.exact(types, e)
+    }
+
+    /// The amount that a value is, whenever it is computed. A value that wraps is less.
+    pub fn exact(&self, types: &TypeStore, e: &Expr) -> Option<Limit> {
+        if let Some(n) = constant(e) {
+            return u64::try_from(n).ok().map(Amount::constant);
+        }
+        if let Some(id) = read_local(types, e) {
+            let known = || self.values.get(&id).copied().unwrap_or_else(|| Amount::of(id));
+            return self.is_steady(id).then(known);
+        }
+        match &*number(types, e).kind {
+            ExprKind::Binary(BinOp::Add, a, b) => {
+                let (a, b) = (self.exact(types, a)?, self.exact(types, b)?);
+                match (a.as_constant(), b.as_constant()) {
+                    (_, Some(n)) => a.plus(n),
+                    (Some(n), _) => b.plus(n),
+                    _ => None,
+                }
+            }
+            ExprKind::Binary(BinOp::Mul, a, b) => self.exact(types, a)?.times(self.exact(types, b)?),
+            _ => None,
+        }
+    }
+
     /// What an index is known to be below.
     pub fn limits(&self, types: &TypeStore, index: &Expr) -> Vec<Limit> {
         if let Some(n) = constant(index) {
-            return if n >= 0 { vec![Limit::Const(n + 1)] } else { vec![] };
+            return u64::try_from(n + 1).ok().filter(|n| *n > 0).map(Amount::constant).into_iter().collect();
         }
-        let Some(id) = read_local(types, index) else { return vec![] };
-        self.below.iter().filter(|(i, _)| *i == id).map(|(_, limit)| *limit).collect()
+        if let Some(id) = read_local(types, index) {
+            return self.below.iter().filter(|(i, _)| *i == id).map(|(_, limit)| *limit).collect();
+        }
+        let index = number(types, index);
+        match &*index.kind {
+            ExprKind::Binary(BinOp::Add, a, b) => {
+                let (a, b) = if constant(a).is_some() { (b, a) } else { (a, b) };
+                if let Some(n) = constant(b) {
+                    let more = |limit: Limit| limit.plus(i64::try_from(n).ok().filter(|n| *n >= 0)?);
+                    let alone = self.limits(types, a).into_iter().filter_map(more);
+                    return self.rows(types, a, b).into_iter().chain(alone).collect();
+                }
+                [self.rows(types, a, b), self.rows(types, b, a)].concat()
+            }
+            ExprKind::Binary(BinOp::Mul, ..) => self.rows(types, index, index),
+            _ => vec![],
+        }
+    }
+
+    /// What `i * width + j` is below: `i` is below a number of rows, and `j` below the width. The
+    /// same expression twice stands for `i * width` alone.
+    fn rows(&self, types: &TypeStore, start: &Expr, column: &Expr) -> Vec<Limit> {
+        let ExprKind::Binary(BinOp::Mul, a, b) = &*number(types, start).kind else { return vec![] };
+        let mut all = vec![];
+        for (row, width) in [(a, b), (b, a)] {
+            let Some(wide) = self.exact(types, width) else { continue };
+            let within = |limit: &Limit| wide.covers(limit);
+            if std::ptr::eq(start, column) || self.limits(types, column).iter().any(within) {
+                all.extend(self.limits(types, row).into_iter().filter_map(|rows| rows.times(wide)));
+            }
+        }
+        all
     }
 }
 

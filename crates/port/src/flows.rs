@@ -1,5 +1,6 @@
 //! What flows where, and what values are used for.
 
+use crate::amount::Amount;
 use crate::counts::{Access, CallSite, Candidate};
 use crate::facts::{constant, read_local, Facts, Limit};
 use crate::slots::{own_function, Func, Node, SlotId, Slots};
@@ -69,6 +70,8 @@ pub struct Flows {
     pub demands: FxHashMap<Node, Demand>,
     /// Accesses through parameters.
     pub accesses: FxHashMap<SlotId, Vec<Access>>,
+    /// What probably counts parameters, though it does not bound what is seen of their uses.
+    pub hints: FxHashMap<SlotId, Vec<Candidate>>,
     /// Calls, by what is called.
     pub calls: FxHashMap<Func, Vec<CallSite>>,
     /// Functions whose address is taken: not all of their callers are known.
@@ -128,6 +131,7 @@ pub fn collect(units: &[Unit], slots: Slots) -> Flows {
             let mut walk =
                 Walk { units, unit: n, tree: unit.tree, func, facts, seen: vec![], short: vec![], out: &mut flows };
             body.block.stmts.iter().for_each(|s| walk.stmt(s));
+            walk.walkers(body);
         }
     }
     flows
@@ -523,8 +527,7 @@ impl Walk<'_, '_> {
                 if n != Some(0) {
                     self.need(base, Demand { back: n.is_some_and(|n| n < 0), ..bounds });
                 }
-                let limits = self.facts.limits(&self.tree.types, index);
-                self.access(base, limits);
+                self.access(base, index);
             }
             ExprKind::PtrAdd(base, step, minus) => {
                 self.need(base, Demand { back: *minus || constant(step).is_some_and(|n| n < 0), ..bounds });
@@ -603,6 +606,19 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// Pointers that walk forth while an integer behind them in the list falls: `while (n--) *p++`.
+    fn walkers(&mut self, body: &Body) {
+        let is_pointer = |n: u32| body.locals.get(n as usize).is_some_and(|l| self.is_pointer(l.ty.ty));
+        let falls = |n: &u32| !is_pointer(*n) && self.facts.falls(LocalId(*n));
+        let walks = (0..body.params).filter(|n| is_pointer(*n) && self.facts.rises(LocalId(*n)));
+        let pairs: Vec<(u32, u32)> = walks.filter_map(|p| Some((p, (p + 1..body.params).find(falls)?))).collect();
+        for (p, count) in pairs {
+            if let Some(slot) = self.out.slots.param(self.units, self.unit, self.func, p as usize) {
+                self.out.hints.entry(slot).or_default().push(Amount::of(count as usize));
+            }
+        }
+    }
+
     /// A pointer is compared with null.
     fn looked_at(&mut self, e: &Expr) {
         if let Some(id) = read_local(&self.tree.types, pointer(e)).filter(|_| self.is_pointer(e.ty.ty)) {
@@ -610,21 +626,27 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn access(&mut self, base: &Expr, limits: Vec<Limit>) {
+    fn access(&mut self, base: &Expr, index: &Expr) {
         let same = matches!((self.tree.types.as_pointer(base.ty.ty), self.tree.types.as_pointer(pointer(base).ty.ty)),
             (Some(a), Some(b)) if a.target.ty == b.target.ty);
         let Some((slot, _)) = self.parameter(base).filter(|_| same) else { return };
-        let fits = limits.into_iter().filter_map(|limit| self.candidate(limit)).collect();
+        let limits = self.facts.limits(&self.tree.types, index);
+        let fits: Vec<_> = limits.into_iter().filter_map(|limit| self.candidate(limit)).collect();
+        // The last of `n` elements; of none there is no last one.
+        if let (ExprKind::Binary(BinOp::Sub, n, less), true) =
+            (&*crate::facts::number(&self.tree.types, index).kind, fits.is_empty())
+        {
+            let last = self.facts.exact(&self.tree.types, n).filter(|_| constant(less).is_some_and(|n| n > 0));
+            let hint = last.and_then(|n| self.candidate(n));
+            self.out.hints.entry(slot).or_default().extend(hint);
+        }
         self.out.accesses.entry(slot).or_default().push(Access { uses: -1, indexed: true, fits });
     }
 
+    /// The amount in numbers of the function's own parameters.
     fn candidate(&self, limit: Limit) -> Option<Candidate> {
         let body = self.tree.functions.get(self.func.0 as usize)?.body.as_ref()?;
-        match limit {
-            Limit::Local(id) if id.0 < body.params => Some(Candidate::Param(id.0 as usize)),
-            Limit::Local(_) => None,
-            Limit::Const(n) => u64::try_from(n).ok().map(Candidate::Const),
-        }
+        limit.with(|id| (id.0 < body.params).then(|| Amount::of(id.0 as usize)))
     }
 
     fn call(&mut self, callee: &Callee, ty: Ty, args: &[Expr]) {
@@ -650,11 +672,8 @@ impl Walk<'_, '_> {
                 }
                 site.sources.push(all);
                 site.params.push(self.parameter(arg).map(|(slot, _)| slot));
-                site.numbers.push(match (constant(arg), read_local(&self.tree.types, arg)) {
-                    (Some(n), _) => u64::try_from(n).ok().map(Candidate::Const),
-                    (None, Some(id)) if self.facts.is_steady(id) => self.candidate(Limit::Local(id)),
-                    _ => None,
-                });
+                let number = self.facts.at_most(&self.tree.types, arg);
+                site.numbers.push(number.and_then(|limit| self.candidate(limit)));
             }
             self.out.calls.entry(key).or_default().push(site);
             return;
@@ -691,16 +710,10 @@ impl Walk<'_, '_> {
             return;
         }
         self.need(arg, Demand { bounds: true, ..Demand::default() });
-        let Some(number) = number.map(|n| crate::facts::number(&self.tree.types, n)) else { return };
         // `n * sizeof *p` bytes are `n` elements.
-        let elements = match &*number.kind {
-            ExprKind::Binary(BinOp::Mul, a, b) if constant(b) == Some(size) => Some(a),
-            ExprKind::Binary(BinOp::Mul, a, b) if constant(a) == Some(size) => Some(b),
-            _ if size == 1 => Some(number),
-            _ => None,
-        };
-        let local = elements.and_then(|e| read_local(&self.tree.types, e)).filter(|id| self.facts.is_steady(*id));
-        if let Some(candidate) = local.and_then(|id| self.candidate(Limit::Local(id))) {
+        let size = u64::try_from(size).unwrap_or(1);
+        let elements = number.and_then(|n| self.facts.exact(&self.tree.types, n)).and_then(|n| n.divided(size));
+        if let Some(candidate) = elements.and_then(|n| self.candidate(n)) {
             if let Some((slot, _)) = self.parameter(arg) {
                 self.out.accesses.entry(slot).or_default().push(Access {
                     uses: -1,

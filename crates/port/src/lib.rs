@@ -8,19 +8,22 @@
 //! values that come in are known to fit, in all files named.
 
 pub mod agree;
+pub mod amount;
 pub mod constants;
 pub mod counts;
 pub mod declarators;
 pub mod facts;
 pub mod field_counts;
 pub mod flows;
+pub mod hooks;
 pub mod lost;
 pub mod read_only;
 pub mod regions;
+pub mod rewrites;
 pub mod slots;
 pub mod words;
 
-use source::{Code, Diagnostic, Lack, Level, PlacedFix, SourceMap, Span};
+use source::{Code, Diagnostic, Lack, Level, PlacedFix, SourceMap, Span, Symbol};
 use syntax::ast;
 use typing::tree::Program;
 
@@ -36,6 +39,10 @@ pub struct Unit<'a> {
     pub mistakes: Vec<Span>,
     /// Whether the parser skipped text.
     pub skipped: bool,
+    /// Calls of `sprintf`.
+    pub unbounded: Vec<Span>,
+    /// Functions of the malloc family as values.
+    pub allocators: Vec<Span>,
     /// Parameters, by their names' places, that lack a word of regions.
     pub lacks: Vec<(Span, Lack)>,
 }
@@ -59,6 +66,15 @@ impl<'a> Unit<'a> {
             tree,
             mistakes: errors().filter(mistaken).map(|d| d.span).collect(),
             skipped: errors().any(is_syntax),
+            unbounded: errors()
+                .filter(|d| of(&[UNSAFE], d) && matches!(map.snippet(d.span), "sprintf" | "vsprintf"))
+                .map(|d| d.span)
+                .collect(),
+            allocators: errors()
+                .filter(|d| of(&[typing::codes::UNKNOWN_NAME], d))
+                .filter(|d| matches!(map.snippet(d.span), "malloc" | "calloc" | "realloc" | "free"))
+                .map(|d| d.span)
+                .collect(),
             lacks: errors().filter_map(|d| Some((d.subject?, d.lacks?))).collect(),
         }
     }
@@ -67,6 +83,12 @@ impl<'a> Unit<'a> {
 /// The kinds of findings, in the order in which they are applied.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
+    /// A definition in the style before ANSI C gets a prototype.
+    Prototype,
+    /// `sprintf` becomes `snprintf`.
+    Bounded,
+    /// Allocators behind pointers are called by name.
+    Hooks,
     /// Declarations of one function or variable get the same words.
     Agree,
     /// `const`
@@ -86,9 +108,17 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether such a finding has nothing to do with pointers that flow into others.
+    pub fn is_alone(self) -> bool {
+        matches!(self, Kind::Prototype | Kind::Bounded | Kind::Hooks | Kind::Agree | Kind::Report)
+    }
+
     /// What it is called in reports.
     pub fn word(self) -> &'static str {
         match self {
+            Kind::Prototype => "prototype",
+            Kind::Bounded => "snprintf",
+            Kind::Hooks => "allocator hooks",
             Kind::Agree => "declarations agree",
             Kind::Const => "const",
             Kind::Heap => "@heap",
@@ -111,6 +141,10 @@ pub struct Finding {
     pub kind: Kind,
     /// Where the names of the declarations stand.
     pub subjects: Vec<Place>,
+    /// What code calls it: its own name, and its function's.
+    pub names: Vec<Symbol>,
+    /// Which part of the declaration it is about, of those that have the same names.
+    pub part: usize,
     /// The words.
     pub words: String,
     /// The edits, at all declarations.
@@ -138,7 +172,9 @@ pub fn findings(units: &[Unit], closed: &dyn Fn(&str) -> bool, complete: bool) -
     let mut flows = flows::collect(units, slots);
     flows.taint(units);
     flows.broken |= !complete;
-    let mut all = agree::findings(units, &flows.slots, closed);
+    let mut all = rewrites::findings(units);
+    all.extend(hooks::findings(units));
+    all.extend(agree::findings(units, &flows.slots, closed));
     all.extend(words::choose(units, &flows, closed));
     all
 }

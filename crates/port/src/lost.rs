@@ -15,16 +15,18 @@ fn names(units: &[Unit], more: &[(usize, Span)]) -> Option<FxHashSet<Symbol>> {
     for (n, unit) in units.iter().enumerate() {
         let mut items: Vec<(u32, u32)> = unit.ast.items.iter().map(|item| (item.span.lo, item.span.hi)).collect();
         items.sort_unstable();
+        // Where the last of the first items ends.
+        let ends: Vec<u32> = items.iter().scan(0, |end, (_, hi)| (*end = (*hi).max(*end), Some(*end)).1).collect();
         let own = more.iter().filter(|(of, _)| *of == n).map(|(_, at)| at);
         let mut lost: BTreeSet<(u32, u32)> = BTreeSet::new();
         for at in unit.mistakes.iter().chain(own) {
-            let known = lost.len();
-            let around = items.iter().filter(|(lo, hi)| *lo <= at.lo && at.lo <= *hi);
-            lost.extend(around);
-            let found = lost.len() > known || lost.iter().any(|(lo, hi)| *lo <= at.lo && at.lo <= *hi);
-            if !found && !unit.skipped {
+            let before = items.partition_point(|(lo, _)| *lo <= at.lo);
+            let near = items.iter().zip(&ends).take(before).rev().take_while(|(_, end)| at.lo <= **end);
+            let around: Vec<_> = near.map(|(item, _)| *item).filter(|(_, hi)| at.lo <= *hi).collect();
+            if around.is_empty() && !unit.skipped {
                 return None;
             }
+            lost.extend(around);
         }
         // What the parser skipped stands between the declarations that it read.
         if unit.skipped {

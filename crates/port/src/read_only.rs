@@ -207,6 +207,10 @@ impl Search<'_> {
             subjects.extend(site.site.name.map(|name| place_of(unit, name)));
         }
         let fix = PlacedFix { applicability, edits };
-        Some(Finding { kind: Kind::Const, subjects, words: "const".to_string(), fix, cluster }.sorted())
+        let names = slot.names(self.units);
+        Some(
+            Finding { kind: Kind::Const, subjects, names, part: node.1, words: "const".to_string(), fix, cluster }
+                .sorted(),
+        )
     }
 }

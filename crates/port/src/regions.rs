@@ -122,7 +122,7 @@ impl<'a> Search<'a> {
         let mut all = BTreeSet::new();
         let result_of = |param: SlotId| {
             let Some(Key::Param(func, _)) = self.key(param) else { return None };
-            self.flows.slots.all.iter().position(|slot| slot.key == Key::Result(func.clone()))
+            self.flows.slots.known(&Key::Result(func.clone()))
         };
         let pairs = self.reported(Lack::Result).into_iter().filter_map(|param| Some((result_of(param)?, param)));
         let mut work: Vec<(SlotId, SlotId)> = pairs.collect();
@@ -148,9 +148,11 @@ impl<'a> Search<'a> {
         cluster: usize,
         word: impl Fn(&SlotSite) -> Option<String>,
     ) -> Option<Finding> {
-        let (mut edits, mut subjects, mut words) = (vec![], vec![], String::new());
+        let (mut edits, mut subjects, mut words, mut names) = (vec![], vec![], String::new(), vec![]);
         for &slot in slots {
-            for site in &self.flows.slots.all.get(slot)?.sites {
+            let slot = self.flows.slots.all.get(slot)?;
+            names.extend(slot.names(self.units));
+            for site in &slot.sites {
                 let unit = self.units.get(site.unit)?;
                 let said = spoken(unit, &site.site, 0)?;
                 if said.contains('@') || said.split(' ').any(|w| w == "unique") {
@@ -163,6 +165,6 @@ impl<'a> Search<'a> {
         }
         let applicability = if sure { Applicability::Sure } else { Applicability::Likely };
         let fix = PlacedFix { applicability, edits };
-        (!fix.edits.is_empty()).then(|| Finding { kind, subjects, words, fix, cluster }.sorted())
+        (!fix.edits.is_empty()).then(|| Finding { kind, subjects, names, part: 0, words, fix, cluster }.sorted())
     }
 }

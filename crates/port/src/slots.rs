@@ -3,7 +3,7 @@
 
 use crate::declarators::{FunctionSite, Site, Sites};
 use crate::{Place, Unit};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use source::Symbol;
 use std::collections::BTreeMap;
 use typing::tree::{FuncId, GlobalId, Linkage, LocalId, Program, Trust};
@@ -87,6 +87,19 @@ impl Slot {
     }
 }
 
+impl Slot {
+    /// All names that code may use for it: its own in each declaration, and its function's.
+    pub fn names(&self, units: &[Unit]) -> Vec<Symbol> {
+        let own = self.sites.iter().filter_map(|site| {
+            let name = site.site.name?;
+            Some(Symbol::new(units.get(site.unit)?.map.snippet(name)))
+        });
+        let mut all: Vec<Symbol> = self.name(units).into_iter().chain(own).collect();
+        all.dedup();
+        all
+    }
+}
+
 /// All slots.
 #[derive(Default)]
 pub struct Slots {
@@ -140,14 +153,19 @@ impl Slots {
     pub fn declarations(&self, units: &[Unit]) -> Vec<Vec<(usize, &FunctionSite)>> {
         let mut all: BTreeMap<(&str, usize), Vec<(usize, &FunctionSite)>> = BTreeMap::new();
         for (n, (sites, unit)) in self.sites.iter().zip(units).enumerate() {
-            let internal =
-                |name: &Symbol| unit.tree.functions.iter().any(|f| f.name == *name && f.linkage == Linkage::Internal);
+            let functions = unit.tree.functions.iter().filter(|f| f.linkage == Linkage::Internal);
+            let internal: FxHashSet<Symbol> = functions.map(|f| f.name).collect();
             for (name, list) in &sites.functions {
-                let scope = if internal(name) { n + 1 } else { 0 };
+                let scope = if internal.contains(name) { n + 1 } else { 0 };
                 all.entry((name.as_str(), scope)).or_default().extend(list.iter().map(|site| (n, site)));
             }
         }
         all.into_values().collect()
+    }
+
+    /// The number of a slot that is known.
+    pub fn known(&self, key: &Key) -> Option<SlotId> {
+        self.ids.get(key).copied()
     }
 
     fn intern(&mut self, key: Key, make: impl FnOnce() -> Slot) -> SlotId {

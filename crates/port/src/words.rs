@@ -43,8 +43,8 @@ pub fn choose(units: &[Unit], flows: &Flows, closed: &dyn Fn(&str) -> bool) -> V
         let counted = found.get(&node.0).filter(|_| node.1 == 0).and_then(|count| {
             let sureness = if count.sure { Applicability::Sure } else { Applicability::Likely };
             finding(units, flows, &clusters, node, Kind::Count, sureness, |site| {
-                let name = site.params.get(count.param).copied().flatten()?;
-                Some(format!("counted_by({name})"))
+                let name = |param: usize| Some(site.params.get(param).copied().flatten()?.to_string());
+                Some(format!("counted_by({})", count.amount.text(name)?))
             })
         });
         let of_field = match flows.slots.all.get(node.0).map(|slot| &slot.key) {
@@ -257,7 +257,8 @@ fn finding(
     }
     let fix = PlacedFix { applicability, edits };
     let cluster = clusters.get(node.0).copied().unwrap_or(node.0);
-    (!fix.edits.is_empty()).then(|| Finding { kind, subjects, words: said, fix, cluster }.sorted())
+    let names = slot.names(units);
+    (!fix.edits.is_empty()).then(|| Finding { kind, subjects, names, part: node.1, words: said, fix, cluster }.sorted())
 }
 
 /// The words that stand after a `*`, C's own qualifiers left out.

@@ -61,12 +61,13 @@ impl Checked {
     /// Its errors, by line.
     fn errors(&self) -> BTreeSet<(&'static str, String, u32)> {
         let errors = self.sink.all.iter().filter(|d| d.level == Level::Error);
-        errors
-            .map(|d| {
-                let (file, line) = self.map.line_at(d.span.lo);
-                (d.code.id, self.map.files.get(file as usize).cloned().unwrap_or_default(), line)
-            })
-            .collect()
+        errors.map(|d| self.line_of(d)).collect()
+    }
+
+    /// Its code and line.
+    fn line_of(&self, report: &Diagnostic) -> (&'static str, String, u32) {
+        let (file, line) = self.map.line_at(report.span.lo);
+        (report.code.id, self.map.files.get(file as usize).cloned().unwrap_or_default(), line)
     }
 }
 
@@ -124,6 +125,30 @@ impl State {
         }
     }
 
+    /// The names in the lines that errors are about which `before` has not.
+    pub fn blamed(&self, before: &State) -> BTreeSet<String> {
+        let mut all = BTreeSet::new();
+        let pairs = self.units.iter().zip(&before.units).filter(|(now, then)| !Rc::ptr_eq(now, then));
+        for (now, then) in pairs.filter(|(now, then)| now.score.0 >= then.score.0) {
+            let known = if now.score.0 == then.score.0 { then.errors() } else { BTreeSet::new() };
+            for report in now.sink.all.iter().filter(|d| d.level == Level::Error) {
+                if known.contains(&now.line_of(report)) {
+                    continue;
+                }
+                let places = std::iter::once(report.span).chain(report.labels.iter().map(|label| label.span));
+                let lines = places.filter_map(|span| {
+                    let at = now.map.locate(span);
+                    now.map.source_line(&at.file, at.line)
+                });
+                for text in lines.chain([report.message.clone()]) {
+                    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+                    all.extend(words.filter(|word| !word.is_empty()).map(str::to_string));
+                }
+            }
+        }
+        all
+    }
+
     /// Errors in all files.
     pub fn errors(&self) -> impl Iterator<Item = (&Checked, &Diagnostic)> {
         self.units.iter().flat_map(|u| u.sink.all.iter().filter(|d| d.level == Level::Error).map(move |d| (&**u, d)))
@@ -142,6 +167,8 @@ impl State {
                 all.extend(report.fixes.iter().filter_map(|fix| fix.placed(&checked.map)).map(|fix| Finding {
                     kind: Kind::Report,
                     subjects: vec![],
+                    names: vec![],
+                    part: 0,
                     words: fix.edits.iter().map(|e| e.text.clone()).collect(),
                     fix,
                     cluster: 0,
@@ -149,7 +176,7 @@ impl State {
             }
         }
         // What no cluster is known of stands for itself.
-        let alone = all.iter_mut().filter(|f| matches!(f.kind, Kind::Agree | Kind::Report));
+        let alone = all.iter_mut().filter(|f| f.kind.is_alone());
         alone.enumerate().for_each(|(n, finding)| finding.cluster = usize::MAX - n);
         all
     }

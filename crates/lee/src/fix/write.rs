@@ -7,13 +7,31 @@ use source::Placed;
 use std::fs;
 use std::path::Path;
 
-/// The byte offset of a line and column. The column counts bytes of the line as it is shown, where
-/// a byte that is not UTF-8 takes three.
-fn offset(text: &[u8], line: u32, column: u32) -> Option<usize> {
-    let mut from = 0;
-    for _ in 1..line {
-        from += text.get(from..)?.iter().position(|&b| b == b'\n')? + 1;
+/// A text with the offsets at which its lines begin.
+pub struct Lines<'a> {
+    text: &'a [u8],
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    /// Finds the lines of a text.
+    pub fn of(text: &'a [u8]) -> Lines<'a> {
+        let ends = text.iter().enumerate().filter(|(_, &b)| b == b'\n');
+        Lines { text, starts: std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect() }
     }
+
+    /// The edit as a replacement of bytes.
+    pub fn bytes(&self, edit: &Placed) -> Option<Edit> {
+        let from = *self.starts.get(edit.line.checked_sub(1)? as usize)?;
+        let lo = offset(self.text, from, edit.column)?;
+        let hi = offset(self.text, from, edit.end_column)?;
+        (lo <= hi).then(|| Edit { lo, hi, text: edit.text.clone() })
+    }
+}
+
+/// The byte offset of a column of the line that begins at `from`. The column counts bytes of the
+/// line as it is shown, where a byte that is not UTF-8 takes three.
+fn offset(text: &[u8], from: usize, column: u32) -> Option<usize> {
     let rest = text.get(from..)?;
     let line = rest.split(|&b| b == b'\n').next()?;
     let (mut shown, mut at) = (0, 0);
@@ -31,13 +49,6 @@ fn offset(text: &[u8], line: u32, column: u32) -> Option<usize> {
         }
     }
     (wanted == shown).then_some(from + at)
-}
-
-/// The edit as a replacement of bytes.
-pub fn bytes(text: &[u8], edit: &Placed) -> Option<Edit> {
-    let lo = offset(text, edit.line, edit.column)?;
-    let hi = offset(text, edit.line, edit.end_column)?;
-    (lo <= hi).then(|| Edit { lo, hi, text: edit.text.clone() })
 }
 
 /// The text with the edits made; `None` if two of them overlap.
