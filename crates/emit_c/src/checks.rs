@@ -26,7 +26,7 @@ impl Emitter<'_, '_> {
                 let condition = Ex::call(macro_name, &[p, lo, hi]).text;
                 self.fault_if_raw(&condition, "pointer", &[&p.text, &lo.text, &hi.text, &size]);
             }
-            Check::Enough { want, have } => {
+            Check::Enough(want, have) => {
                 let signed = self.is_signed(want);
                 let (want, have) = (self.value_twice(want), self.value_twice(have));
                 let condition = exceeds(&want, &have, signed);

@@ -268,77 +268,74 @@ impl Follow<'_> {
                 }
             }
         }
-        match &stmt.kind {
-            StmtKind::Assign(place, value) => {
-                if let Some(operand) = value.as_use() {
-                    if live && self.holds_object(situation, operand) && Rule::StructCopied.holds() {
-                        sink(Event::new(Kind::Escapes, "the struct that holds it is copied", span));
-                    }
-                }
-                let value = self.computed(situation, value, span, &mut |e| {
-                    if live {
-                        sink(e)
-                    }
-                });
-                self.store(&mut out, place, value, span, sink);
-            }
-            StmtKind::Zero(place) => {
-                let is_cell = self.cells.of_place(place);
-                let null = is_cell.map(|c| if self.cells.is_pointer(c) { Value::Null } else { Value::Int(0) });
-                self.store(&mut out, place, null, span, sink);
-                if is_cell.is_none() {
-                    for cell in self.cells.parts(place).collect::<Vec<_>>() {
-                        out.set(cell, self.cells.is_pointer(cell).then_some(Value::Null));
-                    }
-                }
-            }
-            StmtKind::StorageLive(local) | StmtKind::StorageDead(local) => {
-                let place = Place::local(*local);
-                for cell in self.cells.parts(&place).collect::<Vec<_>>() {
+        match stmt.kind.action() {
+            Action::None | Action::Check | Action::Arguments => {}
+            Action::Assign => self.step_assign(situation, &mut out, stmt, sink),
+            Action::Storage => {
+                let place = stmt.kind.storage().map(Place::local);
+                for cell in place.iter().flat_map(|place| self.cells.parts(place)).collect::<Vec<_>>() {
                     out.set(cell, None);
                 }
             }
-            StmtKind::Call { dest, callee, args, .. } => {
-                return self.call(out, at, (dest.as_ref(), callee, args), span, sink);
-            }
-            StmtKind::Nop | StmtKind::Prove(_) => {}
-            StmtKind::Check(_) | StmtKind::VaStart(_) | StmtKind::VaEnd(_) | StmtKind::VaCopy(..) => {}
-            StmtKind::CopyElements { .. }
-            | StmtKind::SetTag(..)
-            | StmtKind::Asm(_)
-            | StmtKind::ArenaBegin(..)
-            | StmtKind::ArenaEnd(..)
-            | StmtKind::Open(..)
-            | StmtKind::Close(..)
-            | StmtKind::Dispose { .. }
-            | StmtKind::DropSlot(_)
-            | StmtKind::Swap(..)
-            | StmtKind::CursorBegin(..)
-            | StmtKind::Pack(..)
-            | StmtKind::Unpack { .. }
-            | StmtKind::ChannelNew { .. }
-            | StmtKind::Send { .. }
-            | StmtKind::Select { .. }
-            | StmtKind::Receive { .. }
-            | StmtKind::SetNew(_)
-            | StmtKind::SetAdd { .. }
-            | StmtKind::SetTake { .. } => {
-                let mut written = vec![];
-                stmt_places(&stmt.kind, &mut |place, access| {
-                    let used = live && self.cells.parts(place).any(|c| is_object(situation.get(c)));
-                    if used && Rule::NotFollowed.holds() {
-                        sink(Event::new(Kind::Escapes, "it is used in a way that is not followed", span));
-                    }
-                    if access != Access::Read {
-                        written.push(place.clone());
-                    }
-                });
-                for place in written {
-                    self.store(&mut out, &place, None, span, sink);
+            Action::Call => {
+                if let Some(Call { dest, callee, args, .. }) = stmt.kind.as_call() {
+                    return self.call(out, at, (dest.as_ref(), callee, args), span, sink);
                 }
+            }
+            Action::Fill => match stmt.kind.as_zero() {
+                Some(place) => self.step_zero(&mut out, place, span, sink),
+                None => self.step_other(situation, &mut out, stmt, sink),
+            },
+            Action::Assembly | Action::Copy | Action::Owner | Action::Region | Action::Send | Action::Channel => {
+                self.step_other(situation, &mut out, stmt, sink);
             }
         }
         vec![out]
+    }
+
+    fn step_assign(&self, situation: &Situation, out: &mut Situation, stmt: &Stmt, sink: Sink) {
+        let (live, span) = (situation.status == Status::Live, stmt.span);
+        let Some((place, value)) = stmt.kind.as_assign() else { return };
+        if let Some(operand) = value.as_use() {
+            if live && self.holds_object(situation, operand) && Rule::StructCopied.holds() {
+                sink(Event::new(Kind::Escapes, "the struct that holds it is copied", span));
+            }
+        }
+        let value = self.computed(situation, value, span, &mut |e| {
+            if live {
+                sink(e)
+            }
+        });
+        self.store(out, place, value, span, sink);
+    }
+
+    fn step_zero(&self, out: &mut Situation, place: &Place, span: Span, sink: Sink) {
+        let is_cell = self.cells.of_place(place);
+        let null = is_cell.map(|c| if self.cells.is_pointer(c) { Value::Null } else { Value::Int(0) });
+        self.store(out, place, null, span, sink);
+        if is_cell.is_none() {
+            for cell in self.cells.parts(place).collect::<Vec<_>>() {
+                out.set(cell, self.cells.is_pointer(cell).then_some(Value::Null));
+            }
+        }
+    }
+
+    /// A statement that is not followed: what it uses escapes, and what it writes is not known.
+    fn step_other(&self, situation: &Situation, out: &mut Situation, stmt: &Stmt, sink: Sink) {
+        let live = situation.status == Status::Live;
+        let mut written = vec![];
+        stmt_places(&stmt.kind, &mut |place, access| {
+            let used = live && self.cells.parts(place).any(|c| is_object(situation.get(c)));
+            if used && Rule::NotFollowed.holds() {
+                sink(Event::new(Kind::Escapes, "it is used in a way that is not followed", stmt.span));
+            }
+            if access != Access::Read {
+                written.push(place.clone());
+            }
+        });
+        for place in written {
+            self.store(out, &place, None, stmt.span, sink);
+        }
     }
 
     fn call(

@@ -695,7 +695,7 @@ pub fn apply(body: &mut Body, findings: &Findings) {
     for at in &findings.discharged {
         let stmt = body.blocks.get_mut(at.block.0 as usize).and_then(|b| b.stmts.get_mut(at.stmt));
         if let Some(stmt) = stmt {
-            stmt.kind = StmtKind::Nop;
+            stmt.remove();
         }
     }
     for (block, to) in &findings.decided {

@@ -560,7 +560,7 @@ impl Compiler<'_, '_> {
                 let stride = self.stride(p);
                 Test::Within(self.op(p), stride)
             }
-            Check::Enough { want, have } => Test::Enough(self.op(want), self.op(have)),
+            Check::Enough(want, have) => Test::Enough(self.op(want), self.op(have)),
             Check::NotNull(p) => Test::NotNull(self.op(p)),
             Check::Divide(a, b) => Test::Divide(self.op(a), self.op(b)),
             Check::Type(p, types) => Test::Type(self.op(p), types.clone()),

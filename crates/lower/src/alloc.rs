@@ -208,7 +208,7 @@ impl<'t> Lower<'t, '_> {
         if !fat && const_int(&count).is_none_or(|n| n < 1) {
             let have = self.clamp(count.clone());
             let want = self.size(1);
-            self.check(Check::Enough { want, have });
+            self.check(Check::Enough(want, have));
         }
         let fresh = Fresh { handle: None, counted: false, fallible: alloc.fallible };
         let block = self.allocate(alloc.elem, count.clone(), None, hidden, fresh, thin);
@@ -376,7 +376,7 @@ impl<'t> Lower<'t, '_> {
         let (ulong, long) = (self.common().ulong, self.common().long);
         let thin = self.thin_owner(ty);
         let size = self.size_of(alloc.elem);
-        self.check(Check::Enough { want: size.clone(), have: bytes.clone() });
+        self.check(Check::Enough(size.clone(), bytes.clone()));
         let extra = self.temp_of(Rvalue::Binary(BinOp::Sub, bytes, size, ulong), ulong);
         let one = self.int(1, long);
         let fresh = Fresh { handle: None, counted: false, fallible: alloc.fallible };

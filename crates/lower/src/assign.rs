@@ -443,7 +443,7 @@ impl<'t> Lower<'t, '_> {
                     let held = place.then(Proj::Field(member));
                     this.when(there, move |this| this.emit(StmtKind::DropSlot(held)));
                 }
-                this.emit(StmtKind::Zero(place));
+                this.fill_zero(place);
             });
         }
     }

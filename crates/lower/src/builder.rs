@@ -293,6 +293,16 @@ impl<'t, 'p> Lower<'t, 'p> {
         }
     }
 
+    /// Fills a place with zeros.
+    pub fn fill_zero(&mut self, place: Place) {
+        self.emit(StmtKind::Zero(place));
+    }
+
+    /// A check that the pointer is not null.
+    pub fn check_nonnull(&mut self, pointer: Operand) {
+        self.check(Check::NotNull(pointer));
+    }
+
     /// `__builtin_unreachable()`, or a jump to nowhere.
     pub fn unreachable(&mut self) {
         if !self.body.unchecked {

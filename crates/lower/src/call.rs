@@ -131,7 +131,7 @@ impl<'t> Lower<'t, '_> {
         self.check_args(&func, args, &mut values);
         let end_into = self.prepare_end_into(&func, args, &mut values);
         if let Some(pointer) = guard {
-            self.check(Check::NotNull(pointer));
+            self.check_nonnull(pointer);
         }
         let operands: Vec<Operand> = values.iter().map(|a| a.op.clone()).collect();
         let is_void = self.is_void(func.ret);
@@ -268,7 +268,7 @@ impl<'t> Lower<'t, '_> {
                             Some(all) => this.int(i128::from(all), ulong),
                             None => this.temp_of(Rvalue::Remaining(pointer), ulong),
                         };
-                        this.check(Check::Enough { want, have });
+                        this.check(Check::Enough(want, have));
                     };
                     if param.optional {
                         self.when(value.clone(), check);
@@ -297,7 +297,7 @@ impl<'t> Lower<'t, '_> {
                 if wide && !known {
                     let most = self.int(i128::from(i64::MAX), self.common().ulong);
                     let want = self.numeric(arg, self.common().ulong);
-                    self.check(Check::Enough { want, have: most });
+                    self.check(Check::Enough(want, most));
                 }
             }
             CountExpr::Add(a, b) | CountExpr::Sub(a, b) | CountExpr::Mul(a, b) => {

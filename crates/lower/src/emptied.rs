@@ -4,6 +4,7 @@
 //! that it does not own any more. So when the collector finds it dead (its task was shut down
 //! between the move and the end of the owner), the counts that it takes back are its own.
 
+use mir::effects::{parts_mut, PartMut};
 use mir::ir::*;
 use mir::ty::{holds_counts, place_ty};
 
@@ -24,7 +25,8 @@ fn empty_in_block(program: &Program, body: &mut Body, block: usize) {
     for mut stmt in stmts {
         let (span, is_unsafe) = (stmt.span, stmt.is_unsafe);
         let mut moved = vec![];
-        moves(&mut stmt.kind, &mut |operand| {
+        parts_mut(&mut stmt.kind, &mut |part| {
+            let PartMut::Operand(operand, _) = part else { return };
             let Operand::Move(place) = &*operand else { return };
             let Ok(ty) = place_ty(program, body, place) else { return };
             if !place.has_deref() || !holds_counts(&program.types, ty.ty) {
@@ -45,17 +47,5 @@ fn empty_in_block(program: &Program, body: &mut Body, block: usize) {
     }
     if let Some(b) = body.blocks.get_mut(block) {
         b.stmts = out;
-    }
-}
-
-/// The operands of a statement that can be moved.
-fn moves(kind: &mut StmtKind, see: &mut dyn FnMut(&mut Operand)) {
-    match kind {
-        StmtKind::Assign(_, Rvalue::Use(value) | Rvalue::Bits(value, _)) => see(value),
-        StmtKind::Assign(_, Rvalue::Part(value, ..) | Rvalue::MakeTypedVoid(value, ..)) => see(value),
-        StmtKind::Call { args, .. } | StmtKind::Send { args, .. } => args.iter_mut().for_each(see),
-        StmtKind::SetAdd { end, value, .. } => std::iter::once(end).chain(value).for_each(see),
-        StmtKind::Dispose { value, .. } => see(value),
-        _ => {}
     }
 }

@@ -55,9 +55,8 @@ fn erase_body(types: &mut TypeStore, body: &mut Body) {
     };
     Visitor { ty: &mut ty, func: &mut func }.body(body);
     for stmt in body.blocks.iter_mut().flat_map(|block| &mut block.stmts) {
-        match &stmt.kind {
-            StmtKind::Pack(..) | StmtKind::Unpack { .. } => stmt.kind = StmtKind::Nop,
-            _ => {}
+        if stmt.kind.as_pack().is_some() || stmt.kind.as_unpack().is_some() {
+            stmt.remove();
         }
     }
 }

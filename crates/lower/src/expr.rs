@@ -508,7 +508,7 @@ impl<'t> Lower<'t, '_> {
         }
         let op = self.simple(op);
         if nonnull {
-            self.check(Check::NotNull(op.clone()));
+            self.check_nonnull(op.clone());
         }
         self.check(Check::Container(op.clone(), record, path.to_vec()));
         if path.iter().all(|&n| n == 0) {

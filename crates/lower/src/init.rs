@@ -34,7 +34,7 @@ impl<'t> Lower<'t, '_> {
                 // Braces around a scalar.
                 _ => match items.first() {
                     Some((_, inner)) => self.init_place(place, ty, inner, zeroed),
-                    None => self.emit(StmtKind::Zero(place.clone())),
+                    None => self.fill_zero(place.clone()),
                 },
             },
             Init::Tagged(member, inner) => {
@@ -119,7 +119,7 @@ impl<'t> Lower<'t, '_> {
             _ => units,
         };
         if !zeroed {
-            self.emit(StmtKind::Zero(place.clone()));
+            self.fill_zero(place.clone());
         }
         // Zeros at the end are there already.
         let literal = self.program.strings.get(id.0 as usize).map(|s| s.units.as_slice()).unwrap_or_default();
@@ -142,13 +142,13 @@ impl<'t> Lower<'t, '_> {
         if zeroed || self.covers(ty, items) {
             return zeroed;
         }
-        self.emit(StmtKind::Zero(place.clone()));
+        self.fill_zero(place.clone());
         true
     }
 
     fn zero_if_allowed(&mut self, place: &Place, ty: Ty) {
         if !self.program.types.needs_init(ty) {
-            self.emit(StmtKind::Zero(place.clone()));
+            self.fill_zero(place.clone());
         }
     }
 

@@ -89,7 +89,7 @@ fn forget_empty_drops(program: &Program, body: &mut Body) {
     }
     for (block, n) in empty {
         let stmt = body.blocks.get_mut(block).and_then(|data| data.stmts.get_mut(n));
-        stmt.into_iter().for_each(|stmt| stmt.kind = StmtKind::Nop);
+        stmt.into_iter().for_each(Stmt::remove);
     }
 }
 

@@ -115,7 +115,7 @@ impl<'t> Lower<'t, '_> {
         }
         let moved = self.temp_of(Rvalue::Use(value), ty);
         for slot in slots {
-            self.emit(StmtKind::Zero(slot));
+            self.fill_zero(slot);
         }
         Rvalue::Use(moved)
     }

@@ -240,7 +240,7 @@ impl<'t> Lower<'t, '_> {
                     if want != Use::Lend && !is_path {
                         op = self.simple(op);
                     }
-                    self.check(Check::NotNull(op.clone()));
+                    self.check_nonnull(op.clone());
                 }
             }
             Bounds::Fat => {

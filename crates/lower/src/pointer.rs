@@ -229,7 +229,7 @@ impl<'t> Lower<'t, '_> {
                 let short = this.temp_of(Rvalue::Binary(BinOp::Lt, bytes.clone(), element, ulong), int);
                 this.when(short, |this| this.check(Check::Multiple(bytes, elem)));
                 let want = this.size(1);
-                this.check(Check::Enough { want, have: size });
+                this.check(Check::Enough(want, size));
             };
             if source.nonnull {
                 check(self);
@@ -489,7 +489,7 @@ impl<'t> Lower<'t, '_> {
         let wanted = self.pointer_of(to).is_some_and(|p| p.nonnull);
         let op = if nullable && wanted && !self.checks_off() {
             let op = self.simple(op);
-            self.check(Check::NotNull(op.clone()));
+            self.check_nonnull(op.clone());
             op
         } else {
             op

@@ -172,7 +172,7 @@ impl<'t> Lower<'t, '_> {
         if matches!(self.program.types.kind(ty), TyKind::Array { len: ArrayLen::Variable(_), .. }) {
             return;
         }
-        self.emit(StmtKind::Zero(Place::local(local)));
+        self.fill_zero(Place::local(local));
     }
 
     /// Completes the jumps to labels, now that all labels have been seen.

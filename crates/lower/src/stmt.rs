@@ -174,7 +174,7 @@ impl<'t> Lower<'t, '_> {
                     walk::own_use(id, init) != walk::OwnUse::None || self.has_slots(local) && walk::may_leave(init);
                 let early = early && self.is_aggregate(ty.ty) && !self.body.unchecked;
                 if early {
-                    self.emit(StmtKind::Zero(Place::local(local)));
+                    self.fill_zero(Place::local(local));
                 }
                 self.init_place(&Place::local(local), ty, init, early);
             }

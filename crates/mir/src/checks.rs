@@ -1,89 +1,232 @@
-//! What MIR knows of checks: the lines of the table of effects, questions that are answered for all
-//! of them, and views of one. A new check is written here; besides, it has a text form (`print.rs`,
-//! `parse_body.rs`), types (`verify_types.rs`), a place where lowering makes it, C code and a
-//! meaning for the interpreter.
+//! Checks: all that MIR knows of each, in one table. A row has the check's name and operands, its
+//! word in the text form, what it tests, its line of the table of effects, and the types that its
+//! operands must have; then, where it has any, its answers to questions about checks.
+//!
+//! A new check is a row here. Besides, it has a place where lowering makes it, C code
+//! (`emit_c/checks.rs`) and a meaning for the interpreter (`interp/compile.rs`).
 
-use crate::effects::{Kind, Line, Part, PartMut};
+use crate::effects::{Line, Part, PartMut};
+use crate::fields::Field;
 use crate::forms::forms;
 use crate::ir::*;
+use crate::parse::{Parser, Res};
+use crate::print::Printer;
+use crate::verify::Verifier;
 use source::Symbol;
 use typing::types::Ty;
 
-macro_rules! traversal {
-    ($part:ident $check:ident $($m:tt)?) => {
-        /// The operands, places and types that the check names, in the order of their use.
-        pub(crate) fn $check<'a>(check: &'a $($m)? Check, see: &mut dyn FnMut(Line, $part<'a>)) {
-            match check {
-                Check::Index(a, b) => {
-                    see(Line::CheckIndex, $part::Operand(a, Kind::Read));
-                    see(Line::CheckIndex, $part::Operand(b, Kind::Read));
+/// The value of an optional column, or what it is where there is none.
+macro_rules! or {
+    ($value:expr; $default:expr) => {
+        $value
+    };
+    (; $default:expr) => {
+        $default
+    };
+}
+
+macro_rules! checks {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident $(($($field:ident: $ty:ty),*))? = $word:literal, $subject:expr, $line:ident,
+        [$($want:ident($($arg:ident),*)),*]
+        $(, bounds $bounds:expr)?
+        $(, element $element:expr)?
+        $(, nonnull $nonnull:expr)?
+        $(, behind $behind:expr)?
+        $(, ranged $ranged:expr)?
+        ;
+    )*) => {
+        /// Run-time checks. If one fails the process faults at the statement's span.
+        #[derive(Clone, Debug)]
+        pub enum Check {
+            $($(#[$doc])* $name $(($($ty),*))?,)*
+        }
+
+        #[allow(unused_variables)]
+        impl Check {
+            /// The operands, places and types that the check names, in the order of their use.
+            pub(crate) fn lines<'a>(&'a self, see: &mut dyn FnMut(Line, Part<'a>)) {
+                match self {
+                    $(Check::$name $(($($field),*))? => { $($($field.see(Line::$line, see);)*)? })*
                 }
-                Check::Access(a, b) => {
-                    see(Line::CheckAccess, $part::Operand(a, Kind::Read));
-                    see(Line::CheckAccess, $part::Operand(b, Kind::Read));
+            }
+
+            /// The same, to be changed.
+            pub(crate) fn lines_mut<'a>(&'a mut self, see: &mut dyn FnMut(Line, PartMut<'a>)) {
+                match self {
+                    $(Check::$name $(($($field),*))? => { $($($field.see_mut(Line::$line, see);)*)? })*
                 }
-                Check::Element(check) => {
-                    let ElementCheck { base, index, count, .. } = &$($m)? **check;
-                    see(Line::CheckElement, $part::Operand(base, Kind::Read));
-                    see(Line::CheckElement, $part::Operand(index, Kind::Read));
-                    see(Line::CheckElement, $part::Operand(count, Kind::Read));
+            }
+
+            /// Its text form.
+            pub(crate) fn text(&self, printer: &Printer) -> String {
+                let (word, fields): (&str, Vec<String>) = match self {
+                    $(Check::$name $(($($field),*))? => ($word, vec![$($($field.text(printer)),*)?]),)*
+                };
+                format!("{word}({})", fields.join(", "))
+            }
+
+            /// Reads what comes after its word; `None` if that is no check's.
+            pub(crate) fn read(word: &str, parser: &mut Parser) -> Res<Option<Check>> {
+                let mut fields = 0;
+                let check = match word {
+                    $($word => Check::$name $(($(parser.next_field::<$ty>(&mut fields)?),*))?,)*
+                    _ => return Ok(None),
+                };
+                parser.end_of_fields(fields)?;
+                Ok(Some(check))
+            }
+
+            /// Requires the types that its operands must have.
+            pub(crate) fn verify(&self, verifier: &mut Verifier) {
+                match self {
+                    $(Check::$name $(($($field),*))? => { $(verifier.$want($($arg),*);)* })*
                 }
-                Check::Near(a, b) => {
-                    see(Line::CheckNear, $part::Operand(a, Kind::Read));
-                    see(Line::CheckNear, $part::Operand(b, Kind::Read));
+            }
+
+            /// What it tests; none for what is not a test.
+            pub fn subject(&self) -> Option<Subject> {
+                match self {
+                    $(Check::$name $(($($field),*))? => $subject,)*
                 }
-                Check::Within(a) => see(Line::CheckWithin, $part::Operand(a, Kind::Read)),
-                Check::Enough { want, have } => {
-                    see(Line::CheckEnough, $part::Operand(want, Kind::Read));
-                    see(Line::CheckEnough, $part::Operand(have, Kind::Read));
+            }
+
+            /// The index that it compares with a count, and the count.
+            pub fn bounds(&self) -> Option<IndexBounds<'_>> {
+                match self {
+                    $(Check::$name $(($($field),*))? => or!($($bounds)?; None),)*
                 }
-                Check::NotNull(a) => see(Line::CheckNotNull, $part::Operand(a, Kind::Read)),
-                Check::Divide(a, b) => {
-                    see(Line::CheckDivide, $part::Operand(a, Kind::Read));
-                    see(Line::CheckDivide, $part::Operand(b, Kind::Read));
+            }
+
+            /// The pointer to the one element that must be there.
+            pub fn one_element(&self) -> Option<&Operand> {
+                match self {
+                    $(Check::$name $(($($field),*))? => or!($($element)?; None),)*
                 }
-                Check::Type(a, types) => {
-                    see(Line::CheckType, $part::Operand(a, Kind::Read));
-                    for ty in types {
-                        see(Line::Types, $part::Type(ty));
-                    }
+            }
+
+            /// The pointer that is not null once the check has passed.
+            pub fn nonnull_after(&self) -> Option<&Operand> {
+                match self {
+                    $(Check::$name $(($($field),*))? => or!($($nonnull)?; None),)*
                 }
-                Check::Container(a, ty, _) => {
-                    see(Line::CheckContainer, $part::Operand(a, Kind::Read));
-                    see(Line::Types, $part::Type(ty));
+            }
+
+            /// Whether it looks at memory that its pointer leads to.
+            pub fn looks_behind(&self) -> bool {
+                match self {
+                    $(Check::$name $(($($field),*))? => or!($($behind)?; false),)*
                 }
-                Check::Contract(a, ty) => {
-                    see(Line::CheckContract, $part::Operand(a, Kind::Read));
-                    see(Line::Types, $part::Type(ty));
+            }
+
+            /// Whether ranges of numbers and null facts may tell that it passes.
+            pub fn is_ranged(&self) -> bool {
+                match self {
+                    $(Check::$name $(($($field),*))? => or!($($ranged)?; false),)*
                 }
-                Check::Tag(of, _) => see(Line::CheckTag, $part::Place(of, Kind::Read)),
-                Check::TagValue(a, _, _) => see(Line::CheckTagValue, $part::Operand(a, Kind::Read)),
-                Check::HasTerminator(a) => see(Line::CheckHasTerminator, $part::Operand(a, Kind::Read)),
-                Check::Terminator(a, b) => {
-                    see(Line::CheckTerminator, $part::Operand(a, Kind::Read));
-                    see(Line::CheckTerminator, $part::Operand(b, Kind::Read));
-                }
-                Check::Count(a, b) => {
-                    see(Line::CheckCount, $part::Operand(a, Kind::Read));
-                    see(Line::CheckCount, $part::Operand(b, Kind::Read));
-                }
-                Check::View(a, ty) => {
-                    see(Line::CheckView, $part::Operand(a, Kind::Read));
-                    see(Line::Types, $part::Type(ty));
-                }
-                Check::Step(a) => see(Line::CheckStep, $part::Operand(a, Kind::Read)),
-                Check::Multiple(a, ty) => {
-                    see(Line::CheckMultiple, $part::Operand(a, Kind::Read));
-                    see(Line::Types, $part::Type(ty));
-                }
-                Check::Unreachable => {}
             }
         }
     };
 }
 
-traversal!(Part check_lines);
-traversal!(PartMut check_lines_mut mut);
+checks! {
+    /// `0 <= index < length`; index signed or unsigned integer operand, length `size_t`.
+    Index(index: Operand, length: Operand) = "index", Some(Subject::Index), CheckIndex,
+        [want_int(index), want_size(length)],
+        bounds Some(IndexBounds { index, count: length, element: None }),
+        ranged true;
+    /// From the address of the fat pointer `count` elements lie within its bounds.
+    Access(pointer: Operand, count: Operand) = "access", Some(Subject::Bounds), CheckAccess,
+        [want_fat(pointer), want_int(count)],
+        element constant(count).filter(|&n| n == 1).map(|_| pointer),
+        nonnull constant(count).filter(|&n| n > 0).map(|_| pointer);
+    /// An element of a pointer that is its own first element (made by `transform`).
+    Element(check: Box<ElementCheck>) = "element", Some(Subject::Index), CheckElement,
+        [want_element(check)],
+        bounds Some(IndexBounds { index: &check.index, count: &check.count, element: Some(check) }),
+        ranged true;
+    /// The same as `Access` of one element. The first operand is a fat pointer plus an index; of
+    /// that pointer so many elements remain (`size_t`), so that a smaller index is in bounds (made
+    /// by `transform`).
+    Near(pointer: Operand, left: Operand) = "near", Some(Subject::Bounds), CheckNear,
+        [want_fat(pointer), want_size(left)],
+        element Some(pointer);
+    /// Address of the fat pointer is between its first element and its end, both included (string
+    /// objects, `&p[i]`).
+    Within(pointer: Operand) = "within", Some(Subject::Bounds), CheckWithin,
+        [want_fat(pointer)];
+    /// At least the first of the second (both `size_t`): a count at a call or a conversion.
+    Enough(want: Operand, have: Operand) = "enough", Some(Subject::Room), CheckEnough,
+        [want_int(want), want_size(have)],
+        ranged true;
+    /// The pointer's address is not null.
+    NotNull(pointer: Operand) = "not_null", Some(Subject::Null), CheckNotNull,
+        [want_pointer(pointer)],
+        nonnull Some(pointer),
+        ranged true;
+    /// Dividend and divisor: divisor not zero and, for signed types, not `MIN / -1`.
+    Divide(a: Operand, b: Operand) = "divide", Some(Subject::Division), CheckDivide,
+        [want_int(a), want_int(b)],
+        ranged true;
+    /// The typed `void *` is null or remembers one of the types: the first is the one that it is
+    /// used as, the others have less `const` (`TypeStore::with_less_const`).
+    Type(pointer: Operand, types: Vec<Ty>) = "type", Some(Subject::Type), CheckType,
+        [want_typed_void(pointer)];
+    /// The pointer of one word is null, or points to the part at the field path of a live object of
+    /// the record type.
+    Container(pointer: Operand, record: Ty, path: Vec<u32>) = "container", Some(Subject::Container), CheckContainer,
+        [want_one_word(pointer)],
+        behind true;
+    /// The end's channel was made with the contract of the endpoint type, or one that extends it;
+    /// and the end is in the state of the type.
+    Contract(end: Operand, ty: Ty) = "contract", Some(Subject::Contract), CheckContract,
+        [want_endpoint(end, ty)];
+    /// The tagged union place has this member.
+    Tag(union: Place, member: u32) = "tag", Some(Subject::Tag), CheckTag,
+        [want_member(union, member)];
+    /// The tag field operand of a `tagged_by` union is among the values that select the member; the
+    /// member's name follows.
+    TagValue(tag: Operand, values: Vec<i128>, member: Symbol) = "tag_value", Some(Subject::Tag), CheckTagValue,
+        [want_int(tag)],
+        ranged true;
+    /// A zero lies between the address and the end of a fat character pointer.
+    HasTerminator(pointer: Operand) = "has_terminator", Some(Subject::String), CheckHasTerminator,
+        [want_fat(pointer)],
+        behind true;
+    /// A character about to be stored through a terminated pointer is allowed: the old value of the
+    /// place is not the terminator, or the new one is zero.
+    Terminator(old: Operand, new: Operand) = "terminator", Some(Subject::Terminator), CheckTerminator,
+        [want_int(old), want_int(new)];
+    /// `new <= there` for a count field that shrinks, signed 64-bit. An unsigned `new` is not
+    /// negative but large.
+    Count(new: Operand, there: Operand) = "count", Some(Subject::Count), CheckCount,
+        [want_int(new), want_int(there)],
+        ranged true;
+    /// A view: the address of the pointer operand (fat or thin) is aligned for the type; null is.
+    /// That there is room for an element is checked by the statements after it.
+    View(pointer: Operand, ty: Ty) = "view", Some(Subject::Cast), CheckView,
+        [want_pointer(pointer)];
+    /// The element that a terminated pointer points at is not the zero: it may be stepped over
+    /// (bounds).
+    Step(pointer: Operand) = "step", Some(Subject::Step), CheckStep,
+        [want_one_word(pointer)],
+        nonnull Some(pointer),
+        behind true;
+    /// A byte count (`size_t`) is a multiple of the size of the type (cast).
+    Multiple(bytes: Operand, ty: Ty) = "multiple", Some(Subject::Cast), CheckMultiple,
+        [want_size(bytes)];
+    /// Control never gets here.
+    Unreachable = "unreachable", None, Types, [];
+}
+
+/// The number that a constant operand is.
+fn constant(operand: &Operand) -> Option<i128> {
+    match operand {
+        Operand::Const(Const::Int(n, _)) => Some(*n),
+        Operand::Const(_) | Operand::Copy(_) | Operand::Move(_) => None,
+    }
+}
 
 /// What checks test, for reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -152,182 +295,20 @@ pub struct IndexBounds<'a> {
 }
 
 impl Check {
-    /// The index that it compares with a count, and the count.
-    pub fn bounds(&self) -> Option<IndexBounds<'_>> {
-        match self {
-            Check::Index(index, count) => Some(IndexBounds { index, count, element: None }),
-            Check::Element(e) => Some(IndexBounds { index: &e.index, count: &e.count, element: Some(e) }),
-            // Their index, if they have one, is within the pointer.
-            Check::Access(..) | Check::Near(..) => None,
-            Check::Within(_)
-            | Check::Enough { .. }
-            | Check::NotNull(_)
-            | Check::Divide(..)
-            | Check::Type(..)
-            | Check::Container(..)
-            | Check::Contract(..)
-            | Check::Tag(..)
-            | Check::TagValue(..)
-            | Check::HasTerminator(_)
-            | Check::Terminator(..)
-            | Check::Count(..)
-            | Check::View(..)
-            | Check::Step(_)
-            | Check::Multiple(..)
-            | Check::Unreachable => None,
-        }
-    }
-
-    /// The pointer to the one element that must be there.
-    pub fn one_element(&self) -> Option<&Operand> {
-        match self {
-            Check::Access(pointer, Operand::Const(Const::Int(1, _))) | Check::Near(pointer, _) => Some(pointer),
-            Check::Access(..)
-            | Check::Index(..)
-            | Check::Element(_)
-            | Check::Within(_)
-            | Check::Enough { .. }
-            | Check::NotNull(_)
-            | Check::Divide(..)
-            | Check::Type(..)
-            | Check::Container(..)
-            | Check::Contract(..)
-            | Check::Tag(..)
-            | Check::TagValue(..)
-            | Check::HasTerminator(_)
-            | Check::Terminator(..)
-            | Check::Count(..)
-            | Check::View(..)
-            | Check::Step(_)
-            | Check::Multiple(..)
-            | Check::Unreachable => None,
-        }
-    }
-
-    /// The pointer that is not null once the check has passed.
-    pub fn nonnull_after(&self) -> Option<&Operand> {
-        match self {
-            Check::NotNull(pointer) | Check::Step(pointer) => Some(pointer),
-            Check::Access(pointer, Operand::Const(Const::Int(n, _))) if *n > 0 => Some(pointer),
-            // No elements may be asked for, or the pointer is not the one that was followed.
-            Check::Access(..) | Check::Near(..) | Check::Element(_) | Check::Within(_) => None,
-            Check::Index(..)
-            | Check::Enough { .. }
-            | Check::Divide(..)
-            | Check::Type(..)
-            | Check::Container(..)
-            | Check::Contract(..)
-            | Check::Tag(..)
-            | Check::TagValue(..)
-            | Check::HasTerminator(_)
-            | Check::Terminator(..)
-            | Check::Count(..)
-            | Check::View(..)
-            | Check::Multiple(..)
-            | Check::Unreachable => None,
-        }
-    }
-
     /// Whether control never gets here.
     pub fn is_unreachable(&self) -> bool {
-        match self {
-            Check::Unreachable => true,
-            Check::Index(..)
-            | Check::Access(..)
-            | Check::Element(_)
-            | Check::Near(..)
-            | Check::Within(_)
-            | Check::Enough { .. }
-            | Check::NotNull(_)
-            | Check::Divide(..)
-            | Check::Type(..)
-            | Check::Container(..)
-            | Check::Contract(..)
-            | Check::Tag(..)
-            | Check::TagValue(..)
-            | Check::HasTerminator(_)
-            | Check::Terminator(..)
-            | Check::Count(..)
-            | Check::View(..)
-            | Check::Step(_)
-            | Check::Multiple(..) => false,
-        }
-    }
-
-    /// Whether it looks at memory that its pointer leads to.
-    pub fn looks_behind(&self) -> bool {
-        match self {
-            Check::HasTerminator(_) | Check::Step(_) | Check::Container(..) => true,
-            Check::Index(..)
-            | Check::Access(..)
-            | Check::Element(_)
-            | Check::Near(..)
-            | Check::Within(_)
-            | Check::Enough { .. }
-            | Check::NotNull(_)
-            | Check::Divide(..)
-            | Check::Type(..)
-            | Check::Contract(..)
-            | Check::Tag(..)
-            | Check::TagValue(..)
-            | Check::Terminator(..)
-            | Check::Count(..)
-            | Check::View(..)
-            | Check::Multiple(..)
-            | Check::Unreachable => false,
-        }
-    }
-
-    /// What it tests; none for what is not a test.
-    pub fn subject(&self) -> Option<Subject> {
-        match self {
-            Check::Index(..) | Check::Element(_) => Some(Subject::Index),
-            Check::Access(..) | Check::Near(..) | Check::Within(_) => Some(Subject::Bounds),
-            Check::Enough { .. } => Some(Subject::Room),
-            Check::NotNull(_) => Some(Subject::Null),
-            Check::Divide(..) => Some(Subject::Division),
-            Check::Type(..) => Some(Subject::Type),
-            Check::Container(..) => Some(Subject::Container),
-            Check::Contract(..) => Some(Subject::Contract),
-            Check::Tag(..) | Check::TagValue(..) => Some(Subject::Tag),
-            Check::HasTerminator(_) => Some(Subject::String),
-            Check::Terminator(..) => Some(Subject::Terminator),
-            Check::Count(..) => Some(Subject::Count),
-            Check::View(..) | Check::Multiple(..) => Some(Subject::Cast),
-            Check::Step(_) => Some(Subject::Step),
-            Check::Unreachable => None,
-        }
+        self.subject().is_none()
     }
 }
 
 forms! {
-    Check,
-    Check::Index(..)
-        | Check::Access(..)
-        | Check::Element(_)
-        | Check::Near(..)
-        | Check::Within(_)
-        | Check::Enough { .. }
-        | Check::NotNull(_)
-        | Check::Divide(..)
-        | Check::Type(..)
-        | Check::Container(..)
-        | Check::Contract(..)
-        | Check::Tag(..)
-        | Check::TagValue(..)
-        | Check::HasTerminator(_)
-        | Check::Terminator(..)
-        | Check::Count(..)
-        | Check::View(..)
-        | Check::Step(_)
-        | Check::Multiple(..)
-        | Check::Unreachable =>
+    Check =>
     /// The pointer and the elements that must lie in its bounds.
     as_access -> (&Operand, &Operand): Check::Access(pointer, count) => (pointer, count);
     /// The element of a pointer that is its own first element.
     as_element -> &ElementCheck: Check::Element(check) => check;
     /// What is wanted, and what is there.
-    as_enough -> (&Operand, &Operand): Check::Enough { want, have } => (want, have);
+    as_enough -> (&Operand, &Operand): Check::Enough(want, have) => (want, have);
     /// The new count, and the one that is there.
     as_count -> (&Operand, &Operand): Check::Count(new, there) => (new, there);
     /// The union, and the member that its tag must name.

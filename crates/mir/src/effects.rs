@@ -14,7 +14,6 @@ mod table;
 pub use flags::{flags, Code, Flags};
 pub use table::{Line, Part, PartMut, LINES};
 
-use crate::checks::check_lines;
 use crate::ir::*;
 use std::cell::Cell;
 use table::{rvalue_lines, stmt_lines, stmt_lines_mut, term_lines, term_lines_mut};
@@ -228,7 +227,7 @@ pub fn rvalue_places<'a>(value: &'a Rvalue, visit: &mut dyn FnMut(&'a Place, Acc
 
 /// Every place that the check reads.
 pub fn check_places<'a>(check: &'a Check, visit: &mut dyn FnMut(&'a Place, Access)) {
-    check_lines(check, &mut |line, part| lasting_places(line, part, visit));
+    check.lines(&mut |line, part| lasting_places(line, part, visit));
 }
 
 fn lasting_places<'a>(line: Line, part: Part<'a>, visit: &mut dyn FnMut(&'a Place, Access)) {
@@ -255,7 +254,7 @@ pub fn rvalue_operands<'a>(value: &'a Rvalue, visit: &mut dyn FnMut(&'a Operand)
 
 /// The operands of a check.
 pub fn check_operands<'a>(check: &'a Check, visit: &mut dyn FnMut(&'a Operand)) {
-    check_lines(check, &mut |line, part| match part {
+    check.lines(&mut |line, part| match part {
         Part::Operand(operand, _) if keeps(line) => visit(operand),
         Part::Operand(..) | Part::Place(..) | Part::Local(..) | Part::Type(_) | Part::Function(..) => {}
     });

@@ -1,7 +1,6 @@
 //! Views of one form of a statement, value, terminator or step. Who asks for one has nothing to say
-//! about any other form; a question about several forms stands in `questions.rs`.
-//!
-//! Each list begins with all forms: a new one is added there, after a look at the views below it.
+//! about any other form, so a form that is added changes none; a question about several forms
+//! stands in `questions.rs`.
 
 use crate::ir::*;
 use typing::tree::{BorrowKind, FuncRef};
@@ -52,28 +51,26 @@ pub struct Allocation<'a> {
     pub reuse: &'a Option<Operand>,
 }
 
-/// Views of one form, and views to be changed, each named by a line. The first part lists all
-/// forms.
+/// Views of one form, and views to be changed, each named by a line.
 macro_rules! forms {
     (
-        $of:ident, $all:pat =>
+        $of:ident =>
         $($(#[$doc:meta])* $name:ident -> $ty:ty: $form:pat => $view:expr;)*
         $(@mut $(#[$doc_mut:meta])* $name_mut:ident -> $ty_mut:ty: $form_mut:pat => $view_mut:expr;)*
     ) => {
-        #[allow(unreachable_patterns)]
         impl $of {
             $($(#[$doc])*
             pub fn $name(&self) -> Option<$ty> {
                 match self {
                     $form => Some($view),
-                    $all => None,
+                    _ => None,
                 }
             })*
             $($(#[$doc_mut])*
             pub fn $name_mut(&mut self) -> Option<$ty_mut> {
                 match self {
                     $form_mut => Some($view_mut),
-                    $all => None,
+                    _ => None,
                 }
             })*
         }
@@ -83,38 +80,7 @@ macro_rules! forms {
 pub(crate) use forms;
 
 forms! {
-    StmtKind,
-    StmtKind::Assign(..)
-        | StmtKind::Call { .. }
-        | StmtKind::Check(_)
-        | StmtKind::Prove(_)
-        | StmtKind::StorageLive(_)
-        | StmtKind::StorageDead(_)
-        | StmtKind::Zero(_)
-        | StmtKind::CopyElements { .. }
-        | StmtKind::SetTag(..)
-        | StmtKind::VaStart(_)
-        | StmtKind::VaEnd(_)
-        | StmtKind::VaCopy(..)
-        | StmtKind::Asm(_)
-        | StmtKind::ArenaBegin(..)
-        | StmtKind::ArenaEnd(..)
-        | StmtKind::Open(..)
-        | StmtKind::Close(..)
-        | StmtKind::Dispose { .. }
-        | StmtKind::DropSlot(_)
-        | StmtKind::Swap(..)
-        | StmtKind::CursorBegin(..)
-        | StmtKind::Pack(..)
-        | StmtKind::Unpack { .. }
-        | StmtKind::ChannelNew { .. }
-        | StmtKind::Send { .. }
-        | StmtKind::Select { .. }
-        | StmtKind::Receive { .. }
-        | StmtKind::SetNew(_)
-        | StmtKind::SetAdd { .. }
-        | StmtKind::SetTake { .. }
-        | StmtKind::Nop =>
+    StmtKind =>
     /// The place and the value of an assignment.
     as_assign -> (&Place, &Rvalue): StmtKind::Assign(place, value) => (place, value);
     /// The value of an assignment.
@@ -172,33 +138,7 @@ forms! {
 }
 
 forms! {
-    Rvalue,
-    Rvalue::Use(_)
-        | Rvalue::Unary(..)
-        | Rvalue::Binary(..)
-        | Rvalue::Numeric(..)
-        | Rvalue::Bits(..)
-        | Rvalue::AddrOf(_)
-        | Rvalue::MakeFat { .. }
-        | Rvalue::Part(..)
-        | Rvalue::MakeTypedVoid(..)
-        | Rvalue::Offset(..)
-        | Rvalue::Difference(..)
-        | Rvalue::Remaining(_)
-        | Rvalue::Measure(_)
-        | Rvalue::MakeCounted { .. }
-        | Rvalue::Clamp(_)
-        | Rvalue::CountArith(..)
-        | Rvalue::BlockSize(_)
-        | Rvalue::Alloc { .. }
-        | Rvalue::Borrow(..)
-        | Rvalue::Retain(_)
-        | Rvalue::NewKey(..)
-        | Rvalue::Tag(_)
-        | Rvalue::Truth(_)
-        | Rvalue::VaArg(..)
-        | Rvalue::Builtin(..)
-        | Rvalue::LabelAddr(..) =>
+    Rvalue =>
     /// What is copied or moved as it is.
     as_use -> &Operand: Rvalue::Use(operand) => operand;
     /// What keeps its bits as a value of another type, and the type.
@@ -263,14 +203,7 @@ forms! {
 }
 
 forms! {
-    TermKind,
-    TermKind::Goto(_)
-        | TermKind::If(..)
-        | TermKind::Switch(..)
-        | TermKind::Return(_)
-        | TermKind::MissingReturn
-        | TermKind::Unreachable
-        | TermKind::GotoComputed(_) =>
+    TermKind =>
     /// Where it always goes.
     as_goto -> BlockId: TermKind::Goto(block) => *block;
     /// What it tests, and where it goes if that is not zero and if it is.
@@ -282,8 +215,7 @@ forms! {
 }
 
 forms! {
-    Proj,
-    Proj::Deref | Proj::Field(_) | Proj::Index(_) =>
+    Proj =>
     /// The number of the field that it goes to.
     as_field -> u32: Proj::Field(field) => *field;
     /// What selects the element that it goes to.

@@ -5,7 +5,7 @@
 //! Evaluation order is the order of statements. Operands have no side effects; an operand that
 //! reads memory reads it when its statement runs.
 
-pub use crate::checks::{IndexBounds, Subject};
+pub use crate::checks::{Check, IndexBounds, Subject};
 pub use crate::forms::{Allocation, Call, Disposal};
 pub use crate::questions::{Action, Way};
 use rustc_hash::FxHashMap;
@@ -604,68 +604,6 @@ pub enum Part {
     Hi,
     /// Remembered type of a `void *`.
     Type,
-}
-
-/// Run-time checks. If one fails the process faults at the statement's span.
-#[derive(Clone, Debug)]
-pub enum Check {
-    /// `0 <= index < length`; index signed or unsigned integer operand, length `size_t`.
-    Index(Operand, Operand),
-    /// From the address of the fat pointer `count` elements lie within its bounds.
-    Access(Operand, Operand),
-    /// An element of a pointer that is its own first element (made by `transform`).
-    Element(Box<ElementCheck>),
-    /// The same as `Access` of one element. The first operand is a fat pointer plus an index; of
-    /// that pointer so many elements remain (`size_t`), so that a smaller index is in bounds (made
-    /// by `transform`).
-    Near(Operand, Operand),
-    /// Address of the fat pointer is between its first element and its end, both included (string
-    /// objects, `&p[i]`).
-    Within(Operand),
-    /// At least `want` elements of `have` (both `size_t`): a count at a call or a conversion.
-    Enough {
-        /// Wanted.
-        want: Operand,
-        /// There.
-        have: Operand,
-    },
-    /// The pointer's address is not null.
-    NotNull(Operand),
-    /// Dividend and divisor: divisor not zero and, for signed types, not `MIN / -1`.
-    Divide(Operand, Operand),
-    /// The typed `void *` is null or remembers one of the types: the first is the one that it is
-    /// used as, the others have less `const` (`TypeStore::with_less_const`).
-    Type(Operand, Vec<Ty>),
-    /// The pointer of one word is null, or points to the part at the field path of a live object of
-    /// the record type.
-    Container(Operand, Ty, Vec<u32>),
-    /// The end's channel was made with the contract of the endpoint type, or one that extends it;
-    /// and the end is in the state of the type.
-    Contract(Operand, Ty),
-    /// The tagged union place has this member.
-    Tag(Place, u32),
-    /// The tag field operand of a `tagged_by` union is among the values that select the member; the
-    /// member's name follows.
-    TagValue(Operand, Vec<i128>, Symbol),
-    /// A zero lies between the address and the end of a fat character pointer.
-    HasTerminator(Operand),
-    /// A character about to be stored through a terminated pointer (first operand, address of the
-    /// store second... ) is allowed: the old value is not the terminator or the new one is zero.
-    /// Operands: the place's old value, the new value.
-    Terminator(Operand, Operand),
-    /// `new <= old` for a count field that shrinks: (new, there), signed 64-bit. An unsigned `new`
-    /// is not negative but large.
-    Count(Operand, Operand),
-    /// A view: the address of the pointer operand (fat or thin) is aligned for the type; null is.
-    /// That there is room for an element is checked by the statements after it.
-    View(Operand, Ty),
-    /// The element that a terminated pointer points at is not the zero: it may be stepped over
-    /// (bounds).
-    Step(Operand),
-    /// A byte count (`size_t`) is a multiple of the size of the type (cast).
-    Multiple(Operand, Ty),
-    /// Control never gets here.
-    Unreachable,
 }
 
 /// `0 <= index < count`, and the pointer is not null. The flags say what is left to test.

@@ -5,6 +5,7 @@ pub mod cfg;
 mod checks;
 pub mod effects;
 pub mod ends;
+mod fields;
 mod forms;
 pub mod ir;
 pub mod leaves;

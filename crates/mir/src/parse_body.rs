@@ -524,7 +524,7 @@ impl Parser<'_> {
         Ok(Local(number))
     }
 
-    fn place(&mut self) -> Res<Place> {
+    pub(crate) fn place(&mut self) -> Res<Place> {
         let base = if self.take("$") {
             PlaceBase::Str(StrId(self.number()?))
         } else if self.mark_behind_word() == b'@' {
@@ -826,117 +826,10 @@ impl Parser<'_> {
 
     fn check(&mut self) -> Res<Check> {
         let word = self.word()?;
-        Ok(match word {
-            "index" => {
-                let [a, b] = self.two()?;
-                Check::Index(a, b)
-            }
-            "access" => {
-                let [a, b] = self.two()?;
-                Check::Access(a, b)
-            }
-            "element" => self.element()?,
-            "near" => {
-                let [a, b] = self.two()?;
-                Check::Near(a, b)
-            }
-            "enough" => {
-                let [want, have] = self.two()?;
-                Check::Enough { want, have }
-            }
-            "divide" => {
-                let [a, b] = self.two()?;
-                Check::Divide(a, b)
-            }
-            "terminator" => {
-                let [a, b] = self.two()?;
-                Check::Terminator(a, b)
-            }
-            "count" => {
-                let [a, b] = self.two()?;
-                Check::Count(a, b)
-            }
-            "within" => Check::Within(self.one()?),
-            "not_null" => Check::NotNull(self.one()?),
-            "step" => Check::Step(self.one()?),
-            "multiple" => {
-                let (a, ty) = self.operand_and_ty()?;
-                Check::Multiple(a, ty)
-            }
-            "has_terminator" => Check::HasTerminator(self.one()?),
-            "type" => {
-                self.want("(")?;
-                let a = self.operand()?;
-                self.want(",")?;
-                Check::Type(a, self.list(")", Self::ty)?)
-            }
-            "contract" => {
-                let (a, ty) = self.operand_and_ty()?;
-                Check::Contract(a, ty)
-            }
-            "container" => {
-                self.want("(")?;
-                let a = self.operand()?;
-                self.want(",")?;
-                let ty = self.ty()?;
-                self.want(",")?;
-                self.want("[")?;
-                let path = self.list("]", Self::number)?;
-                self.want(")")?;
-                Check::Container(a, ty, path)
-            }
-            "view" => {
-                let (a, ty) = self.operand_and_ty()?;
-                Check::View(a, ty)
-            }
-            "tag" => {
-                self.want("(")?;
-                let place = self.place()?;
-                self.want(",")?;
-                let member = self.number()?;
-                self.want(")")?;
-                Check::Tag(place, member)
-            }
-            "tag_value" => {
-                self.want("(")?;
-                let tag = self.operand()?;
-                self.want(",")?;
-                self.want("[")?;
-                let values = self.list("]", Self::number)?;
-                self.want(",")?;
-                let member = self.quoted()?;
-                self.want(")")?;
-                Check::TagValue(tag, values, member)
-            }
-            "unreachable" => {
-                self.want("(")?;
-                self.want(")")?;
-                Check::Unreachable
-            }
-            other => return self.error(format!("`{other}` is no check")),
-        })
-    }
-}
-
-impl Parser<'_> {
-    fn element(&mut self) -> Res<Check> {
-        self.want("(")?;
-        let base = self.operand()?;
-        self.want(",")?;
-        let index = self.operand()?;
-        self.want(",")?;
-        let count = self.operand()?;
-        let (mut may_be_null, mut may_be_negative, mut is_below) = (false, false, false);
-        while self.take(",") {
-            match self.word()? {
-                "null" => may_be_null = true,
-                "negative" => may_be_negative = true,
-                "below" => is_below = true,
-                _ => return self.error("expected `null`, `negative` or `below`"),
-            }
+        match Check::read(word, self)? {
+            Some(check) => Ok(check),
+            None => self.error(format!("`{word}` is no check")),
         }
-        self.want(")")?;
-        Ok(Check::Element(Box::new(ElementCheck { base, index, count, may_be_null, may_be_negative, is_below })))
     }
 }
 

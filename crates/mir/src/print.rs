@@ -56,7 +56,7 @@ fn printer<'a>(program: &'a Program, body: &'a Body) -> Printer<'a> {
     Printer { program, body, map: None }
 }
 
-struct Printer<'a> {
+pub(crate) struct Printer<'a> {
     program: &'a Program,
     body: &'a Body,
     map: Option<&'a SourceMap>,
@@ -206,7 +206,7 @@ impl Printer<'_> {
         self.comment(out, decl.span);
     }
 
-    fn ty(&self, ty: Ty) -> String {
+    pub(crate) fn ty(&self, ty: Ty) -> String {
         let mut out = String::new();
         write_ty(&mut out, &self.program.types, ty);
         out
@@ -217,7 +217,7 @@ impl Printer<'_> {
         local_text(name, local)
     }
 
-    fn place(&self, place: &Place) -> String {
+    pub(crate) fn place(&self, place: &Place) -> String {
         let mut out = match place.base {
             PlaceBase::Local(l) => self.local(l),
             PlaceBase::Global(g) => global_text(self.program, g),
@@ -243,7 +243,7 @@ impl Printer<'_> {
         out
     }
 
-    fn operand(&self, operand: &Operand) -> String {
+    pub(crate) fn operand(&self, operand: &Operand) -> String {
         match operand {
             Operand::Copy(place) => self.place(place),
             Operand::Move(place) => format!("move {}", self.place(place)),
@@ -369,7 +369,7 @@ impl Printer<'_> {
                 };
                 format!("{dest}call {callee}({}): {}", self.operands(args), self.ty(*ty))
             }
-            StmtKind::Check(check) => format!("check {}", self.check(check)),
+            StmtKind::Check(check) => format!("check {}", check.text(self)),
             StmtKind::Prove(proof) => format!("prove {}", self.proof(proof)),
             StmtKind::StorageLive(l) => format!("live {}", self.local(*l)),
             StmtKind::StorageDead(l) => format!("dead {}", self.local(*l)),
@@ -491,46 +491,6 @@ impl Printer<'_> {
                 let word = if *closed { ", closed" } else { "" };
                 format!("end_found({}, [{}]{word})", self.operand(end), list(states))
             }
-        }
-    }
-
-    fn check(&self, check: &Check) -> String {
-        let op = |o: &Operand| self.operand(o);
-        match check {
-            Check::Index(i, n) => format!("index({}, {})", op(i), op(n)),
-            Check::Access(p, n) => format!("access({}, {})", op(p), op(n)),
-            Check::Element(e) => {
-                let flag = |set: bool, word: &'static str| if set { word } else { "" };
-                let (null, negative) = (flag(e.may_be_null, ", null"), flag(e.may_be_negative, ", negative"));
-                let below = flag(e.is_below, ", below");
-                format!("element({}, {}, {}{null}{negative}{below})", op(&e.base), op(&e.index), op(&e.count))
-            }
-            Check::Near(p, left) => format!("near({}, {})", op(p), op(left)),
-            Check::Within(p) => format!("within({})", op(p)),
-            Check::Enough { want, have } => format!("enough({}, {})", op(want), op(have)),
-            Check::NotNull(p) => format!("not_null({})", op(p)),
-            Check::Divide(a, b) => format!("divide({}, {})", op(a), op(b)),
-            Check::Type(p, types) => {
-                let types: Vec<String> = types.iter().map(|ty| self.ty(*ty)).collect();
-                format!("type({}, {})", op(p), types.join(", "))
-            }
-            Check::Container(p, ty, path) => {
-                let path: Vec<String> = path.iter().map(u32::to_string).collect();
-                format!("container({}, {}, [{}])", op(p), self.ty(*ty), path.join(", "))
-            }
-            Check::Contract(end, ty) => format!("contract({}, {})", op(end), self.ty(*ty)),
-            Check::Tag(place, member) => format!("tag({}, {member})", self.place(place)),
-            Check::TagValue(tag, values, member) => {
-                let values: Vec<String> = values.iter().map(i128::to_string).collect();
-                format!("tag_value({}, [{}], {})", op(tag), values.join(", "), quoted_name(*member))
-            }
-            Check::HasTerminator(p) => format!("has_terminator({})", op(p)),
-            Check::Terminator(old, new) => format!("terminator({}, {})", op(old), op(new)),
-            Check::Count(new, there) => format!("count({}, {})", op(new), op(there)),
-            Check::Step(p) => format!("step({})", op(p)),
-            Check::Multiple(n, ty) => format!("multiple({}, {})", op(n), self.ty(*ty)),
-            Check::View(p, ty) => format!("view({}, {})", op(p), self.ty(*ty)),
-            Check::Unreachable => "unreachable()".into(),
         }
     }
 

@@ -223,6 +223,13 @@ impl Rvalue {
     }
 }
 
+impl Stmt {
+    /// Leaves nothing where it stood: the numbers of those after it stay.
+    pub fn remove(&mut self) {
+        self.kind = StmtKind::Nop;
+    }
+}
+
 impl StmtKind {
     /// `local = value`
     pub fn set(local: Local, value: Rvalue) -> StmtKind {

@@ -7,85 +7,85 @@ use crate::verify::Verifier;
 use typing::contracts::{ContractId, MessageId, Side, StateId};
 use typing::types::{EndSet, Endpoint, Ty, TyKind};
 
-pub(crate) fn stmt(verifier: &mut Verifier, kind: &StmtKind) {
-    match kind {
-        StmtKind::ChannelNew { contract, state, imp, exp } => {
-            let found = verifier.program.types.contract(*contract);
-            if found.is_none_or(|c| c.state(*state).is_none()) {
-                verifier.error(format!("there is no state {} of contract {}", state.0, contract.0));
-            }
-            for (place, side) in [(imp, Side::Imp), (exp, Side::Exp)] {
-                if let Some(end) = end(verifier, place) {
-                    if end.contract != *contract || end.side != side {
-                        verifier.error("an end of a new channel has another type");
-                    }
-                }
+/// `channel C:STATE (imp, exp);`
+pub(crate) fn new(verifier: &mut Verifier, contract: ContractId, state: StateId, ends: [(&Place, Side); 2]) {
+    let found = verifier.program.types.contract(contract);
+    if found.is_none_or(|c| c.state(state).is_none()) {
+        verifier.error(format!("there is no state {} of contract {}", state.0, contract.0));
+    }
+    for (place, side) in ends {
+        if let Some(end) = end(verifier, place) {
+            if end.contract != contract || end.side != side {
+                verifier.error("an end of a new channel has another type");
             }
         }
-        StmtKind::Send { end: place, message, args } => {
-            let Some(end) = end(verifier, place) else { return };
-            let Some(params) = params(verifier, end.contract, *message, end.side) else { return };
-            count(verifier, args.len(), params.len());
-            for (arg, param) in args.iter().zip(params) {
-                verifier.want_ty(arg, param);
-            }
+    }
+}
+
+pub(crate) fn send(verifier: &mut Verifier, place: &Place, message: MessageId, args: &[Operand]) {
+    let Some(end) = end(verifier, place) else { return };
+    let Some(params) = params(verifier, end.contract, message, end.side) else { return };
+    count(verifier, args.len(), params.len());
+    for (arg, param) in args.iter().zip(params) {
+        verifier.want_ty(arg, param);
+    }
+}
+
+pub(crate) fn select(verifier: &mut Verifier, dest: &Place, cases: &[SelectCase]) {
+    let int = verifier.program.types.common.int;
+    verifier.store(dest, ValueTy::Known(int));
+    for case in cases {
+        match case {
+            SelectCase::Heads(heads) => case_heads(verifier, heads),
+            SelectCase::After(time) => verifier.want_int(time),
         }
-        StmtKind::Select { dest, cases, .. } => {
-            let int = verifier.program.types.common.int;
-            verifier.store(dest, ValueTy::Known(int));
-            for case in cases {
-                match case {
-                    SelectCase::Heads(heads) => case_heads(verifier, heads),
-                    SelectCase::After(time) => verifier.want_int(time),
-                }
-            }
+    }
+}
+
+pub(crate) fn receive(verifier: &mut Verifier, place: &Place, head: Head, binds: &[Place]) {
+    let params = match (end(verifier, place), head) {
+        (None, _) => return,
+        (Some(_), Head::Closed) => vec![],
+        (Some(_), Head::Empty | Head::Any) => return verifier.error("such a head has no message"),
+        (Some(end), Head::Message(message)) => {
+            let Some(found) = params(verifier, end.contract, message, end.side.other()) else { return };
+            found
         }
-        StmtKind::Receive { end: place, head, binds, .. } => {
-            let params = match (end(verifier, place), head) {
-                (None, _) => return,
-                (Some(_), Head::Closed) => vec![],
-                (Some(_), Head::Empty | Head::Any) => return verifier.error("such a head has no message"),
-                (Some(end), Head::Message(message)) => {
-                    let Some(found) = params(verifier, end.contract, *message, end.side.other()) else { return };
-                    found
-                }
-            };
-            count(verifier, binds.len(), params.len());
-            for (bind, param) in binds.iter().zip(params) {
-                if bind.as_local().is_none() {
-                    verifier.error("an argument does not go to a whole local");
-                }
-                verifier.store(bind, ValueTy::Known(param));
-            }
+    };
+    count(verifier, binds.len(), params.len());
+    for (bind, param) in binds.iter().zip(params) {
+        if bind.as_local().is_none() {
+            verifier.error("an argument does not go to a whole local");
         }
-        StmtKind::SetNew(place) => drop(set(verifier, place)),
-        StmtKind::SetAdd { set: place, end, value } => {
-            let Some(kind) = set(verifier, place) else { return };
-            let types = &verifier.program.types;
-            let (member, wanted) = (types.find(&TyKind::Endpoint(kind.end)), types.map_value(&kind));
-            if let Some(member) = member {
-                verifier.want_ty(end, member);
-            }
-            count(verifier, usize::from(value.is_some()), usize::from(wanted.is_some()));
-            if let (Some(value), Some(wanted)) = (value, wanted) {
-                verifier.want_ty(value, wanted);
-            }
-        }
-        StmtKind::SetTake { set: place, head, end: member, value } => {
-            let Some(kind) = set(verifier, place) else { return };
-            if *head == Head::Empty || member.as_local().is_none() {
-                verifier.error("a member of a set does not go to a whole local");
-            }
-            if end(verifier, member).is_some_and(|e| e.contract != kind.end.contract || e.side != kind.end.side) {
-                verifier.error("a member of a set has another type");
-            }
-            let wanted = verifier.program.types.map_value(&kind);
-            count(verifier, usize::from(value.is_some()), usize::from(wanted.is_some()));
-            if let (Some(value), Some(wanted)) = (value, wanted) {
-                verifier.store(value, ValueTy::Known(wanted));
-            }
-        }
-        _ => {}
+        verifier.store(bind, ValueTy::Known(param));
+    }
+}
+
+pub(crate) fn set_add(verifier: &mut Verifier, place: &Place, end: &Operand, value: Option<&Operand>) {
+    let Some(kind) = set(verifier, place) else { return };
+    let types = &verifier.program.types;
+    let (member, wanted) = (types.find(&TyKind::Endpoint(kind.end)), types.map_value(&kind));
+    if let Some(member) = member {
+        verifier.want_ty(end, member);
+    }
+    count(verifier, usize::from(value.is_some()), usize::from(wanted.is_some()));
+    if let (Some(value), Some(wanted)) = (value, wanted) {
+        verifier.want_ty(value, wanted);
+    }
+}
+
+pub(crate) fn set_take(verifier: &mut Verifier, place: &Place, head: Head, member: &Place, value: Option<&Place>) {
+    let Some(kind) = set(verifier, place) else { return };
+    if head == Head::Empty || member.as_local().is_none() {
+        verifier.error("a member of a set does not go to a whole local");
+    }
+    if end(verifier, member).is_some_and(|e| e.contract != kind.end.contract || e.side != kind.end.side) {
+        verifier.error("a member of a set has another type");
+    }
+    let wanted = verifier.program.types.map_value(&kind);
+    count(verifier, usize::from(value.is_some()), usize::from(wanted.is_some()));
+    if let (Some(value), Some(wanted)) = (value, wanted) {
+        verifier.store(value, ValueTy::Known(wanted));
     }
 }
 
@@ -126,7 +126,8 @@ fn case_heads(verifier: &mut Verifier, heads: &[(Place, Head)]) {
     }
 }
 
-fn set(verifier: &mut Verifier, place: &Place) -> Option<EndSet> {
+/// The set at a place.
+pub(crate) fn set(verifier: &mut Verifier, place: &Place) -> Option<EndSet> {
     let ty = verifier.place(place)?;
     let set = verifier.program.types.as_end_set(ty);
     if set.is_none() && *verifier.kind(ty) != TyKind::Error {

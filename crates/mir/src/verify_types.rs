@@ -6,6 +6,7 @@ use crate::print;
 use crate::ty::{self, assignable, is_comparison, is_scalar, pointer_class, same_shape, PointerClass, ValueTy};
 use crate::verify::Verifier;
 use crate::verify_channels;
+use typing::contracts::Side;
 use typing::tree::{BorrowKind, RegionKind};
 use typing::types::{FuncTy, Pointer, RecordKind, Region, Ty, TyKind};
 
@@ -131,7 +132,7 @@ impl<'a> Verifier<'a> {
         self.want(operand, "a scalar", scalar);
     }
 
-    fn want_size(&mut self, operand: &Operand) {
+    pub(crate) fn want_size(&mut self, operand: &Operand) {
         self.want(operand, "a size_t", |this, ty| ty == this.program.types.common.ulong);
     }
 
@@ -144,8 +145,20 @@ impl<'a> Verifier<'a> {
         self.want(operand, what, |this, ty| this.class(ty) == Some(class))
     }
 
-    fn want_pointer(&mut self, operand: &Operand) -> Option<Ty> {
-        self.want(operand, "a pointer", |this, ty| this.class(ty).is_some())
+    pub(crate) fn want_fat(&mut self, operand: &Operand) {
+        self.want_class(operand, PointerClass::Fat);
+    }
+
+    pub(crate) fn want_typed_void(&mut self, operand: &Operand) {
+        self.want_class(operand, PointerClass::TypedVoid);
+    }
+
+    pub(crate) fn want_one_word(&mut self, operand: &Operand) {
+        self.want_class(operand, PointerClass::One);
+    }
+
+    pub(crate) fn want_pointer(&mut self, operand: &Operand) {
+        self.want(operand, "a pointer", |this, ty| this.class(ty).is_some());
     }
 
     pub(crate) fn want_ty(&mut self, operand: &Operand, ty: Ty) {
@@ -205,7 +218,7 @@ impl<'a> Verifier<'a> {
                 }
             }
             StmtKind::Call { dest, callee, args, ty } => self.call(dest.as_ref(), callee, args, *ty),
-            StmtKind::Check(check) => self.check(check),
+            StmtKind::Check(check) => check.verify(self),
             StmtKind::Prove(Proof::NonNull(operand)) => {
                 self.want_pointer(operand);
                 if operand.place().is_some_and(|place| place.as_local().is_none()) {
@@ -223,7 +236,7 @@ impl<'a> Verifier<'a> {
                 self.want_class(from, PointerClass::One);
                 self.want_size(count);
             }
-            StmtKind::SetTag(place, member) => self.member(place, *member),
+            StmtKind::SetTag(place, member) => self.want_member(place, member),
             StmtKind::VaStart(place) | StmtKind::VaEnd(place) => self.va_list(place),
             StmtKind::VaCopy(to, from) => {
                 self.va_list(to);
@@ -269,13 +282,17 @@ impl<'a> Verifier<'a> {
                 }
                 self.hidden(place, regions.len());
             }
-            StmtKind::ChannelNew { .. }
-            | StmtKind::Send { .. }
-            | StmtKind::Select { .. }
-            | StmtKind::Receive { .. }
-            | StmtKind::SetNew(_)
-            | StmtKind::SetAdd { .. }
-            | StmtKind::SetTake { .. } => verify_channels::stmt(self, &stmt.kind),
+            StmtKind::ChannelNew { contract, state, imp, exp } => {
+                verify_channels::new(self, *contract, *state, [(imp, Side::Imp), (exp, Side::Exp)]);
+            }
+            StmtKind::Send { end, message, args } => verify_channels::send(self, end, *message, args),
+            StmtKind::Select { dest, cases, .. } => verify_channels::select(self, dest, cases),
+            StmtKind::Receive { end, head, binds, .. } => verify_channels::receive(self, end, *head, binds),
+            StmtKind::SetNew(place) => drop(verify_channels::set(self, place)),
+            StmtKind::SetAdd { set, end, value } => verify_channels::set_add(self, set, end, value.as_ref()),
+            StmtKind::SetTake { set, head, end, value } => {
+                verify_channels::set_take(self, set, *head, end, value.as_ref());
+            }
             StmtKind::StorageLive(_) | StmtKind::StorageDead(_) | StmtKind::Nop => {}
         }
     }
@@ -367,7 +384,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    fn member(&mut self, place: &Place, member: u32) {
+    pub(crate) fn want_member(&mut self, place: &Place, &member: &u32) {
         let Some(ty) = self.place(place) else { return };
         let fields = match self.kind(ty) {
             TyKind::Record(r) => self.program.types.records.get(r.0 as usize),
@@ -473,7 +490,7 @@ impl<'a> Verifier<'a> {
                     self.error(format!("{} is no {}", self.show(*ty), kind.word()));
                 }
             }
-            Rvalue::Tag(place) => self.member(place, 0),
+            Rvalue::Tag(place) => self.want_member(place, &0),
             Rvalue::VaArg(place, _) => self.va_list(place),
             Rvalue::Builtin(_, args, _) => {
                 for arg in args {
@@ -627,58 +644,17 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    fn check(&mut self, check: &Check) {
-        match check {
-            Check::Index(i, n) | Check::Enough { want: i, have: n } => {
-                self.want_int(i);
-                self.want_size(n);
-            }
-            Check::Access(p, n) => {
-                self.want_class(p, PointerClass::Fat);
-                self.want_int(n);
-            }
-            Check::Near(p, left) => {
-                self.want_class(p, PointerClass::Fat);
-                self.want_size(left);
-            }
-            Check::Element(e) => {
-                self.want_class(&e.base, PointerClass::One);
-                self.want_int(&e.index);
-                self.want_int(&e.count);
-            }
-            Check::Within(p) | Check::HasTerminator(p) => {
-                self.want_class(p, PointerClass::Fat);
-            }
-            Check::NotNull(p) => {
-                self.want_pointer(p);
-            }
-            Check::Step(p) => {
-                self.want_class(p, PointerClass::One);
-            }
-            Check::Multiple(n, _) => self.want_size(n),
-            Check::Divide(a, b) | Check::Terminator(a, b) | Check::Count(a, b) => {
-                self.want_int(a);
-                self.want_int(b);
-            }
-            Check::Type(p, _) => {
-                self.want_class(p, PointerClass::TypedVoid);
-            }
-            Check::Container(p, ..) => {
-                self.want_class(p, PointerClass::One);
-            }
-            Check::Contract(end, ty) => {
-                if self.program.types.as_endpoint(*ty).is_none() {
-                    self.error("a contract is asked for by an endpoint's type");
-                }
-                self.want_ty(end, *ty);
-            }
-            Check::Tag(place, member) => self.member(place, *member),
-            Check::TagValue(a, _, _) => self.want_int(a),
-            Check::View(p, _) => {
-                self.want_pointer(p);
-            }
-            Check::Unreachable => {}
+    pub(crate) fn want_endpoint(&mut self, end: &Operand, ty: &Ty) {
+        if self.program.types.as_endpoint(*ty).is_none() {
+            self.error("a contract is asked for by an endpoint's type");
         }
+        self.want_ty(end, *ty);
+    }
+
+    pub(crate) fn want_element(&mut self, check: &ElementCheck) {
+        self.want_one_word(&check.base);
+        self.want_int(&check.index);
+        self.want_int(&check.count);
     }
 
     fn term_types(&mut self, term: &'a Terminator) {

@@ -85,11 +85,12 @@ impl<'a> Visit<'a> for Places {
         syn::visit::visit_local(self, found);
     }
     fn visit_macro(&mut self, found: &'a syn::Macro) {
-        if found.path.is_ident("matches") {
-            let text = found.tokens.to_string();
-            if ENUMS.iter().any(|name| text.contains(&format!("{name} ::"))) {
-                self.note(found.path.segments[0].ident.span());
-            }
+        let text = found.tokens.to_string();
+        let matches = found.path.is_ident("matches") || text.contains("matches !");
+        // A list of views of one form each: what the macro makes of it has wildcards.
+        let views = found.path.is_ident("forms");
+        if (matches || views) && ENUMS.iter().any(|name| text.contains(&format!("{name} ::"))) {
+            self.note(found.path.segments[0].ident.span());
         }
     }
 }

@@ -28,7 +28,7 @@ pub fn run(program: &Program, body: &mut Body) {
     }
     for (n, at) in empty {
         let stmt = body.blocks.get_mut(n).and_then(|block| block.stmts.get_mut(at));
-        stmt.into_iter().for_each(|stmt| stmt.kind = StmtKind::Nop);
+        stmt.into_iter().for_each(Stmt::remove);
     }
 }
 

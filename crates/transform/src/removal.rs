@@ -45,7 +45,8 @@ pub fn run(
 ) {
     let any = |test: fn(&StmtKind) -> bool| body.blocks.iter().flat_map(|b| &b.stmts).any(|s| test(&s.kind));
     let counts = release && any(|k| k.value().is_some_and(|v| v.as_count_arith().is_some()));
-    let checks = any(may_go) || counts || explain && any(|k| k.as_check().is_some());
+    let checks =
+        any(|k| k.as_check().is_some_and(Check::is_ranged)) || counts || explain && any(|k| k.as_check().is_some());
     let nulls = known_null::may_have(body);
     let summary = Summaries::wants(program, body);
     if !checks && !summary && !nulls {
@@ -93,7 +94,7 @@ pub fn run(
         let Some(stmt) = stmt else { continue };
         match verdict {
             Verdict::Gone => {
-                stmt.kind = StmtKind::Nop;
+                stmt.remove();
                 report.removed += 1;
             }
             Verdict::Cheaper { may_be_null, may_be_negative, is_below } => {
@@ -126,57 +127,46 @@ fn fits(view: &View, op: BinOp, a: &Operand, b: &Operand) -> bool {
     ends.iter().all(|&n| i64::try_from(n).is_ok())
 }
 
-/// Whether ranges can tell anything about the statement.
-fn may_go(kind: &StmtKind) -> bool {
-    let Some(check) = kind.as_check() else { return false };
-    matches!(
-        check,
-        Check::Index(..)
-            | Check::Element(_)
-            | Check::Divide(..)
-            | Check::Enough { .. }
-            | Check::Count(..)
-            | Check::NotNull(_)
-            | Check::TagValue(..)
-    )
+fn judge(program: &Program, body: &Body, view: &View, check: &Check) -> Option<Verdict> {
+    if let Some(e) = check.as_element() {
+        return judge_element(program, body, view, e);
+    }
+    let is_nothing = |n: &Operand| view.value(n).is_some_and(|r| r.hi <= 0);
+    let is_at_most = |a: &Operand, b: &Operand| view.difference(a, b).is_some_and(|d| d <= 0);
+    let holds = if let Some(bounds) = check.bounds() {
+        view.is_within(bounds.index, bounds.count)
+    } else if let Some((a, b)) = check.as_divide() {
+        divides(program, body, view, a, b)
+    } else if let Some((want, have)) = check.as_enough() {
+        is_nothing(want) || is_at_most(want, have)
+    } else if let Some((new, there)) = check.as_count() {
+        // The old count is compared as a signed number, or as an unsigned one if the new count is
+        // unsigned.
+        let counted = view.value(there).is_some_and(|r| r.lo >= 0);
+        is_nothing(new) || counted && is_at_most(new, there)
+    } else if let Some(pointer) = check.as_not_null() {
+        view.is_nonnull(pointer)
+    } else if let Some((tag, values, _)) = check.as_tag_value() {
+        let range = view.value(tag)?;
+        let few = range.hi.checked_sub(range.lo).is_some_and(|n| n < 64);
+        few && (range.lo..=range.hi).all(|n| !range.contains(n) || values.contains(&n))
+    } else {
+        false
+    };
+    holds.then_some(Verdict::Gone)
 }
 
-fn judge(program: &Program, body: &Body, view: &View, check: &Check) -> Option<Verdict> {
-    match check {
-        Check::Index(index, length) => view.is_within(index, length).then_some(Verdict::Gone),
-        Check::Element(e) => {
-            let may_be_null = e.may_be_null && !view.is_nonnull(&e.base);
-            let may_be_negative = e.may_be_negative && view.value(&e.count).is_none_or(|r| r.lo < 0);
-            if !may_be_null && view.is_within(&e.index, &e.count) {
-                return Some(Verdict::Gone);
-            }
-            // Then a count below 0 would make a negative index.
-            let is_below =
-                view.difference(&e.index, &e.count).is_some_and(|d| d < 0) && is_signed(program, body, &e.index);
-            let may_be_negative = may_be_negative && !is_below;
-            let cheaper = may_be_null != e.may_be_null || may_be_negative != e.may_be_negative || is_below;
-            cheaper.then_some(Verdict::Cheaper { may_be_null, may_be_negative, is_below })
-        }
-        Check::Divide(a, b) => divides(program, body, view, a, b).then_some(Verdict::Gone),
-        Check::Enough { want, have } => {
-            let nothing = view.value(want).is_some_and(|r| r.hi <= 0);
-            (nothing || view.difference(want, have).is_some_and(|d| d <= 0)).then_some(Verdict::Gone)
-        }
-        Check::Count(new, there) => {
-            let nothing = view.value(new).is_some_and(|r| r.hi <= 0);
-            // The old count is compared as a signed number, or as an unsigned one if the new count
-            // is unsigned.
-            let counted = view.value(there).is_some_and(|r| r.lo >= 0);
-            (nothing || counted && view.difference(new, there).is_some_and(|d| d <= 0)).then_some(Verdict::Gone)
-        }
-        Check::NotNull(pointer) => view.is_nonnull(pointer).then_some(Verdict::Gone),
-        Check::TagValue(tag, values, _) => {
-            let range = view.value(tag)?;
-            let few = range.hi.checked_sub(range.lo).is_some_and(|n| n < 64);
-            (few && (range.lo..=range.hi).all(|n| !range.contains(n) || values.contains(&n))).then_some(Verdict::Gone)
-        }
-        _ => None,
+fn judge_element(program: &Program, body: &Body, view: &View, e: &ElementCheck) -> Option<Verdict> {
+    let may_be_null = e.may_be_null && !view.is_nonnull(&e.base);
+    let may_be_negative = e.may_be_negative && view.value(&e.count).is_none_or(|r| r.lo < 0);
+    if !may_be_null && view.is_within(&e.index, &e.count) {
+        return Some(Verdict::Gone);
     }
+    // Then a count below 0 would make a negative index.
+    let is_below = view.difference(&e.index, &e.count).is_some_and(|d| d < 0) && is_signed(program, body, &e.index);
+    let may_be_negative = may_be_negative && !is_below;
+    let cheaper = may_be_null != e.may_be_null || may_be_negative != e.may_be_negative || is_below;
+    cheaper.then_some(Verdict::Cheaper { may_be_null, may_be_negative, is_below })
 }
 
 /// Whether it is a number of a signed type of its own: a test for a negative one sees it.

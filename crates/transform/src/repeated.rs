@@ -99,7 +99,7 @@ pub fn run(program: &Program, body: &mut Body, remaining: &mut Vec<Remaining>, f
     for &(block, stmt) in &gone {
         let stmt = body.blocks.get_mut(block).and_then(|b| b.stmts.get_mut(stmt));
         if let Some(stmt) = stmt {
-            stmt.kind = StmtKind::Nop;
+            stmt.remove();
             forget(remaining, first, stmt.span);
         }
     }

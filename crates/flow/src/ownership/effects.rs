@@ -109,22 +109,8 @@ impl Ownership<'_> {
                 check_places(check, &mut |place, _| self.read(s, at, place, span, report));
                 self.tag_checked(s, at, check);
             }
-            other @ (StmtKind::DropSlot(_)
-            | StmtKind::Prove(_)
-            | StmtKind::VaStart(_)
-            | StmtKind::VaEnd(_)
-            | StmtKind::VaCopy(..)
-            | StmtKind::Asm(_)
-            | StmtKind::ArenaBegin(..)
-            | StmtKind::Pack(..)
-            | StmtKind::ChannelNew { .. }
-            | StmtKind::Send { .. }
-            | StmtKind::Select { .. }
-            | StmtKind::Receive { .. }
-            | StmtKind::SetNew(_)
-            | StmtKind::SetAdd { .. }
-            | StmtKind::SetTake { .. }
-            | StmtKind::Nop) => stmt_places(other, &mut |place, access| match access {
+            // The rest does what the table says.
+            other => stmt_places(other, &mut |place, access| match access {
                 Access::Read | Access::Address => self.read(s, at, place, span, report),
                 Access::Move => {
                     self.take(s, at, place, span, report);

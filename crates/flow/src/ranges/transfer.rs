@@ -4,7 +4,7 @@ use super::interval::Range;
 use super::state::{ExprId, State, Term, ZERO};
 use super::terms::{int_range, Key, Val};
 use super::{Compared, Problem};
-use mir::effects::{stmt_places, Access};
+use mir::effects::{accesses, flags, stmt_places, Access, Kind};
 use mir::ir::*;
 use typing::types::*;
 
@@ -76,8 +76,10 @@ impl Problem<'_> {
 
     /// One statement.
     pub(super) fn step(&self, state: &mut State, stmt: &Stmt) {
-        match &stmt.kind {
-            StmtKind::Assign(place, value) => {
+        let kind = &stmt.kind;
+        match kind.action() {
+            Action::Assign => {
+                let Some((place, value)) = kind.as_assign() else { return };
                 self.assign(state, place, value);
                 // A negative count has no room, which is a fault.
                 if let Some(Allocation { count, fallible: false, .. }) = value.as_alloc() {
@@ -87,8 +89,9 @@ impl Problem<'_> {
                     }
                 }
             }
-            StmtKind::Check(check) => self.checked(state, check),
-            StmtKind::Call { dest, callee, args, .. } => {
+            Action::Check => kind.as_check().into_iter().for_each(|check| self.checked(state, check)),
+            Action::Call => {
+                let Some(Call { dest, callee, args, .. }) = kind.as_call() else { return };
                 let compared = dest.as_ref().map_or(vec![], |dest| self.compared(state, dest, callee, args));
                 self.forget_memory(state);
                 state.stopped |= matches!(callee, Callee::Direct(f) if self.summaries.never_returns(f));
@@ -97,56 +100,50 @@ impl Problem<'_> {
                     self.result(state, dest, callee, &compared);
                 }
             }
-            StmtKind::Prove(Proof::NonNull(p)) => {
-                if let (false, Some(Val::Term(t))) = (stmt.is_unsafe, self.terms.val(&self.program.types, p)) {
+            Action::None => {
+                let proven = kind.as_nonnull_proof().filter(|_| !stmt.is_unsafe);
+                if let Some(Val::Term(t)) = proven.and_then(|p| self.terms.val(&self.program.types, p)) {
                     state.set_range(t, Range::single(1), &self.terms.types);
                 }
             }
-            StmtKind::Prove(Proof::EndCases { .. } | Proof::EndFound { .. }) => {}
-            StmtKind::Zero(place) => {
-                self.write(state, place);
-                if let Some(term) = self.terms.term(place) {
+            Action::Storage => kind.storage().into_iter().for_each(|local| self.write(state, &Place::local(local))),
+            Action::Fill => {
+                self.writes(state, kind);
+                if let Some(term) = kind.as_zero().and_then(|place| self.terms.term(place)) {
                     state.set_range(term, Range::single(0), &self.terms.types);
                 }
             }
-            StmtKind::StorageLive(local) | StmtKind::StorageDead(local) => self.write(state, &Place::local(*local)),
-            StmtKind::CopyElements { .. } => self.forget_memory(state),
-            StmtKind::SetTag(place, _) | StmtKind::VaStart(place) | StmtKind::VaEnd(place) => self.write(state, place),
-            StmtKind::VaCopy(to, _) => self.write(state, to),
-            StmtKind::Asm(_)
-            | StmtKind::ArenaBegin(..)
-            | StmtKind::ArenaEnd(..)
-            | StmtKind::Open(..)
-            | StmtKind::Close(..)
-            | StmtKind::Dispose { .. }
-            | StmtKind::DropSlot(_)
-            | StmtKind::Swap(..)
-            | StmtKind::CursorBegin(..) => {
-                self.forget_memory(state);
-                stmt_places(&stmt.kind, &mut |place, access| {
-                    if matches!(access, Access::Write | Access::Address) {
-                        self.write(state, place);
-                    }
-                });
-            }
-            StmtKind::ChannelNew { .. }
-            | StmtKind::Send { .. }
-            | StmtKind::Select { .. }
-            | StmtKind::Receive { .. }
-            | StmtKind::SetNew(_)
-            | StmtKind::SetAdd { .. }
-            | StmtKind::SetTake { .. } => {
-                if mir::effects::flags(&stmt.kind).waits {
+            // `va_end` changes its list as well.
+            Action::Arguments => accesses(kind, &mut |place, access, _| {
+                if matches!(access, Kind::Write | Kind::Step) {
+                    self.write(state, place);
+                }
+            }),
+            Action::Assembly | Action::Copy | Action::Owner | Action::Region => {
+                let mut touches = flags(kind).memory;
+                stmt_places(kind, &mut |_, _| touches = true);
+                if touches {
                     self.forget_memory(state);
                 }
-                stmt_places(&stmt.kind, &mut |place, access| {
-                    if access == Access::Write {
-                        self.write(state, place);
-                    }
-                });
+                self.writes(state, kind);
             }
-            StmtKind::Nop | StmtKind::Pack(..) | StmtKind::Unpack { .. } => {}
+            Action::Send | Action::Channel => {
+                if flags(kind).waits {
+                    self.forget_memory(state);
+                }
+                self.writes(state, kind);
+            }
         }
+    }
+
+    /// The statement changes the places that it writes, and may change those whose address it gives
+    /// away.
+    fn writes(&self, state: &mut State, kind: &StmtKind) {
+        stmt_places(kind, &mut |place, access| {
+            if matches!(access, Access::Write | Access::Address) {
+                self.write(state, place);
+            }
+        });
     }
 
     /// How the result of a call compares with its arguments: their bounds before the call, and the

@@ -117,7 +117,7 @@ pub fn run(program: &Program, body: &mut Body, sink: &mut Sink, reported: &mut B
     };
     for at in idle {
         if let Some(stmt) = body.blocks.get_mut(at.block.0 as usize).and_then(|b| b.stmts.get_mut(at.stmt)) {
-            stmt.kind = StmtKind::Nop;
+            stmt.remove();
         }
     }
     regions

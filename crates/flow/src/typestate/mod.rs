@@ -276,23 +276,8 @@ impl<'a> Typestate<'a> {
             }
             // No analysis sees what a pointer to a variable does to its state.
             StmtKind::CursorBegin(_, place) => self.no_address(place, span, report),
-            other @ (StmtKind::Check(_)
-            | StmtKind::Prove(Proof::NonNull(_))
-            | StmtKind::CopyElements { .. }
-            | StmtKind::SetTag(..)
-            | StmtKind::VaStart(_)
-            | StmtKind::VaEnd(_)
-            | StmtKind::VaCopy(..)
-            | StmtKind::Asm(_)
-            | StmtKind::ArenaBegin(..)
-            | StmtKind::ArenaEnd(..)
-            | StmtKind::Open(..)
-            | StmtKind::Close(..)
-            | StmtKind::DropSlot(_)
-            | StmtKind::Pack(..)
-            | StmtKind::Unpack { .. }
-            | StmtKind::SetNew(_)
-            | StmtKind::Nop) => stmt_places(other, &mut |place, access| {
+            // The rest does what the table says.
+            other => stmt_places(other, &mut |place, access| {
                 if access == Access::Write && self.variable(place).is_some() {
                     self.set(s, place, declared(None, span));
                 }

@@ -1,5 +1,6 @@
 //! What each statement does to memory.
 
+use mir::effects::{flags, parts, Access, Kind, Part};
 use mir::ir::*;
 use mir::ty::{operand_ty, owns};
 use typing::tree::RegionKind;
@@ -156,93 +157,60 @@ impl Walker<'_> {
                 });
                 ends?;
             }
-            StmtKind::CopyElements { to, from, count } => {
-                for place in [to, from, count].into_iter().filter_map(|o| o.place()) {
-                    let value = self.read(m, place)?;
-                    if value.needs.iter().any(|&t| !m.is_alive(t)) {
-                        self.wrong("copies elements of what has ended");
-                    }
-                }
-            }
-            StmtKind::ChannelNew { imp, exp, .. } => {
-                for place in [imp, exp] {
-                    let value = self.arriving(m, self.place_ty(place), false);
-                    self.store(m, place, value)?;
-                }
-            }
-            StmtKind::Send { end, args, .. } => {
-                for arg in args {
-                    let value = self.operand(m, arg)?;
-                    if value.needs.iter().any(|&t| !m.is_alive(t)) {
-                        self.wrong("sends what has ended");
-                    }
-                    value.owned.into_iter().for_each(|token| m.kill(token));
-                }
-                self.end_of_channel(m, end)?;
-            }
-            StmtKind::SetNew(set) => {
-                let value = self.arriving(m, self.place_ty(set), false);
-                self.store(m, set, value)?;
-            }
-            StmtKind::SetAdd { set, end, value } => {
-                for arg in std::iter::once(end).chain(value) {
-                    let value = self.operand(m, arg)?;
-                    if value.needs.iter().any(|&t| !m.is_alive(t)) {
-                        self.wrong("adds to a set what has ended");
-                    }
-                    value.owned.into_iter().for_each(|token| m.kill(token));
-                }
-                self.end_of_channel(m, set)?;
-            }
-            StmtKind::SetTake { set, end, value, .. } => {
-                self.end_of_channel(m, set)?;
-                for place in std::iter::once(end).chain(value) {
-                    let value = self.arriving(m, self.place_ty(place), false);
-                    self.store(m, place, value)?;
-                }
-            }
-            StmtKind::Select { dest, cases, .. } => {
-                for case in cases {
-                    match case {
-                        SelectCase::Heads(heads) => {
-                            heads.iter().try_for_each(|(end, _)| self.end_of_channel(m, end))?;
-                        }
-                        SelectCase::After(time) => drop(self.operand(m, time)?),
-                    }
-                }
-                m.forget_numbers();
-                self.store(m, dest, Value::unknown())?;
-            }
-            StmtKind::Receive { end, binds, waits, .. } => {
-                self.end_of_channel(m, end)?;
-                if *waits {
-                    m.forget_numbers();
-                }
-                for bind in binds {
-                    let value = self.arriving(m, self.place_ty(bind), false);
-                    self.store(m, bind, value)?;
-                }
-            }
-            // What proofs say is not believed here; lists of arguments, assembly (which is
-            // `unsafe`) and packing do nothing to owners.
+            // What proofs say is not believed here; lists of arguments and assembly, which is
+            // `unsafe`, do nothing to owners.
             StmtKind::Prove(_)
             | StmtKind::VaStart(_)
             | StmtKind::VaEnd(_)
             | StmtKind::VaCopy(..)
-            | StmtKind::Asm(_)
-            | StmtKind::Pack(..)
-            | StmtKind::Nop => {}
+            | StmtKind::Asm(_) => {}
+            other => self.by_the_table(m, other)?,
         }
         Ok(())
     }
 
-    /// An end that something is sent or received at is there; or a set.
-    fn end_of_channel(&mut self, m: &mut Memory, end: &Place) -> Step {
-        let value = self.read(m, end)?;
-        if value.gone || value.needs.iter().any(|&t| !m.is_alive(t)) {
-            self.wrong("uses an end of a channel that is gone");
+    /// A statement that has no rule of its own does what the table says: what it looks at is there,
+    /// what it gives on is gone, and what it writes is new.
+    fn by_the_table(&mut self, m: &mut Memory, kind: &StmtKind) -> Step {
+        if flags(kind).waits {
+            m.forget_numbers();
+        }
+        let mut uses = vec![];
+        parts(kind, &mut |part| uses.push(part));
+        for part in uses {
+            match part {
+                Part::Operand(operand, how) => {
+                    let value = self.operand(m, operand)?;
+                    self.is_there(m, &value);
+                    if how == Kind::Copy {
+                        value.owned.into_iter().for_each(|token| m.kill(token));
+                    }
+                }
+                Part::Place(place, how) => {
+                    for access in how.accesses() {
+                        match access {
+                            Access::Read | Access::Move => {
+                                let value = self.read(m, place)?;
+                                self.is_there(m, &value);
+                            }
+                            Access::Write => {
+                                let value = self.arriving(m, self.place_ty(place), false);
+                                self.store(m, place, value)?;
+                            }
+                            Access::Address => {}
+                        }
+                    }
+                }
+                Part::Local(..) | Part::Type(_) | Part::Function(..) => {}
+            }
         }
         Ok(())
+    }
+
+    fn is_there(&mut self, m: &Memory, value: &Value) {
+        if value.gone || value.needs.iter().any(|&t| !m.is_alive(t)) {
+            self.wrong("uses what has ended");
+        }
     }
 
     pub(super) fn assign(&mut self, m: &mut Memory, dest: &Place, value: &Rvalue) -> Step {

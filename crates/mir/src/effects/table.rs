@@ -2,7 +2,6 @@
 //! checks stand in `checks.rs`.
 
 use super::{Kind, Loan, Named};
-use crate::checks::{check_lines, check_lines_mut};
 use crate::ir::*;
 use typing::tree::FuncRef;
 use typing::types::Ty;
@@ -84,7 +83,7 @@ macro_rules! traversal {
                         see(Line::CallResult, $part::Place(to, Kind::Write));
                     }
                 }
-                StmtKind::Check(check) => $check(check, see),
+                StmtKind::Check(check) => check.$check(see),
                 StmtKind::Prove(
                     Proof::NonNull(a) | Proof::EndCases { end: a, .. } | Proof::EndFound { end: a, .. },
                 ) => see(Line::Prove, $part::Operand(a, Kind::Read)),
@@ -298,5 +297,5 @@ macro_rules! traversal {
     };
 }
 
-traversal!(Part stmt_lines term_lines rvalue_lines check_lines);
-traversal!(PartMut stmt_lines_mut term_lines_mut rvalue_lines_mut check_lines_mut mut);
+traversal!(Part stmt_lines term_lines rvalue_lines lines);
+traversal!(PartMut stmt_lines_mut term_lines_mut rvalue_lines_mut lines_mut mut);

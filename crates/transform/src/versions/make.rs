@@ -180,7 +180,7 @@ fn copy_loop(body: &mut Body, l: &Loop, edits: &Edits, long: Ty) -> BlockId {
 /// Changes a statement of the copy; what has to stand before it goes to `before`.
 fn edit(body: &mut Body, edits: &Edits, at: At, s: &mut Stmt, before: &mut Vec<Stmt>, long: Ty) {
     if edits.nothing.contains(&at) {
-        s.kind = StmtKind::Nop;
+        s.remove();
         return;
     }
     if edits.plain.contains(&at) {
