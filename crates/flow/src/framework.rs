@@ -294,8 +294,16 @@ impl<A: Analysis> Solver<'_, A> {
         let Some(position) = self.cfg.position(block).filter(|&p| self.dirty.contains(p)) else {
             return false;
         };
-        count_work(self.body.blocks.get(block.0 as usize).map_or(1, |code| code.stmts.len() + 1));
         self.dirty.remove(position);
+        // What a block hands to none is not asked for.
+        let to = match A::DIRECTION {
+            Direction::Forward => self.cfg.successors(block),
+            Direction::Backward => self.cfg.predecessors(block),
+        };
+        if to.is_empty() {
+            return true;
+        }
+        count_work(self.body.blocks.get(block.0 as usize).map_or(1, |code| code.stmts.len() + 1));
         if let Some(state) = self.boundary.get(block.0 as usize).cloned().flatten() {
             transfer(self, block, state);
         }

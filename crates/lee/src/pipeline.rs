@@ -216,6 +216,7 @@ fn instances(
     let mut ignored = Sink::default();
     let report = flow::check(&mut mir, if bypass { &mut ignored } else { &mut *sink }, analyses);
     timer.add(&report.times);
+    timer.looked_at(report.work);
     if !bypass {
         consistent("lowering or an analysis", report.verify)?;
     }

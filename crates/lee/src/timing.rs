@@ -1,4 +1,4 @@
-//! How long each pass took.
+//! How long each pass took, and how much the analyses looked at.
 
 use std::time::{Duration, Instant};
 
@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 pub struct Timer {
     rows: Vec<(&'static str, Duration)>,
+    work: u64,
 }
 
 impl Timer {
@@ -22,6 +23,11 @@ impl Timer {
         self.rows.extend_from_slice(rows);
     }
 
+    /// Adds what the analyses looked at: unlike times the same on every machine.
+    pub fn looked_at(&mut self, work: u64) {
+        self.work += work;
+    }
+
     /// A table, the sum last.
     pub fn table(&self, title: &str) -> String {
         let total: Duration = self.rows.iter().map(|(_, time)| *time).sum();
@@ -29,6 +35,7 @@ impl Timer {
         for (name, time) in self.rows.iter().chain(&[("total", total)]) {
             text.push_str(&format!("  {:<18}{:>9.3} ms\n", name, time.as_secs_f64() * 1000.0));
         }
+        text.push_str(&format!("  {:<18}{:>9} statements, edges and facts\n", "analyses saw", self.work));
         text
     }
 }

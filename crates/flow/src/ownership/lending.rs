@@ -12,7 +12,7 @@ use super::paths::{cursor_over, Found, NodeId, Over};
 use super::report::{Finding, Verb};
 use super::state::{State, Test, MOVED, UNSET};
 use super::Ownership;
-use crate::framework::Point;
+use crate::framework::{count_work, Point};
 use crate::regions::{Form, Loan};
 
 /// What keeps a loan in force, and where that matters.
@@ -158,12 +158,8 @@ impl Ownership<'_> {
 
     /// The storage of a local ends: no pointer into it may be used any more.
     pub fn storage_ends(&self, s: &State, at: Point, local: Local, span: Span, report: Report) {
-        for number in self.live.held(s) {
-            let Some(loan) = self.regions.loans.get(number) else { continue };
-            let into = loan.form == Form::Address || loan.form == Form::Borrow && loan.kind.by_address();
-            if !into || self.resolver.place(&loan.place).local_part() != Some(local) {
-                continue;
-            }
+        for &number in self.into.get(&local).into_iter().flatten() {
+            count_work(1);
             if let Some(holder) = self.live.holder(s, number, at) {
                 report(Finding::ended(span, local, Lent { number, holder, at }));
                 return;

@@ -104,6 +104,8 @@ impl Parts {
 pub(crate) struct Live {
     /// Loan, holder and its field if they hold apart, by number of the pair.
     pairs: Vec<(usize, Part)>,
+    /// By pair: the number of the part.
+    parts_of: Vec<usize>,
     /// By loan: its pairs, and whether the holder may hold it inside.
     of_loan: Vec<Vec<(usize, bool)>>,
     /// By local: its pairs.
@@ -113,8 +115,9 @@ pub(crate) struct Live {
     /// The body calls something that returns twice.
     twice: bool,
     parts: Parts,
-    /// By point: the parts of holders that are read there or later.
-    used: FxHashMap<Point, BitSet>,
+    /// By block and statement (the terminator last): the parts of holders that are read there or
+    /// later.
+    used: Vec<Vec<BitSet>>,
     outs: Outs,
 }
 
@@ -147,7 +150,7 @@ impl Live {
         live.outs = Outs::new(program, body);
         let analysis = Used { parts: &live.parts, outs: &live.outs };
         let results = solve(&analysis, body, &Cfg::new(body));
-        let mut used = FxHashMap::default();
+        let mut used: Vec<Vec<BitSet>> = vec![vec![]; body.blocks.len()];
         // Backward: the state at a point is what is read after it; what the statement itself reads
         // is added.
         results.visit(&analysis, body, &mut |at, state, item| {
@@ -156,9 +159,13 @@ impl Live {
                 crate::framework::Item::Stmt(stmt) => analysis.statement(&mut state, at, stmt),
                 crate::framework::Item::Term(term) => analysis.terminator(&mut state, at, term),
             }
-            used.insert(at, state);
+            used.get_mut(at.block.0 as usize).into_iter().for_each(|block| block.push(state.clone()));
         });
+        // They came in reverse.
+        used.iter_mut().for_each(|block| block.reverse());
         live.used = used;
+        let number = |(_, part): &(usize, Part)| live.parts.number(*part).unwrap_or(usize::MAX);
+        live.parts_of = live.pairs.iter().map(number).collect();
         live
     }
 
@@ -167,10 +174,10 @@ impl Live {
         self.pairs.len()
     }
 
-    /// Whether the part is read at this point or later.
-    fn is_used(&self, part: Part, at: Point) -> bool {
-        let used = self.used.get(&at);
-        used.zip(self.parts.number(part)).is_some_and(|(set, n)| set.contains(n))
+    /// Whether the holder of the pair is read at this point or later.
+    fn is_used(&self, pair: usize, at: Point) -> bool {
+        let used = self.used.get(at.block.0 as usize).and_then(|block| block.get(at.stmt));
+        used.zip(self.parts_of.get(pair)).is_some_and(|(set, &n)| set.contains(n))
     }
 
     /// A live holder of the loan, if there is one: the loan is in force.
@@ -180,21 +187,21 @@ impl Live {
         pairs.iter().filter(|(pair, _)| s.held.contains(*pair)).find_map(|(pair, _)| {
             let (_, part) = *self.pairs.get(*pair)?;
             let stays = || lexical && s.live.contains(part.local.0 as usize) && !source::broken!(23);
-            (self.is_used(part, at) || stays()).then_some(part)
+            (self.is_used(*pair, at) || stays()).then_some(part)
         })
     }
 
     /// A holder of the region's loan that is used at the point or later, whatever it holds there.
     pub fn reader(&self, s: &State, loan: usize, at: Point) -> Option<Part> {
-        let parts = self.of_loan.get(loan)?.iter().filter_map(|(pair, _)| self.pairs.get(*pair)).map(|(_, part)| *part);
-        let stays = |part: &Part| self.twice && s.live.contains(part.local.0 as usize);
-        parts.into_iter().find(|part| self.is_used(*part, at) || stays(part))
+        let parts = self.of_loan.get(loan)?.iter().filter_map(|(pair, _)| Some((*pair, self.pairs.get(*pair)?.1)));
+        let stays = |part: Part| self.twice && s.live.contains(part.local.0 as usize);
+        parts.into_iter().find(|(pair, part)| self.is_used(*pair, at) || stays(*part)).map(|(_, part)| part)
     }
 
     /// Whether the local is the only live holder of the loan.
     pub fn is_held_by(&self, s: &State, loan: usize, at: Point, holder: Local) -> bool {
         let held = self.of_loan.get(loan).into_iter().flatten().filter(|(pair, _)| s.held.contains(*pair));
-        let mut live = held.filter_map(|(pair, _)| self.pairs.get(*pair)).filter(|(_, p)| self.is_used(*p, at));
+        let mut live = held.filter(|(pair, _)| self.is_used(*pair, at)).filter_map(|(pair, _)| self.pairs.get(*pair));
         !self.lexical.contains(loan) && live.all(|(_, part)| part.local == holder)
     }
 
@@ -278,7 +285,7 @@ impl Live {
         let is_over = |pair: &usize| {
             let Some((loan, part)) = self.pairs.get(*pair) else { return false };
             let reached = body.locals.get(part.local.0 as usize).is_none_or(|decl| decl.address_taken);
-            !reached && !self.lexical.contains(*loan) && !self.is_used(*part, at)
+            !reached && !self.lexical.contains(*loan) && !self.is_used(*pair, at)
         };
         let over: Vec<usize> = s.held.iter().filter(is_over).collect();
         over.into_iter().for_each(|pair| s.held.remove(pair));
@@ -286,38 +293,20 @@ impl Live {
 
     /// The same, for what is read later and what is not.
     fn moves(&self, s: &mut State, body: &Body, at: Point, stmt: &Stmt, made: Option<usize>) {
-        let mut loans: Vec<usize> = made.into_iter().collect();
-        match &stmt.kind {
-            StmtKind::StorageLive(local) => return self.take(s, whole(*local)),
-            StmtKind::StorageDead(local) => {
-                for &pair in self.of_local.get(local).into_iter().flatten() {
-                    s.held.remove(pair);
-                }
-                return;
-            }
-            StmtKind::Nop | StmtKind::Check(_) | StmtKind::Prove(_) | StmtKind::ArenaBegin(..) => return,
-            StmtKind::ArenaEnd(..) | StmtKind::Close(..) | StmtKind::Dispose { .. } | StmtKind::DropSlot(_) => return,
-            StmtKind::SetTag(..) | StmtKind::Pack(..) => return,
-            StmtKind::Assign(..)
-            | StmtKind::Call { .. }
-            | StmtKind::Zero(_)
-            | StmtKind::CopyElements { .. }
-            | StmtKind::VaStart(_)
-            | StmtKind::VaEnd(_)
-            | StmtKind::VaCopy(..)
-            | StmtKind::Asm(_)
-            | StmtKind::Open(..)
-            | StmtKind::Swap(..)
-            | StmtKind::CursorBegin(..)
-            | StmtKind::Unpack { .. }
-            | StmtKind::ChannelNew { .. }
-            | StmtKind::Send { .. }
-            | StmtKind::Select { .. }
-            | StmtKind::Receive { .. }
-            | StmtKind::SetNew(_)
-            | StmtKind::SetAdd { .. }
-            | StmtKind::SetTake { .. } => {}
+        if let Some(local) = stmt.kind.begins() {
+            return self.take(s, whole(local));
         }
+        if let Some(local) = stmt.kind.ends() {
+            for &pair in self.of_local.get(&local).into_iter().flatten() {
+                s.held.remove(pair);
+            }
+            return;
+        }
+        // A tag is no value, and the end of a region brings none.
+        if stmt.kind.as_set_tag().is_some() || stmt.kind.opens().is_some_and(|(_, begins)| !begins) {
+            return;
+        }
+        let mut loans: Vec<usize> = made.into_iter().collect();
         let out = self.outs.written(at);
         let mut dests: Vec<Place> = vec![];
         stmt_places(&stmt.kind, &mut |place, access| {

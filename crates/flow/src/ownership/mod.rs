@@ -69,6 +69,8 @@ pub(crate) struct Ownership<'a> {
     site_at: FxHashMap<Point, u32>,
     /// By loan: the path that is lent, if it is one.
     pub lent: Vec<Option<NodeId>>,
+    /// By local: the loans that are pointers into it, in order.
+    pub into: FxHashMap<Local, Vec<usize>>,
     /// Which local holds which loan, and which are used later.
     pub live: Live,
     /// Locals that are lent to this function: parameters without `consume`, parts of an unpacked
@@ -148,6 +150,12 @@ impl<'a> Ownership<'a> {
                 paths.find(&program.types, &place).filter(|f| !f.slot || sees).map(|f| f.node)
             })
             .collect();
+        let mut into: FxHashMap<Local, Vec<usize>> = FxHashMap::default();
+        for (number, loan) in regions.loans.iter().enumerate() {
+            let address = loan.form == Form::Address || loan.form == Form::Borrow && loan.kind.by_address();
+            let local = resolver.place(&loan.place).local_part().filter(|_| address);
+            local.into_iter().for_each(|local| into.entry(local).or_default().push(number));
+        }
         let mut this = Ownership {
             program,
             body,
@@ -157,6 +165,7 @@ impl<'a> Ownership<'a> {
             sites: vec![(Span::NONE, Gone::Moved, None)],
             site_at: FxHashMap::default(),
             lent,
+            into,
             live: Live::new(program, body, regions),
             lent_roots: BitSet::empty(body.locals.len()),
             lend_temps: BitSet::empty(body.locals.len()),

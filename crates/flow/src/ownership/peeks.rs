@@ -34,16 +34,16 @@ impl Ownership<'_> {
     /// The statement may empty slots: what was looked up in one must not be used by it, or after
     /// it.
     pub fn end_peeks(&self, s: &mut State, at: Point, stmt: &Stmt, report: Report) {
-        let open: Vec<usize> = self.live.held(s).into_iter().filter(|&n| self.peeks.contains(n)).collect();
         let behind = Point { stmt: at.stmt + 1, ..at };
         let from = match self.empties_slots(stmt) {
             true => at,
             false if self.waits(stmt) => behind,
             false => return,
         };
-        if open.is_empty() {
+        if self.peeks.iter().next().is_none() {
             return;
         }
+        let open: Vec<usize> = self.live.held(s).into_iter().filter(|&n| self.peeks.contains(n)).collect();
         for n in open {
             let Some(loan) = self.regions.loans.get(n) else { continue };
             if self.live.holder(s, n, from).is_some() {
