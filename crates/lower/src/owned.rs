@@ -91,6 +91,11 @@ impl<'t> Lower<'t, '_> {
         Some(Rvalue::MakeCounted { ty, ptr: pointer, count })
     }
 
+    /// Two places exchange what they own.
+    pub fn exchange(&mut self, a: Place, b: Place) {
+        self.emit(StmtKind::Swap(a, b));
+    }
+
     /// Takes out what the place holds: of a slot, null stays behind.
     pub fn take_out(&mut self, place: &'t Expr, ty: Ty) -> Rvalue {
         let access = self.place(place, Use::Read);
@@ -98,7 +103,7 @@ impl<'t> Lower<'t, '_> {
         let value = if self.is_slot(&access.place) {
             let taken = self.temp(held);
             self.assign(Place::local(taken), Rvalue::Use(Operand::Const(Const::Null(held))));
-            self.emit(StmtKind::Swap(Place::local(taken), access.place.clone()));
+            self.exchange(Place::local(taken), access.place.clone());
             Operand::Move(Place::local(taken))
         } else {
             Operand::Move(access.place.clone())

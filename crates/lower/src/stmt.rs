@@ -488,7 +488,7 @@ impl<'t> Lower<'t, '_> {
         let x = self.finish(first, Use::Read);
         let y = self.finish(second, Use::Read);
         if mir::ty::owns(&self.program.types, x.qty.ty) {
-            return self.emit(StmtKind::Swap(x.place, y.place));
+            return self.exchange(x.place, y.place);
         }
         let old_x = self.value_of(&x);
         let old_x = self.freeze(old_x);
