@@ -76,6 +76,57 @@ pub struct Note {
     pub text: String,
 }
 
+/// Calls of the allocator and, if they were counted, instructions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cost {
+    /// Calls of the allocator.
+    pub calls: u64,
+    /// Instructions.
+    pub instructions: Option<u64>,
+}
+
+/// What a command cost without a patch and with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Saved {
+    /// Without.
+    pub before: Cost,
+    /// With.
+    pub after: Cost,
+}
+
+impl Saved {
+    /// Calls that are saved; below 0 if there are more.
+    pub fn calls(&self) -> i64 {
+        difference(self.before.calls, self.after.calls)
+    }
+
+    /// Instructions that are saved, if they were counted.
+    pub fn instructions(&self) -> Option<i64> {
+        Some(difference(self.before.instructions?, self.after.instructions?))
+    }
+
+    /// The calls that are saved, as a share of all, in percent.
+    pub fn share(&self) -> f64 {
+        match self.before.calls {
+            0 => 0.0,
+            all => self.calls() as f64 * 100.0 / all as f64,
+        }
+    }
+
+    /// What is saved, for people.
+    pub fn text(&self) -> String {
+        let mut text = format!("saves {} of {} calls of the allocator", self.calls(), self.before.calls);
+        if let (Some(saved), Some(all)) = (self.instructions(), self.before.instructions) {
+            text += &format!(", {saved} of {all} instructions");
+        }
+        text
+    }
+}
+
+fn difference(a: u64, b: u64) -> i64 {
+    i64::try_from(i128::from(a) - i128::from(b)).unwrap_or(i64::MAX)
+}
+
 /// What the advisor says about one site.
 #[derive(Clone, Debug)]
 pub struct Finding {
@@ -109,6 +160,8 @@ pub struct Finding {
     pub patch: Option<crate::edits::Patch>,
     /// Why there is no patch.
     pub no_patch: Option<String>,
+    /// What the patch saves by itself, if it was measured.
+    pub saved: Option<Saved>,
 }
 
 impl Finding {

@@ -6,7 +6,7 @@
 //! findings.
 
 use crate::fields::Fields;
-use crate::finding::{Finding, Place, Verdict};
+use crate::finding::{Finding, Place, Saved, Verdict};
 use crate::intervals::parameters::{Caller, Callers, Parameters, Passed};
 use crate::intervals::results::{self, Results};
 use crate::options::Options;
@@ -41,6 +41,8 @@ pub struct Outcome {
     pub results: Results,
     /// What functions are called with, likewise.
     pub parameters: Parameters,
+    /// What all patches together save, if it was measured.
+    pub saved: Option<Saved>,
 }
 
 struct Loaded {

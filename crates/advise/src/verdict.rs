@@ -206,6 +206,7 @@ impl Judge<'_> {
             stack: 0,
             patch: None,
             no_patch: None,
+            saved: None,
         };
         let mut candidate = Candidate {
             finding,

@@ -64,9 +64,22 @@ pub enum Use {
     Printed(u32),
 }
 
+/// The name that the source has: `<stdio.h>` and others give some functions another symbol, for
+/// large files and for standards.
+fn unredirected(name: &str) -> &str {
+    let name = name.strip_prefix("__isoc99_").or_else(|| name.strip_prefix("__isoc23_")).unwrap_or(name);
+    match name.strip_suffix("64") {
+        Some(
+            base @ ("open" | "openat" | "creat" | "fopen" | "freopen" | "stat" | "lstat" | "fstat" | "fstatat"
+            | "lseek" | "fseeko" | "ftello" | "pread" | "pwrite" | "truncate" | "ftruncate" | "mkstemp"),
+        ) => base,
+        _ => name,
+    }
+}
+
 /// What a function does with argument `n`, if that is a string.
 pub fn string(name: &str, n: usize) -> Option<Use> {
-    let name = name.strip_prefix("__builtin_").unwrap_or(name);
+    let name = unredirected(name.strip_prefix("__builtin_").unwrap_or(name));
     let format = match name {
         "printf" => Some(0),
         "fprintf" | "dprintf" | "sprintf" | "syslog" => Some(1),
@@ -94,7 +107,7 @@ pub fn string(name: &str, n: usize) -> Option<Use> {
 /// Whether a function with a bound for argument `n` only reads it.
 pub fn only_reads(name: &str, n: usize) -> bool {
     matches!(
-        (name.strip_prefix("__builtin_").unwrap_or(name), n),
+        (unredirected(name.strip_prefix("__builtin_").unwrap_or(name)), n),
         ("memcpy" | "memmove" | "mempcpy" | "strncpy" | "write" | "pwrite" | "send" | "sendto", 1)
             | ("memcmp" | "strncmp" | "strncasecmp", 0 | 1)
             | ("memchr" | "memrchr" | "strnlen" | "fwrite", 0)
@@ -173,6 +186,7 @@ pub fn known(name: &str) -> Option<Known> {
     let name = name.strip_prefix("__builtin_").unwrap_or(name);
     // With _FORTIFY_SOURCE: `__memcpy_chk`.
     let name = name.strip_prefix("__").and_then(|n| n.strip_suffix("_chk")).unwrap_or(name);
+    let name = unredirected(name);
     Some(match name {
         "memcpy" | "memmove" | "mempcpy" => returns(0, &[(0, Argument(2)), (1, Argument(2))]),
         "memset" => returns(0, &[(0, Argument(2))]),
@@ -184,7 +198,9 @@ pub fn known(name: &str) -> Option<Known> {
         "strnlen" => bounded(&[(0, Argument(1))]),
         "snprintf" | "vsnprintf" => bounded(&[(0, Argument(1))]),
         "strftime" => bounded(&[(0, Argument(1))]),
-        "fgets" => returns(0, &[(0, Argument(1))]),
+        "fgets" | "getcwd" => returns(0, &[(0, Argument(1))]),
+        "gethostname" => bounded(&[(0, Argument(1))]),
+        "mkdtemp" => returns(0, &[]),
         "fread" | "fwrite" => bounded(&[(0, Product(1, 2))]),
         "read" | "write" | "pread" | "pwrite" | "recv" | "send" | "sendto" | "recvfrom" => bounded(&[(1, Argument(2))]),
         "strcpy" | "stpcpy" | "strcat" | "strncat" => returns(0, &[]),
@@ -211,6 +227,14 @@ pub fn known(name: &str) -> Option<Known> {
         | "syslog"
         | "dprintf"
         | "sscanf"
+        | "fscanf"
+        | "scanf"
+        | "mbstowcs"
+        | "wcstombs"
+        | "mbtowc"
+        | "wctomb"
+        | "mblen"
+        | "wcslen"
         | "perror"
         | "fopen"
         | "fdopen"
@@ -228,6 +252,26 @@ pub fn known(name: &str) -> Option<Known> {
         | "stat"
         | "lstat"
         | "fstat"
+        | "fstatat"
+        | "openat"
+        | "mkstemp"
+        | "truncate"
+        | "ftruncate"
+        | "fseeko"
+        | "ftello"
+        | "chmod"
+        | "chown"
+        | "lchown"
+        | "link"
+        | "symlink"
+        | "mkfifo"
+        | "utime"
+        | "utimes"
+        | "fnmatch"
+        | "uname"
+        | "times"
+        | "setenv"
+        | "unsetenv"
         | "opendir"
         | "readlink"
         | "getenv"
@@ -312,5 +356,15 @@ mod tests {
         }
         assert!(known("__builtin_memcpy").is_some_and(|k| k.returns == Some(0)));
         assert!(known("__sprintf_chk").is_some());
+    }
+
+    #[test]
+    fn symbols_of_large_files_and_standards_are_known() {
+        for name in ["fopen64", "stat64", "__isoc99_sscanf", "__isoc23_fscanf"] {
+            assert!(known(name).is_some_and(|k| k.returns.is_none()), "{name}");
+        }
+        assert_eq!(string("fopen64", 0), Some(Use::Reads));
+        assert!(only_reads("pwrite64", 1) && !only_reads("pread64", 1));
+        assert_eq!((known("malloc64"), known("fgets64")), (None, None));
     }
 }

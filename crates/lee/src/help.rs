@@ -155,7 +155,8 @@ Finds heap allocations in C or Leeward that are small and die young, and says wh
   --patch FILE                write the patches as a unified diff that git apply takes (-: standard output)
   --apply                     change the files, where every access is proven to stay inside the object
   --verify COMMAND            try each patch in a copy of the current folder; keep those with which COMMAND succeeds
-  --measure COMMAND           count allocations and instructions of COMMAND, without and with the patches
+  --measure COMMAND           count what each patch saves of the allocations and, with valgrind, of the instructions of
+                              COMMAND in that copy, and rank the findings by it; the command of --verify builds it
   --message-format human|json|sarif
                               sarif: SARIF 2.1.0 with fixes
   --explain                   say of each site that was declined why

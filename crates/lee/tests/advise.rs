@@ -446,6 +446,56 @@ fn verify_drops_what_fails() -> Done {
     }
 }
 
+/// What each patch saves by itself is counted, and the findings are ranked by it. A patch with which
+/// the command fails is dropped, and so is one that fails beside another.
+#[test]
+fn measure_ranks_by_what_each_patch_saves() -> Done {
+    if lacks_gcc("measure_ranks_by_what_each_patch_saves") {
+        return Ok(());
+    }
+    let scratch = Scratch::new("measure")?;
+    let function = |name: &str| {
+        format!(
+            "int {name}(int n) {{\n    char *{name}s = malloc(8);\n    if (!{name}s) return 0;\n    {name}s[0] = n;\n    \
+             n = {name}s[0];\n    free({name}s);\n    return n;\n}}\n"
+        )
+    };
+    let text = format!(
+        "#include <stdlib.h>\n{}{}{}{}int main(void) {{\n    int r = 0;\n    for (int i = 0; i < 3; i++) r += rare(i);\n    \
+         for (int i = 0; i < 50; i++) r += often(i);\n    return r == 1228 + 0 * (wrong(r) + later(r)) ? 0 : 1;\n}}\n",
+        function("rare"),
+        function("often"),
+        function("wrong"),
+        function("later")
+    );
+    std::fs::write(scratch.0.join("a.c"), text).map_err(|e| e.to_string())?;
+    let check = "gcc -w -O0 -o a a.c && ! grep -q wrongs_buffer a.c && ! { grep -q oftens_buffer a.c && grep -q laters_buffer a.c; }";
+    let said = |format: &str| -> Result<String, String> {
+        let mut command = lee();
+        let words = ["advise", "--verify", check, "--measure", "./a", "--message-format", format, "a.c"];
+        Ok(String::from_utf8_lossy(&ran(command.current_dir(&scratch.0).args(words))?.stdout).into_owned())
+    };
+    let human = said("human")?;
+    let at = |words: &str| human.find(words).ok_or_else(|| format!("no {words}: {human}"));
+    let (often, rare) = (at("saves 50 of 55 calls of the allocator")?, at("saves 3 of 55 calls of the allocator")?);
+    let order = at("in `often`")? < often && often < at("in `rare`")? && at("in `rare`")? < rare;
+    let dropped = [at("with it '")?, at("with it and the patches before it '")?];
+    if !order || dropped.iter().any(|d| *d < rare) || at("with all patches: saves 53 of 55 calls")? < rare {
+        return Err(human);
+    }
+    let json: serde_json::Value = serde_json::from_str(&said("json")?).map_err(|e| e.to_string())?;
+    let sarif: serde_json::Value = serde_json::from_str(&said("sarif")?).map_err(|e| e.to_string())?;
+    let one = json["findings"].as_array().and_then(|all| all.iter().find(|f| f["function"] == "often"));
+    let first = &sarif["runs"][0]["results"][0]["properties"]["saved"];
+    let all =
+        [one.map(|f| &f["saved"]), Some(first), Some(&json["saved"]), Some(&sarif["runs"][0]["properties"]["saved"])];
+    let calls: Vec<_> = all.into_iter().flatten().map(|s| (s["calls"].as_i64(), s["of_calls"].as_i64())).collect();
+    match calls == [(Some(50), Some(55)), (Some(50), Some(55)), (Some(53), Some(55)), (Some(53), Some(55))] {
+        true => Ok(()),
+        false => Err(format!("{calls:?}")),
+    }
+}
+
 /// A program for the options: its allocators are its own.
 const POOL: &str = "#include <stddef.h>\n#include <string.h>\nvoid *pool_get(int tag, size_t n);\nvoid *pool_zeroed(size_t n, size_t m);\n\
     char *pool_text(int tag, const char *s);\nvoid *pool_grow(void *p, size_t n);\nvoid pool_put(int tag, void *p);\n\

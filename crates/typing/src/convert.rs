@@ -204,7 +204,7 @@ impl Checker<'_> {
         };
         let target = Qty { ty: elem.ty, quals };
         let bounds = match len {
-            _ if !self.checked() && self.f.as_ref().is_some_and(|f| f.unchecked) => Bounds::Thin,
+            _ if !self.checked() && self.f.as_ref().is_none_or(|f| f.unchecked) => Bounds::Thin,
             _ if terminated => Bounds::FatTerminated,
             ArrayLen::Const(_) | ArrayLen::Flexible(Some(_)) => Bounds::Fat,
             _ => Bounds::Thin,

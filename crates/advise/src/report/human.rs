@@ -22,6 +22,9 @@ pub fn human(outcome: &Outcome, explain: bool) -> String {
     let sites = |n: usize| if n == 1 { "1 site".to_string() } else { format!("{n} sites") };
     let hint = if explain || left == 0 { "" } else { " (--explain says why)" };
     let _ = writeln!(out, "advice for {}, {} declined{hint}", sites(found), sites(left));
+    if let Some(saved) = &outcome.saved {
+        let _ = writeln!(out, "with all patches: {} ({:.1} % of the calls)", saved.text(), saved.share());
+    }
     out
 }
 
@@ -50,6 +53,9 @@ fn entry(out: &mut String, finding: &Finding) {
     );
     if !finding.reason.is_empty() {
         let _ = writeln!(out, "    because {}", finding.reason);
+    }
+    if let Some(saved) = &finding.saved {
+        let _ = writeln!(out, "    {}", saved.text());
     }
     for Note { place, text } in &finding.notes {
         let _ = writeln!(out, "    {}: {text}", at(place));

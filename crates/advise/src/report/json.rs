@@ -1,7 +1,7 @@
 //! The report as one JSON document (docs/reference/advise.md).
 
 use crate::edits::{FileEdits, Patch};
-use crate::finding::{Finding, Place};
+use crate::finding::{Finding, Place, Saved};
 use crate::run::Outcome;
 use serde_json::{json, Value};
 
@@ -13,7 +13,13 @@ pub fn json(outcome: &Outcome) -> String {
         .iter()
         .map(|(source, why)| json!({ "file": source.file.to_string_lossy(), "message": why }))
         .collect();
-    let document = json!({ "version": 1, "functions": outcome.functions, "findings": findings, "errors": errors });
+    let document = json!({
+        "version": 1,
+        "functions": outcome.functions,
+        "findings": findings,
+        "errors": errors,
+        "saved": outcome.saved.as_ref().map(saved),
+    });
     format!("{document:#}\n")
 }
 
@@ -40,6 +46,17 @@ fn finding(finding: &Finding) -> Value {
         "notes": notes,
         "patch": finding.patch.as_ref().map(patch),
         "no_patch": finding.no_patch,
+        "saved": finding.saved.as_ref().map(saved),
+    })
+}
+
+/// What was measured; SARIF has it, too.
+pub(super) fn saved(saved: &Saved) -> Value {
+    json!({
+        "calls": saved.calls(),
+        "of_calls": saved.before.calls,
+        "instructions": saved.instructions(),
+        "of_instructions": saved.before.instructions,
     })
 }
 

@@ -28,7 +28,7 @@ pub fn sarif(outcome: &Outcome, version: &str, read: &dyn Fn(&Path) -> String) -
             json!({ "level": "error", "message": { "text": format!("{}: {why}", source.file.display()) } })
         })
         .collect();
-    let log = json!({
+    let mut log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
@@ -42,6 +42,9 @@ pub fn sarif(outcome: &Outcome, version: &str, read: &dyn Fn(&Path) -> String) -
             "results": results,
         }],
     });
+    if let (Some(saved), Some(run)) = (&outcome.saved, log.pointer_mut("/runs/0").and_then(Value::as_object_mut)) {
+        run.insert("properties".into(), json!({ "saved": super::json::saved(saved) }));
+    }
     format!("{log:#}\n")
 }
 
@@ -97,6 +100,9 @@ fn result(finding: &Finding, read: &dyn Fn(&Path) -> String) -> Value {
         "locations": [location(&finding.place)],
         "relatedLocations": related,
     });
+    if let (Some(saved), Some(object)) = (&finding.saved, result.as_object_mut()) {
+        object.insert("properties".into(), json!({ "saved": super::json::saved(saved) }));
+    }
     if let (Some(patch), Some(object)) = (&finding.patch, result.as_object_mut()) {
         let changes: Vec<Value> = patch.files.iter().map(|f| change(f, &read(&f.file))).collect();
         let description = format!("{}: {}", finding.verdict.word(), finding.verdict.advice());

@@ -101,6 +101,7 @@ fn finding(
         stack: 0,
         patch: None,
         no_patch: None,
+        saved: None,
     };
     match &placed.outcome {
         Lies::Stack(bytes, freed) => {

@@ -28,14 +28,7 @@ pub fn main(words: Vec<OsString>) -> Outcome<i32> {
     };
     let compiler = Compiler::find(wanted.cc.as_deref())?;
     let system = System::new(&compiler)?;
-    let on_terminal = std::io::stderr().is_terminal();
-    let progress = |done: usize, all: usize| {
-        if on_terminal && all > 1 {
-            let end = if done == all { "\r\x1b[K" } else { "" };
-            // Nothing can be done about standard error being closed.
-            let _ = write!(std::io::stderr(), "\rread {done} of {all} files{end}");
-        }
-    };
+    let progress = |done: usize, all: usize| tell("read", done, all, "files");
     let (leeward, plain): (Vec<_>, Vec<_>) = wanted.sources.iter().cloned().partition(leeward::is_leeward);
     let mut outcome = match plain.is_empty() {
         true => RunOutcome::default(),
@@ -45,8 +38,11 @@ pub fn main(words: Vec<OsString>) -> Outcome<i32> {
     for (source, why) in &outcome.errors {
         report::line(&format!("{}: {why}", source.file.display()));
     }
-    if let Some(command) = &wanted.verify {
-        verify::verify(&mut outcome.findings, command)?;
+    if wanted.verify.is_some() || wanted.measure.is_some() {
+        let (check, measure) = (wanted.verify.as_deref(), wanted.measure.as_deref());
+        let progress = |done: usize, all: usize| tell("tried", done, all, "patches");
+        let trial = verify::Trial { check, measure, compiler: &compiler, progress: &progress };
+        trial.run(&mut outcome)?;
     }
     match wanted.format {
         Format::Human => report::output(&advise::report::human(&outcome, wanted.explain))?,
@@ -66,9 +62,6 @@ pub fn main(words: Vec<OsString>) -> Outcome<i32> {
             std::fs::write(path, encode(&text)).map_err(|e| Failure::file("write", path, &e))?;
         }
     }
-    if let Some(command) = &wanted.measure {
-        verify::measure(edits_by_file(&outcome, false), wanted.verify.as_deref(), command, &compiler)?;
-    }
     if wanted.apply {
         for FileEdits { file, edits } in edits_by_file(&outcome, true) {
             let text = decoded(&file)?;
@@ -83,6 +76,15 @@ pub fn main(words: Vec<OsString>) -> Outcome<i32> {
     }
     let found = outcome.findings.iter().any(|f| f.is_advice());
     Ok(i32::from(found && wanted.deny))
+}
+
+/// Says on a terminal how much of the work is done.
+fn tell(verb: &str, done: usize, all: usize, what: &str) {
+    if all > 1 && std::io::stderr().is_terminal() {
+        let end = if done == all { "\r\x1b[K" } else { "" };
+        // Nothing can be done about standard error being closed.
+        let _ = write!(std::io::stderr(), "\r{verb} {done} of {all} {what}{end}");
+    }
 }
 
 /// The edits of each file that has some. `sure`: of proven findings only.
