@@ -822,8 +822,8 @@ static LEE_SWITCHES __attribute__((noinline)) uintptr_t yields_slowly(uintptr_t 
     lee_custodian_note_stack(lee_heap_self(), self); /* may end the other tasks */
     struct lee_process *process = self->process;
     if (lee_many) {
-        yield_many(self);
-        return sp;
+        yield_many(self); /* that has come back with all that follows a switch: not again */
+        return sp + LEE_YIELD_BACK_BYTES;
     }
     if (--worker.turns <= 0 || (!has_outside() && process->tasks.head == NULL))
         look_in_turn();

@@ -16,6 +16,14 @@
 /* A stack pointer with which a switch goes to `entry`, which never returns. `top` is aligned to 16 bytes. */
 uintptr_t lee_switch_prepare(uintptr_t top, void (*entry)(void));
 
+/* What `lee_yield_jump` puts on the stack: the place where a task that yielded arrives. Behind it, the
+ * caller goes on at once. */
+#if defined(__x86_64__)
+enum { LEE_YIELD_BACK_BYTES = 8 };
+#else
+enum { LEE_YIELD_BACK_BYTES = 16 };
+#endif
+
 /* Goes on at the stack pointer that `choose` gives; it is given the one at which the caller can be
  * gone on with in the same way, and what stands behind it. It runs on the stack that is left. */
 #if defined(__x86_64__)
