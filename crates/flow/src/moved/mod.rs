@@ -2,7 +2,7 @@
 //! second `head` on the right stands for `t`.
 //!
 //! After `t = p`, where the owned pointer `p` is a path and `t` a local, both hold the same words,
-//! until one of the two changes. Up to there what looks at `p`, or goes through it, is changed to
+//! until one of the two changes. If `p` gets a new value next, on every way (`stored.rs`), up to there what looks at `p`, or goes through it, is changed to
 //! do so with `t`, which owns the object now. What a slot holds is taken likewise, if the slot is
 //! stored to before anything can look at it (`taken.rs`). All that comes after this pass (null
 //! facts, ownership, the second verifier, the oracle, emission) sees only that, and needs no rule of
@@ -15,6 +15,7 @@
 //! slot becomes an exchange with null. Guarantees: a place is replaced only where the pointer in the
 //! new one is the same.
 
+mod stored;
 mod taken;
 
 use mir::cfg::Cfg;
@@ -25,6 +26,7 @@ use rustc_hash::FxHashSet;
 
 use crate::framework::{count_work, solve, Analysis, Direction, Edge, Item, Point};
 use crate::ownership::paths::{cursors, is_kept};
+use stored::Stored;
 use taken::Take;
 
 /// Paths and the locals that they were moved to, in order.
@@ -43,6 +45,7 @@ struct Moved<'a> {
     cursors: FxHashSet<Local>,
     /// Moves out of slots that may be exchanges.
     takes: FxHashSet<Point>,
+    stored: Stored,
 }
 
 /// A change of a body.
@@ -56,13 +59,20 @@ enum Change {
 /// Replaces the places of one body.
 pub(crate) fn run(program: &Program, body: &mut Body) {
     let mut changes = {
-        let mut moved =
-            Moved { program, body, cursors: cursors(body).into_iter().collect(), takes: FxHashSet::default() };
+        let cursors = cursors(body).into_iter().collect();
+        let mut moved = Moved { program, body, cursors, takes: FxHashSet::default(), stored: Stored::default() };
         moved.takes = moved.find_takes();
-        let mut stmts = body.blocks.iter().flat_map(|b| &b.stmts);
-        if moved.takes.is_empty() && !stmts.any(|stmt| moved.made(stmt).is_some()) {
+        let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
+        let mut paths: Vec<Place> = vec![];
+        for (from, _) in stmts.filter_map(|stmt| moved.made(stmt)) {
+            if !paths.contains(from) {
+                paths.push(from.clone());
+            }
+        }
+        if moved.takes.is_empty() && paths.is_empty() {
             return;
         }
+        moved.stored = Stored::new(body, paths);
         moved.changes()
     };
     // From the last on: an exchange is one statement more.
@@ -104,15 +114,18 @@ impl Moved<'_> {
                 let mut after = state.clone();
                 match item {
                     Item::Stmt(stmt) => {
-                        changes.extend(replace(&state.pairs, &stmt.kind).map(|kind| (at, Change::Stmt(kind))));
+                        changes
+                            .extend(replace(&self.names(state, at), &stmt.kind).map(|kind| (at, Change::Stmt(kind))));
                         self.step(&mut after, at, stmt, &mut |take| seen.push(take));
                         if let Some((slot, to)) = self.takes.contains(&at).then(|| self.take(stmt)).flatten() {
                             changes.push((at, Change::Exchange(to.clone(), slot.clone())));
                         }
                     }
                     Item::Term(term) => {
-                        changes.extend(replace_term(&state.pairs, &term.kind).map(|kind| (at, Change::Term(kind))));
-                        self.leave(&mut after, term, &mut |take| seen.push(take));
+                        changes.extend(
+                            replace_term(&self.names(state, at), &term.kind).map(|kind| (at, Change::Term(kind))),
+                        );
+                        self.leave(&mut after, at, term, &mut |take| seen.push(take));
                     }
                 }
             });
@@ -137,9 +150,16 @@ impl Moved<'_> {
         (same && is_local && kept(from) && kept(dest)).then_some((from, to))
     }
 
+    /// What is read by its old name at the point: a path that gets a new value next, and a slot.
+    fn names(&self, state: &State, at: Point) -> Pairs {
+        let is_slot = |place: &Place| state.taken.iter().any(|take| take.slot == *place);
+        let pairs = state.pairs.iter().filter(|(from, _)| self.stored.contains(at, from) || is_slot(from));
+        pairs.cloned().collect()
+    }
+
     /// What a statement does; `seen` is told which taken slots it may look at.
     fn step(&self, state: &mut State, at: Point, stmt: &Stmt, seen: &mut dyn FnMut(Point)) {
-        let made = self.made(stmt).map(|(from, to)| (resolve(&state.pairs, from, false), to));
+        let made = self.made(stmt).map(|(from, to)| (resolve(&self.names(state, at), from, false), to));
         // What was moved to a local that is moved on is where that goes.
         let passed = made.as_ref().and_then(|(from, _)| from.as_local());
         let on: Pairs = match (passed, &made) {
@@ -151,7 +171,7 @@ impl Moved<'_> {
         };
         if !state.pairs.is_empty() || !state.taken.is_empty() {
             count_work(state.pairs.len() + state.taken.len());
-            let pairs = state.pairs.clone();
+            let pairs = self.names(state, at);
             self.others_see(state, stmt, seen);
             accesses(&stmt.kind, &mut |place, kind, _| {
                 let place = resolve(&pairs, place, looks(kind));
@@ -176,11 +196,11 @@ impl Moved<'_> {
     }
 
     /// What a terminator does.
-    fn leave(&self, state: &mut State, term: &Terminator, seen: &mut dyn FnMut(Point)) {
+    fn leave(&self, state: &mut State, at: Point, term: &Terminator, seen: &mut dyn FnMut(Point)) {
         if state.pairs.is_empty() && state.taken.is_empty() {
             return;
         }
-        let pairs = state.pairs.clone();
+        let pairs = self.names(state, at);
         term_accesses(&term.kind, &mut |place, kind, _| {
             let place = resolve(&pairs, place, looks(kind));
             self.seen_by(state, &place, kind, seen);
@@ -215,8 +235,8 @@ impl Analysis for Moved<'_> {
         self.step(state, at, stmt, &mut |_| {});
     }
 
-    fn terminator(&self, state: &mut State, _at: Point, term: &Terminator) {
-        self.leave(state, term, &mut |_| {});
+    fn terminator(&self, state: &mut State, at: Point, term: &Terminator) {
+        self.leave(state, at, term, &mut |_| {});
     }
 
     fn edge(&self, state: &mut State, from: BlockId, _to: BlockId, edge: Edge) -> bool {
