@@ -12,15 +12,15 @@ typedef struct { int quot, rem; } div_t;
 typedef struct { long quot, rem; } ldiv_t;
 typedef struct { long long quot, rem; } lldiv_t;
 
-/* Numbers from text. `end` gets a pointer into `s`. */
+/* Numbers from text. `end` gets a pointer into `s`, whatever the base. */
 [[lee::leaf]] trusted int atoi(const char *s);
 [[lee::leaf]] trusted long atol(const char *s);
 [[lee::leaf]] trusted long long atoll(const char *s);
 [[lee::leaf]] trusted double atof(const char *s);
-[[lee::leaf]] [[lee::end_into(s, end)]] trusted long strtol(const char *s, char **end, int base);
-[[lee::leaf]] [[lee::end_into(s, end)]] trusted unsigned long strtoul(const char *s, char **end, int base);
-[[lee::leaf]] [[lee::end_into(s, end)]] trusted long long strtoll(const char *s, char **end, int base);
-[[lee::leaf]] [[lee::end_into(s, end)]] trusted unsigned long long strtoull(const char *s, char **end, int base);
+[[lee::leaf]] [[lee::end_into(s, end)]] trusted long strtol(const char *s, char **end, int base) __asm__("lee_strtol");
+[[lee::leaf]] [[lee::end_into(s, end)]] trusted unsigned long strtoul(const char *s, char **end, int base) __asm__("lee_strtoul");
+[[lee::leaf]] [[lee::end_into(s, end)]] trusted long long strtoll(const char *s, char **end, int base) __asm__("lee_strtoll");
+[[lee::leaf]] [[lee::end_into(s, end)]] trusted unsigned long long strtoull(const char *s, char **end, int base) __asm__("lee_strtoull");
 [[lee::leaf]] [[lee::end_into(s, end)]] trusted float strtof(const char *s, char **end);
 [[lee::leaf]] [[lee::end_into(s, end)]] trusted double strtod(const char *s, char **end);
 [[lee::leaf]] [[lee::end_into(s, end)]] trusted long double strtold(const char *s, char **end);

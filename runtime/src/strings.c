@@ -1,5 +1,5 @@
 /* The functions of <string.h> that write where only their caller knows how much room there is, that keep a
- * position between calls, or that hand out memory. libc's own serve for the rest. */
+ * position between calls, or that hand out memory; and numbers from text. libc's own serve for the rest. */
 #define _GNU_SOURCE
 
 #include <lee/heap.h>
@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The bytes from `d` to its upper bound. */
@@ -192,3 +193,15 @@ const char *lee_string_within(const char *s, const char *lo, const char *hi, int
     if (memchr(s, 0, room) == NULL) lee_fault_string(NULL);
     return s;
 }
+
+/* strtol and its kin leave `*end` alone if there is no such base: it would still point into the string before. */
+#define NUMBER(type, name)                                                                                              \
+    type lee_##name(const char *s, char **end, int base) {                                                              \
+        if (end != NULL)                                                                                                \
+            *end = (char *)(uintptr_t)s;                                                                                \
+        return name(s, end, base);                                                                                      \
+    }
+NUMBER(long, strtol)
+NUMBER(unsigned long, strtoul)
+NUMBER(long long, strtoll)
+NUMBER(unsigned long long, strtoull)

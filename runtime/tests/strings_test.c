@@ -73,6 +73,15 @@ static void test_tokens(void) {
     }
 }
 
+static void test_numbers(void) {
+    const char *text = "12z";
+    char *end = NULL;
+    CHECK(lee_strtol(text, &end, 10) == 12 && *end == 'z');
+    CHECK(lee_strtol(text, &end, 99) == 0 && end == text && errno == EINVAL);
+    CHECK(lee_strtoul("ff", NULL, 16) == 255 && lee_strtoll("-7", &end, 0) == -7 && *end == 0);
+    CHECK(lee_strtoull(text, &end, -1) == 0 && end == text);
+}
+
 static void test_new_strings(void) {
     char *lo, *hi;
     char *s = lee_strdup("abc", &lo, &hi);
@@ -130,6 +139,7 @@ int main(void) {
     test_copies();
     test_overflows();
     test_tokens();
+    test_numbers();
     test_new_strings();
     test_dates();
     test_addresses();

@@ -237,8 +237,10 @@ impl Machine<'_> {
             "atol" | "atoll" => {
                 int(self.integer_at(a.ptr(0), 10, i128::from(i64::MIN), i128::from(i64::MAX))?.0 as i64)
             }
-            "strtol" | "strtoll" => self.read_integer(a, i128::from(i64::MIN), i128::from(i64::MAX)),
-            "strtoul" | "strtoull" => self.read_integer(a, 0, i128::from(u64::MAX)),
+            "strtol" | "strtoll" | "lee_strtol" | "lee_strtoll" => {
+                self.read_integer(a, i128::from(i64::MIN), i128::from(i64::MAX))
+            }
+            "strtoul" | "strtoull" | "lee_strtoul" | "lee_strtoull" => self.read_integer(a, 0, i128::from(u64::MAX)),
             "atof" => {
                 let text = self.string(a.ptr(0))?;
                 Ok(Some(Val::Float(double_at(&text).0)))

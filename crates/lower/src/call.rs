@@ -90,6 +90,11 @@ impl<'t> Lower<'t, '_> {
             // What makes an array a string must hold when the call is made, not when the argument
             // is evaluated.
             match &*arg.kind {
+                // C sets a temporary, and the variable is set afterwards: its address is not taken.
+                _ if self.set_variable(&func, i, arg).is_some() => {
+                    let null = Operand::Const(Const::Null(arg.ty.ty));
+                    values.push(Arg { op: null.clone(), source: null });
+                }
                 // The variable is lent to the call, not while the other arguments are evaluated: so
                 // that `push(&v, last(&v))` works.
                 _ if lends_variable(arg) && !later.is_empty() => {
@@ -357,17 +362,11 @@ impl<'t> Lower<'t, '_> {
         let value = values.get(out as usize)?;
         let given = self.pointer_of(self.operand_ty(&value.op)).or_else(|| self.pointer_of(arg.ty.ty))?;
         let word = self.pointer_of(param)?.target.ty;
-        // The address of a variable: its type may have been found after the address was written.
-        let variable = match &*arg.kind {
-            ExprKind::AddrOf(place) => match &*place.kind {
-                ExprKind::Local(id) => Some(self.local(*id)),
-                _ => None,
-            },
-            _ => None,
-        };
+        let variable = self.set_variable(func, out as usize, arg);
         let wanted = variable.map_or(given.target.ty, |v| self.local_ty(v));
         let value = values.get_mut(out as usize)?;
-        if !self.needs_bounds(word, wanted) || matches!(value.op, Operand::Const(Const::Null(_))) {
+        let is_null = matches!(value.op, Operand::Const(Const::Null(_))) && variable.is_none();
+        if !self.needs_bounds(word, wanted) || is_null {
             return None;
         }
         let raw = self.temp(word);
@@ -396,6 +395,17 @@ impl<'t> Lower<'t, '_> {
             None => op.place()?.then(Proj::Deref),
         };
         Some(EndInto { out, guard: (!nonnull).then_some(op), wanted, raw })
+    }
+
+    /// The variable whose address is the argument that C sets to a pointer of one word, if the
+    /// variable has bounds. (Its type may have been found after the address was written.)
+    fn set_variable(&mut self, func: &FuncTy, number: usize, arg: &Expr) -> Option<Local> {
+        func.end_into.filter(|(_, out)| *out as usize == number)?;
+        let ExprKind::AddrOf(place) = &*arg.kind else { return None };
+        let ExprKind::Local(id) = *place.kind else { return None };
+        let word = self.pointer_of(func.params.get(number)?.ty)?.target.ty;
+        let variable = self.local(id);
+        self.needs_bounds(word, self.local_ty(variable)).then_some(variable)
     }
 
     /// A pointer that points into the object of `source` as a value of type `to`, with its bounds;

@@ -368,6 +368,15 @@ impl Checker<'_> {
             false => Diagnostic::error(codes::FREE_SHARED, span, message)
                 .help("declare the pointer `unique` where it is kept; or leave `free` out: the collector frees it (`-Wno-free-shared`, or `[[lee::allow(free_shared)]]` at this function, makes it a warning)"),
         };
+        let (shared, declared) = self.why_shared(value);
+        let report = match shared.filter(|&at| declared != Some(at)) {
+            Some(at) => report.label(at, "this value is shared"),
+            None => report,
+        };
+        let report = match declared {
+            Some(at) => report.label(at, "declared here, not `unique`"),
+            None => report,
+        };
         self.report(report);
         allowed
     }

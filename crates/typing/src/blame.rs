@@ -68,7 +68,7 @@ impl Checker<'_> {
         }
     }
 
-    fn declaration_of_place(&self, place: &Expr) -> Option<(Span, u32)> {
+    pub(crate) fn declaration_of_place(&self, place: &Expr) -> Option<(Span, u32)> {
         match &*place.kind {
             ExprKind::Local(id) => {
                 let f = self.f.as_ref()?;

@@ -446,11 +446,19 @@ impl Checker<'_> {
             return Expr { ty: Qty::plain(to), ..e };
         }
         if matches!(&*e.kind, ExprKind::Borrow(BorrowKind::Slot, _)) && !matches!(why, Why::Arg | Why::TrustedArg) {
+            let target = self.program.types.as_pointer(from).map(|p| p.target.ty);
+            let help = match target.filter(|&ty| matches!(self.kind(ty), TyKind::Record(_))) {
+                Some(ty) => format!(
+                    "to read it, keep a view: `const {} *view p = &x;`; to change it, name it itself, or pass `&x` to a function",
+                    self.show(ty)
+                ),
+                None => "borrow what it owns: `borrow b = x;`, or walk with `cursor pp = &x;`".to_string(),
+            };
             self.error_help(
                 codes::OWNERSHIP,
                 span,
                 "the address of something owned is only an argument: it lends the variable for the call",
-                "borrow what it owns: `borrow b = x;`, or walk with `cursor pp = &x;`",
+                help,
             );
             return self.error_node(span);
         }
@@ -709,16 +717,16 @@ impl Checker<'_> {
             || (p.target.quals.is_volatile && !q.target.quals.is_volatile);
         if lost {
             let word = if p.target.quals.is_const && !q.target.quals.is_const { "const" } else { "volatile" };
-            let is_void = matches!(self.kind(p.target.ty), TyKind::Void);
-            let help = if is_void && self.program.types.as_pointer(q.target.ty).is_some() {
-                // Where the word belongs is what C programmers get wrong here.
-                let mut target = q.target;
-                target.quals.is_const |= p.target.quals.is_const;
-                target.quals.is_volatile |= p.target.quals.is_volatile;
-                let wanted = self.types().pointer(Pointer { target, ..*q });
-                format!("write `{}`", self.show(wanted))
+            // Where the word belongs is what C programmers get wrong with pointers to pointers.
+            let mut target = q.target;
+            target.quals.is_const |= p.target.quals.is_const;
+            target.quals.is_volatile |= p.target.quals.is_volatile;
+            let wanted = self.types().pointer(Pointer { target, ..*q });
+            let wanted = self.show(wanted);
+            let help = if matches!(self.kind(p.target.ty), TyKind::Void) {
+                format!("write `{wanted}`")
             } else {
-                "make the destination point to `const`, or copy what is written".to_string()
+                format!("make the destination `{wanted}`; if what is there is written, leave `{word}` out where the pointer is declared, or copy it")
             };
             self.error_help(
                 codes::CONST,
@@ -1097,8 +1105,11 @@ impl Checker<'_> {
                 }
                 let message =
                     format!("`{}` is not null_terminated: it points to exactly one element", self.show(e.ty.ty));
-                let report = Diagnostic::error(codes::TERMINATOR, e.span, message)
-                    .help("declare it `const char *` if it is only read, else `char *null_terminated`");
+                let help = match self.is_from_void(e) {
+                    true => "a `void *` leads to one object, not to a string: pass a `char *null_terminated`, or a struct that holds one",
+                    false => "declare it `const char *` if it is only read, else `char *null_terminated`",
+                };
+                let report = Diagnostic::error(codes::TERMINATOR, e.span, message).help(help);
                 self.report_declared(e, report);
                 true
             }

@@ -430,8 +430,7 @@ impl Checker<'_> {
         let was_used = self.used_state(place);
         let place = self.expr(place);
         self.restore_used(was_used);
-        let expected = if self.is_error(place.ty.ty) { None } else { Some(place.ty.ty) };
-        let value = self.expr_expecting(value, expected);
+        let value = self.expr_expecting(value, Some(place.ty.ty));
         let value = self.rvalue(value);
         if self.guarded_place(&place) || !self.check_whole(&place) {
             return self.error_node(span);

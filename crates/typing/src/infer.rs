@@ -29,6 +29,8 @@ pub struct Inferred {
     pub blame: Option<Span>,
     /// The declaration that this value has its type from, and behind how many pointers.
     pub declared: Option<(Span, u32)>,
+    /// It is a `void *`.
+    pub from_void: bool,
     /// Its bounds are inferred.
     pub bounds: bool,
     /// Its ownership is inferred.
@@ -46,6 +48,9 @@ pub struct Inferred {
     pub needs_view: bool,
     /// A parameter that was assigned.
     pub source: Option<LocalId>,
+    /// A shared value that was assigned, and the declaration that it has its type from: why it is
+    /// not freed.
+    pub shared: Option<(Span, Option<Span>)>,
 }
 
 impl Inferred {
@@ -143,6 +148,7 @@ impl Checker<'_> {
             reach: None,
             blame: None,
             declared: None,
+            from_void: false,
             bounds: inferable,
             own,
             owned: None,
@@ -151,6 +157,7 @@ impl Checker<'_> {
             not_view: false,
             needs_view: false,
             source: None,
+            shared: None,
         });
         let phase = f.phase;
         let bounds = match (phase, state.fixed) {
@@ -191,6 +198,8 @@ impl Checker<'_> {
         let reach = self.reach(value);
         let (bounds, span) = (p.bounds, value.span);
         let declared = self.declaration_of(value);
+        let from_void = matches!(self.kind(p.target.ty), TyKind::Void);
+        let is_call = matches!(&*value.kind, ExprKind::Call(..));
         let Some(f) = &mut self.f else { return };
         let phase = f.phase;
         let Some(state) = self.inferred_mut(local) else { return };
@@ -205,7 +214,9 @@ impl Checker<'_> {
             if state.avail && !bounds.has_bounds() {
                 state.avail = false;
                 state.blame = Some(span);
-                state.declared = declared;
+                // What a function gives as a `void *` is not told by its declaration.
+                state.declared = declared.filter(|_| !(from_void && is_call));
+                state.from_void = from_void;
                 changed = true;
             }
             if state.terminated && !bounds.is_terminated() {
@@ -234,7 +245,7 @@ impl Checker<'_> {
 
     /// What an assigned value says about the ownership of a local.
     fn note_ownership(&mut self, local: LocalId, value: &Expr, own: Own) {
-        let path = matches!(&*value.kind, ExprKind::Move(_));
+        let path = self.is_owned_path(value);
         // What another local got from an owner, this one may own instead of it.
         let through = match own {
             Own::Shared | Own::View => self.root_local(value).filter(|&id| id != local).and_then(|id| {
@@ -250,6 +261,7 @@ impl Checker<'_> {
         // What comes from a local that must be a view can only be one, unless it is given away
         // (`share(p)`).
         let shared = own == Own::Shared && self.is_of_owner(value);
+        let (span, declared) = (value.span, self.declaration_of(value).map(|(at, _)| at));
         let from_view = self.root_local(value).filter(|&id| id != local && !shared).is_some_and(|id| {
             let state = self.inferred_mut(id);
             state.is_some_and(|state| state.needs_view && state.viewed && !state.not_view)
@@ -277,6 +289,9 @@ impl Checker<'_> {
             Own::View => state.viewed = true,
             Own::Shared if from_view => state.viewed = true,
             _ => state.not_view = true,
+        }
+        if own == Own::Shared && through.is_none() {
+            state.shared.get_or_insert((span, declared));
         }
         if let Some(own) = through {
             state.owned.get_or_insert(own);
@@ -320,6 +335,15 @@ impl Checker<'_> {
                 _ => None,
             },
             _ => None,
+        }
+    }
+
+    /// Whether the value is what an owned path holds: each branch of a conditional, if not null.
+    fn is_owned_path(&self, e: &Expr) -> bool {
+        match &*e.kind {
+            ExprKind::Move(_) => true,
+            ExprKind::Cond(_, a, b) => [a, b].iter().all(|e| self.is_null_constant(e) || self.is_owned_path(e)),
+            _ => false,
         }
     }
 
@@ -544,6 +568,37 @@ impl Checker<'_> {
             ExprKind::Field(base, _) | ExprKind::IndexArray(base, _) => self.place_reach(base),
             ExprKind::Deref(p) | ExprKind::IndexPointer(p, _) => self.reach(p),
             _ => Reach::Outside,
+        }
+    }
+
+    /// Why what a place holds is shared, for a message: what was assigned to the local, and the
+    /// declaration.
+    pub(crate) fn why_shared(&self, place: &Expr) -> (Option<Span>, Option<Span>) {
+        if let ExprKind::Local(id) = *place.kind {
+            let f = self.f.as_ref();
+            let state = f.and_then(|f| f.inferred.get(f.local_keys.get(&id)?));
+            if let Some(state) = state.filter(|state| state.own) {
+                let (value, declared) = state.shared.unzip();
+                return (value, declared.flatten());
+            }
+        }
+        (None, self.declaration_of_place(place).map(|(at, _)| at))
+    }
+
+    /// Whether the value comes from a `void *`, by way of a local or not, for a message.
+    pub(crate) fn is_from_void(&self, e: &Expr) -> bool {
+        match &*e.kind {
+            ExprKind::Convert(_, inner) => {
+                let p = self.program.types.as_pointer(inner.ty.ty);
+                p.is_some_and(|p| matches!(self.kind(p.target.ty), TyKind::Void)) || self.is_from_void(inner)
+            }
+            ExprKind::Load(place) => match (&*place.kind, &self.f) {
+                (ExprKind::Local(id), Some(f)) => {
+                    f.local_keys.get(id).and_then(|key| f.inferred.get(key)).is_some_and(|state| state.from_void)
+                }
+                _ => false,
+            },
+            _ => false,
         }
     }
 

@@ -169,9 +169,9 @@ impl Checker<'_> {
                 self.error(codes::NULL, span, format!("`{text}` may hold a nonnull pointer: it needs a value"));
                 (Init::Expr(self.error_node(span)), ty)
             }
-            // Lowering zeroes what a list leaves out; what stands for the parameter later has a
-            // zero.
-            None if matches!(self.kind(ty), TyKind::Param(_)) => (Init::List(vec![]), ty),
+            // Lowering zeroes what a list leaves out: no constant is a key, and what stands for the
+            // parameter later has a zero.
+            None if matches!(self.kind(ty), TyKind::Param(_) | TyKind::Key(..)) => (Init::List(vec![]), ty),
             None => (Init::Expr(self.zero_value(ty, span)), ty),
         }
     }

@@ -42,11 +42,18 @@ impl Checker<'_> {
         let Some(p) = self.program.types.as_pointer(value.ty.ty) else {
             if !self.is_error(value.ty.ty) {
                 let text = self.show(value.ty.ty);
+                let help = match self.kind(value.ty.ty) {
+                    TyKind::Key(..) => "open it, `open arena h = k;`, or lend it to a function".to_string(),
+                    _ if self.program.types.owns(value.ty.ty) => {
+                        format!("look at it through a view: `const {text} *view p = &x;`")
+                    }
+                    _ => "borrow its address: `borrow b = &x;`".to_string(),
+                };
                 self.error_help(
                     codes::OWNERSHIP,
                     value.span,
                     format!("{} cannot be borrowed: a borrow is a pointer into what is lent", with_article(&text)),
-                    "borrow its address: `borrow b = &x;`",
+                    help,
                 );
             }
             self.poison(Some(name));

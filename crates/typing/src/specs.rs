@@ -423,12 +423,11 @@ impl Checker<'_> {
         }
         let counted = matches!(bounds, Bounds::Counted(_));
         if is_void && !foreign && !place.trusted && (bounds.is_fat() || counted) {
-            self.error_help(
-                codes::DECLARATION,
-                quals.span,
-                "a `void *` has no elements, so it cannot be `fat`",
-                "use `unsigned char *fat`",
-            );
+            let (message, help) = match counted {
+                true => ("a `void *` has no elements that could be counted", "use `unsigned char *counted_by(n)`"),
+                false => ("a `void *` has no elements, so it cannot be `fat`", "use `unsigned char *fat`"),
+            };
+            self.error_help(codes::DECLARATION, quals.span, message, help);
         }
         if matches!(self.kind(target.ty), TyKind::Func(_)) && annotated {
             self.error(codes::DECLARATION, quals.span, "a function pointer has no bounds");

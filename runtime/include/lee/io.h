@@ -167,6 +167,10 @@ size_t lee_strlcpy(char *d, const char *s, size_t n);
 size_t lee_strlcat(char *d, const char *s, size_t n);
 char *lee_strdup(const char *s, char **ret_lo, char **ret_hi);
 char *lee_strndup(const char *s, size_t n, char **ret_lo, char **ret_hi);
+long lee_strtol(const char *s, char **end, int base);
+unsigned long lee_strtoul(const char *s, char **end, int base);
+long long lee_strtoll(const char *s, char **end, int base);
+unsigned long long lee_strtoull(const char *s, char **end, int base);
 char *lee_strtok_r(char *s, const char *delimiters, char **save); /* `*save` is read only if `s` is null */
 char *lee_strsep(char **s, const char *delimiters);
 const char *lee_strerror(int number);

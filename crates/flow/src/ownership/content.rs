@@ -75,25 +75,29 @@ impl Ownership<'_> {
         }
     }
 
-    /// The path that a place is a part of *by value*, if that was lent to this function: nothing
-    /// that owns is stored there, swapped, lent as a slot, walked by a cursor or opened, since the
-    /// caller has the same words.
-    pub fn lent_by_value(&self, place: &Place) -> Option<NodeId> {
+    /// Where a place is in what was lent to this function *by value*: nothing that owns is stored
+    /// there, swapped, lent as a slot, walked by a cursor or opened, since the caller has the same
+    /// words.
+    pub fn lent_by_value(&self, place: &Place) -> Option<Place> {
         let place = self.resolver.place(place);
         let local = place.local_part()?;
-        if !self.lent_roots.contains(local.0 as usize) || !self.owns_place(&place) {
-            return None;
-        }
-        self.find(&place).map(|f| f.node)
+        (self.lent_roots.contains(local.0 as usize) && self.owns_place(&place)).then_some(place)
     }
 
     /// Reports that a part of a lent value is changed.
     pub fn keeps_lent_value(&self, place: &Place, span: Span, verb: Verb, report: Report) -> bool {
-        let node = self.lent_by_value(place);
-        if let Some(node) = node {
-            report(Finding::lent_root(span, node, verb));
-        }
-        node.is_none()
+        let Some(place) = self.lent_by_value(place) else { return true };
+        self.changes_lent(place, span, verb, report);
+        false
+    }
+
+    /// Reports that a place of a lent value is changed. A parameter whose address is taken has no
+    /// paths.
+    pub fn changes_lent(&self, place: Place, span: Span, verb: Verb, report: Report) {
+        report(match self.find(&place) {
+            Some(found) => Finding::lent_root(span, found.node, verb),
+            None => Finding::lent_part(span, place, verb),
+        });
     }
 
     /// Whether the place is reached through a view: a `unique` pointer behind a view is a view too,

@@ -42,6 +42,9 @@ impl Ownership<'_> {
             StmtKind::Assign(dest, value) => {
                 let carried = self.carries(s, value);
                 let brought = self.value(s, at, value, span, report);
+                if let Some(place) = value.as_address_of() {
+                    self.lent_address(dest, place, span, report);
+                }
                 self.store(s, at, dest, &brought, span, report);
                 if let (Some(others), Some(found)) = (carried, self.find(dest).filter(|f| f.exact)) {
                     s.carry(found.node, others);

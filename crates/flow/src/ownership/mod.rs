@@ -10,6 +10,7 @@
 //! `Dispose::moved`. Guarantees: outside `unsafe`, no owned value is used after it was given up,
 //! none is given up while it is lent, and none is lost.
 
+mod addresses;
 mod content;
 mod copies;
 mod effects;
@@ -182,6 +183,7 @@ impl<'a> Ownership<'a> {
     fn is_trivial(&self) -> bool {
         let mut stmts = self.body.blocks.iter().flat_map(|b| &b.stmts);
         self.paths.nodes.is_empty()
+            && !self.lends_by_value()
             && self.regions.loans.is_empty()
             && self.sites.len() == 1
             && stmts.all(|s| s.kind.as_swap().is_none())
@@ -219,6 +221,14 @@ impl<'a> Ownership<'a> {
     /// The number of the place where something is given up at this point.
     pub fn site(&self, at: Point) -> u32 {
         self.site_at.get(&at).copied().unwrap_or(0)
+    }
+
+    /// Whether a value that owns something is lent to the function. (If its address is taken, it has
+    /// no paths.)
+    fn lends_by_value(&self) -> bool {
+        let params = self.body.locals.iter().take(self.body.params as usize).enumerate();
+        let mut lent = params.filter(|(n, _)| self.lent_roots.contains(*n));
+        lent.any(|(_, decl)| self.program.types.owns(decl.ty.ty))
     }
 
     fn find_lent(&mut self) {

@@ -85,6 +85,11 @@ pub(crate) enum Kind {
         node: NodeId,
         verb: Verb,
     },
+    /// The same for a place that is in no path.
+    LentPart {
+        place: Place,
+        verb: Verb,
+    },
     Lent {
         node: NodeId,
         by: Lent,
@@ -147,6 +152,9 @@ impl Finding {
     pub fn lent_root(span: Span, node: NodeId, verb: Verb) -> Finding {
         Finding { span, kind: Kind::LentRoot { node, verb } }
     }
+    pub fn lent_part(span: Span, place: Place, verb: Verb) -> Finding {
+        Finding { span, kind: Kind::LentPart { place, verb } }
+    }
     pub fn lent(span: Span, node: NodeId, by: Lent, verb: Verb) -> Finding {
         Finding { span, kind: Kind::Lent { node, by, verb } }
     }
@@ -191,7 +199,7 @@ impl Finding {
             Kind::Used { .. } => 1,
             Kind::NotWhole { .. } => 2,
             Kind::LentRoot { verb: Verb::Moved | Verb::Freed, .. } => 3,
-            Kind::LentRoot { .. } => 4,
+            Kind::LentRoot { .. } | Kind::LentPart { .. } => 4,
             Kind::Leak { lost: Lost::Overwritten, .. } => 5,
             Kind::Leak { .. } => 6,
             Kind::Slot { verb: Verb::Moved, .. } => 7,
@@ -296,6 +304,7 @@ impl Words<'_, '_> {
                 self.ownership.paths.find(&self.ownership.program.types, place).map(|f| f.node)
             }
             Kind::SlotKept(_)
+            | Kind::LentPart { .. }
             | Kind::RegionEnded(_)
             | Kind::SlotLeft(_)
             | Kind::SlotWaits { .. }
@@ -415,7 +424,15 @@ impl Words<'_, '_> {
         match &finding.kind {
             Kind::Used { node, site, some } => self.used(span, *node, *site, *some),
             Kind::NotWhole { node, part, site, verb } => self.not_whole(span, *node, *part, *site, *verb),
-            Kind::LentRoot { node, verb } => self.lent_root(span, *node, *verb),
+            Kind::LentRoot { node, verb } => {
+                let root = self.ownership.paths.nodes[*node].root;
+                self.lent_root(span, &self.name(*node), root, *verb)
+            }
+            Kind::LentPart { place, verb } => {
+                let name = place_name(self.ownership.program, self.ownership.body, place);
+                let root = place.base_local().unwrap_or(Local(0));
+                self.lent_root(span, &name.map_or("the value".to_string(), |n| format!("`{n}`")), root, *verb)
+            }
             Kind::Lent { node, by, verb } => self.lent(span, &self.name(*node), *by, *verb),
             Kind::LentSlot { place, by, verb } => {
                 let name = place_name(self.ownership.program, self.ownership.body, place);
@@ -597,9 +614,7 @@ impl Words<'_, '_> {
         })
     }
 
-    fn lent_root(&self, span: Span, node: NodeId, verb: Verb) -> Diagnostic {
-        let name = self.name(node);
-        let root = self.ownership.paths.nodes[node].root;
+    fn lent_root(&self, span: Span, name: &str, root: Local, verb: Verb) -> Diagnostic {
         let is_param = root.0 < self.ownership.body.params;
         let what = if is_param {
             "is lent to this function (no `consume`)"

@@ -209,6 +209,9 @@ impl<'a> Solver<'a> {
             }
         }
         self.solve();
+        if super::makings::find_unnamed(self) {
+            self.solve();
+        }
         self.carried = Carried::new(self);
     }
 
@@ -329,7 +332,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    fn seed(&mut self, node: usize, origin: OriginId, span: Span) {
+    pub(super) fn seed(&mut self, node: usize, origin: OriginId, span: Span) {
         self.seeds.push((node, origin));
         self.seed_spans.entry((node, origin)).or_insert(span);
     }

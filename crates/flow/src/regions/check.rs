@@ -163,6 +163,7 @@ fn liveness(solver: &mut Solver, cfg: &Cfg, found: &mut Vec<Finding>) {
     let makings = Makings::new(solver);
     let again = |&(n, span): &(u32, Span)| Finding { span, problem: Problem::MadeTwice(n) };
     found.extend(makings.again.iter().map(again));
+    found.extend(makings.unnamed.iter().map(|&span| Finding { span, problem: Problem::Unnamed }));
     let analysis = Liveness::new(program, body, makings.at);
     let results = solve(&analysis, body, cfg);
     results.visit(&analysis, body, &mut |at, live, item| {
@@ -245,7 +246,9 @@ fn is_live(solver: &Solver, live: &Live, origin: OriginId) -> bool {
                 _ => true,
             }
         }
-        _ => true,
+        // What has no name is opened by nobody here.
+        Origin::Unnamed(_) => false,
+        Origin::Heap | Origin::Exchange | Origin::Local(_) | Origin::Loan(_) | Origin::Odd(_) => true,
     }
 }
 

@@ -37,6 +37,8 @@ pub(crate) enum Origin {
     Loan(u32),
     /// A region that only a generic knows.
     Odd(Region),
+    /// A region that a statement makes and nothing names, by number.
+    Unnamed(u32),
 }
 
 /// Which kind of statement lends.
@@ -81,6 +83,8 @@ pub(crate) struct Origins<'a> {
     locals: FxHashMap<Local, OriginId>,
     odd: FxHashMap<Region, OriginId>,
     pub loans: Vec<LoanSite>,
+    /// Regions without a name: the region of the key, and where it is made.
+    pub unnamed: Vec<(usize, Span)>,
     /// The loan that a statement makes.
     pub loan_at: FxHashMap<Point, usize>,
     /// Locals whose storage ends by a statement.
@@ -111,6 +115,7 @@ impl<'a> Origins<'a> {
             locals: FxHashMap::default(),
             odd: FxHashMap::default(),
             loans: vec![],
+            unnamed: vec![],
             loan_at: FxHashMap::default(),
             stored: BitSet::empty(0),
             first_loan: 0,
@@ -319,6 +324,13 @@ impl<'a> Origins<'a> {
         id
     }
 
+    /// The origin of a region that a statement makes and nothing names.
+    pub fn make_unnamed(&mut self, node: usize, span: Span) -> OriginId {
+        self.all.push(Origin::Unnamed(self.unnamed.len() as u32));
+        self.unnamed.push((node, span));
+        self.all.len() - 1
+    }
+
     /// The entry is live as long as all these are.
     pub fn set_bound(&mut self, entry: u32, origins: Vec<OriginId>) {
         self.bounds.insert(entry, origins);
@@ -397,6 +409,7 @@ impl<'a> Origins<'a> {
             // What is lent of a block ends with the loan, which goes along.
             Origin::Exchange => region.decl.kind == RegionKind::Loan,
             Origin::Odd(_) => lexical,
+            Origin::Unnamed(_) => false,
             Origin::Local(local) => lexical && self.encloses(self.scope_of(local), region.scope),
             Origin::Loan(loan) => {
                 let base = self.loans.get(loan as usize).and_then(|l| l.place.base_local());

@@ -31,6 +31,8 @@ pub(crate) enum Problem {
     Packed(OriginId, OriginId),
     /// The key of a region is made again while the first may exist.
     MadeTwice(u32),
+    /// The region of a new key has no name, and is not told from others.
+    Unnamed,
     /// A region is used that is not live.
     NotLive { origin: OriginId, local: Option<Local>, call: bool },
 }
@@ -42,7 +44,7 @@ impl Problem {
             Problem::Kept { exact: false, .. } => 24,
             Problem::Kept { .. } => 25,
             Problem::HiddenOwner | Problem::Packed(..) => 27,
-            Problem::MadeTwice(_) => 28,
+            Problem::MadeTwice(_) | Problem::Unnamed => 28,
             Problem::NotLive { .. } => 29,
         }
     }
@@ -115,6 +117,7 @@ impl Words<'_, '_> {
             Origin::Loan(_) => "the region of a borrow".into(),
             Origin::Odd(Region::Bound(..)) => "the region that each caller chooses".into(),
             Origin::Odd(_) => "the region of a type argument".into(),
+            Origin::Unnamed(_) => "the region of a key without a name".into(),
         }
     }
 
@@ -132,6 +135,7 @@ impl Words<'_, '_> {
                 }
             }
             Origin::Odd(_) => "a pointer into a region of the generic".into(),
+            Origin::Unnamed(_) => "a pointer into the region of a key without a name".into(),
             Origin::Entry(n) => {
                 let name = self.entry(n).and_then(|r| r.decl.name);
                 let kind = self.entry(n).map(|r| r.decl.kind);
@@ -246,6 +250,12 @@ impl Words<'_, '_> {
                 }
                 d.help("declare a key of its own for each arena: `key<@e> other = new_arena();`")
             }
+            Problem::Unnamed => Diagnostic::error(
+                REGION,
+                span,
+                "the region of this key has no name, so it could not be told from that of another arena",
+            )
+            .help("name it by a declaration of the key: `key<@k> k = ...;`; a struct hides the region of its key: `exists @d;`"),
             Problem::NotLive { origin, local, call } => self.not_live(span, *origin, *local, *call),
         }
     }

@@ -44,6 +44,14 @@ pub(super) fn check(solver: &mut Solver, sink: &mut Sink) {
                 sink.push(report(buffer.span, "another argument leads to it, and may write over its zero"));
                 continue;
             }
+            let mut others = args.iter().enumerate().filter(|(other, _)| checked && *other != n);
+            if others.any(|(_, other)| keeps(solver, other, &buffer.origins)) {
+                sink.push(report(
+                    buffer.span,
+                    "it may be kept where another argument leads, and its zero be written over later",
+                ));
+                continue;
+            }
             // The result of `[[lee::into(s)]]` gets the bounds that `s` had before it was a string.
             let into = solver.func_ty(*ty).and_then(|f| f.into) == Some(n as u32);
             let kept = dest.as_ref().filter(|_| !into).map(|dest| Operand::Copy(dest.clone()));
@@ -94,6 +102,17 @@ fn made_from(body: &Body, temp: Local, depth: u32) -> Option<(&Operand, Span)> {
     made_from(body, from.place()?.as_local()?, depth + 1)
 }
 
+/// Whether there is room for a string of the buffer where the operand leads.
+fn keeps(solver: &mut Solver, operand: &Operand, buffer: &[OriginId]) -> bool {
+    let Some(side) = solver.operand_side(operand) else { return false };
+    let types = &solver.program.types;
+    let target = types.as_pointer(side.ty).filter(|p| is_object_pointer(types, p)).map(|p| p.target.ty);
+    let mut regions = vec![];
+    inner(types, target.unwrap_or(side.ty), reads_string, &mut vec![], &mut regions);
+    let refs: Vec<Ref> = regions.into_iter().map(|r| solver.map((r, 0), side.env)).collect();
+    lead_into(solver, &refs, buffer)
+}
+
 /// Whether a pointer that counts, in the operand or reached through it, may lead into the buffer.
 fn reaches(solver: &mut Solver, operand: &Operand, buffer: &[OriginId], counts: Counts) -> bool {
     let Some(side) = solver.operand_side(operand) else { return false };
@@ -106,7 +125,12 @@ fn reaches(solver: &mut Solver, operand: &Operand, buffer: &[OriginId], counts: 
     }
     let mut refs: Vec<Ref> = regions.into_iter().map(|r| solver.map((r, 0), side.env)).collect();
     refs.extend(outer.filter(counts).map(|_| side.outer));
-    refs.into_iter().flat_map(|r| origins_of(solver, r)).any(|origin| match solver.origins.get(origin) {
+    lead_into(solver, &refs, buffer)
+}
+
+/// Whether one of the regions may be the buffer's.
+fn lead_into(solver: &Solver, regions: &[Ref], buffer: &[OriginId]) -> bool {
+    regions.iter().flat_map(|&r| origins_of(solver, r)).any(|origin| match solver.origins.get(origin) {
         // A region that was named may have been given a longer one.
         Origin::Entry(_) => buffer.iter().any(|&local| solver.origins.outlives(local, origin)),
         _ => buffer.contains(&origin),
