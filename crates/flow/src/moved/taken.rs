@@ -1,17 +1,17 @@
 //! What is taken out of a slot: `n = s->top; s->top = n->next; free(n);`.
 //!
 //! A slot lies where others can reach it, so nothing is moved out of it: what it held would be there
-//! twice. But if on every way the next thing that happens to the slot is that it is stored to, no
-//! one can tell whether the old pointer is still in it. Then the move is an exchange with null, and
-//! what the program reads from the slot meanwhile is what the local holds. On a way on which that is
-//! null the slot holds what it held, and need not be stored to.
+//! twice. But if the next thing that happens to the slot, whatever branches are taken, is that it is
+//! stored to, no one can tell whether the old pointer is still in it. Then the move is an exchange
+//! with null, and what the program reads from the slot meanwhile is what the local holds. Where that
+//! is null the slot holds what it held, and need not be stored to.
 //!
 //! "No one can tell" is decided by types: what may look at the slot is an access to something that
 //! owns, or through an owned pointer that lies in memory, unless it is another field of the same
 //! object; and other code: calls, `unsafe`. A wrong answer here would let the program see null
 //! where C has a pointer, and no more: the exchange is as safe as one that the program writes.
 
-use mir::effects::{flags, Code, Kind, Loan};
+use mir::effects::{accesses, flags, Code, Kind, Loan};
 use mir::ir::*;
 use mir::ty::{owns, place_ty, prefix_ty};
 use rustc_hash::FxHashSet;
@@ -190,13 +190,18 @@ impl Moved<'_> {
     fn tests(&self, block: BlockId, operand: &Operand) -> Option<(Place, bool)> {
         let stmts = &self.body.blocks.get(block.0 as usize)?.stmts;
         let (mut place, mut not_null) = (operand.place()?.clone(), true);
-        for _ in 0..=stmts.len() {
+        let mut tested_at = stmts.len();
+        loop {
             let ty = place_ty(self.program, self.body, &place).ok()?.ty;
             if self.program.types.as_pointer(ty).is_some() {
-                return Some((place, not_null));
+                // What the place holds at the branch must be what was tested.
+                let changed = stmts.iter().skip(tested_at).any(|stmt| changes_path(stmt, &place));
+                return (!changed).then_some((place, not_null));
             }
             let local = place.as_local()?;
-            let value = stmts.iter().rev().find_map(|stmt| stmt.kind.assigned_to(local))?;
+            let mut before = stmts.iter().enumerate().take(tested_at).rev();
+            let (at, value) = before.find_map(|(n, stmt)| Some((n, stmt.kind.assigned_to(local)?)))?;
+            tested_at = at;
             let (tested, same) = match (value.tested(), value.as_binary()) {
                 (Some(tested), _) => tested,
                 (None, Some((op @ (BinOp::Eq | BinOp::Ne), a, b, _))) => match (is_null(a), is_null(b)) {
@@ -209,12 +214,20 @@ impl Moved<'_> {
             place = tested.place()?.clone();
             not_null = not_null == same;
         }
-        None
     }
 }
 
+/// Whether the path may hold another pointer after the statement.
+fn changes_path(stmt: &Stmt, path: &Place) -> bool {
+    let mut changed = stmt.is_unsafe;
+    accesses(&stmt.kind, &mut |place, kind, _| {
+        changed |= changes(kind) && place.base == path.base && path.proj.starts_with(&place.proj);
+    });
+    changed
+}
+
 /// Whether what is in the place may be another, or elsewhere, after the access.
-fn changes(kind: Kind) -> bool {
+pub(super) fn changes(kind: Kind) -> bool {
     match kind {
         Kind::Read | Kind::Copy | Kind::Lend(_) | Kind::Mention | Kind::Step => false,
         Kind::Move
