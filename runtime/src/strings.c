@@ -194,7 +194,8 @@ const char *lee_string_within(const char *s, const char *lo, const char *hi, int
     return s;
 }
 
-/* strtol and its kin leave `*end` alone if there is no such base: it would still point into the string before. */
+/* strtol and its kin leave `*end` alone if there is no such base: it would still point into the
+ * string before. */
 #define NUMBER(type, name)                                                                                              \
     type lee_##name(const char *s, char **end, int base) {                                                              \
         if (end != NULL)                                                                                                \

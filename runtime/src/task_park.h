@@ -9,7 +9,7 @@
 #include "task_switch.h"
 #include "worker.h"
 
-/* What comes behind every switch, in the task that goes on. */
+/* What comes after every switch, in the task that goes on. */
 void lee_task_bury(void);
 
 static inline __attribute__((always_inline)) void lee_task_back(void) {

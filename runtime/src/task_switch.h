@@ -1,8 +1,8 @@
 /* task_switch.h: from one stack to another.
  *
- * Promises: what is said below. Nothing returns behind a switch that was not called on the same
+ * Promises: what is said below. Nothing returns after a switch that was not called on the same
  * stack: processors guess where `ret` goes by the calls that they saw, and one that is not paired
- * makes the guesses behind it wrong, at ten nanoseconds each. So whoever waits does it in few
+ * makes the guesses after it wrong, at ten nanoseconds each. So whoever waits does it in few
  * frames, and what is to be done before stacks change is called, and has returned, before they do.
  * The compiler saves what it needs. Floating-point modes are those of the thread: programs cannot
  * change them. */
@@ -25,7 +25,7 @@ enum { LEE_YIELD_BACK_BYTES = 16 };
 #endif
 
 /* Goes on at the stack pointer that `choose` gives; it is given the one at which the caller can be
- * gone on with in the same way, and what stands behind it. It runs on the stack that is left. */
+ * gone on with in the same way, and what stands after it. It runs on the stack that is left. */
 #if defined(__x86_64__)
 
 static inline __attribute__((always_inline)) void lee_switch(uintptr_t (*choose)(uintptr_t sp, void *a, uintptr_t b), void *a, uintptr_t b) {

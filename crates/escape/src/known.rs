@@ -65,8 +65,9 @@ pub enum Use {
 }
 
 /// The name that the source has: `<stdio.h>` and others give some functions another symbol, for
-/// large files and for standards.
+/// large files and for standards, and macros name builtins.
 fn unredirected(name: &str) -> &str {
+    let name = name.strip_prefix("__builtin_").unwrap_or(name);
     let name = name.strip_prefix("__isoc99_").or_else(|| name.strip_prefix("__isoc23_")).unwrap_or(name);
     match name.strip_suffix("64") {
         Some(
@@ -79,7 +80,7 @@ fn unredirected(name: &str) -> &str {
 
 /// What a function does with argument `n`, if that is a string.
 pub fn string(name: &str, n: usize) -> Option<Use> {
-    let name = unredirected(name.strip_prefix("__builtin_").unwrap_or(name));
+    let name = unredirected(name);
     let format = match name {
         "printf" => Some(0),
         "fprintf" | "dprintf" | "sprintf" | "syslog" => Some(1),
@@ -107,7 +108,7 @@ pub fn string(name: &str, n: usize) -> Option<Use> {
 /// Whether a function with a bound for argument `n` only reads it.
 pub fn only_reads(name: &str, n: usize) -> bool {
     matches!(
-        (unredirected(name.strip_prefix("__builtin_").unwrap_or(name)), n),
+        (unredirected(name), n),
         ("memcpy" | "memmove" | "mempcpy" | "strncpy" | "write" | "pwrite" | "send" | "sendto", 1)
             | ("memcmp" | "strncmp" | "strncasecmp", 0 | 1)
             | ("memchr" | "memrchr" | "strnlen" | "fwrite", 0)

@@ -67,7 +67,7 @@ macro_rules! checks {
                 format!("{word}({})", fields.join(", "))
             }
 
-            /// Reads what comes after its word; `None` if that is no check's.
+            /// Reads what comes after its word; `None` if the word does not name a check.
             pub(crate) fn read(word: &str, parser: &mut Parser) -> Res<Option<Check>> {
                 let mut fields = 0;
                 let check = match word {

@@ -9,7 +9,7 @@ pub struct Amount<V> {
     more: i64,
 }
 
-/// Counts with larger constants are nobody's intention.
+/// Anyone who writes a larger constant does not mean a count.
 const LARGEST: u64 = 1 << 31;
 
 impl<V: Copy + Ord> Amount<V> {
@@ -37,7 +37,7 @@ impl<V: Copy + Ord> Amount<V> {
         (self.vars().count(), self.more.unsigned_abs(), self.factor, self.vars)
     }
 
-    /// The same, if not less: nobody writes `n - 1` where `n` says as much.
+    /// The same, if not less: anyone who means `n` does not write `n - 1`.
     pub fn rounded(self) -> Amount<V> {
         Amount { more: self.more.max(0), ..self }
     }

@@ -632,7 +632,7 @@ impl Walk<'_, '_> {
         let Some((slot, _)) = self.parameter(base).filter(|_| same) else { return };
         let limits = self.facts.limits(&self.tree.types, index);
         let fits: Vec<_> = limits.into_iter().filter_map(|limit| self.candidate(limit)).collect();
-        // The last of `n` elements; of none there is no last one.
+        // The last of `n` elements, if there are any.
         if let (ExprKind::Binary(BinOp::Sub, n, less), true) =
             (&*crate::facts::number(&self.tree.types, index).kind, fits.is_empty())
         {

@@ -52,7 +52,7 @@ void lee_task_yield(void);
     "v29", "v30", "v31", "cc", "memory"
 #endif
 
-/* The same, for emitted code. Jumps there and back: a task goes on behind a call that another one
+/* The same, for emitted code. Jumps there and back: a task goes on after a call that another one
  * made, so the processor's guess of where that returns would be wrong. */
 static inline __attribute__((always_inline)) void lee_yield(void) {
 #if defined(__x86_64__)

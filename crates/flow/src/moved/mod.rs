@@ -2,11 +2,12 @@
 //! second `head` on the right stands for `t`.
 //!
 //! After `t = p`, where the owned pointer `p` is a path and `t` a local, both hold the same words,
-//! until one of the two changes. If `p` gets a new value next, on every way (`stored.rs`), up to there what looks at `p`, or goes through it, is changed to
-//! do so with `t`, which owns the object now. What a slot holds is taken likewise, if the slot is
-//! stored to before anything can look at it (`taken.rs`). All that comes after this pass (null
-//! facts, ownership, the second verifier, the oracle, emission) sees only that, and needs no rule of
-//! its own: this pass makes no program valid that does not say so with `t` itself, and `:=:`.
+//! until one of the two changes. If `p` is certain to get a new value next, whatever branches are
+//! taken (`stored.rs`), what looks at `p` up to there, or goes through it, is changed to do so with
+//! `t`, which owns the object now. What a slot holds is taken likewise, if the slot is stored to
+//! before anything can look at it (`taken.rs`). All that comes after this pass (null facts,
+//! ownership, the second verifier, the oracle, emission) sees only that, and needs no rule of its
+//! own: this pass makes no program valid that does not say so with `t` itself, and `:=:`.
 //!
 //! Lattice: the set of pairs of a path and the local that it was moved to. Join: intersection. And
 //! the set of slots that are taken and not stored to yet. Join: union.
@@ -27,7 +28,7 @@ use rustc_hash::FxHashSet;
 use crate::framework::{count_work, solve, Analysis, Direction, Edge, Item, Point};
 use crate::ownership::paths::{cursors, is_kept};
 use stored::Stored;
-use taken::Take;
+use taken::{changes, Take};
 
 /// Paths and the locals that they were moved to, in order.
 type Pairs = Vec<(Place, Local)>;
@@ -269,16 +270,8 @@ fn ends(pairs: &mut Pairs, place: &Place, kind: Kind) {
     pairs.retain(|(from, to)| {
         let leads = place.base == from.base && from.proj.starts_with(&place.proj);
         match kind {
-            Kind::Read | Kind::Copy | Kind::Mention | Kind::Step => true,
             Kind::Lend(_) => !leads || place.proj.len() == from.proj.len(),
-            Kind::Move
-            | Kind::Write
-            | Kind::Exchange
-            | Kind::Address(_)
-            | Kind::Drop
-            | Kind::Free
-            | Kind::Begin
-            | Kind::End => !leads && place.as_local() != Some(*to),
+            kind => !changes(kind) || (!leads && place.as_local() != Some(*to)),
         }
     });
 }
@@ -287,7 +280,7 @@ fn ends(pairs: &mut Pairs, place: &Place, kind: Kind) {
 /// itself only if it is looked at.
 fn resolve(pairs: &Pairs, place: &Place, looked_at: bool) -> Place {
     let mut place = place.clone();
-    // Each pair is used once: a local that is moved on is no path that was moved to it.
+    // Each pair is used once: a local that is moved on is not a path that was moved to it.
     for _ in 0..pairs.len() {
         let leads = |(from, _): &&(Place, Local)| {
             place.base == from.base

@@ -1,4 +1,5 @@
-//! Where a path gets a new value next, on every way: only up to there is it read by its old name.
+//! Where a path is certain to get a new value next, whatever branches are taken: only up to there is
+//! it read by its old name.
 //! A path that is moved for good is not read any more, as the rules say.
 
 use mir::bits::BitSet;
@@ -9,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::framework::{solve, Analysis, Direction, Item, Point};
 
-/// By point: the paths that are assigned there or later, on every way.
+/// By point: the paths that are assigned there or later, whatever branches are taken.
 #[derive(Debug, Default)]
 pub(super) struct Stored {
     paths: Vec<Place>,
@@ -32,7 +33,7 @@ impl Stored {
         stored
     }
 
-    /// Whether the path is assigned at the point or later, on every way.
+    /// Whether the path is assigned at the point or later, whatever branches are taken.
     pub fn contains(&self, at: Point, path: &Place) -> bool {
         let number = self.paths.iter().position(|p| p == path);
         number.zip(self.at.get(&at)).is_some_and(|(n, set)| set.contains(n))

@@ -302,7 +302,7 @@ impl Live {
             }
             return;
         }
-        // A tag is no value, and the end of a region brings none.
+        // A tag is not a value, and the end of a region brings none.
         if stmt.kind.as_set_tag().is_some() || stmt.kind.opens().is_some_and(|(_, begins)| !begins) {
             return;
         }

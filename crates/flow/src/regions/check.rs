@@ -246,7 +246,7 @@ fn is_live(solver: &Solver, live: &Live, origin: OriginId) -> bool {
                 _ => true,
             }
         }
-        // What has no name is opened by nobody here.
+        // A region without a name cannot be opened here.
         Origin::Unnamed(_) => false,
         Origin::Heap | Origin::Exchange | Origin::Local(_) | Origin::Loan(_) | Origin::Odd(_) => true,
     }

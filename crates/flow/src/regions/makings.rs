@@ -8,8 +8,8 @@
 //! before the key's scope is left is checked by `live.rs`.
 //!
 //! A key may be handed on before anything names its region: `take(new_arena())`. Such a region is
-//! an origin of its own (`Origin::Unnamed`). It is never live here, is no other region's, and is
-//! in temporaries only: what a variable holds could be used when the statement runs again.
+//! an origin of its own (`Origin::Unnamed`). It is never live here, belongs to no other region, and
+//! is in temporaries only: what a variable holds could be used when the statement runs again.
 
 use mir::ir::*;
 use rustc_hash::FxHashMap;
@@ -122,7 +122,7 @@ fn with_another_name(solver: &mut Solver) -> Vec<Span> {
             Ref::Fixed(origin) => Some(origin),
             Ref::Node(_) | Ref::Free => None,
         });
-        // What a result hides is no region of this body.
+        // A region that a result hides does not belong to this body.
         let is_odd = |o: OriginId| matches!(solver.origins.get(o), Origin::Odd(_));
         if named.into_iter().any(|o| !is_odd(o) && !has_keys(solver, o)) {
             found.push(stmt.span);

@@ -1,4 +1,4 @@
-//! `T: nonnull`: type arguments whose zero is no value, owned ones too; and structs that hide a
+//! `T: nonnull`: type arguments whose zero is not a value, owned ones too; and structs that hide a
 //! region with a bound (`exists @e outlived by @x`): a function with what only it may get.
 
 use crate::body::Body;
