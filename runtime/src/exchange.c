@@ -86,7 +86,7 @@ static void send(struct lee_exchange_block *block) {
  * stays as it is. */
 static void leave(struct lee_exchange_block *block) {
     struct lee_process *process = lee_process;
-    bool pays = process->group != NULL && lee_group_send != NULL;
+    bool pays = lee_process_group(process) != NULL && lee_group_send != NULL;
     take_off_ring(block);
     block->links.next = &block->links;
     block->links.previous =
@@ -96,7 +96,7 @@ static void leave(struct lee_exchange_block *block) {
 static void arrive(struct lee_exchange_block *block) {
     struct lee_process *process = lee_process_self();
     struct lee_group *payer = (struct lee_group *)(void *)block->links.previous;
-    if ((payer != NULL || process->group != NULL) && lee_group_receive != NULL)
+    if ((payer != NULL || lee_process_group(process) != NULL) && lee_group_receive != NULL)
         lee_group_receive(process, payer, charge_of(block->size + sizeof *block));
     put_on_ring(block, process);
 }

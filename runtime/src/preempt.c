@@ -11,6 +11,7 @@
  * There processes switch where they wait, as tasks do. */
 #define _GNU_SOURCE
 #include "preempt.h"
+#include "top.h"
 
 #if defined(__x86_64__) && !defined(LEE_NO_GC)
 
@@ -27,7 +28,6 @@
 #include "heap_limit.h"
 #include "poison.h"
 #include "task.h"
-#include "top.h"
 
 enum {
     SLICE = 4000, /* microseconds */

@@ -168,6 +168,16 @@ static inline void lee_process_count(struct lee_process *process, int kind, ptrd
 #endif
 }
 
+/* Where it is charged, if it was spawned. */
+static inline struct lee_group *lee_process_group(const struct lee_process *process) {
+#ifdef LEE_NO_GC
+    (void)process;
+    return NULL;
+#else
+    return process->group;
+#endif
+}
+
 /* Whether it has to ask for memory that is not its heap's. */
 static inline bool lee_process_is_watched(const struct lee_process *process) {
 #ifdef LEE_NO_GC

@@ -9,6 +9,8 @@
 #include "task_switch.h"
 #include "worker.h"
 
+#ifndef LEE_NO_GC /* else there are no tasks */
+
 /* What comes after every switch, in the task that goes on. */
 void lee_task_bury(void);
 
@@ -32,5 +34,7 @@ static inline __attribute__((always_inline)) void lee_task_park(void *outside, v
     self->outside = NULL;
     self->leave = NULL;
 }
+
+#endif
 
 #endif

@@ -220,6 +220,10 @@ fn without_a_collector_nothing_heap_is_shared() {
     let owned = "#include <stdlib.h>\n#include <stdio.h>\nstatic char large[100000];\n\
         int main(void) { large[9]++; int *unique p = new int{ 5 }; arena r; int *@r q = new(r) int{ 1 }; printf(\"%d\\n\", *p + *q); free(p); return 0; }\n";
     write(&folder, "owned.lee", owned);
+    for compiler in tools::compilers("without_a_collector_nothing_heap_is_shared") {
+        lee_in(&folder, &["build", "--no-gc", "--cc", &compiler, "owned.lee", "-o", "owned"]).expect(0);
+        assert_eq!(run(&mut Command::new(folder.join("owned"))).expect(0).out, "6\n");
+    }
     lee_in(&folder, &["build", "--no-gc", "owned.lee", "-o", "owned"]).expect(0);
     assert_eq!(run(&mut Command::new(folder.join("owned"))).expect(0).out, "6\n");
     let names = Command::new("nm").arg(folder.join("owned")).output().expect("nm runs");
