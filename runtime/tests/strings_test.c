@@ -77,7 +77,8 @@ static void test_numbers(void) {
     const char *text = "12z";
     char *end = NULL;
     CHECK(lee_strtol(text, &end, 10) == 12 && *end == 'z');
-    CHECK(lee_strtol(text, &end, 99) == 0 && end == text);
+    errno = 0;
+    CHECK(lee_strtol(text, &end, 99) == 0 && end == text && errno == EINVAL);
     CHECK(lee_strtoul("ff", NULL, 16) == 255 && lee_strtoll("-7", &end, 0) == -7 && *end == 0);
     CHECK(lee_strtoull(text, &end, -1) == 0 && end == text);
 }
