@@ -2,8 +2,8 @@
 
 use crate::report::Report;
 use crate::stack::{self, Placed, Recursion};
-use crate::steady::Guarded;
 use crate::{counted, emptied, near, removal, repeated, thin, versions};
+use flow::ranges::guarded::Guarded;
 use flow::ranges::Summaries;
 use mir::bits::BitSet;
 use mir::ir::{Body, Program};
@@ -67,7 +67,7 @@ pub fn run(program: &mut Program, options: Options) -> Report {
     let mut work: Vec<&mut Body> =
         bodies.iter_mut().chain(&mut instances).filter(|body| emitted(program, body)).collect();
     let mut summaries = Summaries::default();
-    let mut guarded = if options.versions { Guarded::of(&program.types) } else { Guarded::default() };
+    summaries.guarded = Guarded::of(&program.types);
     for n in callees_first(&work) {
         let Some(body) = work.get_mut(n) else { continue };
         let thin = thin::warnings(program, body);
@@ -80,12 +80,12 @@ pub fn run(program: &mut Program, options: Options) -> Report {
                 report.warnings.push(warning);
             }
         }
+        summaries.guarded.note(program, body);
         report.removed += repeated::run(program, body, &mut report.remaining, first);
         if options.versions {
             near::run(program, body);
-            guarded.note(program, body);
             let own = report.remaining.get_mut(first..).unwrap_or(&mut []);
-            report.versions += versions::run(program, body, &guarded, own);
+            report.versions += versions::run(program, body, &summaries.guarded, own);
         }
     }
     // Callees came first, readers begin at the top.

@@ -62,3 +62,8 @@ fn versions_of_loops() {
 fn objects_on_the_stack() {
     run_file(include_str!("mir/stack.mir"), transform::Options { checks: false, stack: 48, ..CHECKS }, 24);
 }
+
+#[test]
+fn fields_that_stores_leave_alone() {
+    run_file(include_str!("mir/guarded.mir"), CHECKS, 16);
+}

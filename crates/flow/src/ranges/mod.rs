@@ -11,12 +11,14 @@
 //!
 //! Tracked (`terms`) are integers of at most 64 bits and pointers in locals, fields of locals, and
 //! memory by the path that leads there. A store or call forgets the memory that it may change:
-//! everything but other fields of the same object.
+//! everything but other fields of the same object, and fields that no such store reaches
+//! (`guarded`).
 //!
 //! Needs: verified MIR of safe bodies, better if written by `transform::counted`. Changes nothing.
 //! Guarantees: whenever control reaches a point, the facts hold.
 
 mod assume;
+pub mod guarded;
 pub mod interval;
 pub mod state;
 mod summaries;
@@ -72,7 +74,7 @@ impl<'a> Ranges<'a> {
         if returns_twice(program, body) {
             return None;
         }
-        let terms = Terms::new(program, body);
+        let terms = Terms::new(program, body, &summaries.guarded);
         if terms.is_huge(body) {
             return None;
         }

@@ -1,5 +1,6 @@
 //! What functions of this unit return, as far as their own bodies say it.
 
+use super::guarded::Guarded;
 use super::interval::Range;
 use super::terms::int_range;
 use super::Ranges;
@@ -22,9 +23,11 @@ pub struct Compared {
     pub below: Option<i128>,
 }
 
-/// Ranges of results, by function.
+/// Ranges of results and changes of memory, by function.
 #[derive(Debug, Default)]
 pub struct Summaries {
+    /// What stores and calls leave alone; nothing, unless `Guarded::of` has looked.
+    pub guarded: Guarded,
     results: FxHashMap<FuncRef, Range>,
     compared: FxHashMap<FuncRef, Vec<Compared>>,
     /// Functions of which no call is known to return.

@@ -1,5 +1,6 @@
 //! The places and expressions of a body that the analysis follows, numbered.
 
+use super::guarded::{self, Field, Guarded};
 use super::interval::Range;
 use super::state::{ExprId, Term};
 use mir::effects::{stmt_places, term_places};
@@ -56,6 +57,15 @@ impl Key {
     }
 }
 
+/// A write to a place.
+pub struct Write<'a> {
+    place: &'a Place,
+    /// Nothing but what it names is changed: it lies in a local that has no address.
+    direct: bool,
+    /// The field that it may be, if it changes no guarded field but that one.
+    harmless: Option<Option<Field>>,
+}
+
 /// The terms and expressions of a body.
 pub struct Terms {
     /// By term; `ZERO`'s is not a place.
@@ -69,6 +79,9 @@ pub struct Terms {
     ids: FxHashMap<Place, Term>,
     /// By term: its base, if that is a local.
     pub base: Vec<Option<Local>>,
+    /// By term: the field that it is, if that is a guarded one whose path no store to memory
+    /// changes.
+    guarded: Vec<Option<Field>>,
     /// By number.
     pub keys: Vec<Key>,
     key_ids: FxHashMap<Key, ExprId>,
@@ -78,7 +91,7 @@ pub struct Terms {
 
 impl Terms {
     /// Numbers what the body names.
-    pub fn new(program: &Program, body: &Body) -> Terms {
+    pub fn new(program: &Program, body: &Body, guarded: &Guarded) -> Terms {
         let mut terms = Terms {
             places: vec![None],
             types: vec![Range::single(0)],
@@ -86,6 +99,7 @@ impl Terms {
             short: vec![false],
             ids: FxHashMap::default(),
             base: vec![None],
+            guarded: vec![None],
             keys: vec![],
             key_ids: FxHashMap::default(),
             thresholds: vec![],
@@ -109,6 +123,7 @@ impl Terms {
         for n in 0..body.params {
             terms.track(program, body, &Place::local(Local(n)));
         }
+        terms.guarded = (0..terms.places.len()).map(|n| terms.guarded_field(program, body, guarded, n)).collect();
         for block in &body.blocks {
             for stmt in &block.stmts {
                 if let Some((_, value)) = stmt.kind.as_assign() {
@@ -235,17 +250,45 @@ impl Terms {
         self.keys.get(expr as usize).copied()
     }
 
-    /// Whether the term may change when the place is written. Two parts of one object are disjoint
-    /// where their paths part at fields of a struct.
-    pub fn touched(&self, program: &Program, body: &Body, term: Term, written: &Place) -> bool {
+    fn guarded_field(&self, program: &Program, body: &Body, guarded: &Guarded, term: usize) -> Option<Field> {
+        let place = self.places.get(term)?.as_ref().filter(|_| self.memory.get(term) == Some(&true))?;
+        let derefs = place.proj.iter().filter(|step| **step == Proj::Deref).count();
+        let steady = derefs == 0 || derefs == 1 && is_direct(body, place.base_local()?);
+        guarded.guarded_field(program, body, place).filter(|_| steady)
+    }
+
+    /// What a write to the place may change. `known`: the write is a store of a value as it is, in
+    /// safe code.
+    pub fn write<'p>(
+        &self,
+        program: &Program,
+        body: &Body,
+        guarded: &Guarded,
+        place: &'p Place,
+        known: bool,
+    ) -> Write<'p> {
+        let direct = place.local_part().is_some_and(|l| is_direct(body, l));
+        let asks = known && !direct && self.guarded.iter().any(Option::is_some);
+        let ty = asks.then(|| mir::ty::place_ty(program, body, place).ok()).flatten();
+        let harmless = ty.is_some_and(|ty| guarded.is_harmless(&program.types, ty.ty));
+        Write { place, direct, harmless: harmless.then(|| guarded::field_of(program, body, place)) }
+    }
+
+    /// Whether the term may change by the write. Two parts of one object are disjoint where their
+    /// paths part at fields of a struct.
+    pub fn touched(&self, program: &Program, body: &Body, term: Term, write: &Write) -> bool {
         let Some(Some(place)) = self.places.get(term as usize) else { return false };
-        let memory = self.memory.get(term as usize) == Some(&true);
-        if place.base == written.base {
-            // Under the same pointers the places are apart, or one holds the other.
-            return !apart(program, body, place, written);
+        if let (Some(field), Some(written)) = (self.guarded.get(term as usize).copied().flatten(), write.harmless) {
+            if !guarded::may_be_same(&program.types, Some(field), written) {
+                return false;
+            }
         }
-        let direct = written.local_part().and_then(|l| body.locals.get(l.0 as usize)).is_some_and(|d| !d.address_taken);
-        memory && !direct
+        let memory = self.memory.get(term as usize) == Some(&true);
+        if place.base == write.place.base {
+            // Under the same pointers the places are apart, or one holds the other.
+            return !apart(program, body, place, write.place);
+        }
+        memory && !write.direct
     }
 
     /// Whether a whole table of terms would be too much for the body.
@@ -257,6 +300,11 @@ impl Terms {
     pub fn type_of(&self, term: Term) -> Range {
         self.types.get(term as usize).copied().unwrap_or(Range::single(0))
     }
+}
+
+/// Whether stores through pointers leave the local alone.
+fn is_direct(body: &Body, local: Local) -> bool {
+    body.locals.get(local.0 as usize).is_some_and(|d| !d.address_taken)
 }
 
 /// Whether two places with one base are parts of one object that do not overlap, whichever of them

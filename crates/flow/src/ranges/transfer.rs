@@ -1,11 +1,13 @@
 //! What statements do to the facts.
 
+use super::guarded;
 use super::interval::Range;
 use super::state::{ExprId, State, Term, ZERO};
-use super::terms::{int_range, Key, Val};
+use super::terms::{int_range, Key, Val, Write};
 use super::{Compared, Problem};
 use mir::effects::{accesses, flags, stmt_places, Access, Kind};
 use mir::ir::*;
+use typing::tree::FuncRef;
 use typing::types::*;
 
 /// A new value: its range, and how it compares with old values.
@@ -80,7 +82,8 @@ impl Problem<'_> {
         match kind.action() {
             Action::Assign => {
                 let Some((place, value)) = kind.as_assign() else { return };
-                self.assign(state, place, value);
+                let known = !stmt.is_unsafe && guarded::is_quiet(value);
+                self.assign(state, place, value, known);
                 // A negative count has no room, which is a fault.
                 if let Some(Allocation { count, fallible: false, .. }) = value.as_alloc() {
                     let own = count.place().is_some_and(|c| c.base == place.base);
@@ -93,10 +96,14 @@ impl Problem<'_> {
             Action::Call => {
                 let Some(Call { dest, callee, args, .. }) = kind.as_call() else { return };
                 let compared = dest.as_ref().map_or(vec![], |dest| self.compared(state, dest, callee, args));
-                self.forget_memory(state);
+                let taken = |arg: &Operand| matches!(arg, Operand::Move(from) if from.as_local().is_none());
+                let quiet = |f: &FuncRef| self.summaries.guarded.is_quiet(f) && !args.iter().any(taken);
+                if stmt.is_unsafe || !matches!(callee, Callee::Direct(f) if quiet(f)) {
+                    self.forget_memory(state);
+                }
                 state.stopped |= matches!(callee, Callee::Direct(f) if self.summaries.never_returns(f));
                 if let Some(dest) = dest {
-                    self.write(state, dest);
+                    self.store(state, dest, !stmt.is_unsafe);
                     self.result(state, dest, callee, &compared);
                 }
             }
@@ -155,7 +162,7 @@ impl Problem<'_> {
             let arg = self.terms.val(&self.program.types, args.get(c.param as usize)?)?;
             let lasts = |t: Term| {
                 let memory = self.terms.memory.get(t as usize) != Some(&false);
-                !memory && !self.terms.touched(self.program, self.body, t, dest)
+                !memory && !self.terms.touched(self.program, self.body, t, &self.writing(dest, true))
             };
             let range = self.precise(state, arg);
             Some(match arg {
@@ -196,15 +203,26 @@ impl Problem<'_> {
         self.forget(state, &gone);
     }
 
+    /// A write to the place. `known`: it stores a value as it is, in safe code.
+    fn writing<'p>(&self, place: &'p Place, known: bool) -> Write<'p> {
+        self.terms.write(self.program, self.body, &self.summaries.guarded, place, known)
+    }
+
     /// Forgets what a write to the place may change.
     fn write(&self, state: &mut State, place: &Place) {
+        self.store(state, place, false);
+    }
+
+    /// The same; `known` as in `writing`.
+    fn store(&self, state: &mut State, place: &Place, known: bool) {
         let whole = place.as_local();
         let hidden = whole.and_then(|l| self.body.locals.get(l.0 as usize)).is_some_and(|d| !d.address_taken);
         if let (Some(local), true) = (whole, hidden) {
             // Nothing else changes than what begins there.
             return self.forget(state, &|t| self.terms.base.get(t as usize) == Some(&Some(local)));
         }
-        let gone = |t: Term| self.terms.touched(self.program, self.body, t, place) && !source::broken!(37);
+        let write = self.writing(place, known);
+        let gone = |t: Term| self.terms.touched(self.program, self.body, t, &write) && !source::broken!(37);
         self.forget(state, &gone);
     }
 
@@ -216,12 +234,12 @@ impl Problem<'_> {
         state.forget(gone, mentions, &self.terms.types);
     }
 
-    fn assign(&self, state: &mut State, place: &Place, value: &Rvalue) {
+    fn assign(&self, state: &mut State, place: &Place, value: &Rvalue, known: bool) {
         if let Some((list, _)) = value.as_va_arg() {
             self.write(state, list);
         }
         let Some(term) = self.terms.term(place) else {
-            return self.write(state, place);
+            return self.store(state, place, known);
         };
         let expr = self.terms.key(self.program, self.body, value).and_then(|k| self.terms.expr(k));
         let mut out = self.value(state, term, value);
@@ -231,12 +249,13 @@ impl Problem<'_> {
             out = out.near(Val::Term(same), Range::single(0));
         }
         let relations = self.relations(state, term, &out);
-        self.write(state, place);
+        self.store(state, place, known);
         let types = &self.terms.types;
         let whole = self.terms.type_of(term);
         let range = out.range.at_least(whole.lo).and_then(|r| r.at_most(whole.hi)).unwrap_or(whole);
         state.set_range(term, range, types);
-        let touched = |t: Term| t == term || self.terms.touched(self.program, self.body, t, place);
+        let write = self.writing(place, known);
+        let touched = |t: Term| t == term || self.terms.touched(self.program, self.body, t, &write);
         for (a, b, c) in relations {
             if (a == term || !touched(a)) && (b == term || !touched(b)) {
                 let _ = state.add(a, b, c, types);

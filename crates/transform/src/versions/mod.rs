@@ -28,8 +28,9 @@ mod walk;
 
 use crate::loops::{self, Loop, Turns};
 use crate::report::Remaining;
-use crate::steady::{Guarded, Steady};
+use crate::steady::Steady;
 use crate::uses::{At, Writes};
+use flow::ranges::guarded::Guarded;
 use index::{Index, Node, Planner, Test};
 use mir::cfg::{Cfg, Dominators};
 use mir::ir::*;
