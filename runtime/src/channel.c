@@ -2,8 +2,14 @@
  *
  * Promises: what lee/channel.h says. Both ends of a channel and the places of all messages are one block outside of every heap, made once and
  * given back when both ends are closed. An end is on the list of the process that it belongs to from when it is made, so that the end of a
- * process closes it; only that process touches the list. With several workers all that is here is
- * done with the lock (worker.h).
+ * process closes it; only that process touches the list.
+ *
+ * With several workers messages are sent and received without the lock (worker.h): a queue has one
+ * sender and one receiver. The sender fills a place, then stores the number of the message there;
+ * the receiver reads the number, then the place, and empties it. A place is used again when an
+ * answer came that its receiver sent after that: contracts say so. Ends are made and closed, what
+ * messages own changes hands, and tasks wait and are woken with the lock; "Channels without the
+ * lock" in PROCESSES.md says why no wake-up is lost.
  *
  * An end that is in a message on its way is on no list. Its own queue is empty then: contracts let an end be sent only when it is its turn to send,
  * so the release of what was not received goes no deeper.
@@ -39,20 +45,35 @@ static _Thread_local struct {
     size_t count;
 } kept;
 
-static unsigned char *place_of(const struct lee_endpoint *end, uint32_t number) {
-    uint32_t at = end->first + number;
-    return end->places + (size_t)(at < end->most ? at : at - end->most) * end->channel->stride;
+/* The place behind this one; `end` is whose places they are. */
+static inline uint32_t place_after(const struct lee_endpoint *end, uint32_t place) {
+    uint32_t next = place + end->channel->stride;
+    return next == end->bytes ? 0 : next;
 }
 
+static __attribute__((noinline)) void notice(const struct lee_endpoint *end) {
+    lee_lock();
+    lee_select_notice(end->column);
+    lee_unlock();
+}
+
+/* Nobody else looks at the place until an answer has come: no order is needed. */
 static void leave_place(struct lee_endpoint *end) {
-    end->first = end->first + 1 == end->most ? 0 : end->first + 1;
-    end->held--;
+    lee_atomic_store(lee_number_in(lee_head_place(end)), LEE_EMPTY, __ATOMIC_RELAXED);
+    end->queue->first = place_after(end, end->queue->first);
     if (__builtin_expect(end->told == LEE_TELLS_SELECT, 0))
-        lee_select_notice(end->column);
+        notice(end);
 }
 
 static void leave_first(void *end) {
     leave_place(end);
+}
+
+size_t lee_channel_held(const struct lee_endpoint *end) {
+    size_t held = 0;
+    for (uint32_t at = 0; at < end->bytes; at += end->channel->stride)
+        held += lee_atomic_load(lee_number_in(end->queue->places + at), __ATOMIC_RELAXED) != LEE_EMPTY;
+    return held;
 }
 
 /* --- who waits -------------------------------------------------------------------------------- */
@@ -125,11 +146,19 @@ static inline void wake(struct lee_endpoint *end) {
     if (__builtin_expect(end->told != LEE_TELLS_TASK, 0)) {
         wake_told(end);
     } else if (__builtin_expect(task->leave == lee_channel_leave_end, 1)) {
-        end->waiter = NULL; /* what `lee_channel_leave_end` does, and `lee_task_resume` the rest */
+        /* What `lee_channel_leave_end` does, and `lee_task_resume` the rest. */
+        lee_atomic_store(&end->waiter, NULL, __ATOMIC_RELAXED);
         lee_task_resume(task);
     } else {
         resume(task);
     }
+}
+
+/* Something came to the end, without the lock. */
+static __attribute__((noinline)) void wake_many(struct lee_endpoint *end) {
+    lee_lock_many();
+    wake(end);
+    lee_unlock_many();
 }
 
 /* --- making and closing ------------------------------------------------------------------------------------------------ */
@@ -238,7 +267,8 @@ void lee_channel_make(const struct lee_site *site, const struct lee_contract *co
     size_t stride = NUMBER_BYTES + (((size_t)contract->bytes + 7) & ~(size_t)7), to_importer, bytes;
     if (stride > UINT32_MAX || __builtin_mul_overflow(stride, contract->places[LEE_IMPORTER], &to_importer) ||
         __builtin_mul_overflow(stride, contract->places[LEE_EXPORTER], &bytes) || __builtin_add_overflow(bytes, to_importer, &bytes) ||
-        __builtin_add_overflow(bytes, sizeof(struct channel), &bytes))
+        to_importer > UINT32_MAX || bytes - to_importer > UINT32_MAX ||
+        __builtin_add_overflow(bytes, sizeof(struct channel) + 2 * sizeof(struct lee_queue), &bytes))
         lee_fault_memory(site, SIZE_MAX);
     struct lee_process *self = lee_process_self();
     lee_process_ask(LEE_GROUP_BYTES, charge_of(bytes));
@@ -248,14 +278,33 @@ void lee_channel_make(const struct lee_site *site, const struct lee_contract *co
     if (channel == NULL)
         lee_fault_memory(site, bytes);
     *channel = (struct channel){.contract = contract, .stride = (uint32_t)stride, .open = 2, .bytes = bytes};
-    unsigned char *places = (unsigned char *)(channel + 1);
+    struct lee_queue *queue = (struct lee_queue *)(channel + 1);
     for (int i = 0; i < 2; i++) {
-        channel->ends[i] = (struct lee_endpoint){.channel = channel, .places = places, .most = contract->places[i]};
-        places += to_importer;
+        struct lee_endpoint *end = &channel->ends[i];
+        *end = (struct lee_endpoint){.channel = channel, .peer = &channel->ends[1 - i], .queue = queue, .bytes = channel->stride * contract->places[i]};
+        queue->first = queue->next = 0;
+        for (uint32_t at = 0; at < end->bytes; at += channel->stride)
+            *lee_number_in(queue->places + at) = LEE_EMPTY;
+        queue = (struct lee_queue *)(void *)(queue->places + to_importer);
         link_end(&channel->ends[i], self);
         ends[i] = &channel->ends[i];
     }
     lee_unlock();
+}
+
+/* What came and is not received is released: here what was there before the end was closed, else by
+ * whoever sent it (`take_back`). What owns something was put into its place before its sender had
+ * the lock for that, so its number needs no order. */
+static void drain(struct lee_endpoint *end) {
+    int32_t message;
+    if (lee_many)
+        lee_atomic_fence();
+    for (unsigned char *place; (message = lee_atomic_load(lee_number_in(place = lee_head_place(end)), __ATOMIC_RELAXED)) != LEE_EMPTY;) {
+        const struct lee_owned *owned = owned_of(end->channel->contract, message);
+        leave_place(end);
+        if (owned != NULL)
+            lee_parts_lost(place + NUMBER_BYTES, owned->size, owned);
+    }
 }
 
 void lee_channel_close(struct lee_endpoint *end) {
@@ -264,15 +313,10 @@ void lee_channel_close(struct lee_endpoint *end) {
     lee_lock();
     struct channel *channel = end->channel;
     unlink_end(end);
-    end->closed = true;
-    while (end->held > 0 && channel->contract->owned != NULL) {
-        unsigned char *place = place_of(end, 0);
-        const struct lee_owned *owned = owned_of(channel->contract, *(const int32_t *)(const void *)place);
-        leave_place(end);
-        if (owned != NULL)
-            lee_parts_lost(place + NUMBER_BYTES, owned->size, owned);
-    }
-    end->held = 0;
+    /* Behind all that it sent: each send ends with a fence. */
+    lee_atomic_store(&end->closed, true, __ATOMIC_RELAXED);
+    if (channel->contract->owned != NULL)
+        drain(end);
     if (--channel->open == 0)
         give_block(channel);
     else
@@ -290,9 +334,10 @@ void lee_channels_end(struct lee_process *process) {
 void lee_channels_scan(const struct lee_process *process, struct lee_marker *marker) {
     for (const struct lee_endpoint *end = process->endpoints; end != NULL; end = end->next) {
         const struct channel *channel = end->channel;
-        for (uint32_t i = 0; channel->contract->local && i < end->held; i++) {
-            const unsigned char *place = place_of(end, i);
-            lee_mark_words(marker, place + NUMBER_BYTES, place + channel->stride);
+        for (uint32_t at = 0; channel->contract->local && at < end->bytes; at += channel->stride) {
+            const unsigned char *place = end->queue->places + at;
+            if (*lee_number_in(place) != LEE_EMPTY)
+                lee_mark_words(marker, place + NUMBER_BYTES, place + channel->stride);
         }
     }
     if (process->sets != NULL) {
@@ -360,45 +405,77 @@ static _Noreturn void fault(const struct lee_site *site, const struct lee_endpoi
     lee_report(site, &text, LEE_CALLER);
 }
 
-static inline __attribute__((always_inline)) void send(struct lee_endpoint *end, int32_t message, const void *arguments, size_t bytes) {
+/* To an end that is closed: nobody will ever receive it. */
+static __attribute__((noinline)) void send_nobody(unsigned char *place, const void *arguments, size_t bytes, const struct lee_owned *owned) {
+    if (owned == NULL)
+        return;
+    lee_lock();
+    memcpy(place + NUMBER_BYTES, arguments, bytes);
+    lee_dispose_parts(place + NUMBER_BYTES, bytes, owned);
+    lee_unlock();
+}
+
+/* The end that it was sent to is closed, and may have been so before the message was there: then it
+ * is nobody's. Whoever closed it has the lock as long as it releases what it found. */
+static __attribute__((noinline)) void take_back(unsigned char *place, size_t bytes, const struct lee_owned *owned) {
+    lee_lock_many();
+    if (lee_atomic_load(lee_number_in(place), __ATOMIC_RELAXED) != LEE_EMPTY) {
+        lee_atomic_store(lee_number_in(place), LEE_EMPTY, __ATOMIC_RELAXED);
+        lee_parts_lost(place + NUMBER_BYTES, bytes, owned);
+    }
+    lee_unlock_many();
+}
+
+/* What the message owns leaves the running process. */
+static inline void leave_parts(const struct lee_contract *contract, unsigned char *place, size_t bytes, const struct lee_owned *owned) {
+    lee_lock();
+    if (contract->local)
+        lee_walk_local_parts(LEE_WALK_LEAVE, place + NUMBER_BYTES, bytes, owned);
+    else
+        lee_walk_parts(LEE_WALK_LEAVE, place + NUMBER_BYTES, bytes, owned);
+    lee_unlock();
+}
+
+static inline __attribute__((always_inline)) void send(struct lee_endpoint *end, int32_t message, const void *arguments, size_t bytes, bool many) {
     if (__builtin_expect(end == NULL, 0))
         lee_fault_null(NULL);
     struct lee_endpoint *to = lee_peer_of(end);
     const struct lee_contract *contract = end->channel->contract;
-    /* Contracts are checked so that this cannot be: a place is there for each message that can be on its way. */
-    if (__builtin_expect(to->held == to->most || message <= 0 || (uint32_t)message > contract->messages || bytes > end->channel->stride - NUMBER_BYTES, 0))
+    unsigned char *place = to->queue->places + to->queue->next;
+    /* Contracts are checked so that this cannot be: a place is free for each message that can be on its way. */
+    if (__builtin_expect(lee_atomic_load(lee_number_in(place), __ATOMIC_RELAXED) != LEE_EMPTY ||
+                             (uint32_t)message - 1 >= contract->messages || bytes > end->channel->stride - NUMBER_BYTES, 0))
         fault(NULL, end, "channel: ", message, " does not fit into a channel of ");
     const struct lee_owned *owned = owned_of(contract, message);
-    unsigned char *place = place_of(to, to->held);
-    if (__builtin_expect(to->closed, 0)) { /* nobody will ever receive it */
-        if (owned != NULL) {
-            memcpy(place + NUMBER_BYTES, arguments, bytes);
-            lee_dispose_parts(place + NUMBER_BYTES, bytes, owned);
-        }
+    if (__builtin_expect(lee_atomic_load(&to->closed, __ATOMIC_RELAXED), 0)) {
+        send_nobody(place, arguments, bytes, owned);
         return;
     }
-    *(int32_t *)(void *)place = message;
     copy(place + NUMBER_BYTES, arguments, bytes);
-    if (owned != NULL && !contract->local)
-        lee_walk_parts(LEE_WALK_LEAVE, place + NUMBER_BYTES, bytes, owned);
-    else if (owned != NULL)
-        lee_walk_local_parts(LEE_WALK_LEAVE, place + NUMBER_BYTES, bytes, owned);
-    to->held++;
-    if (to->waiter != NULL)
+    if (owned != NULL)
+        leave_parts(contract, place, bytes, owned);
+    to->queue->next = place_after(to, to->queue->next);
+    lee_atomic_store(lee_number_in(place), message, __ATOMIC_RELEASE);
+    if (many) {
+        lee_atomic_fence();
+        if (owned != NULL && lee_atomic_load(&to->closed, __ATOMIC_RELAXED))
+            take_back(place, bytes, owned);
+        else if (lee_atomic_load(&to->waiter, __ATOMIC_RELAXED) != NULL)
+            wake_many(to);
+    } else if (to->waiter != NULL) {
         wake(to);
+    }
 }
 
-static __attribute__((noinline)) void send_locked(struct lee_endpoint *end, int32_t message, const void *arguments, size_t bytes) {
-    lee_lock_many();
-    send(end, message, arguments, bytes);
-    lee_unlock_many();
+static __attribute__((noinline)) void send_many(struct lee_endpoint *end, int32_t message, const void *arguments, size_t bytes) {
+    send(end, message, arguments, bytes, true);
 }
 
 void lee_channel_send(struct lee_endpoint *end, int32_t message, const void *arguments, size_t bytes) {
     if (__builtin_expect(lee_many, 0))
-        send_locked(end, message, arguments, bytes);
+        send_many(end, message, arguments, bytes);
     else
-        send(end, message, arguments, bytes);
+        send(end, message, arguments, bytes, false);
 }
 
 bool lee_channel_awaits(const struct lee_task *task, struct lee_awaited *what) {
@@ -418,79 +495,114 @@ bool lee_channel_awaits(const struct lee_task *task, struct lee_awaited *what) {
 }
 
 int32_t lee_channel_head(const struct lee_endpoint *end) {
-    lee_lock();
-    int32_t head = lee_head_of(end);
-    lee_unlock();
-    return head;
+    return lee_head_of(end);
 }
 
-static inline __attribute__((always_inline)) void take(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
+/* What the message owns becomes the running process's, and the place is free. */
+static __attribute__((noinline)) void take_parts(struct lee_endpoint *end, unsigned char *place, void *arguments, size_t bytes,
+                                                 const struct lee_owned *owned) {
+    lee_lock();
+    if (!end->channel->contract->local) {
+        lee_parts_arrive(place + NUMBER_BYTES, arguments, bytes, owned, leave_first, end);
+    } else {
+        leave_place(end);
+        lee_walk_local_parts(LEE_WALK_ARRIVE, arguments, bytes, owned);
+    }
+    lee_unlock();
+}
+
+static _Noreturn __attribute__((noinline)) void fault_taken(const struct lee_endpoint *end, int32_t message) {
+    fault(NULL, end, "receive: ", message, " is not there, in a channel of ");
+}
+
+/* It is known to stand at the head. */
+static inline __attribute__((always_inline)) void take_head(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
     unsigned char *place = lee_head_place(end);
-    if (end->held == 0 || *(const int32_t *)(const void *)place != message || bytes > end->channel->stride - NUMBER_BYTES)
-        fault(NULL, end, "receive: ", message, " is not there, in a channel of ");
+    if (__builtin_expect(bytes > end->channel->stride - NUMBER_BYTES, 0))
+        fault_taken(end, message);
     copy(arguments, place + NUMBER_BYTES, bytes);
     const struct lee_owned *owned = owned_of(end->channel->contract, message);
-    if (owned != NULL && !end->channel->contract->local) {
-        lee_parts_arrive(place + NUMBER_BYTES, arguments, bytes, owned, leave_first, end);
-        return;
-    }
-    leave_place(end);
     if (owned != NULL)
-        lee_walk_local_parts(LEE_WALK_ARRIVE, arguments, bytes, owned);
-}
-
-static __attribute__((noinline)) void take_locked(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
-    lee_lock_many();
-    take(end, message, arguments, bytes);
-    lee_unlock_many();
-}
-
-void lee_channel_take(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
-    if (__builtin_expect(lee_many, 0))
-        take_locked(end, message, arguments, bytes);
+        take_parts(end, place, arguments, bytes, owned);
     else
-        take(end, message, arguments, bytes);
+        leave_place(end);
+}
+
+/* The caller has seen the number of the message already, in order. */
+void lee_channel_take(struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
+    if (__builtin_expect(lee_atomic_load(lee_number_in(lee_head_place(end)), __ATOMIC_RELAXED) != message || message <= 0, 0))
+        fault_taken(end, message);
+    take_head(end, message, arguments, bytes);
 }
 
 /* --- waiting --------------------------------------------------------------------------------------------------------------- */
 
-void lee_channel_wait(struct lee_waited *waited, int64_t deadline) {
-    struct lee_task *self = lee_task_self();
-    waited->task = self;
+void lee_channel_await_all(struct lee_waited *waited) {
+    waited->task = lee_task_self();
     waited->timer.set = false;
     lee_task_may_wait();
-    await_all(waited, self);
+    await_all(waited, waited->task);
+    if (lee_many)
+        lee_atomic_fence();
+}
+
+void lee_channel_leave_all(struct lee_waited *waited) {
+    await_all(waited, NULL);
+}
+
+void lee_channel_wait(struct lee_waited *waited, int64_t deadline) {
     if (deadline != LEE_FOR_EVER)
         lee_timer_set(&waited->timer, deadline, end_by_time);
     lee_task_park(waited, leave);
 }
 
+void lee_channel_wait_many(struct lee_endpoint *end) {
+    struct lee_task *self = lee_process->tasks.running;
+    if (lee_worker_linger != NULL && !self->custodian->shut &&
+        lee_worker_linger(lee_number_in(lee_head_place(end)), &lee_peer_of(end)->closed))
+        return;
+    lee_lock_many();
+    if (__builtin_expect(self->custodian->shut || self->process->accounts.limited, 0))
+        lee_task_may_wait();
+    lee_channel_await(end, self);
+    /* Either this sees what was sent, or whoever sent it sees that it is awaited. */
+    lee_atomic_fence();
+    if (lee_head_of(end) != LEE_EMPTY)
+        lee_channel_await(end, NULL);
+    else
+        lee_task_park(end, lee_channel_leave_end);
+    lee_unlock_many();
+}
+
 static inline __attribute__((always_inline)) void receive(const struct lee_site *site, struct lee_endpoint *end, int32_t message,
-                                                          void *arguments, size_t bytes) {
+                                                          void *arguments, size_t bytes, bool many) {
     int32_t head;
     if (end == NULL)
         lee_fault_null(site);
-    while ((head = lee_head_of(end)) == LEE_EMPTY)
-        lee_channel_wait_end(end);
+    while ((head = lee_head_of(end)) == LEE_EMPTY) {
+        if (many)
+            lee_channel_wait_many(end);
+        else
+            lee_channel_wait_end(end);
+    }
     if (head == LEE_CLOSED)
         fault(site, end, "receive: the other end was closed before ", message, " came, in a channel of ");
     if (head != message)
         fault(site, end, "receive: ", head, " came and is not what is received, in a channel of ");
-    take(end, message, arguments, bytes);
+    take_head(end, message, arguments, bytes);
 }
 
-static __attribute__((noinline)) void receive_locked(const struct lee_site *site, struct lee_endpoint *end, int32_t message,
-                                                     void *arguments, size_t bytes) {
-    lee_lock_many();
-    receive(site, end, message, arguments, bytes);
-    lee_unlock_many();
+static __attribute__((noinline)) void receive_many(const struct lee_site *site, struct lee_endpoint *end, int32_t message,
+                                                   void *arguments, size_t bytes) {
+    lee_task_end_slice();
+    receive(site, end, message, arguments, bytes, true);
 }
 
 void lee_channel_receive(const struct lee_site *site, struct lee_endpoint *end, int32_t message, void *arguments, size_t bytes) {
     if (__builtin_expect(lee_many, 0))
-        receive_locked(site, end, message, arguments, bytes);
+        receive_many(site, end, message, arguments, bytes);
     else
-        receive(site, end, message, arguments, bytes);
+        receive(site, end, message, arguments, bytes, false);
 }
 
 #endif

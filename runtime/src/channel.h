@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "atomics.h"
 #include "reactor.h"
 #include "task_park.h"
 
@@ -27,22 +28,33 @@ enum lee_told {
     LEE_TELLS_SELECT, /* the select that keeps it (select.c) */
 };
 
+/* The messages that come to an end. Whoever sends or receives a message writes nothing elsewhere, so
+ * only the line of the cache that it is in moves from processor to processor. */
+struct lee_queue {
+    uint32_t first; /* the head: bytes from `places` on; the receiver's */
+    uint32_t next;  /* likewise, where the next message goes; the sender's */
+    /* The number of the message, LEE_EMPTY in a free one, then the arguments. */
+    unsigned char places[];
+};
+
 struct lee_endpoint {
     struct channel *channel;
+    struct lee_endpoint *peer; /* the channel's other end */
     struct lee_process *owner;
     union {
         struct lee_endpoint *next; /* of its owner's */
         struct lee_group *payer;   /* of one without an owner, which is in a message: is charged for it; or null */
     };
     struct lee_endpoint *previous;
-    /* Who is told when its head changes; null: nothing is. Which one it is says `told`. */
+    /* Who is told when its head changes; null: nothing is. Which one it is says `told`. Both are
+     * changed with the lock; whoever sends looks without it whether there is anybody. */
     union {
         struct lee_task *waiter;
         struct lee_member *member;
         struct lee_column *column;
     };
-    unsigned char *places; /* of the messages that come here: the number, then the arguments */
-    uint32_t first, held, most; /* the head; how many there are; how many places */
+    struct lee_queue *queue;
+    uint32_t bytes; /* of all its places */
     bool closed;
     uint8_t told;  /* LEE_TELLS_... */
     uint16_t seen; /* which statement it was the first end of, the last time (select.c) */
@@ -58,22 +70,41 @@ struct channel {
 };
 
 static inline struct lee_endpoint *lee_peer_of(const struct lee_endpoint *end) {
-    struct channel *channel = end->channel;
-    ptrdiff_t apart = end == channel->ends ? 1 : -1;
-    return (struct lee_endpoint *)(uintptr_t)(end + apart);
+    return end->peer;
+}
+
+/* The number that a place begins with. */
+static inline int32_t *lee_number_in(const unsigned char *place) {
+    return (int32_t *)(uintptr_t)place;
 }
 
 /* Of the head. */
 static inline unsigned char *lee_head_place(const struct lee_endpoint *end) {
-    return end->places + (size_t)end->first * end->channel->stride;
+    return end->queue->places + end->queue->first;
 }
 
-/* As `lee_channel_head`, with the lock. */
+/* As `lee_channel_head`. What was sent before the peer was closed is still received, so that is
+ * looked at between two looks at the place; the second needs no order of its own. */
 static inline int32_t lee_head_of(const struct lee_endpoint *end) {
-    if (__builtin_expect(end->held > 0, 1))
-        return *(const int32_t *)(const void *)lee_head_place(end);
-    return lee_peer_of(end)->closed ? LEE_CLOSED : LEE_EMPTY;
+    const int32_t *number = lee_number_in(lee_head_place(end));
+    int32_t head = lee_atomic_load(number, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(head != LEE_EMPTY, 1))
+        return head;
+    if (!lee_atomic_load(&lee_peer_of(end)->closed, __ATOMIC_ACQUIRE))
+        return LEE_EMPTY;
+    head = lee_atomic_load(number, __ATOMIC_RELAXED);
+    return head != LEE_EMPTY ? head : LEE_CLOSED;
 }
+
+/* Who is told from here on. With the lock. What came before that was told nobody: if there are
+ * several workers, the caller looks at the head once more, behind a fence. */
+static inline void lee_tell(struct lee_endpoint *end, enum lee_told told, void *whom) {
+    end->told = (uint8_t)told;
+    lee_atomic_store(&end->waiter, (struct lee_task *)whom, __ATOMIC_RELAXED);
+}
+
+/* How many messages are on their way to the end, for `lee top`. */
+size_t lee_channel_held(const struct lee_endpoint *end) __attribute__((weak));
 
 /* A member of a set, on one of the set's lists; the value of a map follows. */
 struct lee_member {
@@ -115,11 +146,18 @@ struct lee_waited {
 };
 
 /* The running task waits until the head of one of the ends, or of a member of one of the sets, may
- * have changed. `deadline`: of `lee_clock`; LEE_FOR_EVER: none. */
+ * have changed. `deadline`: of `lee_clock`; LEE_FOR_EVER: none. With several workers it has called
+ * `lee_channel_await_all`, and then found that it still has to wait; `lee_channel_leave_all` takes that
+ * back. */
 void lee_channel_wait(struct lee_waited *waited, int64_t deadline);
+void lee_channel_await_all(struct lee_waited *waited);
+void lee_channel_leave_all(struct lee_waited *waited);
 
 /* A task that waits by `lee_channel_wait_end`, for the end that is its `outside`, waits no longer. */
 void lee_channel_leave_end(struct lee_task *task);
+/* Waits with several workers, without the lock, if there still is nothing; it may first look for that
+ * for a while. */
+void lee_channel_wait_many(struct lee_endpoint *end);
 
 /* What a condition says of an end or a set now: it holds, it may later, it never will. */
 enum lee_state { LEE_HOLDS, LEE_POSSIBLE, LEE_GONE };
@@ -156,7 +194,7 @@ static inline void lee_channel_await(struct lee_endpoint *end, struct lee_task *
     if (__builtin_expect(end->told == LEE_TELLS_SELECT, 0))
         lee_select_await(end->column, task);
     else
-        end->waiter = task;
+        lee_atomic_store(&end->waiter, task, __ATOMIC_RELAXED);
 }
 
 /* As `lee_channel_wait`, for the head of one end, without a time; in the frame of the caller

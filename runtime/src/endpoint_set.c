@@ -98,8 +98,7 @@ static struct lee_endpoint *take_out(struct lee_set *set, struct lee_member *mem
     struct lee_endpoint *end = member->end;
     part(set, member);
     set->count--;
-    end->told = LEE_TELLS_TASK;
-    end->waiter = NULL;
+    lee_tell(end, LEE_TELLS_TASK, NULL);
     member->end = NULL;
     member->next = set->spare;
     set->spare = member;
@@ -305,8 +304,9 @@ void lee_set_add(const struct lee_site *site, struct lee_set *set, struct lee_en
     member->set = set;
     if (set->kind->bytes > 0)
         memcpy(member->value, value, set->kind->bytes);
-    end->member = member;
-    end->told = LEE_TELLS_SET;
+    lee_tell(end, LEE_TELLS_SET, member);
+    if (lee_many)
+        lee_atomic_fence();
     set->count++;
     join(set, member);
     lee_unlock();

@@ -34,6 +34,10 @@ enum {
     THREAD_STACK = 1 << 20, /* of the threads that are started: only handlers and `idle` run on it */
     SPINS = 100,            /* looks of an idle worker between two at the clock */
     WATCH = 30000,          /* nanoseconds that an idle worker waits awake */
+    LINGER = 16000,         /* cycles that a task that waits for a message looks for it, before it sleeps */
+    LINGER_LOOKS = 20,      /* at the message, between two at the clock and at whether others can run */
+    LINGER_VAIN = 4,        /* if that was in vain so often, it is tried one time in VAIN_TRIES only */
+    VAIN_TRIES = 32,
     STOLEN_AFTER = 100000   /* cycles that a process waits behind the one that woke it, which often waits soon */
 };
 
@@ -42,7 +46,7 @@ static struct {
     struct lee_worker *workers[WORKERS_MOST];
     int count, most;
     int running; /* workers that run a process */
-    int spinning;
+    int spinning; /* workers that wait awake, until the next event */
     struct lee_worker *polls; /* blocks in the reactor */
     bool rung;                /* and is about to come back */
     struct lee_process *first, *spawned; /* of the thread that made the pool; all others */
@@ -152,6 +156,12 @@ static void take_off(struct lee_process *process) {
         worker->tail = process->queue_previous;
 }
 
+/* Something became ready, or the world goes on: whoever waits awake looks now. */
+static void note_event(void) {
+    atomic_fetch_add_explicit(&pool.events, 1, memory_order_release);
+    pool.spinning = 0;
+}
+
 static bool is_fresh(const struct lee_process *process) {
     return !process->begun && process->high != 0;
 }
@@ -160,10 +170,10 @@ void lee_worker_ready(struct lee_process *process) {
     if (process->queued || process->worker != NULL)
         return;
     struct lee_worker *self = &lee_worker, *worker = process->pinned != NULL ? process->pinned : self;
-    bool crowd = worker->head != NULL;
+    bool crowd = worker->head != NULL, watched = pool.spinning > 0;
     process->queued = true;
     process->ready_since = cycles();
-    atomic_fetch_add_explicit(&pool.events, 1, memory_order_release);
+    note_event();
     if (process->share != NULL && process->pinned == NULL) {
         crowd = lee_shares_ready > 0;
         lee_share_ready(process);
@@ -179,7 +189,7 @@ void lee_worker_ready(struct lee_process *process) {
         return;
     }
     lee_task_arm();
-    if (crowd || is_fresh(process))
+    if (!watched && (crowd || is_fresh(process)))
         wake_another();
 }
 
@@ -236,6 +246,30 @@ LEE_UNWATCHED bool lee_worker_has_others(void) {
            (__atomic_load_n(&pool.polls, __ATOMIC_RELAXED) == NULL && lee_reactor_has_waits());
 }
 
+/* --- waiting for a message -------------------------------------------------------------------- */
+
+/* To wake a worker that sleeps takes some ten microseconds. */
+LEE_UNWATCHED bool lee_worker_linger(const int32_t *number, const bool *flag) {
+    struct lee_worker *self = &lee_worker;
+    if (__atomic_load_n(&pool.count, __ATOMIC_RELAXED) < 2 || lee_worker_has_others())
+        return false;
+    if (self->vain >= LINGER_VAIN && ++self->vain % VAIN_TRIES != 0)
+        return false;
+    for (uint64_t start = cycles(); cycles() - start < LINGER && !lee_worker_has_others();) {
+        for (int i = 0; i < LINGER_LOOKS; i++) {
+            if (__atomic_load_n(number, __ATOMIC_RELAXED) != 0) {
+                self->vain = 0;
+                return true;
+            }
+            lee_relax();
+        }
+        if (__atomic_load_n(flag, __ATOMIC_RELAXED))
+            return true;
+    }
+    self->vain++;
+    return false;
+}
+
 /* --- stopping all others ---------------------------------------------------------------------- */
 
 static void tell_stopper(void) {
@@ -290,7 +324,7 @@ void lee_world_stop_many(void) {
 static void go_on(void) {
     pool.stops = 0;
     pool.stopper = NULL;
-    atomic_fetch_add_explicit(&pool.events, 1, memory_order_release);
+    note_event();
     for (int i = 0; i < pool.count; i++) {
         if (pool.workers[i] != NULL && pool.workers[i]->sleeps)
             wake(pool.workers[i]);
@@ -339,9 +373,9 @@ static bool wake_collectors(void) {
     return any;
 }
 
-/* Waits awake for a short time while others run: what they wake comes soon. */
+/* Waits awake for a short time while others run, or are about to: what they wake comes soon. */
 static bool watch(void) {
-    if (pool.running == 0 || pool.spinning > 0)
+    if ((pool.running == 0 && !anything_ready()) || pool.spinning > 0)
         return false;
     unsigned seen = atomic_load_explicit(&pool.events, memory_order_relaxed);
     bool any = false;
@@ -354,8 +388,9 @@ static bool watch(void) {
         }
     }
     lee_lock_many();
-    pool.spinning--;
-    return atomic_load_explicit(&pool.events, memory_order_relaxed) != seen;
+    bool came = atomic_load_explicit(&pool.events, memory_order_relaxed) != seen;
+    pool.spinning -= !came;
+    return came;
 }
 
 /* What `idle` does, with the lock. */

@@ -10,8 +10,8 @@
  * An end or a set is in one kept select at most. It is forgotten, whole, when one of them leaves
  * its process or is closed, freed or put into a set, so it names none that is gone; and when
  * another statement that names its first end runs twice in a row. It is memory of C's; the
- * process of the ends is charged for it. With several workers all of it is touched with the
- * lock. */
+ * process of the ends is charged for it. With several workers what is kept is touched with the
+ * lock; ends are looked at without. */
 #include "process.h"
 
 #ifndef LEE_NO_GC
@@ -125,10 +125,8 @@ void lee_select_await_all(struct lee_select *select, struct lee_task *task) {
 }
 
 static void forget(struct lee_select *select) {
-    for (unsigned i = 0; i < select->count; i++) {
-        select->ends[i]->told = LEE_TELLS_TASK;
-        select->ends[i]->waiter = select->columns[i].waiter;
-    }
+    for (unsigned i = 0; i < select->count; i++)
+        lee_tell(select->ends[i], LEE_TELLS_TASK, select->columns[i].waiter);
     for (unsigned i = 0; i < select->set_count; i++) {
         select->sets[i]->column = NULL;
         select->sets[i]->waiter = select->columns[select->count + i].waiter;
@@ -238,9 +236,10 @@ static void keep(struct lee_select *select) {
         struct lee_endpoint *end = select->ends[i];
         if (end->told == LEE_TELLS_SELECT)
             forget(end->column->select);
-        end->told = LEE_TELLS_SELECT;
-        end->column = &select->columns[i];
+        lee_tell(end, LEE_TELLS_SELECT, &select->columns[i]);
     }
+    if (lee_many)
+        lee_atomic_fence();
     for (unsigned i = 0; i < select->set_count; i++) {
         struct lee_set *set = select->sets[i];
         if (set->column != NULL)
@@ -290,19 +289,38 @@ static int select_one(const struct lee_site *site, struct lee_endpoint *end, con
     int found;
     if (end == NULL)
         lee_fault_null(site);
-    lee_lock();
-    while ((found = choose_of_one(end, cases)) == WAIT)
-        lee_channel_wait_end(end);
+    if (__builtin_expect(lee_many, 0))
+        lee_task_end_slice();
+    while ((found = choose_of_one(end, cases)) == WAIT) {
+        if (__builtin_expect(lee_many, 0))
+            lee_channel_wait_many(end);
+        else
+            lee_channel_wait_end(end);
+    }
     if (found == NEVER && !cases->has_default)
         lee_fault_message(site, "receive: no case can match any more");
-    lee_unlock();
     return found;
+}
+
+/* With several workers: all ends are awaited before the last look at them. What a kept select has
+ * are so already. */
+static bool looks_again(struct lee_waited *what, bool awaited) {
+    if (awaited)
+        return false;
+    lee_channel_await_all(what);
+    return lee_many && what->kept == NULL;
 }
 
 /* `deadline`: of `lee_clock`; LEE_FOR_EVER: none. */
 static int select_until(const struct lee_site *site, struct lee_waited *what, const struct lee_cases *cases, int64_t deadline) {
-    bool made = false;
+    bool made = false, awaited = false;
     struct lee_select *kept = what->kept = kept_of(site, what, cases, &made);
+    if (__builtin_expect(lee_many, 0)) {
+        lee_task_end_slice();
+        int found = kept == NULL && what->set_count == 0 ? choose(what, cases) : WAIT;
+        if (found >= 0)
+            return found;
+    }
     lee_lock();
     if (made && kept != NULL)
         keep(kept);
@@ -312,12 +330,19 @@ static int select_until(const struct lee_site *site, struct lee_waited *what, co
         if (found < 0 && !never && deadline != LEE_FOR_EVER && lee_clock() >= deadline)
             found = (int)cases->cases;
         if (found >= 0 || never) {
+            if (awaited)
+                lee_channel_leave_all(what);
             lee_unlock();
             return found;
         }
         if (found == NEVER && deadline == LEE_FOR_EVER)
             lee_fault_message(site, "receive: no case can match any more");
+        if (looks_again(what, awaited)) {
+            awaited = true;
+            continue;
+        }
         lee_channel_wait(what, deadline);
+        awaited = false;
     }
 }
 

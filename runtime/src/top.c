@@ -159,7 +159,7 @@ static void put_process(struct lee_process *process) {
     bool receives = false, grouped = process->group != NULL;
     for (const struct lee_endpoint *end = process->endpoints; end != NULL; end = end->next) {
         ends++;
-        messages += end->held;
+        messages += lee_channel_held(end);
         receives = receives || lee_waiter_of(end) != NULL;
     }
     lee_text_string(&line, "process");
@@ -268,8 +268,8 @@ static void put_ends(const struct lee_process *process) {
         lee_text_string(&line, end->channel->contract->name);
         put_number(&line, process->number);
         put_number(&line, peer->owner == NULL || peer->closed ? 0 : peer->owner->number);
-        put_number(&line, end->held);
-        put_number(&line, end->most);
+        put_number(&line, lee_channel_held(end));
+        put_number(&line, end->bytes / end->channel->stride);
         lee_text_string(&line, end->told == LEE_TELLS_SET ? "\tset"
                                : lee_waiter_of(end) != NULL ? "\treceives"
                                : peer->closed        ? "\tclosed"

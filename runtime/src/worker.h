@@ -46,6 +46,7 @@ struct lee_worker {
     bool idles;                 /* `idle` runs */
     bool sleeps;                /* it waits for `woken` */
     int looks;                  /* `turns` of a pool */
+    unsigned vain;              /* how often it lingered in vain, one after the other */
     int woken;                  /* a futex */
 };
 
@@ -97,6 +98,13 @@ static inline void lee_world_go(void) {
     if (__builtin_expect(lee_many, 0))
         lee_world_go_many();
 }
+
+/* --- for channel.c ---------------------------------------------------------------------------- */
+
+/* The running task waits for a number, which is not 0, or for the flag: looks at them for a short
+ * time, if a process on another worker may write them soon and no other could run here. Whether
+ * that has come. Without the lock. */
+bool lee_worker_linger(const int32_t *number, const bool *flag) __attribute__((weak));
 
 /* --- for task.c ------------------------------------------------------------------------------- */
 

@@ -52,8 +52,9 @@ static struct lee_pid *spawn_with(int (*entry)(void *), struct lee_endpoint *end
     return lee_process_spawn_with(NULL, entry, &end, sizeof end, &handed_end, false);
 }
 
-/* Gives way, where nothing else would end the slice. */
-static void pass(void) {
+/* Gives way, where nothing else would end the slice. Where it is not inlined, a processor may be found
+ * here each time that a loop around it is interrupted. */
+LEE_CODE static void pass(void) {
     if (!STOPS)
         lee_task_yield();
 }
