@@ -7,11 +7,14 @@
 #include "fds.h"
 #include "io_library.h"
 #include "io_wait.h"
+#include "opened.h"
 
 #include <lee/heap.h>
+#include <lee/layout.h>
 
 #include <arpa/inet.h>
 #include <netdb.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -148,6 +151,34 @@ static void release_addresses(struct lee_aside *aside) {
     free(job);
 }
 
+/* Whoever holds libc's list while it is copied: an allocation may end the task. */
+struct address_list {
+    struct lee_opened opened;
+    struct address_job *job; /* null: given back */
+};
+
+static void give_list_back(struct lee_opened *entry) {
+    struct address_list *list = (struct address_list *)entry;
+    lee_opened_remove(&list->opened);
+    release_addresses(&list->job->aside);
+    list->job = NULL;
+}
+
+/* The collector found it unreachable. */
+static void drop_list(void *object, size_t bytes) {
+    (void)bytes;
+    struct address_list *list = object;
+    int why = errno;
+    if (list->job != NULL)
+        give_list_back(&list->opened);
+    errno = why;
+}
+
+static const struct lee_layout list_layout = {.bytes = sizeof(struct address_list),
+                                              .words = 1u << offsetof(struct lee_opened, custodian) / sizeof(void *),
+                                              .drop = drop_list,
+                                              .name = "addrinfo list"};
+
 enum { NAME_MOST = 1 << 16 }; /* longer than names are */
 
 int lee_getnameinfo(const void *address, socklen_t length, char *host, socklen_t host_length, char *service,
@@ -209,9 +240,14 @@ int lee_getaddrinfo(const char *node, const char *service, const struct addrinfo
         lee_fault_null(NULL);
     *result = NULL;
     size_t bytes = (node != NULL ? strlen(node) + 1 : 0) + (service != NULL ? strlen(service) + 1 : 0);
-    struct address_job *job = bytes > NAME_MOST ? NULL : calloc(1, sizeof *job + bytes);
-    if (job == NULL)
-        return bytes > NAME_MOST ? EAI_NONAME : EAI_MEMORY;
+    if (bytes > NAME_MOST)
+        return EAI_NONAME;
+    struct address_list *list = lee_heap_alloc_typed(NULL, sizeof *list, &list_layout);
+    struct address_job *job = calloc(1, sizeof *job + bytes);
+    if (job == NULL) {
+        lee_heap_free(list);
+        return EAI_MEMORY;
+    }
     char *at = job->texts;
     job->aside.run = find_addresses;
     job->aside.release = release_addresses;
@@ -221,15 +257,18 @@ int lee_getaddrinfo(const char *node, const char *service, const struct addrinfo
     if (hints != NULL)
         job->hints = (struct addrinfo){.ai_flags = hints->ai_flags, .ai_family = hints->ai_family, .ai_socktype = hints->ai_socktype,
                                        .ai_protocol = hints->ai_protocol};
-    lee_run_aside(&job->aside);
-    int why = job->result;
+    lee_run_aside(&job->aside); /* releases the job itself if the task ends meanwhile */
+    lee_opened_add(&list->opened, give_list_back);
+    list->job = job;
+    int why = job->result, error = job->error;
     struct addrinfo **link = result;
     for (const struct addrinfo *from = why == 0 ? job->found : NULL; from != NULL; from = from->ai_next) {
         *link = copy_info(from);
         link = &(*link)->ai_next;
     }
-    errno = job->error;
-    release_addresses(&job->aside);
+    give_list_back(&list->opened);
+    lee_heap_free(list);
+    errno = error;
     return why;
 }
 

@@ -5,8 +5,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <lee/fault.h>
 #include <lee/io.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static int count_ours(struct lee_dir *d) {
     int n = 0;
@@ -28,7 +31,55 @@ static void use_closed(void *what) {
     }
 }
 
+/* More entries, with longer names, than one call of the kernel shows: each once, and again from the beginning. */
+static void test_many(void) {
+    enum { FILES = 300 };
+    char folder[] = "/tmp/lee-dir-XXXXXX", path[400];
+    CHECK(mkdtemp(folder) != NULL);
+    for (int i = 0; i < FILES; i++) {
+        snprintf(path, sizeof path, "%s/%0*d", folder, 1 + i % 200, i);
+        close(open(path, O_WRONLY | O_CREAT, 0600));
+    }
+    struct lee_dir *d = lee_dir_open(folder);
+    CHECK(count_ours(d) == FILES + 2);
+    lee_dir_rewind(d);
+    static bool seen[FILES];
+    errno = 0;
+    for (struct dirent *e; (e = lee_dir_read(d)) != NULL;) {
+        if (e->d_name[0] == '.')
+            continue;
+        int i = atoi(e->d_name);
+        CHECK(i >= 0 && i < FILES && !seen[i] && (int)strlen(e->d_name) >= 1 + i % 200);
+        seen[i] = true;
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        CHECK(unlink(path) == 0);
+    }
+    CHECK(errno == 0);
+    for (int i = 0; i < FILES; i++)
+        CHECK(seen[i]);
+    rmdir(folder);
+    lee_dir_rewind(d); /* it is gone: that is an end, no error */
+    CHECK(lee_dir_read(d) == NULL && errno == 0);
+    lee_dir_close(d);
+}
+
+/* What is no directory, or cannot be read, is refused, and stays open. */
+static void test_fdopen(void) {
+    int file = open("/etc/passwd", O_RDONLY), path = open("/etc", O_PATH | O_DIRECTORY), good = open("/etc", O_RDONLY);
+    CHECK(lee_dir_fdopen(file) == NULL && errno == ENOTDIR && fcntl(file, F_GETFD) >= 0);
+    CHECK(lee_dir_fdopen(path) == NULL && errno == EINVAL);
+    CHECK(lee_dir_fdopen(-1) == NULL && errno == EBADF);
+    struct lee_dir *d = lee_dir_fdopen(good);
+    CHECK(d != NULL && lee_dir_fd(d) == good && count_ours(d) > 2);
+    lee_dir_close(d);
+    CHECK(fcntl(good, F_GETFD) < 0);
+    close(file);
+    close(path);
+}
+
 int main(void) {
+    test_many();
+    test_fdopen();
     struct lee_dir *d = lee_dir_open("/etc");
     DIR *theirs = opendir("/etc");
     int n = 0;

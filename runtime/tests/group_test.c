@@ -2,6 +2,9 @@
  *
  *     group_test [PROCESSES]      so many under one limit */
 #define _GNU_SOURCE
+#include <dlfcn.h>
+#include <netdb.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +26,7 @@
 #include "../src/collect.h"
 #include "../src/custodian.h"
 #include "../src/dispose.h"
+#include "../src/io_library.h"
 #include "../src/poison.h"
 #include "../src/process.h"
 #include "../src/worker.h"
@@ -112,6 +116,45 @@ static void test_shutdown_of_oneself(void) {
     CHECK(custodian->group->uses[LEE_GROUP_PROCESSES] == 1);
     lee_process_kill(neighbour);
     CHECK(is_empty(custodian));
+}
+
+/* --- what libc gathers ------------------------------------------------------------------------------ */
+
+/* Lists that libc's resolver made, less those that were given back to it. */
+static atomic_int address_lists;
+
+int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **found) {
+    int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **) =
+        (int (*)(const char *, const char *, const struct addrinfo *, struct addrinfo **))dlsym(RTLD_NEXT, "getaddrinfo");
+    int result = real(node, service, hints, found);
+    atomic_fetch_add(&address_lists, result == 0);
+    return result;
+}
+
+void freeaddrinfo(struct addrinfo *list) {
+    void (*real)(struct addrinfo *) = (void (*)(struct addrinfo *))dlsym(RTLD_NEXT, "freeaddrinfo");
+    atomic_fetch_sub(&address_lists, 1);
+    real(list);
+}
+
+/* Keeps all that it is told, until its custodian's limit strikes. */
+static int resolves(void *arguments) {
+    struct addrinfo *kept[4000], hints = {.ai_family = AF_INET, .ai_flags = AI_NUMERICHOST};
+    for (int i = *(int *)arguments; i > 0; i--)
+        lee_heap_alloc(NULL, 16);
+    for (int i = 0; i < 4000; i++)
+        lee_getaddrinfo("127.0.0.1", "80", &hints, &kept[i]);
+    return kept[0] != NULL;
+}
+
+/* The limit may strike while libc's list is copied. */
+static void test_addresses(void) {
+    for (int before = 0; before < 24; before++) {
+        struct lee_custodian *custodian = limited(128 * KB);
+        struct lee_pid *pid = spawn_in(custodian, resolves, &before, sizeof before);
+        CHECK(lee_process_wait(pid).how == LEE_LIMIT && is_empty(custodian));
+    }
+    CHECK(atomic_load(&address_lists) == 0);
 }
 
 /* --- counts ---------------------------------------------------------------------------------------- */
@@ -838,6 +881,7 @@ int main(int count, char **arguments) {
     shows = getenv("GROUP_TEST_SHOW") != NULL;
     test_shutdown();
     test_shutdown_of_oneself();
+    test_addresses();
     test_fork_bomb();
     test_tasks();
     test_garbage();
