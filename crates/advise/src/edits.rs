@@ -79,20 +79,21 @@ pub fn applied(text: &str, edits: &[Edit]) -> Option<String> {
     Some(out)
 }
 
-/// The edits of all patches by file, in ascending order. A patch that overlaps in any file with one
-/// before it is left out.
+impl Patch {
+    /// Whether both change the same place of a file.
+    pub fn overlaps(&self, other: &Patch) -> bool {
+        let overlap = |e: &Edit, o: &Edit| e.lo < o.hi && o.lo < e.hi || e.lo == o.lo && e.hi == o.hi && e.lo != e.hi;
+        self.files.iter().any(|new| {
+            let old = other.files.iter().filter(|old| old.file == new.file).flat_map(|old| &old.edits);
+            old.into_iter().any(|o| new.edits.iter().any(|e| overlap(e, o)))
+        })
+    }
+}
+
+/// The edits of all patches by file, in ascending order. The patches do not overlap.
 pub fn merged<'a>(patches: impl Iterator<Item = &'a Patch>) -> Vec<FileEdits> {
     let mut all: Vec<FileEdits> = vec![];
     for patch in patches {
-        let overlaps = |new: &FileEdits| {
-            let old = all.iter().find(|o| o.file == new.file).map_or(&[][..], |o| &o.edits);
-            let overlap =
-                |e: &Edit, o: &Edit| e.lo < o.hi && o.lo < e.hi || e.lo == o.lo && e.hi == o.hi && e.lo != e.hi;
-            new.edits.iter().any(|e| old.iter().any(|o| overlap(e, o)))
-        };
-        if patch.files.iter().any(overlaps) {
-            continue;
-        }
         for new in &patch.files {
             let slot = match all.iter().position(|o| o.file == new.file) {
                 Some(n) => n,

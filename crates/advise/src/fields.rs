@@ -64,7 +64,7 @@ pub fn released(cx: &Context, found: &mut Fields) {
     for body in &cx.program.bodies {
         for (at, s) in points(body) {
             let Some(Call { callee, args, .. }) = s.kind.as_call() else { continue };
-            let entry = cx.callee_name(body, at, callee).and_then(|name| cx.table.get(&name));
+            let entry = cx.entry(body, at, callee, args);
             for (n, arg) in args.iter().enumerate() {
                 let frees = match (entry.map(|e| e.role), cx.summary(callee)) {
                     (Some(Role::Release { object }), _) => object as usize == n,
@@ -105,8 +105,7 @@ pub fn shared(cx: &Context, found: &mut Fields) {
                 }
             }
             if let Some(Call { callee, args, .. }) = s.kind.as_call() {
-                let name = cx.callee_name(body, at, callee);
-                let role = name.as_deref().and_then(|n| cx.table.get(n)).map(|e| e.role);
+                let role = cx.entry(body, at, callee, args).map(|e| e.role);
                 for (n, arg) in args.iter().enumerate() {
                     let keeps = match (role, cx.summary(callee)) {
                         (Some(Role::Resize { object }), _) => object as usize == n,

@@ -343,7 +343,7 @@ impl Scan<'_> {
             }
         }
         let name = self.cx.callee_name(self.body, at, call.callee);
-        let role = name.as_deref().and_then(|n| self.cx.table.get(n)).map(|e| e.role);
+        let role = self.cx.entry(self.body, at, call.callee, call.args).map(|e| e.role);
         let summary = self.cx.summary(call.callee);
         let known = name.as_deref().and_then(known);
         for (n, arg) in call.args.iter().enumerate() {
@@ -397,7 +397,7 @@ impl Scan<'_> {
         let ends = |at: Point, call: &Call| {
             let name = self.cx.callee_name(self.body, at, call.callee);
             let clears = name.as_deref().is_some_and(|n| matches!(n, "memset" | "__builtin_memset"));
-            let role = name.as_deref().and_then(|n| self.cx.table.get(n)).map(|e| e.role);
+            let role = self.cx.entry(self.body, at, call.callee, call.args).map(|e| e.role);
             let plain = self.cx.summary(call.callee).is_some_and(|s| s.only_releases);
             clears || plain || matches!(role, Some(Role::Release { .. }))
         };

@@ -4,14 +4,14 @@
 //! that a plan says both what is written and what must come out. `check` verifies the
 //! preprocessor's output against it.
 
-use crate::allocators::Role;
+use crate::allocators::{Entry, Role};
 use crate::edits::{Edit, Text};
 use crate::finding::Verdict;
 use crate::origin::{tokens, Origins};
 use crate::proof::Wrap;
 use crate::rules::Rule;
 use crate::unit::Unit;
-use crate::verdict::Candidate;
+use crate::verdict::{Candidate, Freed};
 use mir::ir::*;
 use source::Span;
 
@@ -169,6 +169,7 @@ impl Planner<'_> {
             return Err("the call is not in the text".into());
         }
         let entry = candidate.site.entry.ok_or("a helper makes the object: its interface would have to change")?;
+        self.zero_is_kept(entry)?;
         let arguments = self.arguments(lo, hi)?;
         let home = self.home(lo)?;
         let buffer = self.buffer(entry.role, &arguments, home.declarator, newer)?;
@@ -177,11 +178,20 @@ impl Planner<'_> {
         let (from, to) = self.extent(lo, hi)?;
         let mut changes =
             vec![Change { lo, hi, expanded: value.expanded, edit: Edit { lo: from, hi: to, text: value.raw } }];
-        for &(span, other) in &candidate.frees {
-            changes.push(self.release(span, other, &buffer)?);
+        for &freed in &candidate.frees {
+            changes.push(self.release(freed, &buffer)?);
         }
         changes.push(self.declare(&home, &buffer)?);
         Ok(Plan { changes: apart(changes)?, names: vec![buffer.name] })
+    }
+
+    /// A program may see null for 0 bytes, which a buffer is not.
+    fn zero_is_kept(&self, entry: Entry) -> Tried<()> {
+        let may_be_zero = self.candidate.finding.bytes.0.is_none_or(|least| least == 0);
+        match entry.zero_is_null && may_be_zero && Rule::ZeroIsNull.holds() {
+            true => Err(format!("`{}` gives null for 0 bytes", self.candidate.site.name)),
+            false => Ok(()),
+        }
     }
 
     /// What stands in the place of the call.
@@ -292,7 +302,7 @@ impl Planner<'_> {
                 }
                 either(test, zeroes()?)
             }
-            Role::Resize { .. } | Role::Release { .. } => Err("it is no allocation".into()),
+            Role::Resize { .. } | Role::Release { .. } | Role::Hook { .. } => Err("it is no allocation".into()),
         }
     }
 

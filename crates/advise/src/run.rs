@@ -5,6 +5,7 @@
 //! Threads exchange plain data: summaries, edges of the call graph, intervals of parameters,
 //! findings.
 
+use crate::edits::Patch;
 use crate::fields::Fields;
 use crate::finding::{Finding, Place, Saved, Verdict};
 use crate::intervals::parameters::{Caller, Callers, Parameters, Passed};
@@ -128,7 +129,28 @@ pub fn run(
         patch_whole(&shared, &mut outcome);
     }
     crate::budget::keep_within(&mut outcome.findings, &locked(&shared.edges), options.stack_budget);
+    keep_apart(&mut outcome.findings);
     outcome
+}
+
+/// Leaves one patch of those that change the same place, so that all reports have the same patches,
+/// and all of them together can be applied. Proven ones come first.
+fn keep_apart(findings: &mut [Finding]) {
+    let mut order: Vec<usize> = (0..findings.len()).collect();
+    order.sort_by_key(|&n| findings.get(n).map(|f| !f.proven));
+    let mut kept: Vec<(Patch, Place)> = vec![];
+    for n in order {
+        let Some(finding) = findings.get_mut(n) else { continue };
+        let Some(patch) = &finding.patch else { continue };
+        match kept.iter().find(|(other, _)| other.overlaps(patch)) {
+            Some((_, Place { file, line, .. })) => {
+                let why = format!("it changes what the patch of {file}:{line} changes: apply that, and run again");
+                finding.no_patch = Some(why);
+                finding.patch = None;
+            }
+            None => kept.push((patch.clone(), finding.place.clone())),
+        }
+    }
 }
 
 /// The findings with each site once: a function in a header is in many units, and a file may be

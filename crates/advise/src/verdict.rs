@@ -13,6 +13,7 @@ use crate::program::{is_internal, symbol, Context};
 use crate::proof::{Inside, Wrap};
 use crate::rules::Rule;
 use crate::sites::{sites, Site};
+use crate::summary::Frees;
 use crate::unit::Unit;
 use flow::framework::Point;
 use flow::ranges::{returns_twice, Ranges};
@@ -41,6 +42,17 @@ pub struct Owner {
     pub align: u64,
 }
 
+/// A call that releases the object.
+#[derive(Clone, Copy, Debug)]
+pub struct Freed {
+    /// The call.
+    pub span: Span,
+    /// Whether it may get another object.
+    pub other: bool,
+    /// Which of its arguments the object is.
+    pub argument: usize,
+}
+
 /// A site that something is advised for, with what a patch needs.
 #[derive(Clone)]
 pub struct Candidate {
@@ -50,8 +62,8 @@ pub struct Candidate {
     pub body: usize,
     /// The call.
     pub site: Site,
-    /// Releases that are in the function itself: where, and whether they may get another object.
-    pub frees: Vec<(Span, bool)>,
+    /// Releases that are in the function itself.
+    pub frees: Vec<Freed>,
     /// Locals that may hold the object.
     pub holders: Vec<Local>,
     /// The strictest alignment that anything wants of it.
@@ -211,7 +223,7 @@ impl Judge<'_> {
         let mut candidate = Candidate {
             finding,
             body: 0,
-            frees: frees(&events),
+            frees: self.frees(&events),
             holders: events.holders.clone(),
             align: events.align(),
             supposes: None,
@@ -348,8 +360,8 @@ impl Judge<'_> {
         };
         candidate.finding.proven = inside == Inside::Always || candidate.supposes.is_some();
         let map = &self.unit.map;
-        for (span, _) in &candidate.frees {
-            candidate.finding.notes.push(Note { place: Place::of(map, *span), text: "freed here".into() });
+        for freed in &candidate.frees {
+            candidate.finding.notes.push(Note { place: Place::of(map, freed.span), text: "freed here".into() });
         }
         if candidate.site.entry.is_some_and(|e| e.replaceable) {
             candidate.finding.reason = format!("the program may replace `{}` at run time", candidate.site.name);
@@ -483,6 +495,29 @@ impl Judge<'_> {
         }
     }
 
+    /// Calls that release the object, each once.
+    fn frees(&self, events: &Events) -> Vec<Freed> {
+        let mut all: Vec<(Point, Freed)> = vec![];
+        for (at, event) in &events.all {
+            if matches!(event.kind, Kind::Freed(_)) && !all.iter().any(|f| f.0 == *at) {
+                let other = events.all.iter().any(|(p, e)| p == at && e.kind == Kind::OtherFreed);
+                let argument = self.released(*at).unwrap_or(0);
+                all.push((*at, Freed { span: event.span, other, argument }));
+            }
+        }
+        all.into_iter().map(|f| f.1).collect()
+    }
+
+    /// Which argument a call releases.
+    fn released(&self, at: Point) -> Option<usize> {
+        let stmt = self.body.blocks.get(at.block.0 as usize)?.stmts.get(at.stmt)?;
+        let Call { callee, args, .. } = stmt.kind.as_call()?;
+        match self.cx.entry(self.body, at, callee, args).map(|e| e.role) {
+            Some(Role::Release { object }) => Some(object as usize),
+            _ => self.cx.summary(callee)?.params.iter().position(|p| p.frees != Frees::Never),
+        }
+    }
+
     fn in_loop(&self, at: Point) -> bool {
         let mut seen = vec![false; self.body.blocks.len()];
         let mut work: Vec<BlockId> = self.cfg.successors(at.block).to_vec();
@@ -500,16 +535,4 @@ impl Judge<'_> {
 
 fn local_of(place: &mir::ir::Place) -> Option<Local> {
     place.as_local()
-}
-
-/// Statements that release the object, each once, and whether another object may come there, too.
-fn frees(events: &Events) -> Vec<(Span, bool)> {
-    let mut all: Vec<(Point, Span, bool)> = vec![];
-    for (at, event) in &events.all {
-        if matches!(event.kind, Kind::Freed(_)) && !all.iter().any(|f| f.0 == *at) {
-            let other = events.all.iter().any(|(p, e)| p == at && e.kind == Kind::OtherFreed);
-            all.push((*at, event.span, other));
-        }
-    }
-    all.into_iter().map(|f| (f.1, f.2)).collect()
 }

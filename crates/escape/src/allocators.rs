@@ -2,7 +2,8 @@
 //! wrappers that were inferred.
 //!
 //! A name is that of a function (`malloc`), of a global function pointer (`Curl_cmalloc`), or of a
-//! member of a global struct of hooks (`hooks.allocate`).
+//! member of a global struct of hooks (`hooks.allocate`), or of a struct behind a pointer, by its tag
+//! (`global_State->frealloc`).
 
 use rustc_hash::FxHashMap;
 
@@ -36,6 +37,14 @@ pub enum Role {
         /// The object.
         object: u32,
     },
+    /// All of it, as Lua's hook: allocates if the object is null, releases if the size is 0, and
+    /// resizes otherwise. `Context::entry` says which, so no other code meets it.
+    Hook {
+        /// The object.
+        object: u32,
+        /// The new size.
+        size: u32,
+    },
 }
 
 /// An entry of the table.
@@ -47,6 +56,8 @@ pub struct Entry {
     pub never_fails: bool,
     /// Whether the program may put another function in its place at run time (hooks).
     pub replaceable: bool,
+    /// Whether it gives null for 0 bytes.
+    pub zero_is_null: bool,
 }
 
 /// The table.
@@ -91,6 +102,7 @@ const BUILT_IN: &[Row] = &[
     ("zmalloc", "allocate 0", true, false),
     ("ztrymalloc", "allocate 0", false, false),
     ("zcalloc", "zeroed 0 0", true, false),
+    ("ztrycalloc", "zeroed 0 0", false, false),
     ("zrealloc", "resize 0", true, false),
     ("zstrdup", "duplicate 0", true, false),
     ("zfree", "release 0", false, false),
@@ -98,6 +110,11 @@ const BUILT_IN: &[Row] = &[
     ("xzalloc", "zeroed 0 0", true, false),
     ("xrealloc", "resize 0", true, false),
     ("xstrdup", "duplicate 0", true, false),
+    ("global_State->frealloc", "hook 1 3", false, true),
+    ("luaM_malloc_", "allocate 1", true, false),
+    ("luaM_realloc_", "hook 1 3", false, false),
+    ("luaM_saferealloc_", "resize 1", true, false),
+    ("luaM_free_", "release 1", false, false),
 ];
 
 impl Role {
@@ -111,8 +128,15 @@ impl Role {
             ("duplicate", 2) => Role::Duplicate { text: number(1)? },
             ("resize", 2) => Role::Resize { object: number(1)? },
             ("release", 2) => Role::Release { object: number(1)? },
+            ("hook", 3) => Role::Hook { object: number(1)?, size: number(2)? },
             _ => return None,
         })
+    }
+}
+
+impl Entry {
+    fn new(role: Role, never_fails: bool, replaceable: bool) -> Entry {
+        Entry { role, never_fails, replaceable, zero_is_null: matches!(role, Role::Hook { .. }) }
     }
 }
 
@@ -123,7 +147,7 @@ impl Table {
         for &(name, role, never_fails, replaceable) in BUILT_IN {
             let words: Vec<&str> = role.split(' ').collect();
             if let Some(role) = Role::parse(&words) {
-                table.entries.insert(name.to_string(), Entry { role, never_fails, replaceable });
+                table.entries.insert(name.to_string(), Entry::new(role, never_fails, replaceable));
             }
         }
         table
@@ -147,12 +171,12 @@ impl Table {
             let role = Role::parse(role).ok_or_else(|| {
                 format!(
                     "line {}: a line says NAME and one of `allocate SIZE`, `zeroed COUNT SIZE`, `duplicate TEXT`, \
-                     `resize OBJECT`, `release OBJECT` with numbers of arguments from 0, then `never-fails` or \
+                     `resize OBJECT`, `release OBJECT`, `hook OBJECT SIZE` with numbers of arguments from 0, then `never-fails` or \
                      `replaceable` if that is so",
                     n + 1
                 )
             })?;
-            self.entries.insert((*name).to_string(), Entry { role, never_fails, replaceable });
+            self.entries.insert((*name).to_string(), Entry::new(role, never_fails, replaceable));
         }
         Ok(())
     }

@@ -353,13 +353,13 @@ impl Follow<'_> {
                 if live && Rule::Again.holds() {
                     sink(Event::new(Kind::Again, "it is made again while an earlier one may be in use", span));
                 }
-                let entry = name.as_deref().and_then(|n| self.cx.table.get(n));
+                let entry = self.cx.entry(self.body, at, callee, args);
                 let text = matches!(entry, Some(Entry { role: Role::Duplicate { .. }, .. }));
                 return self.made(out, dest, (never_fails, text.then_some(at)), span, sink);
             }
         }
         let mut result: Option<Given> = None;
-        let entry = name.as_deref().and_then(|n| self.cx.table.get(n));
+        let entry = self.cx.entry(self.body, at, callee, args);
         let values: Vec<Option<Value>> = args.iter().map(|a| self.value(&out, a)).collect();
         let summary = self.cx.summary(callee).filter(|_| entry.is_none());
         for (fact, value) in summary.iter().flat_map(|s| &s.params).zip(&values) {

@@ -1,6 +1,6 @@
 //! What analyses of one unit need to know about it and about others.
 
-use crate::allocators::Table;
+use crate::allocators::{Entry, Role, Table};
 use crate::summary::Summary;
 use flow::framework::Point;
 use mir::ir::*;
@@ -43,22 +43,64 @@ impl Context<'_> {
             Callee::Pointer(operand) => {
                 let place = operand.place()?;
                 match place.base {
-                    PlaceBase::Global(_) => self.global_name(place),
+                    PlaceBase::Global(_) if !place.has_deref() => self.global_name(place),
                     PlaceBase::Local(local) if place.proj.is_empty() => {
                         let block = body.blocks.get(at.block.0 as usize)?;
                         let is_temp = body.locals.get(local.0 as usize)?.kind == LocalKind::Temp;
                         block.stmts.get(..at.stmt)?.iter().rev().filter(|_| is_temp).find_map(|s| {
                             match s.kind.assigned_to(local)?.as_use()? {
-                                Operand::Copy(from) => self.global_name(from),
+                                Operand::Copy(from) => self.global_name(from).or_else(|| self.hook(body, from)),
                                 Operand::Move(_) | Operand::Const(_) => None,
                             }
                         })
                     }
-                    _ => None,
+                    _ => self.hook(body, place),
                 }
             }
             Callee::Start(_) | Callee::Spawn(..) => None,
         }
+    }
+
+    /// What the table says of a call. What a hook does depends on its arguments.
+    pub fn entry(&self, body: &Body, at: Point, callee: &Callee, args: &[Operand]) -> Option<Entry> {
+        let entry = self.table.get(&self.callee_name(body, at, callee)?)?;
+        let Role::Hook { object, size } = entry.role else { return Some(entry) };
+        let is_zero = |n: u32| args.get(n as usize).is_some_and(|arg| self.is_zero(body, at, arg));
+        let role = match (is_zero(object), is_zero(size)) {
+            (_, true) => Role::Release { object },
+            (true, false) => Role::Allocate { size },
+            (false, false) => Role::Resize { object },
+        };
+        Some(Entry { role, ..entry })
+    }
+
+    /// Whether an operand is 0 or null, perhaps by way of temporaries of the block.
+    fn is_zero(&self, body: &Body, at: Point, operand: &Operand) -> bool {
+        let mut operand = operand;
+        let stmts = body.blocks.get(at.block.0 as usize).and_then(|b| b.stmts.get(..at.stmt));
+        for stmt in stmts.unwrap_or_default().iter().rev() {
+            let Some(local) = operand.place().and_then(Place::as_local) else { break };
+            if body.locals.get(local.0 as usize).is_none_or(|l| l.kind != LocalKind::Temp) {
+                break;
+            }
+            match stmt.kind.assigned_to(local).map(Rvalue::same_bits) {
+                Some(Some(from)) => operand = from,
+                Some(None) => return false,
+                None => {}
+            }
+        }
+        matches!(operand, Operand::Const(Const::Null(_) | Const::Int(0, _)))
+    }
+
+    /// `tag->field` of a place behind a pointer, if the table has it.
+    fn hook(&self, body: &Body, place: &Place) -> Option<String> {
+        let (last, before) = place.proj.split_last()?;
+        let field = last.as_field().filter(|_| before.last() == Some(&Proj::Deref))?;
+        let ty = mir::ty::prefix_ty(self.program, body, place, before.len()).ok()?.ty;
+        let record = self.program.types.record(self.program.types.as_record(ty)?);
+        let field = record.fields.as_ref()?.get(field as usize)?.name?;
+        let name = format!("{}->{}", record.tag?.as_str(), field.as_str());
+        self.table.get(&name).is_some().then_some(name)
     }
 
     /// A number that is written as a constant and is not below zero.

@@ -65,6 +65,7 @@ rules! {
     Division "division" "The product that calloc checks fits the buffer.",
     Terminator "terminator" "A copied string needs room for its end.",
     PureSize "pure-size" "A size with effects is computed once.",
+    ZeroIsNull "zero-is-null" "A hook gives null for 0 bytes, which a buffer is not.",
     PureRelease "pure-release" "An argument of a release with effects is computed once.",
     Scope "scope" "A buffer lives as long as every variable that may have it.",
     HybridRelease "hybrid-release" "An object of a hybrid that is in the heap is released.",

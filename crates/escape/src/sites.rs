@@ -114,13 +114,13 @@ pub fn sites(cx: &Context, body: &Body) -> Vec<Site> {
             never_fails,
             zeroed,
         };
-        if let Some(entry) = cx.table.get(&name) {
+        if let Some(entry) = cx.entry(body, at, callee, args) {
             let size = match entry.role {
                 Role::Allocate { size } => arg(size).map(Size::Bytes),
                 Role::Zeroed { count, size } if count == size => arg(size).map(Size::Bytes),
                 Role::Zeroed { count, size } => arg(count).zip(arg(size)).map(|(a, b)| Size::Product(a, b)),
                 Role::Duplicate { text } => arg(text).map(Size::Text),
-                Role::Resize { .. } | Role::Release { .. } => continue,
+                Role::Resize { .. } | Role::Release { .. } | Role::Hook { .. } => continue,
             };
             all.push(base(Some(entry), size.unwrap_or(Size::Unknown), entry.never_fails, false));
         } else if let Some(fresh) = cx.summary(callee).and_then(|s| s.fresh.clone()) {

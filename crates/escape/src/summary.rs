@@ -583,8 +583,8 @@ fn only_releases(cx: &Context, body: &Body) -> bool {
     for (at, s) in points(body) {
         match s.kind.action() {
             Action::Call => {
-                let Some(Call { callee, .. }) = s.kind.as_call() else { return false };
-                let entry = cx.callee_name(body, at, callee).and_then(|name| cx.table.get(&name));
+                let Some(Call { callee, args, .. }) = s.kind.as_call() else { return false };
+                let entry = cx.entry(body, at, callee, args);
                 let plain = entry.is_some_and(|e| matches!(e.role, Role::Release { .. }));
                 if !plain && !cx.summary(callee).is_some_and(|s| s.only_releases) {
                     return false;

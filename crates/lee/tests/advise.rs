@@ -258,52 +258,69 @@ fn fixes_of_sarif_are_the_patch() -> Done {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let scratch = Scratch::new(&format!("sarif-{name}"))?;
         std::fs::write(scratch.0.join(&name), &text).map_err(|e| e.to_string())?;
-        let mut command = lee();
-        let said = ran(command.current_dir(&scratch.0).args([
-            "advise",
-            "--message-format",
-            "sarif",
-            "--patch",
-            "p.diff",
-            &name,
-        ]))?;
-        let log: serde_json::Value = serde_json::from_slice(&said.stdout).map_err(|e| e.to_string())?;
-        if log["version"] != "2.1.0" || log["runs"][0]["tool"]["driver"]["name"] != "lee advise" {
-            return Err(format!("{name}: not SARIF"));
-        }
-        let mut starts = vec![0];
-        starts.extend(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(n, _)| n + 1));
-        // The programs are ASCII, so a column is a byte.
-        let offset = |region: &serde_json::Value, line: &str, column: &str| {
-            let line = region[line].as_u64().unwrap_or(1) as usize;
-            starts.get(line - 1).copied().unwrap_or(0) + region[column].as_u64().unwrap_or(1) as usize - 1
-        };
-        let mut edits: Vec<(usize, usize, String)> = vec![];
-        for result in log["runs"][0]["results"].as_array().into_iter().flatten() {
-            for replacement in result["fixes"][0]["artifactChanges"][0]["replacements"].as_array().into_iter().flatten()
-            {
-                let region = &replacement["deletedRegion"];
-                let text = replacement["insertedContent"]["text"].as_str().unwrap_or("").to_string();
-                edits.push((offset(region, "startLine", "startColumn"), offset(region, "endLine", "endColumn"), text));
-            }
-        }
-        edits.sort();
-        let mut fixed = String::new();
-        let mut at = 0;
-        for (lo, hi, new) in edits {
-            fixed.push_str(text.get(at..lo).unwrap_or(""));
-            fixed.push_str(&new);
-            at = hi;
-        }
-        fixed.push_str(text.get(at..).unwrap_or(""));
-        if fixed != text {
-            ran(Command::new("git").current_dir(&scratch.0).args(["apply", "p.diff"]))?;
-        }
-        if std::fs::read_to_string(scratch.0.join(&name)).map_err(|e| e.to_string())? != fixed {
-            return Err(format!("{name}: the fixes give another text than the patch"));
+        fixes_are_the_patch(&scratch.0, &[&name])?;
+    }
+    let scratch = whole_program("sarif-whole")?;
+    let changed = fixes_are_the_patch(&scratch.0, &["--whole-program", "list.c", "main.c", "fill.c", "--", "-Iinc"])?;
+    match changed {
+        5 => Ok(()),
+        _ => Err(format!("the fixes change {changed} files of the whole program")),
+    }
+}
+
+/// Asks for the fixes and the patch of files in a folder, and applies both. How many files change.
+fn fixes_are_the_patch(folder: &Path, words: &[&str]) -> Result<usize, String> {
+    let mut command = lee();
+    command.current_dir(folder).args(["advise", "--message-format", "sarif", "--patch", "p.diff"]);
+    let said = ran(command.args(words))?;
+    let log: serde_json::Value = serde_json::from_slice(&said.stdout).map_err(|e| e.to_string())?;
+    if log["version"] != "2.1.0" || log["runs"][0]["tool"]["driver"]["name"] != "lee advise" {
+        return Err(format!("{words:?}: not SARIF"));
+    }
+    // By file: lines and columns from which and to which there is another text.
+    type Replacement = ((u64, u64), (u64, u64), String);
+    let mut all: std::collections::BTreeMap<String, Vec<Replacement>> = Default::default();
+    let changes = log["runs"][0]["results"].as_array().into_iter().flatten();
+    for change in changes.flat_map(|r| r["fixes"][0]["artifactChanges"].as_array().into_iter().flatten()) {
+        let slot = all.entry(change["artifactLocation"]["uri"].as_str().unwrap_or("").to_string()).or_default();
+        for replacement in change["replacements"].as_array().into_iter().flatten() {
+            let region = &replacement["deletedRegion"];
+            let at =
+                |line: &str, column: &str| (region[line].as_u64().unwrap_or(1), region[column].as_u64().unwrap_or(1));
+            let text = replacement["insertedContent"]["text"].as_str().unwrap_or("").to_string();
+            slot.push((at("startLine", "startColumn"), at("endLine", "endColumn"), text));
         }
     }
-    Ok(())
+    let mut fixed: Vec<(String, String)> = vec![];
+    for (file, mut edits) in all {
+        let text = std::fs::read_to_string(folder.join(&file)).map_err(|e| format!("{file}: {e}"))?;
+        let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(n, _)| n + 1)).collect();
+        // The programs are ASCII, so a column is a byte.
+        let offset =
+            |(line, column): (u64, u64)| starts.get(line as usize - 1).copied().unwrap_or(0) + column as usize - 1;
+        edits.sort();
+        let (mut new, mut at) = (String::new(), 0);
+        for (lo, hi, with) in edits {
+            new += text.get(at..offset(lo)).ok_or_else(|| format!("{file}: fixes overlap"))?;
+            new += &with;
+            at = offset(hi);
+        }
+        new += text.get(at..).unwrap_or("");
+        fixed.push((file, new));
+    }
+    if !fixed.is_empty() {
+        ran(Command::new("git").current_dir(folder).args(["apply", "p.diff"]))?;
+    }
+    for (file, new) in &fixed {
+        if std::fs::read_to_string(folder.join(file)).map_err(|e| e.to_string())? != *new {
+            return Err(format!("{file}: the fixes give another text than the patch"));
+        }
+    }
+    let diff = std::fs::read_to_string(folder.join("p.diff")).map_err(|e| e.to_string())?;
+    match diff.matches("\n+++ ").count() == fixed.len() {
+        true => Ok(fixed.len()),
+        false => Err(format!("{words:?}: the fixes change {} files, and the patch others", fixed.len())),
+    }
 }
 
 /// A site in a header is listed once, with what the file that allows least says of it.

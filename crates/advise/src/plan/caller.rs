@@ -99,12 +99,13 @@ impl Planner<'_> {
         let parameter = &lent.pointer;
         let entry =
             self.candidate.site.entry.ok_or_else(|| format!("`{helper}` does not make the object by itself"))?;
+        self.zero_is_kept(entry)?;
         let (lo, hi) = self.bare(self.range(self.candidate.site.span));
         let arguments = self.arguments(lo, hi)?;
         if !arguments.iter().all(|&(a, b)| self.is_pure(a, b)) {
             return Err("its size has effects, which would be lost".into());
         }
-        let value = match (entry.role, arguments.as_slice()) {
+        let value = match entry.role {
             _ if sized => {
                 // Without a buffer, its size of 0 would be enough for an object of 0 bytes.
                 let guard = if spares { format!("{parameter} && ") } else { String::new() };
@@ -119,11 +120,13 @@ impl Planner<'_> {
                 };
                 self.value(entry.role, &arguments, &buffer, self.copied(lo, hi))?
             }
-            (Role::Allocate { .. }, _) => Fragment::text(parameter),
-            (Role::Zeroed { .. }, bytes @ ([_] | [_, _])) => {
+            Role::Allocate { .. } => Fragment::text(parameter),
+            Role::Zeroed { count, size } => {
                 self.needs("memset")?;
                 let mut value = Fragment::text(&format!("memset({parameter}, 0, "));
-                for (n, &(a, b)) in bytes.iter().enumerate() {
+                let factors = if count == size { vec![size] } else { vec![count, size] };
+                for (n, factor) in factors.into_iter().enumerate() {
+                    let &(a, b) = arguments.get(factor as usize).ok_or("an argument is missing")?;
                     value = value.and(if n > 0 { " * (" } else { "(" }).then(&self.copied(a, b)?).and(")");
                 }
                 value.and(")")
@@ -154,8 +157,8 @@ impl Planner<'_> {
             false => buffer.pointer.clone(),
         };
         let mut changes = vec![];
-        for &(span, other) in &self.candidate.frees {
-            changes.push(self.release(span, other, &buffer)?);
+        for &freed in &self.candidate.frees {
+            changes.push(self.release(freed, &buffer)?);
         }
         changes.push(self.declare(&home, &buffer)?);
         Ok(Called { changes, callee: lo, arguments, name: buffer.name })

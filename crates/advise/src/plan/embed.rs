@@ -159,7 +159,7 @@ fn ended(
     let words = Words { locals: &body.locals, ..words };
     for span in frees {
         let test = |_, _| Ok(Some(Fragment::text(&format!("!{flag}"))));
-        changes.push(Placed { part: home, file: 0, change: words.conditional(span, &test)? });
+        changes.push(Placed { part: home, file: 0, change: words.conditional((span, 0), &test)? });
     }
     Ok(changes)
 }
@@ -263,9 +263,11 @@ impl Words<'_> {
     /// A release of what the field has becomes nothing.
     fn unreleased(&self, span: Span, field: &str) -> Tried<Change> {
         let (lo, hi) = self.bare(self.range(span));
-        let (_, end) = *self.arguments(lo, hi)?.last().ok_or("a release has no argument")?;
+        let &[(_, end)] = self.arguments(lo, hi)?.as_slice() else {
+            return Err("a release takes more than the object".into());
+        };
         self.path(end, field).ok_or("it is not released by a plain name of its field")?;
-        self.conditional(span, &|_, _| Ok(None))
+        self.conditional((span, 0), &|_, _| Ok(None))
     }
 
     /// The first token of `name->name[i].field` or `(expression)->field[i]` that ends before `end`,

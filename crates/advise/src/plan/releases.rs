@@ -8,9 +8,9 @@ pub(super) type Test<'t> = dyn Fn(usize, usize) -> Tried<Option<Fragment>> + 't;
 
 impl Planner<'_> {
     /// The release becomes nothing, or depends on where the object is.
-    pub(super) fn release(&self, span: Span, other: bool, buffer: &Buffer) -> Tried<Change> {
-        let plain = (self.is_fixed() || !Rule::HybridRelease.holds()) && !other;
-        self.conditional(span, &|a, b| match plain {
+    pub(super) fn release(&self, freed: Freed, buffer: &Buffer) -> Tried<Change> {
+        let plain = (self.is_fixed() || !Rule::HybridRelease.holds()) && !freed.other;
+        self.conditional((freed.span, freed.argument), &|a, b| match plain {
             true => Ok(None),
             false => Ok(Some(self.differs(a, b, buffer)?)),
         })
@@ -31,13 +31,14 @@ impl Planner<'_> {
 }
 
 impl Words<'_> {
-    /// A release becomes nothing, or depends on the test that `test` makes of its argument.
-    pub(super) fn conditional(&self, span: Span, test: &Test) -> Tried<Change> {
+    /// A release becomes nothing, or depends on the test that `test` makes of the argument that it
+    /// releases, which has this number.
+    pub(super) fn conditional(&self, (span, argument): (Span, usize), test: &Test) -> Tried<Change> {
         let (lo, hi) = self.bare(self.range(span));
         let arguments = self.arguments(lo, hi)?;
-        let &[(a, b)] = arguments.as_slice() else { return Err("a release takes more than the object".into()) };
-        if !self.is_pure(a, b) && Rule::PureRelease.holds() {
-            return Err("a release computes its argument with effects".into());
+        let &(a, b) = arguments.get(argument).ok_or("a release does not name the object")?;
+        if !arguments.iter().all(|&(a, b)| self.is_pure(a, b)) && Rule::PureRelease.holds() {
+            return Err("a release computes its arguments with effects".into());
         }
         let test = test(a, b)?;
         let previous = if lo > 0 { self.spelled(lo - 1) } else { "" };

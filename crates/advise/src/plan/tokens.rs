@@ -127,13 +127,24 @@ impl Words<'_> {
         Ok(Fragment { raw, expanded })
     }
 
+    /// Whether the tokens are names with stars before them and arrows and dots between.
+    fn is_path(&self, lo: usize, hi: usize) -> bool {
+        (lo..hi).all(|t| {
+            let text = self.spelled(t);
+            matches!(text, "*" | "->" | ".") || text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        })
+    }
+
     /// The arguments of a call: tokens of each.
     pub(super) fn arguments(&self, lo: usize, hi: usize) -> Tried<Vec<(usize, usize)>> {
         let open = (lo..hi).find(|&t| self.spelled(t) == "(").ok_or("the call has no argument list")?;
-        // A callee in parentheses, `(*f)(n)`, is left alone.
-        if open == lo {
-            return Err("the function that is called is an expression".into());
-        }
+        // `(*g->f)(n)`, but no other callee in parentheses.
+        let open = match open == lo {
+            true => self.closing(lo).filter(|&close| self.is_path(lo + 1, close)).map(|close| close + 1),
+            false => Some(open),
+        };
+        let open = open.filter(|&t| self.spelled(t) == "(");
+        let open = open.ok_or("the function that is called is an expression")?;
         let (mut depth, mut start, mut all) = (0, open + 1, vec![]);
         for t in open..hi {
             match self.spelled(t) {
