@@ -24,6 +24,7 @@ static void *l_alloc(void *ud, void *p, size_t old, size_t size) {
 
 void *luaM_malloc_(lua_State *L, size_t size, int tag) {
     (void)tag;
+    if (size == 0) return NULL;
     void *p = L->g->frealloc(L->g->ud, NULL, 0, size); // advise: declined it is returned
     if (!p) abort();
     return p;
@@ -58,11 +59,29 @@ static int of_any_size(lua_State *L, size_t n) {
     return r;
 }
 
-// Null is what the hook gives for nothing; a buffer is not.
+// Null is what these give for nothing; a buffer is not.
+static int of_nothing_by_a_function(lua_State *L, size_t n) {
+    char *p = luaM_malloc_(L, n, 4); // advise: hybrid nopatch
+    int r = p != NULL;
+    luaM_free_(L, p, n);
+    return r;
+}
+
 static int of_nothing(lua_State *L, size_t n) { // rule: zero-is-null
     char *p = L->g->frealloc(L->g->ud, NULL, 0, n); // advise: hybrid nopatch
     int r = p != NULL;
     L->g->frealloc(L->g->ud, p, n, 0);
+    return r;
+}
+
+// glib's copy of null is null.
+char *g_strdup(const char *text) { return text ? strdup(text) : NULL; } // advise: declined it is returned
+void g_free(void *p) { free(p); }
+
+static int of_null(const char *text) {
+    char *p = g_strdup(text); // advise: hybrid nopatch
+    int r = p ? (int)strlen(p) : -1;
+    g_free(p);
     return r;
 }
 
@@ -120,6 +139,8 @@ int main(void) {
     printf("%d %d\n", by_the_hook(&state, 5), by_functions(&state, 6));
     printf("%d %d %d\n", of_any_size(&state, 9), of_any_size(&state, 900), of_nothing(&state, 0) + of_nothing(&state, 99));
     printf("%d %d\n", resized(&state, 7), perhaps_released(&state, 0));
+    printf("%d\n", of_nothing_by_a_function(&state, 0) + of_nothing_by_a_function(&state, 99));
+    printf("%d %d\n", of_null("four"), of_null(NULL));
     int r = with_an_effect(&state, 8);
     printf("%d %d\n", r, releases);
     printf("%d %d\n", two_sites(3), two_sites(4));

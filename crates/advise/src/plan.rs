@@ -185,12 +185,17 @@ impl Planner<'_> {
         Ok(Plan { changes: apart(changes)?, names: vec![buffer.name] })
     }
 
-    /// A program may see null for 0 bytes, which a buffer is not.
+    /// A program may see null for 0 bytes, or for the copy of null, which a buffer is not.
     fn zero_is_kept(&self, entry: Entry) -> Tried<()> {
-        let may_be_zero = self.candidate.finding.bytes.0.is_none_or(|least| least == 0);
-        match entry.zero_is_null && may_be_zero && Rule::ZeroIsNull.holds() {
-            true => Err(format!("`{}` gives null for 0 bytes", self.candidate.site.name)),
-            false => Ok(()),
+        if !entry.zero_is_null || !Rule::ZeroIsNull.holds() {
+            return Ok(());
+        }
+        let name = &self.candidate.site.name;
+        let least = self.candidate.finding.bytes.0.unwrap_or(0);
+        match entry.role {
+            Role::Duplicate { .. } => Err(format!("`{name}` gives null for null")),
+            _ if least == 0 => Err(format!("`{name}` gives null for 0 bytes")),
+            _ => Ok(()),
         }
     }
 

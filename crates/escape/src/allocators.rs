@@ -56,7 +56,7 @@ pub struct Entry {
     pub never_fails: bool,
     /// Whether the program may put another function in its place at run time (hooks).
     pub replaceable: bool,
-    /// Whether it gives null for 0 bytes.
+    /// Whether it gives null for 0 bytes, or as the copy of null.
     pub zero_is_null: bool,
 }
 
@@ -66,56 +66,53 @@ pub struct Table {
     entries: FxHashMap<String, Entry>,
 }
 
-/// Name, role, arguments, never fails, replaceable.
-type Row = (&'static str, &'static str, bool, bool);
-
-/// The built-in tables: libc, glib, curl, redis, busybox, Lua-like hooks.
-const BUILT_IN: &[Row] = &[
-    ("malloc", "allocate 0", false, false),
-    ("__builtin_malloc", "allocate 0", false, false),
-    ("calloc", "zeroed 0 1", false, false),
-    ("__builtin_calloc", "zeroed 0 1", false, false),
-    ("realloc", "resize 0", false, false),
-    ("reallocarray", "resize 0", false, false),
-    ("strdup", "duplicate 0", false, false),
-    ("__strdup", "duplicate 0", false, false),
-    ("__builtin_strdup", "duplicate 0", false, false),
-    ("free", "release 0", false, false),
-    ("cfree", "release 0", false, false),
-    ("__builtin_free", "release 0", false, false),
-    ("g_malloc", "allocate 0", true, false),
-    ("g_try_malloc", "allocate 0", false, false),
-    ("g_malloc0", "zeroed 0 0", true, false),
-    ("g_strdup", "duplicate 0", true, false),
-    ("g_realloc", "resize 0", true, false),
-    ("g_free", "release 0", false, false),
-    ("Curl_cmalloc", "allocate 0", false, true),
-    ("Curl_ccalloc", "zeroed 0 1", false, true),
-    ("Curl_crealloc", "resize 0", false, true),
-    ("Curl_cstrdup", "duplicate 0", false, true),
-    ("Curl_cfree", "release 0", false, true),
-    ("curl_domalloc", "allocate 0", false, true),
-    ("curl_docalloc", "zeroed 0 1", false, true),
-    ("curl_dorealloc", "resize 0", false, true),
-    ("curl_dostrdup", "duplicate 0", false, true),
-    ("curl_dofree", "release 0", false, true),
-    ("zmalloc", "allocate 0", true, false),
-    ("ztrymalloc", "allocate 0", false, false),
-    ("zcalloc", "zeroed 0 0", true, false),
-    ("ztrycalloc", "zeroed 0 0", false, false),
-    ("zrealloc", "resize 0", true, false),
-    ("zstrdup", "duplicate 0", true, false),
-    ("zfree", "release 0", false, false),
-    ("xmalloc", "allocate 0", true, false),
-    ("xzalloc", "zeroed 0 0", true, false),
-    ("xrealloc", "resize 0", true, false),
-    ("xstrdup", "duplicate 0", true, false),
-    ("global_State->frealloc", "hook 1 3", false, true),
-    ("luaM_malloc_", "allocate 1", true, false),
-    ("luaM_realloc_", "hook 1 3", false, false),
-    ("luaM_saferealloc_", "resize 1", true, false),
-    ("luaM_free_", "release 1", false, false),
-];
+/// The built-in tables, as a file of `--allocators`: libc, glib, curl, redis, busybox, Lua.
+const BUILT_IN: &str = "\
+malloc allocate 0
+__builtin_malloc allocate 0
+calloc zeroed 0 1
+__builtin_calloc zeroed 0 1
+realloc resize 0
+reallocarray resize 0
+strdup duplicate 0
+__strdup duplicate 0
+__builtin_strdup duplicate 0
+free release 0
+cfree release 0
+__builtin_free release 0
+g_malloc allocate 0 never-fails null-for-0
+g_try_malloc allocate 0 null-for-0
+g_malloc0 zeroed 0 0 never-fails null-for-0
+g_strdup duplicate 0 never-fails null-for-0
+g_realloc resize 0 never-fails
+g_free release 0
+Curl_cmalloc allocate 0 replaceable
+Curl_ccalloc zeroed 0 1 replaceable
+Curl_crealloc resize 0 replaceable
+Curl_cstrdup duplicate 0 replaceable
+Curl_cfree release 0 replaceable
+curl_domalloc allocate 0 replaceable
+curl_docalloc zeroed 0 1 replaceable
+curl_dorealloc resize 0 replaceable
+curl_dostrdup duplicate 0 replaceable
+curl_dofree release 0 replaceable
+zmalloc allocate 0 never-fails
+ztrymalloc allocate 0
+zcalloc zeroed 0 0 never-fails
+ztrycalloc zeroed 0 0
+zrealloc resize 0 never-fails
+zstrdup duplicate 0 never-fails
+zfree release 0
+xmalloc allocate 0 never-fails
+xzalloc zeroed 0 0 never-fails
+xrealloc resize 0 never-fails
+xstrdup duplicate 0 never-fails
+global_State->frealloc hook 1 3 replaceable
+luaM_malloc_ allocate 1 null-for-0
+luaM_realloc_ hook 1 3
+luaM_saferealloc_ resize 1 never-fails
+luaM_free_ release 1
+";
 
 impl Role {
     /// From words such as `allocate 0`.
@@ -134,27 +131,17 @@ impl Role {
     }
 }
 
-impl Entry {
-    fn new(role: Role, never_fails: bool, replaceable: bool) -> Entry {
-        Entry { role, never_fails, replaceable, zero_is_null: matches!(role, Role::Hook { .. }) }
-    }
-}
-
 impl Table {
     /// The built-in tables.
     pub fn built_in() -> Table {
         let mut table = Table::default();
-        for &(name, role, never_fails, replaceable) in BUILT_IN {
-            let words: Vec<&str> = role.split(' ').collect();
-            if let Some(role) = Role::parse(&words) {
-                table.entries.insert(name.to_string(), Entry::new(role, never_fails, replaceable));
-            }
-        }
+        // A line that is wrong is found by a test.
+        let _ = table.read(BUILT_IN);
         table
     }
 
-    /// Adds the lines of a file: `NAME ROLE ARGUMENT... [never-fails] [replaceable]`; `#` begins a
-    /// comment.
+    /// Adds the lines of a file: `NAME ROLE ARGUMENT... [never-fails] [replaceable] [null-for-0]`; `#`
+    /// begins a comment.
     ///
     /// Errors: a message with the number of the line.
     pub fn read(&mut self, text: &str) -> Result<(), String> {
@@ -167,16 +154,18 @@ impl Table {
             };
             let never_fails = flag("never-fails");
             let replaceable = flag("replaceable");
+            let zero_is_null = flag("null-for-0");
             let Some((name, role)) = words.split_first() else { continue };
             let role = Role::parse(role).ok_or_else(|| {
                 format!(
                     "line {}: a line says NAME and one of `allocate SIZE`, `zeroed COUNT SIZE`, `duplicate TEXT`, \
-                     `resize OBJECT`, `release OBJECT`, `hook OBJECT SIZE` with numbers of arguments from 0, then `never-fails` or \
-                     `replaceable` if that is so",
+                     `resize OBJECT`, `release OBJECT`, `hook OBJECT SIZE` with numbers of arguments from 0, then `never-fails`, \
+                     `replaceable` or `null-for-0` if that is so",
                     n + 1
                 )
             })?;
-            self.entries.insert((*name).to_string(), Entry::new(role, never_fails, replaceable));
+            let zero_is_null = zero_is_null || matches!(role, Role::Hook { .. });
+            self.entries.insert((*name).to_string(), Entry { role, never_fails, replaceable, zero_is_null });
         }
         Ok(())
     }
@@ -192,8 +181,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_built_in_row_is_read() {
-        assert_eq!(Table::built_in().entries.len(), BUILT_IN.len());
+    fn every_built_in_line_is_read() {
+        let mut table = Table::default();
+        assert_eq!(table.read(BUILT_IN), Ok(()));
+        assert_eq!(table.entries.len(), BUILT_IN.lines().count());
     }
 
     #[test]

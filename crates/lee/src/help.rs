@@ -151,7 +151,7 @@ Finds heap allocations in C or Leeward that are small and die young, and says wh
   --whole-program             nothing but these files calls their functions
   --allocators FILE           more allocators, one a line: NAME allocate SIZE, NAME zeroed COUNT SIZE, NAME duplicate TEXT,
                               NAME resize OBJECT, NAME release OBJECT, NAME hook OBJECT SIZE (all three, as Lua's);
-                              numbers of arguments count from 0; then [never-fails] [replaceable]
+                              numbers of arguments count from 0; then [never-fails] [replaceable] [null-for-0]
   --infer-allocators          take functions that return fresh objects for allocators
   --patch FILE                write the patches as a unified diff that git apply takes (-: standard output)
   --apply                     change the files, where every access is proven to stay inside the object

@@ -529,6 +529,36 @@ const ROLES: &str =
     "pool_get allocate 1 never-fails\npool_zeroed zeroed 0 1\npool_text duplicate 1\npool_grow resize 0\n\
     pool_put release 1\nhooks.allocate allocate 0 replaceable # a hook\n";
 
+/// A `caller` patch clears as many bytes as the allocator does, whose other arguments are no sizes;
+/// and a release keeps its other arguments.
+#[test]
+fn allocators_may_have_more_arguments() -> Done {
+    if lacks_gcc("allocators_may_have_more_arguments") {
+        return Ok(());
+    }
+    let scratch = Scratch::new("arguments")?;
+    let text = "#include <stddef.h>\n#include <string.h>\nvoid *pool_zeroed(int tag, size_t n);\nvoid pool_put(int tag, void *p);\n\
+        static int *made(void) {\n    return pool_zeroed(7, 16);\n}\nint f(void) {\n    int *p = made();\n    if (!p) return -1;\n    int n = p[3];\n    \
+        pool_put(7, p);\n    return n;\n}\nint g(int n, size_t size) {\n    char *p = pool_zeroed(8, size + 1);\n    if (!p) return -1;\n    \
+        n = p[0];\n    pool_put(8, p);\n    return n;\n}\n";
+    std::fs::write(scratch.0.join("a.c"), text).map_err(|e| e.to_string())?;
+    let roles = "pool_zeroed zeroed 1 1\npool_put release 1\n";
+    std::fs::write(scratch.0.join("roles"), roles).map_err(|e| e.to_string())?;
+    let mut command = lee();
+    let words = ["advise", "--allocators", "roles", "--message-format", "json", "--patch", "p.diff", "a.c"];
+    ran(command.current_dir(&scratch.0).args(words))?;
+    let diff = std::fs::read_to_string(scratch.0.join("p.diff")).map_err(|e| e.to_string())?;
+    let wanted = [
+        "memset(object_buffer, 0, (16))",
+        "+    if (p != p_buffer)\n+        pool_put(8, p);",
+        "-    pool_put(7, p);\n",
+    ];
+    match wanted.iter().all(|w| diff.contains(w)) {
+        true => Ok(()),
+        false => Err(diff),
+    }
+}
+
 /// Each option changes what is said as the help says, and `--deny` the status.
 #[test]
 fn options_do_what_they_say() -> Done {
