@@ -3,7 +3,7 @@
 use crate::effects;
 use crate::scopes::LiveNode;
 use mir::ir::{self, *};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use source::Span;
 use std::rc::Rc;
 use typing::tree::{self, FuncId, FuncRef, LocalId};
@@ -50,6 +50,8 @@ pub(crate) struct Lower<'t, 'p> {
     pub introduced: FxHashMap<u32, Option<Local>>,
     /// The variables that hold the states of ends, of those that a `switch (state d)` is over.
     pub end_states: FxHashMap<Local, Local>,
+    /// Temporaries that have what is lent to a call: they own nothing, whatever their types say.
+    pub lent: FxHashSet<Local>,
 }
 
 /// A jump whose target's scopes are not known yet.
@@ -132,6 +134,7 @@ impl<'t, 'p> Lower<'t, 'p> {
             opened: vec![],
             introduced: FxHashMap::default(),
             end_states: FxHashMap::default(),
+            lent: FxHashSet::default(),
         };
         this.declare_regions();
         this.entry();
@@ -283,6 +286,11 @@ impl<'t, 'p> Lower<'t, 'p> {
 
     /// `place = value`
     pub fn assign(&mut self, place: Place, value: Rvalue) {
+        let of =
+            |a: &Operand| matches!(a, Operand::Copy(from) if from.as_local().is_some_and(|l| self.lent.contains(&l)));
+        let lent =
+            value.as_borrow().is_some_and(|(kind, ..)| kind.is_for_call()) || value.same_address().is_some_and(of);
+        self.lent.extend(place.as_local().filter(|&local| lent && self.is_temp(local)));
         self.emit(StmtKind::Assign(place, value));
     }
 
@@ -363,10 +371,11 @@ impl<'t, 'p> Lower<'t, 'p> {
         self.give(temp)
     }
 
-    /// The value of a temporary for its one use: what it owns moves on.
+    /// The value of a temporary for its one use: what it owns moves on, what is lent to a call stays
+    /// where it is.
     pub fn give(&mut self, temp: Local) -> Operand {
         let place = Place::local(temp);
-        if mir::ty::owns(&self.program.types, self.local_ty(temp)) {
+        if mir::ty::owns(&self.program.types, self.local_ty(temp)) && !self.lent.contains(&temp) {
             Operand::Move(place)
         } else {
             Operand::Copy(place)

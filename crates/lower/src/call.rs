@@ -110,7 +110,10 @@ impl<'t> Lower<'t, '_> {
                     postponed.push((i, inner.ty.ty, arg));
                     values.push(value);
                 }
-                _ => values.push(self.argument(arg, &later, keep)),
+                _ => {
+                    self.begins_anew(&func, i, arg, &mut values);
+                    values.push(self.argument(arg, &later, keep));
+                }
             }
         }
         for (i, from, node) in postponed {
@@ -233,6 +236,33 @@ impl<'t> Lower<'t, '_> {
             self.leave(saved);
         }
         Arg { op, source }
+    }
+
+    /// `strtok_r(s, delimiters, &save)` begins anew if there is an `s`, whatever `save` was: it is set
+    /// to null before its address is taken, so that what it pointed into is not used any more.
+    fn begins_anew(&mut self, func: &FuncTy, number: usize, arg: &Expr, values: &mut [Arg]) -> Option<()> {
+        let string = func.keeps_string? as usize;
+        let mut arg = arg;
+        while let ExprKind::Convert(Conv::Pointer, from) = &*arg.kind {
+            arg = from;
+        }
+        let ExprKind::AddrOf(place) = &*arg.kind else { return None };
+        let ExprKind::Local(variable) = *place.kind else { return None };
+        let walked = self.pointer_of(self.pointer_of(func.params.get(number)?.ty)?.target.ty)?;
+        let is_position = walked.region == self.pointer_of(func.params.get(string)?.ty)?.region;
+        let is_null = matches!(values.get(string)?.op, Operand::Const(_));
+        if self.body.unchecked || !is_position || is_null {
+            return None;
+        }
+        // The string may be in the variable itself, and so may the delimiters.
+        for value in values.iter_mut() {
+            value.source = self.freeze(value.source.clone());
+            value.op = self.freeze(value.op.clone());
+        }
+        let (given, variable) = (values.get(string)?.op.clone(), self.local(variable));
+        let null = Operand::Const(Const::Null(self.local_ty(variable)));
+        self.when(given, |this| this.assign(Place::local(variable), Rvalue::Use(null)));
+        Some(())
     }
 
     /// Checks each argument of a counted parameter against its count, and passes its address.

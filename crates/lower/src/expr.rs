@@ -178,7 +178,14 @@ impl<'t> Lower<'t, '_> {
                 self.effect(a);
                 self.rvalue(b)
             }
-            ExprKind::Assign(place, value) => self.result(e, |this| this.assign_expr(place, value, true)),
+            ExprKind::Assign(place, value) => self.result(e, |this| {
+                let value = this.assign_expr(place, value, true)?;
+                // Null was stored with the field's type; the value of a counted field is fat.
+                Some(match value {
+                    Operand::Const(Const::Null(_)) => Operand::Const(Const::Null(e.ty.ty)),
+                    value => value,
+                })
+            }),
             ExprKind::AssignOp(op, compute, place, value) => {
                 self.result(e, |this| this.assign_op(*op, *compute, place, value, true))
             }

@@ -402,6 +402,9 @@ impl Checker<'_> {
     pub(crate) fn defer_stmt(&mut self, body: &ast::Stmt, span: Span) -> StmtKind {
         let _ = span;
         self.push_loop(LoopKind::Defer);
+        // Nothing enters the body by a jump, nor what comes after it.
+        let outside = self.f.as_ref().map_or(0, |f| f.barriers.len());
+        self.open_barrier();
         if let Some(f) = &mut self.f {
             f.in_defer += 1;
         }
@@ -409,6 +412,7 @@ impl Checker<'_> {
         self.pop_loop();
         if let Some(f) = &mut self.f {
             f.in_defer -= 1;
+            f.barriers.truncate(outside);
         }
         self.open_barrier();
         StmtKind::Defer(body)

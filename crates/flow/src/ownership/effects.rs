@@ -105,7 +105,7 @@ impl Ownership<'_> {
                 self.elements_copied(s, to);
             }
             StmtKind::DropSlot(place) if !place.has_deref() => {
-                self.slot_changes(s, at, place, Verb::Freed, span, report);
+                self.conflicts(s, at, place, Verb::Freed, span, report);
             }
             StmtKind::SetTag(place, _) => self.set_tag(s, at, place, span, report),
             StmtKind::Check(check) => {
@@ -137,7 +137,7 @@ impl Ownership<'_> {
                     let is_temp = self.body.locals.get(n).is_some_and(|d| d.kind == LocalKind::Temp);
                     if self.lent_roots.contains(n) && local.0 < self.body.params {
                         self.whole(s, root, span, Verb::Exit, report);
-                    } else if is_temp && !self.lend_temps.contains(n) {
+                    } else if is_temp {
                         let made = self.body.locals.get(n).map_or(span, |d| d.span);
                         self.lost(s, at, root, made, Lost::Dropped, report);
                     } else if local.0 < self.body.params {
@@ -300,11 +300,7 @@ impl Ownership<'_> {
             return Brought::unknown(OWNED);
         };
         let node = found.node;
-        let root = self.paths.nodes[node].root.0 as usize;
-        if self.lend_temps.contains(root) {
-            return Brought::unknown(OWNED);
-        }
-        self.goes(s, at, node, span, Verb::Moved, report);
+        self.goes(s, at, place, node, span, Verb::Moved, report);
         if s.of(node) & MOVED != 0 {
             // Reported: what follows from it is not.
             return Brought::unknown(OWNED);
@@ -331,7 +327,8 @@ impl Ownership<'_> {
     /// Whether a path that is given up is here, not lent to this function, and not lent away. What
     /// is null is moved once, like all else: nothing but a test says that it is null, and what may
     /// not be null on other paths of control has loans that hold on this one as well.
-    fn goes(&self, s: &State, at: Point, node: NodeId, span: Span, verb: Verb, report: Report) {
+    #[allow(clippy::too_many_arguments)]
+    fn goes(&self, s: &State, at: Point, place: &Place, node: NodeId, span: Span, verb: Verb, report: Report) {
         self.here(s, node, span, report);
         if s.has(node, MOVED) {
             return;
@@ -339,7 +336,7 @@ impl Ownership<'_> {
         if self.is_lent_root(node) {
             report(Finding::lent_root(span, node, verb));
         }
-        self.conflicts(s, at, node, verb, span, report);
+        self.conflicts(s, at, place, verb, span, report);
     }
 
     pub fn is_lent_root(&self, node: NodeId) -> bool {
@@ -387,10 +384,7 @@ impl Ownership<'_> {
             return vec![];
         };
         let node = found.node;
-        if self.lend_temps.contains(self.paths.nodes[node].root.0 as usize) {
-            return vec![];
-        }
-        self.goes(s, at, node, span, Verb::Freed, report);
+        self.goes(s, at, place, node, span, Verb::Freed, report);
         if self.paths.nodes[node].is_union && self.is_nothing(s, node) {
             return vec![];
         }
@@ -442,7 +436,7 @@ impl Ownership<'_> {
         self.tag_stored(s, dest);
         let Some(found) = self.find(dest).filter(|f| f.exact) else {
             if self.keeps_lent_value(dest, span, Verb::Assigned, report) {
-                self.slot_changes(s, at, dest, Verb::Assigned, span, report);
+                self.conflicts(s, at, dest, Verb::Assigned, span, report);
                 self.stored_in_content(s, dest);
             }
             return;
@@ -455,14 +449,9 @@ impl Ownership<'_> {
             }
             return;
         }
-        let local = self.paths.nodes[node].root.0 as usize;
-        if self.lend_temps.contains(local) {
-            s.set(&self.paths, node, OWNED, 0);
-            return;
-        }
         if self.is_plain_member(dest, node) {
             // Its tag was set or tested before: nothing else is there.
-            self.conflicts(s, at, node, Verb::Assigned, span, report);
+            self.conflicts(s, at, dest, Verb::Assigned, span, report);
             s.set(&self.paths, node, NULL, 0);
             self.part_set(s, node);
             return;
@@ -471,7 +460,7 @@ impl Ownership<'_> {
             if self.is_lent_root(node) {
                 report(Finding::lent_root(span, node, Verb::Assigned));
             }
-            self.conflicts(s, at, node, Verb::Assigned, span, report);
+            self.conflicts(s, at, dest, Verb::Assigned, span, report);
             self.lost(s, at, node, span, Lost::Overwritten, report);
         }
         s.receive(&self.paths, node, brought);
@@ -493,7 +482,7 @@ impl Ownership<'_> {
             return;
         }
         if s.of(found.node) & (UNSET | MOVED) == 0 {
-            self.conflicts(s, at, found.node, Verb::Assigned, span, report);
+            self.conflicts(s, at, place, Verb::Assigned, span, report);
             self.lost(s, at, found.node, span, Lost::Overwritten, report);
         }
         s.set(&self.paths, found.node, NULL, 0);
@@ -510,7 +499,7 @@ impl Ownership<'_> {
             self.through(s, at, place, span, report);
             let Some(found) = self.find(place).filter(|f| f.exact && self.paths.nodes[f.node].owned) else {
                 if self.keeps_lent_value(place, span, Verb::Swapped, report) {
-                    self.slot_changes(s, at, place, Verb::Swapped, span, report);
+                    self.conflicts(s, at, place, Verb::Swapped, span, report);
                     self.stored_in_content(s, place);
                 }
                 continue;
@@ -520,7 +509,7 @@ impl Ownership<'_> {
             if self.is_lent_root(node) {
                 report(Finding::lent_root(span, node, Verb::Swapped));
             }
-            self.conflicts(s, at, node, Verb::Swapped, span, report);
+            self.conflicts(s, at, place, Verb::Swapped, span, report);
             self.whole(s, node, span, Verb::Swapped, report);
             *side = Some((node, s.brought(&self.paths, node)));
         }
@@ -545,7 +534,7 @@ impl Ownership<'_> {
         };
         self.here(s, found.node, span, report);
         if s.of(found.node) & MOVED == 0 {
-            self.conflicts(s, at, found.node, Verb::Opened, span, report);
+            self.conflicts(s, at, key, Verb::Opened, span, report);
         }
         s.set(&self.paths, found.node, MOVED, self.site(at));
     }
@@ -585,7 +574,7 @@ impl Ownership<'_> {
                 self.stored_in_content(s, place);
                 self.lends_facts(s, number);
                 if let Some(found) = self.find(&loan.place).filter(|f| !f.slot) {
-                    self.loan_conflicts(s, at, loan.kind, loan.form, found.node, span, report);
+                    self.loan_conflicts(s, at, loan.kind, found.node, span, report);
                 }
             }
             _ => self.lend(s, at, BorrowKind::Slot, place, span, report),

@@ -26,12 +26,27 @@ pub(crate) struct Lent {
     pub at: Point,
 }
 
-/// A loan in force.
-struct InForce<'a> {
+/// A loan that something may hold.
+struct Held<'a> {
+    number: usize,
     loan: &'a Loan,
-    /// What is lent.
-    node: NodeId,
-    by: Lent,
+    /// What is lent; none if it is a slot.
+    node: Option<NodeId>,
+}
+
+/// What happens to a place, or to the path that it is.
+#[derive(Clone, Copy)]
+enum Doing<'a> {
+    /// The path is given up, replaced or exchanged.
+    Changed(NodeId),
+    /// What the slot holds is dropped or exchanged; the path that it is reached through.
+    SlotChanged(&'a Place, Option<NodeId>),
+    /// The path, or what lies below it, is used.
+    Used(NodeId),
+    /// The path is lent.
+    Lent(NodeId, BorrowKind),
+    /// The path is lent exclusively to a call that begins.
+    Called(NodeId),
 }
 
 /// Whether two steps may lead to the same part: elements are not distinguished, nor are members of
@@ -41,14 +56,64 @@ fn may_be_same(a: &Proj, b: &Proj) -> bool {
 }
 
 impl Ownership<'_> {
-    /// The loans in force at a point, with the path that each lends and the local that holds it.
-    fn active<'s>(&'s self, s: &'s State, at: Point) -> impl Iterator<Item = InForce<'s>> + 's {
+    /// The loans that something may hold at a point, but for the one that begins there.
+    fn held<'s>(&'s self, s: &'s State, at: Point) -> impl Iterator<Item = Held<'s>> + 's {
         self.live.held(s).into_iter().filter_map(move |number| {
             let loan = self.regions.loans.get(number).filter(|loan| loan.at != at)?;
-            let node = self.lent_now(s, self.lent.get(number).copied().flatten()?)?;
-            let holder = self.live.holder(s, number, at)?;
-            Some(InForce { loan, node, by: Lent { number, holder, at } })
+            let node = self.lent.get(number).copied().flatten().and_then(|node| self.lent_now(s, node));
+            Some(Held { number, loan, node })
         })
+    }
+
+    /// The loan is in force if what holds it is used later.
+    fn in_force(&self, s: &State, at: Point, held: &Held) -> Option<Lent> {
+        let holder = self.live.holder(s, held.number, at)?;
+        Some(Lent { number: held.number, holder, at })
+    }
+
+    /// The first loan in force that must not be while this happens.
+    fn in_the_way(&self, s: &State, at: Point, doing: Doing) -> Option<Lent> {
+        let mut held = self.held(s, at).filter(|held| self.conflict(s, at, doing, held));
+        held.find_map(|held| self.in_force(s, at, &held))
+    }
+
+    /// Whether what happens must not happen while the loan is in force.
+    fn conflict(&self, s: &State, at: Point, doing: Doing, held: &Held) -> bool {
+        let loan = held.loan;
+        match (doing, held.node) {
+            (Doing::Changed(node), Some(lent)) => self.overlap(lent, node),
+            // A view sees into slots. Arrays are not paths: their loans are found by the place.
+            (Doing::SlotChanged(_, node), Some(lent)) => {
+                loan.kind.is_view() && node.is_some_and(|node| self.paths.is_prefix(lent, node))
+            }
+            (Doing::SlotChanged(place, _), None) => {
+                let of = self.resolver.place(&loan.place);
+                let same = of.base == place.base && of.proj.iter().zip(&place.proj).all(|(a, b)| may_be_same(a, b));
+                loan.kind.is_view() && same && self.lent.get(held.number).copied().flatten().is_none()
+            }
+            // While a cursor is on a place, the place is used through it only.
+            (Doing::Used(node), Some(lent)) => loan.form == Form::Cursor && self.paths.is_prefix(lent, node),
+            // What only looks has nothing against a loan.
+            (Doing::Lent(..) | Doing::Called(_), _) if loan.form == Form::Look => false,
+            (Doing::Called(node), Some(lent)) => self.overlap(lent, node),
+            (Doing::Lent(node, kind), Some(lent)) if self.overlap(lent, node) => {
+                // The loan of an exclusive argument is a shared one until the call begins.
+                let exclusive = loan.kind.is_exclusive();
+                if kind.is_exclusive() || exclusive && !self.is_reserved(s, at, held) {
+                    return true;
+                }
+                match (loan.kind.is_view(), kind.is_view()) {
+                    _ if loan.kind.is_read_only() && kind.is_read_only() => false,
+                    _ if exclusive => false,
+                    (false, false) => {
+                        let (outer, inner) = if self.paths.is_prefix(lent, node) { (lent, node) } else { (node, lent) };
+                        self.paths.crosses_owned(outer, inner)
+                    }
+                    _ => true,
+                }
+            }
+            (Doing::Changed(_) | Doing::Used(_) | Doing::Lent(..) | Doing::Called(_), _) => false,
+        }
     }
 
     /// What is lent below a cursor that has ended is lent below what the cursor was on.
@@ -118,41 +183,29 @@ impl Ownership<'_> {
         self.paths.is_prefix(a, b) || self.paths.is_prefix(b, a)
     }
 
-    /// A path that is given up or replaced must not be lent; neither a prefix, nor anything
-    /// below it.
-    pub fn conflicts(&self, s: &State, at: Point, node: NodeId, verb: Verb, span: Span, report: Report) {
-        if let Some(lent) = self.active(s, at).find(|lent| self.overlap(lent.node, node)) {
-            report(Finding::lent(span, node, lent.by, verb));
-        }
-    }
-
-    /// What a slot holds is dropped or exchanged: whatever the slot is reached through must not be
-    /// lent as a view, which sees into it; and the array that it is an element of must not be.
-    pub fn slot_changes(&self, s: &State, at: Point, place: &Place, verb: Verb, span: Span, report: Report) {
-        if self.live.pairs() == 0 || !self.owns_place(place) {
+    /// What is given up, replaced or exchanged must not be lent: of a path neither a prefix, nor
+    /// anything below it; of a slot neither what it is reached through as a view, which sees into
+    /// it, nor the array that it is an element of.
+    pub fn conflicts(&self, s: &State, at: Point, place: &Place, verb: Verb, span: Span, report: Report) {
+        if self.live.pairs() == 0 {
             return;
         }
-        let place = self.resolver.place(place);
-        if let Some(found) = self.find(&place) {
-            let sees = |l: &InForce| l.loan.kind.is_view() && self.paths.is_prefix(l.node, found.node);
-            if let Some(lent) = self.active(s, at).find(sees).filter(|_| !source::broken!(18)) {
-                report(Finding::lent(span, found.node, lent.by, verb));
+        if let Some(found) = self.find(place).filter(|f| f.exact) {
+            if let Some(lent) = self.in_the_way(s, at, Doing::Changed(found.node)) {
+                report(Finding::lent(span, found.node, lent, verb));
             }
+            return;
         }
-        // Arrays are not paths: their loans are found by the place.
-        for number in self.live.held(s) {
-            let Some(loan) = self.regions.loans.get(number).filter(|loan| loan.kind.is_view() && loan.at != at) else {
-                continue;
-            };
-            let of = self.resolver.place(&loan.place);
-            let same = of.base == place.base && of.proj.iter().zip(&place.proj).all(|(a, b)| may_be_same(a, b));
-            if !same || self.lent.get(number).copied().flatten().is_some() {
-                continue;
-            }
-            if let Some(holder) = self.live.holder(s, number, at) {
-                report(Finding::lent_slot(span, place.clone(), Lent { number, holder, at }, verb));
-                return;
-            }
+        if !self.owns_place(place) {
+            return;
+        }
+        let slot = self.resolver.place(place);
+        let through = self.find(&slot).map(|found| found.node);
+        let Some(lent) = self.in_the_way(s, at, Doing::SlotChanged(&slot, through)) else { return };
+        match through.filter(|_| self.lent.get(lent.number).copied().flatten().is_some()) {
+            Some(_) if source::broken!(18) => {}
+            Some(node) => report(Finding::lent(span, node, lent, verb)),
+            None => report(Finding::lent_slot(span, slot, lent, verb)),
         }
     }
 
@@ -186,9 +239,8 @@ impl Ownership<'_> {
         if self.cursors.is_empty() {
             return;
         }
-        let over = |l: &InForce| l.loan.form == Form::Cursor && self.paths.is_prefix(l.node, found.node);
-        if let Some(lent) = self.active(s, at).find(over) {
-            report(Finding::lent(span, found.node, lent.by, Verb::Used));
+        if let Some(lent) = self.in_the_way(s, at, Doing::Used(found.node)) {
+            report(Finding::lent(span, found.node, lent, Verb::Used));
         }
     }
 
@@ -205,12 +257,12 @@ impl Ownership<'_> {
                     report(Finding::slot(span, place.clone(), verb));
                 }
                 match self.find(place).filter(|f| !f.slot) {
-                    Some(found) => self.loan_conflicts(s, at, kind, form, found.node, span, report),
+                    Some(found) => self.loan_conflicts(s, at, kind, found.node, span, report),
                     None if kind == BorrowKind::Slot
                         && self.keeps_lent_value(place, span, Verb::Lent(kind), report) =>
                     {
                         self.stored_in_content(s, place);
-                        self.slot_changes(s, at, place, Verb::Lent(kind), span, report);
+                        self.conflicts(s, at, place, Verb::Lent(kind), span, report);
                     }
                     None => {}
                 }
@@ -225,73 +277,49 @@ impl Ownership<'_> {
                     if swaps && self.lent_roots.contains(root) && !self.paths.is_behind_pointer(node) {
                         report(Finding::lent_root(span, node, Verb::Assigned));
                     }
-                    self.loan_conflicts(s, at, kind, form, node, span, report);
+                    self.loan_conflicts(s, at, kind, node, span, report);
                 }
             }
         }
         self.lends_facts(s, number);
     }
 
-    #[allow(clippy::too_many_arguments)]
-    pub fn loan_conflicts(
-        &self,
-        s: &State,
-        at: Point,
-        kind: BorrowKind,
-        form: Form,
-        node: NodeId,
-        span: Span,
-        report: Report,
-    ) {
-        let exclusive = |kind: BorrowKind| kind.is_exclusive();
-        let conflict = self.active(s, at).find(|l| {
-            let (loan, lent) = (l.loan, l.node);
-            if loan.form == Form::Look || form == Form::Look || !self.overlap(lent, node) {
-                return false;
-            }
-            // The loan of an exclusive argument is a shared one until the call begins.
-            if exclusive(kind) || exclusive(loan.kind) && !self.is_reserved(s, l) {
-                return true;
-            }
-            match (loan.kind.is_view(), kind.is_view()) {
-                _ if loan.kind.is_read_only() && kind.is_read_only() => false,
-                _ if exclusive(loan.kind) => false,
-                (false, false) => {
-                    let (outer, inner) = if self.paths.is_prefix(lent, node) { (lent, node) } else { (node, lent) };
-                    self.paths.crosses_owned(outer, inner)
-                }
-                _ => true,
-            }
-        });
-        if let Some(lent) = conflict {
-            report(Finding::lent(span, node, lent.by, Verb::Lent(kind)));
+    /// What is lent must not be lent in a way that does not agree with it.
+    pub fn loan_conflicts(&self, s: &State, at: Point, kind: BorrowKind, node: NodeId, span: Span, report: Report) {
+        if let Some(lent) = self.in_the_way(s, at, Doing::Lent(node, kind)) {
+            report(Finding::lent(span, node, lent, Verb::Lent(kind)));
         }
     }
 
     /// Whether it is the loan of an exclusive argument that waits for its call: only the temporary
     /// that it was made for may be used later.
-    fn is_reserved(&self, s: &State, lent: &InForce) -> bool {
-        let loan = lent.loan;
+    fn is_reserved(&self, s: &State, at: Point, held: &Held) -> bool {
+        let loan = held.loan;
         let stmt = self.body.blocks.get(loan.at.block.0 as usize).and_then(|b| b.stmts.get(loan.at.stmt));
         let made = stmt.and_then(|s| s.kind.as_assign()).filter(|(_, value)| value.as_borrow().is_some());
         let Some(dest) = made.and_then(|(dest, _)| dest.as_local()) else { return false };
         let is_temp = self.body.locals.get(dest.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp);
-        loan.form == Form::Borrow && is_temp && self.live.is_held_by(s, lent.by.number, lent.by.at, dest)
+        loan.form == Form::Borrow && is_temp && self.live.is_held_by(s, held.number, at, dest)
     }
 
     /// A call begins: what its exclusive arguments are lent is lent to nothing else any more.
     pub fn call_begins(&self, s: &State, at: Point, args: &[Operand], report: Report) {
-        let exclusive = |kind: BorrowKind| kind.is_exclusive();
-        let taken = |l: &InForce| args.iter().any(|arg| crate::framework::whole_local(arg) == Some(l.by.holder.local));
-        let lent: Vec<InForce> = self.active(s, at).collect();
-        for mine in lent.iter().filter(|l| exclusive(l.loan.kind) && taken(l)) {
-            let other = lent.iter().find(|l| {
-                l.by.number != mine.by.number && l.loan.form != Form::Look && self.overlap(l.node, mine.node)
-            });
-            if let Some(other) = other.filter(|_| !source::broken!(30)) {
+        let taken = |lent: &Lent| args.iter().any(|arg| crate::framework::whole_local(arg) == Some(lent.holder.local));
+        for mine in self.held(s, at).filter(|held| held.loan.kind.is_exclusive()) {
+            let Some(node) = mine.node else { continue };
+            if !self.in_force(s, at, &mine).is_some_and(|lent| taken(&lent)) {
+                continue;
+            }
+            let others = self.held(s, at).filter(|other| other.number != mine.number);
+            let mut others = others.filter(|other| self.conflict(s, at, Doing::Called(node), other));
+            let other = others.find_map(|other| Some((self.in_force(s, at, &other)?, other)));
+            if let Some((lent, other)) = other.filter(|_| !source::broken!(30)) {
                 // The later of the two is the one to be reported.
-                let (first, second) = if other.loan.at < mine.loan.at { (other, mine) } else { (mine, other) };
-                report(Finding::lent(second.loan.span, second.node, first.by, Verb::Lent(second.loan.kind)));
+                let earlier = other.loan.at < mine.loan.at;
+                let (later, first) = if earlier { (mine, Some(lent)) } else { (other, self.in_force(s, at, &mine)) };
+                if let (Some(node), Some(first)) = (later.node, first) {
+                    report(Finding::lent(later.loan.span, node, first, Verb::Lent(later.loan.kind)));
+                }
                 return;
             }
         }
@@ -312,13 +340,13 @@ impl Ownership<'_> {
     /// Whether what is known of the path stays true until its next use: no loan is in force through
     /// which it can change.
     pub fn is_certain(&self, s: &State, at: Point, node: NodeId) -> bool {
-        !self.active(s, at).any(|l| {
-            let slot = l.loan.kind == BorrowKind::Slot;
-            !l.loan.kind.is_read_only()
-                && self.paths.is_prefix(l.node, node)
-                && (slot || self.paths.steps_between(l.node, node).contains(&Proj::Deref))
-                && !source::broken!(22)
-        })
+        let mut below = self.held(s, at).filter(|held| {
+            let slot = held.loan.kind == BorrowKind::Slot;
+            let reaches = |lent| slot || self.paths.steps_between(lent, node).contains(&Proj::Deref);
+            let lent = held.node.filter(|&lent| self.paths.is_prefix(lent, node));
+            !held.loan.kind.is_read_only() && lent.is_some_and(reaches)
+        });
+        !below.any(|held| self.in_force(s, at, &held).is_some() && !source::broken!(22))
     }
 
     /// A temporary says something about a path.

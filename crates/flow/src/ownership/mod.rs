@@ -77,8 +77,6 @@ pub(crate) struct Ownership<'a> {
     /// Locals that are lent to this function: parameters without `consume`, parts of an unpacked
     /// struct that is lent.
     pub lent_roots: BitSet,
-    /// Temporaries that hold what is lent to a call, not owned.
-    pub lend_temps: BitSet,
     /// Cursors and the place that each is on.
     pub cursors: FxHashMap<Local, Place>,
     /// Loans of what slots hold, for the call of a leaf function.
@@ -169,7 +167,6 @@ impl<'a> Ownership<'a> {
             into,
             live: Live::new(program, body, regions),
             lent_roots: BitSet::empty(body.locals.len()),
-            lend_temps: BitSet::empty(body.locals.len()),
             cursors: FxHashMap::default(),
             peeks: BitSet::empty(regions.loans.len()),
         };
@@ -243,9 +240,6 @@ impl<'a> Ownership<'a> {
         for stmt in self.body.blocks.iter().flat_map(|b| &b.stmts) {
             let Some((dest, value)) = stmt.kind.as_assign() else { continue };
             let Some(local) = dest.as_local() else { continue };
-            if stmt.kind.as_lent().is_some() {
-                self.lend_temps.insert(local.0 as usize);
-            }
             // An `unpack` that lends.
             let Some(Operand::Copy(from)) = value.as_use() else { continue };
             if self.is_unpacked(from) {

@@ -63,13 +63,27 @@ pub(crate) struct Paths {
     by_step: FxHashMap<(NodeId, Step), NodeId>,
 }
 
+/// The temporaries that have what is lent to a call, as it is or with other bounds. It stays where
+/// it is, so they own nothing.
+fn lent_to_calls(body: &Body) -> FxHashSet<Local> {
+    let mut lent = FxHashSet::default();
+    for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+        let of = |a: &Operand| matches!(a, Operand::Copy(from) if from.as_local().is_some_and(|l| lent.contains(&l)));
+        let converted = stmt.kind.as_assign().filter(|(_, value)| value.same_address().is_some_and(of));
+        let temp = stmt.kind.as_lent().map(|(temp, _)| temp).or(converted.and_then(|(dest, _)| dest.as_local()));
+        lent.extend(temp.filter(|l| body.locals.get(l.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp)));
+    }
+    lent
+}
+
 impl Paths {
     pub fn new(program: &Program, body: &Body) -> Paths {
         let mut paths = Paths::default();
         let cursors = cursors(body);
+        let lent = lent_to_calls(body);
         for (n, decl) in body.locals.iter().enumerate() {
             let local = Local(n as u32);
-            let owned = owns(&program.types, decl.ty.ty);
+            let owned = owns(&program.types, decl.ty.ty) && !lent.contains(&local);
             let is_array = matches!(program.types.kind(decl.ty.ty), TyKind::Array { .. });
             if !is_array && (owned && !decl.address_taken || cursors.contains(&local)) {
                 paths.add(None, None, local, decl.ty.ty, owned, &program.types);

@@ -150,14 +150,11 @@ impl Ownership<'_> {
             return;
         };
         let node = found.node;
-        if self.lend_temps.contains(self.paths.nodes[node].root.0 as usize) {
-            return;
-        }
         if s.of(node) != UNSET {
             if self.is_lent_root(node) {
                 report(super::report::Finding::lent_root(span, node, Verb::Assigned));
             }
-            self.conflicts(s, at, node, Verb::Assigned, span, report);
+            self.conflicts(s, at, place, Verb::Assigned, span, report);
             self.lost(s, at, node, span, Lost::Overwritten, report);
         }
         s.set(&self.paths, node, NULL, 0);

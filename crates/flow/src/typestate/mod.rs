@@ -183,13 +183,9 @@ impl<'a> Typestate<'a> {
     ) {
         let (Some(place), Some(_)) = (operand.place(), self.type_of(operand)) else { return };
         self.wanted(s, place, want, to, span, report);
-        if matches!(operand, Operand::Move(_)) && !self.is_lent(place) {
+        if matches!(operand, Operand::Move(_)) {
             self.set(s, place, States::default());
         }
-    }
-
-    fn is_lent(&self, place: &Place) -> bool {
-        place.as_local().is_some_and(|local| self.lent.contains_key(&local))
     }
 
     fn wanted(&self, s: &State, place: &Place, want: Option<StateId>, to: &'static str, span: Span, report: Report) {
@@ -330,7 +326,7 @@ impl<'a> Typestate<'a> {
                     let states = self.states(s, place, span);
                     self.widened(place, end, &states, span, report);
                     match self.variable(dest) {
-                        Some(_) if matches!(operand, Operand::Move(_)) && !self.is_lent(place) => {
+                        Some(_) if matches!(operand, Operand::Move(_)) => {
                             self.set(s, place, States::default());
                         }
                         Some(_) => {}

@@ -169,12 +169,9 @@ impl Walker<'_> {
             let value = self.load(m, &Location::Cell(cell), ty);
             return Ok(vec![(vec![], value)]);
         }
-        if let Base::Local(l) = cell.0 {
-            let through_call = self.body.locals.get(l.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp);
-            if self.lent.contains(&l) && !through_call {
-                self.wrong("moves what is lent");
-                return Err(Ends);
-            }
+        if matches!(cell.0, Base::Local(l) if self.lent.contains(&l)) {
+            self.wrong("moves what is lent");
+            return Err(Ends);
         }
         let mut parts = vec![];
         if self.is_owned_scalar(ty) {
