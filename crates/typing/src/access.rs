@@ -140,10 +140,27 @@ impl Checker<'_> {
             self.error_help(codes::VOID_POINTER, span, message, "for instance `struct s *p = ctx;`");
             return self.error_node(span);
         }
+        if self.lost_its_struct(p.target.ty, span) {
+            return self.error_node(span);
+        }
         let base = self.looked(base);
         let base = self.exposed_pointer(base);
         let place = self.place_node(ExprKind::Deref(base), p.target, span);
         self.seen(place)
+    }
+
+    /// A pointer to a flexible array does not lead to the field that counts it.
+    fn lost_its_struct(&mut self, target: Ty, span: Span) -> bool {
+        let lost = matches!(self.kind(target), TyKind::Array { len: ArrayLen::Flexible(Some(_)), .. });
+        if lost {
+            self.error_help(
+                codes::INCOMPLETE,
+                span,
+                "how long this flexible array is stands in its struct, and the pointer leads to the array only",
+                "use a pointer to the struct, and the array as its field",
+            );
+        }
+        lost
     }
 
     /// `a[i]`
@@ -230,6 +247,9 @@ impl Checker<'_> {
         if matches!(self.kind(p.target.ty), TyKind::Func(_)) || !self.program.types.is_complete(p.target.ty) {
             let text = self.show(p.target.ty);
             self.error(codes::INCOMPLETE, span, format!("a pointer to `{text}` cannot be indexed"));
+            return self.error_node(span);
+        }
+        if self.lost_its_struct(p.target.ty, span) {
             return self.error_node(span);
         }
         if self.checked()

@@ -30,7 +30,7 @@ impl Walker<'_> {
             values.push((value, param));
         }
         if !m.no_loans {
-            m.forget_numbers();
+            m.forget_numbers(&self.hidden);
         }
         let copied = func.as_ref().and_then(|f| self.copied_bytes(m, f.copies?, args, &values));
         let mut result = Value::unknown();

@@ -173,7 +173,7 @@ impl Walker<'_> {
     /// what it gives on is gone, and what it writes is new.
     fn by_the_table(&mut self, m: &mut Memory, kind: &StmtKind) -> Step {
         if flags(kind).waits {
-            m.forget_numbers();
+            m.forget_numbers(&self.hidden);
         }
         let mut uses = vec![];
         parts(kind, &mut |part| uses.push(part));
@@ -463,7 +463,7 @@ impl Walker<'_> {
                 m.cells.insert(cell, value);
             }
             Location::Elsewhere(through) => {
-                m.forget_numbers();
+                m.forget_numbers(&self.hidden);
                 if owns(&self.program.types, ty) {
                     self.changes_slot(m, &through);
                 }

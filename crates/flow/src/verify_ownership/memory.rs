@@ -1,6 +1,7 @@
 //! The model of memory.
 
 use mir::ir::{Local, Place};
+use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Something that can end.
@@ -147,9 +148,13 @@ impl Memory {
         }
     }
 
-    /// Others may have changed what selects the members of unions.
-    pub fn forget_numbers(&mut self) {
-        self.cells.values_mut().for_each(|value| value.number = None);
+    /// Others may have changed what selects the members of unions, but for those in `hidden` locals.
+    pub fn forget_numbers(&mut self, hidden: &FxHashSet<Local>) {
+        let others = self.cells.iter_mut().filter(|((base, _), _)| match base {
+            Base::Local(local) => !hidden.contains(local),
+            Base::Object(_) => true,
+        });
+        others.for_each(|(_, value)| value.number = None);
     }
 
     /// Forgets what is in the cells of an object: others may have changed it.

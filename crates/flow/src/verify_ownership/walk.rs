@@ -1,6 +1,7 @@
 //! The walks: from block to block, along each path, until the states repeat.
 
 use mir::cfg::Cfg;
+use mir::effects::{stmt_places, Access};
 use mir::ir::*;
 use mir::resolve::Resolver;
 use mir::ty::owns;
@@ -31,6 +32,8 @@ pub(crate) struct Walker<'a> {
     pub(super) later: ReadLater,
     /// What temporaries with pointers lead to.
     pub(super) resolver: Resolver,
+    /// Locals that nothing but their names leads to.
+    pub(super) hidden: FxHashSet<Local>,
     /// Locals that hold what is lent to this function or to a call.
     pub(super) lent: FxHashSet<Local>,
     pub(super) cursors: Vec<(Local, Place)>,
@@ -45,6 +48,18 @@ pub(super) struct Ends;
 
 pub(super) type Step = Result<(), Ends>;
 
+/// The locals whose address is neither taken nor lent.
+fn hidden(body: &Body) -> FxHashSet<Local> {
+    let mut shown = FxHashSet::default();
+    for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+        stmt_places(&stmt.kind, &mut |place, access| {
+            shown.extend(place.base_local().filter(|_| access == Access::Address));
+        });
+    }
+    let locals = body.locals.iter().enumerate().filter(|(_, decl)| !decl.address_taken);
+    locals.map(|(n, _)| Local(n as u32)).filter(|local| !shown.contains(local)).collect()
+}
+
 impl<'a> Walker<'a> {
     pub fn new(program: &'a Program, body: &'a Body, leaks: bool) -> Walker<'a> {
         Walker {
@@ -56,6 +71,7 @@ impl<'a> Walker<'a> {
             is_unsafe: false,
             later: ReadLater::new(program, body),
             resolver: Resolver::new(body),
+            hidden: hidden(body),
             lent: FxHashSet::default(),
             cursors: vec![],
             unpacked: None,
