@@ -273,7 +273,12 @@ impl Machine<'_> {
     fn value(&mut self, value: &Value) -> R<(Val, As)> {
         let own = |v: Val| Ok((v, As::Owner));
         match value {
-            Value::Use(op) => self.load_how(op),
+            Value::Use(op) => {
+                let (value, how) = self.load_how(op)?;
+                // A copy of an owner (a key that `unpack` lends) owns nothing.
+                let copy = matches!(&op.kind, OpKind::Place(place, false) if place.owns);
+                Ok((value, if copy { As::Lent } else { how }))
+            }
             Value::Unary(op, a) => {
                 let value = self.peek(a)?;
                 own(match (op, &value) {
@@ -442,19 +447,15 @@ impl Machine<'_> {
         }
     }
 
-    /// Reads an operand; what is lent stays lent. A copy of an owner (what is lent to a call, a key
-    /// that `unpack` lends) owns nothing.
+    /// Reads an operand; what is lent stays lent.
     fn load_how(&mut self, op: &Op) -> R<(Val, As)> {
         let (place, moves) = match &op.kind {
             OpKind::Place(place, moves) if place.owns => (place, *moves),
             _ => return Ok((self.peek(op)?, As::Owner)),
         };
-        if !moves {
-            return Ok((self.peek(op)?, As::Lent));
-        }
         let loc = self.locate(place, true)?;
         let lent = self.slots(loc, place.ty).iter().any(|(_, _, address, mark)| *address != 0 && *mark == LENT);
-        let value = self.load(op, true)?;
+        let value = if moves { self.load(op, true)? } else { self.peek(op)? };
         Ok((value, if lent { As::Lent } else { As::Owner }))
     }
 
