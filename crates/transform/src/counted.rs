@@ -238,6 +238,8 @@ fn once(
     let first = made.at.block == 0 && entry_runs_once;
     let span = span_at(body, made.at);
     let steady_base = match uses::whole(&made.base) {
+        // An owner moves on, and is looked at no more.
+        _ if matches!(made.base, Operand::Move(_)) => false,
         Some(base) => writes.is_constant_param(body, base) || first && writes.single(body, base).is_some(),
         None => matches!(made.base, Operand::Const(_)),
     };
