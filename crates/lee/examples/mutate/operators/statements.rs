@@ -165,6 +165,10 @@ pub(super) fn outline_address(d: &mut Draw) -> Option<Vec<Edit>> {
     let mut places: Vec<Span> = d.sites.expressions.iter().filter(inside).map(|e| e.span).collect();
     places.sort();
     for place in places {
+        // An expression that stands in another of the same name goes with it.
+        if (place.lo as usize) < at {
+            continue;
+        }
         body.push_str(&d.text[at..place.lo as usize]);
         body.push_str(&format!("(*{})", chosen.name));
         at = place.hi as usize;
