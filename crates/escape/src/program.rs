@@ -3,6 +3,7 @@
 use crate::allocators::{Entry, Role, Table};
 use crate::summary::Summary;
 use flow::framework::Point;
+use mir::effects::{stmt_places, Access};
 use mir::ir::*;
 use rustc_hash::FxHashMap;
 use typing::tree::{FuncRef, Linkage, StringLit};
@@ -83,9 +84,13 @@ impl Context<'_> {
             if body.locals.get(local.0 as usize).is_none_or(|l| l.kind != LocalKind::Temp) {
                 break;
             }
-            match stmt.kind.assigned_to(local).map(Rvalue::same_bits) {
-                Some(Some(from)) => operand = from,
-                Some(None) => return false,
+            let mut written = false;
+            stmt_places(&stmt.kind, &mut |p, access| {
+                written |= p.base == PlaceBase::Local(local) && access != Access::Read;
+            });
+            match stmt.kind.assigned_to(local).and_then(Rvalue::same_bits) {
+                Some(from) => operand = from,
+                None if written => return false,
                 None => {}
             }
         }
