@@ -39,6 +39,7 @@ pub fn words(session: &Session) -> Vec<OsString> {
     words.extend(options.code.iter().map(OsString::from));
     words.extend(options.variant().iter().map(OsString::from));
     words.extend(session.compiler.semantics().iter().map(OsString::from));
+    words.extend(session.compiler.inlining().map(OsString::from));
     words
 }
 

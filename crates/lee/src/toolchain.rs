@@ -136,6 +136,13 @@ impl Compiler {
         }
         flags
     }
+
+    /// What else emitted C is compiled with.
+    pub fn inlining(&self) -> Option<&'static str> {
+        // Short functions are offered for inlining. Of one that calls itself gcc would put eight
+        // copies into each other.
+        (self.family == Family::Gcc).then_some("--param=max-inline-recursive-depth=0")
+    }
 }
 
 /// What compilers are called. Some machines have only a name with a version.
