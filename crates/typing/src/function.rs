@@ -17,6 +17,9 @@ use syntax::ast;
 /// is never reached.
 const MAX_ROUNDS: usize = 64;
 
+/// How many steps away from a parameter keys are looked for.
+const KEY_STEPS: usize = 9;
+
 /// State of the function at hand.
 #[derive(Debug, Default)]
 pub struct FnCtx {
@@ -321,10 +324,10 @@ impl Checker<'_> {
 
     /// The region variables of the function's type become the first regions of its body.
     fn declare_variables(&mut self, declared: &Declared, fty: &FuncTy, span: Span) {
+        let keyed = self.regions_of_keys(fty.params.iter().map(|p| p.ty).collect());
         for n in 0..fty.regions {
             let name = declared.regions.get(n as usize).copied().flatten();
-            let keyed = |r: Region| r == Region::Bound(0, n);
-            let closed = fty.params.iter().any(|p| self.holds_key(p.ty, &keyed, 0));
+            let closed = keyed.contains(&Region::Bound(0, n));
             let kind = if closed { RegionKind::ParamKey } else { RegionKind::Param };
             let region = self.new_region(name.map(|n| n.0), kind, name.map_or(span, |n| n.1));
             if let (Some((name, span)), Some(region)) = (name, region) {
@@ -333,20 +336,32 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a type has a key of a region for which `f` holds: itself, or in what it points to or
-    /// holds.
-    fn holds_key(&self, ty: Ty, f: &dyn Fn(Region) -> bool, depth: u32) -> bool {
-        match self.kind(ty) {
-            TyKind::Key(_, r) => f(*r),
-            _ if depth > 8 => false,
-            TyKind::Ptr(p) => self.holds_key(p.target.ty, f, depth + 1),
-            TyKind::Array { elem, .. } => self.holds_key(elem.ty, f, depth + 1),
-            TyKind::Record(id) => {
-                let fields = self.program.types.record(*id).fields.as_ref();
-                fields.is_some_and(|fields| fields.iter().any(|x| self.holds_key(x.ty.ty, f, depth + 1)))
+    /// The regions that the types have keys of: themselves, or in what they point to or hold, a few
+    /// steps away. Types that several paths lead to are looked into once.
+    fn regions_of_keys(&self, types: Vec<Ty>) -> FxHashSet<Region> {
+        let mut found = FxHashSet::default();
+        let mut seen = FxHashSet::default();
+        let mut level = if self.program.types.has_keys() { types } else { vec![] };
+        for _ in 0..=KEY_STEPS {
+            let mut next = vec![];
+            for ty in level {
+                if !seen.insert(ty) {
+                    continue;
+                }
+                match self.kind(ty) {
+                    TyKind::Key(_, r) => _ = found.insert(*r),
+                    TyKind::Ptr(p) => next.push(p.target.ty),
+                    TyKind::Array { elem, .. } => next.push(elem.ty),
+                    TyKind::Record(id) => {
+                        let fields = self.program.types.record(*id).fields.as_ref();
+                        next.extend(fields.into_iter().flat_map(|fields| fields.iter()).map(|field| field.ty.ty));
+                    }
+                    _ => {}
+                }
             }
-            _ => false,
+            level = next;
         }
+        found
     }
 
     /// Declares the parameters; gives what is to be computed first.

@@ -672,6 +672,8 @@ pub(crate) enum Holds {
 pub struct TypeStore {
     kinds: Vec<TyKind>,
     ids: FxHashMap<TyKind, Ty>,
+    /// A type of keys is interned.
+    keys: bool,
     /// Records by number.
     pub records: Vec<Record>,
     /// Enumerations by number.
@@ -757,6 +759,7 @@ impl TypeStore {
         };
         let mut store = TypeStore {
             kinds: vec![],
+            keys: false,
             ids: FxHashMap::default(),
             records: vec![],
             enums: vec![],
@@ -802,9 +805,15 @@ impl TypeStore {
             return ty;
         }
         let ty = Ty(self.kinds.len() as u32);
+        self.keys |= matches!(kind, TyKind::Key(..));
         self.kinds.push(kind.clone());
         self.ids.insert(kind, ty);
         ty
+    }
+
+    /// Whether there is any type of keys.
+    pub fn has_keys(&self) -> bool {
+        self.keys
     }
 
     /// The type of this shape, if it is interned.
