@@ -14,8 +14,8 @@ use crate::options::Options;
 use crate::report::{line, output};
 use crate::session::{is_input, Session};
 use mirror::Mirror;
-use port::{Finding, Kind};
-use search::Search;
+use port::Kind;
+use search::{Found, Search};
 use source::Applicability;
 use state::State;
 use std::cell::RefCell;
@@ -34,32 +34,29 @@ pub struct Made {
 
 /// What all rounds did.
 pub struct Work {
-    mirror: Mirror,
-    made: Vec<Made>,
-    state: State,
+    /// What they came to; what is left was not sure enough or did harm.
+    found: Found,
     /// How many declarations and places had errors at first.
     before: usize,
-    /// What was not written, because it was not sure enough or did harm.
-    left: Vec<Finding>,
 }
 
 /// `lee check --fix`
 pub fn check(session: &Session, least: Applicability) -> Outcome<()> {
     let work = work(session, least, &|path| path.to_path_buf())?;
     let mut lines = 0;
-    for file in &work.mirror.files {
+    for file in &work.found.mirror.files {
         let (text, count) = write::diff(&file.name, &file.original, &file.text);
         output(&text)?;
         lines += count;
     }
-    for file in work.mirror.files.iter().filter(|f| f.text != f.original) {
+    for file in work.found.mirror.files.iter().filter(|f| f.text != f.original) {
         write::replace(&file.real, &file.text, &file.real)?;
     }
     if lines > 0 {
-        let files = work.mirror.files.iter().filter(|f| f.text != f.original).count();
-        line(&format!("{} fixes in {lines} lines of {files} files", work.made.len()));
+        let files = work.found.mirror.files.iter().filter(|f| f.text != f.original).count();
+        line(&format!("{} fixes in {lines} lines of {files} files", work.found.made.len()));
     }
-    let likely = work.left.iter().filter(|f| f.fix.applicability == Applicability::Likely).count();
+    let likely = work.found.left.iter().filter(|f| f.fix.applicability == Applicability::Likely).count();
     if likely > 0 && least == Applicability::Sure {
         line(&format!("{likely} more are likely: --fix=likely makes those that do no harm"));
     }
@@ -85,11 +82,11 @@ pub fn port(session: &Session) -> Outcome<i32> {
         output(&report::text(&work, &|name| name.to_path_buf()))?;
         return Ok(0);
     }
-    if let Some(file) = work.mirror.files.iter().find(|f| !f.writable && renamed(&f.name) != f.name) {
+    if let Some(file) = work.found.mirror.files.iter().find(|f| !f.writable && renamed(&f.name) != f.name) {
         return Err(Failure::error(format!("'{}' may not be written, so it is not renamed", file.name.display())));
     }
     let mut files = vec![];
-    for file in &work.mirror.files {
+    for file in &work.found.mirror.files {
         let new = renamed(&file.name);
         output(&write::diff(&file.name, &file.original, &file.text).0)?;
         if new != file.name {
@@ -138,6 +135,5 @@ fn work(session: &Session, least: Applicability, copied_as: &dyn Fn(&Path) -> Pa
     let state = State::of(session, &mirror)?;
     let before = report::places(&state);
     let search = Search::new(session, mirror, state, least, &closed);
-    let (mirror, state, made, left) = search.run()?;
-    Ok(Work { mirror, made, state, before, left })
+    Ok(Work { found: search.run()?, before })
 }

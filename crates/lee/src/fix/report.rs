@@ -1,5 +1,6 @@
 //! What `lee port` says at the end: how far the program is.
 
+use super::search::Found;
 use super::state::State;
 use super::Work;
 use source::Applicability;
@@ -21,7 +22,7 @@ pub fn places(state: &State) -> usize {
 
 /// The table. `named` gives the name that a file has by now.
 pub fn text(work: &Work, named: &dyn Fn(&Path) -> PathBuf) -> String {
-    let Work { mirror, made, state, before, .. } = work;
+    let Work { found: Found { mirror, made, state, cut, .. }, before } = work;
     let mut out = String::new();
     let lines: usize = mirror.files.iter().map(|f| f.original.iter().filter(|&&b| b == b'\n').count()).sum();
     let changed: usize = mirror.files.iter().map(|f| super::write::diff(&f.name, &f.original, &f.text).1).sum();
@@ -38,6 +39,9 @@ pub fn text(work: &Work, named: &dyn Fn(&Path) -> PathBuf) -> String {
     let _ = writeln!(out, "{:<24} {:>6} {:>6}", "edits", "sure", "likely");
     for (kind, (sure, likely)) in &kinds {
         let _ = writeln!(out, "  {kind:<22} {sure:>6} {likely:>6}");
+    }
+    if *cut {
+        let _ = writeln!(out, "the search was ended before all edits were tried");
     }
     // What is left, by the declaration that is to change.
     let mut places: BTreeMap<(String, u32), (usize, String)> = BTreeMap::new();

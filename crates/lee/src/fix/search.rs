@@ -15,6 +15,8 @@ const MOST_ROUNDS: usize = 512;
 /// How often files are checked to find the edits that do harm: for each file, and beside.
 const CHECKS_PER_FILE: usize = 16;
 const MORE_CHECKS: usize = 200;
+/// How many preprocessed lines are checked in all, so that the search in a large program ends, too.
+const MOST_LINES: usize = 12_000_000;
 
 /// What is written at most once: the words at the declarations of a name, wherever in their lines
 /// they stand by now.
@@ -40,8 +42,23 @@ pub struct Search<'a> {
     /// Edits that did harm by themselves. They are tried again when all others are through: with
     /// those some may fit.
     refused: BTreeSet<Key>,
-    /// How many files may still be checked.
+    /// How many files, and lines, may still be checked.
     checks: usize,
+    lines: usize,
+}
+
+/// What a search has come to.
+pub struct Found {
+    /// The files.
+    pub mirror: Mirror,
+    /// What is said of them.
+    pub state: State,
+    /// What was done.
+    pub made: Vec<Made>,
+    /// What was left.
+    pub left: Vec<Finding>,
+    /// It was ended before all was tried.
+    pub cut: bool,
 }
 
 impl<'a> Search<'a> {
@@ -55,17 +72,22 @@ impl<'a> Search<'a> {
     ) -> Search<'a> {
         let checks = MORE_CHECKS + CHECKS_PER_FILE * state.units.len();
         let (made, written, refused) = Default::default();
-        Search { session, closed, least, mirror, state, made, written, refused, checks }
+        Search { session, closed, least, mirror, state, made, written, refused, checks, lines: MOST_LINES }
     }
 
-    /// Runs all rounds. The files, what is said of them, what was done, and what was left.
-    pub fn run(mut self) -> Outcome<(Mirror, State, Vec<Made>, Vec<Finding>)> {
+    /// Whether nothing more is tried.
+    fn is_over(&self) -> bool {
+        self.checks == 0 || self.lines == 0
+    }
+
+    /// Runs all rounds.
+    pub fn run(mut self) -> Outcome<Found> {
         let mut anything = false;
         for _ in 0..MOST_ROUNDS {
             let progress = self.round()?;
             anything |= progress;
             if !progress {
-                if self.checks == 0 || !anything || self.refused.is_empty() {
+                if self.is_over() || !anything || self.refused.is_empty() {
                     break;
                 }
                 self.refused.clear();
@@ -73,7 +95,8 @@ impl<'a> Search<'a> {
             }
         }
         let left = without_second_choices(self.state.findings(self.closed));
-        Ok((self.mirror, self.state, self.made, left))
+        let cut = self.is_over();
+        Ok(Found { mirror: self.mirror, state: self.state, made: self.made, left, cut })
     }
 
     /// What may be written now.
@@ -93,7 +116,7 @@ impl<'a> Search<'a> {
         let mut now = by_key(first);
         let mut progress = false;
         while let Some(keys) = groups.pop() {
-            if self.checks == 0 {
+            if self.is_over() {
                 break;
             }
             let group: Vec<Finding> = keys.iter().filter_map(|key| now.get(key).cloned()).collect();
@@ -126,7 +149,9 @@ impl<'a> Search<'a> {
         let old = self.mirror.texts();
         let changed = self.mirror.put(texts)?;
         let now = State::again(self.session, &self.mirror, &self.state, &changed)?;
-        self.checks = self.checks.saturating_sub(now.news(&self.state).max(1));
+        let (files, lines) = now.news(&self.state);
+        self.checks = self.checks.saturating_sub(files.max(1));
+        self.lines = self.lines.saturating_sub(lines);
         let change = now.since(&self.state);
         // Nothing smaller than a cluster is better.
         let one = group.iter().all(|f| group.first().is_some_and(|first| first.cluster == f.cluster));

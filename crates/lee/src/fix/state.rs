@@ -16,8 +16,9 @@ pub struct Checked {
     /// The files named that it was read from: itself and headers. `None` if it was not read to its
     /// end, so that any of them may matter.
     reads: Option<BTreeSet<usize>>,
-    /// Its text.
+    /// Its text, and how many lines that has.
     pub map: SourceMap,
+    lines: usize,
     /// Its trees, unless the preprocessor or the compiler gave up.
     pub trees: Option<Trees>,
     /// What was found.
@@ -55,7 +56,8 @@ impl Checked {
             Some(Ok(trees)) if types > 0 => (1, types, Some(trees)),
             Some(Ok(trees)) => (0, paths, Some(trees)),
         };
-        Ok(Checked { file: n, reads, map, trees, sink, score: (stage, errors) })
+        let lines = map.text.lines().count();
+        Ok(Checked { file: n, reads, map, lines, trees, sink, score: (stage, errors) })
     }
 
     /// Its errors, by line.
@@ -102,9 +104,11 @@ impl State {
         Ok(State { units })
     }
 
-    /// How many files were checked since `before`.
-    pub fn news(&self, before: &State) -> usize {
-        self.units.iter().zip(&before.units).filter(|(now, then)| !Rc::ptr_eq(now, then)).count()
+    /// How many files were checked since `before`, and how many lines they have with all that they
+    /// include.
+    pub fn news(&self, before: &State) -> (usize, usize) {
+        let new = self.units.iter().zip(&before.units).filter(|(now, then)| !Rc::ptr_eq(now, then));
+        new.fold((0, 0), |(files, lines), (now, _)| (files + 1, lines + now.lines))
     }
 
     /// What an edit did that led from `before` to here.
