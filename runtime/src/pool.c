@@ -38,6 +38,12 @@ enum {
     LINGER_LOOKS = 20,      /* at the message, between two at the clock and at whether others can run */
     LINGER_VAIN = 4,        /* if that was in vain so often, it is tried one time in VAIN_TRIES only */
     VAIN_TRIES = 32,
+    /* Elsewhere compilers keep the address of a thread-local in a register, across calls. */
+#if defined(__x86_64__)
+    KEEPS_THREADS = false,
+#else
+    KEEPS_THREADS = true,
+#endif
     STOLEN_AFTER = 100000   /* cycles that a process waits behind the one that woke it, which often waits soon */
 };
 
@@ -477,8 +483,8 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
     ran->depth = self->depth - 1;
     if (pool.stopper == self)
         go_on();
-    if (ran->foreign != NULL && !over)
-        process->pinned = self; /* C's frames may know their thread */
+    if ((ran->foreign != NULL || KEEPS_THREADS) && !over)
+        process->pinned = self; /* its frames may know their thread */
     if (__builtin_expect(process->asked == LEE_ASKED_NOW, 0) && !over)
         lee_top_stops(process);
     bool stop = pool.stopper != NULL;

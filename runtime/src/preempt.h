@@ -39,7 +39,7 @@ void lee_task_call_when_others(void);
 bool lee_task_may_stop(uintptr_t sp);
 
 /* preempt_leaf.c: whether `pc` lies in a function of libc that is known to keep nothing on the
- * stack, so that the word at the stack pointer says who called it. Safe in a signal handler. */
+ * stack, so that `lee_leaf_caller` says who called it. Safe in a signal handler. */
 bool lee_preempt_is_leaf(uintptr_t pc);
 /* Finds these functions. */
 void lee_preempt_find_leaves(void);

@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include "preempt.h"
 
-#if defined(__x86_64__) && !defined(LEE_NO_GC)
+#ifndef LEE_NO_GC
 
 #include <link.h>
 #include <stddef.h>
@@ -31,7 +31,12 @@ static uint32_t word_at(const unsigned char *at) {
 /* The usual CIE: addresses are relative and of four bytes, and the caller's place is the word at
  * the stack pointer. */
 static bool is_usual(const unsigned char *cie) {
-    static const unsigned char augmentation[] = {1, 'z', 'R', 0}, rest[] = {1, 0x1b, 0x0c, 7, 8, 0x90, 1};
+    static const unsigned char augmentation[] = {1, 'z', 'R', 0};
+#if defined(__x86_64__)
+    static const unsigned char rest[] = {1, 0x1b, 0x0c, 7, 8, 0x90, 1};
+#else
+    static const unsigned char rest[] = {1, 0x1b, 0x0c, 31, 0};
+#endif
     const unsigned char *at = cie + 8;
     if (memcmp(at, augmentation, sizeof augmentation) != 0)
         return false;

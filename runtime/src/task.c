@@ -47,6 +47,8 @@ enum { TURNS = 64 };
 /* Of a stack: what there must be for its task to be stopped where it computes. */
 #ifdef LEE_ASAN
 enum { STOP_BYTES = 32 << 10 };
+#elif defined(__aarch64__) /* the kernel saves room for registers that few processors have */
+enum { STOP_BYTES = 12 << 10 };
 #else
 enum { STOP_BYTES = 8 << 10 };
 #endif

@@ -27,7 +27,8 @@ enum {
     SLOTS_FIRST = 64, /* of the first range; each further one has twice as many, up to SLOTS_MOST */
     SLOTS_MOST = 1 << 14,
     WARM_MOST = 16,
-    ADVICE_GUARD_INSTALL = 102 /* Linux 6.13 */
+    ADVICE_GUARD_INSTALL = 102, /* Linux 6.13 */
+    ADVICE_OF_NONE = 1 << 20
 };
 
 /* Written by one thread at a time under `lock`; read by signal handlers: entries are complete
@@ -68,8 +69,12 @@ static bool add_range(void) {
     return false;
 }
 
+/* qemu's emulation of Linux says yes to all advice, and does nothing. */
 static bool make_guard(uintptr_t start) {
-    return madvise((void *)start, GUARD_BYTES, ADVICE_GUARD_INSTALL) == 0 ||
+    static enum { UNKNOWN, TAKEN, IGNORED } advice;
+    if (advice == UNKNOWN)
+        advice = madvise((void *)start, GUARD_BYTES, ADVICE_OF_NONE) == 0 ? IGNORED : TAKEN;
+    return (advice == TAKEN && madvise((void *)start, GUARD_BYTES, ADVICE_GUARD_INSTALL) == 0) ||
            mprotect((void *)start, GUARD_BYTES, PROT_NONE) == 0;
 }
 

@@ -26,8 +26,6 @@
 #include "../src/units.h"
 #include "check.h"
 
-#if defined(__x86_64__)
-
 /* Shared by all processes: it is not in the sections of LEE_IN_GLOBALS. */
 static volatile uint64_t turns[8];
 
@@ -252,11 +250,3 @@ int main(int argc, char **argv) {
         printf("%lu stops, %lu misses\n", (unsigned long)lee_preempt_stops, (unsigned long)lee_preempt_misses);
     return check_end();
 }
-
-#else
-
-int main(void) {
-    return 0;
-}
-
-#endif

@@ -34,7 +34,7 @@
 #include "cases.h"
 #include "check.h"
 
-#if defined(__x86_64__) && !defined(LEE_TSAN)
+#ifndef LEE_TSAN
 #define STOPS true /* processes that compute can be stopped */
 #else
 #define STOPS false

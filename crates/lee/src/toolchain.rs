@@ -17,6 +17,15 @@ pub enum Family {
     Clang,
 }
 
+/// What a program runs on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Machine {
+    /// AMD's and Intel's.
+    X86_64,
+    /// ARM's.
+    Aarch64,
+}
+
 /// A C compiler that was found.
 #[derive(Clone, Debug)]
 pub struct Compiler {
@@ -24,6 +33,8 @@ pub struct Compiler {
     pub program: Vec<OsString>,
     /// Its family.
     pub family: Family,
+    /// What it makes programs for.
+    pub machine: Machine,
     /// Changes when the compiler does.
     pub identity: String,
 }
@@ -96,7 +107,11 @@ impl Compiler {
         let mut program = vec![path.into_os_string()];
         program.extend(rest.iter().map(OsString::from));
         let family = family(&real, &program);
-        Some(Compiler { program, family, identity: hash.name() })
+        let machine = machine(&real, words, &program);
+        if machine == Machine::Aarch64 {
+            program.push("-fsigned-char".into()); // as on x86-64: a program does the same on both
+        }
+        Some(Compiler { program, family, machine, identity: hash.name() })
     }
 
     /// A command that runs it.
@@ -131,8 +146,15 @@ impl Compiler {
         if self.family == Family::Clang {
             flags.push("-fno-finite-loops");
         }
-        if cfg!(target_arch = "x86_64") {
-            flags.extend(["-mno-omit-leaf-frame-pointer", "-fcf-protection=none"]);
+        flags.push("-mno-omit-leaf-frame-pointer");
+        match self.machine {
+            Machine::X86_64 => flags.push("-fcf-protection=none"),
+            // Backtraces read return addresses as they are.
+            Machine::Aarch64 => flags.push("-mbranch-protection=none"),
+        }
+        if self.machine == Machine::Aarch64 && self.family == Family::Gcc {
+            // Frames are probed page by page. gcc takes guards to have 64 KB there; those of tasks are smaller.
+            flags.push("--param=stack-clash-protection-guard-size=12");
         }
         flags
     }
@@ -163,6 +185,31 @@ fn which(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| runs(path))
 }
 
+/// By the names of its programs, which cross compilers begin with it; a wrapper is asked.
+fn machine(real: &Path, words: &[&str], program: &[OsString]) -> Machine {
+    let file = real.file_name().unwrap_or_default().to_string_lossy();
+    let names = words.iter().map(|word| word.rsplit('/').next().unwrap_or(word)).chain([&*file]);
+    let mut said: String = names.collect::<Vec<_>>().join(" ");
+    let plain = program.len() == 1 && (file.contains("clang") || file.contains("gcc"));
+    if !plain && !said.contains("aarch64") && !said.contains("x86_64") {
+        said = answer(program, "-dumpmachine");
+    }
+    let native = cfg!(target_arch = "aarch64") && !said.contains("x86_64");
+    if native || said.contains("aarch64") {
+        Machine::Aarch64
+    } else {
+        Machine::X86_64
+    }
+}
+
+/// What the compiler prints for that option.
+fn answer(program: &[OsString], option: &str) -> String {
+    let mut words = program.iter();
+    let mut command = Command::new(words.next().map_or(OsStr::new("cc"), |w| w));
+    let said = command.args(words).arg(option).output().map(|out| out.stdout).unwrap_or_default();
+    String::from_utf8_lossy(&said).into_owned()
+}
+
 /// By the program's name; a wrapper is asked.
 fn family(real: &Path, program: &[OsString]) -> Family {
     let file = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -172,10 +219,7 @@ fn family(real: &Path, program: &[OsString]) -> Family {
     if program.len() == 1 && file.contains("gcc") {
         return Family::Gcc;
     }
-    let mut words = program.iter();
-    let mut command = Command::new(words.next().map_or(OsStr::new("cc"), |w| w));
-    let said = command.args(words).arg("--version").output().map(|out| out.stdout).unwrap_or_default();
-    if String::from_utf8_lossy(&said).contains("clang") {
+    if answer(program, "--version").contains("clang") {
         Family::Clang
     } else {
         Family::Gcc

@@ -1,8 +1,8 @@
 //! Golden tests: each file of tests/run, fault, reject, warn, attack, rules and library says in
 //! comments what is expected of it, in the words of the conformance cases (shared/cases/README.md).
 //! `LEE_GOLDEN=full` runs the whole matrix of compilers and flags, `more` what is not run without
-//! it, `shaken` programs with processes in many orders; `LEE_BLESS=1` writes the expected text of
-//! rejections anew.
+//! it, `shaken` programs with processes in many orders, `aarch64` some for that machine, which is
+//! emulated, `aarch64-all` all; `LEE_BLESS=1` writes the expected text of rejections anew.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use support::tools::{self, Family};
 use support::{directives, field, files, lee, root, run, run_with, Ran};
 
@@ -34,7 +35,7 @@ struct Run {
 impl Way {
     /// `lee build` by this way's C compiler.
     fn build(&self) -> Command {
-        let compiler = tools::compiler(self.family);
+        let compiler = if self.name == AARCH64.name { CROSS_COMPILER.into() } else { tools::compiler(self.family) };
         let mut build = Command::new(lee());
         build.args(["build", "--cc"]);
         if self.name == SHAKEN {
@@ -72,6 +73,44 @@ const SANITIZED: Way = Way {
     runs: &[PLAIN],
 };
 
+const AARCH64: Way = Way { name: "aarch64", family: Family::Gcc, flags: &["--release"], faults: true, runs: &[PLAIN] };
+const CROSS_COMPILER: &str = "aarch64-linux-gnu-gcc";
+const EMULATOR: [&str; 3] = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"];
+/// What depends on the machine: switches of stacks, traps, backtraces, globals of processes, layouts,
+/// `char`, lists of arguments, calls of C.
+const OF_THE_MACHINE: [&str; 30] = [
+    "fault/division_by_zero",
+    "fault/index_array",
+    "fault/memory_huge_malloc",
+    "fault/null_far_field",
+    "fault/null_function",
+    "fault/null_thin",
+    "fault/stack_overflow",
+    "fault/stack_overflow_in_library",
+    "fault/task_deadlock",
+    "fault/task_overflow",
+    "library/random_hash_map",
+    "library/supervisor",
+    "run/channels",
+    "run/collected",
+    "run/custodian_exchange",
+    "run/custodian_processes",
+    "run/endpoint_sets",
+    "run/extern_c_functions",
+    "run/glibc_formats",
+    "run/layout",
+    "run/process_faults",
+    "run/process_given",
+    "run/process_large_frames",
+    "run/processes_many",
+    "run/qsort_and_bsearch",
+    "run/tasks",
+    "run/variadic_log",
+    "run/waiting_echo",
+    "run/weak_references",
+    "run/wraparound",
+];
+
 /// Another process may run before each call into the runtime (tests/shaken/cc).
 const SHAKEN: &str = "shaken";
 /// The seeds that choose.
@@ -98,6 +137,10 @@ enum Part {
     /// Programs that spawn, in orders that chance chooses. What they are expected to do may not
     /// depend on who runs first.
     Shaken,
+    /// For aarch64, under an emulator: some programs.
+    Aarch64,
+    /// All.
+    Aarch64All,
 }
 
 /// The ways of a part.
@@ -116,6 +159,7 @@ fn ways(part: Part) -> Vec<Way> {
         // Registers are kept in assembly of x86-64.
         Part::Shaken if cfg!(target_arch = "x86_64") => vec![shaken()],
         Part::Shaken => vec![],
+        Part::Aarch64 | Part::Aarch64All => vec![AARCH64],
     }
 }
 
@@ -129,6 +173,15 @@ fn trial(name: String, missing: Option<&str>, test: impl FnOnce() -> Result<(), 
 
 /// What a way needs and is not there.
 fn missing(way: &Way) -> Option<&'static str> {
+    static EMULATED: OnceLock<Option<&str>> = OnceLock::new();
+    if way.name == AARCH64.name {
+        let find = || {
+            let headers = Path::new(EMULATOR[2]).join("include/stdio.h").exists();
+            let missing = [CROSS_COMPILER, EMULATOR[0]].into_iter().find(|program| !tools::runs(program));
+            missing.or((!headers).then_some("aarch64.h"))
+        };
+        return *EMULATED.get_or_init(find);
+    }
     let family = tools::missing(way.family);
     family.or_else(|| (way.flags.contains(&"--sanitize") && !tools::sanitizes()).then_some("sanitizers"))
 }
@@ -139,6 +192,8 @@ fn main() {
         Ok("full") => Part::Full,
         Ok("more") => Part::More,
         Ok("shaken") => Part::Shaken,
+        Ok("aarch64") => Part::Aarch64,
+        Ok("aarch64-all") => Part::Aarch64All,
         _ => Part::Short,
     };
     let ways: &'static [Way] = ways(part).leak();
@@ -153,6 +208,9 @@ fn main() {
                 if matches!(part, Part::Short | Part::Full) {
                     trials.push(trial(format!("{folder}/{}", name(&file)), None, move || says(&file, REJECT)));
                 }
+                continue;
+            }
+            if part == Part::Aarch64 && !OF_THE_MACHINE.contains(&&*format!("{folder}/{}", name(&file))) {
                 continue;
             }
             let wants_faults = matches!(folder, "fault" | "attack");
@@ -313,22 +371,25 @@ fn executes(file: &Path, way: &Way, once: bool) -> Result<(), String> {
     }
     let runs = way.runs.iter().take(if once { 1 } else { usize::MAX });
     let result = runs
-        .map(|run| execute(&program, &text, file, run).map_err(|why| format!("{}: {why}", run.name)))
+        .map(|run| execute(way, &program, &text, file, run).map_err(|why| format!("{}: {why}", run.name)))
         .collect::<Result<Vec<()>, String>>();
     let _ = fs::remove_file(&program);
     result.map(drop)
 }
 
-fn execute(program: &Path, text: &str, file: &Path, way: &Run) -> Result<(), String> {
+fn execute(way: &Way, program: &Path, text: &str, file: &Path, run: &Run) -> Result<(), String> {
     let input: String = directives(text, "in").iter().map(|line| format!("{line}\n")).collect();
     let arguments = directives(text, "args").join(" ");
-    let mut command = Command::new(program);
+    let mut command = if way.name == AARCH64.name { Command::new(EMULATOR[0]) } else { Command::new(program) };
+    if way.name == AARCH64.name {
+        command.args(&EMULATOR[1..]).arg(program);
+    }
     command.args(arguments.split_whitespace()).current_dir(file.parent().unwrap_or(Path::new(".")));
     command
         .env("ASAN_OPTIONS", "detect_leaks=0:handle_segv=0:detect_stack_use_after_return=0")
         .env("UBSAN_OPTIONS", "halt_on_error=1");
-    command.envs(way.env.iter().copied());
-    let stressed = way.env.iter().any(|(name, _)| *name == "LEE_GC_STRESS");
+    command.envs(run.env.iter().copied());
+    let stressed = run.env.iter().any(|(name, _)| *name == "LEE_GC_STRESS");
     if let (Some(every), true) = (directives(text, "stress").first(), stressed) {
         command.env("LEE_GC_STRESS", every);
     }

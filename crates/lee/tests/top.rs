@@ -202,9 +202,6 @@ fn a_program_tells_what_its_processes_do() {
 
 #[test]
 fn a_program_whose_processes_all_compute_answers() {
-    if cfg!(not(target_arch = "x86_64")) {
-        return; // there a process gives way where it waits
-    }
     for workers in ["1", "2", "4"] {
         let folder = fresh(&format!("top-busy-{workers}"));
         let _running = Running::of(BUSY, &folder, Some("socket"), &[("LEE_WORKERS", workers)]);

@@ -24,7 +24,9 @@ void *lee_variable_find(const volatile void *linked) __attribute__((pure));
  * a name that ends the line of the assembler; clang would take all of it for the name. A linker makes two sections of
  * one name if one of them takes place in the file, so where the compiler is not known to be gcc such a variable is like the others. */
 #define LEE_IN_GLOBALS __attribute__((section("lee_globals")))
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__aarch64__)
+#define LEE_IN_GLOBALS_ZERO __attribute__((section("lee_globals_zero,\"aw\",@nobits//")))
+#elif defined(__GNUC__) && !defined(__clang__)
 #define LEE_IN_GLOBALS_ZERO __attribute__((section("lee_globals_zero,\"aw\",@nobits#")))
 #else
 #define LEE_IN_GLOBALS_ZERO LEE_IN_GLOBALS

@@ -44,12 +44,18 @@ void lee_task_yield(void);
     "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", \
     "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)", LEE_SWITCH_WIDE "cc", "memory"
 #elif defined(__aarch64__)
+#ifdef __ARM_FEATURE_SVE
+#define LEE_SWITCH_WIDE \
+    "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p11", "p12", "p13", "p14", "p15",
+#else
+#define LEE_SWITCH_WIDE
+#endif
 #define LEE_SWITCH_CHANGES \
-    "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17", \
+    "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", \
     "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x30", "v0", "v1", \
     "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", \
     "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", \
-    "v29", "v30", "v31", "cc", "memory"
+    "v29", "v30", "v31", LEE_SWITCH_WIDE "cc", "memory"
 #endif
 
 /* The same, for emitted code. Jumps there and back: a task goes on after a call that another one
