@@ -303,16 +303,30 @@ impl Walker<'_> {
             self.wrong("swaps what was moved out");
         }
         let types = [self.place_ty(a), self.place_ty(b)];
-        for ((at, value), ty) in [(x, vy), (y, vx)].into_iter().zip(types) {
+        let [in_x, in_y] = [&x, &y].map(|at| self.parts_out(m, at));
+        for ((at, value, parts), ty) in [(x, vy, in_y), (y, vx, in_x)].into_iter().zip(types) {
             match at {
                 Location::Cell(cell) => {
                     self.forget_tests(m, &cell);
+                    m.cells.extend(parts.into_iter().map(|(way, part)| ((cell.0, [&cell.1[..], &way].concat()), part)));
                     m.cells.insert(cell, value);
                 }
                 _ => self.kept(m, ty, &value),
             }
         }
         Ok(())
+    }
+
+    /// Takes what is distinguished inside of a cell out of it, each part with its way.
+    fn parts_out(&self, m: &mut Memory, at: &Location) -> Vec<(Vec<u32>, Value)> {
+        let Location::Cell(cell) = at else { return vec![] };
+        let mut parts = vec![];
+        for inside in Self::cells_in(m, cell).into_iter().filter(|inside| inside != cell) {
+            self.forget_tests(m, &inside);
+            let part = m.cells.remove(&inside);
+            parts.extend(part.map(|part| (inside.1.get(cell.1.len()..).unwrap_or(&[]).to_vec(), part)));
+        }
+        parts
     }
 
     pub(super) fn dead(&mut self, m: &mut Memory, local: Local) {
