@@ -392,6 +392,8 @@ pub struct Code {
     pub locals: Vec<Local>,
     pub params: u32,
     pub registers: usize,
+    /// What a call takes of the stack, in bytes.
+    pub frame: usize,
     pub blocks: Vec<Block>,
     pub ty: Rc<FuncTy>,
     pub unchecked: bool,

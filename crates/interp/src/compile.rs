@@ -10,6 +10,9 @@ use mir::ir::{self, Const, ConstAddrKey, Operand, PlaceBase, Proj, Proof, Rvalue
 use mir::ty::{operand_ty, owns, place_ty};
 use std::rc::Rc;
 use typing::tree::GlobalId;
+
+/// Bytes of the stack that a call takes beside its locals.
+const FRAME: u64 = 200;
 use typing::types::*;
 
 impl<'p> Machine<'p> {
@@ -43,6 +46,8 @@ impl<'p> Machine<'p> {
             local.off = registers as i64;
             registers += local.size;
         }
+        let objects = locals.iter().filter(|l| l.object).fold(0u64, |sum, l| sum.saturating_add(l.size));
+        let frame = registers.saturating_add(objects).saturating_add(FRAME) as usize;
         let mut compiler = Compiler { machine: self, body, locals: &locals, globals: vec![] };
         let blocks = body.blocks.iter().map(|b| compiler.block(b)).collect();
         let globals = compiler.globals;
@@ -50,6 +55,7 @@ impl<'p> Machine<'p> {
             globals,
             params: body.params,
             registers: registers as usize,
+            frame,
             blocks,
             ty,
             unchecked: body.unchecked,

@@ -112,7 +112,7 @@ pub struct Machine<'p> {
     codes: FxHashMap<FuncRef, Rc<Code>>,
     /// The calls of the task that runs.
     pub frames: Vec<Frame>,
-    /// Bytes of their registers, for the overflow of the stack.
+    /// Bytes that they take, for the overflow of the stack.
     pub stack: usize,
     /// Registers of the innermost call.
     pub regs: ObjId,
@@ -869,7 +869,7 @@ impl<'p> Machine<'p> {
 
     /// Begins a call. `lent`: which arguments are lent.
     pub fn enter(&mut self, code: Rc<Code>, args: Vec<Val>, lent: &[bool], rest: Vec<(Val, Repr)>) -> R<()> {
-        self.stack += code.registers + 200;
+        self.stack = self.stack.saturating_add(code.frame);
         if self.stack > STACK || self.frames.len() > 60_000 {
             return fault("stack overflow");
         }
@@ -991,7 +991,7 @@ impl<'p> Machine<'p> {
             self.mem.end(obj, State::Left, self.span);
         }
         self.mem.give_back(frame.regs);
-        self.stack = self.stack.saturating_sub(frame.code.registers + 200);
+        self.stack = self.stack.saturating_sub(frame.code.frame);
         self.regs = self.frames.last().map_or(0, |f| f.regs);
         Some(frame)
     }
