@@ -20,6 +20,7 @@
 
 #include "backtrace.h"
 #include "maps.h"
+#include "poison.h"
 #include "report.h"
 #include "task.h"
 #include "worker.h"
@@ -151,6 +152,20 @@ static bool is_ours(const struct lee_frame *frame) {
     return ours;
 }
 
+/* Whether it is for the handler that was there before: it trapped in code that is not the program's. */
+static bool is_theirs(int signal, const siginfo_t *info, const struct lee_frame *frame) {
+    if (!is_function(handler_before(signal)))
+        return false;
+#ifdef LEE_ASAN
+    /* What the program overflows is its stack, also if that ends in a function of the sanitizer. */
+    if (is_overflow((uintptr_t)info->si_addr, frame->sp))
+        return false;
+#else
+    (void)info;
+#endif
+    return !is_ours(frame);
+}
+
 static void handle(int signal, siginfo_t *info, void *context) {
     static struct lee_text text;
     struct lee_frame frame = trapped_frame(context);
@@ -158,7 +173,7 @@ static void handle(int signal, siginfo_t *info, void *context) {
      * unreachable code. */
     lee_lock(); /* of the workers, one reports at a time */
     bool sent = info->si_code <= 0 || (signal == SIGTRAP && info->si_code != SI_KERNEL && info->si_code != TRAP_BRKPT);
-    if (sent || (is_function(handler_before(signal)) && !is_ours(&frame))) {
+    if (sent || is_theirs(signal, info, &frame)) {
         lee_unlock();
         pass_on(signal, info, context);
         return;
