@@ -45,7 +45,7 @@ static _Thread_local struct {
     size_t count;
 } kept;
 
-/* The place behind this one; `end` is whose places they are. */
+/* The place after this one; `end` is the one that receives from these places. */
 static inline uint32_t place_after(const struct lee_endpoint *end, uint32_t place) {
     uint32_t next = place + end->channel->stride;
     return next == end->bytes ? 0 : next;
@@ -405,7 +405,7 @@ static _Noreturn void fault(const struct lee_site *site, const struct lee_endpoi
     lee_report(site, &text, LEE_CALLER);
 }
 
-/* To an end that is closed: nobody will ever receive it. */
+/* The end is closed, so the message is never received. */
 static __attribute__((noinline)) void send_nobody(unsigned char *place, const void *arguments, size_t bytes, const struct lee_owned *owned) {
     if (owned == NULL)
         return;

@@ -96,8 +96,8 @@ static inline int32_t lee_head_of(const struct lee_endpoint *end) {
     return head != LEE_EMPTY ? head : LEE_CLOSED;
 }
 
-/* Who is told from here on. With the lock. What came before that was told nobody: if there are
- * several workers, the caller looks at the head once more, behind a fence. */
+/* Who is told from now on. With the lock. What came earlier was told to nobody: if there are
+ * several workers, the caller looks at the head once more, after a fence. */
 static inline void lee_tell(struct lee_endpoint *end, enum lee_told told, void *whom) {
     end->told = (uint8_t)told;
     lee_atomic_store(&end->waiter, (struct lee_task *)whom, __ATOMIC_RELAXED);

@@ -1,7 +1,10 @@
-/* Directories, read by the kernel's own call: libc's 32 KB for each would be charged to nobody. What is read stands in an object of the
- * heap that outlives closedir, so that its use after that is found out. They are closed by hand, when nothing reaches them, or when their
- * custodian is shut down. The entry that readdir shows is a copy in that object: a pointer to it stays good, its content is that of the
- * last call. */
+/* dir.c: directories, read by the kernel's own call, because libc's 32 KB for each would be charged
+ * to no process.
+ *
+ * What was read is in an object of the heap that outlives closedir, so that a use after it is a
+ * fault. A directory is closed by hand, when nothing reaches it, or when its custodian is shut
+ * down. The entry that readdir shows is a copy in that object: a pointer to it stays good, and its
+ * content is that of the last call. */
 #define _GNU_SOURCE
 
 #include <lee/fault.h>

@@ -31,7 +31,7 @@ static void use_closed(void *what) {
     }
 }
 
-/* More entries, with longer names, than one call of the kernel shows: each once, and again from the beginning. */
+/* More entries than one call of the kernel shows: each is shown once, and again after a rewind. */
 static void test_many(void) {
     enum { FILES = 300 };
     char folder[] = "/tmp/lee-dir-XXXXXX", path[400];
@@ -63,7 +63,7 @@ static void test_many(void) {
     lee_dir_close(d);
 }
 
-/* What is no directory, or cannot be read, is refused, and stays open. */
+/* A descriptor that is not of a directory, or cannot be read, is refused, and stays open. */
 static void test_fdopen(void) {
     int file = open("/etc/passwd", O_RDONLY), path = open("/etc", O_PATH | O_DIRECTORY), good = open("/etc", O_RDONLY);
     CHECK(lee_dir_fdopen(file) == NULL && errno == ENOTDIR && fcntl(file, F_GETFD) >= 0);

@@ -75,7 +75,7 @@ uintptr_t lee_task_parks(uintptr_t sp, void *outside, uintptr_t leave) {
     return sp;
 }
 
-/* task_switch.c names it; nobody yields here. */
+/* task_switch.c names it; no scenario yields. */
 uintptr_t lee_task_yields(uintptr_t sp);
 uintptr_t lee_task_yields(uintptr_t sp) {
     (void)sp;
@@ -219,7 +219,7 @@ static const struct lee_owned owned_token = {.size = sizeof(struct token *), .dr
 static const struct lee_owned owned_end = {.size = sizeof(struct lee_endpoint *), .drop = push_end};
 static const struct lee_owned *const owned[MESSAGES] = {[TOKEN - 1] = &owned_token, [END - 1] = &owned_end};
 
-/* So many bytes that a channel is no free one of a worker's, which all threads here would share. */
+/* Too large for the free channels of a worker, which all threads here would share. */
 static const struct lee_contract contract = {
     .name = "Any", .places = {2, 2}, .bytes = 256, .messages = MESSAGES, .owned = owned};
 

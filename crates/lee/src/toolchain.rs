@@ -153,7 +153,8 @@ impl Compiler {
             Machine::Aarch64 => flags.push("-mbranch-protection=none"),
         }
         if self.machine == Machine::Aarch64 && self.family == Family::Gcc {
-            // Frames are probed page by page. gcc takes guards to have 64 KB there; those of tasks are smaller.
+            // Frames are probed page by page. gcc assumes guards of 64 KB there; those of tasks are
+            // smaller.
             flags.push("--param=stack-clash-protection-guard-size=12");
         }
         flags
