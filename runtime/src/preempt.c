@@ -5,7 +5,12 @@
  * of the program, the handler makes it go on in `lee_preempt_land` instead, as if it had been
  * called between two instructions, and returns at once: so the signal stack is free, and no signal
  * is blocked while others run (preempt_land.c). If the process is elsewhere, the handler tries
- * again soon. */
+ * again soon.
+ *
+ * A slice is long for who waits in the reactor. So while a process runs that has been stopped, or
+ * has hardly begun, another timer looks several times in a slice whether something came, and ends
+ * the slice then. It is of real time, which the kernel counts finely; it does not run in foreign
+ * calls, which it would interrupt. */
 #define _GNU_SOURCE
 #include "preempt.h"
 #include "top.h"
@@ -23,6 +28,7 @@
 #include "heap_limit.h"
 #include "poison.h"
 #include "preempt_land.h"
+#include "reactor.h"
 #include "task.h"
 
 enum {
@@ -30,15 +36,22 @@ enum {
     SLICE_MOST = 1000000,
     CPU_LEAST = 4000, /* the kernel looks at timers of processor time once in a tick: shorter slices
                        * are of real time */
-    AGAIN = 100 /* microseconds after which it is tried again, at least */
+    AGAIN = 100, /* microseconds after which it is tried again, at least */
+    WATCH_LEAST = 64, /* microseconds between two looks at what is waited for: after something came, */
+    WATCH_MOST = 256  /* and doubled up to here while nothing does */
 };
 
 uint64_t lee_preempt_stops, lee_preempt_misses;
 
+/* What a timer says with its signal. */
+enum { OF_SLICE, OF_WATCH };
+
 /* Of the thread: timers of the kernel. */
 static _Thread_local struct {
     bool begun, runs;
-    int slice, again;
+    bool watching; /* `watch` is set */
+    int slice, again, watch;
+    long distance; /* to the next look, in microseconds */
     uint32_t random;
 } timers;
 static long slice_length; /* in microseconds; 0: slices do not end */
@@ -70,21 +83,47 @@ static void try_again(void) {
     set_timer(timers.again, AGAIN + (long)(timers.random >> 25), false);
 }
 
-static void slice_is_over(int signal, siginfo_t *info, void *context) {
+static void stop(siginfo_t *info, void *context) {
     struct lee_stand stand = lee_stand_of(context);
-    int error = errno;
-    (void)signal;
-    if (!timers.begun) /* another thread: a program sent it */
-        return;
-    if (!lee_task_has_others()) {
-        set_timer(timers.slice, 0, false);
-        lee_task_call_when_others();
-    } else if (lee_task_may_stop(stand.sp) && can_be_stopped(&stand) && lee_land(info, context)) {
+    if (lee_task_may_stop(stand.sp) && can_be_stopped(&stand) && lee_land(info, context)) {
         __atomic_fetch_add(&lee_preempt_stops, 1, __ATOMIC_RELAXED);
     } else {
         lee_slice_over = true;
         __atomic_fetch_add(&lee_preempt_misses, 1, __ATOMIC_RELAXED);
         try_again();
+    }
+}
+
+static void set_watch(long distance) {
+    timers.distance = distance;
+    timers.watching = true;
+    set_timer(timers.watch, distance, false);
+}
+
+/* The slice goes on unless something came that others wait for. */
+static void look(siginfo_t *info, void *context) {
+    timers.watching = false;
+    if (!lee_task_is_watched() || !lee_task_has_others())
+        return;
+    bool due = lee_reactor_is_due();
+    set_watch(due ? WATCH_LEAST : timers.distance * 2 < WATCH_MOST ? timers.distance * 2 : WATCH_MOST);
+    if (due) {
+        lee_task_look_soon();
+        stop(info, context);
+    }
+}
+
+static void signalled(int signal, siginfo_t *info, void *context) {
+    int error = errno;
+    (void)signal;
+    if (!timers.begun) { /* another thread: a program sent it */
+    } else if (info->si_code == SI_TIMER && info->si_value.sival_int == OF_WATCH) {
+        look(info, context);
+    } else if (!lee_task_has_others()) {
+        set_timer(timers.slice, 0, false);
+        lee_task_call_when_others();
+    } else {
+        stop(info, context);
     }
     errno = error;
 }
@@ -99,18 +138,33 @@ void lee_preempt_soon(void) {
         try_again();
 }
 
-static bool make_timer(clockid_t clock, int *timer) {
+void lee_preempt_watch(void) {
+    if (timers.runs && !timers.watching && lee_reactor_has_waits())
+        set_watch(WATCH_LEAST);
+}
+
+bool lee_preempt_rest(void) {
+    bool watching = timers.watching;
+    if (watching) {
+        set_timer(timers.watch, 0, false);
+        timers.watching = false;
+    }
+    return watching;
+}
+
+static bool make_timer(clockid_t clock, int *timer, int what) {
     struct sigevent event;
     memset(&event, 0, sizeof event);
     event.sigev_notify = SIGEV_THREAD_ID;
     event.sigev_signo = LEE_SIGNAL_SLICE;
+    event.sigev_value.sival_int = what;
     event._sigev_un._tid = (int)syscall(SYS_gettid);
     return syscall(SYS_timer_create, clock, &event, timer) == 0;
 }
 
 /* What all threads have in common. */
 static void prepare_slices(void) {
-    struct sigaction action = {.sa_sigaction = slice_is_over, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    struct sigaction action = {.sa_sigaction = signalled, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
     if (lee_task_is_seeded()) /* processes switch where they wait */
         return;
     long length = (long)lee_setting_number(SLICE_MOST, "LEE_SLICE", SLICE);
@@ -135,8 +189,8 @@ void lee_preempt_begin(void) {
     timers.begun = true;
     pthread_once(&once, prepare);
     if (slice_length == 0 ||
-        !make_timer(slice_length < CPU_LEAST ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &timers.slice) ||
-        !make_timer(CLOCK_MONOTONIC, &timers.again))
+        !make_timer(slice_length < CPU_LEAST ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &timers.slice, OF_SLICE) ||
+        !make_timer(CLOCK_MONOTONIC, &timers.again, OF_SLICE) || !make_timer(CLOCK_MONOTONIC, &timers.watch, OF_WATCH))
         return; /* the same */
     timers.runs = true;
     lee_preempt_arm();
@@ -160,6 +214,12 @@ void lee_preempt_begin(void) {
 }
 void lee_preempt_arm(void) {}
 void lee_preempt_soon(void) {}
+void lee_preempt_watch(void) {}
+
+bool lee_preempt_rest(void) {
+    return false;
+}
+
 void lee_preempt_interrupt(int thread) {
     (void)thread;
 }

@@ -18,6 +18,11 @@ enum { LEE_SIGNAL_SLICE = 16 /* SIGSTKFLT, which other systems and some headers 
 void lee_preempt_begin(void);
 /* The slice ends early: the running process is stopped as soon as it stands in its own code. */
 void lee_preempt_soon(void) __attribute__((weak));
+/* Looks are taken at what is waited for outside of the program, as long as a process runs that is
+ * watched (task.c). */
+void lee_preempt_watch(void) __attribute__((weak));
+/* No looks are taken for now, because they would interrupt what waits. Whether they were. */
+bool lee_preempt_rest(void) __attribute__((weak));
 /* Whether slices end: the signal has its handler, so that a thread may be sent it. For a thread
  * that has called `lee_preempt_begin`. */
 bool lee_preempt_runs(void);
@@ -34,6 +39,11 @@ bool lee_task_has_others(void);
 /* The timer has been stopped: `lee_preempt_arm` is to be called once there are others. Safe in a
  * signal handler. */
 void lee_task_call_when_others(void);
+/* Whether the running process is one that keeps others waiting, as far as is known. Safe in a signal
+ * handler. */
+bool lee_task_is_watched(void);
+/* Something came in the reactor: the process that gives way looks there. Safe in a signal handler. */
+void lee_task_look_soon(void);
 /* Whether the running task stands on its own stack at `sp`, with room for what stopping it takes.
  * Safe in a signal handler. */
 bool lee_task_may_stop(uintptr_t sp);

@@ -27,6 +27,7 @@ struct lee_worker;
 
 enum { LEE_MALLOC_HEADER = 16 /* what malloc takes for itself, when a block of its is charged */ };
 enum { LEE_KEPT_PAGES = 4 /* arenas that are alive at once in one process seldom are more */ };
+enum { LEE_WATCHES = 8 /* times that a process is watched after it began or was stopped (preempt.c) */ };
 
 /* What the processes of threads have in common, so that what a thread of foreign code opened is written out at the end; each one that is
  * spawned has its own. */
@@ -80,6 +81,7 @@ struct lee_process {
     uint8_t asked;     /* LEE_ASKED_... (top.h) */
     uint64_t number;   /* in the order in which processes are made; 1 for the first. 0: it is a thread of C's */
     bool stopped;      /* where it computed, so it cannot be collected (preempt.c) */
+    uint8_t watch;     /* how often more, when it is entered, the reactor is looked at while it runs */
     struct lee_group *groups; /* of its custodians */
     struct lee_share *share;  /* null: it is in the queue of those without */
     struct lee_process *queue_next, *queue_previous; /* of those that can run */

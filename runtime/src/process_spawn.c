@@ -451,6 +451,7 @@ static struct lee_pid *spawn(const struct lee_site *site, int (*entry)(void *), 
     process->tasks.first.site = site;
     process->record = record;
     process->number = ++last_number;
+    process->watch = LEE_WATCHES;
     lee_group_join(group, process, lee_globals_bytes());
     struct beginning *beginning = (struct beginning *)(void *)process;
     beginning->owned = owned;

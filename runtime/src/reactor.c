@@ -76,13 +76,14 @@ struct lee_reactor {
     struct watch *watches;
     size_t watch_count;
     struct lee_pairing *timers; /* the earliest */
+    _Atomic int64_t soonest;    /* when that one fires; INT64_MAX: never */
     uint64_t order;
     struct lee_wait *first, *last;
     bool coarse; /* the system counts milliseconds only */
     atomic_bool asked; /* the bell has been rung by a thread that nothing here waits for */
 };
 
-static _Thread_local struct lee_reactor of_thread = {.epoll = -1, .bell = -1};
+static _Thread_local struct lee_reactor of_thread = {.epoll = -1, .bell = -1, .soonest = INT64_MAX};
 /* The workers of a pool share the one of the thread that made the pool, with the lock. */
 static struct lee_reactor *shared;
 #define reactor (*(__builtin_expect(lee_many, 0) ? shared : &of_thread))
@@ -98,9 +99,15 @@ static struct lee_timer *first_timer(void) {
     return (struct lee_timer *)(void *)reactor.timers;
 }
 
+static void note_soonest(void) {
+    int64_t at = reactor.timers != NULL ? reactor.timers->at : INT64_MAX;
+    atomic_store_explicit(&reactor.soonest, at, memory_order_relaxed);
+}
+
 void lee_timer_set(struct lee_timer *timer, int64_t at, void (*fire)(struct lee_timer *timer)) {
     *timer = (struct lee_timer){.node = {.at = at, .order = ++reactor.order}, .fire = fire, .set = true};
     lee_pairing_add(&reactor.timers, &timer->node);
+    note_soonest();
     if (__builtin_expect(lee_many, 0) && first_timer() == timer) {
         lee_worker_ring(); /* who blocks does so for too long */
         lee_worker_watch();
@@ -110,6 +117,7 @@ void lee_timer_set(struct lee_timer *timer, int64_t at, void (*fire)(struct lee_
 void lee_timer_unset(struct lee_timer *timer) {
     timer->set = false;
     lee_pairing_remove(&reactor.timers, &timer->node);
+    note_soonest();
 }
 
 static void fire_timers(void) {
@@ -361,6 +369,14 @@ void lee_reactor_look(bool block) {
 
 LEE_UNWATCHED bool lee_reactor_has_waits(void) {
     return reactor.first != NULL || reactor.timers != NULL || lee_reactor_is_asked();
+}
+
+LEE_UNWATCHED bool lee_reactor_is_due(void) {
+    struct pollfd watched = {.fd = reactor.epoll, .events = POLLIN};
+    if (watched.fd >= 0 && poll(&watched, 1, 0) > 0)
+        return true;
+    int64_t soonest = atomic_load_explicit(&reactor.soonest, memory_order_relaxed);
+    return soonest != INT64_MAX && soonest <= lee_clock();
 }
 
 LEE_UNWATCHED bool lee_reactor_is_asked(void) {

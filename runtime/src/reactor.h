@@ -96,6 +96,8 @@ void lee_reactor_closes(int fd);
 
 /* Whether anybody waits in the reactor of this thread. */
 bool lee_reactor_has_waits(void);
+/* Whether a look would find something: an event, or a time that has come. Safe in a signal handler. */
+bool lee_reactor_is_due(void);
 /* Resumes the tasks that wait no more. `block`: waits until there is something to tell. */
 void lee_reactor_look(bool block);
 

@@ -408,6 +408,10 @@ static inline __attribute__((always_inline)) uintptr_t change(uintptr_t sp, stru
         process->arenas.running = NULL;
         process = to->process;
         lee_process_enter(process);
+        if (__builtin_expect(process->watch > 0, 0)) {
+            process->watch--;
+            lee_preempt_watch();
+        }
     }
     const struct lee_task *before = process->tasks.running;
     if (__builtin_expect(before->custodian != to->custodian && process->heap != NULL, 0))
@@ -595,6 +599,15 @@ void lee_task_call_when_others(void) {
     worker.rests = true;
 }
 
+bool lee_task_is_watched(void) {
+    const struct lee_process *process = lee_process;
+    return process != NULL && process->watch > 0 && process->tasks.running->state == LEE_TASK_RUNNING;
+}
+
+void lee_task_look_soon(void) {
+    worker.looks = 0;
+}
+
 bool lee_task_may_stop(uintptr_t sp) {
     const struct lee_task *task = lee_process != NULL ? lee_process->tasks.running : NULL;
     if (task == NULL || task->foreign != NULL)
@@ -629,6 +642,7 @@ void lee_task_give_way(void) {
         tasks->tail = self;
     tasks->head = self;
     process->stopped = true;
+    process->watch = LEE_WATCHES;
     if (lee_many) {
         run(lee_worker_next(self, true, false), false);
     } else {

@@ -6,12 +6,15 @@
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <lee/arena.h>
 #include <lee/cells.h>
 #include <lee/collect.h>
 #include <lee/delta.h>
+#include <lee/foreign.h>
 #include <lee/heap.h>
 #include <lee/io.h>
 #include <lee/lee.h>
@@ -84,6 +87,64 @@ static void test_waits_beside(void) {
     lee_process_kill(pid);
     close(ends[0]);
     close(ends[1]);
+}
+
+/* --- what comes from outside ------------------------------------------------------------------ */
+
+enum { BYTES = 200 };
+
+static void sleeps(void *interrupted) {
+    struct timespec pause = {0, 1000000};
+    for (int i = 0; i < 20; i++)
+        *(int *)interrupted += nanosleep(&pause, NULL) != 0;
+}
+
+/* C code that waits is not interrupted. */
+LEE_CODE static int sleeps_in_c(void *argument) {
+    int interrupted = 0;
+    (void)argument;
+    lee_foreign_call(sleeps, &interrupted);
+    return interrupted;
+}
+
+/* Slices of a second: whoever waits goes on when something came, all the same. */
+static void test_looks(void) {
+    int number = 0, ends[2];
+    char byte = 0;
+    struct timespec pause = {0, 500000};
+    CHECK(pipe(ends) == 0);
+    pid_t writer = fork();
+    if (writer == 0) {
+        for (int i = 0; i < BYTES; i++) {
+            nanosleep(&pause, NULL);
+            if (write(ends[1], "x", 1) != 1)
+                _exit(1);
+        }
+        _exit(0);
+    }
+    setenv("LEE_SLICE", "1000000", 1);
+    alarm(100);
+    struct lee_pid *c = lee_process_spawn(NULL, sleeps_in_c, NULL, 0);
+    for (int i = 0; i < 50; i++) /* of many waits one is at each look */
+        CHECK(lee_nanosleep(&pause, NULL) == 0);
+    struct lee_process_end end = lee_process_wait(c);
+    CHECK(end.how == LEE_RETURNED && (end.status == 0 || UNDER_ASAN)); /* there C has no stack of its own */
+    struct lee_pid *pid = lee_process_spawn(NULL, spins, &number, sizeof number);
+    for (int i = 0; i < BYTES; i++)
+        CHECK(lee_read(ends[0], &byte, 1) == 1 && byte == 'x');
+    for (int i = 0; i < BYTES; i++)
+        CHECK(lee_nanosleep(&pause, NULL) == 0);
+    lee_process_kill(pid);
+    exit(check_end());
+}
+
+/* The length of slices is the program's, so this is one of its own. */
+static void test_looks_alone(void) {
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0)
+        test_looks();
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 /* --- registers ------------------------------------------------------------------------------- */
@@ -236,6 +297,7 @@ int main(int argc, char **argv) {
     int count = argc > 1 ? atoi(argv[1]) : UNDER_ASAN ? 200 : 1000;
     random_state = argc > 2 ? strtoull(argv[2], NULL, 0) : random_state;
     lee_start(0, NULL);
+    test_looks_alone();
     setenv("LEE_SLICE", "50", 1);
     lee_process_spawn(NULL, tells, NULL, 0);
     spin_until_told();
