@@ -91,6 +91,7 @@ impl Look<'_> {
                 for (arg, param) in call.args.iter().zip(&func.params) {
                     self.given(arg, param.ty, span);
                 }
+                self.result(call.dest.as_ref(), func.ret, span);
             }
         }
     }
@@ -106,13 +107,10 @@ impl Look<'_> {
     fn given(&mut self, operand: &Operand, to: Ty, span: Span) {
         let Operand::Move(_) = operand else { return };
         let Ok(from) = operand_ty(self.program, self.body, operand) else { return };
-        let Some(p) = self.program.types.as_pointer(from) else { return };
-        let in_heap = match p.region {
-            Region::Heap => true,
-            Region::Infer(n) => self.body.infer_owes.get(n as usize) == Some(&Some(Region::Heap)),
-            _ => false,
-        };
-        if p.own.is_owned() && in_heap && self.shared(to).is_some() {
+        if !self.owned_in_heap(from) {
+        } else if self.only_looks(to) {
+            self.report_lost(span, "this object is only lent, and nothing takes it afterwards");
+        } else if self.shared(to).is_some() {
             self.sink.push(
                 Diagnostic::error(
                     NO_GC,
@@ -122,6 +120,37 @@ impl Look<'_> {
                 .help("keep it in a `unique` place, or allocate it in an arena: `new(r) ...`"),
             );
         }
+    }
+
+    fn owned_in_heap(&self, ty: Ty) -> bool {
+        let Some(p) = self.program.types.as_pointer(ty) else { return false };
+        let in_heap = match p.region {
+            Region::Heap => true,
+            Region::Infer(n) => self.body.infer_owes.get(n as usize) == Some(&Some(Region::Heap)),
+            _ => false,
+        };
+        p.own.is_owned() && in_heap
+    }
+
+    fn only_looks(&self, ty: Ty) -> bool {
+        self.program.types.as_pointer(ty).is_some_and(|p| matches!(p.own, Own::View | Own::Any))
+    }
+
+    /// What a call returns goes nowhere, or to where nothing is owned.
+    fn result(&mut self, dest: Option<&Place>, ret: Ty, span: Span) {
+        let to = dest.and_then(|place| place_ty(self.program, self.body, place).ok());
+        if !self.owned_in_heap(ret) {
+        } else if dest.is_none() {
+            self.report_lost(span, "nothing takes this result, which is owned");
+        } else if to.is_some_and(|q| self.only_looks(q.ty)) {
+            self.report_lost(span, "this result is only lent, and nothing takes it afterwards");
+        }
+    }
+
+    fn report_lost(&mut self, span: Span, why: &str) {
+        self.sink.push(
+            Diagnostic::error(NO_GC, span, format!("`--no-gc`: {why}")).help("keep it in a variable and free it"),
+        );
     }
 
     /// A function of `<lee/custodian.lh>`.

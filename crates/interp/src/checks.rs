@@ -219,6 +219,8 @@ impl Machine<'_> {
                 let step = types::size(types, elem.ty).max(1);
                 off < size && self.holds_at(elem.ty, off % step, record, depth + 1, false)
             }
+            // A union that may hold pointers need not hold the member that is asked for.
+            TyKind::Record(id) if types.record(*id).kind != RecordKind::Struct && !types.is_plain(ty) => false,
             TyKind::Record(id) => {
                 let (Some(fields), Some((_, places))) = (types.record(*id).fields.clone(), types.record_layout(*id))
                 else {

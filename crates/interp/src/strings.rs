@@ -20,11 +20,11 @@ impl Machine<'_> {
             }
             "memset" | "__builtin_memset" => {
                 let (to, n) = (a.ptr(0), a.size(2));
-                self.put_bytes(to, &self.filled(n, a.int(1) as u8)?)?;
+                self.fill(to, n, a.int(1) as u8)?;
                 ptr(to)
             }
             "explicit_bzero" | "bzero" => {
-                self.put_bytes(a.ptr(0), &self.filled(a.size(1), 0)?)?;
+                self.fill(a.ptr(0), a.size(1), 0)?;
                 int(0)
             }
             "memccpy" => {
@@ -260,9 +260,10 @@ impl Machine<'_> {
         }
     }
 
-    fn filled(&self, n: u64, byte: u8) -> R<Vec<u8>> {
+    fn fill(&mut self, to: u64, n: u64, byte: u8) -> R<()> {
         match n <= LARGEST {
-            true => Ok(vec![byte; n as usize]),
+            true => self.put_bytes(to, &vec![byte; n as usize]),
+            false if to == 0 => fault("null pointer"),
             false => report(crate::ReportKind::OutOfBounds, "more is written than any object has"),
         }
     }

@@ -256,6 +256,22 @@ fn without_a_collector_nothing_heap_is_shared() {
     lee_in(&folder, &["check", "shared.lee"]).expect(0);
     let ran = lee_in(&folder, &["check", "--no-gc", "shared.lee"]).expect(1);
     assert_eq!(ran.err.matches("error[L0511]").count(), 2, "{}", ran.err);
+    // A result that goes nowhere, or is only lent, has no owner either.
+    let made = "struct node { int v; };\n\
+        static struct node *unique make(void) { return new struct node{ 1 }; }\n\
+        static struct node *rc counted(void) { return new rc struct node{ 1 }; }\n\
+        static int read(const struct node *view n) { return n->v; }\n\
+        static int any(struct node *any n) { return n->v; }\n";
+    let lost = "int main(void) { make(); counted(); return read(make()) + any(counted()) - 2; }\n";
+    let freed =
+        "int main(void) {\n    struct node *unique p = make();\n    int n = read(p) + any(p);\n    free(p);\n    \
+        return n - 2;\n}\n";
+    write(&folder, "lost.lee", &format!("{made}{lost}"));
+    write(&folder, "freed.lee", &format!("{made}#include <stdlib.h>\n{freed}"));
+    lee_in(&folder, &["check", "lost.lee"]).expect(0);
+    let ran = lee_in(&folder, &["check", "--no-gc", "lost.lee"]).expect(1);
+    assert_eq!(ran.err.matches("error[L0511]").count(), 4, "{}", ran.err);
+    lee_in(&folder, &["check", "--no-gc", "freed.lee"]).expect(0);
     write(
         &folder,
         "channels.lee",

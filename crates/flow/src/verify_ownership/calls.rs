@@ -188,7 +188,7 @@ impl Walker<'_> {
                     self.wrong("returns with a hole in what is lent");
                 }
                 let hole = value.owned.is_some_and(|t| self.has_hole(&m, t));
-                if hole && local.0 < self.body.params {
+                if hole && value.null != Null::Yes && local.0 < self.body.params {
                     self.wrong("returns with a hole in what is lent");
                 }
             } else if (local.0 < self.body.params || self.is_temp(local)) && !self.is_in_union(&(base, path)) {

@@ -143,8 +143,9 @@ impl Walker<'_> {
             }
             StmtKind::Check(check) => {
                 if let Some((tag, values, _)) = check.as_tag_value() {
-                    let number = self.operand(m, tag)?.number;
-                    if number.is_some_and(|n| !values.contains(&n)) {
+                    let tag = self.operand(m, tag)?;
+                    let is_other = tag.number.is_some_and(|n| !values.contains(&n));
+                    if is_other || values.iter().all(|n| tag.not.contains(n)) {
                         return Err(Ends);
                     }
                 }
@@ -427,7 +428,7 @@ impl Walker<'_> {
     }
 
     /// Whether the place selects the member of a union.
-    fn is_tag(&self, place: &Place) -> bool {
+    pub(super) fn is_tag(&self, place: &Place) -> bool {
         let Some((tag, before)) = place.last_field() else { return false };
         let record = Place { base: place.base, proj: before.to_vec() };
         let types = &self.program.types;
@@ -442,6 +443,10 @@ impl Walker<'_> {
             self.disturbs(m, dest);
         }
         let is_temp = dest.as_local().is_some_and(|l| self.is_temp(l));
+        // What moves to where nothing is owned is the collector's; `no_gc` reports it.
+        if let Some(token) = value.owned.filter(|_| !owns(&self.program.types, ty)) {
+            m.things.entry(token).and_modify(|t| t.owed = false);
+        }
         if !is_temp && value.needs.iter().any(|t| m.peeks.contains(t)) {
             self.wrong("keeps what is in a slot");
         }
@@ -452,6 +457,10 @@ impl Walker<'_> {
         let at = self.locate(m, dest)?;
         if !is_temp && !self.is_tag(dest) {
             value.number = None;
+            value.not.clear();
+        }
+        if !is_temp {
+            value.forget_tag();
         }
         match at {
             Location::Cell(cell) => {
@@ -514,6 +523,9 @@ impl Walker<'_> {
         for value in m.cells.values_mut() {
             if value.test.as_ref().is_some_and(|(c, _)| c == cell) {
                 value.test = None;
+            }
+            if value.tag.as_ref() == Some(cell) || value.not_if.as_ref().is_some_and(|(c, ..)| c == cell) {
+                value.forget_tag();
             }
         }
     }

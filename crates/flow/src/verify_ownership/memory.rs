@@ -48,6 +48,12 @@ pub(crate) struct Value {
     /// The number that it is: of what selects the member of a union, and of temporaries on the way
     /// from there to a branch.
     pub number: Option<i128>,
+    /// Numbers that it is not, as tests on the way said.
+    pub not: BTreeSet<i128>,
+    /// It is the number in a cell.
+    pub tag: Option<Cell>,
+    /// If it is true (or not), the number in that cell is not this one.
+    pub not_if: Option<(Cell, i128, bool)>,
 }
 
 impl Value {
@@ -63,6 +69,9 @@ impl Value {
             gone: false,
             test: None,
             number: None,
+            not: BTreeSet::new(),
+            tag: None,
+            not_if: None,
         }
     }
     /// Null, or zero.
@@ -72,6 +81,11 @@ impl Value {
     /// What a moved-out place holds.
     pub fn gone() -> Value {
         Value { gone: true, ..Value::unknown() }
+    }
+    /// What says something about the number in a cell does so no more.
+    pub fn forget_tag(&mut self) {
+        self.tag = None;
+        self.not_if = None;
     }
     /// The same pointer, without the ownership.
     pub fn looked_at(&self) -> Value {
@@ -154,7 +168,13 @@ impl Memory {
             Base::Local(local) => !hidden.contains(local),
             Base::Object(_) => true,
         });
-        others.for_each(|(_, value)| value.number = None);
+        others.for_each(|(_, value)| {
+            value.number = None;
+            value.not.clear();
+        });
+        for value in self.cells.values_mut() {
+            value.forget_tag();
+        }
     }
 
     /// Forgets what is in the cells of an object: others may have changed it.
@@ -261,7 +281,9 @@ impl Memory {
             let mut value = renamed(value, &mut names, &mut order);
             if path.is_empty() {
                 value.number = None;
+                value.not.clear();
             }
+            value.forget_tag();
             out.cells.insert((*base, path.clone()), value);
         }
         let mut done = 0;
@@ -269,7 +291,8 @@ impl Memory {
             let n = done as Token;
             done += 1;
             for ((_, path), value) in self.cells_of(token) {
-                let value = renamed(value, &mut names, &mut order);
+                let mut value = renamed(value, &mut names, &mut order);
+                value.forget_tag();
                 out.cells.insert((Base::Object(n), path.clone()), value);
             }
         }

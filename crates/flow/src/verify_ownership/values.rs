@@ -141,7 +141,8 @@ impl Walker<'_> {
                 let whole =
                     self.program.types.as_int(*ty).is_some() && !matches!(self.program.types.kind(*ty), TyKind::Bool);
                 let number = value.number.filter(|n| whole && (0..128).contains(n));
-                Ok(Value { test: value.test, number, ..Value::unknown() })
+                let tag = value.tag.filter(|_| whole);
+                Ok(Value { test: value.test, number, tag, ..Value::unknown() })
             }
             Rvalue::Tag(place) => {
                 let number = match self.locate(m, place)? {
@@ -156,7 +157,8 @@ impl Walker<'_> {
             Rvalue::Unary(UnOp::Not, a) => {
                 let value = self.operand(m, a)?;
                 let test = value.test.map(|(c, same)| (c, !same));
-                Ok(Value { test, number: value.number.map(|n| i128::from(n == 0)), ..Value::unknown() })
+                let not_if = value.not_if.map(|(cell, n, holds)| (cell, n, !holds));
+                Ok(Value { test, number: value.number.map(|n| i128::from(n == 0)), not_if, ..Value::unknown() })
             }
             Rvalue::Binary(op @ (BinOp::Eq | BinOp::Ne), a, b, _) => {
                 let is_null = |o: &Operand| matches!(o, Operand::Const(Const::Null(_) | Const::Int(0, _)));
@@ -168,7 +170,14 @@ impl Walker<'_> {
                 };
                 let number = x.number.zip(y.number).map(|(x, y)| i128::from((x == y) == (*op == BinOp::Eq)));
                 let test = tested.map(|(c, same)| (c, same == (*op == BinOp::Ne)));
-                Ok(Value { test, number, ..Value::unknown() })
+                // What is cut off says nothing if the rest is the same, but all if it is not.
+                let not_if = match (x.tag, x.number, y.tag, y.number) {
+                    (Some(cell), _, _, Some(n)) | (_, Some(n), Some(cell), _) if (0..128).contains(&n) => {
+                        Some((cell, n, *op == BinOp::Ne))
+                    }
+                    _ => None,
+                };
+                Ok(Value { test, number, not_if, ..Value::unknown() })
             }
             _ => {
                 let mut ends = Ok(());

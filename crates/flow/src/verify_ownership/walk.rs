@@ -204,6 +204,9 @@ impl<'a> Walker<'a> {
                     }
                 }
             }
+            if let Some((cell, n, _)) = value.not_if.as_ref().filter(|(.., when)| *when == holds) {
+                m.cells.entry(cell.clone()).or_insert_with(Value::unknown).not.insert(*n);
+            }
             work.push((to, m));
         }
     }

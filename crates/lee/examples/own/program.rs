@@ -145,9 +145,9 @@ pub fn program(seed: u64) -> Program {
     if types.families.tasks {
         entry.push_str(&format!("    {t}_join();\n"));
     }
-    if types.families.servers {
-        // Tasks that keep something learn that nothing more comes.
-        entry.push_str("    for (int i = 0; i < 3; i++) yield();\n");
+    if types.families.servers || types.families.tasks {
+        // Tasks that keep something learn that nothing more comes, and those that nobody joined end.
+        entry.push_str("    for (int i = 0; i < 64; i++) yield();\n");
     }
     if types.families.unions {
         entry.push_str(&format!("    {t}_gv.num = 0;\n"));

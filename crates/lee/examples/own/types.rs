@@ -431,10 +431,18 @@ static struct {p} *@x pick_{p}(struct {p} *@x p, struct {p} *@x q) {{ return fre
         self.records[n].may_share && self.held_is_counted(n)
     }
 
+    /// Whether something in a struct is owned.
+    fn owns(&self, n: usize) -> bool {
+        self.records[n].fields.iter().any(|f| match f.holds {
+            Holds::Heap(_) | Holds::Numbers(_) => false,
+            Holds::Held(k) => self.owns(k),
+            _ => true,
+        })
+    }
+
     /// Whether a struct of this record moves, and can be taken apart by hand.
     pub fn is_plain_value(&self, n: usize) -> bool {
         let fields = &self.records[n].fields;
-        let owns = fields.iter().any(|f| !matches!(f.holds, Holds::Heap(_) | Holds::Numbers(_)));
-        owns && !fields.iter().any(|f| matches!(f.holds, Holds::Pack))
+        self.owns(n) && !fields.iter().any(|f| matches!(f.holds, Holds::Pack))
     }
 }
