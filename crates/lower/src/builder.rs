@@ -211,8 +211,11 @@ impl<'t, 'p> Lower<'t, 'p> {
     fn counted_value(&mut self, i: usize, id: CountId, count: Operand, ty: Ty) -> Rvalue {
         let param = Operand::local(Local(i as u32));
         let func = self.func_ty();
-        let optional = func.as_ref().and_then(|f| f.params.get(i)).is_none_or(|p| p.optional);
-        if optional || func.is_none_or(|f| f.abi != Abi::Leeward) {
+        let declared = func.as_ref().and_then(|f| f.params.get(i));
+        if declared.is_some_and(|p| p.consume) && self.program.types.owns(ty) {
+            return Rvalue::MakeCounted { ty, ptr: Operand::Move(Place::local(Local(i as u32))), count };
+        }
+        if declared.is_none_or(|p| p.optional) || func.is_none_or(|f| f.abi != Abi::Leeward) {
             return Rvalue::MakeCounted { ty, ptr: param, count };
         }
         let negative = match *self.program.types.count_expr(id) {

@@ -296,7 +296,7 @@ impl<'t> Lower<'t, '_> {
                 };
                 if !known {
                     let want = self.clamp(count);
-                    let pointer = value.clone();
+                    let pointer = looked_at(&value);
                     let check = |this: &mut Self| {
                         let ulong = this.common().ulong;
                         let have = match whole {
@@ -306,7 +306,7 @@ impl<'t> Lower<'t, '_> {
                         this.check(Check::Enough(want, have));
                     };
                     if param.optional {
-                        self.when(value.clone(), check);
+                        self.when(looked_at(&value), check);
                     } else {
                         check(self);
                     }
@@ -554,4 +554,12 @@ fn zeroes(func: &FuncTy, at: u32, args: &[Operand]) -> bool {
 /// Whether evaluating one of the expressions may write to memory.
 fn disturbed(later: &[&Expr]) -> bool {
     later.iter().any(|e| effects::has_effects(e))
+}
+
+/// The same value, of which nothing is moved.
+fn looked_at(value: &Operand) -> Operand {
+    match value {
+        Operand::Move(place) => Operand::Copy(place.clone()),
+        Operand::Copy(_) | Operand::Const(_) => value.clone(),
+    }
 }

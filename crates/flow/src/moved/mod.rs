@@ -55,6 +55,8 @@ enum Change {
     Term(TermKind),
     /// The slot is exchanged with the path, which is null before.
     Exchange(Place, Place),
+    /// What the slot holds is freed, and the slot is null.
+    Clear(Place),
 }
 
 /// Replaces the places of one body.
@@ -100,6 +102,16 @@ pub(crate) fn run(program: &Program, body: &mut Body) {
                 let swap = Stmt { kind: StmtKind::Swap(to, slot), ..stmt.clone() };
                 block.stmts.insert(at.stmt + 1, swap);
             }
+            Change::Clear(slot) => {
+                let ty = place_ty(program, body, &slot).map(|q| q.ty);
+                let block = body.blocks.get_mut(at.block.0 as usize);
+                let (Ok(ty), Some(block)) = (ty, block) else { continue };
+                let Some(stmt) = block.stmts.get_mut(at.stmt) else { continue };
+                stmt.kind = StmtKind::DropSlot(slot.clone());
+                let null = Rvalue::Use(Operand::Const(Const::Null(ty)));
+                let store = Stmt { kind: StmtKind::Assign(slot, null), ..stmt.clone() };
+                block.stmts.insert(at.stmt + 1, store);
+            }
         }
     }
 }
@@ -121,6 +133,10 @@ impl Moved<'_> {
                         if let Some((slot, to)) = self.takes.contains(&at).then(|| self.take(stmt)).flatten() {
                             changes.push((at, Change::Exchange(to.clone(), slot.clone())));
                         }
+                        // By its new name it is a path, which is freed as it is.
+                        let freed = self.takes.contains(&at).then(|| self.freed(stmt)).flatten();
+                        let freed = freed.filter(|slot| resolve(&self.names(state, at), slot, false) == **slot);
+                        changes.extend(freed.map(|slot| (at, Change::Clear(slot.clone()))));
                     }
                     Item::Term(term) => {
                         changes.extend(
@@ -191,8 +207,11 @@ impl Moved<'_> {
         let new = on.into_iter().chain(made).filter(|(from, to)| from.base_local() != Some(*to));
         state.pairs.extend(new);
         if let Some((slot, to)) = self.takes.contains(&at).then(|| self.take(stmt)).flatten() {
-            state.taken.push(Take { at, slot: slot.clone(), to: Some(to.clone()) });
+            state.taken.push(Take { at, slot: slot.clone(), to: Some(to.clone()), freed: false });
             state.pairs.extend(to.as_local().map(|to| (slot.clone(), to)));
+        }
+        if let Some(slot) = self.takes.contains(&at).then(|| self.freed(stmt)).flatten() {
+            state.taken.push(Take { at, slot: slot.clone(), to: None, freed: true });
         }
     }
 

@@ -10,6 +10,10 @@
 //! owns, or through an owned pointer that lies in memory, unless it is another field of the same
 //! object; and other code: calls, `unsafe`. A wrong answer here would let the program see null
 //! where C has a pointer, and no more: the exchange is as safe as one that the program writes.
+//!
+//! `free(n->next); n->next = m;` is the same without a path: the slot is stored null when it is
+//! freed, as `n->next = nullptr` does. Whoever looks at it meanwhile would find what is freed in C,
+//! and finds null; so only what looks at it by the same name counts, and a way without a store.
 
 use mir::effects::{accesses, flags, Code, Kind, Loan};
 use mir::ir::*;
@@ -26,16 +30,30 @@ use crate::ownership::{is_null, paths::is_kept};
 pub(super) struct Take {
     /// The statement that takes.
     pub at: Point,
-    /// A field of a global, or of what a local points to.
+    /// A field or element of a global, or of what a local points to.
     pub slot: Place,
     /// The path that holds what was in it, as long as it does.
     pub to: Option<Place>,
+    /// What was in it is freed at once.
+    pub freed: bool,
 }
 
 impl Moved<'_> {
     /// All moves out of slots to paths.
     pub(super) fn find_takes(&self) -> FxHashSet<Point> {
-        points(self.body).filter(|(_, stmt)| self.take(stmt).is_some()).map(|(at, _)| at).collect()
+        let is_take = |stmt: &Stmt| self.take(stmt).is_some() || self.freed(stmt).is_some();
+        points(self.body).filter(|(_, stmt)| is_take(stmt)).map(|(at, _)| at).collect()
+    }
+
+    /// The slot of which the statement frees what is in it.
+    pub(super) fn freed<'s>(&self, stmt: &'s Stmt) -> Option<&'s Place> {
+        let disposal = stmt.kind.as_dispose().filter(|d| !stmt.is_unsafe && d.handle.is_none())?;
+        let Operand::Move(slot) = disposal.value else { return None };
+        let held = place_ty(self.program, self.body, slot).ok()?;
+        let pointer = self.program.types.as_pointer(held.ty)?;
+        let plain = !held.quals.is_const && !held.quals.is_volatile && !held.quals.is_atomic;
+        let fits = pointer.own.is_owned() && pointer.region == Region::Heap && !pointer.nonnull;
+        (fits && plain && self.is_told_apart(slot)).then_some(slot)
     }
 
     /// The slot that the statement moves something out of, and the path that it goes to.
@@ -56,7 +74,7 @@ impl Moved<'_> {
         (fits && plain && is_path && self.is_told_apart(slot)).then_some((slot, dest))
     }
 
-    /// Whether the place is a field of a global or of what a local points to, or all of it.
+    /// Whether the place is a field or element of a global or of what a local points to, or all of it.
     fn is_told_apart(&self, slot: &Place) -> bool {
         let types = &self.program.types;
         let first = match slot.base {
@@ -80,7 +98,17 @@ impl Moved<'_> {
             let record = prefix_ty(self.program, self.body, slot, n).ok().and_then(|q| types.as_record(q.ty));
             record.is_some_and(|id| types.record(id).kind == RecordKind::Struct)
         };
-        (first..slot.proj.len()).all(|n| slot.proj.get(n).is_some_and(Proj::is_field) && in_struct(n))
+        (first..slot.proj.len()).all(|n| {
+            let step = slot.proj.get(n);
+            step.is_some_and(Proj::is_field) && in_struct(n) || step.and_then(Proj::index).is_some_and(|i| self.is_steady(i))
+        })
+    }
+
+    /// Whether the index is one that changes by its name only.
+    fn is_steady(&self, index: &Operand) -> bool {
+        let Some(place) = index.place() else { return true };
+        let decl = place.as_local().and_then(|local| self.body.locals.get(local.0 as usize));
+        decl.is_some_and(|decl| !decl.address_taken)
     }
 
     /// What is taken is seen by other code.
@@ -91,7 +119,7 @@ impl Moved<'_> {
             Code::Function(_) | Code::Pointer | Code::Assembly => true,
         };
         if others || stmt.is_unsafe {
-            self.give_up(state, seen, &|_| true);
+            self.give_up(state, seen, &|take| !take.freed || stmt.is_unsafe);
         }
     }
 
@@ -128,6 +156,10 @@ impl Moved<'_> {
 
     fn looks_at(&self, take: &Take, place: &Place, kind: Kind) -> bool {
         let slot = &take.slot;
+        let is_index = |local| slot.indices().any(|i| i.place().and_then(Place::as_local) == Some(local));
+        if changes(kind) && place.as_local().is_some_and(is_index) {
+            return true;
+        }
         if place.base == slot.base {
             // In front of a store to it stands the drop of what is in it, which is nothing.
             if place == slot {
@@ -139,6 +171,9 @@ impl Moved<'_> {
                 // look.
                 return changes(kind) || !place.proj.is_empty() || place.base_local().is_none();
             }
+        }
+        if take.freed {
+            return false;
         }
         // What was taken, and what it owns, is the local's.
         if take.to.as_ref().is_some_and(|to| to.base == place.base) {
