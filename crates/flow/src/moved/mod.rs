@@ -16,6 +16,7 @@
 //! slot becomes an exchange with null. Guarantees: a place is replaced only where the pointer in the
 //! new one is the same.
 
+mod elements;
 mod stored;
 mod taken;
 
@@ -27,6 +28,7 @@ use rustc_hash::FxHashSet;
 
 use crate::framework::{count_work, solve, Analysis, Direction, Edge, Item, Point};
 use crate::ownership::paths::{cursors, is_kept};
+use elements::Elements;
 use stored::Stored;
 use taken::{changes, Take};
 
@@ -47,6 +49,7 @@ struct Moved<'a> {
     /// Moves out of slots that may be exchanges.
     takes: FxHashSet<Point>,
     stored: Stored,
+    elements: Elements,
 }
 
 /// A change of a body.
@@ -63,7 +66,8 @@ enum Change {
 pub(crate) fn run(program: &Program, body: &mut Body) {
     let mut changes = {
         let cursors = cursors(body).into_iter().collect();
-        let mut moved = Moved { program, body, cursors, takes: FxHashSet::default(), stored: Stored::default() };
+        let (takes, stored, elements) = (FxHashSet::default(), Stored::default(), Elements::new(body));
+        let mut moved = Moved { program, body, cursors, takes, stored, elements };
         moved.takes = moved.find_takes();
         let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
         let mut paths: Vec<Place> = vec![];
@@ -192,6 +196,7 @@ impl Moved<'_> {
             self.others_see(state, stmt, seen);
             accesses(&stmt.kind, &mut |place, kind, _| {
                 let place = resolve(&pairs, place, looks(kind));
+                let place = self.elements.place(&place);
                 self.seen_by(state, &place, kind, seen);
                 // What is dropped in front of the store to a taken slot is null.
                 let is_taken = kind == Kind::Drop && state.taken.iter().any(|take| take.slot == place);
@@ -207,11 +212,12 @@ impl Moved<'_> {
         let new = on.into_iter().chain(made).filter(|(from, to)| from.base_local() != Some(*to));
         state.pairs.extend(new);
         if let Some((slot, to)) = self.takes.contains(&at).then(|| self.take(stmt)).flatten() {
+            let slot = self.elements.place(slot);
             state.taken.push(Take { at, slot: slot.clone(), to: Some(to.clone()), freed: false });
-            state.pairs.extend(to.as_local().map(|to| (slot.clone(), to)));
+            state.pairs.extend(to.as_local().map(|to| (slot, to)));
         }
         if let Some(slot) = self.takes.contains(&at).then(|| self.freed(stmt)).flatten() {
-            state.taken.push(Take { at, slot: slot.clone(), to: None, freed: true });
+            state.taken.push(Take { at, slot: self.elements.place(slot), to: None, freed: true });
         }
     }
 
@@ -222,7 +228,7 @@ impl Moved<'_> {
         }
         let pairs = self.names(state, at);
         term_accesses(&term.kind, &mut |place, kind, _| {
-            let place = resolve(&pairs, place, looks(kind));
+            let place = self.elements.place(&resolve(&pairs, place, looks(kind)));
             self.seen_by(state, &place, kind, seen);
             ends(&mut state.pairs, &place, kind);
         });

@@ -76,14 +76,19 @@ impl Moved<'_> {
 
     /// Whether the place is a field or element of a global or of what a local points to, or all of it.
     fn is_told_apart(&self, slot: &Place) -> bool {
+        let slot = &self.elements.place(slot);
         let types = &self.program.types;
         let first = match slot.base {
             PlaceBase::Global(_) => 0,
             PlaceBase::Local(local) => {
                 let Some(decl) = self.body.locals.get(local.0 as usize) else { return false };
-                let shared =
-                    types.as_pointer(decl.ty.ty).is_some_and(|p| p.own == Own::Shared && p.bounds == Bounds::Thin);
-                if !shared
+                let array = slot.proj.get(1).is_some_and(|step| step.index().is_some());
+                let leads = types.as_pointer(decl.ty.ty).is_some_and(|p| match p.own {
+                    Own::Shared => array || p.bounds == Bounds::Thin,
+                    Own::Unique => array,
+                    Own::View | Own::Rc | Own::Any | Own::Param(_) => false,
+                });
+                if !leads
                     || self.cursors.contains(&local)
                     || decl.address_taken
                     || slot.proj.first() != Some(&Proj::Deref)
@@ -100,7 +105,10 @@ impl Moved<'_> {
         };
         (first..slot.proj.len()).all(|n| {
             let step = slot.proj.get(n);
-            step.is_some_and(Proj::is_field) && in_struct(n) || step.and_then(Proj::index).is_some_and(|i| self.is_steady(i))
+            let array = slot.proj.get(n + 1).is_some_and(|next| next.index().is_some());
+            step.is_some_and(Proj::is_field) && in_struct(n)
+                || step.and_then(Proj::index).is_some_and(|i| self.is_steady(i))
+                || step == Some(&Proj::Deref) && array
         })
     }
 
@@ -118,8 +126,27 @@ impl Moved<'_> {
             Code::Own => does.memory || does.waits,
             Code::Function(_) | Code::Pointer | Code::Assembly => true,
         };
+        if others && !stmt.is_unsafe {
+            self.given_away(state, stmt);
+        }
         if others || stmt.is_unsafe {
             self.give_up(state, seen, &|take| !take.freed || stmt.is_unsafe);
+        }
+    }
+
+    /// A call takes what was in a slot, and gets nothing else that leads anywhere: as if it were
+    /// freed at once.
+    fn given_away(&self, state: &mut State, stmt: &Stmt) {
+        let Some(call) = stmt.kind.as_call() else { return };
+        let types = &self.program.types;
+        let leads = |arg: &&Operand| {
+            let ty = mir::ty::operand_ty(self.program, self.body, arg);
+            ty.map_or(true, |ty| types.has_pointers(ty)) && arg.place().is_some()
+        };
+        let mut leading = call.args.iter().filter(leads);
+        let (Some(Operand::Move(only)), None) = (leading.next(), leading.next()) else { return };
+        for take in state.taken.iter_mut().filter(|take| take.to.as_ref() == Some(only)) {
+            take.freed = true;
         }
     }
 
@@ -167,9 +194,8 @@ impl Moved<'_> {
             }
             let mut steps = place.proj.iter().zip(&slot.proj);
             if steps.all(|(a, b)| a == b) {
-                // It leads to the slot, or through it. To read the pointer at its beginning is no
-                // look.
-                return changes(kind) || !place.proj.is_empty() || place.base_local().is_none();
+                // It leads to the slot, or through it. To read a pointer on the way is no look.
+                return changes(kind) || slot.proj.get(place.proj.len()) != Some(&Proj::Deref);
             }
         }
         if take.freed {
