@@ -45,7 +45,8 @@ impl Elements {
 
     /// The place by its element, if it is in one that is told apart; else as it is.
     pub fn place(&self, place: &Place) -> Place {
-        let sum = place.base_local().filter(|_| place.proj.first() == Some(&Proj::Deref)).and_then(|l| self.sums.get(&l));
+        let sum =
+            place.base_local().filter(|_| place.proj.first() == Some(&Proj::Deref)).and_then(|l| self.sums.get(&l));
         let Some(Some((array, index))) = sum else { return place.clone() };
         let mut found = array.clone();
         // What makes bounds of a pointer reads it from where it is.

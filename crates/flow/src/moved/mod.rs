@@ -25,6 +25,7 @@ use mir::effects::{accesses, parts_mut, term_accesses, term_parts_mut, Kind, Par
 use mir::ir::*;
 use mir::ty::{owns, place_ty};
 use rustc_hash::FxHashSet;
+use typing::types::Qty;
 
 use crate::framework::{count_work, solve, Analysis, Direction, Edge, Item, Point};
 use crate::ownership::paths::{cursors, is_kept};
@@ -58,6 +59,8 @@ enum Change {
     Term(TermKind),
     /// The slot is exchanged with the path, which is null before.
     Exchange(Place, Place),
+    /// The same with a temporary, from which a pointer with bounds is made.
+    Counted(Place),
     /// What the slot holds is freed, and the slot is null.
     Clear(Place),
 }
@@ -106,6 +109,33 @@ pub(crate) fn run(program: &Program, body: &mut Body) {
                 let swap = Stmt { kind: StmtKind::Swap(to, slot), ..stmt.clone() };
                 block.stmts.insert(at.stmt + 1, swap);
             }
+            Change::Counted(slot) => {
+                let ty = place_ty(program, body, &slot);
+                let stmt = body.blocks.get(at.block.0 as usize).and_then(|b| b.stmts.get(at.stmt)).cloned();
+                let decl = stmt.as_ref().and_then(|s| s.kind.as_assign()).and_then(|(dest, _)| dest.base_local());
+                let decl = decl.and_then(|local| body.locals.get(local.0 as usize)).cloned();
+                let (Ok(ty), Some(mut stmt), Some(decl)) = (ty, stmt, decl) else { continue };
+                let taken = Place::local(Local(body.locals.len() as u32));
+                body.locals.push(LocalDecl {
+                    name: None,
+                    ty: Qty::plain(ty.ty),
+                    kind: LocalKind::Temp,
+                    heap: false,
+                    uses: vec![],
+                    ..decl
+                });
+                let null = Rvalue::Use(Operand::Const(Const::Null(ty.ty)));
+                let store = Stmt { kind: StmtKind::Assign(taken.clone(), null), ..stmt.clone() };
+                let swap = Stmt { kind: StmtKind::Swap(taken.clone(), slot), ..stmt.clone() };
+                parts_mut(&mut stmt.kind, &mut |part| {
+                    if let PartMut::Operand(operand @ Operand::Move(_), _) = part {
+                        *operand = Operand::Move(taken.clone());
+                    }
+                });
+                if let Some(block) = body.blocks.get_mut(at.block.0 as usize) {
+                    block.stmts.splice(at.stmt..=at.stmt, [store, swap, stmt]);
+                }
+            }
             Change::Clear(slot) => {
                 let ty = place_ty(program, body, &slot).map(|q| q.ty);
                 let block = body.blocks.get_mut(at.block.0 as usize);
@@ -135,7 +165,10 @@ impl Moved<'_> {
                             .extend(replace(&self.names(state, at), &stmt.kind).map(|kind| (at, Change::Stmt(kind))));
                         self.step(&mut after, at, stmt, &mut |take| seen.push(take));
                         if let Some((slot, to)) = self.takes.contains(&at).then(|| self.take(stmt)).flatten() {
-                            changes.push((at, Change::Exchange(to.clone(), slot.clone())));
+                            changes.push(match stmt.kind.as_assign().and_then(|(_, v)| v.as_make_counted()) {
+                                Some(_) => (at, Change::Counted(slot.clone())),
+                                None => (at, Change::Exchange(to.clone(), slot.clone())),
+                            });
                         }
                         // By its new name it is a path, which is freed as it is.
                         let freed = self.takes.contains(&at).then(|| self.freed(stmt)).flatten();
@@ -214,7 +247,8 @@ impl Moved<'_> {
         if let Some((slot, to)) = self.takes.contains(&at).then(|| self.take(stmt)).flatten() {
             let slot = self.elements.place(slot);
             state.taken.push(Take { at, slot: slot.clone(), to: Some(to.clone()), freed: false });
-            state.pairs.extend(to.as_local().map(|to| (slot, to)));
+            let is_same = stmt.kind.as_assign().is_some_and(|(_, v)| v.as_use().is_some());
+            state.pairs.extend(to.as_local().filter(|_| is_same).map(|to| (slot, to)));
         }
         if let Some(slot) = self.takes.contains(&at).then(|| self.freed(stmt)).flatten() {
             state.taken.push(Take { at, slot: self.elements.place(slot), to: None, freed: true });

@@ -59,16 +59,15 @@ impl Moved<'_> {
     /// The slot that the statement moves something out of, and the path that it goes to.
     pub(super) fn take<'s>(&self, stmt: &'s Stmt) -> Option<(&'s Place, &'s Place)> {
         let (dest, value) = stmt.kind.as_assign().filter(|_| !stmt.is_unsafe)?;
-        let Operand::Move(slot) = value.as_use()? else { return None };
+        // What a field counts gets its bounds as it is moved.
+        let counted = value.as_make_counted().map(|(_, pointer, _)| pointer);
+        let Operand::Move(slot) = counted.or(value.as_use())? else { return None };
         let types = &self.program.types;
         let (a, b) = (place_ty(self.program, self.body, slot).ok()?, place_ty(self.program, self.body, dest).ok()?);
         let pointer = types.as_pointer(a.ty)?;
         let plain = !a.quals.is_const && !a.quals.is_volatile && !a.quals.is_atomic;
-        let fits = pointer.own == Own::Unique
-            && pointer.bounds == Bounds::Thin
-            && pointer.region == Region::Heap
-            && !pointer.nonnull
-            && types.same_modulo_regions(a.ty, b.ty);
+        let same = counted.is_some() || types.same_modulo_regions(a.ty, b.ty);
+        let fits = pointer.own == Own::Unique && pointer.region == Region::Heap && !pointer.nonnull && same;
         let is_cursor = dest.as_local().is_some_and(|local| self.cursors.contains(&local));
         let is_path = !is_cursor && slot.base != dest.base && is_kept(self.program, self.body, &self.cursors, dest);
         (fits && plain && is_path && self.is_told_apart(slot)).then_some((slot, dest))

@@ -6,7 +6,7 @@ use mir::effects::Access;
 use mir::ir::*;
 use source::{Diagnostic, Level, Sink, Span, Symbol};
 use typing::tree::BorrowKind;
-use typing::types::{KeyKind, Own, RecordKind, Ty, TyKind};
+use typing::types::{Bounds, KeyKind, Own, RecordKind, Ty, TyKind};
 
 use super::lending::Lent;
 use super::live::Part;
@@ -522,8 +522,10 @@ impl Words<'_, '_> {
         if let Some(decl) = shared {
             d = d.label(decl.span, "a shared pointer: there may be others to the same object");
         }
-        let ty = mir::ty::place_ty(self.ownership.program, self.ownership.body, place).map(|q| types.show(q.ty));
-        let ty = ty.unwrap_or("T *unique".to_string());
+        let held = mir::ty::place_ty(self.ownership.program, self.ownership.body, place).map(|q| q.ty);
+        let counted = held.as_ref().ok().and_then(|ty| types.as_pointer(*ty));
+        let counted = counted.is_some_and(|p| matches!(p.bounds, Bounds::Counted(_)));
+        let ty = held.map_or("T *unique".to_string(), |ty| types.show(ty));
         let space = if ty.ends_with('*') { "" } else { " " };
         d.help(match verb {
             Verb::Freed if !ty.ends_with('*') && !ty.contains('*') => {
@@ -540,6 +542,8 @@ impl Words<'_, '_> {
                     ),
                 }
             }
+            // A field that another one counts is not exchanged.
+            _ if counted => format!("take it out: `taken = {name}; {name} = nullptr;`, and nothing in between"),
             _ => {
                 let nothing = if ty.starts_with("struct ") && !ty.contains('*') { "{}" } else { "nullptr" };
                 format!("take it out: `{ty}{space}taken = {nothing}; taken :=: {name};` (use `:=:`)")

@@ -428,13 +428,39 @@ impl Walker<'_> {
     }
 
     /// Whether the place selects the member of a union.
-    pub(super) fn is_tag(&self, place: &Place) -> bool {
-        let Some((tag, before)) = place.last_field() else { return false };
-        let record = Place { base: place.base, proj: before.to_vec() };
+    /// The record of which the place is the tag of unions.
+    pub(super) fn tagged(&self, place: &Place) -> Option<Ty> {
+        let (tag, before) = place.last_field()?;
+        let record = self.place_ty(&Place { base: place.base, proj: before.to_vec() });
+        (!self.unions_by(record, tag).is_empty()).then_some(record)
+    }
+
+    /// The unions in the record that this tag is for: their fields, and which tag has which member.
+    fn unions_by(&self, record: Ty, tag: u32) -> Vec<(u32, &[(i128, u32)])> {
         let types = &self.program.types;
-        let record = types.as_record(self.place_ty(&record)).and_then(|r| types.records.get(r.0 as usize));
-        let fields = record.and_then(|r| r.fields.as_ref());
-        fields.is_some_and(|all| all.iter().any(|f| f.tagged_by.as_ref().is_some_and(|by| by.tag == tag)))
+        let record = types.as_record(record).and_then(|r| types.records.get(r.0 as usize));
+        let fields = record.and_then(|r| r.fields.as_ref()).into_iter().flat_map(|all| all.iter()).zip(0..);
+        let tagged = fields.filter_map(|(f, n)| Some((n, f.tagged_by.as_ref().filter(|by| by.tag == tag)?)));
+        tagged.map(|(n, by)| (n, by.arms.as_slice())).collect()
+    }
+
+    /// The number in a tag is not this one: members that only other numbers have owe nothing.
+    pub(super) fn excludes(&self, m: &mut Memory, cell: &Cell, record: Ty, n: i128) {
+        let not = &mut m.cells.entry(cell.clone()).or_insert_with(Value::unknown).not;
+        not.insert(n);
+        let not = not.clone();
+        let Some((tag, before)) = cell.1.split_last() else { return };
+        for (union, arms) in self.unions_by(record, *tag) {
+            for (_, member) in arms {
+                let mut values = arms.iter().filter(|(_, m)| m == member);
+                if !values.all(|(value, _)| not.contains(value)) {
+                    continue;
+                }
+                for inside in Self::cells_in(m, &(cell.0, [before, &[union, *member]].concat())) {
+                    m.cells.insert(inside, Value::null());
+                }
+            }
+        }
     }
 
     pub(super) fn store(&mut self, m: &mut Memory, dest: &Place, mut value: Value) -> Step {
@@ -455,7 +481,7 @@ impl Walker<'_> {
         }
         self.other_members(m, dest)?;
         let at = self.locate(m, dest)?;
-        if !is_temp && !self.is_tag(dest) {
+        if !is_temp && self.tagged(dest).is_none() {
             value.number = None;
             value.not.clear();
         }
@@ -524,7 +550,8 @@ impl Walker<'_> {
             if value.test.as_ref().is_some_and(|(c, _)| c == cell) {
                 value.test = None;
             }
-            if value.tag.as_ref() == Some(cell) || value.not_if.as_ref().is_some_and(|(c, ..)| c == cell) {
+            let tag = value.tag.as_ref().map(|tag| &tag.0).or(value.not_if.as_ref().map(|test| &test.0));
+            if tag == Some(cell) {
                 value.forget_tag();
             }
         }

@@ -3,6 +3,7 @@
 use mir::ir::{Local, Place};
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
+use typing::types::Ty;
 
 /// Something that can end.
 pub(crate) type Token = u32;
@@ -50,10 +51,10 @@ pub(crate) struct Value {
     pub number: Option<i128>,
     /// Numbers that it is not, as tests on the way said.
     pub not: BTreeSet<i128>,
-    /// It is the number in a cell.
-    pub tag: Option<Cell>,
+    /// It is the number in a cell, the tag of unions in a record of this type.
+    pub tag: Option<Box<(Cell, Ty)>>,
     /// If it is true (or not), the number in that cell is not this one.
-    pub not_if: Option<(Cell, i128, bool)>,
+    pub not_if: Option<Box<(Cell, Ty, i128, bool)>>,
 }
 
 impl Value {

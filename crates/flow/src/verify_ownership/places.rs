@@ -134,8 +134,8 @@ impl Walker<'_> {
             if let Location::Cell(cell) = at {
                 if self.program.types.as_pointer(ty).is_some() {
                     looked.test = Some((cell, true));
-                } else if self.is_tag(place) {
-                    looked.tag = Some(cell);
+                } else if let Some(record) = self.tagged(place) {
+                    looked.tag = Some(Box::new((cell, record)));
                 }
             }
         }

@@ -157,7 +157,10 @@ impl Walker<'_> {
             Rvalue::Unary(UnOp::Not, a) => {
                 let value = self.operand(m, a)?;
                 let test = value.test.map(|(c, same)| (c, !same));
-                let not_if = value.not_if.map(|(cell, n, holds)| (cell, n, !holds));
+                let not_if = value.not_if.map(|test| {
+                    let (cell, record, n, holds) = *test;
+                    Box::new((cell, record, n, !holds))
+                });
                 Ok(Value { test, number: value.number.map(|n| i128::from(n == 0)), not_if, ..Value::unknown() })
             }
             Rvalue::Binary(op @ (BinOp::Eq | BinOp::Ne), a, b, _) => {
@@ -172,8 +175,9 @@ impl Walker<'_> {
                 let test = tested.map(|(c, same)| (c, same == (*op == BinOp::Ne)));
                 // What is cut off says nothing if the rest is the same, but all if it is not.
                 let not_if = match (x.tag, x.number, y.tag, y.number) {
-                    (Some(cell), _, _, Some(n)) | (_, Some(n), Some(cell), _) if (0..128).contains(&n) => {
-                        Some((cell, n, *op == BinOp::Ne))
+                    (Some(tag), _, _, Some(n)) | (_, Some(n), Some(tag), _) if (0..128).contains(&n) => {
+                        let (cell, record) = *tag;
+                        Some(Box::new((cell, record, n, *op == BinOp::Ne)))
                     }
                     _ => None,
                 };

@@ -204,8 +204,8 @@ impl<'a> Walker<'a> {
                     }
                 }
             }
-            if let Some((cell, n, _)) = value.not_if.as_ref().filter(|(.., when)| *when == holds) {
-                m.cells.entry(cell.clone()).or_insert_with(Value::unknown).not.insert(*n);
+            if let Some((cell, record, n, _)) = value.not_if.as_deref().filter(|(.., when)| *when == holds) {
+                self.excludes(&mut m, cell, *record, *n);
             }
             work.push((to, m));
         }
