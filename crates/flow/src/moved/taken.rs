@@ -74,8 +74,8 @@ impl Moved<'_> {
     }
 
     /// Whether the place is a field or element of a global or of what a local points to, or all of it.
-    fn is_told_apart(&self, slot: &Place) -> bool {
-        let slot = &self.elements.place(slot);
+    fn is_told_apart(&self, place: &Place) -> bool {
+        let slot = &self.elements.place(place);
         let types = &self.program.types;
         let first = match slot.base {
             PlaceBase::Global(_) => 0,
@@ -98,8 +98,11 @@ impl Moved<'_> {
             }
             PlaceBase::Str(_) => return false,
         };
+        // What comes after the index of an element has its type by the pointer to that.
+        let shift = slot.proj.len() - place.proj.len();
         let in_struct = |n: usize| {
-            let record = prefix_ty(self.program, self.body, slot, n).ok().and_then(|q| types.as_record(q.ty));
+            let (of, steps) = if n > shift { (place, n - shift) } else { (slot, n) };
+            let record = prefix_ty(self.program, self.body, of, steps).ok().and_then(|q| types.as_record(q.ty));
             record.is_some_and(|id| types.record(id).kind == RecordKind::Struct)
         };
         (first..slot.proj.len()).all(|n| {
