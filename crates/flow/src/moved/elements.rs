@@ -9,7 +9,9 @@
 
 use mir::ir::*;
 use mir::resolve::Resolver;
+use mir::ty::operand_ty;
 use rustc_hash::FxHashMap;
+use typing::types::Ty;
 
 /// The pointers to elements of one body.
 #[derive(Default)]
@@ -20,17 +22,20 @@ pub(super) struct Elements {
 }
 
 impl Elements {
-    pub fn new(body: &Body) -> Elements {
+    pub fn new(program: &Program, body: &Body) -> Elements {
         let resolver = Resolver::new(body);
         let mut sums = FxHashMap::default();
         let mut wide: FxHashMap<Local, Operand> = FxHashMap::default();
         for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
             let Some((dest, value)) = stmt.kind.as_assign() else { continue };
             let Some(to) = dest.as_local() else { continue };
-            if let Some((number, _)) = value.as_numeric() {
-                // Assigned twice it says nothing.
+            if let Some((number, ty)) = value.as_numeric() {
+                // Assigned twice, or cut off, it says nothing.
                 let twice = wide.insert(to, number.clone()).is_some();
-                if twice || !is_variable(body, number) {
+                let bytes = |ty: Ty| program.types.as_int(ty).map(|kind| kind.size());
+                let from = operand_ty(program, body, number).ok().and_then(bytes);
+                let keeps = from.is_some_and(|from| bytes(ty).is_some_and(|to| from <= to));
+                if twice || !keeps || !is_variable(body, number) {
                     wide.insert(to, Operand::local(to));
                 }
             }

@@ -69,7 +69,7 @@ enum Change {
 pub(crate) fn run(program: &Program, body: &mut Body) {
     let mut changes = {
         let cursors = cursors(body).into_iter().collect();
-        let (takes, stored, elements) = (FxHashSet::default(), Stored::default(), Elements::new(body));
+        let (takes, stored, elements) = (FxHashSet::default(), Stored::default(), Elements::new(program, body));
         let mut moved = Moved { program, body, cursors, takes, stored, elements };
         moved.takes = moved.find_takes();
         let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
