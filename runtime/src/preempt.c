@@ -50,6 +50,7 @@ enum { OF_SLICE, OF_WATCH };
 static _Thread_local struct {
     bool begun, runs;
     bool watching; /* `watch` is set */
+    volatile bool resting; /* it is not to be set: what still comes of it is nothing */
     int slice, again, watch;
     long distance; /* to the next look, in microseconds */
     uint32_t random;
@@ -103,7 +104,7 @@ static void set_watch(long distance) {
 /* The slice goes on unless something came that others wait for. */
 static void look(siginfo_t *info, void *context) {
     timers.watching = false;
-    if (!lee_task_is_watched() || !lee_task_has_others())
+    if (timers.resting || !lee_task_is_watched() || !lee_task_has_others())
         return;
     bool due = lee_reactor_is_due();
     set_watch(due ? WATCH_LEAST : timers.distance * 2 < WATCH_MOST ? timers.distance * 2 : WATCH_MOST);
@@ -139,6 +140,7 @@ void lee_preempt_soon(void) {
 }
 
 void lee_preempt_watch(void) {
+    timers.resting = false;
     if (timers.runs && !timers.watching && lee_reactor_has_waits())
         set_watch(WATCH_LEAST);
 }
@@ -146,6 +148,7 @@ void lee_preempt_watch(void) {
 bool lee_preempt_rest(void) {
     bool watching = timers.watching;
     if (watching) {
+        timers.resting = true;
         set_timer(timers.watch, 0, false);
         timers.watching = false;
     }
