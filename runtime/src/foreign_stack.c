@@ -187,13 +187,13 @@ void lee_foreign_run(void (*function)(void *), void *argument) {
     struct lee_foreign_stack *stack = lee_foreign_stack_take();
     if (stack == NULL)
         lee_fault_memory(NULL, STACK_BYTES);
-    bool watched = task->process->watch > 0 && lee_preempt_rest();
+    bool rests = __builtin_expect(lee_slice_over || task->process->watch > 0, 0) && lee_preempt_rest();
     task->foreign = stack;
     lee_on_task_stack = false;
     lee_foreign_switch(function, argument, stack->high, &stack->left);
     lee_on_task_stack = true;
     task->foreign = NULL;
-    if (__builtin_expect(watched, 0))
+    if (__builtin_expect(rests, 0))
         lee_preempt_watch();
     lee_foreign_stack_give(stack);
 }

@@ -50,7 +50,7 @@ enum { OF_SLICE, OF_WATCH };
 static _Thread_local struct {
     bool begun, runs;
     bool watching; /* `watch` is set */
-    volatile bool resting; /* it is not to be set: what still comes of it is nothing */
+    volatile bool resting; /* C waits perhaps: no timer of real time is set */
     int slice, again, watch;
     long distance; /* to the next look, in microseconds */
     uint32_t random;
@@ -91,7 +91,8 @@ static void stop(siginfo_t *info, void *context) {
     } else {
         lee_slice_over = true;
         __atomic_fetch_add(&lee_preempt_misses, 1, __ATOMIC_RELAXED);
-        try_again();
+        if (!timers.resting)
+            try_again();
     }
 }
 
@@ -146,13 +147,15 @@ void lee_preempt_watch(void) {
 }
 
 bool lee_preempt_rest(void) {
-    bool watching = timers.watching;
-    if (watching) {
-        timers.resting = true;
+    if (!timers.runs)
+        return false;
+    timers.resting = true; /* before they are stopped: their signals may be on the way */
+    if (timers.watching)
         set_timer(timers.watch, 0, false);
-        timers.watching = false;
-    }
-    return watching;
+    timers.watching = false;
+    if (lee_slice_over)
+        set_timer(timers.again, 0, false);
+    return true;
 }
 
 static bool make_timer(clockid_t clock, int *timer, int what) {

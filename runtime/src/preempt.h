@@ -21,7 +21,8 @@ void lee_preempt_soon(void) __attribute__((weak));
 /* Looks are taken at what is waited for outside of the program, as long as a process runs that is
  * watched (task.c). */
 void lee_preempt_watch(void) __attribute__((weak));
-/* No looks are taken for now, because they would interrupt what waits. Whether they were. */
+/* No looks are taken, and nothing is tried again, until `lee_preempt_watch`, because that would
+ * interrupt what waits. False: nothing is to be done. */
 bool lee_preempt_rest(void) __attribute__((weak));
 /* Whether slices end: the signal has its handler, so that a thread may be sent it. For a thread
  * that has called `lee_preempt_begin`. */

@@ -103,7 +103,8 @@ static void sleeps(void *interrupted) {
 LEE_CODE static int sleeps_in_c(void *argument) {
     int interrupted = 0;
     (void)argument;
-    lee_foreign_call(sleeps, &interrupted);
+    for (int i = 0; i < 20; i++)
+        lee_foreign_call(sleeps, &interrupted);
     return interrupted;
 }
 
